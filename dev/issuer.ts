@@ -1,0 +1,83 @@
+import Fastify from 'fastify';
+import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
+import { z } from 'zod';
+import { type ScenarioName, scenarioName, scenarios } from './service.ts';
+
+export interface IssuerOptions {
+  /** 0, the default, takes any free port. */
+  readonly port?: number;
+  readonly host?: string;
+  /** The claim `iss`; the issuer's own URL by default. */
+  readonly issuer?: string;
+  readonly audience?: string;
+}
+
+export interface TokenClaims {
+  readonly sub?: string;
+  /** What the reference service shall do with this token's calls. */
+  readonly scenario?: ScenarioName;
+  /** A time span such as `12h`; `-1m` makes a token that has expired. */
+  readonly expiresIn?: string;
+}
+
+export interface Issuer {
+  /** Ends with a slash. */
+  readonly url: string;
+  readonly jwksUrl: string;
+  readonly issuer: string;
+  readonly audience: string;
+  readonly jwks: JSONWebKeySet;
+  token(claims?: TokenClaims): Promise<string>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts an issuer of bearer JWTs for development (section 5, which does not show how a token is
+ * obtained). Its key pair is made at each start and kept nowhere.
+ *
+ * `GET /.well-known/jwks.json` serves the public key, `GET /token?scenario=<name>` a token as text.
+ */
+export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> {
+  const { port = 0, host = '127.0.0.1', audience = 'ledger-gateway' } = options;
+  const algorithm = 'ES256';
+  const keyId = crypto.randomUUID();
+  const { publicKey, privateKey } = await generateKeyPair(algorithm);
+  const publicJwk = await exportJWK(publicKey);
+  const jwks = { keys: [{ ...publicJwk, kid: keyId, alg: algorithm, use: 'sig' }] };
+
+  const app = Fastify({ forceCloseConnections: true });
+
+  app.get('/.well-known/jwks.json', async () => jwks);
+
+  app.get('/token', async (request, reply) => {
+    reply.type('text/plain').header('cache-control', 'no-store');
+    const query = z.object({ scenario: scenarioName.optional() }).safeParse(request.query);
+    if (query.success) return token(query.data.scenario ? { scenario: query.data.scenario } : {});
+    const known = scenarios.map(({ name, says }) => `${name}: ${says}`).join('\n');
+    return reply.code(400).send(`No such scenario. There are:\n${known}\n`);
+  });
+
+  const url = `${await app.listen({ port, host })}/`;
+  const issuer = options.issuer ?? url;
+
+  function token({ sub = 'dev-user', scenario, expiresIn = '12h' }: TokenClaims = {}) {
+    return new SignJWT(scenario ? { scenario } : {})
+      .setProtectedHeader({ alg: algorithm, kid: keyId, typ: 'JWT' })
+      .setIssuer(issuer)
+      .setAudience(audience)
+      .setSubject(sub)
+      .setIssuedAt()
+      .setExpirationTime(expiresIn)
+      .sign(privateKey);
+  }
+
+  return {
+    url,
+    jwksUrl: `${url}.well-known/jwks.json`,
+    issuer,
+    audience,
+    jwks,
+    token,
+    close: () => app.close(),
+  };
+}

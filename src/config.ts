@@ -1,0 +1,181 @@
+import { readFileSync } from 'node:fs';
+import type { JSONWebKeySet } from 'jose';
+import { z } from 'zod';
+
+/** The configuration of one gateway, as read from the environment by `readConfig`. */
+export type Config = ReturnType<typeof readConfig>;
+
+/** The environment cannot be used. Its message names every bad or missing variable. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** Signature algorithms with a public key. A shared secret would let every verifier forge tokens. */
+const algorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+] as const;
+const asymmetric = z.enum(algorithms, `must be a list of ${algorithms.join(', ')}`);
+
+const integer = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, `must be an integer from ${min} to ${max}`)
+    .transform(Number)
+    .pipe(
+      z
+        .number()
+        .min(min, `must be an integer from ${min} to ${max}`)
+        .max(max, `must be an integer from ${min} to ${max}`),
+    );
+
+const boolean = z
+  .enum(['true', 'false'], 'must be true or false')
+  .transform((value) => value === 'true');
+
+const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+const url = z.string().transform((value, context) => {
+  const parsed = URL.canParse(value) ? new URL(value) : undefined;
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
+    context.addIssue({ code: 'custom', message: 'must be an http(s) URL' });
+    return z.NEVER;
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    context.addIssue({ code: 'custom', message: 'must not hold credentials' });
+    return z.NEVER;
+  }
+  return parsed;
+});
+
+const baseUrl = url
+  .refine(({ search, hash }) => search === '' && hash === '', 'must have no query and no fragment')
+  .transform((value) => (value.pathname.endsWith('/') ? value : new URL(`${value.href}/`)));
+
+const origin = z
+  .string()
+  .refine(
+    (value) => URL.canParse(value) && new URL(value).origin === value,
+    'must be exact origins such as https://app.example.com, separated by commas',
+  );
+
+const jwksFile = z.string().transform((path, context): JSONWebKeySet => {
+  try {
+    return z
+      .object({ keys: z.array(z.looseObject({ kty: z.string() })).min(1) })
+      .parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a readable file with a JSON Web Key Set',
+    });
+    return z.NEVER;
+  }
+});
+
+const headers = z.string().transform((value, context) => {
+  try {
+    return z.record(z.string(), z.string()).parse(JSON.parse(value));
+  } catch {
+    context.addIssue({ code: 'custom', message: 'must be a JSON object of strings' });
+    return z.NEVER;
+  }
+});
+
+const required = 'is required';
+
+const environment = z.object({
+  PORT: integer(0, 65_535).default(4000),
+  HOST: z.string().default('0.0.0.0'),
+  UPSTREAM_BASE_URL: z.string(required).pipe(baseUrl),
+  UPSTREAM_TIMEOUT_MS: integer(1, 600_000).default(10_000),
+  UPSTREAM_CSV_OPTION_PARAM: z.string().optional(),
+  UPSTREAM_MAX_RESPONSE_BYTES: integer(1, 1_073_741_824).default(16_777_216),
+  UPSTREAM_MAX_CONCURRENCY: integer(1, 65_535).default(256),
+  JWT_JWKS_URL: url.optional(),
+  JWT_JWKS_FILE: jwksFile.optional(),
+  JWT_ISSUER: z.string(required),
+  JWT_AUDIENCE: z.string(required),
+  JWT_ALGORITHMS: list
+    .pipe(z.array(asymmetric).min(1, 'must not be empty'))
+    .default(['RS256', 'PS256', 'ES256', 'EdDSA']),
+  JWT_CLOCK_TOLERANCE_S: integer(0, 300).default(5),
+  EXPLORER: z
+    .enum(['sandbox', 'graphiql', 'off'], 'must be sandbox, graphiql or off')
+    .default('off'),
+  EXPLORER_HEADERS: headers.optional(),
+  INTROSPECTION: boolean.default(false),
+  CORS_ORIGINS: list.pipe(z.array(origin)).default([]),
+  MAX_WRITES_PER_OPERATION: integer(1, 1000).default(5),
+  SHUTDOWN_DELAY_MS: integer(0, 600_000).default(0),
+  SHUTDOWN_TIMEOUT_MS: integer(1, 600_000).default(15_000),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url.optional(),
+  LOG_LEVEL: z
+    .enum(
+      ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+      'must be fatal, error, warn, info, debug, trace or silent',
+    )
+    .default('info'),
+});
+
+/**
+ * Reads the configuration from environment variables; an empty one counts as missing. Durations are
+ * in milliseconds unless a name says otherwise, sizes in bytes.
+ *
+ * @throws ConfigError with one line for each bad or missing variable
+ */
+export function readConfig(variables: Record<string, string | undefined>) {
+  const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''));
+  const { data: env, error } = environment.safeParse(given);
+  const problems = (error?.issues ?? []).map(
+    ({ path, message }) => `${String(path[0])} ${message}`,
+  );
+  if ((given.JWT_JWKS_URL === undefined) === (given.JWT_JWKS_FILE === undefined)) {
+    problems.push('JWT_JWKS_URL or JWT_JWKS_FILE is required, and only one of the two');
+  }
+  const keys = env?.JWT_JWKS_FILE ?? env?.JWT_JWKS_URL;
+  if (env === undefined || keys === undefined || problems.length > 0) {
+    throw new ConfigError(['The configuration cannot be used:', ...new Set(problems)].join('\n  '));
+  }
+  return {
+    port: env.PORT,
+    host: env.HOST,
+    upstream: {
+      baseUrl: env.UPSTREAM_BASE_URL,
+      timeoutMs: env.UPSTREAM_TIMEOUT_MS,
+      csvOptionParam: env.UPSTREAM_CSV_OPTION_PARAM,
+      maxResponseBytes: env.UPSTREAM_MAX_RESPONSE_BYTES,
+      maxConcurrency: env.UPSTREAM_MAX_CONCURRENCY,
+    },
+    jwt: {
+      keys,
+      issuer: env.JWT_ISSUER,
+      audience: env.JWT_AUDIENCE,
+      algorithms: env.JWT_ALGORITHMS,
+      clockToleranceS: env.JWT_CLOCK_TOLERANCE_S,
+    },
+    explorer: env.EXPLORER,
+    explorerHeaders: env.EXPLORER_HEADERS ?? {},
+    introspection: env.INTROSPECTION,
+    corsOrigins: env.CORS_ORIGINS,
+    maxWritesPerOperation: env.MAX_WRITES_PER_OPERATION,
+    shutdownDelayMs: env.SHUTDOWN_DELAY_MS,
+    shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
+    otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
+    logLevel: env.LOG_LEVEL,
+  };
+}

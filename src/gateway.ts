@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs';
+import { ApolloServer, type ApolloServerPlugin } from '@apollo/server';
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginInlineTraceDisabled,
+  ApolloServerPluginLandingPageDisabled,
+} from '@apollo/server/plugin/disabled';
+import { buildSubgraphSchema } from '@apollo/subgraph';
+import { fastifyApolloHandler } from '@as-integrations/fastify';
+import { parse } from 'graphql';
+import type { Logger } from 'pino';
+import { createAuthenticate } from './auth.ts';
+import type { Config } from './config.ts';
+import { type Context, createContext } from './context.ts';
+import { createErrorFormatter, currentRequest } from './errors.ts';
+import { createServer } from './http.ts';
+import { createLimiter } from './limits.ts';
+import { resolvers } from './resolvers/index.ts';
+import { createCalls } from './upstream/calls.ts';
+import { createHttp } from './upstream/http.ts';
+
+export type Gateway = {
+  /** Where it listens, such as `http://127.0.0.1:4000`. */
+  url: string;
+  /** Stops being ready, waits for the balancers, answers what is in flight, and ends. */
+  close(): Promise<void>;
+};
+
+/** Starts a gateway. Everything it is made of stands here, in the order a request meets it. */
+export async function startGateway(config: Config, log: Logger): Promise<Gateway> {
+  const upstream = createHttp(config.upstream);
+  const calls = createCalls({ http: upstream, timeoutMs: config.upstream.timeoutMs, log });
+  const { authenticate, close: closeKeys } = createAuthenticate(config.jwt, log);
+
+  const typeDefs = parse(readFileSync(new URL('../schema.graphql', import.meta.url), 'utf8'));
+  const apollo = new ApolloServer<Context>({
+    schema: buildSubgraphSchema([{ typeDefs, resolvers }]),
+    introspection: config.introspection,
+    hideSchemaDetailsFromClientErrors: !config.introspection,
+    csrfPrevention: true,
+    allowBatchedHttpRequests: false,
+    persistedQueries: false,
+    includeStacktraceInErrorResponses: false,
+    stopOnTerminationSignals: false,
+    formatError: createErrorFormatter(log),
+    logger: log,
+    plugins: [
+      // Caching is nothing that state-changing calls can have, and it costs a third of a large list.
+      ApolloServerPluginCacheControlDisabled(),
+      ApolloServerPluginInlineTraceDisabled(),
+      ApolloServerPluginLandingPageDisabled(),
+      namesOperations,
+    ],
+  });
+  await apollo.start();
+
+  let ready = true;
+  const server = await createServer({
+    authenticate,
+    checkOperation: createLimiter(config.maxWritesPerOperation),
+    graphql: fastifyApolloHandler(apollo, {
+      context: async ({ caller, id, gone }) =>
+        createContext(
+          calls.call,
+          { caller, requestId: id, signal: gone },
+          config.upstream.csvOptionParam,
+        ),
+    }),
+    corsOrigins: config.corsOrigins,
+    isReady: () => ready,
+    log,
+  });
+  const url = await server.listen({ port: config.port, host: config.host });
+
+  return {
+    url,
+    async close() {
+      ready = false;
+      await new Promise((resolve) => setTimeout(resolve, config.shutdownDelayMs));
+      await server.close();
+      await calls.settled();
+      await apollo.stop();
+      closeKeys();
+      upstream.close();
+    },
+  };
+}
+
+/** Notes the name of the operation for the log line of its request. */
+const namesOperations: ApolloServerPlugin = {
+  async requestDidStart() {
+    return {
+      async didResolveOperation({ operationName, operation }) {
+        const record = currentRequest.getStore();
+        if (record) record.operation = operationName ?? operation?.operation;
+      },
+    };
+  },
+};

@@ -1,0 +1,702 @@
+import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
+import type { Context } from '../context.ts';
+export type Maybe<T> = T | null;
+export type InputMaybe<T> = T | null | undefined;
+export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
+/** All built-in and custom scalars, mapped to their actual values */
+export type Scalars = {
+  ID: { input: string; output: string; }
+  String: { input: string; output: string; }
+  Boolean: { input: boolean; output: boolean; }
+  Int: { input: number; output: number; }
+  Float: { input: number; output: number; }
+  /**
+   * An upload option: one of the integers 1 to 27, 30, 31, 99, 101 to 160, 208 to 360, 369 to 421,
+   * 423 to 454, 461 to 500 and -6 to -1. The service does not say what they mean.
+   */
+  WorkflowCsvOption: { input: number; output: number; }
+  _FieldSet: { input: string; output: string; }
+};
+
+/** An approver. Every field is optional; one that is left out is not sent. */
+export type ApproverInput = {
+  /** The approver's identifier, an integer of any size. */
+  approverId?: InputMaybe<Scalars['ID']['input']>;
+  /** The claim limit. */
+  claimLimit?: InputMaybe<Scalars['Float']['input']>;
+  /** A description. */
+  description?: InputMaybe<Scalars['String']['input']>;
+  /** The approver's e-mail address. */
+  email?: InputMaybe<Scalars['String']['input']>;
+  /** The e-mail address for uploads. */
+  emailUpload?: InputMaybe<Scalars['String']['input']>;
+  /** Whether approval is disabled. */
+  isDisableApproval?: InputMaybe<Scalars['Boolean']['input']>;
+  /** Whether the approver is for expense claims. */
+  isExpenseClaim?: InputMaybe<Scalars['Boolean']['input']>;
+  /** The bank account. */
+  myBankAccount?: InputMaybe<Scalars['String']['input']>;
+  /** The own e-mail address. */
+  myEmail?: InputMaybe<Scalars['String']['input']>;
+  /** The approver's name. */
+  name?: InputMaybe<Scalars['String']['input']>;
+  /** The workflow's identifier, an integer of any size. */
+  workflowId?: InputMaybe<Scalars['ID']['input']>;
+  /** The workflow's name. */
+  workflowName?: InputMaybe<Scalars['String']['input']>;
+};
+
+/** The approvers were saved (status 0, OK). */
+export type ApproversSaved = LedgerStatus & {
+  __typename?: 'ApproversSaved';
+  /** The service's `invoice_id`, an integer of any size. */
+  invoiceId?: Maybe<Scalars['ID']['output']>;
+  /** The service's own words. */
+  message?: Maybe<Scalars['String']['output']>;
+};
+
+/** A general-ledger code of one project for one integration target. */
+export type GlCode = {
+  __typename?: 'GlCode';
+  /** The code itself. */
+  code?: Maybe<Scalars['String']['output']>;
+  /** The service's hide mark. The service does not say what its values mean. */
+  hide?: Maybe<Scalars['Int']['output']>;
+  /** The code's name. */
+  name?: Maybe<Scalars['String']['output']>;
+  /** The project that was asked for. */
+  project: Scalars['String']['output'];
+  /** The integration target that was asked for. */
+  target: IntegrationTarget;
+  /** The code's value. */
+  value?: Maybe<Scalars['String']['output']>;
+};
+
+/** The codes that were asked for (status 0, OK). */
+export type GlCodeList = LedgerStatus & {
+  __typename?: 'GlCodeList';
+  /** The codes, in the service's order; empty where the service lists none. */
+  codes: Array<GlCode>;
+  /** The service's `invoice_id`, an integer of any size. */
+  invoiceId?: Maybe<Scalars['ID']['output']>;
+  /** The service's own words. */
+  message?: Maybe<Scalars['String']['output']>;
+};
+
+/** What came of reading general-ledger codes. */
+export type GlCodesResult = GlCodeList | LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerUnrecognizedStatus;
+
+/** The system that general-ledger codes are meant for. */
+export const IntegrationTarget = {
+  /** Custom workflow (10 on the wire). */
+  CUSTOM_WORKFLOW: 10,
+  /** Electronic invoice (22 on the wire). */
+  ELECTRONIC_INVOICE: 22,
+  /** E-mail (5 on the wire). */
+  EMAIL: 5,
+  /** File transfer (4 on the wire). */
+  FILE_TRANSFER: 4,
+  /** Gateway (6 on the wire). */
+  GATEWAY: 6,
+  /** Save and search (36 on the wire). */
+  SAVE_AND_SEARCH: 36,
+  /** Storage device (4001 on the wire). */
+  STORAGE_DEVICE: 4001,
+  /** A named external system (0 on the wire). */
+  TARGET_0: 0,
+  /** A named external system (1 on the wire). */
+  TARGET_1: 1,
+  /** A named external system (2 on the wire). */
+  TARGET_2: 2,
+  /** A named external system (3 on the wire). */
+  TARGET_3: 3,
+  /** A named external system (7 on the wire). */
+  TARGET_7: 7,
+  /** A named external system (8 on the wire). */
+  TARGET_8: 8,
+  /** A named external system (9 on the wire). */
+  TARGET_9: 9,
+  /** A named external system (11 on the wire). */
+  TARGET_11: 11,
+  /** A named external system (12 on the wire). */
+  TARGET_12: 12,
+  /** A named external system (20 on the wire). */
+  TARGET_20: 20,
+  /** A named external system (21 on the wire). */
+  TARGET_21: 21,
+  /** A named external system (23 on the wire). */
+  TARGET_23: 23,
+  /** A named external system (24 on the wire). */
+  TARGET_24: 24,
+  /** A named external system (26 on the wire). */
+  TARGET_26: 26,
+  /** A named external system (27 on the wire). */
+  TARGET_27: 27,
+  /** A named external system (33 on the wire). */
+  TARGET_33: 33,
+  /** A named external system (34 on the wire). */
+  TARGET_34: 34,
+  /** A named external system (35 on the wire). */
+  TARGET_35: 35,
+  /** A named external system (37 on the wire). */
+  TARGET_37: 37,
+  /** A named external system (38 on the wire). */
+  TARGET_38: 38,
+  /** A named external system (39 on the wire). */
+  TARGET_39: 39,
+  /** A named external system (40 on the wire). */
+  TARGET_40: 40,
+  /** A named external system (41 on the wire). */
+  TARGET_41: 41,
+  /** A named external system (42 on the wire). */
+  TARGET_42: 42,
+  /** A named external system (43 on the wire). */
+  TARGET_43: 43,
+  /** A named external system (44 on the wire). */
+  TARGET_44: 44,
+  /** A named external system (45 on the wire). */
+  TARGET_45: 45,
+  /** A named external system (46 on the wire). */
+  TARGET_46: 46,
+  /** A named external system (47 on the wire). */
+  TARGET_47: 47,
+  /** A named external system (48 on the wire). */
+  TARGET_48: 48,
+  /** A named external system (49 on the wire). */
+  TARGET_49: 49,
+  /** A named external system (50 on the wire). */
+  TARGET_50: 50,
+  /** A named external system (51 on the wire). */
+  TARGET_51: 51,
+  /** Unknown target (-1 on the wire). */
+  UNKNOWN: -1
+} as const;
+
+export type IntegrationTarget = typeof IntegrationTarget[keyof typeof IntegrationTarget];
+/** The service could not complete the call (status 1, FAILED). */
+export type LedgerFailed = LedgerProblem & LedgerStatus & {
+  __typename?: 'LedgerFailed';
+  /** The service's `invoice_id`, an integer of any size. */
+  invoiceId?: Maybe<Scalars['ID']['output']>;
+  /** The service's own words. */
+  message?: Maybe<Scalars['String']['output']>;
+};
+
+/** The service has no more invoices (status 2, NO_MORE_INVOICES). */
+export type LedgerNoMoreInvoices = LedgerProblem & LedgerStatus & {
+  __typename?: 'LedgerNoMoreInvoices';
+  /** The service's `invoice_id`, an integer of any size. */
+  invoiceId?: Maybe<Scalars['ID']['output']>;
+  /** The service's own words. */
+  message?: Maybe<Scalars['String']['output']>;
+};
+
+/** The service refused the call (status 3, NOT_PERMITTED). */
+export type LedgerNotPermitted = LedgerProblem & LedgerStatus & {
+  __typename?: 'LedgerNotPermitted';
+  /** The service's `invoice_id`, an integer of any size. */
+  invoiceId?: Maybe<Scalars['ID']['output']>;
+  /** The service's own words. */
+  message?: Maybe<Scalars['String']['output']>;
+};
+
+/**
+ * The call may have reached the service and its answer is lost: it may or may not have taken effect.
+ * It was not and will not be sent again. Look at the service before you repeat it.
+ */
+export type LedgerOutcomeUnknown = LedgerProblem & {
+  __typename?: 'LedgerOutcomeUnknown';
+  /** The error code that a read would have had, such as `UPSTREAM_TIMEOUT`. */
+  code: Scalars['String']['output'];
+  /** What happened to the answer. */
+  message: Scalars['String']['output'];
+};
+
+/** What every answer carries that is not a success: select `message` here and handle all problems at once. */
+export type LedgerProblem = {
+  /** What went wrong: the service's own words, or ours where the service's answer is unknown. */
+  message?: Maybe<Scalars['String']['output']>;
+};
+
+/** What every answer with a status record carries, whatever the status. */
+export type LedgerStatus = {
+  /** The service's `invoice_id`, an integer of any size. */
+  invoiceId?: Maybe<Scalars['ID']['output']>;
+  /** The service's own words. */
+  message?: Maybe<Scalars['String']['output']>;
+};
+
+/** The service answered with a status that its specification does not list. Nothing is guessed from it. */
+export type LedgerUnrecognizedStatus = LedgerProblem & LedgerStatus & {
+  __typename?: 'LedgerUnrecognizedStatus';
+  /** The service's `invoice_id`, an integer of any size. */
+  invoiceId?: Maybe<Scalars['ID']['output']>;
+  /** The service's own words. */
+  message?: Maybe<Scalars['String']['output']>;
+  /** The status as it came; null where it was missing, no integer, or beyond 32 bits. */
+  status?: Maybe<Scalars['Int']['output']>;
+};
+
+/**
+ * The calls that change state. Each is sent to the service at most once: it is never retried, shared
+ * or cached. An entry in `errors` means that nothing was done; a union member says what was done, or
+ * (`LedgerOutcomeUnknown`) that nobody can know.
+ */
+export type Mutation = {
+  __typename?: 'Mutation';
+  /** Saves a list of approvers, in one call. */
+  saveApprovers?: Maybe<SaveApproversResult>;
+  /** Updates a workflow from a CSV file. */
+  uploadWorkflowCsv?: Maybe<UploadWorkflowCsvResult>;
+  /** Restarts or restores a workflow or solution, updates the solution guide, or upgrades the account. */
+  workflowAction?: Maybe<WorkflowActionResult>;
+};
+
+
+/**
+ * The calls that change state. Each is sent to the service at most once: it is never retried, shared
+ * or cached. An entry in `errors` means that nothing was done; a union member says what was done, or
+ * (`LedgerOutcomeUnknown`) that nobody can know.
+ */
+export type MutationSaveApproversArgs = {
+  approvers: Array<ApproverInput>;
+};
+
+
+/**
+ * The calls that change state. Each is sent to the service at most once: it is never retried, shared
+ * or cached. An entry in `errors` means that nothing was done; a union member says what was done, or
+ * (`LedgerOutcomeUnknown`) that nobody can know.
+ */
+export type MutationUploadWorkflowCsvArgs = {
+  input: WorkflowCsvInput;
+};
+
+
+/**
+ * The calls that change state. Each is sent to the service at most once: it is never retried, shared
+ * or cached. An entry in `errors` means that nothing was done; a union member says what was done, or
+ * (`LedgerOutcomeUnknown`) that nobody can know.
+ */
+export type MutationWorkflowActionArgs = {
+  action: WorkflowAction;
+};
+
+/** The questions that can be asked. Reading never changes anything in the service. */
+export type Query = {
+  __typename?: 'Query';
+  /**
+   * The general-ledger codes of one project for one integration target.
+   *
+   * Equal reads in one request are one call to the service.
+   */
+  glCodes?: Maybe<GlCodesResult>;
+};
+
+
+/** The questions that can be asked. Reading never changes anything in the service. */
+export type QueryGlCodesArgs = {
+  includeHide?: Scalars['Boolean']['input'];
+  project: Scalars['String']['input'];
+  target: IntegrationTarget;
+};
+
+/** What came of saving approvers. */
+export type SaveApproversResult = ApproversSaved | LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerOutcomeUnknown | LedgerUnrecognizedStatus;
+
+/** What came of uploading a workflow CSV. */
+export type UploadWorkflowCsvResult = LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerOutcomeUnknown | LedgerUnrecognizedStatus | WorkflowCsvUploaded;
+
+/** What can be done to a workflow, a solution or an account. Each is sent at most once. */
+export const WorkflowAction = {
+  /** Restart the workflow (restartWorkflow2). */
+  RESTART: 'restartWorkflow2',
+  /** Restart the workflow and move to the next (restartWorkflowAndMoveToNext). */
+  RESTART_AND_MOVE_TO_NEXT: 'restartWorkflowAndMoveToNext',
+  /** Restore the global solution (reStoreGlobalSolution). */
+  RESTORE_GLOBAL_SOLUTION: 'reStoreGlobalSolution',
+  /** Restore the solution (reStoreSolution). */
+  RESTORE_SOLUTION: 'reStoreSolution',
+  /** Update the solution guide (updateSolutionGuide). */
+  UPDATE_SOLUTION_GUIDE: 'updateSolutionGuide',
+  /** Upgrade to HQ (upgradeToHQ). */
+  UPGRADE_TO_HQ: 'upgradeToHQ'
+} as const;
+
+export type WorkflowAction = typeof WorkflowAction[keyof typeof WorkflowAction];
+/** The workflow action was carried out (status 0, OK). */
+export type WorkflowActionCompleted = LedgerStatus & {
+  __typename?: 'WorkflowActionCompleted';
+  /** The action that was carried out. */
+  action: WorkflowAction;
+  /** The service's `invoice_id`, an integer of any size. */
+  invoiceId?: Maybe<Scalars['ID']['output']>;
+  /** The service's own words. */
+  message?: Maybe<Scalars['String']['output']>;
+};
+
+/** What came of a workflow action. */
+export type WorkflowActionResult = LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerOutcomeUnknown | LedgerUnrecognizedStatus | WorkflowActionCompleted;
+
+/** A CSV file for a workflow. Give its content by exactly one of `csv` and `contentBase64`. */
+export type WorkflowCsvInput = {
+  /** The content as base64 (RFC 4648, section 4, padded, no line breaks). */
+  contentBase64?: InputMaybe<Scalars['String']['input']>;
+  /** The content as text; it is sent as the base64 of its UTF-8. */
+  csv?: InputMaybe<Scalars['String']['input']>;
+  /** The file's name. */
+  fileName: Scalars['String']['input'];
+  /** The invoice's identifier, an integer of any size. */
+  invoiceId?: InputMaybe<Scalars['ID']['input']>;
+  /** A message to go with the file. */
+  message?: InputMaybe<Scalars['String']['input']>;
+  /** The service's upload option. Needs `UPSTREAM_CSV_OPTION_PARAM`; without it, it is refused. */
+  option?: InputMaybe<Scalars['WorkflowCsvOption']['input']>;
+};
+
+/** The workflow CSV was taken. */
+export type WorkflowCsvUploaded = {
+  __typename?: 'WorkflowCsvUploaded';
+  /** What the service could not resolve, in its own words; null where it answered with a bare status 0. */
+  unresolved?: Maybe<Scalars['String']['output']>;
+};
+
+
+
+export type ResolverTypeWrapper<T> = Promise<T> | T;
+
+export type ReferenceResolver<TResult, TReference, TContext> = (
+      reference: TReference,
+      context: TContext,
+      info: GraphQLResolveInfo
+    ) => Promise<TResult> | TResult;
+
+      type ScalarCheck<T, S> = S extends true ? T : NullableCheck<T, S>;
+      type NullableCheck<T, S> = Maybe<T> extends T ? Maybe<ListCheck<NonNullable<T>, S>> : ListCheck<T, S>;
+      type ListCheck<T, S> = T extends (infer U)[] ? NullableCheck<U, S>[] : GraphQLRecursivePick<T, S>;
+      export type GraphQLRecursivePick<T, S> = { [K in keyof T & keyof S]: ScalarCheck<T[K], S[K]> };
+    
+
+export type ResolverWithResolve<TResult, TParent, TContext, TArgs> = {
+  resolve: ResolverFn<TResult, TParent, TContext, TArgs>;
+};
+export type Resolver<TResult, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> = ResolverFn<TResult, TParent, TContext, TArgs> | ResolverWithResolve<TResult, TParent, TContext, TArgs>;
+
+export type ResolverFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => Promise<TResult> | TResult;
+
+export type SubscriptionSubscribeFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => AsyncIterable<TResult> | Promise<AsyncIterable<TResult>>;
+
+export type SubscriptionResolveFn<TResult, TParent, TContext, TArgs> = (
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => TResult | Promise<TResult>;
+
+export interface SubscriptionSubscriberObject<TResult, TKey extends string, TParent, TContext, TArgs> {
+  subscribe: SubscriptionSubscribeFn<{ [key in TKey]: TResult }, TParent, TContext, TArgs>;
+  resolve?: SubscriptionResolveFn<TResult, { [key in TKey]: TResult }, TContext, TArgs>;
+}
+
+export interface SubscriptionResolverObject<TResult, TParent, TContext, TArgs> {
+  subscribe: SubscriptionSubscribeFn<any, TParent, TContext, TArgs>;
+  resolve: SubscriptionResolveFn<TResult, any, TContext, TArgs>;
+}
+
+export type SubscriptionObject<TResult, TKey extends string, TParent, TContext, TArgs> =
+  | SubscriptionSubscriberObject<TResult, TKey, TParent, TContext, TArgs>
+  | SubscriptionResolverObject<TResult, TParent, TContext, TArgs>;
+
+export type SubscriptionResolver<TResult, TKey extends string, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> =
+  | ((...args: any[]) => SubscriptionObject<TResult, TKey, TParent, TContext, TArgs>)
+  | SubscriptionObject<TResult, TKey, TParent, TContext, TArgs>;
+
+export type TypeResolveFn<TTypes, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>> = (
+  parent: TParent,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => Maybe<TTypes> | Promise<Maybe<TTypes>>;
+
+export type IsTypeOfResolverFn<T = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>> = (obj: T, context: TContext, info: GraphQLResolveInfo) => boolean | Promise<boolean>;
+
+export type NextResolverFn<T> = () => Promise<T>;
+
+export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = Record<PropertyKey, never>, TContext = Record<PropertyKey, never>, TArgs = Record<PropertyKey, never>> = (
+  next: NextResolverFn<TResult>,
+  parent: TParent,
+  args: TArgs,
+  context: TContext,
+  info: GraphQLResolveInfo
+) => TResult | Promise<TResult>;
+
+/** Mapping of federation types */
+export type FederationTypes = {
+  GlCode: GlCode;
+};
+
+/** Mapping of federation reference types */
+export type FederationReferenceTypes = {
+  GlCode:
+    ( { __typename: 'GlCode' }
+    & GraphQLRecursivePick<FederationTypes['GlCode'], {"target":true,"project":true,"code":true}> );
+};
+
+/** Mapping of union types */
+export type ResolversUnionTypes<_RefType extends Record<string, unknown>> = {
+  GlCodesResult:
+    | ( GlCodeList & { __typename: 'GlCodeList' } )
+    | ( LedgerFailed & { __typename: 'LedgerFailed' } )
+    | ( LedgerNoMoreInvoices & { __typename: 'LedgerNoMoreInvoices' } )
+    | ( LedgerNotPermitted & { __typename: 'LedgerNotPermitted' } )
+    | ( LedgerUnrecognizedStatus & { __typename: 'LedgerUnrecognizedStatus' } )
+  ;
+  SaveApproversResult:
+    | ( ApproversSaved & { __typename: 'ApproversSaved' } )
+    | ( LedgerFailed & { __typename: 'LedgerFailed' } )
+    | ( LedgerNoMoreInvoices & { __typename: 'LedgerNoMoreInvoices' } )
+    | ( LedgerNotPermitted & { __typename: 'LedgerNotPermitted' } )
+    | ( LedgerOutcomeUnknown & { __typename: 'LedgerOutcomeUnknown' } )
+    | ( LedgerUnrecognizedStatus & { __typename: 'LedgerUnrecognizedStatus' } )
+  ;
+  UploadWorkflowCsvResult:
+    | ( LedgerFailed & { __typename: 'LedgerFailed' } )
+    | ( LedgerNoMoreInvoices & { __typename: 'LedgerNoMoreInvoices' } )
+    | ( LedgerNotPermitted & { __typename: 'LedgerNotPermitted' } )
+    | ( LedgerOutcomeUnknown & { __typename: 'LedgerOutcomeUnknown' } )
+    | ( LedgerUnrecognizedStatus & { __typename: 'LedgerUnrecognizedStatus' } )
+    | ( WorkflowCsvUploaded & { __typename: 'WorkflowCsvUploaded' } )
+  ;
+  WorkflowActionResult:
+    | ( LedgerFailed & { __typename: 'LedgerFailed' } )
+    | ( LedgerNoMoreInvoices & { __typename: 'LedgerNoMoreInvoices' } )
+    | ( LedgerNotPermitted & { __typename: 'LedgerNotPermitted' } )
+    | ( LedgerOutcomeUnknown & { __typename: 'LedgerOutcomeUnknown' } )
+    | ( LedgerUnrecognizedStatus & { __typename: 'LedgerUnrecognizedStatus' } )
+    | ( WorkflowActionCompleted & { __typename: 'WorkflowActionCompleted' } )
+  ;
+};
+
+/** Mapping of interface types */
+export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = {
+  LedgerProblem:
+    | ( LedgerFailed & { __typename: 'LedgerFailed' } )
+    | ( LedgerNoMoreInvoices & { __typename: 'LedgerNoMoreInvoices' } )
+    | ( LedgerNotPermitted & { __typename: 'LedgerNotPermitted' } )
+    | ( LedgerOutcomeUnknown & { __typename: 'LedgerOutcomeUnknown' } )
+    | ( LedgerUnrecognizedStatus & { __typename: 'LedgerUnrecognizedStatus' } )
+  ;
+  LedgerStatus:
+    | ( ApproversSaved & { __typename: 'ApproversSaved' } )
+    | ( GlCodeList & { __typename: 'GlCodeList' } )
+    | ( LedgerFailed & { __typename: 'LedgerFailed' } )
+    | ( LedgerNoMoreInvoices & { __typename: 'LedgerNoMoreInvoices' } )
+    | ( LedgerNotPermitted & { __typename: 'LedgerNotPermitted' } )
+    | ( LedgerUnrecognizedStatus & { __typename: 'LedgerUnrecognizedStatus' } )
+    | ( WorkflowActionCompleted & { __typename: 'WorkflowActionCompleted' } )
+  ;
+};
+
+/** Mapping between all available schema types and the resolvers types */
+export type ResolversTypes = {
+  ApproverInput: ApproverInput;
+  ID: ResolverTypeWrapper<Scalars['ID']['output']>;
+  Float: ResolverTypeWrapper<Scalars['Float']['output']>;
+  String: ResolverTypeWrapper<Scalars['String']['output']>;
+  Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
+  ApproversSaved: ResolverTypeWrapper<ApproversSaved>;
+  GlCode: ResolverTypeWrapper<GlCode>;
+  Int: ResolverTypeWrapper<Scalars['Int']['output']>;
+  GlCodeList: ResolverTypeWrapper<GlCodeList>;
+  GlCodesResult: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['GlCodesResult']>;
+  IntegrationTarget: null;
+  LedgerFailed: ResolverTypeWrapper<LedgerFailed>;
+  LedgerNoMoreInvoices: ResolverTypeWrapper<LedgerNoMoreInvoices>;
+  LedgerNotPermitted: ResolverTypeWrapper<LedgerNotPermitted>;
+  LedgerOutcomeUnknown: ResolverTypeWrapper<LedgerOutcomeUnknown>;
+  LedgerProblem: ResolverTypeWrapper<ResolversInterfaceTypes<ResolversTypes>['LedgerProblem']>;
+  LedgerStatus: ResolverTypeWrapper<ResolversInterfaceTypes<ResolversTypes>['LedgerStatus']>;
+  LedgerUnrecognizedStatus: ResolverTypeWrapper<LedgerUnrecognizedStatus>;
+  Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
+  SaveApproversResult: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['SaveApproversResult']>;
+  UploadWorkflowCsvResult: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['UploadWorkflowCsvResult']>;
+  WorkflowAction: null;
+  WorkflowActionCompleted: ResolverTypeWrapper<WorkflowActionCompleted>;
+  WorkflowActionResult: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['WorkflowActionResult']>;
+  WorkflowCsvInput: WorkflowCsvInput;
+  WorkflowCsvOption: ResolverTypeWrapper<Scalars['WorkflowCsvOption']['output']>;
+  WorkflowCsvUploaded: ResolverTypeWrapper<WorkflowCsvUploaded>;
+};
+
+/** Mapping between all available schema types and the resolvers parents */
+export type ResolversParentTypes = {
+  ApproverInput: ApproverInput;
+  ID: Scalars['ID']['output'];
+  Float: Scalars['Float']['output'];
+  String: Scalars['String']['output'];
+  Boolean: Scalars['Boolean']['output'];
+  ApproversSaved: ApproversSaved;
+  GlCode: GlCode | FederationReferenceTypes['GlCode'];
+  Int: Scalars['Int']['output'];
+  GlCodeList: GlCodeList;
+  GlCodesResult: ResolversUnionTypes<ResolversParentTypes>['GlCodesResult'];
+  LedgerFailed: LedgerFailed;
+  LedgerNoMoreInvoices: LedgerNoMoreInvoices;
+  LedgerNotPermitted: LedgerNotPermitted;
+  LedgerOutcomeUnknown: LedgerOutcomeUnknown;
+  LedgerProblem: ResolversInterfaceTypes<ResolversParentTypes>['LedgerProblem'];
+  LedgerStatus: ResolversInterfaceTypes<ResolversParentTypes>['LedgerStatus'];
+  LedgerUnrecognizedStatus: LedgerUnrecognizedStatus;
+  Mutation: Record<PropertyKey, never>;
+  Query: Record<PropertyKey, never>;
+  SaveApproversResult: ResolversUnionTypes<ResolversParentTypes>['SaveApproversResult'];
+  UploadWorkflowCsvResult: ResolversUnionTypes<ResolversParentTypes>['UploadWorkflowCsvResult'];
+  WorkflowActionCompleted: WorkflowActionCompleted;
+  WorkflowActionResult: ResolversUnionTypes<ResolversParentTypes>['WorkflowActionResult'];
+  WorkflowCsvInput: WorkflowCsvInput;
+  WorkflowCsvOption: Scalars['WorkflowCsvOption']['output'];
+  WorkflowCsvUploaded: WorkflowCsvUploaded;
+};
+
+export type ApproversSavedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ApproversSaved'] = ResolversParentTypes['ApproversSaved']> = {
+  invoiceId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type GlCodeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['GlCode'] = ResolversParentTypes['GlCode'], FederationReferenceType extends FederationReferenceTypes['GlCode'] = FederationReferenceTypes['GlCode']> = {
+  __resolveReference?: ReferenceResolver<Maybe<ResolversTypes['GlCode']> | FederationReferenceType, FederationReferenceType, ContextType>;
+  code?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  hide?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  name?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  project?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  target?: Resolver<ResolversTypes['IntegrationTarget'], ParentType, ContextType>;
+  value?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type GlCodeListResolvers<ContextType = Context, ParentType extends ResolversParentTypes['GlCodeList'] = ResolversParentTypes['GlCodeList']> = {
+  codes?: Resolver<Array<ResolversTypes['GlCode']>, ParentType, ContextType>;
+  invoiceId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type GlCodesResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['GlCodesResult'] = ResolversParentTypes['GlCodesResult']> = {
+  __resolveType: TypeResolveFn<'GlCodeList' | 'LedgerFailed' | 'LedgerNoMoreInvoices' | 'LedgerNotPermitted' | 'LedgerUnrecognizedStatus', ParentType, ContextType>;
+};
+
+export type IntegrationTargetResolvers = { CUSTOM_WORKFLOW: 10, ELECTRONIC_INVOICE: 22, EMAIL: 5, FILE_TRANSFER: 4, GATEWAY: 6, SAVE_AND_SEARCH: 36, STORAGE_DEVICE: 4001, TARGET_0?: 0, TARGET_1: 1, TARGET_2: 2, TARGET_3: 3, TARGET_7: 7, TARGET_8: 8, TARGET_9: 9, TARGET_11: 11, TARGET_12: 12, TARGET_20: 20, TARGET_21: 21, TARGET_23: 23, TARGET_24: 24, TARGET_26: 26, TARGET_27: 27, TARGET_33: 33, TARGET_34: 34, TARGET_35: 35, TARGET_37: 37, TARGET_38: 38, TARGET_39: 39, TARGET_40: 40, TARGET_41: 41, TARGET_42: 42, TARGET_43: 43, TARGET_44: 44, TARGET_45: 45, TARGET_46: 46, TARGET_47: 47, TARGET_48: 48, TARGET_49: 49, TARGET_50: 50, TARGET_51: 51, UNKNOWN: -1 };
+
+export type LedgerFailedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['LedgerFailed'] = ResolversParentTypes['LedgerFailed']> = {
+  invoiceId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type LedgerNoMoreInvoicesResolvers<ContextType = Context, ParentType extends ResolversParentTypes['LedgerNoMoreInvoices'] = ResolversParentTypes['LedgerNoMoreInvoices']> = {
+  invoiceId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type LedgerNotPermittedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['LedgerNotPermitted'] = ResolversParentTypes['LedgerNotPermitted']> = {
+  invoiceId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type LedgerOutcomeUnknownResolvers<ContextType = Context, ParentType extends ResolversParentTypes['LedgerOutcomeUnknown'] = ResolversParentTypes['LedgerOutcomeUnknown']> = {
+  code?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type LedgerProblemResolvers<ContextType = Context, ParentType extends ResolversParentTypes['LedgerProblem'] = ResolversParentTypes['LedgerProblem']> = {
+  __resolveType: TypeResolveFn<'LedgerFailed' | 'LedgerNoMoreInvoices' | 'LedgerNotPermitted' | 'LedgerOutcomeUnknown' | 'LedgerUnrecognizedStatus', ParentType, ContextType>;
+};
+
+export type LedgerStatusResolvers<ContextType = Context, ParentType extends ResolversParentTypes['LedgerStatus'] = ResolversParentTypes['LedgerStatus']> = {
+  __resolveType: TypeResolveFn<'ApproversSaved' | 'GlCodeList' | 'LedgerFailed' | 'LedgerNoMoreInvoices' | 'LedgerNotPermitted' | 'LedgerUnrecognizedStatus' | 'WorkflowActionCompleted', ParentType, ContextType>;
+};
+
+export type LedgerUnrecognizedStatusResolvers<ContextType = Context, ParentType extends ResolversParentTypes['LedgerUnrecognizedStatus'] = ResolversParentTypes['LedgerUnrecognizedStatus']> = {
+  invoiceId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  status?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
+  saveApprovers?: Resolver<Maybe<ResolversTypes['SaveApproversResult']>, ParentType, ContextType, RequireFields<MutationSaveApproversArgs, 'approvers'>>;
+  uploadWorkflowCsv?: Resolver<Maybe<ResolversTypes['UploadWorkflowCsvResult']>, ParentType, ContextType, RequireFields<MutationUploadWorkflowCsvArgs, 'input'>>;
+  workflowAction?: Resolver<Maybe<ResolversTypes['WorkflowActionResult']>, ParentType, ContextType, RequireFields<MutationWorkflowActionArgs, 'action'>>;
+};
+
+export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
+  glCodes?: Resolver<Maybe<ResolversTypes['GlCodesResult']>, ParentType, ContextType, RequireFields<QueryGlCodesArgs, 'includeHide' | 'project' | 'target'>>;
+};
+
+export type SaveApproversResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SaveApproversResult'] = ResolversParentTypes['SaveApproversResult']> = {
+  __resolveType: TypeResolveFn<'ApproversSaved' | 'LedgerFailed' | 'LedgerNoMoreInvoices' | 'LedgerNotPermitted' | 'LedgerOutcomeUnknown' | 'LedgerUnrecognizedStatus', ParentType, ContextType>;
+};
+
+export type UploadWorkflowCsvResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['UploadWorkflowCsvResult'] = ResolversParentTypes['UploadWorkflowCsvResult']> = {
+  __resolveType: TypeResolveFn<'LedgerFailed' | 'LedgerNoMoreInvoices' | 'LedgerNotPermitted' | 'LedgerOutcomeUnknown' | 'LedgerUnrecognizedStatus' | 'WorkflowCsvUploaded', ParentType, ContextType>;
+};
+
+export type WorkflowActionResolvers = { RESTART: 'restartWorkflow2', RESTART_AND_MOVE_TO_NEXT: 'restartWorkflowAndMoveToNext', RESTORE_GLOBAL_SOLUTION: 'reStoreGlobalSolution', RESTORE_SOLUTION: 'reStoreSolution', UPDATE_SOLUTION_GUIDE: 'updateSolutionGuide', UPGRADE_TO_HQ: 'upgradeToHQ' };
+
+export type WorkflowActionCompletedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WorkflowActionCompleted'] = ResolversParentTypes['WorkflowActionCompleted']> = {
+  action?: Resolver<ResolversTypes['WorkflowAction'], ParentType, ContextType>;
+  invoiceId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type WorkflowActionResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WorkflowActionResult'] = ResolversParentTypes['WorkflowActionResult']> = {
+  __resolveType: TypeResolveFn<'LedgerFailed' | 'LedgerNoMoreInvoices' | 'LedgerNotPermitted' | 'LedgerOutcomeUnknown' | 'LedgerUnrecognizedStatus' | 'WorkflowActionCompleted', ParentType, ContextType>;
+};
+
+export interface WorkflowCsvOptionScalarConfig extends GraphQLScalarTypeConfig<ResolversTypes['WorkflowCsvOption'], any> {
+  name: 'WorkflowCsvOption';
+}
+
+export type WorkflowCsvUploadedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WorkflowCsvUploaded'] = ResolversParentTypes['WorkflowCsvUploaded']> = {
+  unresolved?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
+};
+
+export type Resolvers<ContextType = Context> = {
+  ApproversSaved?: ApproversSavedResolvers<ContextType>;
+  GlCode?: GlCodeResolvers<ContextType>;
+  GlCodeList?: GlCodeListResolvers<ContextType>;
+  GlCodesResult?: GlCodesResultResolvers<ContextType>;
+  IntegrationTarget?: IntegrationTargetResolvers;
+  LedgerFailed?: LedgerFailedResolvers<ContextType>;
+  LedgerNoMoreInvoices?: LedgerNoMoreInvoicesResolvers<ContextType>;
+  LedgerNotPermitted?: LedgerNotPermittedResolvers<ContextType>;
+  LedgerOutcomeUnknown?: LedgerOutcomeUnknownResolvers<ContextType>;
+  LedgerProblem?: LedgerProblemResolvers<ContextType>;
+  LedgerStatus?: LedgerStatusResolvers<ContextType>;
+  LedgerUnrecognizedStatus?: LedgerUnrecognizedStatusResolvers<ContextType>;
+  Mutation?: MutationResolvers<ContextType>;
+  Query?: QueryResolvers<ContextType>;
+  SaveApproversResult?: SaveApproversResultResolvers<ContextType>;
+  UploadWorkflowCsvResult?: UploadWorkflowCsvResultResolvers<ContextType>;
+  WorkflowAction?: WorkflowActionResolvers;
+  WorkflowActionCompleted?: WorkflowActionCompletedResolvers<ContextType>;
+  WorkflowActionResult?: WorkflowActionResultResolvers<ContextType>;
+  WorkflowCsvOption?: GraphQLScalarType;
+  WorkflowCsvUploaded?: WorkflowCsvUploadedResolvers<ContextType>;
+};
+

@@ -1,0 +1,28 @@
+/** What Node 24 knows of JSON and TypeScript's library does not yet: source text, both ways. */
+declare global {
+  interface JSON {
+    parse(
+      text: string,
+      reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+    ): unknown;
+    /** A value that `JSON.stringify` writes as the very text given. */
+    rawJSON(text: string): object;
+  }
+}
+
+/** An integer that a double may not hold exactly has 16 digits or more, and stands outside quotes. */
+const mayHoldLargeInteger = /[:,[\s]-?\d{16}/;
+
+/**
+ * JSON text as a value. An integer that would come out of a double as another one comes as the
+ * string of its digits. Throws a SyntaxError where the text is no JSON.
+ */
+export function parseExactly(text: string): unknown {
+  // The reviver costs several times the parsing, so only a text that may need it pays for it.
+  if (!mayHoldLargeInteger.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_key, value, { source }) =>
+    Number.isInteger(value) && !Number.isSafeInteger(value) && String(value) !== source
+      ? source
+      : value,
+  );
+}

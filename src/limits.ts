@@ -1,0 +1,160 @@
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  Kind,
+  OperationTypeNode,
+  parse,
+  type SelectionSetNode,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { GatewayError } from './errors.ts';
+
+/**
+ * What an operation may cost, counted with its fragments unfolded and before anything of it is
+ * validated or executed: validation itself is quadratic in places.
+ */
+export const limits = {
+  /** UTF-16 units of the document. */
+  length: 131_072,
+  tokens: 8_000,
+  /** Levels of fields. Introspection as the explorers ask it goes 15 deep. */
+  depth: 20,
+  aliases: 200,
+  rootFields: 200,
+  directives: 50,
+  /** Fields of all levels: what a response could hold if every list had one item. */
+  fields: 5_000,
+} as const;
+
+type Cost = { fields: number; aliases: number; directives: number; depth: number };
+
+/**
+ * Checks documents against the limits; one that held is remembered. A document that does not parse
+ * is let through: the executor says what is wrong with it.
+ *
+ * @throws GatewayError `OPERATION_LIMIT_EXCEEDED`, naming the limit
+ */
+export function createLimiter(maxWrites: number): (document: string) => void {
+  const held = new LRUCache<string, true>({
+    maxSize: 8_388_608,
+    sizeCalculation: (_, document) => document.length + 1,
+  });
+  return (source) => {
+    if (held.has(source)) return;
+    if (source.length > limits.length) throw exceeded('characters', limits.length);
+    const document = parseWithin(source);
+    if (document) check(document, maxWrites);
+    held.set(source, true);
+  };
+}
+
+function parseWithin(source: string): DocumentNode | undefined {
+  try {
+    return parse(source, { maxTokens: limits.tokens, noLocation: true });
+  } catch (error) {
+    if (error instanceof GraphQLError && !error.message.includes('tokens')) return undefined;
+    // Too many tokens, or nested so deeply that the parser ran out of stack.
+    throw exceeded('tokens', limits.tokens);
+  }
+}
+
+function check(document: DocumentNode, maxWrites: number): void {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) {
+      fragments.set(definition.name.value, definition);
+    }
+  }
+  const costOf = createCounter(fragments);
+  for (const definition of document.definitions) {
+    if (!('selectionSet' in definition)) continue;
+    const cost = costOf(definition.selectionSet);
+    const directives = cost.directives + (definition.directives?.length ?? 0);
+    if (cost.depth > limits.depth) throw exceeded('levels of fields', limits.depth);
+    if (cost.aliases > limits.aliases) throw exceeded('aliases', limits.aliases);
+    if (directives > limits.directives) throw exceeded('directives', limits.directives);
+    if (cost.fields > limits.fields) throw exceeded('fields', limits.fields);
+    if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
+    const roots = rootFields(definition.selectionSet, fragments);
+    if (roots > limits.rootFields) throw exceeded('root fields', limits.rootFields);
+    if (definition.operation === OperationTypeNode.MUTATION && roots > maxWrites) {
+      throw exceeded('writes', maxWrites);
+    }
+  }
+}
+
+/** Counts a selection set. Each fragment is counted once and its cost added wherever it is spread. */
+function createCounter(fragments: ReadonlyMap<string, FragmentDefinitionNode>) {
+  const known = new Map<string, Cost>();
+
+  function ofFragment(name: string): Cost {
+    const cost = known.get(name);
+    if (cost) return cost;
+    const nothing = { fields: 0, aliases: 0, directives: 0, depth: 0 };
+    const fragment = fragments.get(name);
+    if (!fragment) return nothing;
+    known.set(name, nothing); // A cycle ends here; validation refuses it.
+    const counted = of(fragment.selectionSet);
+    counted.directives += fragment.directives?.length ?? 0;
+    known.set(name, counted);
+    return counted;
+  }
+
+  function of(set: SelectionSetNode): Cost {
+    const sum: Cost = { fields: 0, aliases: 0, directives: 0, depth: 0 };
+    for (const selection of set.selections) {
+      sum.directives += selection.directives?.length ?? 0;
+      let inner: Cost | undefined;
+      let level = 0;
+      if (selection.kind === Kind.FRAGMENT_SPREAD) {
+        inner = ofFragment(selection.name.value);
+      } else {
+        if (selection.kind === Kind.FIELD) {
+          level = 1;
+          sum.fields += 1;
+          if (selection.alias) sum.aliases += 1;
+        }
+        inner = selection.selectionSet && of(selection.selectionSet);
+      }
+      sum.fields += inner?.fields ?? 0;
+      sum.aliases += inner?.aliases ?? 0;
+      sum.directives += inner?.directives ?? 0;
+      sum.depth = Math.max(sum.depth, level + (inner?.depth ?? 0));
+    }
+    return sum;
+  }
+
+  return of;
+}
+
+/** The fields of an operation's root, those of fragments with them. */
+function rootFields(
+  set: SelectionSetNode,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+): number {
+  const names = new Set<string>();
+  const spread = new Set<string>();
+  const collect = ({ selections }: SelectionSetNode) => {
+    for (const selection of selections) {
+      if (selection.kind === Kind.FIELD) {
+        names.add(selection.alias?.value ?? selection.name.value);
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        collect(selection.selectionSet);
+      } else if (!spread.has(selection.name.value)) {
+        spread.add(selection.name.value);
+        const fragment = fragments.get(selection.name.value);
+        if (fragment) collect(fragment.selectionSet);
+      }
+    }
+  };
+  collect(set);
+  return names.size;
+}
+
+function exceeded(what: string, limit: number): GatewayError {
+  return new GatewayError(
+    'OPERATION_LIMIT_EXCEEDED',
+    `The operation has more ${what} than the ${limit} allowed.`,
+  );
+}

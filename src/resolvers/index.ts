@@ -1,0 +1,29 @@
+import { GraphQLScalarType } from 'graphql';
+import { IntegrationTarget, type Resolvers, WorkflowAction } from '../generated/resolvers.ts';
+import { saveApprovers } from './approvers.ts';
+import { glCodes } from './glCodes.ts';
+import { uploadWorkflowCsv, workflowAction } from './workflows.ts';
+
+/**
+ * The schema's resolvers. The enum maps are codegen's, from codegen.yml: a target is its integer and
+ * an action is its operation. The scalar lets every integer through and the resolver refuses those
+ * outside the service's set, so that one bad option takes nothing from its neighbours.
+ */
+export const resolvers = {
+  Query: { glCodes },
+  Mutation: { saveApprovers, uploadWorkflowCsv, workflowAction },
+  IntegrationTarget,
+  WorkflowAction,
+  WorkflowCsvOption: new GraphQLScalarType<number, number>({
+    name: 'WorkflowCsvOption',
+    serialize: readOption,
+    parseValue: readOption,
+  }),
+} satisfies Resolvers;
+
+function readOption(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isInteger(value)) {
+    throw new TypeError('A WorkflowCsvOption is an integer.');
+  }
+  return value;
+}

@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { parseExactly } from '../json.ts';
+
+/**
+ * The records of the service as they stand on the wire (specification, section 2), and nothing of
+ * how they get there. Identifiers are integers of any size on the wire and strings of digits here,
+ * so that no digit is lost to a double.
+ */
+
+/** ServiceStatus (section 2.1). `status` is null where it is missing or no 32-bit integer. */
+export type ServiceStatus = {
+  invoiceId: string | null;
+  message: string | null;
+  status: number | null;
+};
+
+/** The integration targets (section 2.7). */
+// biome-ignore format: the list reads as the specification's
+export type IntegrationTarget =
+  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 20 | 21 | 22 | 23 | 24 | 26 | 27
+  | 33 | 34 | 35 | 36 | 37 | 38 | 39 | 40 | 41 | 42 | 43 | 44 | 45 | 46 | 47 | 48 | 49 | 50 | 51
+  | 4001 | -1;
+
+/** GLCodeInfo (section 2.3), with the target and project it was asked for. */
+export type GlCodeInfo = {
+  target: IntegrationTarget;
+  project: string;
+  code: string | null;
+  name: string | null;
+  value: string | null;
+  hide: number | null;
+};
+
+/** GLCodeInfoSS (section 2.2). */
+export type GlCodeInfoList = ServiceStatus & { codes: GlCodeInfo[] };
+
+/** The answer of updateWorkflowCSV (section 2.6), or the status record it gave instead. */
+export type WorkflowCsvAnswer = { unresolved: string | null; record: ServiceStatus | null };
+
+/** The query of getGLCodes5 (section 4.1). */
+export type GlCodesQuery = { target: IntegrationTarget; project: string; includeHide: boolean };
+
+/** An integer of any size, as its digits. */
+export type Integer = string;
+
+/** Approver (section 2.4): a field that is undefined is not sent, one that is null is sent as null. */
+export type Approver = {
+  approver_id?: Integer | null | undefined;
+  claim_limit?: number | null | undefined;
+  description?: string | null | undefined;
+  email?: string | null | undefined;
+  email_upload?: string | null | undefined;
+  is_disable_approval?: boolean | null | undefined;
+  is_expense_claim?: boolean | null | undefined;
+  my_bank_account?: string | null | undefined;
+  my_email?: string | null | undefined;
+  name?: string | null | undefined;
+  workflow_id?: Integer | null | undefined;
+  workflow_name?: string | null | undefined;
+};
+
+/** The body of updateWorkflowCSV (section 2.5). */
+export type WorkflowCsvUpload = {
+  PictureName: string;
+  /** Base64. */
+  PictureStream: string;
+  service_status?: {
+    invoice_id?: Integer | null | undefined;
+    message?: string | null | undefined;
+  };
+};
+
+/** The names of the fields that hold integers of any size. */
+const integerFields = new Set(['approver_id', 'workflow_id', 'invoice_id']);
+
+/** A record as JSON, its identifiers as the very integers that were given. */
+export function encode(record: Approver[] | WorkflowCsvUpload): string {
+  return JSON.stringify(record, (key, value: unknown) =>
+    integerFields.has(key) && typeof value === 'string' ? JSON.rawJSON(value) : value,
+  );
+}
+
+const text = z.string().nullish();
+// A string of digits is what `parseExactly` makes of an integer that no double holds.
+const digits = /^-?\d+$/;
+const identifier = z
+  .union([z.number(), z.string().min(16)])
+  .transform(String)
+  .pipe(z.string().regex(digits))
+  .nullish();
+
+const serviceStatus = z
+  .object({ invoice_id: identifier, message: text, status: z.unknown() })
+  .transform(
+    ({ invoice_id, message, status }): ServiceStatus => ({
+      invoiceId: invoice_id ?? null,
+      message: message ?? null,
+      status: z.int32().safeParse(status).data ?? null,
+    }),
+  );
+
+const glCodeInfo = z.object({ Code: text, Name: text, Value: text, Hide: z.int32().nullish() });
+
+const glCodeInfoSS = z.object({
+  service_status: serviceStatus.nullish(),
+  list: z.array(glCodeInfo).nullish(),
+});
+
+const unresolvedAnswer = z.object({ unresolved: text });
+
+const missingRecord: ServiceStatus = { invoiceId: null, message: null, status: null };
+
+/** Reads a GLCodeInfoSS; a missing or null `list` is an empty one. Throws where it is none. */
+export function readGlCodes(json: string, { target, project }: GlCodesQuery): GlCodeInfoList {
+  const { service_status, list } = glCodeInfoSS.parse(parseExactly(json));
+  const codes = (list ?? []).map(({ Code, Name, Value, Hide }) => ({
+    target,
+    project,
+    code: Code ?? null,
+    name: Name ?? null,
+    value: Value ?? null,
+    hide: Hide ?? null,
+  }));
+  return { ...(service_status ?? missingRecord), codes };
+}
+
+/** Reads a ServiceStatus. Throws where it is none. */
+export function readStatus(json: string): ServiceStatus {
+  return serviceStatus.parse(parseExactly(json));
+}
+
+/**
+ * Reads the answer of updateWorkflowCSV. The specification shows `unresolved` alone; a record with a
+ * `status` is a status record, whatever stands beside it. Throws where it is neither.
+ */
+export function readWorkflowCsv(json: string): WorkflowCsvAnswer {
+  const value = z.looseObject({}).parse(parseExactly(json));
+  if (!('unresolved' in value) && !('status' in value)) throw new Error('neither record');
+  return {
+    unresolved: unresolvedAnswer.parse(value).unresolved ?? null,
+    record: 'status' in value ? serviceStatus.parse(value) : null,
+  };
+}
+
+/** Whether an integer is an allowed value of the unnamed parameter of updateWorkflowCSV (section 4.3). */
+export function isWorkflowCsvOption(value: number): boolean {
+  return workflowCsvOptions.some(([first, last]) => first <= value && value <= last);
+}
+
+const workflowCsvOptions: readonly (readonly [first: number, last: number])[] = [
+  [-6, -1],
+  [1, 27],
+  [30, 31],
+  [99, 99],
+  [101, 160],
+  [208, 360],
+  [369, 421],
+  [423, 454],
+  [461, 500],
+];

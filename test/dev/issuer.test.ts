@@ -1,0 +1,93 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
+import { type Issuer, type IssuerOptions, startIssuer } from '../../dev/issuer.ts';
+import { scenarios, startReferenceService } from '../../dev/service.ts';
+
+const closing: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((server) => server.close()));
+});
+
+async function start(options?: IssuerOptions): Promise<Issuer> {
+  const issuer = await startIssuer(options);
+  closing.push(issuer);
+  return issuer;
+}
+
+test('a token verifies against the keys that are served', async () => {
+  const { url, jwksUrl, issuer, audience, jwks, token } = await start();
+  expect(issuer).toBe(url);
+  const { payload, protectedHeader } = await jwtVerify(
+    await token(),
+    createRemoteJWKSet(new URL(jwksUrl)),
+    { issuer, audience },
+  );
+  expect(protectedHeader).toEqual({ alg: 'ES256', kid: jwks.keys[0]?.kid, typ: 'JWT' });
+  expect(payload).toEqual({
+    iss: url,
+    aud: 'ledger-gateway',
+    sub: 'dev-user',
+    iat: expect.any(Number),
+    exp: (payload.iat ?? 0) + 12 * 60 * 60,
+  });
+});
+
+test('the private key is not served', async () => {
+  const { jwksUrl, jwks } = await start();
+  const served = await (await fetch(jwksUrl)).json();
+  expect(served).toEqual(jwks);
+  expect(Object.keys(jwks.keys[0] ?? {}).sort()).toEqual([
+    'alg',
+    'crv',
+    'kid',
+    'kty',
+    'use',
+    'x',
+    'y',
+  ]);
+});
+
+test('issuer, audience, subject, scenario and validity can be chosen', async () => {
+  const { token } = await start({ issuer: 'https://issuer.example', audience: 'ledger' });
+  const claims = decodeJwt(await token({ sub: 'ada', scenario: 'slow', expiresIn: '-1m' }));
+  expect(claims).toMatchObject({
+    iss: 'https://issuer.example',
+    aud: 'ledger',
+    sub: 'ada',
+    scenario: 'slow',
+  });
+  expect(claims.exp).toBe((claims.iat ?? 0) - 60);
+});
+
+test('each start makes another key', async () => {
+  const [one, other] = [await start(), await start()];
+  expect(one.jwks.keys[0]?.x).not.toBe(other.jwks.keys[0]?.x);
+});
+
+test.each(scenarios)('GET /token gives a token for $name', async ({ name }) => {
+  const { url } = await start();
+  const response = await fetch(`${url}token?scenario=${name}`);
+  expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
+  expect(decodeJwt(await response.text())).toMatchObject({ scenario: name });
+});
+
+test('GET /token names the scenarios that there are', async () => {
+  const { url } = await start();
+  const response = await fetch(`${url}token?scenario=unheard-of`);
+  expect(response.status).toBe(400);
+  const text = await response.text();
+  for (const { name } of scenarios) expect(text).toContain(`\n${name}: `);
+});
+
+test('the reference service takes its tokens, until they expire', async () => {
+  const { url, jwks, token } = await start();
+  const service = await startReferenceService({ issuerKeys: jwks });
+  closing.push(service);
+  const served = await (await fetch(`${url}token`)).text();
+  const statuses = [served, await token({ expiresIn: '-1m' })].map(async (bearer) => {
+    const headers = { authorization: `Bearer ${bearer}` };
+    return (await fetch(`${service.url}upgradeToHQ`, { headers })).status;
+  });
+  expect(await Promise.all(statuses)).toEqual([200, 401]);
+});

@@ -1,0 +1,494 @@
+import { connect } from 'node:net';
+import { afterEach, expect, test } from '@jest/globals';
+import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
+import { z } from 'zod';
+import {
+  type ReferenceService,
+  type ReferenceServiceOptions,
+  type ScenarioName,
+  scenarios,
+  startReferenceService,
+} from '../../dev/service.ts';
+
+const actions = {
+  restartWorkflowAndMoveToNext: '48310',
+  reStoreGlobalSolution: '48311',
+  reStoreSolution: '9007199254740993',
+  restartWorkflow2: '9223372036854775807',
+  updateSolutionGuide: '48313',
+  upgradeToHQ: '48314',
+};
+const codesPath = 'getGLCodes5?target=4&project=north-plant&includeHide=false';
+
+const { publicKey, privateKey } = await generateKeyPair('ES256');
+const issuerKeys: JSONWebKeySet = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256' }] };
+
+let running: ReferenceService | undefined;
+
+afterEach(async () => {
+  await running?.close();
+  running = undefined;
+});
+
+async function start(options: ReferenceServiceOptions = {}) {
+  running = await startReferenceService({ issuerKeys, ...options });
+  return running;
+}
+
+function token(claims: Record<string, unknown> = {}, key = privateKey) {
+  return new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).setExpirationTime('1h').sign(key);
+}
+
+interface Call {
+  method?: string;
+  body?: string;
+  type?: string;
+  claims?: Record<string, unknown>;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+async function call(path: string, { claims, headers, type, ...init }: Call = {}) {
+  const { url } = running ?? (await start());
+  return fetch(url + path, {
+    ...init,
+    headers: {
+      authorization: `Bearer ${await token(claims)}`,
+      ...(init.body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
+      ...headers,
+    },
+  });
+}
+
+function post(path: string, body: unknown, more: Call = {}) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return call(path, { method: 'POST', body: text, ...more });
+}
+
+async function codesOf(answer: Response | Promise<Response>) {
+  const shape = z.object({
+    service_status: z.unknown(),
+    list: z.array(z.record(z.string(), z.unknown())),
+  });
+  return shape.parse(await (await answer).json());
+}
+
+async function expectRefusal(answer: Promise<Response>, status: number) {
+  const response = await answer;
+  expect(response.status).toBe(status);
+  expect(await response.text()).toBe('');
+  return response;
+}
+
+// Success
+
+test('getGLCodes5 answers with the visible codes of a project', async () => {
+  const response = await call(codesPath);
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+  const body = await codesOf(response);
+  expect(body.service_status).toEqual({ invoice_id: 48213, message: '', status: 0 });
+  expect(body.list).toHaveLength(14);
+  expect(body.list[0]).toEqual({
+    Code: '1200',
+    Name: 'Spare parts in stock',
+    Value: 'NP-1200',
+    Hide: 0,
+  });
+});
+
+test('getGLCodes5 adds the hidden codes on request', async () => {
+  const body = await codesOf(call(codesPath.replace('false', 'true')));
+  expect(body.list).toHaveLength(16);
+  expect(body.list.at(-1)).toMatchObject({ Code: '9999', Hide: 1 });
+});
+
+test.each(['nowhere', '', '__proto__'])('getGLCodes5 knows no codes of "%s"', async (project) => {
+  const body = await (
+    await call(`getGLCodes5?target=-1&project=${project}&includeHide=true`)
+  ).json();
+  expect(body).toEqual({ service_status: { invoice_id: 48213, message: '', status: 0 }, list: [] });
+});
+
+test.each([
+  ['text/plain', 'text/plain'],
+  ['text/json', 'text/json'],
+  ['image/png, text/json;q=0.5', 'text/json'],
+  ['image/png', 'application/json'],
+])('getGLCodes5 answers Accept %s with %s', async (accept, type) => {
+  const response = await call(codesPath, { headers: { accept } });
+  expect(response.headers.get('content-type')).toContain(type);
+  expect((await codesOf(response)).list).toHaveLength(14);
+});
+
+test('saveApproverList keeps what it was sent, every digit of it', async () => {
+  const service = await start();
+  const response = await post(
+    'saveApproverList',
+    `[{"approver_id":9007199254740993,"claim_limit":250.5,"name":"Ada","is_expense_claim":true},
+      {"workflow_id":-92233720368547758089,"approver_id":7,"email":null}]`,
+  );
+  expect(await response.json()).toEqual({
+    invoice_id: 48214,
+    message: 'Approvers saved: 2.',
+    status: 0,
+  });
+  expect(service.approvers()).toEqual([
+    { approver_id: 9007199254740993n, claim_limit: 250.5, name: 'Ada', is_expense_claim: true },
+    { workflow_id: -92233720368547758089n, approver_id: 7, email: null },
+  ]);
+});
+
+test('saveApproverList takes all twelve fields', async () => {
+  const service = await start();
+  const approver = {
+    approver_id: 1,
+    claim_limit: 2,
+    description: 'd',
+    email: 'e',
+    email_upload: 'u',
+    is_disable_approval: false,
+    is_expense_claim: true,
+    my_bank_account: 'b',
+    my_email: 'm',
+    name: 'n',
+    workflow_id: 3,
+    workflow_name: 'w',
+  };
+  expect((await post('saveApproverList', [approver])).status).toBe(200);
+  expect(service.approvers()).toEqual([approver]);
+});
+
+test.each(['application/json; charset=utf-8', 'text/json', 'application/vnd.approvers+json'])(
+  'a body may be %s',
+  async (type) => {
+    expect((await post('saveApproverList', [], { type })).status).toBe(200);
+  },
+);
+
+const csv = 'INV-1,4010\r\nINV-2,\r\nINV-3, ,x\r\n';
+
+test('updateWorkflowCSV answers with the rows that have no second column', async () => {
+  const response = await post('updateWorkflowCSV', {
+    PictureName: 'codes.csv',
+    PictureStream: Buffer.from(csv).toString('base64'),
+    service_status: { invoice_id: 1, message: 'm' },
+  });
+  expect(await response.json()).toEqual({ unresolved: 'INV-2,\nINV-3, ,x' });
+});
+
+test('updateWorkflowCSV answers with an empty text where every row is resolved', async () => {
+  expect(await (await post('updateWorkflowCSV', {})).json()).toEqual({ unresolved: '' });
+});
+
+test.each(['1', '27', '360', '500', '-6', '-1'])(
+  'updateWorkflowCSV takes the option %s under any name',
+  async (option) => {
+    expect((await post(`updateWorkflowCSV?whatever=${option}`, {})).status).toBe(200);
+  },
+);
+
+test('updateWorkflowCSV takes a large file', async () => {
+  const PictureStream = Buffer.alloc(18 * 1024 * 1024, 'a,b\n').toString('base64');
+  const response = await post('updateWorkflowCSV', { PictureStream });
+  expect(await response.json()).toEqual({ unresolved: '' });
+});
+
+test.each(Object.entries(actions))('%s answers with invoice %s', async (path, invoiceId) => {
+  const response = await call(path);
+  expect(response.status).toBe(200);
+  expect(await response.text()).toMatch(
+    new RegExp(`^{"invoice_id":${invoiceId},"message":"[^"]+","status":0}$`),
+  );
+});
+
+// Refusals
+
+test.each(['', 'restartworkflow2', 'restartWorkflow2/', 'restartWorkflow'])(
+  'the path "%s" is unknown',
+  async (path) => {
+    await expectRefusal(call(path), 404);
+  },
+);
+
+test.each([
+  ['POST', 'getGLCodes5', 'GET'],
+  ['HEAD', 'restartWorkflow2', 'GET'],
+  ['PUT', 'saveApproverList', 'POST'],
+  ['GET', 'updateWorkflowCSV?a=1', 'POST'],
+  ...Object.keys(actions).map((path) => ['POST', path, 'GET']),
+])('%s %s is not allowed', async (method = '', path = '', allowed) => {
+  const response = await expectRefusal(call(path, { method }), 405);
+  expect(response.headers.get('allow')).toBe(allowed);
+});
+
+test('the method is refused before the content type', async () => {
+  await expectRefusal(post('restartWorkflow2', '<a/>', { type: 'text/xml' }), 405);
+});
+
+test.each([
+  'getGLCodes5',
+  'getGLCodes5?project=a&includeHide=true',
+  'getGLCodes5?target=4&includeHide=true',
+  'getGLCodes5?target=4&project=a',
+  'getGLCodes5?target=13&project=a&includeHide=true',
+  'getGLCodes5?target=04&project=a&includeHide=true',
+  'getGLCodes5?target=4&target=5&project=a&includeHide=true',
+  'getGLCodes5?target=4&project=a&includeHide=1',
+  'getGLCodes5?target=4&project=a&includeHide=True',
+  'getGLCodes5?target=4&project=a&includeHide=true&more=1',
+  'getGLCodes5?target=4&project=scenario:unheard-of&includeHide=true',
+  'restartWorkflow2?a=1',
+])('the query of %s is malformed', async (path) => {
+  await expectRefusal(call(path), 400);
+});
+
+test.each(['a=28', 'a=x', 'a=', 'a=1&b=2', 'a=1&a=2', 'a=01', 'a=0'])(
+  'updateWorkflowCSV refuses the query %s',
+  async (query) => {
+    await expectRefusal(post(`updateWorkflowCSV?${query}`, {}), 400);
+  },
+);
+
+test.each([
+  ['saveApproverList', '{}'],
+  ['saveApproverList', '[{"approverId":1}]'],
+  ['saveApproverList', '[{"approver_id":"1"}]'],
+  ['saveApproverList', '[{"approver_id":1.5}]'],
+  ['saveApproverList', '[{"approver_id":1e30}]'],
+  ['saveApproverList', '[{"is_expense_claim":"true"}]'],
+  ['saveApproverList', '[{"claim_limit":"1"}]'],
+  ['saveApproverList', '[null]'],
+  ['saveApproverList', '[{]'],
+  ['saveApproverList', ''],
+  ['updateWorkflowCSV', '[]'],
+  ['updateWorkflowCSV', '{"PictureStream":"YQ"}'],
+  ['updateWorkflowCSV', '{"PictureStream":"_-8="}'],
+  ['updateWorkflowCSV', '{"PictureStream":"YWJj\\n"}'],
+  ['updateWorkflowCSV', '{"PictureStream":"a,b"}'],
+  ['updateWorkflowCSV', '{"PictureName":1}'],
+  ['updateWorkflowCSV', '{"Picture":"a"}'],
+  ['updateWorkflowCSV', '{"service_status":{"status":0}}'],
+  ['updateWorkflowCSV', '{"service_status":{"invoice_id":"1"}}'],
+])('%s refuses the body %s', async (path, body) => {
+  const service = await start();
+  await expectRefusal(post(path, body), 400);
+  expect(service.approvers()).toEqual([]);
+});
+
+test('a POST without a body is malformed', async () => {
+  await expectRefusal(call('saveApproverList', { method: 'POST' }), 400);
+});
+
+test.each(['text/plain', 'text/csv', 'application/jsonp', 'text/vnd.approvers+json'])(
+  'a body may not be %s',
+  async (type) => {
+    await expectRefusal(post('saveApproverList', [], { type }), 415);
+  },
+);
+
+test('a body over 32 MiB is too large', async () => {
+  await start();
+  const answer = await exchange([
+    'POST /saveApproverList HTTP/1.1',
+    `authorization: Bearer ${await token()}`,
+    'content-type: application/json',
+    `content-length: ${32 * 1024 * 1024 + 1}`,
+  ]);
+  expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+});
+
+test('a GET with a body is malformed', async () => {
+  await start();
+  const answer = await exchange(
+    [
+      'GET /restartWorkflow2 HTTP/1.1',
+      `authorization: Bearer ${await token()}`,
+      'content-length: 2',
+      'connection: close',
+    ],
+    '{}',
+  );
+  expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+});
+
+test.each(['', 'Bearer', 'Bearer ', 'Bearer a.b', 'Bearer a.b.c', 'Basic YTpi', 'Bearer a.b.c d'])(
+  'the Authorization "%s" is refused',
+  async (authorization) => {
+    const response = await expectRefusal(call(codesPath, { headers: { authorization } }), 401);
+    expect(response.headers.get('www-authenticate')).toBe('Bearer');
+  },
+);
+
+test.each(['saveApproverList', 'updateWorkflowCSV', ...Object.keys(actions)])(
+  '%s needs a token, before anything else is looked at',
+  async (path) => {
+    const { url } = await start();
+    const writes = path === 'saveApproverList' || path === 'updateWorkflowCSV';
+    const init = writes ? { method: 'POST', body: 'no JSON' } : {};
+    await expectRefusal(fetch(url + path, init), 401);
+  },
+);
+
+test("a token of another issuer's key is refused", async () => {
+  const other = await generateKeyPair('ES256');
+  const authorization = `Bearer ${await token({}, other.privateKey)}`;
+  await expectRefusal(call(codesPath, { headers: { authorization } }), 401);
+});
+
+test('without keys any well-formed JWT will do', async () => {
+  running = await startReferenceService();
+  const { url } = running;
+  const other = await generateKeyPair('ES256');
+  const headers = { authorization: `Bearer ${await token({}, other.privateKey)}` };
+  expect((await fetch(url + codesPath, { headers })).status).toBe(200);
+  await expectRefusal(fetch(url + codesPath, { headers: { authorization: 'Bearer a.b.c' } }), 401);
+});
+
+// Scenarios
+
+test('every scenario says what it does', () => {
+  for (const { says } of scenarios) expect(says).toMatch(/^[A-Z].+\.$/);
+});
+
+test('an unknown scenario in a token is refused', async () => {
+  await expectRefusal(call(codesPath, { claims: { scenario: 'unheard-of' } }), 400);
+});
+
+const statuses: [ScenarioName, number][] = [
+  ['failed', 1],
+  ['no-more-invoices', 2],
+  ['not-permitted', 3],
+  ['unrecognized', 7],
+];
+
+test.each(statuses)('%s: every operation answers with status %i', async (scenario, status) => {
+  const service = await start();
+  const claims = { scenario };
+  const record = { invoice_id: 0, message: expect.stringMatching(/.+/), status };
+  const list = await (await call(codesPath, { claims })).json();
+  expect(list).toEqual({ service_status: record, list: [] });
+  const others = [
+    post('saveApproverList', [{ name: 'Ada' }], { claims }),
+    post('updateWorkflowCSV', {}, { claims }),
+    ...Object.keys(actions).map((path) => call(path, { claims })),
+  ];
+  for (const other of others) expect(await (await other).json()).toEqual(record);
+  expect(service.approvers()).toEqual([]);
+});
+
+test('a project may name the scenario, and goes before the token', async () => {
+  const path = 'getGLCodes5?target=4&project=scenario:not-permitted&includeHide=false';
+  const body = await codesOf(call(path, { claims: { scenario: 'failed' } }));
+  expect(body.service_status).toMatchObject({ status: 3 });
+});
+
+const refusals: [ScenarioName, number][] = [
+  ['http-400', 400],
+  ['http-401', 401],
+  ['http-403', 403],
+  ['http-500', 500],
+  ['http-503', 503],
+];
+
+test.each(refusals)('%s: HTTP %i, and nothing is done', async (scenario, status) => {
+  const service = await start();
+  const claims = { scenario };
+  await expectRefusal(call(codesPath, { claims }), status);
+  await expectRefusal(post('saveApproverList', [{ name: 'Ada' }], { claims }), status);
+  await expectRefusal(call('restartWorkflow2', { claims }), status);
+  expect(service.approvers()).toEqual([]);
+});
+
+test('slow: the answer comes late', async () => {
+  const service = await start({ slowMs: 50 });
+  const began = performance.now();
+  const response = await post('saveApproverList', [{ name: 'Ada' }], {
+    claims: { scenario: 'slow' },
+  });
+  expect(await response.json()).toMatchObject({ status: 0 });
+  // A timer may fire a millisecond early.
+  expect(performance.now() - began).toBeGreaterThanOrEqual(49);
+  expect(service.approvers()).toEqual([{ name: 'Ada' }]);
+});
+
+test('slow: closing the service does not wait for the answer', async () => {
+  const service = await start();
+  const lost = failure(
+    post('saveApproverList', [{ name: 'Ada' }], { claims: { scenario: 'slow' } }),
+  );
+  await until(() => service.approvers().length === 1);
+  await service.close();
+  expect(await lost).toBe('UND_ERR_SOCKET');
+});
+
+test('slow: nothing is left waiting for a client that went away', async () => {
+  const service = await start();
+  const before = timersUnderWay();
+  const client = new AbortController();
+  const lost = post('saveApproverList', [{ name: 'Ada' }], {
+    claims: { scenario: 'slow' },
+    signal: client.signal,
+  }).then(
+    () => 'answered',
+    () => 'gone',
+  );
+  await until(() => service.approvers().length === 1);
+  expect(timersUnderWay()).toBe(before + 1);
+  client.abort();
+  expect(await lost).toBe('gone');
+  await until(() => timersUnderWay() === before);
+});
+
+test('reset: the work is done, and the connection is reset', async () => {
+  const service = await start();
+  const claims = { scenario: 'reset' };
+  expect(await failure(post('saveApproverList', [{ name: 'Ada' }], { claims }))).toBe('ECONNRESET');
+  expect(await failure(call('restartWorkflow2', { claims }))).toBe('ECONNRESET');
+  expect(service.approvers()).toEqual([{ name: 'Ada' }]);
+});
+
+test('cut-off: the work is done, and the answer ends halfway', async () => {
+  const service = await start();
+  const response = await post('saveApproverList', [{ name: 'Ada' }], {
+    claims: { scenario: 'cut-off' },
+  });
+  expect(response.status).toBe(200);
+  await expect(response.text()).rejects.toThrow('terminated');
+  expect(service.approvers()).toEqual([{ name: 'Ada' }]);
+});
+
+test('not-json: 200 with text', async () => {
+  const response = await call('restartWorkflow2', { claims: { scenario: 'not-json' } });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
+  expect(await response.text()).toMatch(/^The service/);
+});
+
+/** The code of the fault that a call without an answer ends with. */
+async function failure(answer: Promise<Response>): Promise<unknown> {
+  try {
+    return (await answer).status;
+  } catch (error) {
+    return z.object({ cause: z.object({ code: z.string() }) }).parse(error).cause.code;
+  }
+}
+
+/** Waits for what another connection brings about, one turn of the event loop at a time. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+function timersUnderWay(): number {
+  return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+}
+
+/** Sends what fetch would not, and reads until the service closes the connection. */
+async function exchange(head: string[], body = ''): Promise<string> {
+  const { hostname, port } = new URL((running ?? (await start())).url);
+  const socket = connect(Number(port), hostname);
+  socket.write(`${[...head, `host: ${hostname}`].join('\r\n')}\r\n\r\n${body}`);
+  let answer = '';
+  for await (const chunk of socket) answer += String(chunk);
+  return answer;
+}
