@@ -1,5 +1,5 @@
 import type { Caller } from './auth.ts';
-import { missingToken } from './errors.ts';
+import { GatewayError, missingToken } from './errors.ts';
 import type { Call } from './upstream/calls.ts';
 import { createUpstream, type Upstream } from './upstream/client.ts';
 import { createLoaders, type Loaders } from './upstream/loaders.ts';
@@ -7,11 +7,17 @@ import { createLoaders, type Loaders } from './upstream/loaders.ts';
 /** What is born with each request, and what a resolver sees of it. */
 export type Context = {
   /** The service, on behalf of the caller. Throws `UNAUTHENTICATED` where there is no caller. */
-  readonly upstream: Upstream;
+  readonly upstream: () => Upstream;
+  /** The reads of this request, each made once. */
   readonly loaders: Loaders;
+  /** Counts entity references, and throws `OPERATION_LIMIT_EXCEEDED` where they are too many. */
+  readonly admitReferences: (count: number) => void;
   /** The name of the query parameter that carries a CSV option, where it is configured. */
   readonly csvOptionParam: string | undefined;
 };
+
+/** Entity references that one request may hold, over all of its aliases. */
+export const MAX_REFERENCES = 10_000;
 
 /** Binds a request to the service: its caller's token, its id, and the signal of the caller leaving. */
 export function createContext(
@@ -20,16 +26,23 @@ export function createContext(
   csvOptionParam: string | undefined,
 ): Context {
   const { caller, requestId, signal } = request;
-  const upstream = caller && createUpstream(call, { token: caller.token, requestId, signal });
-  const known = () => {
-    if (!upstream) throw missingToken();
-    return upstream;
+  const service = caller && createUpstream(call, { token: caller.token, requestId, signal });
+  const upstream = () => {
+    if (!service) throw missingToken();
+    return service;
   };
+  let references = 0;
   return {
-    get upstream() {
-      return known();
+    upstream,
+    loaders: createLoaders(upstream),
+    admitReferences(count) {
+      references += count;
+      if (references <= MAX_REFERENCES) return;
+      throw new GatewayError(
+        'OPERATION_LIMIT_EXCEEDED',
+        `The request has more representations than the ${MAX_REFERENCES} allowed.`,
+      );
     },
-    loaders: createLoaders(known),
     csvOptionParam,
   };
 }

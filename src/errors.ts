@@ -33,7 +33,8 @@ export class GatewayError extends GraphQLError {
   constructor(code: GatewayCode, message: string, headers: Record<string, string> = {}) {
     const status = gatewayCodes[code];
     const http = status && { status, headers: new Map(Object.entries(headers)) };
-    super(message, { extensions: { code, ...(http && { http }) } });
+    const extensions: Record<string, unknown> = http ? { code, http } : { code };
+    super(message, { extensions });
     this.code = code;
     this.http = http;
   }

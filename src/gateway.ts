@@ -1,21 +1,19 @@
-import { readFileSync } from 'node:fs';
 import { ApolloServer, type ApolloServerPlugin } from '@apollo/server';
 import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginInlineTraceDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
-import { buildSubgraphSchema } from '@apollo/subgraph';
 import { fastifyApolloHandler } from '@as-integrations/fastify';
-import { parse } from 'graphql';
 import type { Logger } from 'pino';
 import { createAuthenticate } from './auth.ts';
 import type { Config } from './config.ts';
 import { type Context, createContext } from './context.ts';
 import { createErrorFormatter, currentRequest } from './errors.ts';
+import { createExplorer } from './explorer.ts';
 import { createServer } from './http.ts';
 import { createLimiter } from './limits.ts';
-import { resolvers } from './resolvers/index.ts';
+import { createSchema, noServiceSdl } from './schema.ts';
 import { createCalls } from './upstream/calls.ts';
 import { createHttp } from './upstream/http.ts';
 
@@ -32,10 +30,10 @@ export async function startGateway(config: Config, log: Logger): Promise<Gateway
   const calls = createCalls({ http: upstream, timeoutMs: config.upstream.timeoutMs, log });
   const { authenticate, close: closeKeys } = createAuthenticate(config.jwt, log);
 
-  const typeDefs = parse(readFileSync(new URL('../schema.graphql', import.meta.url), 'utf8'));
   const apollo = new ApolloServer<Context>({
-    schema: buildSubgraphSchema([{ typeDefs, resolvers }]),
+    schema: createSchema(),
     introspection: config.introspection,
+    validationRules: config.introspection ? [] : [noServiceSdl],
     hideSchemaDetailsFromClientErrors: !config.introspection,
     csrfPrevention: true,
     allowBatchedHttpRequests: false,
@@ -67,6 +65,10 @@ export async function startGateway(config: Config, log: Logger): Promise<Gateway
         ),
     }),
     corsOrigins: config.corsOrigins,
+    explorer:
+      config.explorer === 'off'
+        ? undefined
+        : await createExplorer(config.explorer, config.explorerHeaders),
     isReady: () => ready,
     log,
   });

@@ -5,12 +5,14 @@ import type { RouteHandlerMethod } from 'fastify';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyReply,
   type FastifyRequest,
   LogController,
 } from 'fastify';
 import type { Logger } from 'pino';
 import type { Authenticate, Caller } from './auth.ts';
 import { currentRequest, httpError, type RequestRecord } from './errors.ts';
+import type { Explorer } from './explorer.ts';
 import { parseExactly } from './json.ts';
 
 declare module 'fastify' {
@@ -39,6 +41,8 @@ export async function createServer(options: {
   checkOperation: (document: string) => void;
   graphql: RouteHandlerMethod;
   corsOrigins: string[];
+  /** The page for browsers, where there is one. */
+  explorer: Explorer | undefined;
   isReady: () => boolean;
   log: Logger;
 }): Promise<FastifyInstance> {
@@ -128,7 +132,8 @@ export async function createServer(options: {
   app.route({
     method: ['GET', 'POST'],
     url: '/graphql',
-    onRequest: async (request) => {
+    onRequest: async (request, reply) => {
+      if (options.explorer && wantsPage(request)) return sendPage(reply, options.explorer);
       // Before the body is read: a caller with a bad token sends us nothing more.
       request.caller = await options.authenticate(request.raw);
     },
@@ -141,6 +146,23 @@ export async function createServer(options: {
     },
   });
   return app;
+}
+
+/** Whether a browser asks for a page, and not for the answer to a query. */
+function wantsPage({ method, headers, query }: FastifyRequest): boolean {
+  return (
+    method === 'GET' &&
+    headers.accept?.includes('text/html') === true &&
+    !(typeof query === 'object' && query !== null && 'query' in query)
+  );
+}
+
+function sendPage(reply: FastifyReply, { html, contentSecurityPolicy }: Explorer): FastifyReply {
+  return reply
+    .header('content-security-policy', contentSecurityPolicy)
+    .header('cache-control', 'no-store')
+    .type('text/html; charset=utf-8')
+    .send(html);
 }
 
 /** The document of a request, wherever it stands; a request without one is refused further on. */

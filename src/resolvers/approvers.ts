@@ -7,7 +7,7 @@ export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = as
   args,
   { upstream },
 ) => {
-  const answer = await upstream.saveApprovers(args.approvers.map(toApprover));
+  const answer = await upstream().saveApprovers(args.approvers.map(toApprover));
   return writeOutcome(answer, (status) =>
     outcome(status, (base) => ({ __typename: 'ApproversSaved', ...base })),
   );

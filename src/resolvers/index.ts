@@ -1,7 +1,7 @@
 import { GraphQLScalarType } from 'graphql';
 import { IntegrationTarget, type Resolvers, WorkflowAction } from '../generated/resolvers.ts';
 import { saveApprovers } from './approvers.ts';
-import { glCodes } from './glCodes.ts';
+import { glCodes, resolveReference } from './glCodes.ts';
 import { uploadWorkflowCsv, workflowAction } from './workflows.ts';
 
 /**
@@ -12,6 +12,7 @@ import { uploadWorkflowCsv, workflowAction } from './workflows.ts';
 export const resolvers = {
   Query: { glCodes },
   Mutation: { saveApprovers, uploadWorkflowCsv, workflowAction },
+  GlCode: { __resolveReference: resolveReference },
   IntegrationTarget,
   WorkflowAction,
   WorkflowCsvOption: new GraphQLScalarType<number, number>({

@@ -7,8 +7,10 @@ export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv
   { input },
   { upstream, csvOptionParam },
 ) => {
-  const option = toCsvOptionQuery(input.option, csvOptionParam);
-  const answer = await upstream.uploadWorkflowCsv(toWorkflowCsvUpload(input), option);
+  const answer = await upstream().uploadWorkflowCsv(
+    toWorkflowCsvUpload(input),
+    toCsvOptionQuery(input.option, csvOptionParam),
+  );
   return writeOutcome(answer, ({ unresolved, record }) => {
     const uploaded = { __typename: 'WorkflowCsvUploaded', unresolved } as const;
     return record ? outcome(record, () => uploaded) : uploaded;
@@ -20,7 +22,7 @@ export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = 
   { action },
   { upstream },
 ) => {
-  const answer = await upstream.workflowAction(action);
+  const answer = await upstream().workflowAction(action);
   return writeOutcome(answer, (status) =>
     outcome(status, (base) => ({ __typename: 'WorkflowActionCompleted', action, ...base })),
   );
