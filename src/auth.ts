@@ -50,6 +50,7 @@ const bearer = /^Bearer +([\w.~+/-]+=*)$/i;
 export function createAuthenticate(
   config: JwtConfig,
   log: Logger,
+  count: (outcome: 'verified' | 'remembered' | 'refused' | 'unavailable') => void,
 ): { authenticate: Authenticate; close(): void } {
   const { getKey, close } = createKeys(config.keys, log);
   const verified = new LRUCache<string, true>({ max: REMEMBERED_TOKENS });
@@ -79,14 +80,26 @@ export function createAuthenticate(
 
   async function accept(token: string): Promise<Caller> {
     const hash = createHash('sha256').update(token).digest('base64');
-    if (verified.has(hash)) return { token };
+    if (verified.has(hash)) {
+      count('remembered');
+      return { token };
+    }
     const { exp = 0 } = await verify(token).catch((error: unknown) => {
       if (!(error instanceof KeysUnavailable)) throw invalidToken();
+      count('unavailable');
       throw new GatewayError('AUTH_UNAVAILABLE', 'Tokens cannot be verified at the moment.');
     });
+    count('verified');
     const lifeMs = exp * 1000 - Date.now();
     if (lifeMs > 0) verified.set(hash, true, { ttl: Math.min(lifeMs, REMEMBERED_MS) });
     return { token };
+  }
+
+  function invalidToken(): GatewayError {
+    count('refused');
+    return new GatewayError('UNAUTHENTICATED', 'The bearer token is not valid.', {
+      'www-authenticate': 'Bearer error="invalid_token"',
+    });
   }
 
   return {
@@ -103,12 +116,6 @@ export function createAuthenticate(
     },
     close,
   };
-}
-
-function invalidToken(): GatewayError {
-  return new GatewayError('UNAUTHENTICATED', 'The bearer token is not valid.', {
-    'www-authenticate': 'Bearer error="invalid_token"',
-  });
 }
 
 class KeysUnavailable extends Error {

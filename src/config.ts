@@ -69,7 +69,7 @@ const baseUrl = url
 const origin = z
   .string()
   .refine(
-    (value) => URL.canParse(value) && new URL(value).origin === value,
+    (value) => !value.includes('*') && URL.canParse(value) && new URL(value).origin === value,
     'must be exact origins such as https://app.example.com, separated by commas',
   );
 

@@ -8,8 +8,8 @@ import { createLoaders, type Loaders } from './upstream/loaders.ts';
 export type Context = {
   /** The service, on behalf of the caller. Throws `UNAUTHENTICATED` where there is no caller. */
   readonly upstream: () => Upstream;
-  /** The reads of this request, each made once. */
-  readonly loaders: Loaders;
+  /** The reads of this request, each made once. Throws `UNAUTHENTICATED` where there is no caller. */
+  readonly loaders: () => Loaders;
   /** Counts entity references, and throws `OPERATION_LIMIT_EXCEEDED` where they are too many. */
   readonly admitReferences: (count: number) => void;
   /** The name of the query parameter that carries a CSV option, where it is configured. */
@@ -26,15 +26,12 @@ export function createContext(
   csvOptionParam: string | undefined,
 ): Context {
   const { caller, requestId, signal } = request;
-  const service = caller && createUpstream(call, { token: caller.token, requestId, signal });
-  const upstream = () => {
-    if (!service) throw missingToken();
-    return service;
-  };
+  const upstream = caller && createUpstream(call, { token: caller.token, requestId, signal });
+  const loaders = upstream && createLoaders(upstream);
   let references = 0;
   return {
-    upstream,
-    loaders: createLoaders(upstream),
+    upstream: () => known(upstream),
+    loaders: () => known(loaders),
     admitReferences(count) {
       references += count;
       if (references <= MAX_REFERENCES) return;
@@ -45,4 +42,10 @@ export function createContext(
     },
     csvOptionParam,
   };
+}
+
+/** What only a request with a caller has. */
+function known<Part>(part: Part | null): Part {
+  if (part === null) throw missingToken();
+  return part;
 }

@@ -90,6 +90,13 @@ export function createErrorFormatter(log: Logger) {
   };
 }
 
+/** The code an error leaves with. */
+export function codeOf(error: unknown): string {
+  return error instanceof UpstreamError || error instanceof GatewayError
+    ? error.code
+    : internal.code;
+}
+
 function describe(formatted: GraphQLFormattedError, error: unknown) {
   if (error instanceof UpstreamError) {
     return { message: error.message, code: error.code, retryable: error.retryable };
@@ -124,7 +131,8 @@ const httpCodes: Record<number, readonly [code: string, message: string]> = {
 export function httpError(
   error: GatewayError | { statusCode?: number },
   requestId: string,
-  log: Logger,
+  /** Null where a fault of ours cannot be the reason. */
+  log: Logger | null,
 ): { status: number; headers: Record<string, string>; code: string; body: ErrorBody } {
   if (error instanceof GatewayError) {
     return {
@@ -140,7 +148,7 @@ export function httpError(
     const [code, message] = known;
     return { status, headers: {}, code, body: body(message, code, requestId, false) };
   }
-  log.error({ requestId, err: summary(error) }, 'internal error');
+  log?.error({ requestId, err: summary(error) }, 'internal error');
   const { message, code, retryable } = internal;
   return { status: 500, headers: {}, code, body: body(message, code, requestId, retryable) };
 }

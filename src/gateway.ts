@@ -10,10 +10,13 @@ import { createAuthenticate } from './auth.ts';
 import type { Config } from './config.ts';
 import { type Context, createContext } from './context.ts';
 import { createErrorFormatter, currentRequest } from './errors.ts';
+import { createExecutor } from './executor.ts';
 import { createExplorer } from './explorer.ts';
 import { createServer } from './http.ts';
 import { createLimiter } from './limits.ts';
+import { createMetrics } from './metrics.ts';
 import { createSchema, noServiceSdl } from './schema.ts';
+import { startTracing } from './tracing.ts';
 import { createCalls } from './upstream/calls.ts';
 import { createHttp } from './upstream/http.ts';
 
@@ -25,13 +28,20 @@ export type Gateway = {
 };
 
 /** Starts a gateway. Everything it is made of stands here, in the order a request meets it. */
-export async function startGateway(config: Config, log: Logger): Promise<Gateway> {
+export async function startGateway(
+  config: Config,
+  log: Logger,
+  compileAt?: number,
+): Promise<Gateway> {
+  const tracing = await startTracing(config.otlpEndpoint);
+  const metrics = createMetrics();
   const upstream = createHttp(config.upstream);
-  const calls = createCalls({ http: upstream, timeoutMs: config.upstream.timeoutMs, log });
-  const { authenticate, close: closeKeys } = createAuthenticate(config.jwt, log);
+  const calls = createCalls({ ...config.upstream, http: upstream, log, observer: metrics.calls });
+  metrics.watch(calls);
+  const keys = createAuthenticate(config.jwt, log, metrics.authenticated);
 
   const apollo = new ApolloServer<Context>({
-    schema: createSchema(),
+    gateway: createExecutor(createSchema(metrics.resolved), compileAt),
     introspection: config.introspection,
     validationRules: config.introspection ? [] : [noServiceSdl],
     hideSchemaDetailsFromClientErrors: !config.introspection,
@@ -54,7 +64,8 @@ export async function startGateway(config: Config, log: Logger): Promise<Gateway
 
   let ready = true;
   const server = await createServer({
-    authenticate,
+    authenticate: keys.authenticate,
+    metrics,
     checkOperation: createLimiter(config.maxWritesPerOperation),
     graphql: fastifyApolloHandler(apollo, {
       context: async ({ caller, id, gone }) =>
@@ -82,8 +93,9 @@ export async function startGateway(config: Config, log: Logger): Promise<Gateway
       await server.close();
       await calls.settled();
       await apollo.stop();
-      closeKeys();
+      keys.close();
       upstream.close();
+      await tracing.close();
     },
   };
 }
@@ -94,7 +106,7 @@ const namesOperations: ApolloServerPlugin = {
     return {
       async didResolveOperation({ operationName, operation }) {
         const record = currentRequest.getStore();
-        if (record) record.operation = operationName ?? operation?.operation;
+        if (record) record.operation = (operationName ?? operation?.operation)?.slice(0, 100);
       },
     };
   },

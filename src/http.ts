@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { getHeapStatistics } from 'node:v8';
 import cors from '@fastify/cors';
-import helmet from '@fastify/helmet';
+import underPressure from '@fastify/under-pressure';
+import { propagation, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import type { RouteHandlerMethod } from 'fastify';
 import fastify, {
   type FastifyBaseLogger,
@@ -11,9 +15,18 @@ import fastify, {
 } from 'fastify';
 import type { Logger } from 'pino';
 import type { Authenticate, Caller } from './auth.ts';
-import { currentRequest, httpError, type RequestRecord } from './errors.ts';
+import {
+  currentRequest,
+  GatewayError,
+  httpError,
+  missingToken,
+  type RequestRecord,
+} from './errors.ts';
 import type { Explorer } from './explorer.ts';
 import { parseExactly } from './json.ts';
+import type { Metrics } from './metrics.ts';
+
+const tracer = trace.getTracer('ledger-gateway');
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -28,6 +41,29 @@ declare module 'fastify' {
 
 /** The largest body taken, in bytes: a CSV of 12 MB as base64. */
 const BODY_LIMIT = 16_777_216;
+
+/** What a caller without a token may send: enough for introspection. */
+const ANONYMOUS_BODY_LIMIT = 65_536;
+
+/** Above these the process itself is overloaded: the mean delay of its event loop, its heap. */
+const MAX_EVENT_LOOP_DELAY_MS = 150;
+const MAX_HEAP_SHARE = 0.85;
+const PRESSURE_SAMPLE_MS = 1000;
+
+/**
+ * The headers of every answer. An API is framed, sniffed, cached and embedded by nobody; a page has a
+ * policy of its own in place of the first.
+ */
+const fixedHeaders = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+} as const;
 
 /** How a request id of a caller's looks; another is replaced by one of ours. */
 const requestIdPattern = /^[\w.:-]{1,128}$/;
@@ -44,19 +80,47 @@ export async function createServer(options: {
   /** The page for browsers, where there is one. */
   explorer: Explorer | undefined;
   isReady: () => boolean;
+  metrics: Pick<Metrics, 'text' | 'contentType' | 'answered'>;
   log: Logger;
 }): Promise<FastifyInstance> {
   const { log } = options;
+
+  /** The answer to a request that never reached GraphQL. */
+  function sendError(
+    error: GatewayError | { statusCode?: number },
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): FastifyReply {
+    const { status, headers, code, body } = httpError(error, request.id, log);
+    request.record?.codes.push(code);
+    return reply.code(status).headers(headers).send(body);
+  }
+
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
+    frameworkErrors: (error, request, reply) => {
+      // These come before any hook.
+      reply.headers({ ...fixedHeaders, 'x-request-id': request.id });
+      return sendError(error, request, reply);
+    },
+    clientErrorHandler,
     genReqId: ({ headers }) => {
       const given = headers['x-request-id'];
       return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
     },
     bodyLimit: BODY_LIMIT,
+    // A client that sends slowly holds a socket, not more than this long (milliseconds).
+    requestTimeout: 30_000,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 5_000 },
     // A balancer that has not noticed the drain yet is still served.
     return503OnClosing: false,
+  });
+
+  // A connection that was answered after the close began would be kept, and hold the process.
+  let closing = false;
+  app.addHook('preClose', async () => {
+    closing = true;
   });
 
   app.decorateRequest('caller', null);
@@ -65,10 +129,14 @@ export async function createServer(options: {
     const gone = new AbortController();
     request.gone = gone.signal;
     request.record = { requestId: request.id, codes: [] };
-    reply.header('x-request-id', request.id);
+    reply.headers(fixedHeaders).header('x-request-id', request.id);
     reply.raw.once('close', () => {
       if (!reply.raw.writableFinished) gone.abort();
+      if (closing) app.server.closeIdleConnections();
       const { requestId, operation, codes } = request.record;
+      // 499 is what nginx made of a client that closed the request.
+      const status = gone.signal.aborted ? 499 : reply.statusCode;
+      options.metrics.answered(status);
       log.info(
         {
           requestId,
@@ -76,7 +144,7 @@ export async function createServer(options: {
           path: request.routeOptions.url,
           operation,
           outcome: gone.signal.aborted ? 'CLIENT_GONE' : codes.length > 0 ? codes.join() : 'ok',
-          status: reply.statusCode,
+          status,
           ms: Math.round(performance.now() - start),
         },
         'request',
@@ -84,12 +152,10 @@ export async function createServer(options: {
     });
   });
 
-  await app.register(helmet, {
-    contentSecurityPolicy: { useDefaults: false, directives: { 'default-src': ["'none'"] } },
-  });
   await app.register(cors, {
     origin: options.corsOrigins,
     methods: ['GET', 'POST'],
+    strictPreflight: false,
     exposedHeaders: ['x-request-id', 'retry-after'],
     maxAge: 600,
   });
@@ -100,28 +166,20 @@ export async function createServer(options: {
     { parseAs: 'string' },
     async (_: FastifyRequest, text: string) => {
       try {
-        return parseExactly(text);
+        // A variable of type ID may be written as a number, under any name.
+        return parseExactly(text, () => true);
       } catch {
         throw Object.assign(new Error('no JSON'), { statusCode: 400 });
       }
     },
   );
 
-  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
-    const { status, headers, code, body } = httpError(error, request.id, log);
-    request.record.codes.push(code);
-    return reply.code(status).headers(headers).send(body);
-  });
+  app.setErrorHandler(sendError);
   app.setNotFoundHandler((request, reply) => {
-    const elsewhere = app.hasRoute({ url: request.url.split('?')[0] ?? '', method: 'GET' });
-    const { status, code, body } = httpError(
-      { statusCode: elsewhere ? 405 : 404 },
-      request.id,
-      log,
-    );
-    request.record.codes.push(code);
-    if (elsewhere) reply.header('allow', 'GET, POST');
-    return reply.code(status).send(body);
+    const [url = ''] = request.url.split('?');
+    const allowed = ['GET', 'POST'].filter((method) => app.hasRoute({ url, method }));
+    if (allowed.length > 0) reply.header('allow', allowed.join(', '));
+    return sendError({ statusCode: allowed.length > 0 ? 405 : 404 }, request, reply);
   });
 
   app.get('/livez', async () => ({ status: 'ok' }));
@@ -129,23 +187,101 @@ export async function createServer(options: {
     options.isReady() ? { status: 'ok' } : reply.code(503).send({ status: 'draining' }),
   );
 
-  app.route({
-    method: ['GET', 'POST'],
-    url: '/graphql',
-    onRequest: async (request, reply) => {
-      if (options.explorer && wantsPage(request)) return sendPage(reply, options.explorer);
-      // Before the body is read: a caller with a bad token sends us nothing more.
-      request.caller = await options.authenticate(request.raw);
-    },
-    preHandler: async (request) => {
-      const document = documentOf(request);
-      if (document !== undefined) options.checkOperation(document);
-    },
-    handler(request, reply) {
-      return currentRequest.run(request.record, () => options.graphql.call(this, request, reply));
-    },
+  app.get('/metrics', async (_, reply) =>
+    reply.type(options.metrics.contentType).send(await options.metrics.text()),
+  );
+
+  // A mutation goes on when its caller has gone, and nobody's connection tells of it.
+  const executing = new Set<Promise<unknown>>();
+  app.addHook('onClose', async () => {
+    while (executing.size > 0) await Promise.allSettled(executing);
+  });
+
+  await app.register(async (scope) => {
+    // Sheds load before anything is done for a request; health and metrics stay outside.
+    await scope.register(underPressure, {
+      maxEventLoopDelay: MAX_EVENT_LOOP_DELAY_MS,
+      maxHeapUsedBytes: getHeapStatistics().heap_size_limit * MAX_HEAP_SHARE,
+      sampleInterval: PRESSURE_SAMPLE_MS,
+      retryAfter: 1,
+      customError: Overloaded,
+    });
+    scope.route({
+      method: ['GET', 'POST'],
+      url: '/graphql',
+      onRequest: async (request, reply) => {
+        if (options.explorer && wantsPage(request)) return sendPage(reply, options.explorer);
+        // Before the body is read: a caller with a bad token sends us nothing more.
+        request.caller = await options.authenticate(request.raw);
+        if (!request.caller && bodyMayExceed(request, ANONYMOUS_BODY_LIMIT)) throw missingToken();
+      },
+      preHandler: async (request) => {
+        const document = documentOf(request);
+        if (document !== undefined) options.checkOperation(document);
+      },
+      handler(request, reply) {
+        const answer = traced(request, reply, async () =>
+          currentRequest.run(request.record, () => options.graphql.call(app, request, reply)),
+        );
+        const done = () => executing.delete(answer);
+        executing.add(answer);
+        answer.then(done, done);
+        return answer;
+      },
+    });
   });
   return app;
+}
+
+const clientErrors: Record<string, number> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/** Answers what is no HTTP, in the shape of all errors; there is no request yet to answer. */
+function clientErrorHandler(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = clientErrors[error.code ?? ''] ?? 400;
+  const { body } = httpError({ statusCode: 400 }, randomUUID(), null);
+  const text = JSON.stringify(body);
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(text)}`,
+    'connection: close',
+    ...Object.entries(fixedHeaders).map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+}
+
+/** Whether the body of a request is, or may turn out to be, larger than a limit in bytes. */
+function bodyMayExceed({ headers }: FastifyRequest, limit: number): boolean {
+  return (
+    headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > limit
+  );
+}
+
+class Overloaded extends GatewayError {
+  constructor() {
+    super('OVERLOADED', 'The gateway has more to do than it can.');
+  }
+}
+
+/** Runs a request in a span of its own, which continues the caller's trace. */
+function traced<T>(request: FastifyRequest, reply: FastifyReply, run: () => T): T {
+  const parent = propagation.extract(ROOT_CONTEXT, request.headers);
+  const attributes = { 'http.request.method': request.method, 'http.route': '/graphql' };
+  const options = { kind: SpanKind.SERVER, attributes };
+  return tracer.startActiveSpan('graphql request', options, parent, (span) => {
+    reply.raw.once('close', () => {
+      span.setAttribute('http.response.status_code', reply.statusCode);
+      span.end();
+    });
+    return run();
+  });
 }
 
 /** Whether a browser asks for a page, and not for the answer to a query. */
@@ -160,7 +296,6 @@ function wantsPage({ method, headers, query }: FastifyRequest): boolean {
 function sendPage(reply: FastifyReply, { html, contentSecurityPolicy }: Explorer): FastifyReply {
   return reply
     .header('content-security-policy', contentSecurityPolicy)
-    .header('cache-control', 'no-store')
     .type('text/html; charset=utf-8')
     .send(html);
 }

@@ -15,13 +15,17 @@ const mayHoldLargeInteger = /[:,[\s]-?\d{16}/;
 
 /**
  * JSON text as a value. An integer that would come out of a double as another one comes as the
- * string of its digits. Throws a SyntaxError where the text is no JSON.
+ * string of its digits, in the fields that `holds` names. Throws a SyntaxError where the text is no
+ * JSON.
  */
-export function parseExactly(text: string): unknown {
+export function parseExactly(text: string, holds: (field: string) => boolean): unknown {
   // The reviver costs several times the parsing, so only a text that may need it pays for it.
   if (!mayHoldLargeInteger.test(text)) return JSON.parse(text);
-  return JSON.parse(text, (_key, value, { source }) =>
-    Number.isInteger(value) && !Number.isSafeInteger(value) && String(value) !== source
+  return JSON.parse(text, (field, value, { source }) =>
+    holds(field) &&
+    Number.isInteger(value) &&
+    !Number.isSafeInteger(value) &&
+    String(value) !== source
       ? source
       : value,
   );

@@ -1,11 +1,14 @@
 import {
   type DocumentNode,
   type FragmentDefinitionNode,
-  GraphQLError,
   Kind,
+  Lexer,
   OperationTypeNode,
   parse,
   type SelectionSetNode,
+  Source,
+  TokenKind,
+  visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { GatewayError } from './errors.ts';
@@ -14,9 +17,10 @@ import { GatewayError } from './errors.ts';
  * What an operation may cost, counted with its fragments unfolded and before anything of it is
  * validated or executed: validation itself is quadratic in places.
  */
-export const limits = {
+const limits = {
   /** UTF-16 units of the document. */
   length: 131_072,
+  lines: 5_000,
   tokens: 8_000,
   /** Levels of fields. Introspection as the explorers ask it goes 15 deep. */
   depth: 20,
@@ -24,7 +28,9 @@ export const limits = {
   rootFields: 200,
   directives: 50,
   /** Fields of all levels: what a response could hold if every list had one item. */
-  fields: 5_000,
+  fields: 2_000,
+  /** Levels of list and object literals, which validation compares recursively. */
+  nesting: 50,
 } as const;
 
 type Cost = { fields: number; aliases: number; directives: number; depth: number };
@@ -43,6 +49,8 @@ export function createLimiter(maxWrites: number): (document: string) => void {
   return (source) => {
     if (held.has(source)) return;
     if (source.length > limits.length) throw exceeded('characters', limits.length);
+    // Each error of a validation counts the lines before it.
+    if (source.split(/[\r\n]/).length > limits.lines) throw exceeded('lines', limits.lines);
     const document = parseWithin(source);
     if (document) check(document, maxWrites);
     held.set(source, true);
@@ -51,11 +59,16 @@ export function createLimiter(maxWrites: number): (document: string) => void {
 
 function parseWithin(source: string): DocumentNode | undefined {
   try {
-    return parse(source, { maxTokens: limits.tokens, noLocation: true });
+    const lexer = new Lexer(new Source(source));
+    for (let tokens = 0; lexer.advance().kind !== TokenKind.EOF; tokens++) {
+      if (tokens >= limits.tokens) throw exceeded('tokens', limits.tokens);
+    }
+    return parse(source, { noLocation: true });
   } catch (error) {
-    if (error instanceof GraphQLError && !error.message.includes('tokens')) return undefined;
-    // Too many tokens, or nested so deeply that the parser ran out of stack.
-    throw exceeded('tokens', limits.tokens);
+    // Nested so deeply that the parser ran out of stack.
+    if (error instanceof RangeError) throw exceeded('levels of nesting', limits.nesting);
+    if (error instanceof GatewayError) throw error;
+    return undefined;
   }
 }
 
@@ -66,6 +79,7 @@ function check(document: DocumentNode, maxWrites: number): void {
       fragments.set(definition.name.value, definition);
     }
   }
+  checkNesting(document);
   const costOf = createCounter(fragments);
   for (const definition of document.definitions) {
     if (!('selectionSet' in definition)) continue;
@@ -84,9 +98,22 @@ function check(document: DocumentNode, maxWrites: number): void {
   }
 }
 
+function checkNesting(document: DocumentNode): void {
+  let depth = 0;
+  const enter = () => {
+    depth += 1;
+    if (depth > limits.nesting) throw exceeded('levels of nesting', limits.nesting);
+  };
+  const leave = () => {
+    depth -= 1;
+  };
+  visit(document, { ListValue: { enter, leave }, ObjectValue: { enter, leave } });
+}
+
 /** Counts a selection set. Each fragment is counted once and its cost added wherever it is spread. */
 function createCounter(fragments: ReadonlyMap<string, FragmentDefinitionNode>) {
   const known = new Map<string, Cost>();
+  const open = new Set<string>();
 
   function ofFragment(name: string): Cost {
     const cost = known.get(name);
@@ -94,9 +121,12 @@ function createCounter(fragments: ReadonlyMap<string, FragmentDefinitionNode>) {
     const nothing = { fields: 0, aliases: 0, directives: 0, depth: 0 };
     const fragment = fragments.get(name);
     if (!fragment) return nothing;
-    known.set(name, nothing); // A cycle ends here; validation refuses it.
+    if (open.has(name))
+      throw new GatewayError('OPERATION_LIMIT_EXCEEDED', 'A fragment spreads itself.');
+    open.add(name);
     const counted = of(fragment.selectionSet);
     counted.directives += fragment.directives?.length ?? 0;
+    open.delete(name);
     known.set(name, counted);
     return counted;
   }

@@ -1,22 +1,64 @@
 import { readFileSync } from 'node:fs';
 import { buildSubgraphSchema } from '@apollo/subgraph';
-import { GraphQLError, type GraphQLSchema, parse, type ValidationRule } from 'graphql';
+import { SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  GraphQLError,
+  type GraphQLFieldResolver,
+  type GraphQLSchema,
+  parse,
+  type ValidationRule,
+} from 'graphql';
 import type { Context } from './context.ts';
+import { codeOf } from './errors.ts';
 import { resolvers } from './resolvers/index.ts';
 
-/** The executable schema: schema.graphql as a subgraph of a federated graph, with its resolvers. */
-export function createSchema(): GraphQLSchema {
+const tracer = trace.getTracer('ledger-gateway');
+
+/**
+ * The executable schema: schema.graphql as a subgraph of a federated graph, with its resolvers.
+ * `resolved` is told of every root field and what came of it: a union member, or an error's code.
+ */
+export function createSchema(resolved: (field: string, outcome: string) => void): GraphQLSchema {
   const sdl = readFileSync(new URL('../schema.graphql', import.meta.url), 'utf8');
   const schema = buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]);
-  const entities = schema.getQueryType()?.getFields()._entities;
-  const resolve = entities?.resolve;
-  if (!entities || !resolve) throw new Error('the schema has no entities');
-  // A router sends references by the list, and each costs a promise even where all share one call.
-  entities.resolve = (source, args, context: Context, info) => {
-    context.admitReferences(args.representations.length);
-    return resolve(source, args, context, info);
-  };
+  for (const type of [schema.getQueryType(), schema.getMutationType()]) {
+    for (const field of Object.values(type?.getFields() ?? {})) {
+      if (field.resolve) field.resolve = observed(`${type}.${field.name}`, field.resolve, resolved);
+    }
+  }
   return schema;
+}
+
+type Resolve = GraphQLFieldResolver<unknown, Context>;
+
+/** A root field's resolver, with a span and a count around it. */
+function observed(
+  field: string,
+  resolve: Resolve,
+  resolved: (field: string, outcome: string) => void,
+): Resolve {
+  return (source, args, context, info) =>
+    tracer.startActiveSpan(field, async (span) => {
+      try {
+        // A router sends references by the list, and each costs a promise even where all share a call.
+        if (field === 'Query._entities') context.admitReferences(args.representations.length);
+        const result = await resolve(source, args, context, info);
+        resolved(field, typenameOf(result));
+        return result;
+      } catch (error) {
+        resolved(field, codeOf(error));
+        span.setStatus({ code: SpanStatusCode.ERROR, message: codeOf(error) });
+        throw error;
+      } finally {
+        span.end();
+      }
+    });
+}
+
+function typenameOf(result: unknown): string {
+  return typeof result === 'object' && result !== null && '__typename' in result
+    ? String(result.__typename)
+    : 'ok';
 }
 
 /** Refuses `_service { sdl }`, which tells as much as introspection does. */

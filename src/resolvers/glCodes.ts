@@ -6,9 +6,10 @@ import { UpstreamError } from '../upstream/errors.ts';
 import { wellFormed } from './input.ts';
 import { outcome } from './outcome.ts';
 
-export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, { loaders }) => {
+export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, context) => {
+  const { glCodes } = context.loaders();
   const query = { ...args, project: wellFormed(args.project, 'project') };
-  const { codes, ...status } = await loaders.glCodes.load(query);
+  const { codes, ...status } = await glCodes.load(query);
   return outcome(status, (base) => ({ __typename: 'GlCodeList', codes, ...base }));
 };
 
@@ -30,15 +31,16 @@ const reference = z.object({
  */
 export async function resolveReference(
   representation: unknown,
-  { loaders }: Context,
+  context: Context,
 ): Promise<GlCode | null> {
+  const { glCodeIndex } = context.loaders();
   const { data, error } = reference.safeParse(representation);
   if (error) {
     const fields = error.issues.map(({ path }) => path.join('.')).join(', ');
     throw new GatewayError('BAD_USER_INPUT', `A reference to GlCode has a bad field: ${fields}.`);
   }
   const { target, project, code } = data;
-  const { list, byCode } = await loaders.glCodeIndex.load({ target, project });
+  const { list, byCode } = await glCodeIndex.load({ target, project });
   const { __typename } = outcome(list, () => ({ __typename: 'GlCodeList' }) as const);
   switch (__typename) {
     case 'GlCodeList':

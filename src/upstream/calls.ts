@@ -1,8 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Logger } from 'pino';
+import { RetryBudget } from './budget.ts';
+import { Bulkhead } from './bulkhead.ts';
+import { type Circuit, createCircuit } from './circuit.ts';
 import { UpstreamError } from './errors.ts';
 import { type Http, invalid, type UpstreamRequest } from './http.ts';
-import { policyOf } from './operations.ts';
+import { type OperationName, operations, policyOf } from './operations.ts';
+import { SharedCalls } from './shared.ts';
 
 /** Makes a call under the policy of its operation, and reads its answer. */
 export type Call = <Answer>(
@@ -12,49 +17,105 @@ export type Call = <Answer>(
   caller: AbortSignal,
 ) => Promise<Answer>;
 
-/** The mean wait before a first retry, in milliseconds; it doubles with each. */
-const RETRY_BASE_MS = 100;
+/** What there is to count of the calls. Names come from the table of operations alone. */
+export type CallObserver = {
+  attempted(operation: OperationName, outcome: string, seconds: number): void;
+  retried(operation: OperationName): void;
+  shared(operation: OperationName): void;
+};
 
-/**
- * What stands around every attempt: one deadline for all of a call, retries where the operation's
- * policy has any, and one log line each.
- */
-export function createCalls(options: { http: Http; timeoutMs: number; log: Logger }): {
+export type Calls = {
   call: Call;
   /** Resolves when no call is in flight: a write outlives the caller who asked for it. */
   settled(): Promise<void>;
-} {
-  const inFlight = new Set<Promise<unknown>>();
+  readonly circuit: Circuit['state'];
+  readonly inFlight: number;
+  readonly queued: number;
+};
 
+/** The mean wait before a first retry, in milliseconds; it doubles with each. */
+const RETRY_BASE_MS = 100;
+/** The time a probe of an open circuit has, in milliseconds: a hanging service must not hold it. */
+const PROBE_TIMEOUT_MS = 4000;
+
+const tracer = trace.getTracer('ledger-gateway');
+
+/**
+ * What stands around every attempt: one deadline for all of a call, a place among those in flight,
+ * the circuit, retries where the operation's policy has any, and one log line, count and span each.
+ */
+export function createCalls(options: {
+  http: Http;
+  timeoutMs: number;
+  maxConcurrency: number;
+  log: Logger;
+  observer: CallObserver;
+}): Calls {
+  const { http, log, observer } = options;
+  const running = new Set<Promise<unknown>>();
+  const bulkhead = new Bulkhead(options.maxConcurrency);
+  const circuit = createCircuit();
+  const budget = new RetryBudget();
+  const sharing = new SharedCalls();
+
+  /** One attempt, from the socket to a record that was read. */
   async function attempt<Answer>(
     request: UpstreamRequest,
     read: (json: string) => Answer,
     signal: AbortSignal,
     caller: AbortSignal,
   ): Promise<Answer> {
+    const { operation, requestId } = request;
+    const { abortable } = policyOf(operation);
     const start = performance.now();
-    const record = (outcome: string, details: { status?: number | undefined; fault?: string }) => {
-      const line = {
-        requestId: request.requestId,
-        operation: request.operation,
-        outcome,
-        ...details,
-        ms: Math.round(performance.now() - start),
-      };
+    const span = tracer.startSpan(operation, {
+      kind: SpanKind.CLIENT,
+      attributes: { 'http.request.method': operations[operation].method },
+    });
+    const record = (outcome: string, status: number | undefined, fault?: string) => {
+      const ms = performance.now() - start;
+      observer.attempted(operation, outcome, ms / 1000);
+      if (status !== undefined) span.setAttribute('http.response.status_code', status);
+      if (fault !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: outcome });
+      span.end();
       // Nobody waits for this write any more: the log is the only one that learns of its outcome.
-      const forgotten = caller.aborted && !policyOf(request.operation).abortable;
-      options.log[forgotten || details.fault ? 'warn' : 'info'](line, 'call');
+      const forgotten = caller.aborted && !abortable;
+      log[forgotten || fault ? 'warn' : 'info'](
+        { requestId, operation, outcome, status, fault, ms: Math.round(ms), forgotten },
+        'call',
+      );
     };
     try {
-      const { status, text } = await options.http.send(request, signal);
+      const carrier = {};
+      propagation.inject(trace.setSpan(context.active(), span), carrier);
+      const { status, text } = await http.send({ ...request, trace: carrier }, signal);
       const answer = understand(text, read);
-      record('answered', { status });
+      record('answered', status);
       return answer;
     } catch (cause) {
       const error = explain(cause, signal);
-      record(error.code, { status: error.status, fault: error.fault });
+      record(error.code, error.status, error.fault);
       throw error;
     }
+  }
+
+  /** An attempt in its turn, if the circuit lets it. */
+  function once<Answer>(
+    request: UpstreamRequest,
+    read: (json: string) => Answer,
+    signal: AbortSignal,
+    caller: AbortSignal,
+  ): Promise<Answer> {
+    const { effect } = operations[request.operation];
+    const within = () => (circuit.state === 'closed' ? signal : limited(signal));
+    return bulkhead.run(effect, signal, () => {
+      if (effect === 'read') return circuit.read(() => attempt(request, read, within(), caller));
+      const { token, requestId } = request;
+      return circuit.write(
+        () => attempt(request, read, signal, caller),
+        () => attempt({ ...probe, token, requestId }, () => null, within(), caller),
+      );
+    });
   }
 
   async function run<Answer>(
@@ -62,24 +123,26 @@ export function createCalls(options: { http: Http; timeoutMs: number; log: Logge
     read: (json: string) => Answer,
     caller: AbortSignal,
   ): Promise<Answer> {
-    const policy = policyOf(request.operation);
+    const { retries, abortable } = policyOf(request.operation);
     const ended = new AbortController();
     const deadline = performance.now() + options.timeoutMs;
     const timer = setTimeout(() => ended.abort('deadline'), options.timeoutMs);
     const leave = () => ended.abort('caller');
-    if (policy.abortable) caller.addEventListener('abort', leave, { once: true });
+    if (abortable && caller.aborted) leave();
+    if (abortable) caller.addEventListener('abort', leave, { once: true });
+    budget.recordCall();
     try {
       for (let retry = 0; ; retry++) {
         try {
-          return await attempt(request, read, ended.signal, caller);
-        } catch (error) {
-          if (!(error instanceof UpstreamError) || !error.transient) throw error;
-          if (retry >= policy.retries) throw error;
-          const wait = Math.max(
-            error.retryAfterMs ?? 0,
-            Math.random() * RETRY_BASE_MS * 2 ** (retry + 1),
-          );
-          if (performance.now() + wait >= deadline) throw error;
+          return await once(request, read, ended.signal, caller);
+        } catch (cause) {
+          const error = explain(cause, ended.signal);
+          if (!error.transient) throw error;
+          const backoff = Math.random() * RETRY_BASE_MS * 2 ** (retry + 1);
+          const wait = Math.max(error.retryAfterMs ?? 0, backoff);
+          if (retry >= retries || performance.now() + wait >= deadline) throw error;
+          if (!budget.takeRetry()) throw error;
+          observer.retried(request.operation);
           await sleep(wait, undefined, { signal: ended.signal }).catch(() => {
             throw explain(error, ended.signal);
           });
@@ -91,16 +154,47 @@ export function createCalls(options: { http: Http; timeoutMs: number; log: Logge
     }
   }
 
+  function track<Answer>(call: Promise<Answer>): Promise<Answer> {
+    const done = () => running.delete(call);
+    running.add(call);
+    call.then(done, done);
+    return call;
+  }
+
   return {
     call(request, read, caller) {
-      const running = run(request, read, caller).finally(() => inFlight.delete(running));
-      inFlight.add(running);
-      return running;
+      const { operation, query, token } = request;
+      if (policyOf(operation).shared) {
+        const key = `${operation} ${new URLSearchParams(query)} ${token}`;
+        const start = (everyone: AbortSignal) => track(run(request, read, everyone));
+        return sharing.join(key, caller, start, () => observer.shared(operation));
+      }
+      sharing.recordWrite();
+      return track(run(request, read, caller).finally(() => sharing.recordWrite()));
     },
     async settled() {
-      while (inFlight.size > 0) await Promise.allSettled(inFlight);
+      while (running.size > 0) await Promise.allSettled(running);
+    },
+    get circuit() {
+      return circuit.state;
+    },
+    get inFlight() {
+      return bulkhead.inFlight;
+    },
+    get queued() {
+      return bulkhead.queued;
     },
   };
+}
+
+/** The read that asks whether a service is back before a write goes out (section 4.1). */
+const probe = {
+  operation: 'getGLCodes5',
+  query: { target: '-1', project: '', includeHide: 'false' },
+} as const;
+
+function limited(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(PROBE_TIMEOUT_MS)]);
 }
 
 /** Reads an answer; what cannot be read is told by its size alone, never by its words. */
@@ -120,7 +214,7 @@ function explain(cause: unknown, signal: AbortSignal): UpstreamError {
       : new UpstreamError('UPSTREAM_UNAVAILABLE', { effect: 'possible', fault: 'unknown' });
   if (!signal.aborted) return error;
   const { effect, status } = error;
-  return signal.reason === 'deadline'
-    ? new UpstreamError('UPSTREAM_TIMEOUT', { effect, status, fault: 'deadline' })
-    : new UpstreamError('CLIENT_GONE', { effect, status, fault: 'caller gone' });
+  return signal.reason === 'caller'
+    ? new UpstreamError('CLIENT_GONE', { effect, status, fault: 'caller gone' })
+    : new UpstreamError('UPSTREAM_TIMEOUT', { effect, status, fault: 'deadline' });
 }

@@ -81,6 +81,11 @@ export class UpstreamError extends Error {
   }
 }
 
+/** A call that was not let out: nothing was sent. */
+export function refused(fault: string): UpstreamError {
+  return new UpstreamError('UPSTREAM_UNAVAILABLE', { effect: 'none', fault });
+}
+
 /** The outcome of a write whose request may have left and whose answer is lost. */
 export class OutcomeUnknown {
   /** The code that a read would have failed with. */

@@ -15,9 +15,9 @@ export type GlCodeIndex = { list: GlCodeInfoList; byCode: Map<string, GlCodeInfo
  * The loaders of one request. They live and die with it, and only reads have one: a write is never
  * shared, however often the same one is asked for.
  */
-export function createLoaders(upstream: () => Upstream): Loaders {
+export function createLoaders(upstream: Upstream): Loaders {
   const glCodes = createLoader(
-    (query: GlCodesQuery) => upstream().glCodes(query),
+    (query: GlCodesQuery) => upstream.glCodes(query),
     ({ target, project, includeHide }) => `${target} ${includeHide} ${project}`,
   );
   const glCodeIndex = createLoader(

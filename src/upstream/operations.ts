@@ -74,7 +74,7 @@ export const operations = {
 export type OperationName = keyof typeof operations;
 
 /** What a call may do, by its effect. A write is sent once, on its own, whatever happens to it. */
-export const policies = {
+const policies = {
   read: {
     /** Attempts after the first, on connection faults and 502, 503, 504 only. */
     retries: 2,

@@ -80,6 +80,11 @@ export function encode(record: Approver[] | WorkflowCsvUpload): string {
   );
 }
 
+/** An answer as a value, its identifiers exact. */
+function decode(json: string): unknown {
+  return parseExactly(json, (field) => integerFields.has(field));
+}
+
 const text = z.string().nullish();
 // A string of digits is what `parseExactly` makes of an integer that no double holds.
 const digits = /^-?\d+$/;
@@ -90,7 +95,7 @@ const identifier = z
   .nullish();
 
 const serviceStatus = z
-  .object({ invoice_id: identifier, message: text, status: z.unknown() })
+  .object({ invoice_id: identifier, message: text, status: z.unknown().optional() })
   .transform(
     ({ invoice_id, message, status }): ServiceStatus => ({
       invoiceId: invoice_id ?? null,
@@ -112,7 +117,7 @@ const missingRecord: ServiceStatus = { invoiceId: null, message: null, status: n
 
 /** Reads a GLCodeInfoSS; a missing or null `list` is an empty one. Throws where it is none. */
 export function readGlCodes(json: string, { target, project }: GlCodesQuery): GlCodeInfoList {
-  const { service_status, list } = glCodeInfoSS.parse(parseExactly(json));
+  const { service_status, list } = glCodeInfoSS.parse(decode(json));
   const codes = (list ?? []).map(({ Code, Name, Value, Hide }) => ({
     target,
     project,
@@ -126,19 +131,18 @@ export function readGlCodes(json: string, { target, project }: GlCodesQuery): Gl
 
 /** Reads a ServiceStatus. Throws where it is none. */
 export function readStatus(json: string): ServiceStatus {
-  return serviceStatus.parse(parseExactly(json));
+  return serviceStatus.parse(decode(json));
 }
 
 /**
- * Reads the answer of updateWorkflowCSV. The specification shows `unresolved` alone; a record with a
- * `status` is a status record, whatever stands beside it. Throws where it is neither.
+ * Reads the answer of updateWorkflowCSV. The specification shows `unresolved` alone; a record without
+ * it, or with a `status` beside it, is read as a status record. Throws where it is neither.
  */
 export function readWorkflowCsv(json: string): WorkflowCsvAnswer {
-  const value = z.looseObject({}).parse(parseExactly(json));
-  if (!('unresolved' in value) && !('status' in value)) throw new Error('neither record');
+  const value = z.looseObject({}).parse(decode(json));
   return {
     unresolved: unresolvedAnswer.parse(value).unresolved ?? null,
-    record: 'status' in value ? serviceStatus.parse(value) : null,
+    record: 'unresolved' in value && !('status' in value) ? null : serviceStatus.parse(value),
   };
 }
 

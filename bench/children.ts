@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import http from 'node:http';
+import { createServer } from 'node:net';
+import { cpus } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { WireRequest } from './workloads.ts';
+
+/** The gateway has a core to itself; what is before it and behind it stands elsewhere. */
+export const cores = {
+  gateway: 0,
+  load: 1,
+  service: cpus().length > 2 ? 2 : 1,
+} as const;
+
+/** Pins this process, too: off the gateway's core. */
+export function keepOffGateway(): void {
+  const { status } = spawnSync('taskset', ['-acp', String(cores.load), String(process.pid)]);
+  if (status !== 0)
+    throw new Error('taskset cannot be used: the benchmark needs Linux and two cores');
+}
+
+export type Child = { process: ChildProcess; pid: number };
+
+const children = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+/** Starts a script with this very Node, pinned to one core, with no environment but what is given. */
+export function start(
+  core: number,
+  script: URL,
+  options: {
+    args?: string[];
+    nodeArgs?: string[];
+    environment?: Record<string, string>;
+    ipc?: boolean;
+  } = {},
+): Child {
+  const { args = [], nodeArgs = [], environment = {}, ipc = false } = options;
+  const child = spawn(
+    'taskset',
+    ['-c', String(core), process.execPath, ...nodeArgs, script.pathname, ...args],
+    {
+      env: { PATH: process.env.PATH, NODE_ENV: 'production', ...environment },
+      stdio: ['ignore', 'ignore', 'inherit', ...(ipc ? (['ipc'] as const) : [])],
+    },
+  );
+  if (child.pid === undefined) throw new Error('taskset cannot be started');
+  children.add(child);
+  child.once('exit', () => children.delete(child));
+  return { process: child, pid: child.pid };
+}
+
+/** Ends a child: asks first, and does not wait for ever. */
+export async function stop({ process: child }: Child): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  await gone;
+  clearTimeout(timer);
+}
+
+/** A port of the loopback that is free at the moment. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}
+
+/** Asks until the first 200, and tells how long that took, in milliseconds. */
+export async function waitFor(child: Child, origin: string, request: WireRequest): Promise<number> {
+  const begin = performance.now();
+  while (performance.now() - begin < 30_000) {
+    if (child.process.exitCode !== null) throw new Error('A peer ended before it was ready');
+    const status = await send(origin, request).then(
+      (answer) => answer.status,
+      () => 0,
+    );
+    if (status === 200) return performance.now() - begin;
+    await sleep(5);
+  }
+  throw new Error('A peer was not ready within 30 s');
+}
+
+/** Sends one request, on a connection of its own unless an agent is given. */
+export function send(
+  origin: string,
+  { method, path, headers, body }: WireRequest,
+  agent?: http.Agent,
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = http.request(new URL(path, origin), { method, headers, agent: agent ?? false });
+    request.once('error', reject);
+    request.once('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('error', reject);
+      response.once('end', () =>
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
+      );
+    });
+    request.end(body);
+  });
+}
+
+/** The CPU time of a process so far, of all its threads, in seconds. */
+export function cpuSeconds(pid: number): number {
+  // Behind the name, which stands in parentheses: fields 14 and 15 are utime and stime, in ticks of 10 ms.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+/** The resident memory of a process, in MB. */
+export function residentMb(pid: number): number {
+  const kb = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kb) / 1024;
+}

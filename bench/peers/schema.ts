@@ -1,0 +1,172 @@
+/** What the GraphQL peers have in common: the part of the schema that is measured, and its records. */
+
+export const typeDefs = /* GraphQL */ `
+  type Query {
+    glCodes(target: IntegrationTarget!, project: String!, includeHide: Boolean! = false): GlCodesResult
+  }
+  type Mutation {
+    workflowAction(action: WorkflowAction!): WorkflowActionResult
+  }
+  union GlCodesResult =
+    | GlCodeList
+    | LedgerFailed
+    | LedgerNotPermitted
+    | LedgerNoMoreInvoices
+    | LedgerUnrecognizedStatus
+  union WorkflowActionResult =
+    | WorkflowActionCompleted
+    | LedgerFailed
+    | LedgerNotPermitted
+    | LedgerNoMoreInvoices
+    | LedgerUnrecognizedStatus
+  interface LedgerStatus {
+    invoiceId: ID
+    message: String
+  }
+  interface LedgerProblem {
+    message: String
+  }
+  type GlCodeList implements LedgerStatus {
+    codes: [GlCode!]!
+    invoiceId: ID
+    message: String
+  }
+  type GlCode {
+    target: IntegrationTarget!
+    project: String!
+    code: String
+    name: String
+    value: String
+    hide: Int
+  }
+  type WorkflowActionCompleted implements LedgerStatus {
+    action: WorkflowAction!
+    invoiceId: ID
+    message: String
+  }
+  type LedgerFailed implements LedgerStatus & LedgerProblem {
+    invoiceId: ID
+    message: String
+  }
+  type LedgerNotPermitted implements LedgerStatus & LedgerProblem {
+    invoiceId: ID
+    message: String
+  }
+  type LedgerNoMoreInvoices implements LedgerStatus & LedgerProblem {
+    invoiceId: ID
+    message: String
+  }
+  type LedgerUnrecognizedStatus implements LedgerStatus & LedgerProblem {
+    status: Int
+    invoiceId: ID
+    message: String
+  }
+  enum WorkflowAction {
+    RESTART_AND_MOVE_TO_NEXT
+    RESTORE_GLOBAL_SOLUTION
+    RESTORE_SOLUTION
+    RESTART
+    UPDATE_SOLUTION_GUIDE
+    UPGRADE_TO_HQ
+  }
+  enum IntegrationTarget {
+    FILE_TRANSFER
+    EMAIL
+    GATEWAY
+    CUSTOM_WORKFLOW
+    ELECTRONIC_INVOICE
+    SAVE_AND_SEARCH
+    STORAGE_DEVICE
+    UNKNOWN
+  }
+`;
+
+const targets = {
+  FILE_TRANSFER: 4,
+  EMAIL: 5,
+  GATEWAY: 6,
+  CUSTOM_WORKFLOW: 10,
+  ELECTRONIC_INVOICE: 22,
+  SAVE_AND_SEARCH: 36,
+  STORAGE_DEVICE: 4001,
+  UNKNOWN: -1,
+};
+
+const actions = {
+  RESTART_AND_MOVE_TO_NEXT: 'restartWorkflowAndMoveToNext',
+  RESTORE_GLOBAL_SOLUTION: 'reStoreGlobalSolution',
+  RESTORE_SOLUTION: 'reStoreSolution',
+  RESTART: 'restartWorkflow2',
+  UPDATE_SOLUTION_GUIDE: 'updateSolutionGuide',
+  UPGRADE_TO_HQ: 'upgradeToHQ',
+};
+
+export type GlCodesArgs = { target: keyof typeof targets; project: string; includeHide: boolean };
+export type ActionArgs = { action: keyof typeof actions };
+
+export type ServiceStatus = { invoice_id: number; message: string; status: number };
+export type GlCodeInfoSS = {
+  service_status: ServiceStatus;
+  list: { Code: string; Name: string; Value: string; Hide: number }[] | null;
+};
+
+/** The path of a read, as all peers send it. */
+export function codesPath({ target, project, includeHide }: GlCodesArgs): string {
+  const query = new URLSearchParams({
+    target: String(targets[target]),
+    project,
+    includeHide: String(includeHide),
+  });
+  return `getGLCodes5?${query}`;
+}
+
+/** The path of an action. */
+export function actionPath({ action }: ActionArgs): string {
+  return actions[action];
+}
+
+/** A list of the service as one of the schema. */
+export function toGlCodes(
+  { service_status, list }: GlCodeInfoSS,
+  { target, project }: GlCodesArgs,
+) {
+  const codes = (list ?? []).map(({ Code, Name, Value, Hide }) => ({
+    target,
+    project,
+    code: Code,
+    name: Name,
+    value: Value,
+    hide: Hide,
+  }));
+  return { ...toStatus(service_status), codes };
+}
+
+/** The answer to an action as one of the schema. */
+export function toAction(status: ServiceStatus, { action }: ActionArgs) {
+  return { ...toStatus(status), action };
+}
+
+function toStatus({ invoice_id, message, status }: ServiceStatus) {
+  return { status, invoiceId: invoice_id, message };
+}
+
+/** The type of a union's member, by its status. */
+function typeBy(success: string) {
+  return ({ status }: { status: number }) => {
+    switch (status) {
+      case 0:
+        return success;
+      case 1:
+        return 'LedgerFailed';
+      case 2:
+        return 'LedgerNoMoreInvoices';
+      case 3:
+        return 'LedgerNotPermitted';
+      default:
+        return 'LedgerUnrecognizedStatus';
+    }
+  };
+}
+
+export const typeOfGlCodes = typeBy('GlCodeList');
+export const typeOfAction = typeBy('WorkflowActionCompleted');

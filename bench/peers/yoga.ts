@@ -1,0 +1,61 @@
+import { createServer } from 'node:http';
+import DataLoader from 'dataloader';
+import { createSchema, createYoga, type YogaInitialContext } from 'graphql-yoga';
+import {
+  type ActionArgs,
+  actionPath,
+  codesPath,
+  type GlCodeInfoSS,
+  type GlCodesArgs,
+  type ServiceStatus,
+  toAction,
+  toGlCodes,
+  typeDefs,
+  typeOfAction,
+  typeOfGlCodes,
+} from './schema.ts';
+
+/** GraphQL Yoga on node:http, with Node's own fetch and a DataLoader per request. */
+const base = process.env.UPSTREAM_BASE_URL;
+
+async function get<Answer>(path: string, authorization: string): Promise<Answer> {
+  const response = await fetch(base + path, { headers: { authorization } });
+  if (!response.ok) throw new Error(`The service answers ${response.status}`);
+  return (await response.json()) as Answer;
+}
+
+function createContext(authorization: string) {
+  return {
+    glCodes: new DataLoader(
+      (queries: readonly GlCodesArgs[]) =>
+        Promise.all(
+          queries.map(async (query) =>
+            toGlCodes(await get<GlCodeInfoSS>(codesPath(query), authorization), query),
+          ),
+        ),
+      { cacheKeyFn: codesPath },
+    ),
+    act: async (args: ActionArgs) =>
+      toAction(await get<ServiceStatus>(actionPath(args), authorization), args),
+  };
+}
+
+type Context = YogaInitialContext & ReturnType<typeof createContext>;
+
+const yoga = createYoga({
+  schema: createSchema<Context>({
+    typeDefs,
+    resolvers: {
+      Query: {
+        glCodes: (_: unknown, args: GlCodesArgs, { glCodes }: Context) => glCodes.load(args),
+      },
+      Mutation: { workflowAction: (_: unknown, args: ActionArgs, { act }: Context) => act(args) },
+      GlCodesResult: { __resolveType: typeOfGlCodes },
+      WorkflowActionResult: { __resolveType: typeOfAction },
+    },
+  }),
+  context: ({ request }) => createContext(request.headers.get('authorization') ?? ''),
+  graphiql: false,
+  logging: false,
+});
+createServer(yoga).listen(Number(process.env.PORT), process.env.HOST);

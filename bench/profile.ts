@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+
+type Profile = {
+  nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
+  samples: number[];
+  timeDeltas: number[];
+  /** Microseconds of the monotonic clock, the same for all processes. */
+  startTime: number;
+};
+
+type Line = { name: string; share: number };
+
+/**
+ * The busy time between two moments of a CPU profile, by package and by function: self time, each as
+ * a share of all.
+ */
+export function readProfile(
+  file: string,
+  fromUs: number,
+  toUs: number,
+): { packages: Line[]; functions: Line[] } {
+  const { nodes, samples, timeDeltas, startTime } = JSON.parse(
+    readFileSync(file, 'utf8'),
+  ) as Profile;
+  const selfUs = new Map<number, number>();
+  let now = startTime;
+  for (const [index, delta] of timeDeltas.entries()) {
+    now += delta;
+    const id = samples[index - 1];
+    // A sample stands for the time up to the next one.
+    if (id === undefined || now < fromUs || now > toUs) continue;
+    selfUs.set(id, (selfUs.get(id) ?? 0) + delta);
+  }
+  const packages = new Map<string, number>();
+  const functions = new Map<string, number>();
+  let all = 0;
+  for (const { id, callFrame } of nodes) {
+    const us = selfUs.get(id);
+    if (us === undefined || callFrame.functionName === '(idle)') continue;
+    all += us;
+    const owner = ownerOf(callFrame);
+    const place = callFrame.url.split('/').slice(-2).join('/');
+    const name = `${callFrame.functionName || '(anonymous)'}  ${owner}  ${place}:${callFrame.lineNumber + 1}`;
+    packages.set(owner, (packages.get(owner) ?? 0) + us);
+    functions.set(name, (functions.get(name) ?? 0) + us);
+  }
+  return { packages: shares(packages, all), functions: shares(functions, all) };
+}
+
+function shares(times: Map<string, number>, all: number): Line[] {
+  return [...times]
+    .map(([name, us]) => ({ name, share: us / all }))
+    .sort((a, b) => b.share - a.share);
+}
+
+/** Whose a function is: a package, a file of ours, a part of Node, or the engine. */
+function ownerOf({ functionName, url }: { functionName: string; url: string }): string {
+  const inPackage = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1];
+  if (inPackage) return inPackage;
+  const ours = /\/(src\/.*)$/.exec(url)?.[1];
+  if (ours) return ours;
+  if (url.startsWith('node:')) return url.split('/').slice(0, 2).join('/');
+  return functionName.startsWith('(') ? functionName : 'engine or generated';
+}

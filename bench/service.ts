@@ -1,0 +1,62 @@
+import http from 'node:http';
+
+/**
+ * The stub service: `node service.ts <port> <delay in ms>`. Its lists are made once, so that it costs
+ * next to nothing. A project `codes-<n>`, or `codes-<n>-<anything>`, has n codes, and its answer
+ * carries the project's name, so that answers that were mixed up show.
+ *
+ * `GET /__calls` tells how many calls came; `POST /__calls` sets the count back to 0.
+ */
+const [port = '0', delay = '0'] = process.argv.slice(2);
+const delayMs = Number(delay);
+let calls = 0;
+
+const status = Buffer.from('{"invoice_id":4711,"message":"done","status":0}');
+const lists = new Map<number, Buffer>();
+
+const server = http.createServer((request, response) => {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://service');
+  if (pathname === '/__calls') {
+    if (request.method === 'POST') calls = 0;
+    response.end(JSON.stringify({ calls }));
+    return;
+  }
+  calls += 1;
+  const body = pathname === '/getGLCodes5' ? codesOf(searchParams.get('project') ?? '') : [status];
+  if (delayMs > 0) setTimeout(answer, delayMs, response, body);
+  else answer(response, body);
+});
+
+// A connection that idles while another peer is measured is kept.
+server.keepAliveTimeout = 0;
+server.listen(Number(port), '127.0.0.1');
+
+function answer(response: http.ServerResponse, body: Buffer[]): void {
+  const length = body.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
+  response.end(body.length === 1 ? body[0] : Buffer.concat(body, length));
+}
+
+function codesOf(project: string): Buffer[] {
+  const count = Number(/^codes-(\d+)/.exec(project)?.[1] ?? 0);
+  const record = { invoice_id: 4711, message: project, status: 0 };
+  return [
+    Buffer.from(`{"service_status":${JSON.stringify(record)},"list":`),
+    listOf(count),
+    Buffer.from('}'),
+  ];
+}
+
+function listOf(count: number): Buffer {
+  const known = lists.get(count);
+  if (known) return known;
+  const codes = Array.from({ length: count }, (_, index) => ({
+    Code: String(40_000 + index),
+    Name: `Travel and accommodation ${index}`,
+    Value: `${40_000 + index} - Travel and accommodation`,
+    Hide: index % 7 === 0 ? 1 : 0,
+  }));
+  const list = Buffer.from(JSON.stringify(codes));
+  lists.set(count, list);
+  return list;
+}

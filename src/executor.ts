@@ -1,0 +1,175 @@
+import type {
+  GatewayInterface,
+  GatewayGraphQLRequestContext as Request,
+} from '@apollo/server-gateway-interface';
+import {
+  coerceInputValue,
+  type DocumentNode,
+  execute,
+  GraphQLError,
+  GraphQLInt,
+  type GraphQLScalarType,
+  type GraphQLSchema,
+  GraphQLString,
+  isInputType,
+  isNonNullType,
+  OperationTypeNode,
+  typeFromAST,
+  type VariableDefinitionNode,
+  valueFromASTUntyped,
+} from 'graphql';
+import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
+
+/** A query is compiled when it is seen this many times: most that come only once never are. */
+const COMPILE_AT = 3;
+
+/** What is known of an operation of a document: how often it came, or its compiled form. */
+type Seen = { times: number; compiled: CompiledQuery | null | undefined };
+
+/**
+ * Executes operations: queries that come again by graphql-jit, which makes one function of a document
+ * and the schema, and everything else by graphql-js. The answers are equal; for large lists the
+ * compiled ones cost a third. A mutation is never compiled: it has few fields, and its order of
+ * execution is the promise of this gateway.
+ *
+ * `compileAt` is for tests: 1 compiles all queries at once, Infinity none.
+ */
+export function createExecutor(schema: GraphQLSchema, compileAt = COMPILE_AT): GatewayInterface {
+  // Apollo keeps parsed documents in a bounded store; what is known of one goes when it goes.
+  const known = new WeakMap<DocumentNode, Map<string, Seen>>();
+
+  function compiledOf(document: DocumentNode, operationName: string): CompiledQuery | null {
+    const operations = known.get(document) ?? new Map<string, Seen>();
+    known.set(document, operations);
+    const seen = operations.get(operationName) ?? { times: 0, compiled: undefined };
+    operations.set(operationName, seen);
+    seen.times += 1;
+    if (seen.compiled === undefined && seen.times >= compileAt) {
+      const result = compileQuery(schema, document, operationName, compileOptions);
+      // Where the compiler declines, graphql-js goes on.
+      seen.compiled = isCompiledQuery(result) ? result : null;
+    }
+    return seen.compiled ?? null;
+  }
+
+  async function executor({ document, operation, request, context }: Request) {
+    const { variables = {}, operationName } = request;
+    const interpreted = () =>
+      execute({
+        schema,
+        document,
+        contextValue: context,
+        variableValues: variables,
+        operationName,
+      });
+    if (operation === undefined) return interpreted(); // Apollo words its errors.
+    if (operation.operation === OperationTypeNode.SUBSCRIPTION)
+      return { errors: [noSubscriptions()] };
+    const definitions = operation.variableDefinitions ?? [];
+    const bad = badVariable(schema, definitions, variables);
+    if (bad) return { errors: [bad] };
+    if (operation.operation === OperationTypeNode.MUTATION) return interpreted();
+    const compiled = compiledOf(document, operation.name?.value ?? '');
+    if (!compiled) return interpreted();
+    const result = await compiled.query(undefined, context, withDefaults(definitions, variables));
+    // Without data it stopped at a variable that graphql-js takes, before any resolver ran.
+    if (result.data === undefined) return interpreted();
+    return result.errors ? { ...result, errors: result.errors.map(asGraphQLError) } : result;
+  }
+
+  return {
+    load: async () => ({ executor }),
+    onSchemaLoadOrUpdate(callback) {
+      callback({ apiSchema: schema, coreSupergraphSdl: '' });
+      return () => {};
+    },
+    async stop() {},
+  };
+}
+
+/**
+ * The first variable that does not fit its type. graphql-js would repeat what was sent, whole and up
+ * to fifty times, and suggest names of the schema; this tells the place and the reason.
+ */
+function badVariable(
+  schema: GraphQLSchema,
+  definitions: readonly VariableDefinitionNode[],
+  variables: Record<string, unknown>,
+): GraphQLError | undefined {
+  for (const node of definitions) {
+    const name = node.variable.name.value;
+    const type = typeFromAST(schema, node.type);
+    if (!isInputType(type)) continue; // Validation refused it.
+    const refuse = (reason: string) =>
+      new GraphQLError(`Variable "$${name}" ${reason}`, {
+        nodes: node,
+        extensions: { code: 'BAD_USER_INPUT', http: { status: 400 } },
+      });
+    const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    if (value === undefined) {
+      if (isNonNullType(type) && !node.defaultValue) return refuse('is required.');
+      continue;
+    }
+    try {
+      coerceInputValue(value, type, (path, _, { message }) => {
+        const [reason = ''] = message.split(' Did you mean ');
+        throw refuse(`is invalid${at(path)}: ${reason.slice(0, 200)}`);
+      });
+    } catch (error) {
+      if (error instanceof GraphQLError) return error;
+      throw error;
+    }
+  }
+  return undefined;
+}
+
+/** Where in a variable, such as ` at [0].name`. */
+function at(path: readonly (string | number)[]): string {
+  if (path.length === 0) return '';
+  const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('');
+  return ` at ${place.slice(0, 200)}`;
+}
+
+function noSubscriptions(): GraphQLError {
+  return new GraphQLError('There are no subscriptions here.', {
+    extensions: { code: 'BAD_REQUEST', http: { status: 400 } },
+  });
+}
+
+/** Variables with their defaults: the compiled code knows none for a type that is not null. */
+function withDefaults(
+  definitions: readonly VariableDefinitionNode[],
+  variables: Record<string, unknown>,
+): Record<string, unknown> {
+  const all = { ...variables };
+  for (const { variable, defaultValue } of definitions) {
+    const name = variable.name.value;
+    if (defaultValue && all[name] === undefined) all[name] = valueFromASTUntyped(defaultValue);
+  }
+  return all;
+}
+
+/** An error of compiled code lacks what a GraphQLError has; its place and path are kept. */
+function asGraphQLError(error: GraphQLError): GraphQLError {
+  const { message, path, originalError, locations } = error;
+  const whole = new GraphQLError(message, {
+    path: path ?? null,
+    originalError: originalError ?? null,
+    extensions: originalError instanceof GraphQLError ? originalError.extensions : null,
+  });
+  Object.defineProperty(whole, 'locations', { value: locations, enumerable: true });
+  return whole;
+}
+
+/** A leaf that already is what it will be need not be serialized. */
+function plain(type: GraphQLScalarType, is: (value: unknown) => boolean) {
+  return (value: unknown) => (is(value) ? value : type.serialize(value));
+}
+
+const compileOptions = {
+  customSerializers: {
+    String: plain(GraphQLString, (value) => typeof value === 'string'),
+    ID: plain(GraphQLString, (value) => typeof value === 'string'),
+    Int: plain(GraphQLInt, (value) => typeof value === 'number' && (value | 0) === value),
+  },
+};

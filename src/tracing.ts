@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { context, propagation, trace } from '@opentelemetry/api';
+
+/** How long the last spans may take to leave, in milliseconds. */
+const FLUSH_MS = 2000;
+
+/**
+ * Starts exporting traces over OTLP (HTTP, protobuf) to `endpoint`. Without an endpoint nothing of
+ * the SDK is loaded, and every span in the code is the API's own that does nothing.
+ */
+export async function startTracing(endpoint: URL | undefined): Promise<{ close(): Promise<void> }> {
+  if (endpoint === undefined) return { async close() {} };
+  const [sdk, { OTLPTraceExporter }, { AsyncLocalStorageContextManager }, core, resources] =
+    await Promise.all([
+      import('@opentelemetry/sdk-trace'),
+      import('@opentelemetry/exporter-trace-otlp-proto'),
+      import('@opentelemetry/context-async-hooks'),
+      import('@opentelemetry/core'),
+      import('@opentelemetry/resources'),
+    ]);
+  const url = new URL('v1/traces', endpoint.href.replace(/\/?$/, '/')).href;
+  const provider = new sdk.TracerProvider({
+    resource: resources.resourceFromAttributes({ 'service.name': 'ledger-gateway' }),
+    spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url }) })],
+  });
+  trace.setGlobalTracerProvider(provider);
+  propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  return {
+    async close() {
+      // A collector that is away must not hold the process, nor change how it ends.
+      await Promise.race([
+        provider.shutdown().catch(() => {}),
+        sleep(FLUSH_MS, null, { ref: false }),
+      ]);
+      trace.disable();
+      propagation.disable();
+      context.disable();
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import {
+  CircuitState,
+  ConsecutiveBreaker,
+  circuitBreaker,
+  ExponentialBackoff,
+  handleWhen,
+  type IBreaker,
+  isBrokenCircuitError,
+  SamplingBreaker,
+} from 'cockatiel';
+import { refused, UpstreamError } from './errors.ts';
+
+/** Faults in a row that open the circuit. */
+const CONSECUTIVE_FAULTS = 10;
+/** Half of the attempts of ten seconds failing, at five a second or more, opens it too. */
+const FREQUENT_FAULTS = { threshold: 0.5, duration: 10_000, minimumRps: 5 };
+/** How long it stays open before a probe, in milliseconds: longer each time, up to the second. */
+const OPEN_MS = { initialDelay: 500, maxDelay: 4000 };
+
+export type Circuit = {
+  readonly state: 'closed' | 'half-open' | 'open';
+  /** Makes an attempt at a read, which is the probe where one is due. */
+  read<Answer>(attempt: () => Promise<Answer>): Promise<Answer>;
+  /** Makes an attempt at a write. Where a probe is due, `probe` goes first: a write never is one. */
+  write<Answer>(attempt: () => Promise<Answer>, probe: () => Promise<unknown>): Promise<Answer>;
+};
+
+/**
+ * Stops calling a service that fails, so that callers learn it at once and the service can recover.
+ * Faults are what the service or the way to it does wrong, never a 4xx or a status record.
+ */
+export function createCircuit(): Circuit {
+  const policy = circuitBreaker(
+    handleWhen((error) => isFault(error) || isUnanswered(error)),
+    {
+      halfOpenAfter: new ExponentialBackoff(OPEN_MS),
+      breaker: either(
+        new ConsecutiveBreaker(CONSECUTIVE_FAULTS),
+        new SamplingBreaker(FREQUENT_FAULTS),
+      ),
+    },
+  );
+
+  /** A probe whose caller went away told nothing of the service. */
+  function isUnanswered(error: unknown): boolean {
+    return (
+      policy.state === CircuitState.HalfOpen &&
+      error instanceof UpstreamError &&
+      error.code === 'CLIENT_GONE'
+    );
+  }
+
+  async function read<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
+    // One probe at a time; whoever else comes is told at once instead of waiting for it.
+    if (policy.state === CircuitState.HalfOpen) throw refused('circuit open');
+    try {
+      return await policy.execute(attempt);
+    } catch (error) {
+      throw isBrokenCircuitError(error) ? refused('circuit open') : error;
+    }
+  }
+
+  const isClosed = () => policy.state === CircuitState.Closed;
+  return {
+    get state() {
+      if (isClosed()) return 'closed';
+      return policy.state === CircuitState.HalfOpen ? 'half-open' : 'open';
+    },
+    read,
+    async write(attempt, probe) {
+      // Whatever the probe was answered, a 4xx too: what counts is whether it closed the circuit.
+      if (!isClosed()) await read(probe).catch(() => {});
+      if (!isClosed()) throw refused('circuit open');
+      return policy.execute(attempt);
+    },
+  };
+}
+
+function isFault(error: unknown): boolean {
+  if (!(error instanceof UpstreamError)) return false;
+  switch (error.code) {
+    case 'UPSTREAM_FAILED':
+    case 'UPSTREAM_TIMEOUT':
+    case 'UPSTREAM_UNAVAILABLE':
+      return true;
+    default:
+      return error.transient;
+  }
+}
+
+/** A breaker that opens when one of two would. Both count every attempt. */
+function either(first: IBreaker, second: IBreaker): IBreaker {
+  return {
+    get state() {
+      return [first.state, second.state];
+    },
+    set state(_) {},
+    success(state) {
+      first.success(state);
+      second.success(state);
+    },
+    failure(state) {
+      const opens = [first.failure(state), second.failure(state)];
+      return opens.includes(true);
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/** A call in flight that several callers wait for. */
+type Shared = { answer: Promise<unknown>; waiting: number; end: AbortController };
+
+/**
+ * Lets equal reads in flight be one call. Equal means the same token, operation and query, and that
+ * no write began or ended since: whoever wrote never reads an answer that is older than the write.
+ */
+export class SharedCalls {
+  readonly #inFlight = new Map<string, Shared>();
+  #writes = 0;
+
+  /** Notes that a write begins, or ended: reads from here on share nothing with those before. */
+  recordWrite(): void {
+    this.#writes += 1;
+  }
+
+  /**
+   * Joins the call for `key`, or starts it. A caller who goes away leaves it to the others; the last
+   * one to go ends it.
+   */
+  async join<Answer>(
+    key: string,
+    caller: AbortSignal,
+    start: (everyone: AbortSignal) => Promise<Answer>,
+    onJoin: () => void,
+  ): Promise<Answer> {
+    const current = `${this.#writes} ${key}`;
+    const known = this.#inFlight.get(current);
+    if (known) onJoin();
+    const shared = known ?? this.#start(current, start);
+    shared.waiting += 1;
+    const leave = () => {
+      shared.waiting -= 1;
+      if (shared.waiting === 0) this.#end(current, shared);
+    };
+    if (caller.aborted) leave();
+    caller.addEventListener('abort', leave, { once: true });
+    try {
+      // Equal keys name equal operations, and those have one kind of answer.
+      return (await shared.answer) as Answer;
+    } finally {
+      caller.removeEventListener('abort', leave);
+    }
+  }
+
+  #start(key: string, start: (everyone: AbortSignal) => Promise<unknown>): Shared {
+    const end = new AbortController();
+    const shared = { answer: start(end.signal), waiting: 0, end };
+    this.#inFlight.set(key, shared);
+    const forget = () => this.#forget(key, shared);
+    shared.answer.then(forget, forget);
+    return shared;
+  }
+
+  #end(key: string, shared: Shared): void {
+    this.#forget(key, shared);
+    shared.end.abort();
+  }
+
+  /** Another call may have taken the key since. */
+  #forget(key: string, shared: Shared): void {
+    if (this.#inFlight.get(key) === shared) this.#inFlight.delete(key);
+  }
+}

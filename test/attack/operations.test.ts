@@ -1,0 +1,368 @@
+import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { json, startService, startTestGateway } from '../helper.ts';
+
+/** What one hostile request may cost the gateway, in milliseconds: generous, for slow machines. */
+const MAX_MS = 500;
+/** What an answer to it may weigh, in characters: it tells what is wrong, it is no echo. */
+const MAX_ANSWER = 262_144;
+
+async function start(variables: Record<string, string> = {}) {
+  const service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));
+  const gateway = await startTestGateway(service, variables);
+  let count = 0;
+  /** Posts a body, and tells how long the gateway had to do with it. */
+  async function attack(
+    body: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<{ status: number; text: string; ms: number }> {
+    const requestId = `attack-${count++}`;
+    const answer = await gateway.post(body, { ...headers, 'x-request-id': requestId });
+    // A machine that is busy with other tests looks like a gateway with too much to do.
+    if (answer.status === 503) return attack(body, headers);
+    const { ms } = await gateway.logLine({ msg: 'request', requestId });
+    return { status: answer.status, text: answer.text, ms: z.number().parse(ms) };
+  }
+  return { service, gateway, attack };
+}
+
+const refusal = z.strictObject({
+  errors: z
+    .array(z.object({ extensions: z.object({ code: z.string(), retryable: z.literal(false) }) }))
+    .min(1),
+});
+
+/** The codes that tell the caller to ask something else. */
+const callersFaults = [
+  'OPERATION_LIMIT_EXCEEDED',
+  'GRAPHQL_PARSE_FAILED',
+  'GRAPHQL_VALIDATION_FAILED',
+  'OPERATION_RESOLUTION_FAILURE',
+  'BAD_USER_INPUT',
+  'BAD_REQUEST',
+];
+
+/** The codes of a refusal, which holds nothing else. */
+function codesOf(text: string): string[] {
+  return refusal.parse(JSON.parse(text)).errors.map(({ extensions }) => extensions.code);
+}
+
+/** The body is refused as the caller's fault, quickly and in few words, and nothing is sent. */
+async function expectRefused(body: (attempt: number) => unknown) {
+  const { service, attack } = await start();
+  const times: number[] = [];
+  for (const attempt of [1, 2, 3]) {
+    const { status, text, ms } = await attack(body(attempt));
+    expect([status, text.slice(0, 200)]).toEqual([400, expect.stringContaining('"errors"')]);
+    for (const code of codesOf(text)) expect(callersFaults).toContain(code);
+    expect(text.length).toBeLessThan(MAX_ANSWER);
+    times.push(ms);
+  }
+  expect(service.received).toEqual([]);
+  expect(Math.min(...times)).toBeLessThan(MAX_MS);
+}
+
+const repeat = (count: number, text: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => text(index)).join(' ');
+const nested = (depth: number, open: string, inner: string, close: string) =>
+  open.repeat(depth) + inner + close.repeat(depth);
+
+const write = 'workflowAction(action: RESTART) { __typename }';
+const read = 'glCodes(target: EMAIL, project: "a") { __typename }';
+const project = (literal: string) =>
+  `{ glCodes(target: EMAIL, project: ${literal}) { __typename } }`;
+
+const documents: [what: string, document: string][] = [
+  // Depth.
+  ['100 levels of fields', `{ ${nested(100, 'a { ', 'b', ' }')} }`],
+  ['2,000 levels of fields', `{ ${nested(2000, 'a { ', 'b', ' }')} }`],
+  ['2,600 levels of inline fragments', `{ ${nested(2600, '... { ', 'a', ' }')} }`],
+  [
+    '1,000 levels of fragments',
+    `{ ...F0 } ${repeat(1000, (n) => `fragment F${n} on Query { ...F${n + 1} }`)} fragment F1000 on Query { a }`,
+  ],
+  // Width.
+  ['10,000 aliases', `{ ${repeat(10_000, (n) => `a${n}: __typename`)} }`],
+  ['1,000 aliases of a read', `{ ${repeat(1000, (n) => `a${n}: ${read}`)} }`],
+  ['100,000 tokens', `{ ${'a '.repeat(60_000)} }${'{}'.repeat(20_000)}`],
+  ['10,000 directives', `{ __typename ${'@a '.repeat(10_000)} }`],
+  ['3,000 directives', `{ __typename ${'@a '.repeat(3000)} }`],
+  ['3,000 directives of a fragment', `{ ...A ${'@a '.repeat(3000)} } fragment A on Query { b }`],
+  ['50 directives with arguments', `{ __typename ${'@include(if: true) '.repeat(50)} }`],
+  ['2,000 operations', repeat(2000, (n) => `query Q${n} { a }`)],
+  ['1,900 variables', `query (${repeat(1900, (n) => `$v${n}: Int`)}) { __typename }`],
+  ['1,900 variables of one name', `query (${'$v: Int '.repeat(1900)}) { __typename }`],
+  ['1,900 arguments of one name', `{ glCodes(${'a: 1 '.repeat(1900)}) { __typename } }`],
+  [
+    '100 fragments of one name',
+    `${repeat(1, () => 'fragment A on Query { a } ').repeat(600)} { b }`,
+  ],
+  ['2,000 definitions of types', repeat(2000, (n) => `type T${n} { a: Int }`)],
+  // Fields that must be compared with each other.
+  ['5,000 times one field', `{ ${'__typename '.repeat(5001)} }`],
+  ['a field 4,900 times that is none', `{ ${'a '.repeat(4900)} }`],
+  ['a read 600 times and a fault', `{ a ${`${read} `.repeat(600)} }`],
+  ['fields with subfields 1,500 times', `{ ${'a { b c } '.repeat(1500)} }`],
+  [
+    'conflicts',
+    `{ ${repeat(190, (n) => `a: glCodes(target: EMAIL, project: "${n}") { __typename }`)} }`,
+  ],
+  [
+    'conflicts in 600 fragments',
+    `{ ${repeat(600, (n) => `...F${n}`)} } ${repeat(600, (n) => `fragment F${n} on Query { a${n % 7}: a }`)}`,
+  ],
+  [
+    'one field with objects 200 times',
+    `mutation { a ${'saveApprovers(approvers: [{ name: "a", email: "b", description: "c" }]) { __typename } '.repeat(200)} }`,
+  ],
+  // Fragments.
+  [
+    'fragments that double 100 times',
+    `{ ...F0 } ${repeat(100, (n) => `fragment F${n} on Query { ...F${n + 1} ...F${n + 1} }`)} fragment F100 on Query { a }`,
+  ],
+  [
+    'fragments that double 12 times beside fields',
+    `{ ...F0 } ${repeat(12, (n) => `fragment F${n} on Query { a${n} ...F${n + 1} b${n} ...F${n + 1} }`)} fragment F12 on Query { a }`,
+  ],
+  [
+    '60 fragments, each of all the others',
+    `{ ...F0 } ${repeat(60, (n) => `fragment F${n} on Query { ${repeat(60, (m) => (m === n ? 'a' : `...F${m}`))} }`)}`,
+  ],
+  ['a cycle of one', '{ ...A } fragment A on Query { ...A }'],
+  [
+    'a cycle of fields',
+    '{ ...A } fragment A on Query { a { ...B } } fragment B on X { b { ...A } }',
+  ],
+  [
+    'a cycle with thousands of spreads',
+    `{ ${'...A '.repeat(900)} } fragment A on Query { ${'...B '.repeat(1500)} } fragment B on Query { ${'...A '.repeat(1400)} }`,
+  ],
+  [
+    'a cycle of 400 and 300 ways back',
+    `{ ...F0 } ${repeat(400, (n) => `fragment F${n} on Query { ...F${n + 1} }`)} fragment F400 on Query { ${repeat(300, (n) => `...F${n}`)} }`,
+  ],
+  [
+    'a cycle that nests lists of fields',
+    `{ ...A } fragment A on Query { ${'a { ...B } '.repeat(600)} } fragment B on X { ${'a { ...A } '.repeat(600)} }`,
+  ],
+  [
+    '800 fragments that nobody uses',
+    `{ a } ${repeat(800, (n) => `fragment F${n} on Query { a }`)}`,
+  ],
+  ['3,000 spreads of nothing', `{ ${repeat(3000, (n) => `...F${n}`)} }`],
+  // Literals.
+  ['a list of 100,000', project(`[${'1 '.repeat(60_000)}]`)],
+  ['a list of 7,900', project(`[${'1 '.repeat(7900)}]`)],
+  ['an object of 100,000 characters', project(`{ ${repeat(10_000, (n) => `a${n}: 1`)} }`)],
+  ['lists 3,900 deep', project(nested(3900, '[', '1', ']'))],
+  ['objects 1,900 deep', project(nested(1900, '{ a: ', '1', ' }'))],
+  ['lists that never end', project('['.repeat(7900))],
+  ['a default 3,900 lists deep', `query ($a: Int = ${nested(3900, '[', '1', ']')}) { __typename }`],
+  ['a type 3,900 lists deep', `query ($a: ${nested(3900, '[', 'Int', ']')}) { __typename }`],
+  [
+    'a directive with lists 3,900 deep',
+    `{ __typename @include(if: ${nested(3900, '[', '1', ']')}) }`,
+  ],
+  [
+    'input objects 1,500 deep',
+    `mutation { saveApprovers(approvers: ${nested(1500, '{ name: ', '1', ' }')}) { __typename } }`,
+  ],
+  ['a number of 100,000 digits', project('9'.repeat(100_000))],
+  ['a string that is no string', project(`"${'\\u{110000}'.repeat(10_000)}"`)],
+  ['escapes for half characters', project(`"${'\\uD800'.repeat(20_000)}"`)],
+  ['a block string that never ends', project(`"""${' \n'.repeat(60_000)}`)],
+  ['a block string where none may be', `{ a(${`b: """${'\n  x'.repeat(30_000)}"""`}) }`],
+  // Names, and what is looked for nearby.
+  ['a name of 130,000 letters', `{ ${'a'.repeat(130_000)} }`],
+  ['100 names of 1,280 letters', `{ ${repeat(100, (n) => `a${n}${'b'.repeat(1280)}`)} }`],
+  ['200 names like one that is there', `{ ${repeat(200, (n) => `glCode${n}`)} }`],
+  ['names of the prototype', '{ __proto__ constructor toString hasOwnProperty }'],
+  [
+    'fragments named as the prototype',
+    '{ ...__proto__ } fragment __proto__ on Query { ...toString }',
+  ],
+  // Lines: every place of an error is counted from the first.
+  ['100,000 lines before an error', `${'\n'.repeat(100_000)}{ a }`],
+  ['100,000 lines before 200 errors', `${'\n'.repeat(100_000)}{ ${repeat(200, (n) => `a${n}`)} }`],
+  [
+    '100,000 lines before 1,900 places of one error',
+    `${'\n'.repeat(100_000)}query (${'$v: Int '.repeat(1900)}) { __typename }`,
+  ],
+  [
+    '100,000 lines before a cycle of 300 and 200 ways back',
+    `${'\n'.repeat(100_000)}{ ...F0 } ${repeat(300, (n) => `fragment F${n} on Query { ...F${n + 1} }`)} fragment F300 on Query { ${repeat(200, (n) => `...F${n}`)} }`,
+  ],
+  ['60,000 comments', `${'#\n'.repeat(60_000)}{ a }`],
+  ['commas', `{ a ${','.repeat(130_000)} }`],
+  // Shapes of introspection, which is off.
+  ['the schema', '{ __schema { types { name } } }'],
+  [
+    'the schema in itself',
+    `{ __schema { types { ${nested(8, 'fields { type { ', 'name', ' } }')} } } }`,
+  ],
+  [
+    'the schema 190 times',
+    `{ ${repeat(190, (n) => `a${n}: __schema { types { fields { args { type { name } } } } }`)} }`,
+  ],
+  ['the SDL', '{ _service { sdl } }'],
+  // Writes over the limit, by every way to write one.
+  [
+    'writes by a fragment that is included',
+    `mutation { ...A @include(if: true) } fragment A on Mutation { ${repeat(6, (n) => `a${n}: ${write}`)} }`,
+  ],
+  [
+    'writes by a variable that includes them',
+    `mutation ($on: Boolean = true) { ${repeat(6, (n) => `a${n}: ${write.replace(')', ') @include(if: $on)')}`)} }`,
+  ],
+  [
+    'writes in inline fragments without a type',
+    `mutation { ${repeat(6, (n) => `... { ... { a${n}: ${write} } }`)} }`,
+  ],
+  [
+    'writes by fragments of fragments',
+    `mutation { ...A ...B ...C } ${['A', 'B', 'C'].map((name) => `fragment ${name} on Mutation { ...${name}1 ...${name}2 } fragment ${name}1 on Mutation { ${name}x: ${write} } fragment ${name}2 on Mutation { ${name}y: ${write} }`).join(' ')}`,
+  ],
+  [
+    'writes of several kinds',
+    `mutation { ${repeat(2, (n) => `a${n}: ${write} b${n}: saveApprovers(approvers: []) { __typename } c${n}: uploadWorkflowCsv(input: { fileName: "a", csv: "" }) { __typename }`)} }`,
+  ],
+];
+
+test.each(documents)('%s', async (_, document) => {
+  // Another document each time: what was found out about one is remembered.
+  await expectRefused((attempt) => ({ query: document + ' '.repeat(attempt) }));
+});
+
+test('as deep as a parser goes, and a little deeper, is the fault of the caller', async () => {
+  const { service, attack } = await start();
+  const twice = (literal: string) => `{ a: glCodes(x: ${literal}) a: glCodes(x: ${literal}) }`;
+  const shapes: ((depth: number) => string)[] = [
+    (depth) => project(nested(depth, '[', '1', ']')),
+    (depth) => project(nested(depth, '{ a: ', '1', ' }')),
+    (depth) => `{ a ${nested(depth, '... { ', 'b', ' }')} }`,
+    (depth) => `query ($a: ${nested(depth, '[', 'Int', ']')}) { __typename }`,
+    // Two of one name are compared by their arguments.
+    (depth) => twice(nested(depth, '[', '1', ']')),
+    (depth) => twice(nested(depth, '{ a: ', '1', ' }')),
+  ];
+  const other: unknown[] = [];
+  for (const shape of shapes) {
+    for (let depth = 200; depth < 4000; depth += 100) {
+      const { status, text } = await attack({ query: shape(depth) });
+      if (status !== 400) other.push({ shape: shape(3), depth, status, text: text.slice(0, 200) });
+    }
+  }
+  expect(other).toEqual([]);
+  expect(service.received).toEqual([]);
+}, 30_000);
+
+const variables = (query: string, value: string) =>
+  `{"query":${JSON.stringify(query)},"variables":{"a":${value}}}`;
+const oneText = 'query ($a: String!) { glCodes(target: EMAIL, project: $a) { __typename } }';
+const approvers =
+  'mutation ($a: [ApproverInput!]!) { saveApprovers(approvers: $a) { __typename } }';
+const upload = 'mutation ($a: WorkflowCsvInput!) { uploadWorkflowCsv(input: $a) { __typename } }';
+
+const bodies: [what: string, body: string][] = [
+  ['lists 100,000 deep', nested(100_000, '[', '', ']')],
+  ['objects 100,000 deep', nested(100_000, '{"a":', '1', '}')],
+  ['lists 1,000,000 deep that never end', '['.repeat(1_000_000)],
+  ['a variable 100,000 lists deep', variables(oneText, nested(100_000, '[', '', ']'))],
+  [
+    'a variable 100,000 lists deep around an integer beyond a double',
+    variables(oneText, nested(100_000, '[', '12345678901234567890', ']')),
+  ],
+  ['a list variable 100,000 lists deep', variables(approvers, nested(100_000, '[', '', ']'))],
+  [
+    'an input object 100,000 objects deep',
+    variables(approvers, nested(100_000, '{"name":', '1', '}')),
+  ],
+  [
+    'a scalar 100,000 lists deep',
+    variables(upload, `{"fileName":"a","option":${nested(100_000, '[', '1', ']')}}`),
+  ],
+  ['a list of 100,000 that are none', variables(approvers, `[${'1,'.repeat(100_000)}1]`)],
+  [
+    'an input object of 10,000 fields that are none',
+    variables(approvers, `[{${repeat(10_000, (n) => `"n${n}":1`).replaceAll(' ', ',')}}]`),
+  ],
+  [
+    'a long text beside fields that are none',
+    variables(
+      approvers,
+      `[{"name":"${'x'.repeat(100_000)}",${repeat(60, (n) => `"n${n}":1`).replaceAll(' ', ',')}}]`,
+    ),
+  ],
+  ['a batch of one', '[{"query":"{ __typename }"}]'],
+  ['a batch of 10,000', `[${'{"query":"{ __typename }"},'.repeat(10_000)}null]`],
+  ['a batch of writes', JSON.stringify(Array(100).fill({ query: `mutation { ${write} }` }))],
+  ['two operations and no choice', '{"query":"query A { __typename } query B { __typename }"}'],
+  ['an operation that is not there', '{"query":"query A { __typename }","operationName":"B"}'],
+  [
+    'an operation of the prototype',
+    '{"query":"query A { __typename }","operationName":"__proto__"}',
+  ],
+  ['a subscription', '{"query":"subscription { a }"}'],
+  ['only a fragment', '{"query":"fragment A on Query { __typename }"}'],
+  ['an empty document', '{"query":""}'],
+  ['a document of white space', `{"query":"${' '.repeat(1000)}"}`],
+];
+
+test.each(bodies)('a body with %s', async (_, body) => {
+  await expectRefused((attempt) => body + ' '.repeat(attempt));
+});
+
+test('a persisted query is not looked for', async () => {
+  const { attack } = await start();
+  const { text } = await attack({
+    extensions: { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } },
+  });
+  expect(codesOf(text)).toEqual(['PERSISTED_QUERY_NOT_SUPPORTED']);
+});
+
+test('a caller without a token cannot have an answer many times the size of the question', async () => {
+  const { gateway } = await start();
+  const fields = repeat(60, (n) => `"n${n}":1`).replaceAll(' ', ',');
+  const body = variables(approvers, `[{"name":"${'x'.repeat(1_000_000)}",${fields}}]`);
+  const response = await fetch(`${gateway.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
+  expect((await response.text()).length).toBeLessThan(body.length);
+});
+
+describe('what is asked of a schema that is open', () => {
+  const full = (name: string) =>
+    `${name}: __schema { types { name kind fields(includeDeprecated: true) { name args { name type { kind name ofType { kind name ofType { kind name ofType { name } } } } } type { kind name ofType { kind name ofType { kind name ofType { name } } } } } inputFields { name type { kind name ofType { name } } } enumValues(includeDeprecated: true) { name } possibleTypes { name } interfaces { name } } }`;
+
+  test.each([
+    [
+      'lists within lists',
+      `{ __schema { types { ${nested(4, 'fields { type { ', 'name', ' } }')} } } }`,
+    ],
+    [
+      'lists within lists by fragments',
+      `{ __schema { types { ...A } } } fragment A on __Type { fields { type { ...B } } } fragment B on __Type { fields { type { ...C } } } fragment C on __Type { fields { type { fields { type { name } } } } }`,
+    ],
+    [
+      'possible types within each other',
+      `{ __schema { types { ${nested(5, 'possibleTypes { interfaces { ', 'name', ' } }')} } } }`,
+    ],
+  ])('%s is refused', async (_, query) => {
+    const { attack } = await start({ INTROSPECTION: 'true' });
+    const { status, ms } = await attack({ query });
+    expect(status).toBe(400);
+    expect(ms).toBeLessThan(MAX_MS);
+  });
+
+  test('costs little, however often it is asked in one operation', async () => {
+    const { attack } = await start({ INTROSPECTION: 'true' });
+    const times: number[] = [];
+    for (const attempt of [1, 2, 3]) {
+      const query = `{ ${repeat(80, (n) => full(`a${n}`))} }${' '.repeat(attempt)}`;
+      times.push((await attack({ query })).ms);
+    }
+    expect(Math.min(...times)).toBeLessThan(MAX_MS);
+  });
+});

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import * as apollo from '@apollo/composition';
+import * as theGuild from '@theguild/federation-composition';
+import { parse } from 'graphql';
+
+/** A subgraph as a composer takes it. */
+export type Subgraph = { name: string; sdl: string; url?: string };
+
+/** What a composer makes of subgraphs: a supergraph, or the reasons why there is none. */
+export type Composition = {
+  supergraphSdl: string | undefined;
+  errors: string[];
+  /** What the composer finds odd and lets through; not every composer has an opinion. */
+  hints: string[];
+};
+
+/** The composer behind GraphOS and Rover. */
+export function composeWithApollo(subgraphs: Subgraph[]): Composition {
+  const { supergraphSdl, errors, hints } = apollo.composeServices(subgraphs.map(toService));
+  return {
+    supergraphSdl,
+    errors: (errors ?? []).map(({ message }) => message),
+    hints: (hints ?? []).map((hint) => hint.toString()),
+  };
+}
+
+/** The composer behind Hive. */
+export function composeWithTheGuild(subgraphs: Subgraph[]): Composition {
+  const { supergraphSdl, errors } = theGuild.composeServices(subgraphs.map(toService));
+  return { supergraphSdl, errors: (errors ?? []).map(({ message }) => message), hints: [] };
+}
+
+/** The gateway's own SDL, as it is published. */
+export const ledgerSdl = read('../../schema.graphql');
+
+/** The SDL of a second subgraph, which refers to GL codes. */
+export const invoicesSdl = read('../../examples/federation/invoices.graphql');
+
+function toService({ name, sdl, url }: Subgraph) {
+  return { name, typeDefs: parse(sdl), url: url ?? `http://${name}.example/graphql` };
+}
+
+function read(path: string): string {
+  return readFileSync(new URL(path, import.meta.url), 'utf8');
+}

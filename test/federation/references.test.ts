@@ -1,0 +1,407 @@
+import { expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { MAX_REFERENCES } from '../../src/context.ts';
+import { json, type Reply, reply, startService, startTestGateway } from '../helper.ts';
+import { composeWithApollo, ledgerSdl } from './composition.ts';
+
+const query = `query ($representations: [_Any!]!) {
+  _entities(representations: $representations) {
+    __typename
+    ... on GlCode { target project code name value hide }
+  }
+}`;
+
+const codes = [
+  { Code: '4010', Name: 'Travel', Value: 'T', Hide: 0 },
+  { Code: '4020', Name: 'Rent', Value: 'R', Hide: 0 },
+  { Code: '9999', Name: 'Suspense', Value: 'S', Hide: 1 },
+];
+
+/** Lists the codes above; hidden ones are listed only where they are asked for, as the real one does. */
+const list: Reply = (response, received) => {
+  const hidden = received.url.includes('includeHide=true');
+  const shown = codes.filter(({ Hide }) => hidden || Hide === 0);
+  return json({ service_status: { status: 0 }, list: shown })(response, received);
+};
+
+function reference(fields: Record<string, unknown> = {}) {
+  return { __typename: 'GlCode', target: 'EMAIL', project: 'north', code: '4010', ...fields };
+}
+
+const travel = { ...reference(), name: 'Travel', value: 'T', hide: 0 };
+const rent = { ...reference({ code: '4020' }), name: 'Rent', value: 'R', hide: 0 };
+const suspense = { ...reference({ code: '9999' }), name: 'Suspense', value: 'S', hide: 1 };
+
+const listCall = expect.objectContaining({
+  method: 'GET',
+  url: '/getGLCodes5?target=5&project=north&includeHide=true',
+});
+
+test('any number of references to one list are one call, which asks for hidden codes too', async () => {
+  const service = await startService(list);
+  const gateway = await startTestGateway(service);
+
+  const representations = Array.from({ length: 300 }, (_, index) =>
+    reference({ code: index % 2 ? '4020' : '4010' }),
+  );
+  const { data, errors } = await gateway.graphql(query, { representations });
+
+  expect(errors).toBeUndefined();
+  expect(data._entities).toEqual(representations.map((_, index) => (index % 2 ? rent : travel)));
+  expect(service.received).toEqual([listCall]);
+});
+
+test('references under several aliases are one call', async () => {
+  const service = await startService(list);
+  const gateway = await startTestGateway(service);
+
+  const { data, errors } = await gateway.graphql(
+    `query ($a: [_Any!]!, $b: [_Any!]!) {
+      a: _entities(representations: $a) { ... on GlCode { name } }
+      b: _entities(representations: $b) { ... on GlCode { name } }
+      c: _entities(representations: $a) { ... on GlCode { value } }
+    }`,
+    { a: [reference()], b: [reference({ code: '4020' }), reference()] },
+  );
+
+  expect(errors).toBeUndefined();
+  expect(data).toEqual({
+    a: [{ name: 'Travel' }],
+    b: [{ name: 'Rent' }, { name: 'Travel' }],
+    c: [{ value: 'T' }],
+  });
+  expect(service.received).toEqual([listCall]);
+});
+
+test('references share the call of a read that lists the hidden codes of the same project', async () => {
+  const service = await startService(list);
+  const gateway = await startTestGateway(service);
+
+  const { data, errors } = await gateway.graphql(
+    `query ($representations: [_Any!]!) {
+      glCodes(target: EMAIL, project: "north", includeHide: true) { ... on GlCodeList { codes { code } } }
+      _entities(representations: $representations) { ... on GlCode { name } }
+    }`,
+    { representations: [reference()] },
+  );
+
+  expect(errors).toBeUndefined();
+  expect(data._entities).toEqual([{ name: 'Travel' }]);
+  expect(service.received).toEqual([listCall]);
+});
+
+test('each target and project is a call of its own', async () => {
+  const service = await startService(list);
+  const gateway = await startTestGateway(service);
+
+  const { data, errors } = await gateway.graphql(query, {
+    representations: [
+      reference(),
+      reference({ project: 'south' }),
+      reference({ target: 'STORAGE_DEVICE' }),
+      reference({ target: 'UNKNOWN' }),
+      reference({ project: 'south', code: '4020' }),
+    ],
+  });
+
+  expect(errors).toBeUndefined();
+  expect(data._entities).toEqual([
+    travel,
+    { ...travel, project: 'south' },
+    { ...travel, target: 'STORAGE_DEVICE' },
+    { ...travel, target: 'UNKNOWN' },
+    { ...rent, project: 'south' },
+  ]);
+  expect(service.received.map(({ url }) => url).sort()).toEqual([
+    '/getGLCodes5?target=-1&project=north&includeHide=true',
+    '/getGLCodes5?target=4001&project=north&includeHide=true',
+    '/getGLCodes5?target=5&project=north&includeHide=true',
+    '/getGLCodes5?target=5&project=south&includeHide=true',
+  ]);
+});
+
+test('a hidden code is found; an unknown code and a null code are null', async () => {
+  const gateway = await startTestGateway(await startService(list));
+
+  const { data, errors } = await gateway.graphql(query, {
+    representations: [
+      reference({ code: '9999' }),
+      reference({ code: 'none' }),
+      reference({ code: null }),
+      reference({ code: '' }),
+      reference({ code: '__proto__' }),
+    ],
+  });
+
+  expect(errors).toBeUndefined();
+  expect(data._entities).toEqual([suspense, null, null, null, null]);
+});
+
+test('the first of two codes that are spelled alike stands', async () => {
+  const twice = [codes[0], { ...codes[0], Name: 'Again' }];
+  const gateway = await startTestGateway(
+    await startService(json({ service_status: { status: 0 }, list: twice })),
+  );
+
+  const { data } = await gateway.graphql(query, { representations: [reference()] });
+
+  expect(data._entities).toEqual([travel]);
+});
+
+test.each([
+  ['target', 'a missing target', { target: undefined }],
+  ['target', 'a null target', { target: null }],
+  ['target', 'an integer, as on the wire', { target: 5 }],
+  ['target', 'an unknown name', { target: 'FAX' }],
+  ['target', 'a name of JavaScript', { target: 'constructor' }],
+  ['project', 'a missing project', { project: undefined }],
+  ['project', 'a null project', { project: null }],
+  ['project', 'a project that is no text', { project: 7 }],
+  ['project', 'a project that is no Unicode', { project: 'north\ud800' }],
+  ['code', 'a missing code', { code: undefined }],
+  ['code', 'a code that is no text', { code: 4010 }],
+  ['code', 'a list of codes', { code: ['4010'] }],
+])('a reference with a bad %s (%s) is refused alone', async (field, _, fields) => {
+  const service = await startService(list);
+  const gateway = await startTestGateway(service);
+
+  const { status, data, errors } = await gateway.graphql(query, {
+    representations: [reference(fields), reference()],
+  });
+
+  expect(status).toBe(200);
+  expect(data._entities).toEqual([null, travel]);
+  expect(errors).toEqual([
+    {
+      message: `A reference to GlCode has a bad field: ${field}.`,
+      path: ['_entities', 0],
+      extensions: { code: 'BAD_USER_INPUT', retryable: false, requestId: expect.any(String) },
+    },
+  ]);
+});
+
+test('a reference tells of all its bad fields at once, and none of its values', async () => {
+  const gateway = await startTestGateway(await startService(list));
+
+  const { errors, text } = await gateway.graphql(query, {
+    representations: [{ __typename: 'GlCode', target: 'SECRET', project: 1, code: 2 }],
+  });
+
+  expect(errors?.[0]?.message).toBe(
+    'A reference to GlCode has a bad field: target, project, code.',
+  );
+  expect(text).not.toContain('SECRET');
+});
+
+test.each([
+  ['status 1', json({ service_status: { status: 1 } }), 'UPSTREAM_FAILED', true],
+  ['status 2', json({ service_status: { status: 2 } }), 'UPSTREAM_FAILED', true],
+  ['status 3', json({ service_status: { status: 3 } }), 'FORBIDDEN', false],
+  ['status 7', json({ service_status: { status: 7 } }), 'UPSTREAM_INVALID_RESPONSE', false],
+  ['no status', json({ service_status: {} }), 'UPSTREAM_INVALID_RESPONSE', false],
+  ['HTTP 400', reply(400), 'UPSTREAM_BAD_REQUEST', false],
+  ['HTTP 401', reply(401), 'UNAUTHENTICATED', false],
+  ['HTTP 403', reply(403), 'FORBIDDEN', false],
+  ['HTTP 500', reply(500), 'UPSTREAM_FAILED', true],
+  ['no JSON', json('later'), 'UPSTREAM_INVALID_RESPONSE', false],
+])('a list with %s is an error at each reference to it', async (_, answer, code, retryable) => {
+  const service = await startService(answer);
+  const gateway = await startTestGateway(service);
+
+  const { status, data, errors } = await gateway.graphql(query, {
+    representations: [reference(), reference({ code: '4020' })],
+  });
+
+  expect(status).toBe(200);
+  expect(data._entities).toEqual([null, null]);
+  expect(errors).toHaveLength(2);
+  expect(errors?.map(({ path }) => path)).toEqual([
+    ['_entities', 0],
+    ['_entities', 1],
+  ]);
+  for (const { extensions } of errors ?? []) expect(extensions).toMatchObject({ code, retryable });
+  expect(service.received).toHaveLength(1);
+});
+
+test('the fault of one list takes nothing from another', async () => {
+  const service = await startService((response, received) =>
+    (received.url.includes('project=south') ? reply(403) : list)(response, received),
+  );
+  const gateway = await startTestGateway(service);
+
+  const { data, errors } = await gateway.graphql(query, {
+    representations: [reference(), reference({ project: 'south' })],
+  });
+
+  expect(data._entities).toEqual([travel, null]);
+  expect(errors).toEqual([expect.objectContaining({ path: ['_entities', 1] })]);
+});
+
+test('as many references as are allowed are one call', async () => {
+  const service = await startService(list);
+  const gateway = await startTestGateway(service);
+
+  const representations = Array.from({ length: MAX_REFERENCES }, () => reference());
+  const { data, errors } = await gateway.graphql(query, { representations });
+
+  expect(errors).toBeUndefined();
+  expect(data._entities).toHaveLength(MAX_REFERENCES);
+  expect(service.received).toEqual([listCall]);
+});
+
+test('one reference more is refused, and nothing is asked of the service', async () => {
+  const service = await startService(list);
+  const gateway = await startTestGateway(service);
+
+  const representations = Array.from({ length: MAX_REFERENCES + 1 }, () => reference());
+  const { status, data, errors } = await gateway.graphql(query, { representations });
+
+  expect(status).toBe(400);
+  expect(data ?? null).toBeNull();
+  expect(errors).toEqual([
+    expect.objectContaining({
+      message: expect.stringContaining('10000'),
+      extensions: expect.objectContaining({ code: 'OPERATION_LIMIT_EXCEEDED', retryable: false }),
+    }),
+  ]);
+  expect(service.received).toEqual([]);
+});
+
+test('the bound holds over all aliases of a request', async () => {
+  const gateway = await startTestGateway(await startService(list));
+
+  const half = Array.from({ length: MAX_REFERENCES / 2 + 1 }, () => reference());
+  const { status, errors } = await gateway.graphql(
+    `query ($half: [_Any!]!) {
+      a: _entities(representations: $half) { __typename }
+      b: _entities(representations: $half) { __typename }
+    }`,
+    { half },
+  );
+
+  expect(status).toBe(400);
+  expect(errors?.map(({ extensions }) => extensions.code)).toContain('OPERATION_LIMIT_EXCEEDED');
+});
+
+test('references without a token are refused with 401', async () => {
+  const service = await startService(list);
+  const gateway = await startTestGateway(service);
+
+  const response = await fetch(`${gateway.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables: { representations: [reference()] } }),
+  });
+
+  expect(response.status).toBe(401);
+  expect(response.headers.get('www-authenticate')).toBe('Bearer');
+  expect(await response.json()).toMatchObject({
+    errors: [{ extensions: { code: 'UNAUTHENTICATED', retryable: false } }],
+  });
+  expect(service.received).toEqual([]);
+});
+
+/** Posts a document with or without a token. */
+async function post(gateway: { url: string; token: string }, document: string, signedIn: boolean) {
+  const response = await fetch(`${gateway.url}/graphql`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(signedIn ? { authorization: `Bearer ${gateway.token}` } : {}),
+    },
+    body: JSON.stringify({ query: document }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+/** What a composer understands of a subgraph's SDL. */
+function composed(sdl: string) {
+  return composeWithApollo([{ name: 'ledger', sdl }]);
+}
+
+const ways = [
+  ['with a token', true],
+  ['without a token', false],
+] as const;
+
+test.each(ways)('INTROSPECTION=true tells the SDL that is in the file, %s', async (_, signedIn) => {
+  const gateway = await startTestGateway(await startService(list), { INTROSPECTION: 'true' });
+
+  const { status, text } = await post(gateway, '{ _service { sdl } }', signedIn);
+
+  expect(status).toBe(200);
+  const { data } = z
+    .object({ data: z.object({ _service: z.object({ sdl: z.string() }) }) })
+    .parse(JSON.parse(text));
+  expect(data._service.sdl).toContain('@key(fields: "target project code")');
+  expect(data._service.sdl).toContain('https://specs.apollo.dev/federation/v2.3');
+  expect(composed(ledgerSdl).errors).toEqual([]);
+  expect(composed(data._service.sdl)).toEqual(composed(ledgerSdl));
+});
+
+test.each(ways)('INTROSPECTION=true answers __schema, %s', async (_, signedIn) => {
+  const gateway = await startTestGateway(await startService(list), { INTROSPECTION: 'true' });
+
+  const { status, text } = await post(gateway, '{ __schema { mutationType { name } } }', signedIn);
+
+  expect(status).toBe(200);
+  expect(JSON.parse(text)).toEqual({ data: { __schema: { mutationType: { name: 'Mutation' } } } });
+});
+
+test.each(
+  ways.flatMap(([way, signedIn]) =>
+    [
+      '{ _service { sdl } }',
+      '{ other: _service { sdl } }',
+      'query { ...all } fragment all on Query { _service { sdl } }',
+      '{ ... { _service { __typename } } }',
+      '{ __schema { types { name } } }',
+      '{ __type(name: "GlCode") { name } }',
+    ].map((document) => [document, way, signedIn] as const),
+  ),
+)('INTROSPECTION=false refuses %s, %s', async (document, _, signedIn) => {
+  const gateway = await startTestGateway(await startService(list));
+
+  const { status, text } = await post(gateway, document, signedIn);
+
+  expect(status).toBe(400);
+  const answer = z
+    .object({
+      errors: z.array(z.object({ extensions: z.object({ code: z.string() }) })).min(1),
+    })
+    .parse(JSON.parse(text));
+  expect(new Set(answer.errors.map(({ extensions }) => extensions.code))).toEqual(
+    new Set(['GRAPHQL_VALIDATION_FAILED']),
+  );
+  expect(text).not.toMatch(/"data"|LedgerFailed/);
+});
+
+test.each([
+  ['a field', '{ glCode(target: EMAIL, project: "north") { __typename } }', 'glCodes'],
+  ['an argument', '{ glCodes(target: EMAIL, projects: "n") { __typename } }', '"project"'],
+  ['a value', '{ glCodes(target: E_MAIL, project: "n") { __typename } }', '"EMAIL"'],
+  [
+    'a type',
+    '{ glCodes(target: EMAIL, project: "n") { ... on GlCodesList { codes } } }',
+    'GlCodeList',
+  ],
+  [
+    'an input field',
+    'mutation { uploadWorkflowCsv(input: { fileNam: "a" }) { __typename } }',
+    '"fileName"?',
+  ],
+])('%s that is misspelled is corrected only with INTROSPECTION=true', async (_, document, hint) => {
+  const service = await startService(list);
+  const open = await post(
+    await startTestGateway(service, { INTROSPECTION: 'true' }),
+    document,
+    true,
+  );
+  const closed = await post(await startTestGateway(service), document, true);
+
+  expect(open.status).toBe(400);
+  expect(open.text).toContain('Did you mean');
+  expect(open.text).toContain(JSON.stringify(hint).slice(1, -1));
+  expect(closed.status).toBe(400);
+  expect(closed.text).not.toContain('Did you mean');
+});

@@ -1,0 +1,171 @@
+import { expect, test } from '@jest/globals';
+import { json, startService, startTestGateway } from './helper.ts';
+
+async function start(variables: Record<string, string> = {}) {
+  const service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));
+  return { service, gateway: await startTestGateway(service, variables) };
+}
+
+const write = 'workflowAction(action: RESTART) { __typename }';
+const repeat = (count: number, text: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => text(index)).join(' ');
+const codes = 'glCodes(target: EMAIL, project: "a") { __typename }';
+
+const tooMany: [what: string, document: string, name: string][] = [
+  ['writes by aliases', `mutation { ${repeat(6, (n) => `a${n}: ${write}`)} }`, 'writes'],
+  [
+    'writes by fragments',
+    `mutation { ...A ...B } fragment A on Mutation { ${repeat(3, (n) => `a${n}: ${write}`)} } fragment B on Mutation { ...C } fragment C on Mutation { ${repeat(3, (n) => `b${n}: ${write}`)} }`,
+    'writes',
+  ],
+  [
+    'writes by nested inline fragments',
+    `mutation { ... on Mutation { a: ${write} ... { b: ${write} ... @include(if: true) { c: ${write} d: ${write} } } } e: ${write} f: ${write} }`,
+    'writes',
+  ],
+  [
+    'writes in an operation that is not the one asked for',
+    `query { __typename } mutation Other { ${repeat(6, (n) => `a${n}: ${write}`)} }`,
+    'writes',
+  ],
+  ['tokens', `{ ${repeat(8001, () => '__typename')} }`, 'tokens'],
+  ['characters', `{ __typename } #${'x'.repeat(131_072)}`, 'characters'],
+  ['levels', `{ ${'a { '.repeat(21)} b ${'}'.repeat(21)} }`, 'levels of fields'],
+  [
+    'levels by fragments',
+    `{ ...A } fragment A on Query { ${'a { '.repeat(15)} ...B ${'}'.repeat(15)} } fragment B on X { ${'b { '.repeat(15)} c ${'}'.repeat(15)} }`,
+    'levels of fields',
+  ],
+  ['aliases', `{ ${repeat(201, (n) => `a${n}: __typename`)} }`, 'aliases'],
+  [
+    'aliases by fragments',
+    `{ ...A } fragment A on Query { ${repeat(101, (n) => `a${n}: __typename`)} ...B } fragment B on Query { ${repeat(101, (n) => `b${n}: __typename`)} }`,
+    'aliases',
+  ],
+  ['directives', `{ __typename ${'@include(if: true) '.repeat(51)} }`, 'directives'],
+  [
+    'directives on the operation',
+    `query ${'@include(if: true) '.repeat(51)} { __typename }`,
+    'directives',
+  ],
+  [
+    'directives on a fragment',
+    `{ ...A } fragment A on Query ${'@include(if: true) '.repeat(51)} { __typename }`,
+    'directives',
+  ],
+  ['root fields', `{ ${repeat(201, (n) => `f${n}`)} }`, 'root fields'],
+  [
+    'nested selections than a parser can hold',
+    `{ ${'a{'.repeat(20_000)} b ${'}'.repeat(20_000)} }`,
+    'tokens',
+  ],
+];
+
+test.each(tooMany)('more %s', async (_, query, name) => {
+  const { service, gateway } = await start();
+
+  const { status, data, errors } = await gateway.graphql(query, undefined, {
+    'x-request-id': 'request-1',
+  });
+
+  expect(status).toBe(400);
+  expect(data).toBeUndefined();
+  expect(errors).toEqual([
+    {
+      message: expect.stringContaining(` ${name} `),
+      extensions: {
+        code: 'OPERATION_LIMIT_EXCEEDED',
+        requestId: 'request-1',
+        retryable: false,
+      },
+    },
+  ]);
+  expect(service.received).toEqual([]);
+});
+
+test('a document over a limit is refused each time, by GET too', async () => {
+  const { gateway } = await start();
+  const query = `{ ${repeat(201, (n) => `a${n}: __typename`)} }`;
+  for (const _ of [1, 2]) expect((await gateway.graphql(query)).status).toBe(400);
+  const response = await fetch(`${gateway.url}/graphql?query=${encodeURIComponent(query)}`, {
+    headers: { 'apollo-require-preflight': 'true' },
+  });
+  expect(response.status).toBe(400);
+  expect(JSON.parse(await response.text()).errors[0].extensions.code).toBe(
+    'OPERATION_LIMIT_EXCEEDED',
+  );
+});
+
+test('as many writes as are allowed', async () => {
+  const { service, gateway } = await start();
+  const { errors } = await gateway.graphql(`mutation { ${repeat(5, (n) => `a${n}: ${write}`)} }`);
+  expect(errors).toBeUndefined();
+  expect(service.received).toHaveLength(5);
+});
+
+test('MAX_WRITES_PER_OPERATION decides', async () => {
+  const { service, gateway } = await start({ MAX_WRITES_PER_OPERATION: '1' });
+  expect((await gateway.graphql(`mutation { a: ${write} }`)).status).toBe(200);
+  expect((await gateway.graphql(`mutation { a: ${write} b: ${write} }`)).status).toBe(400);
+  expect(service.received).toHaveLength(1);
+});
+
+test('the same write spread twice is one write', async () => {
+  const { service, gateway } = await start({ MAX_WRITES_PER_OPERATION: '1' });
+  const { errors } = await gateway.graphql(
+    `mutation { ...A ...A ${write} } fragment A on Mutation { ${write} }`,
+  );
+  expect(errors).toBeUndefined();
+  expect(service.received).toHaveLength(1);
+});
+
+test('reads are not counted as writes', async () => {
+  const { gateway } = await start();
+  const { status, errors } = await gateway.graphql(`{ ${repeat(50, (n) => `a${n}: ${codes}`)} }`);
+  expect(status).toBe(200);
+  expect(errors).toBeUndefined();
+});
+
+test.each([
+  ['of one', '{ ...A } fragment A on Query { ...A }'],
+  ['of two', '{ ...A } fragment A on Query { ...B } fragment B on Query { ...A __typename }'],
+  [
+    'on Mutation',
+    `mutation { ...A } fragment A on Mutation { ${write} ...B } fragment B on Mutation { ...A }`,
+  ],
+])('a fragment cycle %s is refused', async (_, query) => {
+  const { service, gateway } = await start();
+  const { status, errors } = await gateway.graphql(query);
+  expect(status).toBe(400);
+  expect(errors?.[0]?.extensions.code).toBe('OPERATION_LIMIT_EXCEEDED');
+  expect(service.received).toEqual([]);
+});
+
+test('fragments that double each time are refused quickly', async () => {
+  const { gateway } = await start();
+  const fragments = repeat(
+    200,
+    (n) => `fragment F${n} on Query { ...F${n + 1} ... on Query { ...F${n + 1} } }`,
+  );
+  const began = performance.now();
+
+  const { status, errors } = await gateway.graphql(
+    `{ ...F0 } ${fragments} fragment F200 on Query { __typename }`,
+  );
+
+  expect(status).toBe(400);
+  expect(errors?.[0]?.extensions.code).toBe('OPERATION_LIMIT_EXCEEDED');
+  expect(performance.now() - began).toBeLessThan(3000);
+});
+
+test.each([
+  ['that does not parse', '{', 'GRAPHQL_PARSE_FAILED'],
+  ['that does not parse at the word tokens', 'query a tokens { b }', 'GRAPHQL_PARSE_FAILED'],
+  ['that does not validate', '{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
+  ['with a fragment that is not there', '{ ...A }', 'GRAPHQL_VALIDATION_FAILED'],
+])('a document %s is told so', async (_, query, code) => {
+  const { gateway } = await start();
+  const { status, errors } = await gateway.graphql(query);
+  expect(status).toBe(400);
+  expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code]);
+});

@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { readStatus } from '../../src/upstream/wire.ts';
+import { closeAfterTest, portOf, read, startTestGateway, write, writes } from '../helper.ts';
+import { readOf, startCalls, writeOf } from './held.ts';
+
+const never = new AbortController().signal;
+const answer = '{"service_status":{"status":0},"list":[],"status":0}';
+
+type Behaviour = {
+  /** Drops a connection that has been idle for so long, in milliseconds. */
+  idleMs?: number;
+  /** Resets a connection as soon as a second request comes on it. */
+  once?: boolean;
+};
+
+/** A service that keeps connections without saying for how long, and drops them as it likes. */
+async function startDropping({ idleMs, once: onlyOnce = false }: Behaviour) {
+  const calls: { path: string; socket: Socket; reused: boolean }[] = [];
+  const idle = new Map<Socket, NodeJS.Timeout>();
+  const seen = new Set<Socket>();
+  const server = createServer((request, response: ServerResponse) => {
+    const { socket } = request;
+    const reused = seen.has(socket);
+    seen.add(socket);
+    clearTimeout(idle.get(socket));
+    calls.push({ path: request.url?.split('?')[0] ?? '', socket, reused });
+    if (onlyOnce && reused) {
+      socket.resetAndDestroy();
+      return;
+    }
+    if (idleMs !== undefined) {
+      response.once('finish', () =>
+        idle.set(
+          socket,
+          setTimeout(() => socket.destroy(), idleMs),
+        ),
+      );
+    }
+    response.end(answer);
+  });
+  server.keepAliveTimeout = 0; // Node would say how long it waits.
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closeAfterTest(async () => {
+    for (const timer of idle.values()) clearTimeout(timer);
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${portOf(server.address())}/`,
+    calls,
+    of: (path: string) => calls.filter((call) => call.path === path),
+  };
+}
+
+test('a service that gives no hint is one that reads keep connections to', async () => {
+  const service = await startDropping({});
+  const gateway = await startTestGateway(service);
+  for (let n = 0; n < 5; n++) await gateway.graphql(read);
+  expect(service.calls.map(({ reused }) => reused)).toEqual([false, true, true, true, true]);
+});
+
+// The passing of time is what these are about.
+const idleTimes: [idleMs: number, gapMs: (n: number) => number][] = [
+  [12, (n) => 9 + (n % 6)],
+  [4, (n) => 1 + (n % 5)],
+];
+
+test.each(idleTimes)(
+  '200 writes beside connections dropped after %d ms have an outcome',
+  async (...times) => {
+    const [idleMs, gapMs] = times;
+    const service = await startDropping({ idleMs });
+    const { call } = startCalls(service);
+    const reading: Promise<unknown>[] = [];
+    for (let n = 0; n < 200; n++) {
+      // Reads leave idle connections behind, which a write could take.
+      if (n % 4 === 0) reading.push(call(readOf('token', `p${n}`), (json) => json, never));
+      expect(await call(writeOf('token'), readStatus, never)).toMatchObject({ status: 0 });
+      await sleep(gapMs(n));
+    }
+    expect(await Promise.all(reading)).toEqual(Array(50).fill(answer));
+
+    const sent = service.of('/upgradeToHQ');
+    expect(sent).toHaveLength(200);
+    expect(sent.filter(({ reused }) => reused)).toEqual([]);
+  },
+);
+
+test('the writes of one operation survive a service that hangs up after each answer', async () => {
+  const service = await startDropping({ idleMs: 0 });
+  const gateway = await startTestGateway(service, { MAX_WRITES_PER_OPERATION: '20' });
+  const fields = Array.from({ length: 20 }, (_, n) => `w${n}: ${writes.upgradeToHQ}`);
+  for (let n = 0; n < 5; n++) {
+    const { data } = await gateway.graphql(`mutation { ${fields.join(' ')} }`);
+    for (const result of Object.values(data)) {
+      expect(result).toMatchObject({ __typename: 'WorkflowActionCompleted' });
+    }
+  }
+  expect(service.of('/upgradeToHQ')).toHaveLength(100);
+});
+
+test('a write beside connections that are dropped under whoever uses them is sent once', async () => {
+  const service = await startDropping({ once: true });
+  const gateway = await startTestGateway(service);
+  await gateway.graphql(read); // Leaves a connection that the next request on it would lose.
+  for (let n = 0; n < 10; n++) {
+    const { data } = await gateway.graphql(write);
+    expect(data.result.__typename).toBe('WorkflowActionCompleted');
+  }
+  expect(service.of('/upgradeToHQ')).toHaveLength(10);
+});
+
+test('a read whose connection is dropped under it is answered by another attempt', async () => {
+  const service = await startDropping({ once: true });
+  const gateway = await startTestGateway(service);
+  for (let n = 0; n < 5; n++) {
+    const { data, errors } = await gateway.graphql(read);
+    expect(errors).toBeUndefined();
+    expect(data.result.__typename).toBe('GlCodeList');
+  }
+  // Every second attempt found a connection that had been used.
+  expect(service.calls.filter(({ reused }) => reused)).toHaveLength(4);
+});
+
+test('a write tells the service that its connection is not kept', async () => {
+  const service = await startDropping({});
+  const gateway = await startTestGateway(service);
+  await gateway.graphql(write);
+  const [call] = service.calls;
+  if (call && !call.socket.closed) await once(call.socket, 'close');
+  expect(call?.socket.closed).toBe(true);
+});
