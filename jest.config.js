@@ -11,4 +11,5 @@ export default {
     ],
   },
   testTimeout: 15_000,
+  maxWorkers: '100%',
 };

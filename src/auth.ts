@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import {
   createLocalJWKSet,
@@ -79,8 +79,8 @@ export function createAuthenticate(
   }
 
   async function accept(token: string): Promise<Caller> {
-    const hash = createHash('sha256').update(token).digest('base64');
-    if (verified.has(hash)) {
+    const digest = hash('sha256', token, 'base64');
+    if (verified.has(digest)) {
       count('remembered');
       return { token };
     }
@@ -91,7 +91,7 @@ export function createAuthenticate(
     });
     count('verified');
     const lifeMs = exp * 1000 - Date.now();
-    if (lifeMs > 0) verified.set(hash, true, { ttl: Math.min(lifeMs, REMEMBERED_MS) });
+    if (lifeMs > 0) verified.set(digest, true, { ttl: Math.min(lifeMs, REMEMBERED_MS) });
     return { token };
   }
 

@@ -10,17 +10,20 @@ declare global {
   }
 }
 
-/** An integer that a double may not hold exactly has 16 digits or more, and stands outside quotes. */
-const mayHoldLargeInteger = /[:,[\s]-?\d{16}/;
-
 /**
  * JSON text as a value. An integer that would come out of a double as another one comes as the
  * string of its digits, in the fields that `holds` names. Throws a SyntaxError where the text is no
  * JSON.
+ *
+ * `mayHold` says whether there can be such an integer: it has 16 digits or more. The reviver costs
+ * several times the parsing, so only a text that may need it pays for it.
  */
-export function parseExactly(text: string, holds: (field: string) => boolean): unknown {
-  // The reviver costs several times the parsing, so only a text that may need it pays for it.
-  if (!mayHoldLargeInteger.test(text)) return JSON.parse(text);
+export function parseExactly(
+  text: string,
+  mayHold: RegExp,
+  holds: (field: string) => boolean,
+): unknown {
+  if (!mayHold.test(text)) return JSON.parse(text);
   return JSON.parse(text, (field, value, { source }) =>
     holds(field) &&
     Number.isInteger(value) &&

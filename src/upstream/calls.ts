@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { RetryBudget } from './budget.ts';
@@ -37,6 +37,9 @@ export type Calls = {
 const RETRY_BASE_MS = 100;
 /** The time a probe of an open circuit has, in milliseconds: a hanging service must not hold it. */
 const PROBE_TIMEOUT_MS = 4000;
+
+/** An answer of more characters than this is handled in several turns of the event loop. */
+const LONG_TEXT = 500_000;
 
 const tracer = trace.getTracer('ledger-gateway');
 
@@ -89,7 +92,10 @@ export function createCalls(options: {
       const carrier = {};
       propagation.inject(trace.setSpan(context.active(), span), carrier);
       const { status, text } = await http.send({ ...request, trace: carrier }, signal);
+      // A long answer takes its time to parse, and to execute: others have theirs in between.
+      if (text.length > LONG_TEXT) await nextTurn();
       const answer = understand(text, read);
+      if (text.length > LONG_TEXT) await nextTurn();
       record('answered', status);
       return answer;
     } catch (cause) {
@@ -163,9 +169,9 @@ export function createCalls(options: {
 
   return {
     call(request, read, caller) {
-      const { operation, query, token } = request;
+      const { operation, search, token } = request;
       if (policyOf(operation).shared) {
-        const key = `${operation} ${new URLSearchParams(query)} ${token}`;
+        const key = `${operation}${search} ${token}`;
         const start = (everyone: AbortSignal) => track(run(request, read, everyone));
         return sharing.join(key, caller, start, () => observer.shared(operation));
       }
@@ -190,7 +196,7 @@ export function createCalls(options: {
 /** The read that asks whether a service is back before a write goes out (section 4.1). */
 const probe = {
   operation: 'getGLCodes5',
-  query: { target: '-1', project: '', includeHide: 'false' },
+  search: '?target=-1&project=&includeHide=false',
 } as const;
 
 function limited(signal: AbortSignal): AbortSignal {

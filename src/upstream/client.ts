@@ -42,7 +42,7 @@ export function createUpstream(
   caller: { token: string; requestId: string; signal: AbortSignal },
 ): Upstream {
   const { token, requestId, signal } = caller;
-  type Rest = Pick<UpstreamRequest, 'query' | 'body'>;
+  type Rest = Pick<UpstreamRequest, 'search' | 'body'>;
 
   const read = <Answer>(operation: OperationName, rest: Rest, reader: (json: string) => Answer) =>
     call({ operation, token, requestId, ...rest }, reader, signal);
@@ -60,18 +60,27 @@ export function createUpstream(
       read(
         'getGLCodes5',
         {
-          query: {
+          search: toSearch({
             target: String(query.target),
             project: query.project,
             includeHide: String(query.includeHide),
-          },
+          }),
         },
         (json) => readGlCodes(json, query),
       ),
     saveApprovers: (approvers) =>
       write('saveApproverList', { body: encode(approvers) }, readStatus),
     uploadWorkflowCsv: (upload, option) =>
-      write('updateWorkflowCSV', { query: option, body: encode(upload) }, readWorkflowCsv),
+      write(
+        'updateWorkflowCSV',
+        { search: toSearch(option), body: encode(upload) },
+        readWorkflowCsv,
+      ),
     workflowAction: (operation) => write(operation, {}, readStatus),
   };
+}
+
+function toSearch(query: Record<string, string>): string {
+  const search = new URLSearchParams(query).toString();
+  return search === '' ? '' : `?${search}`;
 }

@@ -44,8 +44,15 @@ export class Connections {
 
   /** Sends a read on any connection of the pool. */
   read(request: Dispatch, signal: AbortSignal): Promise<Answer> {
-    // undici looks at a signal only once there is a connection.
-    return Promise.race([this.#pool.request({ ...request, signal }), endOf(signal)]);
+    return new Promise((resolve, reject) => {
+      // undici looks at a signal only once there is a connection.
+      const end = () => reject(new Error('ended'));
+      signal.addEventListener('abort', end, { once: true });
+      this.#pool
+        .request({ ...request, signal })
+        .then(resolve, reject)
+        .finally(() => signal.removeEventListener('abort', end));
+    });
   }
 
   /**
@@ -73,11 +80,4 @@ export class Connections {
     this.#agent.destroy();
     this.#pool.destroy(() => {});
   }
-}
-
-/** Rejects when a signal ends. */
-function endOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(new Error('ended')), { once: true });
-  });
 }

@@ -1,5 +1,7 @@
-import { pipeline, type Readable, type Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { isUtf8 } from 'node:buffer';
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import got, { type Options } from 'got';
 import { type Answer, Connections } from './connections.ts';
 import { UpstreamError } from './errors.ts';
@@ -8,7 +10,8 @@ import { type OperationName, operations, policyOf } from './operations.ts';
 /** One call to the service, as it goes onto the wire. */
 export type UpstreamRequest = {
   operation: OperationName;
-  query?: Record<string, string>;
+  /** The query, from its question mark on, where there is one. */
+  search?: string;
   /** JSON text. */
   body?: string;
   /** The caller's token, forwarded exactly as it came (specification, section 5). */
@@ -76,21 +79,18 @@ export function createHttp(options: {
       answer.body.on('error', () => {}).destroy();
       throw error;
     }
-    const body = decoded(answer.body, answer.headers['content-encoding']);
-    return { status: answer.statusCode, text: await read(body, options.maxResponseBytes) };
+    return { status: answer.statusCode, text: await read(answer, options.maxResponseBytes) };
   }
 
   return {
-    async send({ operation, query, body, token, requestId, trace }, signal) {
+    async send({ operation, search = '', body, token, requestId, trace }, signal) {
       const { method } = operations[operation];
       const { keepAlive } = policyOf(operation);
-      const url = new URL(operation, options.baseUrl);
-      url.search = new URLSearchParams(query).toString();
-      const path = url.pathname + url.search;
+      const path = options.baseUrl.pathname + operation + search;
       const progress: Progress = { connected: false, answered: false };
       let received: UpstreamAnswer | undefined;
       try {
-        await client(url, {
+        await client(options.baseUrl.origin + path, {
           method,
           headers: {
             authorization: `Bearer ${token}`,
@@ -120,23 +120,53 @@ export function createHttp(options: {
   };
 }
 
-/** The body of an answer as it was before it was compressed. */
-function decoded(body: Readable, encoding: string | string[] | undefined): Readable {
-  switch (encoding) {
-    case 'gzip':
-    case 'x-gzip':
-      return through(body, createGunzip());
-    case 'deflate':
-      return through(body, createInflate());
-    case 'br':
-      return through(body, createBrotliDecompress());
-    default:
-      return body;
-  }
+/** What undoes a content encoding, in one go, and no further than `maxOutputLength`. */
+const decoders = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+} as const;
+
+/** The text of a body: UTF-8, and no more than `maxBytes` of it, before and after decompression. */
+async function read({ body, headers }: Answer, maxBytes: number): Promise<string> {
+  const bytes = await collect(body, maxBytes);
+  const encoding = headers['content-encoding'];
+  const decoder =
+    encoding !== undefined && Object.hasOwn(decoders, encoding)
+      ? decoders[encoding as keyof typeof decoders]
+      : undefined;
+  const plain = decoder
+    ? await decoder(bytes, { maxOutputLength: maxBytes }).catch(refuseCoding)
+    : bytes;
+  if (!isUtf8(plain)) throw invalid(`no UTF-8, ${plain.length} bytes`);
+  const text = plain.toString('utf8');
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }
 
-function through(body: Readable, decoder: Transform): Transform {
-  return pipeline(body, decoder, () => {}); // Whoever reads the decoder learns of its errors.
+/** What does not decompress, or to more than is allowed, will not the next time either. */
+function refuseCoding(error: unknown): never {
+  throw invalid(faultOf(error));
+}
+
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/** Reads a body to its end; one that goes on beyond `maxBytes` is stopped there. */
+function collect(body: Readable, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    body.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      chunks.push(chunk);
+      if (length > maxBytes) body.destroy(invalid(`over ${maxBytes} bytes`));
+    });
+    body.once('end', () =>
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)),
+    );
+    body.once('error', reject);
+    body.once('close', () => reject(new Error('closed')));
+  });
 }
 
 /** Throws where the status alone says that there is no answer to read (specification, section 7). */
@@ -167,23 +197,6 @@ function readRetryAfter(header: string | string[] | undefined): number | undefin
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
-/** Reads a body as UTF-8, and no further than `maxBytes` of what it decompresses to. */
-async function read(stream: AsyncIterable<unknown>, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of stream) {
-    if (!Buffer.isBuffer(chunk)) throw invalid('no bytes');
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw invalid(`over ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks, bytes));
-  } catch {
-    throw invalid(`no UTF-8, ${bytes} bytes`);
-  }
-}
-
 /** An answer that came and cannot be used. */
 export function invalid(fault: string): UpstreamError {
   return new UpstreamError('UPSTREAM_INVALID_RESPONSE', { effect: 'possible', fault });
@@ -199,7 +212,7 @@ function translate(error: unknown, { connected, answered }: Progress): UpstreamE
     {
       effect: connected ? 'possible' : 'none',
       fault,
-      transient: !noHttp && !fault.startsWith('Z_'),
+      transient: !noHttp,
     },
   );
 }

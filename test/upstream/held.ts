@@ -98,8 +98,8 @@ export function startCalls(
 
 /** A read of GL codes, and one that asks for something else with each other project. */
 export function readOf(token: string, project = 'north'): UpstreamRequest {
-  const query = { target: '5', project, includeHide: 'false' };
-  return { operation: 'getGLCodes5', query, token, requestId: 'read-1' };
+  const search = `?${new URLSearchParams({ target: '5', project, includeHide: 'false' })}`;
+  return { operation: 'getGLCodes5', search, token, requestId: 'read-1' };
 }
 
 export function writeOf(token: string): UpstreamRequest {

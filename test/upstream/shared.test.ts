@@ -60,12 +60,9 @@ test('different queries never share, however their values are bent', async () =>
     'North',
     '',
   ].map((project) => read('ada', project));
-  const { query = {}, ...request } = readOf('ada');
-  for (const other of [
-    { ...query, includeHide: 'true' },
-    { ...query, target: '4' },
-  ]) {
-    answers.push(calls.call({ ...request, query: other }, asText, never));
+  const { search = '', ...request } = readOf('ada');
+  for (const other of [search.replace('false', 'true'), search.replace('target=5', 'target=4')]) {
+    answers.push(calls.call({ ...request, search: other }, asText, never));
   }
   await service.arrived(answers.length);
   service.release();
