@@ -29,10 +29,13 @@ try {
     ...process.env,
   });
   const gateway = await startGateway(config, pino({ level: config.logLevel, base: null }));
-  closeWithGrace({ delay: config.shutdownTimeoutMs, logger: false }, async () => {
-    await gateway.close();
-    await Promise.all([service.close(), issuer.close()]);
-  });
+  closeWithGrace(
+    { delay: config.shutdownDelayMs + config.shutdownTimeoutMs, logger: false },
+    async () => {
+      await gateway.close();
+      await Promise.all([service.close(), issuer.close()]);
+    },
+  );
 
   const query =
     '{ glCodes(target: EMAIL, project: "north-plant") { ... on GlCodeList { codes { code name } } ... on LedgerProblem { message } } }';

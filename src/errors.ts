@@ -78,7 +78,7 @@ export function createErrorFormatter(log: Logger) {
     const record = currentRequest.getStore();
     const { message, code, retryable } = describe(formatted, error);
     if (code === 'INTERNAL_SERVER_ERROR') {
-      log.error({ requestId: record?.requestId, err: summary(error) }, 'internal error');
+      log.error({ requestId: record?.requestId, error: summary(error) }, 'internal error');
     }
     record?.codes.push(code);
     return {
@@ -148,7 +148,7 @@ export function httpError(
     const [code, message] = known;
     return { status, headers: {}, code, body: body(message, code, requestId, false) };
   }
-  log?.error({ requestId, err: summary(error) }, 'internal error');
+  log?.error({ requestId, error: summary(error) }, 'internal error');
   const { message, code, retryable } = internal;
   return { status: 500, headers: {}, code, body: body(message, code, requestId, retryable) };
 }

@@ -7,6 +7,7 @@ import {
   type DocumentNode,
   execute,
   GraphQLError,
+  GraphQLID,
   GraphQLInt,
   type GraphQLScalarType,
   type GraphQLSchema,
@@ -19,6 +20,7 @@ import {
   valueFromASTUntyped,
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
+import { currentRequest } from './errors.ts';
 
 /** A query is compiled when it is seen this many times: most that come only once never are. */
 const COMPILE_AT = 3;
@@ -63,6 +65,9 @@ export function createExecutor(schema: GraphQLSchema, compileAt = COMPILE_AT): G
         operationName,
       });
     if (operation === undefined) return interpreted(); // Apollo words its errors.
+    const record = currentRequest.getStore();
+    // A caller may choose any name, of any length.
+    if (record) record.operation = (operation.name?.value ?? operation.operation).slice(0, 100);
     if (operation.operation === OperationTypeNode.SUBSCRIPTION)
       return { errors: [noSubscriptions()] };
     const definitions = operation.variableDefinitions ?? [];
@@ -169,7 +174,7 @@ function plain(type: GraphQLScalarType, is: (value: unknown) => boolean) {
 const compileOptions = {
   customSerializers: {
     String: plain(GraphQLString, (value) => typeof value === 'string'),
-    ID: plain(GraphQLString, (value) => typeof value === 'string'),
+    ID: plain(GraphQLID, (value) => typeof value === 'string'),
     Int: plain(GraphQLInt, (value) => typeof value === 'number' && (value | 0) === value),
   },
 };

@@ -1,4 +1,4 @@
-import { ApolloServer, type ApolloServerPlugin } from '@apollo/server';
+import { ApolloServer } from '@apollo/server';
 import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginInlineTraceDisabled,
@@ -9,13 +9,14 @@ import type { Logger } from 'pino';
 import { createAuthenticate } from './auth.ts';
 import type { Config } from './config.ts';
 import { type Context, createContext } from './context.ts';
-import { createErrorFormatter, currentRequest } from './errors.ts';
+import { createErrorFormatter } from './errors.ts';
 import { createExecutor } from './executor.ts';
 import { createExplorer } from './explorer.ts';
 import { createServer } from './http.ts';
 import { createLimiter } from './limits.ts';
 import { createMetrics } from './metrics.ts';
-import { createSchema, noServiceSdl } from './schema.ts';
+import { watchPressure } from './pressure.ts';
+import { createSchema, noIntrospection } from './schema.ts';
 import { startTracing } from './tracing.ts';
 import { createCalls } from './upstream/calls.ts';
 import { createHttp } from './upstream/http.ts';
@@ -27,7 +28,10 @@ export type Gateway = {
   close(): Promise<void>;
 };
 
-/** Starts a gateway. Everything it is made of stands here, in the order a request meets it. */
+/**
+ * Starts a gateway. Everything it is made of stands here, from what the service is called with to what
+ * a request meets first. `compileAt` is for tests, see `createExecutor`.
+ */
 export async function startGateway(
   config: Config,
   log: Logger,
@@ -42,8 +46,9 @@ export async function startGateway(
 
   const apollo = new ApolloServer<Context>({
     gateway: createExecutor(createSchema(metrics.resolved), compileAt),
-    introspection: config.introspection,
-    validationRules: config.introspection ? [] : [noServiceSdl],
+    // A rule of ours in place of Apollo's, whose words are for operators.
+    introspection: true,
+    validationRules: config.introspection ? [] : [noIntrospection],
     hideSchemaDetailsFromClientErrors: !config.introspection,
     csrfPrevention: true,
     allowBatchedHttpRequests: false,
@@ -57,11 +62,11 @@ export async function startGateway(
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(),
       ApolloServerPluginLandingPageDisabled(),
-      namesOperations,
     ],
   });
   await apollo.start();
 
+  const pressure = watchPressure();
   let ready = true;
   const server = await createServer({
     authenticate: keys.authenticate,
@@ -81,6 +86,7 @@ export async function startGateway(
         ? undefined
         : await createExplorer(config.explorer, config.explorerHeaders),
     isReady: () => ready,
+    isOverloaded: pressure.isOverloaded,
     log,
   });
   const url = await server.listen({ port: config.port, host: config.host });
@@ -93,21 +99,10 @@ export async function startGateway(
       await server.close();
       await calls.settled();
       await apollo.stop();
+      pressure.close();
       keys.close();
       upstream.close();
       await tracing.close();
     },
   };
 }
-
-/** Notes the name of the operation for the log line of its request. */
-const namesOperations: ApolloServerPlugin = {
-  async requestDidStart() {
-    return {
-      async didResolveOperation({ operationName, operation }) {
-        const record = currentRequest.getStore();
-        if (record) record.operation = (operationName ?? operation?.operation)?.slice(0, 100);
-      },
-    };
-  },
-};

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { getHeapStatistics } from 'node:v8';
 import cors from '@fastify/cors';
-import underPressure from '@fastify/under-pressure';
 import { propagation, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import type { RouteHandlerMethod } from 'fastify';
 import fastify, {
@@ -45,11 +43,6 @@ const BODY_LIMIT = 16_777_216;
 /** What a caller without a token may send: enough for introspection. */
 const ANONYMOUS_BODY_LIMIT = 65_536;
 
-/** Above these the process itself is overloaded: the mean delay of its event loop, its heap. */
-const MAX_EVENT_LOOP_DELAY_MS = 150;
-const MAX_HEAP_SHARE = 0.85;
-const PRESSURE_SAMPLE_MS = 1000;
-
 /**
  * The headers of every answer. An API is framed, sniffed, cached and embedded by nobody; a page has a
  * policy of its own in place of the first.
@@ -83,6 +76,7 @@ export async function createServer(options: {
   /** The page for browsers, where there is one. */
   explorer: Explorer | undefined;
   isReady: () => boolean;
+  isOverloaded: () => boolean;
   metrics: Pick<Metrics, 'text' | 'contentType' | 'answered'>;
   log: Logger;
 }): Promise<FastifyInstance> {
@@ -127,7 +121,7 @@ export async function createServer(options: {
   });
 
   app.decorateRequest('caller', null);
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const start = performance.now();
     const gone = new AbortController();
     request.gone = gone.signal;
@@ -153,6 +147,7 @@ export async function createServer(options: {
         'request',
       );
     });
+    done();
   });
 
   await app.register(cors, {
@@ -161,6 +156,17 @@ export async function createServer(options: {
     strictPreflight: false,
     exposedHeaders: ['x-request-id', 'retry-after'],
     maxAge: 600,
+  });
+
+  // Sheds load before anything is done for a request: a refusal must cost next to nothing. Health and
+  // metrics are answered all the same.
+  const overloaded = new GatewayError('OVERLOADED', 'The gateway has more to do than it can.', {
+    'retry-after': '1',
+  });
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.routeOptions.url === '/graphql' && options.isOverloaded()) {
+      sendError(overloaded, request, reply);
+    } else done();
   });
 
   app.removeAllContentTypeParsers();
@@ -200,39 +206,30 @@ export async function createServer(options: {
     while (executing.size > 0) await Promise.allSettled(executing);
   });
 
-  await app.register(async (scope) => {
-    // Sheds load before anything is done for a request; health and metrics stay outside.
-    await scope.register(underPressure, {
-      maxEventLoopDelay: MAX_EVENT_LOOP_DELAY_MS,
-      maxHeapUsedBytes: getHeapStatistics().heap_size_limit * MAX_HEAP_SHARE,
-      sampleInterval: PRESSURE_SAMPLE_MS,
-      retryAfter: 1,
-      customError: Overloaded,
-    });
-    scope.route({
-      method: ['GET', 'POST'],
-      url: '/graphql',
-      onRequest: async (request, reply) => {
-        if (options.explorer && wantsPage(request)) return sendPage(reply, options.explorer);
-        // Before the body is read: a caller with a bad token sends us nothing more.
-        request.caller = await options.authenticate(request.raw);
-        if (!request.caller && bodyMayExceed(request, ANONYMOUS_BODY_LIMIT)) throw missingToken();
-      },
-      preHandler: async (request) => {
-        const document = documentOf(request);
-        if (document !== undefined) options.checkOperation(document);
-      },
-      handler(request, reply) {
-        const answer = traced(request, reply, async () =>
-          currentRequest.run(request.record, () => options.graphql.call(app, request, reply)),
-        );
-        const done = () => executing.delete(answer);
-        executing.add(answer);
-        answer.then(done, done);
-        return answer;
-      },
-    });
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/graphql',
+    onRequest: async (request, reply) => {
+      if (options.explorer && wantsPage(request)) return sendPage(reply, options.explorer);
+      // Before the body is read: a caller with a bad token sends us nothing more.
+      request.caller = await options.authenticate(request.raw);
+      if (!request.caller && bodyMayExceed(request, ANONYMOUS_BODY_LIMIT)) throw missingToken();
+    },
+    preHandler: async (request) => {
+      const document = documentOf(request);
+      if (document !== undefined) options.checkOperation(document);
+    },
+    handler(request, reply) {
+      const answer = traced(request, reply, async () =>
+        currentRequest.run(request.record, () => options.graphql.call(app, request, reply)),
+      );
+      const done = () => executing.delete(answer);
+      executing.add(answer);
+      answer.then(done, done);
+      return answer;
+    },
   });
+
   return app;
 }
 
@@ -265,12 +262,6 @@ function bodyMayExceed({ headers }: FastifyRequest, limit: number): boolean {
   return (
     headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > limit
   );
-}
-
-class Overloaded extends GatewayError {
-  constructor() {
-    super('OVERLOADED', 'The gateway has more to do than it can.');
-  }
 }
 
 /** Runs a request in a span of its own, which continues the caller's trace. */

@@ -9,7 +9,7 @@ import {
   type ValidationRule,
 } from 'graphql';
 import type { Context } from './context.ts';
-import { codeOf } from './errors.ts';
+import { codeOf, GatewayError } from './errors.ts';
 import { resolvers } from './resolvers/index.ts';
 
 const tracer = trace.getTracer('ledger-gateway');
@@ -40,8 +40,7 @@ function observed(
   return (source, args, context, info) =>
     tracer.startActiveSpan(field, async (span) => {
       try {
-        // A router sends references by the list, and each costs a promise even where all share a call.
-        if (field === 'Query._entities') context.admitReferences(args.representations.length);
+        if (field === 'Query._entities') admit(args.representations, context);
         const result = await resolve(source, args, context, info);
         resolved(field, typenameOf(result));
         return result;
@@ -55,16 +54,40 @@ function observed(
     });
 }
 
+/**
+ * Looks at references before any is resolved: a router sends them by the list, each costs a promise
+ * even where all share a call, and the library throws amid the list at one it does not know.
+ */
+function admit(representations: readonly unknown[], context: Context): void {
+  context.loaders(); // Refuses who has no token.
+  context.admitReferences(representations.length);
+  if (!representations.every(isEntity)) {
+    throw new GatewayError(
+      'BAD_USER_INPUT',
+      'A representation is of no type that is an entity here.',
+    );
+  }
+}
+
+function isEntity(representation: unknown): boolean {
+  return (
+    typeof representation === 'object' &&
+    representation !== null &&
+    '__typename' in representation &&
+    representation.__typename === 'GlCode'
+  );
+}
+
 function typenameOf(result: unknown): string {
   return typeof result === 'object' && result !== null && '__typename' in result
     ? String(result.__typename)
     : 'ok';
 }
 
-/** Refuses `_service { sdl }`, which tells as much as introspection does. */
-export const noServiceSdl: ValidationRule = (context) => ({
+/** Refuses introspection, and `_service { sdl }`, which tells as much. */
+export const noIntrospection: ValidationRule = (context) => ({
   Field(node) {
-    if (node.name.value === '_service' && context.getParentType()?.name === 'Query') {
+    if (['__schema', '__type', '_service'].includes(node.name.value)) {
       context.reportError(new GraphQLError('Introspection is off.', { nodes: node }));
     }
   },

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { RetryBudget } from './budget.ts';
@@ -35,8 +35,10 @@ export type Calls = {
 
 /** The mean wait before a first retry, in milliseconds; it doubles with each. */
 const RETRY_BASE_MS = 100;
-/** The time a probe of an open circuit has, in milliseconds: a hanging service must not hold it. */
-const PROBE_TIMEOUT_MS = 4000;
+/** The share of the deadline that a probe has: a hanging service must not hold the next one up. */
+const PROBE_SHARE = 0.5;
+/** The share of the deadline that must be left for a write to be sent at all. */
+const MARGIN_SHARE = 0.05;
 
 /** An answer of more characters than this is handled in several turns of the event loop. */
 const LONG_TEXT = 500_000;
@@ -60,6 +62,26 @@ export function createCalls(options: {
   const circuit = createCircuit();
   const budget = new RetryBudget();
   const sharing = new SharedCalls();
+  const probeMs = options.timeoutMs * PROBE_SHARE;
+  const marginMs = options.timeoutMs * MARGIN_SHARE;
+
+  /** Resolves in a turn of the event loop of its own: long answers are handled one at a time. */
+  let turn = Promise.resolve();
+  function nextTurn(): Promise<void> {
+    turn = turn.then(() => immediate());
+    return turn;
+  }
+
+  function logCall(
+    { operation, requestId }: UpstreamRequest,
+    caller: AbortSignal,
+    line: { outcome: string; status?: number | undefined; fault?: string | undefined; ms: number },
+  ): void {
+    // Nobody waits for this write any more: the log is the only one that learns of its outcome.
+    const forgotten = caller.aborted && !policyOf(operation).abortable;
+    const level = forgotten || line.fault !== undefined ? 'warn' : 'info';
+    log[level]({ requestId, operation, ...line, forgotten }, 'call');
+  }
 
   /** One attempt, from the socket to a record that was read. */
   async function attempt<Answer>(
@@ -68,8 +90,7 @@ export function createCalls(options: {
     signal: AbortSignal,
     caller: AbortSignal,
   ): Promise<Answer> {
-    const { operation, requestId } = request;
-    const { abortable } = policyOf(operation);
+    const { operation } = request;
     const start = performance.now();
     const span = tracer.startSpan(operation, {
       kind: SpanKind.CLIENT,
@@ -81,12 +102,7 @@ export function createCalls(options: {
       if (status !== undefined) span.setAttribute('http.response.status_code', status);
       if (fault !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: outcome });
       span.end();
-      // Nobody waits for this write any more: the log is the only one that learns of its outcome.
-      const forgotten = caller.aborted && !abortable;
-      log[forgotten || fault ? 'warn' : 'info'](
-        { requestId, operation, outcome, status, fault, ms: Math.round(ms), forgotten },
-        'call',
-      );
+      logCall(request, caller, { outcome, status, fault, ms: Math.round(ms) });
     };
     try {
       const carrier = {};
@@ -106,22 +122,38 @@ export function createCalls(options: {
   }
 
   /** An attempt in its turn, if the circuit lets it. */
-  function once<Answer>(
+  async function once<Answer>(
     request: UpstreamRequest,
     read: (json: string) => Answer,
     signal: AbortSignal,
     caller: AbortSignal,
+    deadline: number,
   ): Promise<Answer> {
     const { effect } = operations[request.operation];
-    const within = () => (circuit.state === 'closed' ? signal : limited(signal));
-    return bulkhead.run(effect, signal, () => {
-      if (effect === 'read') return circuit.read(() => attempt(request, read, within(), caller));
-      const { token, requestId } = request;
-      return circuit.write(
-        () => attempt(request, read, signal, caller),
-        () => attempt({ ...probe, token, requestId }, () => null, within(), caller),
-      );
-    });
+    const within = () => (circuit.state === 'closed' ? signal : limited(signal, probeMs));
+    let attempted = false;
+    try {
+      return await bulkhead.run(effect, signal, () => {
+        if (effect === 'read') {
+          attempted = true;
+          return circuit.read(() => attempt(request, read, within(), caller));
+        }
+        // Sent now, its answer would come too late to be told.
+        if (performance.now() > deadline - marginMs) throw tooLate();
+        const { token, requestId } = request;
+        return circuit.write(
+          () => {
+            attempted = true;
+            return attempt(request, read, signal, caller);
+          },
+          () => attempt({ ...probe, token, requestId }, () => null, within(), caller),
+        );
+      });
+    } catch (cause) {
+      const error = explain(cause, signal);
+      if (!attempted) logCall(request, caller, { outcome: error.code, fault: error.fault, ms: 0 });
+      throw error;
+    }
   }
 
   async function run<Answer>(
@@ -140,7 +172,7 @@ export function createCalls(options: {
     try {
       for (let retry = 0; ; retry++) {
         try {
-          return await once(request, read, ended.signal, caller);
+          return await once(request, read, ended.signal, caller, deadline);
         } catch (cause) {
           const error = explain(cause, ended.signal);
           if (!error.transient) throw error;
@@ -199,8 +231,12 @@ const probe = {
   search: '?target=-1&project=&includeHide=false',
 } as const;
 
-function limited(signal: AbortSignal): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(PROBE_TIMEOUT_MS)]);
+function limited(signal: AbortSignal, ms: number): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+}
+
+function tooLate(): UpstreamError {
+  return new UpstreamError('UPSTREAM_TIMEOUT', { effect: 'none', fault: 'too late to send' });
 }
 
 /** Reads an answer; what cannot be read is told by its size alone, never by its words. */

@@ -40,9 +40,9 @@ export type Http = {
 type Progress = { connected: boolean; answered: boolean };
 
 /**
- * got makes the request, with everything in it that would hurt switched off: it would retry GETs (six
- * of ours change state), follow redirects, and wait for ever. Its handler hands the request to a
- * lean transport, which costs a third of its own.
+ * got assembles the request, with everything in it that would hurt switched off: it would retry GETs
+ * (six of ours change state), follow redirects, and wait for ever. Its handler hands the request to
+ * the lean transport of connections.ts, which costs a third of its own (docs/decisions/0009).
  */
 export function createHttp(options: {
   baseUrl: URL;

@@ -105,6 +105,7 @@ function startServer() {
     corsOrigins: [],
     explorer: undefined,
     isReady: () => true,
+    isOverloaded: () => false,
     metrics: { text: async () => '', contentType: 'text/plain', answered() {} },
     log: pino({ level: 'silent' }),
   });

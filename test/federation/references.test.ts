@@ -1,7 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { MAX_REFERENCES } from '../../src/context.ts';
-import { json, type Reply, reply, startService, startTestGateway } from '../helper.ts';
+import {
+  closeAfterTest,
+  json,
+  type Reply,
+  reply,
+  startService,
+  startTestGateway,
+} from '../helper.ts';
 import { composeWithApollo, ledgerSdl } from './composition.ts';
 
 const query = `query ($representations: [_Any!]!) {
@@ -405,3 +412,29 @@ test.each([
   expect(closed.status).toBe(400);
   expect(closed.text).not.toContain('Did you mean');
 });
+
+test.each(['{ __typename: "Foo" }', '{ __typename: "Query" }', '5', '{}'])(
+  'a representation %s amid others is bad input, and ends nothing but its request',
+  async (representation) => {
+    const service = await startService(json({ service_status: { status: 0 }, list: [] }));
+    const gateway = await startTestGateway(service);
+    const rejections: unknown[] = [];
+    const note = (reason: unknown) => rejections.push(reason);
+    process.on('unhandledRejection', note);
+    closeAfterTest(async () => process.off('unhandledRejection', note));
+    const query = `{ _entities(representations: [{ __typename: "GlCode" }, ${representation}]) { __typename } }`;
+
+    const { errors } = await gateway.graphql(query);
+    const anonymous = await fetch(`${gateway.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    });
+
+    expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
+    expect(anonymous.status).toBe(401);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(rejections).toEqual([]);
+    expect(service.received).toEqual([]);
+  },
+);
