@@ -140,7 +140,11 @@ export async function createServer(options: {
           method: request.method,
           path: request.routeOptions.url,
           operation,
-          outcome: gone.signal.aborted ? 'CLIENT_GONE' : codes.length > 0 ? codes.join() : 'ok',
+          outcome: gone.signal.aborted
+            ? 'CLIENT_GONE'
+            : codes.length > 0
+              ? [...new Set(codes)].join()
+              : 'ok',
           status,
           ms: Math.round(performance.now() - start),
         },
