@@ -148,7 +148,8 @@ function createKeys(keys: URL | JSONWebKeySet, log: Logger) {
       ) {
         throw error;
       }
-      throw new KeysUnavailable();
+      // With keys at hand, a token they do not fit is a bad token, whoever keeps us from newer ones.
+      throw remote.jwks() ? error : new KeysUnavailable();
     }
   };
   return { getKey, close: () => clearInterval(timer) };

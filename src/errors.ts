@@ -53,6 +53,8 @@ export type RequestRecord = {
   operation?: string | undefined;
   /** The codes of the errors it was answered with. */
   readonly codes: string[];
+  /** What came of its writes: the union member or the code of each, by field. */
+  readonly writes: string[];
 };
 
 /** The request being answered: error formatting is handed no context by Apollo. */

@@ -26,6 +26,8 @@ export type Gateway = {
   url: string;
   /** Stops being ready, waits for the balancers, answers what is in flight, and ends. */
   close(): Promise<void>;
+  /** Notes the writes in flight in the log, before an end that does not wait for them. */
+  abandon(): void;
 };
 
 /**
@@ -93,6 +95,11 @@ export async function startGateway(
 
   return {
     url,
+    abandon() {
+      for (const write of calls.pendingWrites()) {
+        log.warn({ ...write, outcome: 'UNKNOWN', fault: 'process ended' }, 'call');
+      }
+    },
     async close() {
       ready = false;
       await new Promise((resolve) => setTimeout(resolve, config.shutdownDelayMs));

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import cors from '@fastify/cors';
 import { propagation, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
@@ -124,10 +124,13 @@ export async function createServer(options: {
   app.addHook('onRequest', (request, reply, done) => {
     const start = performance.now();
     const gone = new AbortController();
+    const { socket } = request.raw;
+    unansweredOn(socket).add(request.raw);
     request.gone = gone.signal;
-    request.record = { requestId: request.id, codes: [] };
+    request.record = { requestId: request.id, codes: [], writes: [] };
     reply.headers(fixedHeaders).header('x-request-id', request.id);
     reply.raw.once('close', () => {
+      unansweredOn(socket).delete(request.raw);
       if (!reply.raw.writableFinished) gone.abort();
       if (closing) app.server.closeIdleConnections();
       const { requestId, operation, codes } = request.record;
@@ -227,7 +230,14 @@ export async function createServer(options: {
       const answer = traced(request, reply, async () =>
         currentRequest.run(request.record, () => options.graphql.call(app, request, reply)),
       );
-      const done = () => executing.delete(answer);
+      const done = () => {
+        executing.delete(answer);
+        const { requestId, writes } = request.record;
+        // What nobody was told, the log keeps: each write of the request and what came of it.
+        if (request.gone.aborted && writes.length > 0) {
+          log.warn({ requestId, writes }, 'writes of a caller who has gone');
+        }
+      };
       executing.add(answer);
       answer.then(done, done);
       return answer;
@@ -242,9 +252,23 @@ const clientErrors: Record<string, number> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** Answers what is no HTTP, in the shape of all errors; there is no request yet to answer. */
+/** The requests of a connection that are not answered yet. */
+const unanswered = new WeakMap<Socket, Set<IncomingMessage>>();
+
+function unansweredOn(socket: Socket): Set<IncomingMessage> {
+  const requests = unanswered.get(socket) ?? new Set();
+  unanswered.set(socket, requests);
+  return requests;
+}
+
+/**
+ * Answers what is no HTTP, in the shape of all errors, and ends the connection: Node would read on, and
+ * a request that was told 408 would be executed once the rest of it came. Where an earlier request of
+ * the connection is not answered yet, the answer would be taken for that one's, so there is none.
+ */
 function clientErrorHandler(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  const busy = [...unansweredOn(socket)].some(({ complete }) => complete);
+  if (error.code === 'ECONNRESET' || !socket.writable || busy) {
     socket.destroy();
     return;
   }
@@ -258,7 +282,8 @@ function clientErrorHandler(error: Error & { code?: string }, socket: Socket): v
     'connection: close',
     ...Object.entries(fixedHeaders).map(([name, value]) => `${name}: ${value}`),
   ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+  socket.write(`${head.join('\r\n')}\r\n\r\n${text}`);
+  socket.destroySoon();
 }
 
 /** Whether the body of a request is, or may turn out to be, larger than a limit in bytes. */

@@ -22,6 +22,8 @@ const limits = {
   length: 131_072,
   lines: 5_000,
   tokens: 8_000,
+  /** Operations of one document: each may be compiled on its own. */
+  operations: 10,
   /** Levels of fields. Introspection as the explorers ask it goes 15 deep. */
   depth: 20,
   aliases: 200,
@@ -80,6 +82,9 @@ function check(document: DocumentNode, maxWrites: number): void {
     }
   }
   checkNesting(document);
+  if (document.definitions.length - fragments.size > limits.operations) {
+    throw exceeded('operations', limits.operations);
+  }
   const costOf = createCounter(fragments);
   for (const definition of document.definitions) {
     if (!('selectionSet' in definition)) continue;

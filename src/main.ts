@@ -10,7 +10,9 @@ try {
   let gateway: Gateway | undefined;
   // The first signal drains; a second one, or the delay, ends the process as it is.
   const delay = config.shutdownDelayMs + config.shutdownTimeoutMs;
-  closeWithGrace({ delay, logger: log }, async ({ signal, err }) => {
+  const abandon = () => gateway?.abandon();
+  const ends = { onTimeout: abandon, onSecondSignal: abandon, onSecondError: abandon };
+  closeWithGrace({ delay, logger: log, ...ends }, async ({ signal, err }) => {
     if (err)
       log.fatal({ error: { name: err.name, message: err.message, stack: err.stack } }, 'fault');
     log.info({ signal }, 'draining');

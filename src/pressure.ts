@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
 /** Above these a sample counts as bad: the mean delay of the event loop, and the share of the heap. */
-const MAX_DELAY_MS = 150;
+const MAX_DELAY_MS = 500;
 const MAX_HEAP_SHARE = 0.85;
 /** How often is looked, in milliseconds, and how many bad samples in a row are an overload. */
 const SAMPLE_MS = 50;

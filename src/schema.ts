@@ -9,7 +9,7 @@ import {
   type ValidationRule,
 } from 'graphql';
 import type { Context } from './context.ts';
-import { codeOf, GatewayError } from './errors.ts';
+import { codeOf, currentRequest, GatewayError } from './errors.ts';
 import { resolvers } from './resolvers/index.ts';
 
 const tracer = trace.getTracer('ledger-gateway');
@@ -42,10 +42,10 @@ function observed(
       try {
         if (field === 'Query._entities') admit(args.representations, context);
         const result = await resolve(source, args, context, info);
-        resolved(field, typenameOf(result));
+        settle(field, typenameOf(result), resolved);
         return result;
       } catch (error) {
-        resolved(field, codeOf(error));
+        settle(field, codeOf(error), resolved);
         span.setStatus({ code: SpanStatusCode.ERROR, message: codeOf(error) });
         throw error;
       } finally {
@@ -76,6 +76,15 @@ function isEntity(representation: unknown): boolean {
     '__typename' in representation &&
     representation.__typename === 'GlCode'
   );
+}
+
+function settle(
+  field: string,
+  outcome: string,
+  resolved: (field: string, outcome: string) => void,
+): void {
+  resolved(field, outcome);
+  if (field.startsWith('Mutation.')) currentRequest.getStore()?.writes.push(`${field} ${outcome}`);
 }
 
 function typenameOf(result: unknown): string {

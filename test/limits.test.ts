@@ -169,3 +169,12 @@ test.each([
   expect(status).toBe(400);
   expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code]);
 });
+
+test('a document of more than ten operations is refused', async () => {
+  const { service, gateway } = await start();
+  const document = repeat(11, (n) => `query Q${n} { __typename }`);
+  const { status, errors } = await gateway.graphql(document);
+  expect(status).toBe(400);
+  expect(errors?.[0]?.extensions.code).toBe('OPERATION_LIMIT_EXCEEDED');
+  expect(service.received).toEqual([]);
+});

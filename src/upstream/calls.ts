@@ -28,6 +28,8 @@ export type Calls = {
   call: Call;
   /** Resolves when no call is in flight: a write outlives the caller who asked for it. */
   settled(): Promise<void>;
+  /** Writes whose outcome nobody knows yet: what a forced end would lose. */
+  pendingWrites(): Pick<UpstreamRequest, 'requestId' | 'operation'>[];
   readonly circuit: Circuit['state'];
   readonly inFlight: number;
   readonly queued: number;
@@ -58,6 +60,7 @@ export function createCalls(options: {
 }): Calls {
   const { http, log, observer } = options;
   const running = new Set<Promise<unknown>>();
+  const writes = new Set<UpstreamRequest>();
   const bulkhead = new Bulkhead(options.maxConcurrency);
   const circuit = createCircuit();
   const budget = new RetryBudget();
@@ -108,10 +111,15 @@ export function createCalls(options: {
       const carrier = {};
       propagation.inject(trace.setSpan(context.active(), span), carrier);
       const { status, text } = await http.send({ ...request, trace: carrier }, signal);
+      // The answer of a write is told whenever it comes; a read that is over is over.
+      const stillWanted = () => policyOf(operation).abortable && signal.throwIfAborted();
+      stillWanted();
       // A long answer takes its time to parse, and to execute: others have theirs in between.
       if (text.length > LONG_TEXT) await nextTurn();
+      stillWanted();
       const answer = understand(text, read);
       if (text.length > LONG_TEXT) await nextTurn();
+      stillWanted();
       record('answered', status);
       return answer;
     } catch (cause) {
@@ -134,19 +142,21 @@ export function createCalls(options: {
     let attempted = false;
     try {
       return await bulkhead.run(effect, signal, () => {
-        if (effect === 'read') {
+        const make = (within: AbortSignal) => {
           attempted = true;
-          return circuit.read(() => attempt(request, read, within(), caller));
-        }
-        // Sent now, its answer would come too late to be told.
-        if (performance.now() > deadline - marginMs) throw tooLate();
+          return attempt(request, read, within, caller);
+        };
+        if (effect === 'read') return circuit.read(() => make(within()));
         const { token, requestId } = request;
         return circuit.write(
-          () => {
-            attempted = true;
-            return attempt(request, read, signal, caller);
+          () => make(signal),
+          async () => {
+            await attempt({ ...probe, token, requestId }, () => null, within(), caller);
           },
-          () => attempt({ ...probe, token, requestId }, () => null, within(), caller),
+          // Sent now, its answer would come too late to be told.
+          () => {
+            if (performance.now() > deadline - marginMs) throw tooLate();
+          },
         );
       });
     } catch (cause) {
@@ -208,8 +218,14 @@ export function createCalls(options: {
         return sharing.join(key, caller, start, () => observer.shared(operation));
       }
       sharing.recordWrite();
-      return track(run(request, read, caller).finally(() => sharing.recordWrite()));
+      writes.add(request);
+      const done = () => {
+        writes.delete(request);
+        sharing.recordWrite();
+      };
+      return track(run(request, read, caller).finally(done));
     },
+    pendingWrites: () => [...writes].map(({ requestId, operation }) => ({ requestId, operation })),
     async settled() {
       while (running.size > 0) await Promise.allSettled(running);
     },

@@ -22,7 +22,12 @@ export type Circuit = {
   /** Makes an attempt at a read, which is the probe where one is due. */
   read<Answer>(attempt: () => Promise<Answer>): Promise<Answer>;
   /** Makes an attempt at a write. Where a probe is due, `probe` goes first: a write never is one. */
-  write<Answer>(attempt: () => Promise<Answer>, probe: () => Promise<unknown>): Promise<Answer>;
+  write<Answer>(
+    attempt: () => Promise<Answer>,
+    probe: () => Promise<unknown>,
+    /** Throws where the write may not go out any more. */
+    mayGo: () => void,
+  ): Promise<Answer>;
 };
 
 /**
@@ -67,10 +72,11 @@ export function createCircuit(): Circuit {
       return policy.state === CircuitState.HalfOpen ? 'half-open' : 'open';
     },
     read,
-    async write(attempt, probe) {
+    async write(attempt, probe, mayGo) {
       // Whatever the probe was answered, a 4xx too: what counts is whether it closed the circuit.
       if (!isClosed()) await read(probe).catch(() => {});
       if (!isClosed()) throw refused('circuit open');
+      mayGo();
       return policy.execute(attempt);
     },
   };

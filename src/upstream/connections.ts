@@ -30,7 +30,8 @@ export class Connections {
     this.#pool = new Pool(origin, {
       connections: options.maxConcurrency,
       pipelining: 1,
-      connect: buildConnector({ timeout: options.timeoutMs }),
+      allowH2: false,
+      connect: buildConnector({ timeout: options.timeoutMs, allowH2: false }),
       // Our deadline is the only clock for the rest.
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -71,6 +72,8 @@ export class Connections {
         resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: answer });
       });
       sent.on('error', reject);
+      // An answer that switches protocols ends with neither a response nor an error.
+      sent.once('close', () => reject(new Error('closed')));
       sent.end(body);
     });
   }

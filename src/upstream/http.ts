@@ -131,7 +131,7 @@ const decoders = {
 /** The text of a body: UTF-8, and no more than `maxBytes` of it, before and after decompression. */
 async function read({ body, headers }: Answer, maxBytes: number): Promise<string> {
   const bytes = await collect(body, maxBytes);
-  const encoding = headers['content-encoding'];
+  const encoding = headers['content-encoding']?.toLowerCase();
   const decoder =
     encoding !== undefined && Object.hasOwn(decoders, encoding)
       ? decoders[encoding as keyof typeof decoders]

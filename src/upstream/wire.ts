@@ -154,7 +154,7 @@ export function readStatus(json: string): ServiceStatus {
 
 /**
  * Reads the answer of updateWorkflowCSV. The specification shows `unresolved` alone; a record without
- * it, or with a `status` beside it, is read as a status record. Throws where it is neither.
+ * it, or with a `status` beside it, is read as a status record. Throws where it is no record.
  */
 export function readWorkflowCsv(json: string): WorkflowCsvAnswer {
   const value = z.looseObject({}).parse(decode(json));

@@ -97,11 +97,11 @@ test('an answer to a GET is kept by nobody on its way', async () => {
 
 // Slow clients
 
-function startServer() {
+function startServer(graphql = async () => ({ data: null })) {
   return createServer({
     authenticate: async () => null,
     checkOperation() {},
-    graphql: async () => ({ data: null }),
+    graphql,
     corsOrigins: [],
     explorer: undefined,
     isReady: () => true,
@@ -144,6 +144,41 @@ test.each([
   socket.write(sent);
 
   expect(await text(socket)).toMatch(/^(HTTP\/1\.1 (401|408) |$)/);
+});
+
+test('a request that was told 408 is not executed once the rest of it comes', async () => {
+  let executed = 0;
+  const app = await startServer(async () => {
+    executed += 1;
+    return { data: null };
+  });
+  closeAfterTest(async () => app.close());
+  app.server.headersTimeout = 100;
+  app.server.requestTimeout = 200;
+  Reflect.set(app.server, 'connectionsCheckingInterval', 20);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const socket = connect({
+    port: portOf(app.server.address()),
+    host: '127.0.0.1',
+    allowHalfOpen: true,
+  });
+  closeAfterTest(async () => socket.destroy());
+  socket.on('error', () => {});
+  const body = '{"query":"{ __typename }"}';
+  socket.write(
+    `POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n{`,
+  );
+
+  const ended = once(socket, 'end');
+  const [answer] = await once(socket, 'data');
+  socket.write(body.slice(1));
+  socket.resume();
+  await ended;
+  const port = portOf(app.server.address());
+  expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
+
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 408 /);
+  expect(executed).toBe(0);
 });
 
 // Bodies

@@ -328,3 +328,19 @@ test('a write with a Retry-After is not sent again', async () => {
   await gateway.close();
   expect(service.received).toHaveLength(1);
 });
+
+test('a write answered with a switch of protocols has an outcome, and holds no place', async () => {
+  const service = await startTcp((socket) => {
+    socket.once('data', () =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
+    );
+  });
+  const gateway = await startTestGateway(service, { UPSTREAM_TIMEOUT_MS: '2000' });
+
+  const { data } = await gateway.graphql(write);
+  await gateway.close();
+
+  expect(Object.values(data)).toEqual([
+    expect.objectContaining({ __typename: 'LedgerOutcomeUnknown' }),
+  ]);
+});
