@@ -60,7 +60,7 @@ export async function startGateway(
     formatError: createErrorFormatter(log),
     logger: log,
     plugins: [
-      // Caching is nothing that state-changing calls can have, and it costs a third of a large list.
+      // Caching is nothing that state-changing calls can have, and it costs with every field.
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(),
       ApolloServerPluginLandingPageDisabled(),

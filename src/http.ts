@@ -76,7 +76,7 @@ export async function createServer(options: {
   /** The page for browsers, where there is one. */
   explorer: Explorer | undefined;
   isReady: () => boolean;
-  isOverloaded: () => boolean;
+  isOverloaded: (executing: number) => boolean;
   metrics: Pick<Metrics, 'text' | 'contentType' | 'answered'>;
   log: Logger;
 }): Promise<FastifyInstance> {
@@ -165,13 +165,16 @@ export async function createServer(options: {
     maxAge: 600,
   });
 
+  /** The requests being executed. */
+  const executing = new Set<Promise<unknown>>();
+
   // Sheds load before anything is done for a request: a refusal must cost next to nothing. Health and
   // metrics are answered all the same.
   const overloaded = new GatewayError('OVERLOADED', 'The gateway has more to do than it can.', {
     'retry-after': '1',
   });
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.routeOptions.url === '/graphql' && options.isOverloaded()) {
+    if (request.routeOptions.url === '/graphql' && options.isOverloaded(executing.size)) {
       sendError(overloaded, request, reply);
     } else done();
   });
@@ -208,7 +211,6 @@ export async function createServer(options: {
   );
 
   // A mutation goes on when its caller has gone, and nobody's connection tells of it.
-  const executing = new Set<Promise<unknown>>();
   app.addHook('onClose', async () => {
     while (executing.size > 0) await Promise.allSettled(executing);
   });

@@ -1,33 +1,38 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
-/** Above these a sample counts as bad: the mean delay of the event loop, and the share of the heap. */
-const MAX_DELAY_MS = 500;
+/** Above these the process is pressed: the mean delay of its event loop, and the share of its heap. */
+const MAX_DELAY_MS = 150;
 const MAX_HEAP_SHARE = 0.85;
-/** How often is looked, in milliseconds, and how many bad samples in a row are an overload. */
+/** How often is looked, in milliseconds. */
 const SAMPLE_MS = 50;
-const BAD_SAMPLES = 4;
+/** So many requests are executed whatever the event loop says: refusing all would leave it idle. */
+const ALWAYS_EXECUTED = 64;
 
 /**
- * Watches whether the process itself has more to do than it can. One long answer is no overload, and
- * a second of refusals after a moment of pressure would leave it idle: so it takes a few bad samples
- * to begin, and one good one to end.
+ * Watches whether the process itself has more to do than it can: its event loop is late and many
+ * requests are being executed, or its heap is nearly full.
  */
-export function watchPressure(): { isOverloaded: () => boolean; close(): void } {
+export function watchPressure(): {
+  /** Whether one more request is too many, beside those being executed. */
+  isOverloaded: (executing: number) => boolean;
+  close(): void;
+} {
   const resolution = 10;
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
-  let bad = 0;
+  let isLate = false;
+  let isFull = false;
   const timer = setInterval(() => {
-    const { used_heap_size, heap_size_limit } = getHeapStatistics();
     const delayMs = delay.mean / 1e6 - resolution;
     // No sample at all (NaN) is a loop that was blocked throughout.
-    const good = delayMs <= MAX_DELAY_MS && used_heap_size <= heap_size_limit * MAX_HEAP_SHARE;
-    bad = good ? 0 : bad + 1;
+    isLate = !(delayMs <= MAX_DELAY_MS);
     delay.reset();
+    const { used_heap_size, heap_size_limit } = getHeapStatistics();
+    isFull = used_heap_size > heap_size_limit * MAX_HEAP_SHARE;
   }, SAMPLE_MS).unref();
   return {
-    isOverloaded: () => bad >= BAD_SAMPLES,
+    isOverloaded: (executing) => isFull || (isLate && executing >= ALWAYS_EXECUTED),
     close() {
       clearInterval(timer);
       delay.disable();
