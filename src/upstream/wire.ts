@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseExactly } from '../json.ts';
+import { isExact } from '../json.ts';
 
 /**
  * The records of the service as they stand on the wire (specification, section 2), and nothing of
@@ -81,15 +81,19 @@ export function encode(record: Approver[] | WorkflowCsvUpload): string {
 }
 
 /** Sought for by name: looking at every number costs a long list seven times as much. */
-const largeIdentifier = /"invoice_id"\s*:\s*-?\d{16}/;
+const largeIdentifier = /("invoice_id"\s*:\s*)(-?[1-9]\d{15,})(?=\s*[,}])/g;
 
-/** An answer as a value, its identifiers exact. */
+/** An answer as a value, its identifiers exact: one that a double would change comes as its digits. */
 function decode(json: string): unknown {
-  return parseExactly(json, largeIdentifier, (field) => field === 'invoice_id');
+  return JSON.parse(
+    json.replace(largeIdentifier, (whole, name: string, digits: string) =>
+      isExact(digits) ? whole : `${name}"${digits}"`,
+    ),
+  );
 }
 
 const text = z.string().nullish();
-// A string of digits is what `parseExactly` makes of an integer that no double holds.
+// A string of digits is what `decode` makes of an integer that no double holds.
 const digits = /^-?\d+$/;
 const identifier = z
   .union([z.number(), z.string().min(16)])
