@@ -27,8 +27,8 @@ const server = http.createServer((request, response) => {
   else answer(response, body);
 });
 
-// A connection that idles while another peer is measured is kept.
-server.keepAliveTimeout = 0;
+// A connection that idles while another peer is measured is kept, and every answer says for how long.
+server.keepAliveTimeout = 600_000;
 server.listen(Number(port), '127.0.0.1');
 
 function answer(response: http.ServerResponse, body: Buffer[]): void {

@@ -31,7 +31,8 @@ export type World = {
     service: { url: string },
     variables?: Record<string, string>,
   ): Promise<RunningGateway>;
-  startService(behaviour: Behaviour): Promise<Service>;
+  /** A service that says for how many seconds it keeps a connection, or does not say. */
+  startService(behaviour: Behaviour, announcedS?: number): Promise<Service>;
   /** Ends something after the scenario. */
   defer(end: () => unknown): void;
 };
@@ -49,7 +50,7 @@ export async function inWorld<Result>(run: (world: World) => Promise<Result>): P
       issuer,
       token: await issuer.token(),
       startGateway: (service, variables) => startGateway(issuer, service, variables, defer),
-      startService: (behaviour) => startService(behaviour, defer),
+      startService: (behaviour, announcedS = 0) => startService(behaviour, announcedS, defer),
       defer,
     });
   } finally {
@@ -99,6 +100,7 @@ async function startGateway(
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
+  endWithUs(child);
   defer(() => kill(child));
   const logs: LogLine[] = [];
   createInterface(child.stdout).on('line', (line) => {
@@ -106,7 +108,7 @@ async function startGateway(
   });
   const url = `http://127.0.0.1:${port}`;
   while ((await get(`${url}/readyz`)).status !== 200) {
-    if (child.exitCode !== null) throw new Error('The gateway did not start');
+    if (hasEnded(child)) throw new Error('The gateway did not start');
     await sleep(20);
   }
   return {
@@ -128,9 +130,18 @@ async function startGateway(
   };
 }
 
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+/** However this process ends, a child ends with it. */
+export function endWithUs(child: ChildProcess): void {
+  process.once('exit', () => child.kill('SIGKILL'));
+}
+
 /** Ends a child for good. */
 export async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (hasEnded(child)) return;
   const exited = once(child, 'exit');
   child.kill('SIGKILL');
   await exited;
@@ -183,8 +194,12 @@ export type Service = {
   changes: EventEmitter;
 };
 
-/** The service, in this process: it keeps connections and gives no hint how long. */
-async function startService(behaviour: Behaviour, defer: World['defer']): Promise<Service> {
+/** The service, in this process: it keeps connections, and says for how long unless with 0. */
+async function startService(
+  behaviour: Behaviour,
+  announcedS: number,
+  defer: World['defer'],
+): Promise<Service> {
   const server = createHttpServer(async (request, response) => {
     try {
       const { pathname, searchParams } = new URL(request.url ?? '/', 'http://service');
@@ -204,7 +219,7 @@ async function startService(behaviour: Behaviour, defer: World['defer']): Promis
       response.destroy(); // The gateway broke off amid its request.
     }
   });
-  server.keepAliveTimeout = 0;
+  server.keepAliveTimeout = announcedS * 1000;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   defer(() => {

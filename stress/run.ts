@@ -25,6 +25,14 @@ if (chosen.length === 0) {
   process.exit(1);
 }
 
+process.setMaxListeners(0);
+process.once('SIGINT', () => process.exit(130));
+process.once('SIGTERM', () => process.exit(143));
+setTimeout(() => {
+  process.stderr.write('It did not end within ten minutes.\n');
+  process.exit(1);
+}, 600_000).unref();
+
 const table: string[][] = [];
 let failed = 0;
 for (const { name, run } of chosen) {

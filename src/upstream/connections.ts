@@ -1,8 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import http from 'node:http';
-import https from 'node:https';
-import type { Readable } from 'node:stream';
-import { buildConnector, Pool } from 'undici';
+import { buildConnector, Client, type Dispatcher, Pool } from 'undici';
 
 /** A request as it goes out. */
 export type Dispatch = {
@@ -13,74 +10,221 @@ export type Dispatch = {
   body: string | null;
 };
 
-/** The head of an answer, and its body as it comes. */
-export type Answer = { statusCode: number; headers: IncomingHttpHeaders; body: Readable };
+/** What can be done to an answer that is coming in. */
+export type ExchangeControl = Pick<Dispatcher.DispatchController, 'pause' | 'resume'> & {
+  /** Ends it, and its connection. */
+  abort(error: Error): void;
+};
 
-/** The connections to the service: a pool of them for reads, and one of its own for each write. */
+/** Whoever takes an answer in, as it comes. What `head` throws ends it. */
+export type Receiver = {
+  /** The request leaves now: from here on the service may have it. */
+  left(): void;
+  head(status: number, headers: IncomingHttpHeaders, exchange: ExchangeControl): void;
+  data(chunk: Buffer, exchange: ExchangeControl): void;
+  end(): void;
+  /** The exchange broke, was ended, or never began. */
+  fail(error: Error): void;
+};
+
+/** How long an idle connection is relied upon at most, in milliseconds, whatever was announced. */
+const MAX_IDLE_MS = 4000;
+/** How much earlier than the service announces a connection is given up, in milliseconds. */
+const MARGIN_MS = 1000;
+/** How long a service whose word did not hold is not believed, in milliseconds. */
+const DISBELIEF_MS = 600_000;
+
+/** The connections to the service: a pool of them for reads, and for writes only what is safe. */
 export class Connections {
-  readonly #origin: string;
   readonly #pool: Pool;
-  readonly #request: typeof http.request;
-  readonly #agent: http.Agent;
+  readonly #writers: Writers;
 
   constructor(options: { baseUrl: URL; timeoutMs: number; maxConcurrency: number }) {
-    const { origin, protocol } = options.baseUrl;
-    const isSecure = protocol === 'https:';
-    this.#origin = origin;
-    this.#pool = new Pool(origin, {
-      connections: options.maxConcurrency,
+    const { origin } = options.baseUrl;
+    const settings = {
       pipelining: 1,
       allowH2: false,
+      // One for all, so that TLS sessions are resumed.
       connect: buildConnector({ timeout: options.timeoutMs, allowH2: false }),
       // Our deadline is the only clock for the rest.
       headersTimeout: 0,
       bodyTimeout: 0,
-    });
-    this.#request = isSecure ? https.request : http.request;
-    // Without keep-alive: docs/decisions/0003.
-    this.#agent = isSecure
-      ? new https.Agent({ keepAlive: false })
-      : new http.Agent({ keepAlive: false });
+      keepAliveMaxTimeout: MAX_IDLE_MS,
+      keepAliveTimeoutThreshold: MARGIN_MS,
+    };
+    this.#pool = new Pool(origin, { ...settings, connections: options.maxConcurrency });
+    this.#writers = new Writers(() => new Client(origin, settings));
   }
 
-  /** Sends a read on any connection of the pool. */
-  read(request: Dispatch, signal: AbortSignal): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      // undici looks at a signal only once there is a connection.
-      const end = () => reject(new Error('ended'));
-      signal.addEventListener('abort', end, { once: true });
-      this.#pool
-        .request({ ...request, signal })
-        .then(resolve, reject)
-        .finally(() => signal.removeEventListener('abort', end));
-    });
+  /** Sends a request on any connection of the pool. */
+  always(request: Dispatch, signal: AbortSignal, receiver: Receiver): void {
+    new Exchange(this.#pool, request, signal, receiver);
   }
 
-  /**
-   * Sends a write on a new connection, by Node's own client, which has no queue that could send it
-   * twice. `onConnected` is told when the connection stands, which is when the request leaves.
-   */
-  write(request: Dispatch, signal: AbortSignal, onConnected: () => void): Promise<Answer> {
-    const { method, path, headers, body } = request;
-    return new Promise((resolve, reject) => {
-      const url = this.#origin + path;
-      const sent = this.#request(url, { method, headers, signal, agent: this.#agent });
-      sent.once('socket', (socket) => {
-        socket.once('encrypted' in socket ? 'secureConnect' : 'connect', onConnected);
-      });
-      sent.once('response', (answer) => {
-        resolve({ statusCode: answer.statusCode ?? 0, headers: answer.headers, body: answer });
-      });
-      sent.on('error', reject);
-      // An answer that switches protocols ends with neither a response nor an error.
-      sent.once('close', () => reject(new Error('closed')));
-      sent.end(body);
-    });
+  /** Sends a request on a connection that is new, or known to be alive (docs/decisions/0003). */
+  whereSafe(request: Dispatch, signal: AbortSignal, receiver: Receiver): void {
+    const { client, reset } = this.#writers.take();
+    new Exchange(client, { ...request, reset }, signal, receiver, (headers) =>
+      this.#writers.giveBack(client, headers),
+    );
   }
 
-  /** Closes what is idle and ends what is not. */
+  /** Ends all of them. */
   close(): void {
-    this.#agent.destroy();
+    this.#writers.close();
     this.#pool.destroy(() => {});
   }
+}
+
+/** One request and its answer. It can leave once: were it ever begun anew, it would end there. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #signal: AbortSignal;
+  readonly #receiver: Receiver;
+  readonly #done: (headers: IncomingHttpHeaders | null) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #headers: IncomingHttpHeaders = {};
+  #over = false;
+
+  /** `done` is told the headers of an answer that came whole, or null. */
+  constructor(
+    dispatcher: Dispatcher,
+    request: Dispatcher.DispatchOptions,
+    signal: AbortSignal,
+    receiver: Receiver,
+    done: (headers: IncomingHttpHeaders | null) => void = () => {},
+  ) {
+    this.#signal = signal;
+    this.#receiver = receiver;
+    this.#done = done;
+    signal.addEventListener('abort', this.#end);
+    if (signal.aborted) this.#end();
+    else dispatcher.dispatch(request, this);
+  }
+
+  readonly #end = () => {
+    const error = new Error('ended');
+    if (this.#controller) this.#controller.abort(error);
+    else this.#settle(() => this.#receiver.fail(error), null);
+  };
+
+  #settle(tell: () => void, headers: IncomingHttpHeaders | null): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#signal.removeEventListener('abort', this.#end);
+    this.#done(headers);
+    tell();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // Ended while it waited for a connection, or begun before: nothing is sent.
+    if (this.#over || this.#controller) {
+      controller.abort(new Error('ended'));
+      return;
+    }
+    this.#controller = controller;
+    this.#receiver.left();
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (status < 200) return;
+    this.#headers = headers;
+    this.#receiver.head(status, headers, controller);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#receiver.data(chunk, controller);
+  }
+
+  onResponseEnd(): void {
+    this.#settle(() => this.#receiver.end(), this.#headers);
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#settle(() => this.#receiver.fail(error), null);
+  }
+}
+
+/**
+ * Connections for writes. An idle one is used again only where it is known to be alive: the service
+ * announced on it for how long it keeps it (`Keep-Alive: timeout`), and has been seen to keep that word,
+ * by leaving one open for as long as we would ever rely on it. A connection that breaks, or that comes
+ * without the announcement, takes that belief away for ten minutes.
+ */
+class Writers {
+  readonly #open: () => Client;
+  /** Those that may be used again. */
+  readonly #kept = new Set<Client>();
+  readonly #idle: Client[] = [];
+  #believed = false;
+  #disbelievedUntil = 0;
+
+  constructor(open: () => Client) {
+    this.#open = open;
+  }
+
+  /** A connection for one write, and whether it is to be closed after it (`reset`). */
+  take(): { client: Client; reset: boolean } {
+    const idle = this.#believed ? this.#idle.pop() : undefined;
+    if (idle) return { client: idle, reset: false };
+    const client = this.#open();
+    // Before there is belief, one is kept to be watched.
+    const watching = this.#kept.size > 0 || performance.now() < this.#disbelievedUntil;
+    const reset = watching && !this.#believed;
+    if (!reset) {
+      this.#kept.add(client);
+      client.on('disconnect', (_origin, _targets, error) => this.#closed(client, error));
+    }
+    return { client, reset };
+  }
+
+  /** Takes a connection back, with the headers of the answer that came over it; null where none did. */
+  giveBack(client: Client, headers: IncomingHttpHeaders | null): void {
+    if (headers && this.#kept.has(client)) {
+      if (isAnnounced(headers)) {
+        this.#idle.push(client);
+        return;
+      }
+      this.#disbelieve();
+    }
+    this.#kept.delete(client);
+    // Where there was no answer, the request may still be waiting for its connection.
+    if (headers) client.close(() => {});
+    else client.destroy(() => {});
+  }
+
+  #closed(client: Client, { code }: { code?: string }): void {
+    if (!this.#kept.delete(client)) return;
+    const index = this.#idle.indexOf(client);
+    if (index >= 0) this.#idle.splice(index, 1);
+    // Undici calls what it does itself information: to an idle one, that its time was over.
+    if (code !== 'UND_ERR_INFO') this.#disbelieve();
+    else if (index >= 0) this.#believed = true;
+  }
+
+  #disbelieve(): void {
+    this.#believed = false;
+    this.#disbelievedUntil = performance.now() + DISBELIEF_MS;
+    this.close();
+  }
+
+  close(): void {
+    for (const client of this.#idle.splice(0)) {
+      this.#kept.delete(client);
+      client.destroy(() => {});
+    }
+  }
+}
+
+/** Whether an answer says for how long its connection stays open, and that is long enough to use. */
+function isAnnounced({ connection, 'keep-alive': keepAlive }: IncomingHttpHeaders): boolean {
+  const seconds = /\btimeout=(\d+)/i.exec(String(keepAlive))?.[1];
+  return (
+    !/\bclose\b/i.test(connection ?? '') &&
+    seconds !== undefined &&
+    Number(seconds) * 1000 > MARGIN_MS
+  );
 }

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import type { Readable } from 'node:stream';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
-import got, { type Options } from 'got';
-import { type Answer, Connections } from './connections.ts';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import got from 'got';
+import { Connections, type Dispatch, type ExchangeControl, type Receiver } from './connections.ts';
 import { UpstreamError } from './errors.ts';
 import { type OperationName, operations, policyOf } from './operations.ts';
 
@@ -36,9 +36,6 @@ export type Http = {
   close(): void;
 };
 
-/** How an attempt went, as far as the connection told. */
-type Progress = { connected: boolean; answered: boolean };
-
 /**
  * got assembles the request, with everything in it that would hurt switched off: it would retry GETs
  * (six of ours change state), follow redirects, and wait for ever. Its handler hands the request to
@@ -63,114 +60,146 @@ export function createHttp(options: {
       'user-agent': 'ledger-gateway',
     },
     handlers: [
-      (request, next) => {
-        const { transport } = request.context;
-        return typeof transport === 'function' ? transport(request) : next(request);
+      ({ headers, context: { dispatch } }) => {
+        if (typeof dispatch !== 'function') throw new TypeError('There is nowhere to go.');
+        return dispatch(headers);
       },
     ],
   });
 
-  /** Reads an answer, whatever status and encoding it came with. */
-  async function receive(answer: Answer, progress: Progress): Promise<UpstreamAnswer> {
-    progress.answered = true;
-    try {
-      refuse(answer);
-    } catch (error) {
-      answer.body.on('error', () => {}).destroy();
-      throw error;
-    }
-    return { status: answer.statusCode, text: await read(answer, options.maxResponseBytes) };
-  }
-
   return {
-    async send({ operation, search = '', body, token, requestId, trace }, signal) {
+    send({ operation, search = '', body = null, token, requestId, trace }, signal) {
       const { method } = operations[operation];
-      const { keepAlive } = policyOf(operation);
+      const { reuse } = policyOf(operation);
       const path = options.baseUrl.pathname + operation + search;
-      const progress: Progress = { connected: false, answered: false };
-      let received: UpstreamAnswer | undefined;
-      try {
-        await client(options.baseUrl.origin + path, {
+      return new Promise((resolve, reject) => {
+        const reading = new Reading(options.maxResponseBytes, resolve, reject);
+        const dispatch = (headers: Dispatch['headers']) =>
+          connections[reuse]({ method, path, headers, body }, signal, reading);
+        client(options.baseUrl.origin + path, {
           method,
           headers: {
             authorization: `Bearer ${token}`,
             'x-request-id': requestId,
             ...trace,
-            ...(body !== undefined && { 'content-type': 'application/json' }),
+            ...(body !== null && { 'content-type': 'application/json' }),
           },
-          context: {
-            async transport({ headers }: Options) {
-              const dispatch = { method, path, headers, body: body ?? null };
-              const answer = keepAlive
-                ? await connections.read(dispatch, signal)
-                : await connections.write(dispatch, signal, () => {
-                    progress.connected = true;
-                  });
-              received = await receive(answer, progress);
-            },
-          },
+          context: { dispatch },
         });
-      } catch (error) {
-        throw error instanceof UpstreamError ? error : translate(error, progress);
-      }
-      if (!received) throw invalid('nothing received');
-      return received;
+      });
     },
     close: () => connections.close(),
   };
 }
 
-/** What undoes a content encoding, in one go, and no further than `maxOutputLength`. */
+/** What undoes a content encoding. */
 const decoders = {
-  gzip: promisify(gunzip),
-  'x-gzip': promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
 } as const;
-
-/** The text of a body: UTF-8, and no more than `maxBytes` of it, before and after decompression. */
-async function read({ body, headers }: Answer, maxBytes: number): Promise<string> {
-  const bytes = await collect(body, maxBytes);
-  const encoding = headers['content-encoding']?.toLowerCase();
-  const decoder =
-    encoding !== undefined && Object.hasOwn(decoders, encoding)
-      ? decoders[encoding as keyof typeof decoders]
-      : undefined;
-  const plain = decoder
-    ? await decoder(bytes, { maxOutputLength: maxBytes }).catch(refuseCoding)
-    : bytes;
-  if (!isUtf8(plain)) throw invalid(`no UTF-8, ${plain.length} bytes`);
-  const text = plain.toString('utf8');
-  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
-}
-
-/** What does not decompress, or to more than is allowed, will not the next time either. */
-function refuseCoding(error: unknown): never {
-  throw invalid(faultOf(error));
-}
 
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** Reads a body to its end; one that goes on beyond `maxBytes` is stopped there. */
-function collect(body: Readable, maxBytes: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    body.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      chunks.push(chunk);
-      if (length > maxBytes) body.destroy(invalid(`over ${maxBytes} bytes`));
-    });
-    body.once('end', () =>
-      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)),
+/**
+ * Reads one answer, whatever status and encoding it comes with: UTF-8, and no more than `maxBytes` of
+ * it, before and after decompression. What goes beyond is stopped there.
+ */
+class Reading implements Receiver {
+  readonly #maxBytes: number;
+  readonly #resolve: (answer: UpstreamAnswer) => void;
+  readonly #reject: (error: UpstreamError) => void;
+  readonly #chunks: Buffer[] = [];
+  #plainBytes = 0;
+  #codedBytes = 0;
+  #left = false;
+  #status = 0;
+  #decoder: Transform | undefined;
+
+  constructor(
+    maxBytes: number,
+    resolve: (answer: UpstreamAnswer) => void,
+    reject: (error: UpstreamError) => void,
+  ) {
+    this.#maxBytes = maxBytes;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  left(): void {
+    this.#left = true;
+  }
+
+  head(status: number, headers: IncomingHttpHeaders, exchange: ExchangeControl): void {
+    this.#status = status;
+    refuse(status, headers);
+    const encoding = headers['content-encoding']?.toLowerCase() ?? '';
+    if (!Object.hasOwn(decoders, encoding)) return;
+    this.#decoder = decoders[encoding as keyof typeof decoders]()
+      .on('data', (plain: Buffer) => this.#keep(plain, exchange))
+      .on('drain', () => exchange.resume())
+      .once('end', () => this.#finish())
+      // What does not decompress will not the next time either.
+      .once('error', (error) => this.#giveUp(invalid(faultOf(error)), exchange));
+  }
+
+  data(chunk: Buffer, exchange: ExchangeControl): void {
+    if (!this.#decoder) {
+      this.#keep(chunk, exchange);
+      return;
+    }
+    this.#codedBytes += chunk.length;
+    if (this.#codedBytes > this.#maxBytes) this.#giveUp(this.#tooLarge(), exchange);
+    else if (!this.#decoder.write(chunk)) exchange.pause();
+  }
+
+  end(): void {
+    if (this.#decoder) this.#decoder.end();
+    else this.#finish();
+  }
+
+  fail(error: Error): void {
+    this.#decoder?.destroy();
+    this.#reject(
+      error instanceof UpstreamError ? error : translate(error, this.#left, this.#status > 0),
     );
-    body.once('error', reject);
-    body.once('close', () => reject(new Error('closed')));
-  });
+  }
+
+  #keep(plain: Buffer, exchange: ExchangeControl): void {
+    this.#plainBytes += plain.length;
+    if (this.#plainBytes > this.#maxBytes) this.#giveUp(this.#tooLarge(), exchange);
+    else this.#chunks.push(plain);
+  }
+
+  /** Stops the transfer. Where it is over already, only the rest of the decompression is left to stop. */
+  #giveUp(error: UpstreamError, exchange: ExchangeControl): void {
+    exchange.abort(error);
+    this.fail(error);
+  }
+
+  #tooLarge(): UpstreamError {
+    return invalid(`over ${this.#maxBytes} bytes`);
+  }
+
+  #finish(): void {
+    const [first] = this.#chunks;
+    const bytes =
+      first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#plainBytes);
+    if (!isUtf8(bytes)) {
+      this.fail(invalid(`no UTF-8, ${bytes.length} bytes`));
+      return;
+    }
+    const text = bytes.toString('utf8');
+    this.#resolve({
+      status: this.#status,
+      text: text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text,
+    });
+  }
 }
 
 /** Throws where the status alone says that there is no answer to read (specification, section 7). */
-function refuse({ statusCode: status, headers }: Answer): void {
+function refuse(status: number, headers: IncomingHttpHeaders): void {
   if (status >= 200 && status <= 299) return;
   const fault = `status ${status}`;
   if (status >= 500) {
@@ -203,14 +232,14 @@ export function invalid(fault: string): UpstreamError {
 }
 
 /** What the connection reported, without anything of the request in it. */
-function translate(error: unknown, { connected, answered }: Progress): UpstreamError {
+function translate(error: unknown, left: boolean, answered: boolean): UpstreamError {
   const fault = faultOf(error);
   const noHttp = fault.startsWith('HPE_') || fault === 'HTTPParserError';
   // An answer that began and broke, or that is no HTTP, is an answer that cannot be read.
   return new UpstreamError(
     answered || noHttp ? 'UPSTREAM_INVALID_RESPONSE' : 'UPSTREAM_UNAVAILABLE',
     {
-      effect: connected ? 'possible' : 'none',
+      effect: left ? 'possible' : 'none',
       fault,
       transient: !noHttp,
     },

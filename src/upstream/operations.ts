@@ -82,16 +82,16 @@ const policies = {
     shared: true,
     /** Whether the call ends when its caller goes away. */
     abortable: true,
-    /** Whether an idle connection may be used again. */
-    keepAlive: true,
+    /** Which connections may be used again. */
+    reuse: 'always',
   },
   write: {
     retries: 0,
     shared: false,
     abortable: false,
     // A service that drops an idle connection just as a write leaves on it makes its outcome
-    // unknowable; a connection of its own cannot be idle (docs/decisions/0003).
-    keepAlive: false,
+    // unknowable: docs/decisions/0003.
+    reuse: 'whereSafe',
   },
 } as const;
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import {
   type Behaviour,
+  endWithUs,
   fine,
   freePort,
   keptConnections,
@@ -95,6 +96,7 @@ async function startDeaf(world: World): Promise<string> {
     "const server = require('node:net').createServer(); server.listen(0, '127.0.0.1', 1, () => {" +
     "require('node:fs').writeSync(1, String(server.address().port)); for (;;); })";
   const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  endWithUs(child);
   world.defer(() => kill(child));
   const [port] = await once(child.stdout, 'data');
   child.kill('SIGSTOP');

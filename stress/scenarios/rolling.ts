@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  endWithUs,
   fine,
   freePort,
   get,
@@ -139,6 +140,7 @@ ${servers.join('\n')}
   child.stderr.on('data', (chunk: Buffer) => {
     output += chunk.toString('utf8');
   });
+  endWithUs(child);
   world.defer(() => kill(child));
   const url = `http://127.0.0.1:${port}`;
   const up = await until(async () => (await get(`${url}/readyz`)).status === 200, 5000);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { readStatus } from '../../src/upstream/wire.ts';
 import { closeAfterTest, portOf, read, startTestGateway, write, writes } from '../helper.ts';
@@ -15,10 +15,12 @@ type Behaviour = {
   idleMs?: number;
   /** Resets a connection as soon as a second request comes on it. */
   once?: boolean;
+  /** For how long it says that it keeps a connection, in seconds. */
+  announcedS?: number;
 };
 
-/** A service that keeps connections without saying for how long, and drops them as it likes. */
-async function startDropping({ idleMs, once: onlyOnce = false }: Behaviour) {
+/** A service that keeps connections, and drops them as it likes, whatever it says. */
+async function startDropping({ idleMs, once: onlyOnce = false, announcedS = 0 }: Behaviour) {
   const calls: { path: string; socket: Socket; reused: boolean }[] = [];
   const idle = new Map<Socket, NodeJS.Timeout>();
   const seen = new Set<Socket>();
@@ -42,7 +44,7 @@ async function startDropping({ idleMs, once: onlyOnce = false }: Behaviour) {
     }
     response.end(answer);
   });
-  server.keepAliveTimeout = 0; // Node would say how long it waits.
+  server.keepAliveTimeout = announcedS * 1000; // With 0, nothing is said.
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   closeAfterTest(async () => {
@@ -65,16 +67,18 @@ test('a service that gives no hint is one that reads keep connections to', async
 });
 
 // The passing of time is what these are about.
-const idleTimes: [idleMs: number, gapMs: (n: number) => number][] = [
-  [12, (n) => 9 + (n % 6)],
-  [4, (n) => 1 + (n % 5)],
+const idleTimes: [idleMs: number, announcedS: number, gapMs: (n: number) => number][] = [
+  [12, 0, (n) => 9 + (n % 6)],
+  [4, 0, (n) => 1 + (n % 5)],
+  [12, 5, (n) => 9 + (n % 6)],
+  [4, 5, (n) => 1 + (n % 5)],
 ];
 
 test.each(idleTimes)(
-  '200 writes beside connections dropped after %d ms have an outcome',
+  '200 writes beside connections dropped after %d ms, announced for %d s, have an outcome',
   async (...times) => {
-    const [idleMs, gapMs] = times;
-    const service = await startDropping({ idleMs });
+    const [idleMs, announcedS, gapMs] = times;
+    const service = await startDropping({ idleMs, announcedS });
     const { call } = startCalls(service);
     const reading: Promise<unknown>[] = [];
     for (let n = 0; n < 200; n++) {
@@ -134,4 +138,61 @@ test('a write tells the service that its connection is not kept', async () => {
   const [call] = service.calls;
   if (call && !call.socket.closed) await once(call.socket, 'close');
   expect(call?.socket.closed).toBe(true);
+});
+
+type Dropping = Awaited<ReturnType<typeof startDropping>>;
+
+/** Waits until the connection of the n-th call was closed, by whichever side, and both sides know. */
+async function closed({ calls }: Dropping, n: number): Promise<void> {
+  const socket = calls.at(n)?.socket;
+  if (socket && !socket.closed) await once(socket, 'close');
+  await immediate();
+  await immediate();
+}
+
+test('writes go out on a kept connection once the service has kept its word', async () => {
+  const service = await startDropping({ announcedS: 2 });
+  const { call } = startCalls(service);
+  const send = () => call(writeOf('token'), readStatus, never);
+  // The first is left open, and nothing sent on it, for a second less than was announced.
+  await send();
+  await send();
+  await closed(service, 0);
+  for (let n = 0; n < 4; n++) await send();
+  expect(service.calls.map(({ reused }) => reused)).toEqual([
+    ...[false, false],
+    ...[false, true, true, true],
+  ]);
+
+  // A word that is broken is not believed again.
+  const [, , kept] = service.calls;
+  kept?.socket.destroy();
+  await closed(service, 2);
+  for (let n = 0; n < 4; n++) expect(await send()).toMatchObject({ status: 0 });
+  expect(service.calls.slice(6).map(({ reused }) => reused)).toEqual(Array(4).fill(false));
+});
+
+test('writes at once go out on connections of their own, and keep those', async () => {
+  const service = await startDropping({ announcedS: 2 });
+  const { call } = startCalls(service);
+  const send = () => call(writeOf('token'), readStatus, never);
+  await send();
+  await closed(service, 0);
+  for (let round = 0; round < 2; round++) await Promise.all([send(), send(), send()]);
+  expect(service.calls.map(({ reused }) => reused)).toEqual([
+    false,
+    ...[false, false, false],
+    ...[true, true, true],
+  ]);
+});
+
+test.each([0, 1])('a connection announced for %d s is not kept for a write', async (announcedS) => {
+  const service = await startDropping({ announcedS });
+  const { call } = startCalls(service);
+  const send = () => call(writeOf('token'), readStatus, never);
+  for (let n = 0; n < 3; n++) {
+    await send();
+    await closed(service, n);
+  }
+  expect(service.calls.filter(({ reused }) => reused)).toEqual([]);
 });

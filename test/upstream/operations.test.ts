@@ -52,7 +52,7 @@ test.each(writeNames)('%s is never retried, shared, aborted or kept alive', (nam
     retries: 0,
     shared: false,
     abortable: false,
-    keepAlive: false,
+    reuse: 'whereSafe',
   });
 });
 
