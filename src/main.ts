@@ -1,12 +1,16 @@
 import closeWithGrace from 'close-with-grace';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { ConfigError, readConfig } from './config.ts';
 import { type Gateway, startGateway } from './gateway.ts';
+
+/** How long a line of the log may wait for others, in milliseconds; and up to how many bytes of them. */
+const LOG_FLUSH_MS = 100;
+const LOG_BUFFER_BYTES = 8192;
 
 /** The process: environment, start, signals. */
 try {
   const config = readConfig(process.env);
-  const log = pino({ level: config.logLevel, base: null });
+  const log = createLog(config.logLevel);
   let gateway: Gateway | undefined;
   // The first signal drains; a second one, or the delay, ends the process as it is.
   const delay = config.shutdownDelayMs + config.shutdownTimeoutMs;
@@ -24,4 +28,26 @@ try {
   const plain = error instanceof ConfigError || (error instanceof Error && 'syscall' in error);
   process.stderr.write(`${error instanceof Error && !plain ? error.stack : error}\n`);
   process.exit(1);
+}
+
+/** The log on stdout: lines are written together, unless one is a warning or worse, which goes at once. */
+function createLog(level: string): Logger {
+  const lines = pino.destination({ sync: true, minLength: LOG_BUFFER_BYTES });
+  const flush = () => lines.flushSync();
+  setInterval(flush, LOG_FLUSH_MS).unref();
+  process.once('exit', flush);
+  const { info } = pino.levels.values;
+  return pino(
+    {
+      level,
+      base: null,
+      hooks: {
+        logMethod(line, write, level) {
+          write.apply(this, line);
+          if (info !== undefined && level > info) flush();
+        },
+      },
+    },
+    lines,
+  );
 }
