@@ -1,17 +1,20 @@
+import { totalmem } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
-/** Above these the process is pressed: the mean delay of its event loop, and the share of its heap. */
+/** Above these the process is pressed: the mean delay of its event loop, and the share of its memory. */
 const MAX_DELAY_MS = 150;
-const MAX_HEAP_SHARE = 0.85;
+const MAX_MEMORY_SHARE = 0.85;
 /** How often is looked, in milliseconds. */
 const SAMPLE_MS = 50;
+/** How long a late event loop is remembered, in milliseconds: requests come in bursts, one after each delay. */
+const LATE_MS = 500;
 /** So many requests are executed whatever the event loop says: refusing all would leave it idle. */
 const ALWAYS_EXECUTED = 64;
 
 /**
  * Watches whether the process itself has more to do than it can: its event loop is late and many
- * requests are being executed, or its heap is nearly full.
+ * requests are being executed, or its heap, or heap and buffers together, nearly fill what they may.
  */
 export function watchPressure(): {
   /** Whether one more request is too many, beside those being executed. */
@@ -21,18 +24,21 @@ export function watchPressure(): {
   const resolution = 10;
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
-  let isLate = false;
+  // Zero, or beyond all memory, where nothing constrains the process.
+  const memory = Math.min(process.constrainedMemory() || Infinity, totalmem());
+  let lateUntil = 0;
   let isFull = false;
   const timer = setInterval(() => {
     const delayMs = delay.mean / 1e6 - resolution;
     // No sample at all (NaN) is a loop that was blocked throughout.
-    isLate = !(delayMs <= MAX_DELAY_MS);
+    if (!(delayMs <= MAX_DELAY_MS)) lateUntil = performance.now() + LATE_MS;
     delay.reset();
-    const { used_heap_size, heap_size_limit } = getHeapStatistics();
-    isFull = used_heap_size > heap_size_limit * MAX_HEAP_SHARE;
+    const { used_heap_size: used, heap_size_limit: limit, external_memory } = getHeapStatistics();
+    isFull = used > limit * MAX_MEMORY_SHARE || used + external_memory > memory * MAX_MEMORY_SHARE;
   }, SAMPLE_MS).unref();
   return {
-    isOverloaded: (executing) => isFull || (isLate && executing >= ALWAYS_EXECUTED),
+    isOverloaded: (executing) =>
+      isFull || (executing >= ALWAYS_EXECUTED && performance.now() < lateUntil),
     close() {
       clearInterval(timer);
       delay.disable();

@@ -55,14 +55,32 @@ export function createCircuit(): Circuit {
     );
   }
 
+  let changes = 0;
+  policy.onStateChange(() => {
+    changes += 1;
+  });
+
+  /** Makes an attempt and judges the service by it, unless the circuit has changed since it began. */
+  async function execute<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await policy.execute(async () => {
+        const before = changes;
+        try {
+          return await attempt();
+        } catch (error) {
+          throw before === changes ? error : new Outdated(error);
+        }
+      });
+    } catch (error) {
+      if (error instanceof Outdated) throw error.fault;
+      throw isBrokenCircuitError(error) ? refused('circuit open') : error;
+    }
+  }
+
   async function read<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
     // One probe at a time; whoever else comes is told at once instead of waiting for it.
     if (policy.state === CircuitState.HalfOpen) throw refused('circuit open');
-    try {
-      return await policy.execute(attempt);
-    } catch (error) {
-      throw isBrokenCircuitError(error) ? refused('circuit open') : error;
-    }
+    return execute(attempt);
   }
 
   const isClosed = () => policy.state === CircuitState.Closed;
@@ -77,9 +95,18 @@ export function createCircuit(): Circuit {
       if (!isClosed()) await read(probe).catch(() => {});
       if (!isClosed()) throw refused('circuit open');
       mayGo();
-      return policy.execute(attempt);
+      return execute(attempt);
     },
   };
+}
+
+/** A fault that tells of the service as it was before the circuit opened or closed. */
+class Outdated {
+  readonly fault: unknown;
+
+  constructor(fault: unknown) {
+    this.fault = fault;
+  }
 }
 
 function isFault(error: unknown): boolean {

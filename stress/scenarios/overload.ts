@@ -16,8 +16,12 @@ import {
 } from '../harness.ts';
 
 const SWEEP = [4, 16, 48];
-const SWEEP_S = 3;
-const OVERLOAD_S = 10;
+const HELD_S = 2;
+/** Turns of a load that is held and one of three times that: a machine has other work at times. */
+const ROUNDS = 7;
+const OVERLOAD_S = 4;
+/** What the first moments of an overload are, in milliseconds: every connection asks at once. */
+const ONSET_MS = 500;
 /** Connections of callers, open from the start: libuv takes one new connection a turn. */
 const CONNECTIONS = 500;
 
@@ -58,17 +62,18 @@ export const overload: Scenario = {
     /** What so many callers are served a second, as long as each waits for its answer. */
     const heldBy = async (callers: number) => {
       let good = 0;
-      await closedLoop(callers, SWEEP_S, async (n) => {
+      await closedLoop(callers, HELD_S, async (n) => {
         if ((await post(gateway.url, token, query(n), { agent })).status === 200) good += 1;
       });
-      return good / SWEEP_S;
+      return good / HELD_S;
     };
     await heldBy(16);
-    const before: number[] = [];
-    for (const callers of SWEEP) before.push(await heldBy(callers));
-    await sleep(1000);
+    const sweep: { callers: number; perSecond: number }[] = [];
+    for (const callers of SWEEP) sweep.push({ callers, perSecond: await heldBy(callers) });
+    const best = sweep.reduce((one, other) => (other.perSecond > one.perSecond ? other : one));
 
-    const end = performance.now() + OVERLOAD_S * 1000;
+    let overloaded = false;
+    let ended = false;
     const alive: number[] = [];
     const dead: number[] = [];
     // Tells a gateway that is slow to answer from one that is slow to take a connection.
@@ -76,48 +81,69 @@ export const overload: Scenario = {
     const probes = keptConnections(world);
     await get(`${gateway.url}/livez`, probes);
     const watching = (async () => {
-      while (performance.now() < end) {
-        const [one, other] = await Promise.all([
-          get(`${gateway.url}/livez`),
-          get(`${gateway.url}/livez`, probes),
-        ]);
-        (one.status === 200 ? alive : dead).push(one.ms);
-        kept.push(other.ms);
+      while (!ended) {
+        if (overloaded) {
+          const [one, other] = await Promise.all([
+            get(`${gateway.url}/livez`),
+            get(`${gateway.url}/livez`, probes),
+          ]);
+          (one.status === 200 ? alive : dead).push(one.ms);
+          kept.push(other.ms);
+        }
         await sleep(200);
       }
     })();
     const lag = monitorEventLoopDelay({ resolution: 10 });
     lag.enable();
+
     const outcomes: string[] = [];
     const latencies: number[] = [];
-    let good = 0;
-    const { sent, withheld } = await openLoop(
-      Math.max(...before) * 3,
-      OVERLOAD_S,
-      async (n) => {
-        const answer = await post(gateway.url, token, query(n), { agent });
-        const isGood = answer.status === 200 && !answer.body.includes('"errors"');
-        if (isGood) latencies.push(answer.ms);
-        if (isGood && performance.now() < end) good += 1;
-        outcomes.push(isGood ? 'served' : outcomeOf(answer));
-      },
-      CONNECTIONS,
-    );
-    await watching;
+    /** What is served a second amid so much more than can be, its onset and its end left out. */
+    const servedAmid = async (perSecond: number) => {
+      const start = performance.now() + ONSET_MS;
+      const end = start - ONSET_MS + OVERLOAD_S * 1000;
+      let good = 0;
+      overloaded = true;
+      await openLoop(
+        perSecond,
+        OVERLOAD_S,
+        async (n) => {
+          const answer = await post(gateway.url, token, query(n), { agent });
+          const isGood = answer.status === 200 && !answer.body.includes('"errors"');
+          if (isGood) latencies.push(answer.ms);
+          const now = performance.now();
+          if (isGood && now >= start && now < end) good += 1;
+          outcomes.push(isGood ? 'served' : outcomeOf(answer));
+        },
+        CONNECTIONS,
+      );
+      overloaded = false;
+      return good / ((end - start) / 1000);
+    };
+    const rounds: { peak: number; goodput: number }[] = [];
+    let next = '';
+    for (let round = 0; round < ROUNDS; round++) {
+      const peak = await heldBy(best.callers);
+      const goodput = await servedAmid(peak * 3);
+      rounds.push({ peak, goodput });
+      await sleep(1100);
+      next = outcomeOf(await post(gateway.url, token, query(0), { agent }));
+    }
     lag.disable();
-    await sleep(1100);
-    const next = outcomeOf(await post(gateway.url, token, query(0), { agent }));
+    ended = true;
+    await watching;
 
-    await sleep(1000);
-    // The machine may have other work: the peak is what it was around the overload.
-    const peak = (Math.max(...before) + (await heldBy(16))) / 2;
-    const goodput = good / OVERLOAD_S;
+    const shares = rounds.map(({ peak, goodput }) => goodput / peak);
+    const share = percentile(shares, 0.5);
+    const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length;
+    const peak = mean(rounds.map((round) => round.peak));
+    const goodput = mean(rounds.map((round) => round.goodput));
     const p = (share: number) => percentile(latencies, share).toFixed(0);
     return [
       {
         claim: 'three times the load that is held: goodput of 80 % of the peak or more',
-        measured: `${((goodput / peak) * 100).toFixed(0)} % (${goodput.toFixed(0)}/s of ${peak.toFixed(0)}/s; ${sent} sent, ${withheld} withheld: ${tally(outcomes)})`,
-        holds: goodput >= peak * 0.8,
+        measured: `${(share * 100).toFixed(0)} %, the median of ${shares.map((one) => (one * 100).toFixed(0)).join(', ')} (${goodput.toFixed(0)}/s of ${peak.toFixed(0)}/s; ${tally(outcomes)})`,
+        holds: share >= 0.8,
       },
       {
         claim: 'those served are served within the deadline, 10 s (p99)',

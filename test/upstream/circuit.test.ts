@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import {
   json,
@@ -33,10 +34,10 @@ const fault = reply(500);
 const states = { closed: 0, halfOpen: 1, open: 2 };
 
 /** A gateway before a service whose reply can be changed. */
-async function start(first: Reply = fault) {
+async function start(first: Reply = fault, variables: Record<string, string> = {}) {
   const service = { reply: first };
   const { url, received } = await startService((response, it) => service.reply(response, it));
-  const gateway = await startTestGateway({ url }, { LOG_LEVEL: 'silent' });
+  const gateway = await startTestGateway({ url }, { LOG_LEVEL: 'silent', ...variables });
   return {
     gateway,
     /** The paths of the calls that came, in order. */
@@ -58,8 +59,8 @@ async function start(first: Reply = fault) {
 }
 
 /** A gateway whose circuit is open, and a service that works again or still does not. */
-async function startOpen(then: Reply) {
-  const it = await start();
+async function startOpen(then: Reply, variables?: Record<string, string>) {
+  const it = await start(fault, variables);
   await it.read(10);
   expect(await it.state()).toBe(states.open);
   it.answerWith(then);
@@ -202,6 +203,13 @@ test.each(Object.keys(writes))('%s is not sent when the read ahead of it fails',
   expect(await state()).toBe(states.open);
 });
 
+test('a read ahead that hangs leaves the write the time to say that it was not sent', async () => {
+  const { ask, paths } = await startOpen(() => {}, { UPSTREAM_TIMEOUT_MS: '600' });
+  letProbeBeDue();
+  expect(await ask(write)).toMatchObject(refused);
+  expect(paths().slice(10)).toEqual(['getGLCodes5']);
+});
+
 test('a 4xx to the read ahead says that the service is back', async () => {
   const { answerWith, ask, paths } = await startOpen(fine);
   answerWith((response, it) => (it.url.includes('target=-1') ? reply(400) : fine)(response, it));
@@ -280,4 +288,64 @@ test('once closed it counts from nothing', async () => {
   expect(await state()).toBe(states.closed);
   await read(1);
   expect(await state()).toBe(states.open);
+});
+
+// Calls that began before.
+
+/** A gateway with twenty writes that its service holds; `lose` breaks their connections. */
+async function startHolding() {
+  const sockets: Socket[] = [];
+  const arrived = Promise.withResolvers<void>();
+  let answer: Reply = fault;
+  const it = await start((response, received) => {
+    if (!received.url.startsWith('/upgradeToHQ')) return answer(response, received);
+    if (response.socket) sockets.push(response.socket);
+    if (sockets.length === 20) arrived.resolve();
+  });
+  const held = Array.from({ length: 20 }, () => it.ask(write));
+  await arrived.promise;
+  await it.read(10);
+  expect(await it.state()).toBe(states.open);
+  return {
+    ...it,
+    answerReadsWith(reply: Reply): void {
+      answer = reply;
+    },
+    async lose(): Promise<void> {
+      for (const socket of sockets) socket.resetAndDestroy();
+      for (const outcome of await Promise.all(held)) {
+        expect(outcome).toMatchObject({ __typename: 'LedgerOutcomeUnknown' });
+      }
+    },
+  };
+}
+
+test('faults of calls that began before it opened do not open it again', async () => {
+  const { answerReadsWith, read, state, lose, ask } = await startHolding();
+  answerReadsWith(fine);
+  letProbeBeDue();
+  await read(1);
+  expect(await state()).toBe(states.closed);
+  await lose();
+  expect(await state()).toBe(states.closed);
+  expect(await ask()).toMatchObject({ __typename: 'GlCodeList' });
+});
+
+test('faults of calls that began before it opened do not decide about the probe', async () => {
+  const { answerReadsWith, state, lose, ask } = await startHolding();
+  const probe = Promise.withResolvers<void>();
+  const probed = Promise.withResolvers<void>();
+  answerReadsWith(async (response, received) => {
+    probed.resolve();
+    await probe.promise;
+    await fine(response, received);
+  });
+  letProbeBeDue();
+  const asked = ask();
+  await probed.promise;
+  await lose();
+  expect(await state()).toBe(states.halfOpen);
+  probe.resolve();
+  expect(await asked).toMatchObject({ __typename: 'GlCodeList' });
+  expect(await state()).toBe(states.closed);
 });
