@@ -35,6 +35,8 @@ const REMEMBERED_MS = 60_000;
 const REMEMBERED_TOKENS = 10_000;
 /** How often the keys are fetched anew, in milliseconds. */
 const KEY_REFRESH_MS = 600_000;
+/** How long a key server that is away is not asked for the key of a token, in milliseconds. */
+const KEY_RETRY_MS = 30_000;
 
 // RFC 6750, section 2.1: the characters of a bearer token.
 const bearer = /^Bearer +([\w.~+/-]+=*)$/i;
@@ -136,7 +138,11 @@ function createKeys(keys: URL | JSONWebKeySet, log: Logger) {
     });
   void refresh();
   const timer = setInterval(refresh, KEY_REFRESH_MS).unref();
+  let quietUntil = 0;
   const getKey: JWTVerifyGetKey = async (header, token) => {
+    const atHand = remote.jwks();
+    // Else whoever makes up key ids would have the key server asked at each request.
+    if (atHand && Date.now() < quietUntil) return createLocalJWKSet(atHand)(header, token);
     try {
       return await remote(header, token);
     } catch (error) {
@@ -149,7 +155,9 @@ function createKeys(keys: URL | JSONWebKeySet, log: Logger) {
         throw error;
       }
       // With keys at hand, a token they do not fit is a bad token, whoever keeps us from newer ones.
-      throw remote.jwks() ? error : new KeysUnavailable();
+      if (!remote.jwks()) throw new KeysUnavailable();
+      quietUntil = Date.now() + KEY_RETRY_MS;
+      throw error;
     }
   };
   return { getKey, close: () => clearInterval(timer) };

@@ -22,6 +22,7 @@ import {
 } from './errors.ts';
 import type { Explorer } from './explorer.ts';
 import { parseExactly } from './json.ts';
+import { checkVariables } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 
 const tracer = trace.getTracer('ledger-gateway');
@@ -74,7 +75,7 @@ export async function createServer(options: {
   explorer: Explorer | undefined;
   isReady: () => boolean;
   isOverloaded: (executing: number) => boolean;
-  metrics: Pick<Metrics, 'text' | 'contentType' | 'answered'>;
+  metrics: Pick<Metrics, 'text' | 'contentType' | 'answered' | 'shed'>;
   log: Logger;
 }): Promise<FastifyInstance> {
   const { log } = options;
@@ -95,7 +96,7 @@ export async function createServer(options: {
     logController: new LogController({ disableRequestLogging: true }),
     frameworkErrors: (error, request, reply) => {
       // These come before any hook.
-      reply.headers({ ...fixedHeaders, 'x-request-id': request.id });
+      begin(request, reply);
       return sendError(error, request, reply);
     },
     clientErrorHandler,
@@ -117,17 +118,16 @@ export async function createServer(options: {
     closing = true;
   });
 
-  app.decorateRequest('caller', null);
-  app.addHook('onRequest', (request, reply, done) => {
+  /** What every request begins with, and ends with: once, when it was answered or its caller has gone. */
+  function begin(request: FastifyRequest, reply: FastifyReply): void {
     const start = performance.now();
     const gone = new AbortController();
-    const { socket } = request.raw;
-    unansweredOn(socket).add(request.raw);
+    const unanswered = unansweredOn(request.raw.socket);
     request.gone = gone.signal;
     request.record = { requestId: request.id, codes: [], writes: [] };
     reply.headers(fixedHeaders).header('x-request-id', request.id);
-    reply.raw.once('close', () => {
-      unansweredOn(socket).delete(request.raw);
+    const end = () => {
+      if (!unanswered.delete(request.raw)) return;
       if (!reply.raw.writableFinished) gone.abort();
       if (closing) app.server.closeIdleConnections();
       const { requestId, operation, codes } = request.record;
@@ -150,7 +150,14 @@ export async function createServer(options: {
         },
         'request',
       );
-    });
+    };
+    unanswered.set(request.raw, end);
+    reply.raw.once('close', end);
+  }
+
+  app.decorateRequest('caller', null);
+  app.addHook('onRequest', (request, reply, done) => {
+    begin(request, reply);
     done();
   });
 
@@ -172,6 +179,7 @@ export async function createServer(options: {
   });
   app.addHook('onRequest', (request, reply, done) => {
     if (request.routeOptions.url === '/graphql' && options.isOverloaded(executing.size)) {
+      options.metrics.shed();
       sendError(overloaded, request, reply);
     } else done();
   });
@@ -224,6 +232,7 @@ export async function createServer(options: {
     preHandler: async (request) => {
       const document = documentOf(request);
       if (document !== undefined) options.checkOperation(document);
+      checkVariables(request.body);
     },
     handler(request, reply) {
       const answer = traced(request, reply, async () =>
@@ -251,12 +260,20 @@ const clientErrors: Record<string, number> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** The requests of a connection that are not answered yet. */
-const unanswered = new WeakMap<Socket, Set<IncomingMessage>>();
+/** The requests of a connection that are not answered yet, each with what ends it. */
+type Unanswered = Map<IncomingMessage, () => void>;
 
-function unansweredOn(socket: Socket): Set<IncomingMessage> {
-  const requests = unanswered.get(socket) ?? new Set();
-  unanswered.set(socket, requests);
+const connections = new WeakMap<Socket, Unanswered>();
+
+function unansweredOn(socket: Socket): Unanswered {
+  const known = connections.get(socket);
+  if (known) return known;
+  const requests: Unanswered = new Map();
+  connections.set(socket, requests);
+  // Node tells this to the first of several requests in line alone.
+  socket.once('close', () => {
+    for (const end of [...requests.values()]) end();
+  });
   return requests;
 }
 
@@ -266,7 +283,7 @@ function unansweredOn(socket: Socket): Set<IncomingMessage> {
  * the connection is not answered yet, the answer would be taken for that one's, so there is none.
  */
 function clientErrorHandler(error: Error & { code?: string }, socket: Socket): void {
-  const busy = [...unansweredOn(socket)].some(({ complete }) => complete);
+  const busy = [...unansweredOn(socket).keys()].some(({ complete }) => complete);
   if (error.code === 'ECONNRESET' || !socket.writable || busy) {
     socket.destroy();
     return;

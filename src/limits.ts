@@ -18,8 +18,8 @@ import { GatewayError } from './errors.ts';
  * validated or executed: validation itself is quadratic in places.
  */
 const limits = {
-  /** UTF-16 units of the document. */
-  length: 131_072,
+  /** Bytes of the document, in UTF-8. */
+  bytes: 131_072,
   lines: 5_000,
   tokens: 8_000,
   /** Operations of one document: each may be compiled on its own. */
@@ -50,13 +50,33 @@ export function createLimiter(maxWrites: number): (document: string) => void {
   });
   return (source) => {
     if (held.has(source)) return;
-    if (source.length > limits.length) throw exceeded('characters', limits.length);
+    if (Buffer.byteLength(source) > limits.bytes) throw exceeded('bytes', limits.bytes);
     // Each error of a validation counts the lines before it.
     if (source.split(/[\r\n]/).length > limits.lines) throw exceeded('lines', limits.lines);
     const document = parseWithin(source);
     if (document) check(document, maxWrites);
     held.set(source, true);
   };
+}
+
+/** Values of all levels in a request's body: each is looked at several times before it is sent on. */
+const MAX_VALUES = 250_000;
+
+/**
+ * Checks how many values a body holds, which are its variables but for two or three.
+ *
+ * @throws GatewayError `OPERATION_LIMIT_EXCEEDED`
+ */
+export function checkVariables(body: unknown): void {
+  const open = [body];
+  let values = 0;
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    if (typeof one !== 'object' || one === null) continue;
+    const inside: unknown[] = Array.isArray(one) ? one : Object.values(one);
+    values += inside.length;
+    if (values > MAX_VALUES) throw exceeded('values in its variables', MAX_VALUES);
+    for (const value of inside) if (typeof value === 'object' && value !== null) open.push(value);
+  }
 }
 
 function parseWithin(source: string): DocumentNode | undefined {

@@ -14,6 +14,8 @@ export type Metrics = {
   authenticated(outcome: 'verified' | 'remembered' | 'refused' | 'unavailable'): void;
   /** A request was answered with an HTTP status. */
   answered(status: number): void;
+  /** A request was turned away, because the process has more to do than it can. */
+  shed(): void;
   /** Reads circuit, queue and calls in flight at each scrape. */
   watch(calls: Pick<Calls, 'circuit' | 'inFlight' | 'queued'>): void;
 };
@@ -29,6 +31,11 @@ export function createMetrics(): Metrics {
     name: 'ledger_gateway_http_requests_total',
     help: 'HTTP requests answered, by status',
     labelNames: ['status'],
+    registers,
+  });
+  const shed = new Counter({
+    name: 'ledger_gateway_requests_shed_total',
+    help: 'Requests turned away because the process had more to do than it could',
     registers,
   });
   const fields = new Counter({
@@ -79,6 +86,7 @@ export function createMetrics(): Metrics {
     resolved: (operation, outcome) => fields.inc({ operation, outcome }),
     authenticated: (outcome) => tokens.inc({ outcome }),
     answered: (status) => requests.inc({ status }),
+    shed: () => shed.inc(),
     watch(watched) {
       const gauge = (name: string, help: string, read: () => number) =>
         new Gauge({ name, help, registers, collect: gaugeOf(read) });

@@ -310,6 +310,26 @@ test('unknown keys do not make it fetch the keys each time', async () => {
   expect(keys?.received.length).toBeLessThanOrEqual(2);
 });
 
+test('unknown keys do not make it ask a key server that is away each time', async () => {
+  let away = false;
+  const keys = await startService((response, received) =>
+    (away ? reply(500) : json(jwks))(response, received),
+  );
+  const { ask } = await start({}, keys.url);
+  await ask(await sign());
+  away = true;
+  const fetched = keys.received.length;
+  // The keys are older than what jose leaves between two fetches of its own accord.
+  const now = Date.now();
+  const later = jest.spyOn(Date, 'now').mockImplementation(() => now + 31_000);
+  for (let n = 0; n < 5; n++) {
+    expect((await ask(await sign({}, { kid: `unknown-${n}` }))).status).toBe(401);
+  }
+  expect((await ask(await sign({ sub: 'someone-new' }))).status).toBe(200);
+  later.mockRestore();
+  expect(keys.received).toHaveLength(fetched + 1);
+});
+
 test('the last good keys serve while the key server is away', async () => {
   const { keys, ask } = await start();
   await ask(await sign());

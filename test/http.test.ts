@@ -1,5 +1,7 @@
+import { connect } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { exchange, json, read, startService, startTestGateway, write } from './helper.ts';
+import { startHeldService } from './upstream/held.ts';
 
 async function start(variables: Record<string, string> = {}) {
   const service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));
@@ -334,3 +336,39 @@ test('a request after the gateway closed is refused by its port', async () => {
 function bodyOf(answer: string): string {
   return answer.slice(answer.indexOf('\r\n\r\n') + 4);
 }
+
+test('requests in line on one connection all end when their caller goes', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  for (const n of [1, 2, 3]) {
+    const body = JSON.stringify({ query: read.replace('north', `p${n}`) });
+    socket.write(
+      [
+        'POST /graphql HTTP/1.1',
+        'host: a',
+        'content-type: application/json',
+        `authorization: Bearer ${gateway.token}`,
+        `x-request-id: line-${n}`,
+        `content-length: ${body.length}`,
+        '',
+        body,
+      ].join('\r\n'),
+    );
+  }
+  await service.arrived(3);
+  socket.destroy();
+  for (const n of [1, 2, 3]) {
+    await gateway.logLine({ msg: 'request', requestId: `line-${n}`, outcome: 'CLIENT_GONE' });
+  }
+  await service.idle();
+});
+
+test('a path that is none is logged and counted like any other request', async () => {
+  const { gateway } = await start();
+  const answer = await exchange(gateway.url, 'GET /%zz HTTP/1.1\nHost: a\nConnection: close\n\n');
+  expect(answer).toMatch(/^HTTP\/1.1 400 /);
+  await gateway.logLine({ msg: 'request', outcome: 'BAD_REQUEST', status: 400 });
+  const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+  expect(metrics).toContain('ledger_gateway_http_requests_total{status="400"} 1');
+});

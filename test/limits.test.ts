@@ -29,7 +29,7 @@ const tooMany: [what: string, document: string, name: string][] = [
     'writes',
   ],
   ['tokens', `{ ${repeat(8001, () => '__typename')} }`, 'tokens'],
-  ['characters', `{ __typename } #${'x'.repeat(131_072)}`, 'characters'],
+  ['bytes', `{ __typename } #${'é'.repeat(65_600)}`, 'bytes'],
   ['levels', `{ ${'a { '.repeat(21)} b ${'}'.repeat(21)} }`, 'levels of fields'],
   [
     'levels by fragments',
@@ -177,4 +177,23 @@ test('a document of more than ten operations is refused', async () => {
   expect(status).toBe(400);
   expect(errors?.[0]?.extensions.code).toBe('OPERATION_LIMIT_EXCEEDED');
   expect(service.received).toEqual([]);
+});
+
+test('variables of more values than are allowed are refused, and those below are sent', async () => {
+  const { service, gateway } = await start();
+  const query = 'mutation ($a: [ApproverInput!]!) { saveApprovers(approvers: $a) { __typename } }';
+  const approvers = (count: number) => ({ query, variables: { a: Array(count).fill({}) } });
+
+  const refused = await gateway.post(approvers(250_000));
+  expect(refused.status).toBe(400);
+  expect(JSON.parse(refused.text).errors).toEqual([
+    expect.objectContaining({
+      message: expect.stringContaining('values in its variables'),
+      extensions: expect.objectContaining({ code: 'OPERATION_LIMIT_EXCEEDED' }),
+    }),
+  ]);
+  expect(service.received).toEqual([]);
+
+  expect((await gateway.post(approvers(10_000))).status).toBe(200);
+  expect(JSON.parse(service.received[0]?.body ?? '')).toHaveLength(10_000);
 });

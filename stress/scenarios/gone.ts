@@ -76,7 +76,8 @@ async function dropWrites(world: World): Promise<Row[]> {
   await Promise.all(asked);
   // The gateway notices that they are gone before the service answers.
   await until(
-    async () => (await gateway.metric('ledger_gateway_http_requests_total')) >= WRITES,
+    async () =>
+      (await gateway.metric('ledger_gateway_http_requests_total{status="499"}')) >= WRITES,
     3000,
   );
   const broken = held.filter(({ response }) => response.destroyed).length;

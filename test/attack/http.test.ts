@@ -106,7 +106,7 @@ function startServer(graphql = async () => ({ data: null })) {
     explorer: undefined,
     isReady: () => true,
     isOverloaded: () => false,
-    metrics: { text: async () => '', contentType: 'text/plain', answered() {} },
+    metrics: { text: async () => '', contentType: 'text/plain', answered() {}, shed() {} },
     log: pino({ level: 'silent' }),
   });
 }
