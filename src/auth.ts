@@ -106,18 +106,22 @@ export function createAuthenticate(
 
   return {
     async authenticate(request) {
-      // Node keeps the first of two Authorization headers in `headers`: which one a proxy in front
-      // looked at cannot be known, so two are refused.
-      const [header, ...others] = request.headersDistinct.authorization ?? [];
+      const header = request.headers.authorization;
       if (header === undefined) return null;
+      // Node keeps the first of two in `headers`: which one a proxy in front looked at cannot be
+      // known, so two are refused.
+      const isOne = request.rawHeaders.filter(isAuthorization).length === 1;
       const token = bearer.exec(header)?.[1];
-      if (others.length > 0 || token === undefined || token.length > MAX_TOKEN_LENGTH) {
-        throw invalidToken();
-      }
+      if (!isOne || token === undefined || token.length > MAX_TOKEN_LENGTH) throw invalidToken();
       return accept(token);
     },
     close,
   };
+}
+
+/** Whether a part of raw headers, which are names and values in turn, is the name of this one. */
+function isAuthorization(part: string, index: number): boolean {
+  return index % 2 === 0 && /^authorization$/i.test(part);
 }
 
 class KeysUnavailable extends Error {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import cors from '@fastify/cors';
-import { propagation, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
+import { propagation, ROOT_CONTEXT, type Span, SpanKind } from '@opentelemetry/api';
 import type { RouteHandlerMethod } from 'fastify';
 import fastify, {
   type FastifyBaseLogger,
@@ -24,8 +24,7 @@ import type { Explorer } from './explorer.ts';
 import { parseExactly } from './json.ts';
 import { checkVariables } from './limits.ts';
 import type { Metrics } from './metrics.ts';
-
-const tracer = trace.getTracer('ledger-gateway');
+import { inSpan } from './tracing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -58,6 +57,9 @@ const fixedHeaders = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 } as const;
+
+/** An answer of more characters than this is sent as bytes. */
+const LONG_TEXT = 16_384;
 
 /** How a request id of a caller's looks; another is replaced by one of ours. */
 const requestIdPattern = /^[\w.:-]{1,128}$/;
@@ -94,6 +96,8 @@ export async function createServer(options: {
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
+    // Nothing is logged by the framework's logger of a request: one for each would be made in vain.
+    childLoggerFactory: (logger) => logger,
     frameworkErrors: (error, request, reply) => {
       // These come before any hook.
       begin(request, reply);
@@ -234,6 +238,13 @@ export async function createServer(options: {
       if (document !== undefined) options.checkOperation(document);
       checkVariables(request.body);
     },
+    // A long text would be copied for its length, for the headers before it, and once more to be sent.
+    onSend: (_request, _reply, payload, done) => {
+      done(
+        null,
+        typeof payload === 'string' && payload.length > LONG_TEXT ? Buffer.from(payload) : payload,
+      );
+    },
     handler(request, reply) {
       const answer = traced(request, reply, async () =>
         currentRequest.run(request.record, () => options.graphql.call(app, request, reply)),
@@ -311,16 +322,18 @@ function bodyMayExceed({ headers }: FastifyRequest, limit: number): boolean {
 
 /** Runs a request in a span of its own, which continues the caller's trace. */
 function traced<T>(request: FastifyRequest, reply: FastifyReply, run: () => T): T {
-  const parent = propagation.extract(ROOT_CONTEXT, request.headers);
   const attributes = { 'http.request.method': request.method, 'http.route': '/graphql' };
-  const options = { kind: SpanKind.SERVER, attributes };
-  return tracer.startActiveSpan('graphql request', options, parent, (span) => {
-    reply.raw.once('close', () => {
-      span.setAttribute('http.response.status_code', reply.statusCode);
-      span.end();
-    });
+  const follow = (span: Span | undefined) => {
+    if (span) {
+      reply.raw.once('close', () => {
+        span.setAttribute('http.response.status_code', reply.statusCode);
+        span.end();
+      });
+    }
     return run();
-  });
+  };
+  const parent = () => propagation.extract(ROOT_CONTEXT, request.headers);
+  return inSpan('graphql request', { kind: SpanKind.SERVER, attributes }, follow, parent);
 }
 
 /** Whether a browser asks for a page, and not for the answer to a query. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { buildSubgraphSchema } from '@apollo/subgraph';
-import { SpanStatusCode, trace } from '@opentelemetry/api';
+import { SpanStatusCode } from '@opentelemetry/api';
 import {
   GraphQLError,
   type GraphQLFieldResolver,
@@ -11,8 +11,7 @@ import {
 import type { Context } from './context.ts';
 import { codeOf, currentRequest, GatewayError } from './errors.ts';
 import { resolvers } from './resolvers/index.ts';
-
-const tracer = trace.getTracer('ledger-gateway');
+import { inSpan } from './tracing.ts';
 
 /**
  * The executable schema: schema.graphql as a subgraph of a federated graph, with its resolvers.
@@ -38,7 +37,7 @@ function observed(
   resolved: (field: string, outcome: string) => void,
 ): Resolve {
   return (source, args, context, info) =>
-    tracer.startActiveSpan(field, async (span) => {
+    inSpan(field, {}, async (span) => {
       try {
         if (field === 'Query._entities') admit(args.representations, context);
         const result = await resolve(source, args, context, info);
@@ -46,10 +45,10 @@ function observed(
         return result;
       } catch (error) {
         settle(field, codeOf(error), resolved);
-        span.setStatus({ code: SpanStatusCode.ERROR, message: codeOf(error) });
+        span?.setStatus({ code: SpanStatusCode.ERROR, message: codeOf(error) });
         throw error;
       } finally {
-        span.end();
+        span?.end();
       }
     });
 }

@@ -425,7 +425,8 @@ describe('a verified token is remembered', () => {
     );
     return (token: string) => {
       const request = new IncomingMessage(new Socket());
-      request.headersDistinct = { authorization: [`Bearer ${token}`] };
+      request.headers = { authorization: `Bearer ${token}` };
+      request.rawHeaders = ['Authorization', `Bearer ${token}`];
       return authenticate(request);
     };
   }

@@ -1,6 +1,7 @@
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
-import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { context, propagation, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Logger } from 'pino';
+import { inSpan } from '../tracing.ts';
 import { RetryBudget } from './budget.ts';
 import { Bulkhead } from './bulkhead.ts';
 import { type Circuit, createCircuit } from './circuit.ts';
@@ -45,8 +46,6 @@ const MARGIN_SHARE = 0.05;
 /** An answer of more characters than this is handled in several turns of the event loop. */
 const LONG_TEXT = 500_000;
 
-const tracer = trace.getTracer('ledger-gateway');
-
 /**
  * What stands around every attempt: one deadline for all of a call, a place among those in flight,
  * the circuit, retries where the operation's policy has any, and one log line, count and span each.
@@ -87,46 +86,45 @@ export function createCalls(options: {
   }
 
   /** One attempt, from the socket to a record that was read. */
-  async function attempt<Answer>(
+  function attempt<Answer>(
     request: UpstreamRequest,
     read: (json: string) => Answer,
     signal: AbortSignal,
     caller: AbortSignal,
   ): Promise<Answer> {
     const { operation } = request;
-    const start = performance.now();
-    const span = tracer.startSpan(operation, {
-      kind: SpanKind.CLIENT,
-      attributes: { 'http.request.method': operations[operation].method },
+    const attributes = { 'http.request.method': operations[operation].method };
+    return inSpan(operation, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+      const start = performance.now();
+      const record = (outcome: string, status: number | undefined, fault?: string) => {
+        const ms = performance.now() - start;
+        observer.attempted(operation, outcome, ms / 1000);
+        if (status !== undefined) span?.setAttribute('http.response.status_code', status);
+        if (fault !== undefined) span?.setStatus({ code: SpanStatusCode.ERROR, message: outcome });
+        span?.end();
+        logCall(request, caller, { outcome, status, fault, ms: Math.round(ms) });
+      };
+      try {
+        const trace = {};
+        if (span) propagation.inject(context.active(), trace);
+        const { status, text } = await http.send({ ...request, trace }, signal);
+        // The answer of a write is told whenever it comes; a read that is over is over.
+        const stillWanted = () => policyOf(operation).abortable && signal.throwIfAborted();
+        stillWanted();
+        // A long answer takes its time to parse, and to execute: others have theirs in between.
+        if (text.length > LONG_TEXT) await nextTurn();
+        stillWanted();
+        const answer = understand(text, read);
+        if (text.length > LONG_TEXT) await nextTurn();
+        stillWanted();
+        record('answered', status);
+        return answer;
+      } catch (cause) {
+        const error = explain(cause, signal);
+        record(error.code, error.status, error.fault);
+        throw error;
+      }
     });
-    const record = (outcome: string, status: number | undefined, fault?: string) => {
-      const ms = performance.now() - start;
-      observer.attempted(operation, outcome, ms / 1000);
-      if (status !== undefined) span.setAttribute('http.response.status_code', status);
-      if (fault !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: outcome });
-      span.end();
-      logCall(request, caller, { outcome, status, fault, ms: Math.round(ms) });
-    };
-    try {
-      const carrier = {};
-      propagation.inject(trace.setSpan(context.active(), span), carrier);
-      const { status, text } = await http.send({ ...request, trace: carrier }, signal);
-      // The answer of a write is told whenever it comes; a read that is over is over.
-      const stillWanted = () => policyOf(operation).abortable && signal.throwIfAborted();
-      stillWanted();
-      // A long answer takes its time to parse, and to execute: others have theirs in between.
-      if (text.length > LONG_TEXT) await nextTurn();
-      stillWanted();
-      const answer = understand(text, read);
-      if (text.length > LONG_TEXT) await nextTurn();
-      stillWanted();
-      record('answered', status);
-      return answer;
-    } catch (cause) {
-      const error = explain(cause, signal);
-      record(error.code, error.status, error.fault);
-      throw error;
-    }
   }
 
   /** An attempt in its turn, if the circuit lets it. */
