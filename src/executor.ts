@@ -7,17 +7,18 @@ import {
   type DocumentNode,
   execute,
   GraphQLError,
-  GraphQLID,
-  GraphQLInt,
-  type GraphQLScalarType,
   type GraphQLSchema,
-  GraphQLString,
+  getNamedType,
+  isEnumType,
   isInputType,
   isNonNullType,
   OperationTypeNode,
+  TypeInfo,
   typeFromAST,
   type VariableDefinitionNode,
   valueFromASTUntyped,
+  visit,
+  visitWithTypeInfo,
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import { currentRequest } from './errors.ts';
@@ -42,12 +43,13 @@ export function createExecutor(schema: GraphQLSchema, compileAt = COMPILE_AT): G
 
   function compiledOf(document: DocumentNode, operationName: string): CompiledQuery | null {
     const operations = known.get(document) ?? new Map<string, Seen>();
-    known.set(document, operations);
     const seen = operations.get(operationName) ?? { times: 0, compiled: undefined };
-    operations.set(operationName, seen);
+    if (seen.times === 0) known.set(document, operations.set(operationName, seen));
     seen.times += 1;
     if (seen.compiled === undefined && seen.times >= compileAt) {
-      const result = compileQuery(schema, document, operationName, compileOptions);
+      const disableLeafSerialization = !asksForEnum(schema, document);
+      const options = { disableLeafSerialization };
+      const result = compileQuery(schema, document, operationName, options);
       // Where the compiler declines, graphql-js goes on.
       seen.compiled = isCompiledQuery(result) ? result : null;
     }
@@ -166,15 +168,21 @@ function asGraphQLError(error: GraphQLError): GraphQLError {
   return whole;
 }
 
-/** A leaf that already is what it will be need not be serialized. */
-function plain(type: GraphQLScalarType, is: (value: unknown) => boolean) {
-  return (value: unknown) => (is(value) ? value : type.serialize(value));
+/**
+ * Whether a document asks for an enumeration: its values are others inside than outside. All other
+ * leaves are made by our resolvers as what they are, which the types see to and the readers of
+ * upstream/wire.ts: looking at each again would be a tenth of a long list.
+ */
+function asksForEnum(schema: GraphQLSchema, document: DocumentNode): boolean {
+  const types = new TypeInfo(schema);
+  let asks = false;
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      Field() {
+        asks ||= isEnumType(getNamedType(types.getType()));
+      },
+    }),
+  );
+  return asks;
 }
-
-const compileOptions = {
-  customSerializers: {
-    String: plain(GraphQLString, (value) => typeof value === 'string'),
-    ID: plain(GraphQLID, (value) => typeof value === 'string'),
-    Int: plain(GraphQLInt, (value) => typeof value === 'number' && (value | 0) === value),
-  },
-};
