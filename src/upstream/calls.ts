@@ -43,8 +43,10 @@ const PROBE_SHARE = 0.5;
 /** The share of the deadline that must be left for a write to be sent at all. */
 const MARGIN_SHARE = 0.05;
 
-/** An answer of more characters than this is handled in several turns of the event loop. */
-const LONG_TEXT = 500_000;
+/** An answer of more bytes than this is handled in several turns of the event loop. */
+const LONG_ANSWER = 500_000;
+/** How often the event loop goes round between two of those, so that others have all their turns. */
+const TURNS_BETWEEN = 3;
 
 /**
  * What stands around every attempt: one deadline for all of a call, a place among those in flight,
@@ -70,7 +72,9 @@ export function createCalls(options: {
   /** Resolves in a turn of the event loop of its own: long answers are handled one at a time. */
   let turn = Promise.resolve();
   function nextTurn(): Promise<void> {
-    turn = turn.then(() => immediate());
+    turn = turn.then(async () => {
+      for (let round = 0; round < TURNS_BETWEEN; round++) await immediate();
+    });
     return turn;
   }
 
@@ -107,15 +111,15 @@ export function createCalls(options: {
       try {
         const trace = {};
         if (span) propagation.inject(context.active(), trace);
-        const { status, text } = await http.send({ ...request, trace }, signal);
+        const { status, length, text } = await http.send({ ...request, trace }, signal);
         // The answer of a write is told whenever it comes; a read that is over is over.
         const stillWanted = () => policyOf(operation).abortable && signal.throwIfAborted();
         stillWanted();
         // A long answer takes its time to parse, and to execute: others have theirs in between.
-        if (text.length > LONG_TEXT) await nextTurn();
+        if (length > LONG_ANSWER) await nextTurn();
         stillWanted();
-        const answer = understand(text, read);
-        if (text.length > LONG_TEXT) await nextTurn();
+        const answer = understand(text(), read);
+        if (length > LONG_ANSWER) await nextTurn();
         stillWanted();
         record('answered', status);
         return answer;

@@ -21,8 +21,14 @@ export type UpstreamRequest = {
   trace?: Record<string, string>;
 };
 
-/** The body of a 2xx answer, and the status it came with. */
-export type UpstreamAnswer = { status: number; text: string };
+/** A 2xx answer. */
+export type UpstreamAnswer = {
+  status: number;
+  /** The length of its body, decompressed, in bytes. */
+  length: number;
+  /** Its body. Throws an UpstreamError where it is no UTF-8. */
+  text(): string;
+};
 
 export type Http = {
   /**
@@ -103,8 +109,8 @@ const decoders = {
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
- * Reads one answer, whatever status and encoding it comes with: UTF-8, and no more than `maxBytes` of
- * it, before and after decompression. What goes beyond is stopped there.
+ * Takes one answer in, whatever status and encoding it comes with, and no more than `maxBytes` of it,
+ * before and after decompression. What goes beyond is stopped there.
  */
 class Reading implements Receiver {
   readonly #maxBytes: number;
@@ -183,19 +189,19 @@ class Reading implements Receiver {
   }
 
   #finish(): void {
-    const [first] = this.#chunks;
-    const bytes =
-      first && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks, this.#plainBytes);
-    if (!isUtf8(bytes)) {
-      this.fail(invalid(`no UTF-8, ${bytes.length} bytes`));
-      return;
-    }
-    const text = bytes.toString('utf8');
-    this.#resolve({
-      status: this.#status,
-      text: text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text,
-    });
+    const length = this.#plainBytes;
+    const chunks = this.#chunks;
+    this.#resolve({ status: this.#status, length, text: () => textOf(chunks, length) });
   }
+}
+
+/** The text of a body: UTF-8, and nothing else. */
+function textOf(chunks: Buffer[], length: number): string {
+  const [first] = chunks;
+  const bytes = first && chunks.length === 1 ? first : Buffer.concat(chunks, length);
+  if (!isUtf8(bytes)) throw invalid(`no UTF-8, ${length} bytes`);
+  const text = bytes.toString('utf8');
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }
 
 /** Throws where the status alone says that there is no answer to read (specification, section 7). */
