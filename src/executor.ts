@@ -1,3 +1,4 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import type {
   GatewayInterface,
   GatewayGraphQLRequestContext as Request,
@@ -25,6 +26,9 @@ import { currentRequest } from './errors.ts';
 
 /** A query is compiled when it is seen this many times: most that come only once never are. */
 const COMPILE_AT = 3;
+
+/** A list of more entries than this is a long one. */
+const LONG_LIST = 5_000;
 
 /** What is known of an operation of a document: how often it came, or its compiled form. */
 type Seen = { times: number; compiled: CompiledQuery | null | undefined };
@@ -81,6 +85,8 @@ export function createExecutor(schema: GraphQLSchema, compileAt = COMPILE_AT): G
     const result = await compiled.query(undefined, context, withDefaults(definitions, variables));
     // Without data it stopped at a variable that graphql-js takes, before any resolver ran.
     if (result.data === undefined) return interpreted();
+    // Writing a long list as JSON takes a while, too: others have their turn before it.
+    if (holdsLongList(result.data)) await immediate();
     return result.errors ? { ...result, errors: result.errors.map(asGraphQLError) } : result;
   }
 
@@ -92,6 +98,13 @@ export function createExecutor(schema: GraphQLSchema, compileAt = COMPILE_AT): G
     },
     async stop() {},
   };
+}
+
+/** Whether a root field is, or has, a list that takes tens of milliseconds to be written as JSON. */
+function holdsLongList(data: unknown): boolean {
+  const isLong = (value: unknown) => Array.isArray(value) && value.length > LONG_LIST;
+  const values = Object.values(data ?? {});
+  return values.some((value) => isLong(value) || Object.values(value ?? {}).some(isLong));
 }
 
 /**

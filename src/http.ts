@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { setImmediate as immediate } from 'node:timers/promises';
 import cors from '@fastify/cors';
 import { propagation, ROOT_CONTEXT, type Span, SpanKind } from '@opentelemetry/api';
 import type { RouteHandlerMethod } from 'fastify';
@@ -60,6 +61,8 @@ const fixedHeaders = {
 
 /** An answer of more characters than this is sent as bytes. */
 const LONG_TEXT = 16_384;
+/** And one of more than this, in a turn of the event loop of its own. */
+const VERY_LONG_TEXT = 500_000;
 
 /** How a request id of a caller's looks; another is replaced by one of ours. */
 const requestIdPattern = /^[\w.:-]{1,128}$/;
@@ -239,11 +242,10 @@ export async function createServer(options: {
       checkVariables(request.body);
     },
     // A long text would be copied for its length, for the headers before it, and once more to be sent.
-    onSend: (_request, _reply, payload, done) => {
-      done(
-        null,
-        typeof payload === 'string' && payload.length > LONG_TEXT ? Buffer.from(payload) : payload,
-      );
+    onSend: async (_request, _reply, payload) => {
+      if (typeof payload !== 'string' || payload.length <= LONG_TEXT) return payload;
+      if (payload.length > VERY_LONG_TEXT) await immediate();
+      return Buffer.from(payload);
     },
     handler(request, reply) {
       const answer = traced(request, reply, async () =>
