@@ -104,7 +104,7 @@ const environment = z.object({
   UPSTREAM_BASE_URL: z.string(required).pipe(baseUrl),
   UPSTREAM_TIMEOUT_MS: integer(1, 600_000).default(10_000),
   UPSTREAM_CSV_OPTION_PARAM: z.string().optional(),
-  UPSTREAM_MAX_RESPONSE_BYTES: integer(1, 1_073_741_824).default(16_777_216),
+  UPSTREAM_MAX_RESPONSE_BYTES: integer(1, 268_435_456).default(16_777_216),
   UPSTREAM_MAX_CONCURRENCY: integer(1, 65_535).default(256),
   JWT_JWKS_URL: url.optional(),
   JWT_JWKS_FILE: jwksFile.optional(),

@@ -1,7 +1,10 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import type { Caller } from './auth.ts';
 import { GatewayError, missingToken } from './errors.ts';
+import { selectedFields } from './limits.ts';
 import type { Call } from './upstream/calls.ts';
 import { createUpstream, type Upstream } from './upstream/client.ts';
+import type { UpstreamRequest } from './upstream/http.ts';
 import { createLoaders, type Loaders } from './upstream/loaders.ts';
 
 /** What is born with each request, and what a resolver sees of it. */
@@ -12,6 +15,11 @@ export type Context = {
   readonly loaders: () => Loaders;
   /** Counts entity references, and throws `OPERATION_LIMIT_EXCEEDED` where they are too many. */
   readonly admitReferences: (count: number) => void;
+  /**
+   * Counts a list of so many characters that a field asks for, and throws `OPERATION_LIMIT_EXCEEDED`
+   * where the answer would be too large.
+   */
+  readonly admitList: (size: number, info: GraphQLResolveInfo) => void;
   /** The name of the query parameter that carries a CSV option, where it is configured. */
   readonly csvOptionParam: string | undefined;
 };
@@ -19,16 +27,28 @@ export type Context = {
 /** Entity references that one request may hold, over all of its aliases. */
 export const MAX_REFERENCES = 10_000;
 
+/**
+ * How large the answer to a request may be, in the largest answers of the service, each counted once for
+ * every field that is asked of it: aliases multiply one list without another call.
+ */
+const MAX_LISTS = 16;
+
 /** Binds a request to the service: its caller's token, its id, and the signal of the caller leaving. */
 export function createContext(
   call: Call,
-  request: { caller: Caller | null; requestId: string; signal: AbortSignal },
-  csvOptionParam: string | undefined,
+  request: {
+    caller: Caller | null;
+    requestId: string;
+    signal: AbortSignal;
+    trace: UpstreamRequest['trace'];
+  },
+  config: { csvOptionParam: string | undefined; maxResponseBytes: number },
 ): Context {
-  const { caller, requestId, signal } = request;
-  const upstream = caller && createUpstream(call, { token: caller.token, requestId, signal });
+  const { caller, ...rest } = request;
+  const upstream = caller && createUpstream(call, { token: caller.token, ...rest });
   const loaders = upstream && createLoaders(upstream);
   let references = 0;
+  let size = 0;
   return {
     upstream: () => known(upstream),
     loaders: () => known(loaders),
@@ -40,7 +60,15 @@ export function createContext(
         `The request has more representations than the ${MAX_REFERENCES} allowed.`,
       );
     },
-    csvOptionParam,
+    admitList(listSize, info) {
+      size += listSize * selectedFields(info);
+      if (size <= config.maxResponseBytes * MAX_LISTS) return;
+      throw new GatewayError(
+        'OPERATION_LIMIT_EXCEEDED',
+        'The answer would be too large: ask for fewer lists, or fields of them, at a time.',
+      );
+    },
+    csvOptionParam: config.csvOptionParam,
   };
 }
 

@@ -17,7 +17,7 @@ import { createLimiter } from './limits.ts';
 import { createMetrics } from './metrics.ts';
 import { watchPressure } from './pressure.ts';
 import { createSchema, noIntrospection } from './schema.ts';
-import { startTracing } from './tracing.ts';
+import { startTracing, traceOf } from './tracing.ts';
 import { createCalls } from './upstream/calls.ts';
 import { createHttp } from './upstream/http.ts';
 
@@ -75,11 +75,11 @@ export async function startGateway(
     metrics,
     checkOperation: createLimiter(config.maxWritesPerOperation),
     graphql: fastifyApolloHandler(apollo, {
-      context: async ({ caller, id, gone }) =>
+      context: async ({ caller, id, gone, headers }) =>
         createContext(
           calls.call,
-          { caller, requestId: id, signal: gone },
-          config.upstream.csvOptionParam,
+          { caller, requestId: id, signal: gone, trace: traceOf(headers) },
+          config.upstream,
         ),
     }),
     corsOrigins: config.corsOrigins,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
@@ -61,6 +62,8 @@ const fixedHeaders = {
 
 /** An answer of more characters than this is sent as bytes. */
 const LONG_TEXT = 16_384;
+/** How long a client may take to take such an answer in, in milliseconds: it holds the memory. */
+const TAKING_MS = 60_000;
 /** And one of more than this, in a turn of the event loop of its own. */
 const VERY_LONG_TEXT = 500_000;
 
@@ -119,10 +122,17 @@ export async function createServer(options: {
     return503OnClosing: false,
   });
 
-  // A connection that was answered after the close began would be kept, and hold the process.
+  /** Long answers that are on their way. */
+  const leaving = new Set<Promise<unknown>>();
+  /** Requests that were answered while their bodies still come. */
+  const unread = new Set<IncomingMessage>();
   let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
+    // Node takes a connection for an idle one as soon as its answer is handed over, and would cut it.
+    while (leaving.size > 0) await Promise.all(leaving);
+    // And it waits for the rest of a body that nobody reads.
+    for (const { socket } of unread) socket.destroy();
   });
 
   /** What every request begins with, and ends with: once, when it was answered or its caller has gone. */
@@ -136,7 +146,12 @@ export async function createServer(options: {
     const end = () => {
       if (!unanswered.delete(request.raw)) return;
       if (!reply.raw.writableFinished) gone.abort();
-      if (closing) app.server.closeIdleConnections();
+      // A connection that was answered after the close began would be kept, and hold the process.
+      if (closing && unanswered.size === 0) request.raw.socket.destroySoon();
+      if (!request.raw.complete && !request.raw.destroyed) {
+        unread.add(request.raw);
+        request.raw.once('close', () => unread.delete(request.raw));
+      }
       const { requestId, operation, codes } = request.record;
       // 499 is what nginx made of a client that closed the request.
       const status = gone.signal.aborted ? 499 : reply.statusCode;
@@ -237,14 +252,21 @@ export async function createServer(options: {
       if (!request.caller && bodyMayExceed(request, ANONYMOUS_BODY_LIMIT)) throw missingToken();
     },
     preHandler: async (request) => {
-      const document = documentOf(request);
-      if (document !== undefined) options.checkOperation(document);
+      for (const document of documentsOf(request)) options.checkOperation(document);
       checkVariables(request.body);
     },
     // A long text would be copied for its length, for the headers before it, and once more to be sent.
-    onSend: async (_request, _reply, payload) => {
+    onSend: async (request, reply, payload) => {
       if (typeof payload !== 'string' || payload.length <= LONG_TEXT) return payload;
       if (payload.length > VERY_LONG_TEXT) await immediate();
+      if (request.gone.aborted) return payload;
+      const { socket } = request.raw;
+      const timer = setTimeout(() => socket.destroy(), TAKING_MS);
+      const taken = once(reply.raw, 'close').then(() => {
+        clearTimeout(timer);
+        leaving.delete(taken);
+      });
+      leaving.add(taken);
       return Buffer.from(payload);
     },
     handler(request, reply) {
@@ -354,13 +376,10 @@ function sendPage(reply: FastifyReply, { html, contentSecurityPolicy }: Explorer
     .send(html);
 }
 
-/** The document of a request, wherever it stands; a request without one is refused further on. */
-function documentOf({ body, query }: FastifyRequest): string | undefined {
-  const holder = body ?? query;
-  return typeof holder === 'object' &&
-    holder !== null &&
-    'query' in holder &&
-    typeof holder.query === 'string'
-    ? holder.query
-    : undefined;
+/** The documents of a request, wherever they stand: one, or none or several, which is refused further on. */
+function documentsOf({ method, url, body }: FastifyRequest): string[] {
+  // Decoded as Apollo does it: two readings of one address would let a document slip through.
+  if (method === 'GET') return new URLSearchParams(url.slice(url.indexOf('?') + 1)).getAll('query');
+  const isDocument = typeof body === 'object' && body !== null && 'query' in body;
+  return isDocument && typeof body.query === 'string' ? [body.query] : [];
 }

@@ -1,6 +1,8 @@
 import {
   type DocumentNode,
+  type FieldNode,
   type FragmentDefinitionNode,
+  type GraphQLResolveInfo,
   Kind,
   Lexer,
   OperationTypeNode,
@@ -181,6 +183,20 @@ function createCounter(fragments: ReadonlyMap<string, FragmentDefinitionNode>) {
   }
 
   return of;
+}
+
+const selected = new WeakMap<FieldNode, number>();
+
+/** The fields of all levels that are asked of a field's value, those of fragments with them. */
+export function selectedFields({ fieldNodes, fragments }: GraphQLResolveInfo): number {
+  return fieldNodes.reduce((sum, node) => {
+    const known = selected.get(node);
+    if (known !== undefined) return sum + known;
+    const costOf = createCounter(new Map(Object.entries(fragments)));
+    const { fields } = node.selectionSet ? costOf(node.selectionSet) : { fields: 0 };
+    selected.set(node, fields);
+    return sum + fields;
+  }, 0);
 }
 
 /** The fields of an operation's root, those of fragments with them. */

@@ -6,6 +6,8 @@ import { type Gateway, startGateway } from './gateway.ts';
 /** How long a line of the log may wait for others, in milliseconds; and up to how many bytes of them. */
 const LOG_FLUSH_MS = 100;
 const LOG_BUFFER_BYTES = 8192;
+/** What is kept while it cannot be written; what comes on top is lost. */
+const MAX_UNWRITTEN_BYTES = 1_048_576;
 
 /** The process: environment, start, signals. */
 try {
@@ -30,10 +32,19 @@ try {
   process.exit(1);
 }
 
-/** The log on stdout: lines are written together, unless one is a warning or worse, which goes at once. */
+/**
+ * The log on stdout: lines are written together, unless one is a warning or worse, which goes at once.
+ * Where stdout cannot be written any more, the gateway goes on without a log.
+ */
 function createLog(level: string): Logger {
-  const lines = pino.destination({ sync: true, minLength: LOG_BUFFER_BYTES });
-  const flush = () => lines.flushSync();
+  const lines = pino.destination({
+    sync: true,
+    minLength: LOG_BUFFER_BYTES,
+    maxLength: MAX_UNWRITTEN_BYTES,
+  });
+  lines.on('error', () => {});
+  // Not flushSync, which waits for as long as a disk is full or a pipe is broken.
+  const flush = () => lines.flush();
   setInterval(flush, LOG_FLUSH_MS).unref();
   process.once('exit', flush);
   const { info } = pino.levels.values;

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Context,
@@ -10,6 +11,19 @@ import {
 
 /** How long the last spans may take to leave, in milliseconds. */
 const FLUSH_MS = 2000;
+
+const traceparentPattern = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
+const MAX_TRACESTATE = 512;
+
+/** The headers of a caller's trace (W3C Trace Context), to be passed on; none where they are malformed. */
+export function traceOf({
+  traceparent,
+  tracestate,
+}: IncomingHttpHeaders): Record<string, string> | undefined {
+  if (typeof traceparent !== 'string' || !traceparentPattern.test(traceparent)) return undefined;
+  const isShort = typeof tracestate === 'string' && tracestate.length <= MAX_TRACESTATE;
+  return isShort ? { traceparent, tracestate } : { traceparent };
+}
 
 const tracer = trace.getTracer('ledger-gateway');
 let exporting = false;

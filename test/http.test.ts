@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
-import { expect, test } from '@jest/globals';
+import { text } from 'node:stream/consumers';
+import { expect, jest, test } from '@jest/globals';
 import { exchange, json, read, startService, startTestGateway, write } from './helper.ts';
 import { startHeldService } from './upstream/held.ts';
 
@@ -371,4 +373,48 @@ test('a path that is none is logged and counted like any other request', async (
   await gateway.logLine({ msg: 'request', outcome: 'BAD_REQUEST', status: 400 });
   const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
   expect(metrics).toContain('ledger_gateway_http_requests_total{status="400"} 1');
+});
+
+/** A long list, and a caller on a bare connection who asks for it and does not read on. */
+async function askWithoutReading() {
+  const list = Array(20_000).fill({ Code: '4711', Name: 'x'.repeat(200), Value: 'y', Hide: 0 });
+  const service = await startService(json({ service_status: { status: 0 }, list }));
+  const gateway = await startTestGateway(service);
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  const body = JSON.stringify({ query: read.replace('{ code }', '{ code name }') });
+  socket.write(
+    [
+      'POST /graphql HTTP/1.1',
+      'host: a',
+      'connection: close',
+      'content-type: application/json',
+      `authorization: Bearer ${gateway.token}`,
+      `content-length: ${body.length}`,
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  await once(socket, 'readable');
+  return { gateway, socket };
+}
+
+test('an answer that its caller is still reading is not cut by a close', async () => {
+  const { gateway, socket } = await askWithoutReading();
+  const closed = gateway.close();
+  const answer = await text(socket);
+  const length = Number(/content-length: (\d+)/i.exec(answer)?.[1]);
+  expect(length).toBeGreaterThan(4_000_000);
+  expect(answer.slice(answer.indexOf('\r\n\r\n') + 4)).toHaveLength(length);
+  await closed;
+});
+
+test('a caller who does not take an answer in is hung up on', async () => {
+  const later = globalThis.setTimeout;
+  const minutes = jest
+    .spyOn(globalThis, 'setTimeout')
+    .mockImplementation((run, ms) => later(run, ms === 60_000 ? 50 : ms));
+  const { gateway, socket } = await askWithoutReading();
+  await gateway.logLine({ msg: 'request', outcome: 'CLIENT_GONE' });
+  minutes.mockRestore();
+  socket.destroy();
 });

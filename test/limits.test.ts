@@ -197,3 +197,35 @@ test('variables of more values than are allowed are refused, and those below are
   expect((await gateway.post(approvers(10_000))).status).toBe(200);
   expect(JSON.parse(service.received[0]?.body ?? '')).toHaveLength(10_000);
 });
+
+test('an address that one reading decodes and another does not is within the limits, too', async () => {
+  const { gateway } = await start();
+  const document = `{${repeat(201, (n) => `a${n}:__typename,`)}}`;
+  const address = `${gateway.url}/graphql?query=${encodeURIComponent(document)}%23%zz`;
+  const response = await fetch(address, { headers: { 'apollo-require-preflight': '1' } });
+  expect(response.status).toBe(400);
+  expect(await response.text()).toContain('aliases');
+});
+
+test('aliases of one list are bounded by what they make of it', async () => {
+  const record = { Code: '1', Name: 'x'.repeat(200), Value: 'y', Hide: 0 };
+  const list = Array(40).fill(record);
+  const service = await startService(json({ service_status: { status: 0 }, list }));
+  const gateway = await startTestGateway(service, { UPSTREAM_MAX_RESPONSE_BYTES: '16384' });
+  const asked = (count: number) =>
+    `{ ${repeat(count, (n) => `a${n}: glCodes(target: EMAIL, project: "a") { ...F }`)} }
+    fragment F on GlCodeList { codes { a: name b: name c: name } }`;
+
+  const within = await gateway.graphql(asked(5));
+  expect(within.errors).toBeUndefined();
+  expect(within.data.a4.codes).toHaveLength(40);
+
+  const beyond = await gateway.graphql(asked(30));
+  expect(beyond.errors?.[0]?.extensions).toMatchObject({
+    code: 'OPERATION_LIMIT_EXCEEDED',
+    retryable: false,
+  });
+  expect(beyond.data.a0.codes).toHaveLength(40);
+  expect(beyond.data.a29).toBeNull();
+  expect(service.received).toHaveLength(2);
+});

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { startCollector } from './collector.ts';
-import { json, type Reply, read, reply, startService, write } from './helper.ts';
+import { json, type Reply, read, reply, startService, startTestGateway, write } from './helper.ts';
 import { startProcess } from './process.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -196,5 +196,23 @@ test.each([
     expect(ours).toEqual([]);
     // No trace of ours is begun: the caller's goes on as it came, or not at all.
     expect([undefined, traceparent]).toContain(service.received[0]?.headers.traceparent);
+  }
+});
+
+test.each([
+  [
+    { traceparent, tracestate: 'vendor=value' },
+    { traceparent, tracestate: 'vendor=value' },
+  ],
+  [{ traceparent: 'made-up', tracestate: 'vendor=value' }, {}],
+])('without an endpoint, a trace is passed on as it came: %j', async (given, passed) => {
+  const service = await startService(fine);
+  const gateway = await startTestGateway(service);
+  await gateway.graphql(read, {}, given);
+  await gateway.graphql(write, {}, given);
+  expect(service.received).toHaveLength(2);
+  for (const { headers } of service.received) {
+    const { traceparent, tracestate } = headers;
+    expect(JSON.parse(JSON.stringify({ traceparent, tracestate }))).toEqual(passed);
   }
 });

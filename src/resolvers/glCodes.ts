@@ -6,10 +6,11 @@ import { UpstreamError } from '../upstream/errors.ts';
 import { wellFormed } from './input.ts';
 import { outcome } from './outcome.ts';
 
-export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, context) => {
+export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, context, info) => {
   const { glCodes } = context.loaders();
   const query = { ...args, project: wellFormed(args.project, 'project') };
-  const { codes, ...status } = await glCodes.load(query);
+  const { codes, size, ...status } = await glCodes.load(query);
+  context.admitList(size, info);
   return outcome(status, (base) => ({ __typename: 'GlCodeList', codes, ...base }));
 };
 

@@ -109,7 +109,7 @@ export function createCalls(options: {
         logCall(request, caller, { outcome, status, fault, ms: Math.round(ms) });
       };
       try {
-        const trace = {};
+        const trace = { ...request.trace };
         if (span) propagation.inject(context.active(), trace);
         const { status, length, text } = await http.send({ ...request, trace }, signal);
         // The answer of a write is told whenever it comes; a read that is over is over.
@@ -140,7 +140,11 @@ export function createCalls(options: {
     deadline: number,
   ): Promise<Answer> {
     const { effect } = operations[request.operation];
-    const within = () => (circuit.state === 'closed' ? signal : limited(signal, probeMs));
+    // A probe is everybody's: it goes on when the caller who happened to make it has gone.
+    const within = () =>
+      circuit.state === 'closed'
+        ? signal
+        : AbortSignal.timeout(Math.max(0, Math.min(probeMs, deadline - performance.now())));
     let attempted = false;
     try {
       return await bulkhead.run(effect, signal, () => {
@@ -152,9 +156,7 @@ export function createCalls(options: {
         const { token, requestId } = request;
         return circuit.write(
           () => make(signal),
-          async () => {
-            await attempt({ ...probe, token, requestId }, () => null, within(), caller);
-          },
+          () => attempt({ ...probe, token, requestId }, () => null, within(), caller),
           // Sent now, its answer would come too late to be told.
           () => {
             if (performance.now() > deadline - marginMs) throw tooLate();
@@ -248,10 +250,6 @@ const probe = {
   operation: 'getGLCodes5',
   search: '?target=-1&project=&includeHide=false',
 } as const;
-
-function limited(signal: AbortSignal, ms: number): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(ms)]);
-}
 
 function tooLate(): UpstreamError {
   return new UpstreamError('UPSTREAM_TIMEOUT', { effect: 'none', fault: 'too late to send' });

@@ -35,25 +35,13 @@ export type Circuit = {
  * Faults are what the service or the way to it does wrong, never a 4xx or a status record.
  */
 export function createCircuit(): Circuit {
-  const policy = circuitBreaker(
-    handleWhen((error) => isFault(error) || isUnanswered(error)),
-    {
-      halfOpenAfter: new ExponentialBackoff(OPEN_MS),
-      breaker: either(
-        new ConsecutiveBreaker(CONSECUTIVE_FAULTS),
-        new SamplingBreaker(FREQUENT_FAULTS),
-      ),
-    },
-  );
-
-  /** A probe whose caller went away told nothing of the service. */
-  function isUnanswered(error: unknown): boolean {
-    return (
-      policy.state === CircuitState.HalfOpen &&
-      error instanceof UpstreamError &&
-      error.code === 'CLIENT_GONE'
-    );
-  }
+  const policy = circuitBreaker(handleWhen(isFault), {
+    halfOpenAfter: new ExponentialBackoff(OPEN_MS),
+    breaker: either(
+      new ConsecutiveBreaker(CONSECUTIVE_FAULTS),
+      new SamplingBreaker(FREQUENT_FAULTS),
+    ),
+  });
 
   let changes = 0;
   policy.onStateChange(() => {

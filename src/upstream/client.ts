@@ -39,13 +39,13 @@ export type Upstream = {
 /** Binds the service to a caller: the token that goes with every call, and the signal of its leaving. */
 export function createUpstream(
   call: Call,
-  caller: { token: string; requestId: string; signal: AbortSignal },
+  caller: Pick<UpstreamRequest, 'token' | 'requestId' | 'trace'> & { signal: AbortSignal },
 ): Upstream {
-  const { token, requestId, signal } = caller;
+  const { signal, ...known } = caller;
   type Rest = Pick<UpstreamRequest, 'search' | 'body'>;
 
   const read = <Answer>(operation: OperationName, rest: Rest, reader: (json: string) => Answer) =>
-    call({ operation, token, requestId, ...rest }, reader, signal);
+    call({ operation, ...known, ...rest }, reader, signal);
 
   const write = <Answer>(operation: OperationName, rest: Rest, reader: (json: string) => Answer) =>
     read(operation, rest, reader).catch((error: unknown) => {

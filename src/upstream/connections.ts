@@ -31,6 +31,8 @@ export type Receiver = {
 const MAX_IDLE_MS = 4000;
 /** How much earlier than the service announces a connection is given up, in milliseconds. */
 const MARGIN_MS = 1000;
+/** How much earlier than asked undici's clock may ring, in milliseconds: it ticks twice a second. */
+const CLOCK_MS = 600;
 /** How long a service whose word did not hold is not believed, in milliseconds. */
 const DISBELIEF_MS = 600_000;
 
@@ -151,14 +153,13 @@ class Exchange implements Dispatcher.DispatchHandler {
 /**
  * Connections for writes. An idle one is used again only where it is known to be alive: the service
  * announced on it for how long it keeps it (`Keep-Alive: timeout`), and has been seen to keep that word,
- * by leaving one open for as long as we would ever rely on it. A connection that breaks, or that comes
- * without the announcement, takes that belief away for ten minutes.
+ * by leaving one open for as long as we would ever rely on it. Whatever breaks, or comes without the
+ * announcement, takes that belief away for ten minutes.
  */
 class Writers {
   readonly #open: () => Client;
-  /** Those that may be used again. */
-  readonly #kept = new Set<Client>();
-  readonly #idle: Client[] = [];
+  /** Those that may be used again; and the idle ones of them, until when. */
+  readonly #kept = new Map<Client, { until: number } | null>();
   #believed = false;
   #disbelievedUntil = 0;
 
@@ -168,41 +169,52 @@ class Writers {
 
   /** A connection for one write, and whether it is to be closed after it (`reset`). */
   take(): { client: Client; reset: boolean } {
-    const idle = this.#believed ? this.#idle.pop() : undefined;
-    if (idle) return { client: idle, reset: false };
+    if (this.#believed) {
+      for (const [client, idle] of this.#kept) {
+        if (!idle || performance.now() >= idle.until) continue;
+        this.#kept.set(client, null);
+        return { client, reset: false };
+      }
+    }
     const client = this.#open();
     // Before there is belief, one is kept to be watched.
-    const watching = this.#kept.size > 0 || performance.now() < this.#disbelievedUntil;
-    const reset = watching && !this.#believed;
-    if (!reset) {
-      this.#kept.add(client);
-      client.on('disconnect', (_origin, _targets, error) => this.#closed(client, error));
+    const keep = this.#believed || (this.#kept.size === 0 && !this.#isDisbelieved());
+    if (keep) {
+      this.#kept.set(client, null);
+      client.on('disconnect', (_origin, _all, error) => this.#closed(client, error));
     }
-    return { client, reset };
+    return { client, reset: !keep };
   }
 
   /** Takes a connection back, with the headers of the answer that came over it; null where none did. */
   giveBack(client: Client, headers: IncomingHttpHeaders | null): void {
-    if (headers && this.#kept.has(client)) {
-      if (isAnnounced(headers)) {
-        this.#idle.push(client);
-        return;
-      }
-      this.#disbelieve();
+    const isKept = this.#kept.has(client);
+    const reliedMs = headers ? reliableMs(headers) : 0;
+    if (isKept && reliedMs > 0) {
+      this.#kept.set(client, { until: performance.now() + reliedMs });
+      return;
     }
-    this.#kept.delete(client);
+    if (isKept) this.#disbelieve();
     // Where there was no answer, the request may still be waiting for its connection.
     if (headers) client.close(() => {});
     else client.destroy(() => {});
   }
 
   #closed(client: Client, { code }: { code?: string }): void {
-    if (!this.#kept.delete(client)) return;
-    const index = this.#idle.indexOf(client);
-    if (index >= 0) this.#idle.splice(index, 1);
-    // Undici calls what it does itself information: to an idle one, that its time was over.
-    if (code !== 'UND_ERR_INFO') this.#disbelieve();
-    else if (index >= 0) this.#believed = true;
+    const idle = this.#kept.get(client);
+    if (idle === undefined) return;
+    this.#kept.delete(client);
+    // One that broke before its request left gives that a new connection.
+    if (idle) client.destroy(() => {});
+    // What undici does itself it calls information: closing an idle one when its time is over, but
+    // also one that could not be kept after all, right away.
+    const lasted = idle && performance.now() >= idle.until - CLOCK_MS;
+    if (lasted && code === 'UND_ERR_INFO') this.#believed = true;
+    else this.#disbelieve();
+  }
+
+  #isDisbelieved(): boolean {
+    return performance.now() < this.#disbelievedUntil;
   }
 
   #disbelieve(): void {
@@ -211,20 +223,16 @@ class Writers {
     this.close();
   }
 
+  /** Closes what is idle; what is in use is not kept any more. */
   close(): void {
-    for (const client of this.#idle.splice(0)) {
-      this.#kept.delete(client);
-      client.destroy(() => {});
-    }
+    for (const [client, idle] of this.#kept) if (idle) client.destroy(() => {});
+    this.#kept.clear();
   }
 }
 
-/** Whether an answer says for how long its connection stays open, and that is long enough to use. */
-function isAnnounced({ connection, 'keep-alive': keepAlive }: IncomingHttpHeaders): boolean {
+/** For how long an idle connection is relied upon after an answer with these headers, in milliseconds. */
+function reliableMs({ connection, 'keep-alive': keepAlive }: IncomingHttpHeaders): number {
   const seconds = /\btimeout=(\d+)/i.exec(String(keepAlive))?.[1];
-  return (
-    !/\bclose\b/i.test(connection ?? '') &&
-    seconds !== undefined &&
-    Number(seconds) * 1000 > MARGIN_MS
-  );
+  if (seconds === undefined || /\bclose\b/i.test(String(connection))) return 0;
+  return Math.min(Number(seconds) * 1000 - MARGIN_MS, MAX_IDLE_MS);
 }

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import got from 'got';
 import { Connections, type Dispatch, type ExchangeControl, type Receiver } from './connections.ts';
@@ -18,7 +17,7 @@ export type UpstreamRequest = {
   token: string;
   requestId: string;
   /** Headers that carry the trace on (W3C Trace Context), where there is one. */
-  trace?: Record<string, string>;
+  trace?: Record<string, string> | undefined;
 };
 
 /** A 2xx answer. */
@@ -106,6 +105,12 @@ const decoders = {
   br: createBrotliDecompress,
 } as const;
 
+type Decoder = ReturnType<(typeof decoders)[keyof typeof decoders]>;
+
+function isKnown(encoding: string): encoding is keyof typeof decoders {
+  return Object.hasOwn(decoders, encoding);
+}
+
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
@@ -121,7 +126,9 @@ class Reading implements Receiver {
   #codedBytes = 0;
   #left = false;
   #status = 0;
-  #decoder: Transform | undefined;
+  #ended = false;
+  #decoder: Decoder | undefined;
+  #decoded = false;
 
   constructor(
     maxBytes: number,
@@ -140,12 +147,19 @@ class Reading implements Receiver {
   head(status: number, headers: IncomingHttpHeaders, exchange: ExchangeControl): void {
     this.#status = status;
     refuse(status, headers);
-    const encoding = headers['content-encoding']?.toLowerCase() ?? '';
-    if (!Object.hasOwn(decoders, encoding)) return;
-    this.#decoder = decoders[encoding as keyof typeof decoders]()
+    const encoding = String(headers['content-encoding'] ?? '')
+      .trim()
+      .toLowerCase();
+    if (encoding === '' || encoding === 'identity') return;
+    if (!isKnown(encoding)) throw invalid('a content coding that was not offered');
+    this.#decoder = decoders[encoding]()
       .on('data', (plain: Buffer) => this.#keep(plain, exchange))
       .on('drain', () => exchange.resume())
-      .once('end', () => this.#finish())
+      .once('end', () => {
+        // It may see its end before the body has come to its own.
+        this.#decoded = true;
+        if (this.#ended) this.#finish();
+      })
       // What does not decompress will not the next time either.
       .once('error', (error) => this.#giveUp(invalid(faultOf(error)), exchange));
   }
@@ -157,11 +171,13 @@ class Reading implements Receiver {
     }
     this.#codedBytes += chunk.length;
     if (this.#codedBytes > this.#maxBytes) this.#giveUp(this.#tooLarge(), exchange);
+    else if (this.#decoded) this.#giveUp(tooMuch(), exchange);
     else if (!this.#decoder.write(chunk)) exchange.pause();
   }
 
   end(): void {
-    if (this.#decoder) this.#decoder.end();
+    this.#ended = true;
+    if (this.#decoder && !this.#decoded) this.#decoder.end();
     else this.#finish();
   }
 
@@ -189,6 +205,11 @@ class Reading implements Receiver {
   }
 
   #finish(): void {
+    // A decoder that has its end takes in no more.
+    if (this.#decoder && this.#decoder.bytesWritten < this.#codedBytes) {
+      this.fail(tooMuch());
+      return;
+    }
     const length = this.#plainBytes;
     const chunks = this.#chunks;
     this.#resolve({ status: this.#status, length, text: () => textOf(chunks, length) });
@@ -232,6 +253,10 @@ function readRetryAfter(header: string | string[] | undefined): number | undefin
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
+function tooMuch(): UpstreamError {
+  return invalid('bytes after the end of what is compressed');
+}
+
 /** An answer that came and cannot be used. */
 export function invalid(fault: string): UpstreamError {
   return new UpstreamError('UPSTREAM_INVALID_RESPONSE', { effect: 'possible', fault });
@@ -240,7 +265,9 @@ export function invalid(fault: string): UpstreamError {
 /** What the connection reported, without anything of the request in it. */
 function translate(error: unknown, left: boolean, answered: boolean): UpstreamError {
   const fault = faultOf(error);
-  const noHttp = fault.startsWith('HPE_') || fault === 'HTTPParserError';
+  const noHttp = /^HPE_|^HTTPParserError$|^UND_ERR_(RES_CONTENT_LENGTH|HEADERS_OVERFLOW)/.test(
+    fault,
+  );
   // An answer that began and broke, or that is no HTTP, is an answer that cannot be read.
   return new UpstreamError(
     answered || noHttp ? 'UPSTREAM_INVALID_RESPONSE' : 'UPSTREAM_UNAVAILABLE',

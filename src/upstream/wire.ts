@@ -32,7 +32,11 @@ export type GlCodeInfo = {
 };
 
 /** GLCodeInfoSS (section 2.2). */
-export type GlCodeInfoList = ServiceStatus & { codes: GlCodeInfo[] };
+export type GlCodeInfoList = ServiceStatus & {
+  codes: GlCodeInfo[];
+  /** The length of the answer that they came in, in characters. */
+  size: number;
+};
 
 /** The answer of updateWorkflowCSV (section 2.6), or the status record it gave instead. */
 export type WorkflowCsvAnswer = { unresolved: string | null; record: ServiceStatus | null };
@@ -138,7 +142,7 @@ export function readGlCodes(json: string, { target, project }: GlCodesQuery): Gl
       hide: integerOf('Hide' in info ? info.Hide : null),
     };
   });
-  return { ...(service_status ?? missingRecord), codes };
+  return { ...(service_status ?? missingRecord), codes, size: json.length };
 }
 
 function textOf(value: unknown): string | null {

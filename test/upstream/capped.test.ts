@@ -1,9 +1,18 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { type Reply, read, reply, startService, startTestGateway, write } from '../helper.ts';
-import { fine, startHeldService } from './held.ts';
+import {
+  type Reply,
+  read,
+  reply,
+  startService,
+  startTcp,
+  startTestGateway,
+  write,
+} from '../helper.ts';
+import { fine, metricIs, startHeldService } from './held.ts';
 
 const CAP = 65_536;
 /** What may be on its way when a transfer is stopped: the buffers of both kernels and of Node. */
@@ -201,4 +210,59 @@ test('a connection whose answer was stopped is not used again', async () => {
   expect(call.response.socket).not.toBe(socket);
   await fine(call.response, call.received);
   expect((await second).errors).toBeUndefined();
+});
+
+test.each([
+  ['and then the end of the body', '0\r\n\r\n'],
+  ['and the body goes on without an end', ''],
+])('bytes after the end of what is compressed, %s, are no answer', async (_, end) => {
+  const coded = brotliCompressSync('{"service_status":{"status":0},"list":[]}');
+  const chunk = (bytes: Buffer) => [`${bytes.length.toString(16)}\r\n`, bytes, '\r\n'];
+  const { url } = await startTcp((socket) => {
+    socket.on('data', async () => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nTransfer-Encoding: chunked\r\n\r\n');
+      for (const part of chunk(coded)) socket.write(part);
+      await immediate();
+      for (const part of [...chunk(Buffer.from('xyz')), end]) socket.write(part);
+    });
+  });
+  const gateway = await startTestGateway({ url }, { UPSTREAM_TIMEOUT_MS: '1000' });
+  const { errors } = await gateway.graphql(read);
+  expect(errors?.[0]?.extensions.code).toMatch(/^UPSTREAM_(INVALID_RESPONSE|TIMEOUT)$/);
+  // The connection is not held by it.
+  await metricIs(gateway, 'ledger_gateway_calls_in_flight', 0);
+});
+
+test('an answer that is over for its decoder and goes on for HTTP ends with the deadline', async () => {
+  const coded = brotliCompressSync('{"service_status":{"status":0},"list":[]}');
+  const { url, sockets } = await startTcp((socket) => {
+    socket.on('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nTransfer-Encoding: chunked\r\n\r\n');
+      socket.write(`${coded.length.toString(16)}\r\n`);
+      socket.write(coded);
+      socket.write('\r\n');
+    });
+  });
+  const gateway = await startTestGateway({ url }, { UPSTREAM_TIMEOUT_MS: '500' });
+  const { errors } = await gateway.graphql(read);
+  expect(errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+  const [socket] = sockets;
+  if (socket && !socket.closed) await once(socket, 'close');
+});
+
+test.each([
+  ['gzip, br', 'UPSTREAM_INVALID_RESPONSE'],
+  ['zstd', 'UPSTREAM_INVALID_RESPONSE'],
+  [' identity', undefined],
+  ['GZip ', undefined],
+])('a body in the content coding "%s"', async (coding, code) => {
+  const plain = '{"service_status":{"status":0},"list":[]}';
+  const body = /gzip/i.test(coding) ? gzipSync(plain) : plain;
+  const { gateway, service } = await startCapped((response) => {
+    response.writeHead(200, { 'content-encoding': coding }).end(body);
+  });
+  const { data, errors } = await gateway.graphql(read);
+  expect(errors?.[0]?.extensions.code).toBe(code);
+  if (code === undefined) expect(data.result.__typename).toBe('GlCodeList');
+  expect(service.received).toHaveLength(1);
 });

@@ -240,13 +240,14 @@ test('one probe at a time goes out, and whoever comes meanwhile is refused at on
   expect(paths().slice(10)).toEqual(['getGLCodes5', 'upgradeToHQ']);
 });
 
-test('it closes only by an answer: a probe whose caller goes away leaves it open', async () => {
-  const { answerWith, gateway, state, paths } = await startOpen(fine);
+test('a probe whose caller goes away runs on, and closes it by its answer', async () => {
+  const { answerWith, gateway, state, paths, ask } = await startOpen(fine);
   const arrived = Promise.withResolvers<void>();
-  const left = Promise.withResolvers<void>();
-  answerWith((response) => {
-    response.once('close', () => left.resolve());
+  const release = Promise.withResolvers<void>();
+  answerWith(async (response, received) => {
     arrived.resolve();
+    await release.promise;
+    await fine(response, received);
   });
   letProbeBeDue();
   const leaving = new AbortController();
@@ -259,11 +260,13 @@ test('it closes only by an answer: a probe whose caller goes away leaves it open
   await arrived.promise;
   leaving.abort();
   await expect(probing).rejects.toThrow();
-  await left.promise;
-  await metricIs(gateway, 'ledger_gateway_calls_in_flight', 0);
+  await metricIs(gateway, 'ledger_gateway_http_requests_total{status="499"}', 1);
+  expect(await state()).toBe(states.halfOpen);
 
+  release.resolve();
+  await metricIs(gateway, 'ledger_gateway_circuit_state', states.closed);
   expect(paths()).toHaveLength(11);
-  expect(await state()).toBe(states.open);
+  expect(await ask()).toMatchObject({ __typename: 'GlCodeList' });
 });
 
 test('however often probes failed, the next is due within four seconds', async () => {

@@ -4,7 +4,15 @@ import type { Socket } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { readStatus } from '../../src/upstream/wire.ts';
-import { closeAfterTest, portOf, read, startTestGateway, write, writes } from '../helper.ts';
+import {
+  closeAfterTest,
+  portOf,
+  read,
+  startTcp,
+  startTestGateway,
+  write,
+  writes,
+} from '../helper.ts';
 import { readOf, startCalls, writeOf } from './held.ts';
 
 const never = new AbortController().signal;
@@ -195,4 +203,31 @@ test.each([0, 1])('a connection announced for %d s is not kept for a write', asy
     await closed(service, n);
   }
   expect(service.calls.filter(({ reused }) => reused)).toEqual([]);
+});
+
+test('a write that was lost on a kept connection ends the keeping', async () => {
+  // It leaves idle connections alone, and resets whoever uses one again.
+  const service = await startDropping({ announcedS: 2, once: true });
+  const { call } = startCalls(service);
+  const send = () => call(writeOf('token'), readStatus, never).catch((error: unknown) => error);
+  await send();
+  await closed(service, 0);
+  await send();
+  expect(await send()).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', effect: 'possible' });
+  for (let n = 0; n < 5; n++) expect(await send()).toMatchObject({ status: 0 });
+  expect(service.calls.slice(3).map(({ reused }) => reused)).toEqual(Array(5).fill(false));
+});
+
+test('an announcement on a connection that is not kept is none', async () => {
+  const { url, sockets } = await startTcp((socket) => {
+    // Without a length, the answer lasts until the connection ends.
+    socket.once('data', () => {
+      socket.end(`HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\n\r\n${answer}`);
+    });
+  });
+  const { call } = startCalls({ url });
+  for (let n = 0; n < 4; n++) {
+    expect(await call(writeOf('token'), readStatus, never)).toMatchObject({ status: 0 });
+  }
+  expect(sockets).toHaveLength(4);
 });
