@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Call,
   fine,
@@ -31,9 +32,11 @@ async function dropReads(world: World): Promise<Row[]> {
   await warmUp(gateway.url, world.token, keptConnections(world), readOf('warm'), 2);
   service.behaviour = () => {};
   const leaving = new AbortController();
-  const asked = Array.from({ length: READS }, (_, n) =>
-    post(gateway.url, world.token, readOf(`gone-${n}`), { signal: leaving.signal }),
-  );
+  const asked: Promise<unknown>[] = [];
+  for (let n = 0; n < READS; n++) {
+    asked.push(post(gateway.url, world.token, readOf(`gone-${n}`), { signal: leaving.signal }));
+    await sleep(5); // All at once would be an overload, which is another scenario.
+  }
   const arrived = await until(() => service.open.size === READS, 5000);
   const open = service.open.size;
   const start = performance.now();
