@@ -7,6 +7,8 @@ const MAX_DELAY_MS = 150;
 const MAX_MEMORY_SHARE = 0.85;
 /** How often is looked, in milliseconds. */
 const SAMPLE_MS = 50;
+/** So many samples in a row are late before it counts: one is a cold start, or a collection of garbage. */
+const LATE_SAMPLES = 2;
 /** How long a late event loop is remembered, in milliseconds: requests come in bursts, one after each delay. */
 const LATE_MS = 500;
 /** So many requests are executed whatever the event loop says: refusing all would leave it idle. */
@@ -26,12 +28,14 @@ export function watchPressure(): {
   delay.enable();
   // Zero, or beyond all memory, where nothing constrains the process.
   const memory = Math.min(process.constrainedMemory() || Infinity, totalmem());
+  let lateSamples = 0;
   let lateUntil = 0;
   let isFull = false;
   const timer = setInterval(() => {
     const delayMs = delay.mean / 1e6 - resolution;
     // No sample at all (NaN) is a loop that was blocked throughout.
-    if (!(delayMs <= MAX_DELAY_MS)) lateUntil = performance.now() + LATE_MS;
+    lateSamples = delayMs <= MAX_DELAY_MS ? 0 : lateSamples + 1;
+    if (lateSamples >= LATE_SAMPLES) lateUntil = performance.now() + LATE_MS;
     delay.reset();
     const { used_heap_size: used, heap_size_limit: limit, external_memory } = getHeapStatistics();
     isFull = used > limit * MAX_MEMORY_SHARE || used + external_memory > memory * MAX_MEMORY_SHARE;

@@ -18,7 +18,7 @@ function block(ms: number): void {
 
 /** Holds the event loop up for longer than a sample takes, several times, and posts. */
 async function postLate(gateway: Awaited<ReturnType<typeof startTestGateway>>, body: unknown) {
-  for (let turn = 0; turn < 3; turn++) {
+  for (let turn = 0; turn < 6; turn++) {
     block(300);
     await immediate();
   }
