@@ -170,18 +170,16 @@ export function createCalls(options: {
     }
   }
 
+  /** A call with all of its attempts, until it is `ended`: by its deadline, or whoever else may. */
   async function run<Answer>(
     request: UpstreamRequest,
     read: (json: string) => Answer,
+    ended: AbortController,
     caller: AbortSignal,
   ): Promise<Answer> {
-    const { retries, abortable } = policyOf(request.operation);
-    const ended = new AbortController();
+    const { retries } = policyOf(request.operation);
     const deadline = performance.now() + options.timeoutMs;
     const timer = setTimeout(() => ended.abort('deadline'), options.timeoutMs);
-    const leave = () => ended.abort('caller');
-    if (abortable && caller.aborted) leave();
-    if (abortable) caller.addEventListener('abort', leave, { once: true });
     budget.recordCall();
     try {
       for (let retry = 0; ; retry++) {
@@ -202,7 +200,6 @@ export function createCalls(options: {
       }
     } finally {
       clearTimeout(timer);
-      caller.removeEventListener('abort', leave);
     }
   }
 
@@ -218,7 +215,7 @@ export function createCalls(options: {
       const { operation, search, token } = request;
       if (policyOf(operation).shared) {
         const key = `${operation}${search} ${token}`;
-        const start = (everyone: AbortSignal) => track(run(request, read, everyone));
+        const start = (ended: AbortController) => track(run(request, read, ended, ended.signal));
         return sharing.join(key, caller, start, () => observer.shared(operation));
       }
       sharing.recordWrite();
@@ -227,7 +224,7 @@ export function createCalls(options: {
         writes.delete(request);
         sharing.recordWrite();
       };
-      return track(run(request, read, caller).finally(done));
+      return track(run(request, read, new AbortController(), caller).finally(done));
     },
     pendingWrites: () => [...writes].map(({ requestId, operation }) => ({ requestId, operation })),
     async settled() {

@@ -1,5 +1,5 @@
 /** A call in flight that several callers wait for. */
-type Shared = { answer: Promise<unknown>; waiting: number; end: AbortController };
+type Shared = { answer: Promise<unknown>; waiting: number; ended: AbortController };
 
 /**
  * Lets equal reads in flight be one call. Equal means the same token, operation and query, and that
@@ -21,7 +21,7 @@ export class SharedCalls {
   async join<Answer>(
     key: string,
     caller: AbortSignal,
-    start: (everyone: AbortSignal) => Promise<Answer>,
+    start: (ended: AbortController) => Promise<Answer>,
     onJoin: () => void,
   ): Promise<Answer> {
     const current = `${this.#writes} ${key}`;
@@ -43,9 +43,9 @@ export class SharedCalls {
     }
   }
 
-  #start(key: string, start: (everyone: AbortSignal) => Promise<unknown>): Shared {
-    const end = new AbortController();
-    const shared = { answer: start(end.signal), waiting: 0, end };
+  #start(key: string, start: (ended: AbortController) => Promise<unknown>): Shared {
+    const ended = new AbortController();
+    const shared = { answer: start(ended), waiting: 0, ended };
     this.#inFlight.set(key, shared);
     const forget = () => this.#forget(key, shared);
     shared.answer.then(forget, forget);
@@ -54,7 +54,7 @@ export class SharedCalls {
 
   #end(key: string, shared: Shared): void {
     this.#forget(key, shared);
-    shared.end.abort();
+    shared.ended.abort('caller');
   }
 
   /** Another call may have taken the key since. */
