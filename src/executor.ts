@@ -53,9 +53,9 @@ export function createExecutor(schema: GraphQLSchema, compileAt = COMPILE_AT): G
     if (seen.compiled === undefined && seen.times >= compileAt) {
       const disableLeafSerialization = !asksForEnum(schema, document);
       const options = { disableLeafSerialization };
-      const result = compileQuery(schema, document, operationName, options);
-      // Where the compiler declines, graphql-js goes on.
-      seen.compiled = isCompiledQuery(result) ? result : null;
+      const result = isSound(document) && compileQuery(schema, document, operationName, options);
+      // Where the compiler declines, or would be wrong, graphql-js goes on.
+      seen.compiled = result && isCompiledQuery(result) ? result : null;
     }
     return seen.compiled ?? null;
   }
@@ -179,6 +179,23 @@ function asGraphQLError(error: GraphQLError): GraphQLError {
   });
   Object.defineProperty(whole, 'locations', { value: locations, enumerable: true });
   return whole;
+}
+
+/**
+ * Whether the compiler is right about a document. It forgets conditions where fields are merged, loses
+ * entities whose references are refused, and names that begin like the engine's own.
+ */
+function isSound(document: DocumentNode): boolean {
+  let sound = true;
+  visit(document, {
+    Directive: () => {
+      sound = false;
+    },
+    Field({ name, alias }) {
+      if (name.value === '_entities' || alias?.value.startsWith('__')) sound = false;
+    },
+  });
+  return sound;
 }
 
 /**

@@ -124,15 +124,19 @@ export async function createServer(options: {
 
   /** Long answers that are on their way. */
   const leaving = new Set<Promise<unknown>>();
-  /** Requests that were answered while their bodies still come. */
-  const unread = new Set<IncomingMessage>();
+  const sockets = new Set<Socket>();
   let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
     // Node takes a connection for an idle one as soon as its answer is handed over, and would cut it.
     while (leaving.size > 0) await Promise.all(leaving);
-    // And it waits for the rest of a body that nobody reads.
-    for (const { socket } of unread) socket.destroy();
+    // And it waits for connections that never sent a request, or still send the rest of one that is
+    // answered: whatever has nothing to be answered is closed.
+    for (const socket of sockets) if (unansweredOn(socket).size === 0) socket.destroy();
+  });
+  app.server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
   });
 
   /** What every request begins with, and ends with: once, when it was answered or its caller has gone. */
@@ -148,10 +152,6 @@ export async function createServer(options: {
       if (!reply.raw.writableFinished) gone.abort();
       // A connection that was answered after the close began would be kept, and hold the process.
       if (closing && unanswered.size === 0) request.raw.socket.destroySoon();
-      if (!request.raw.complete && !request.raw.destroyed) {
-        unread.add(request.raw);
-        request.raw.once('close', () => unread.delete(request.raw));
-      }
       const { requestId, operation, codes } = request.record;
       // 499 is what nginx made of a client that closed the request.
       const status = gone.signal.aborted ? 499 : reply.statusCode;

@@ -32,6 +32,7 @@ export function parseExactly(text: string): unknown {
  */
 function quoteLargeIntegers(text: string): string {
   const token = /"|-?[1-9]\d{15,}/g;
+  const name = /\s*:/y;
   let quoted = '';
   let from = 0;
   for (let match = token.exec(text); match; match = token.exec(text)) {
@@ -44,7 +45,9 @@ function quoteLargeIntegers(text: string): string {
     // Digits of a fraction or an exponent are no integer.
     const stands =
       !/[\d.eE+-]/.test(text.charAt(match.index - 1)) && !/[.eE]/.test(text.charAt(end));
-    if (!stands || isExact(found)) continue;
+    // Where a name should be they are no JSON, and must not become it.
+    name.lastIndex = end;
+    if (!stands || isExact(found) || name.test(text)) continue;
     quoted += `${text.slice(from, match.index)}"${found}"`;
     from = end;
   }

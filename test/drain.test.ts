@@ -1,11 +1,21 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { open } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { closeAfterTest, type LogLine, read, testIssuer, write, writes } from './helper.ts';
+import {
+  closeAfterTest,
+  closedPort,
+  type LogLine,
+  read,
+  testIssuer,
+  write,
+  writes,
+} from './helper.ts';
 import { startHeldService } from './upstream/held.ts';
 
 /** The process as in production: `node src/main.ts` and its environment. */
@@ -169,6 +179,22 @@ test('a connection that is kept does not hold the exit, whether it idles or has 
   expect(performance.now() - start).toBeLessThan(3000);
 });
 
+test.each(['', 'POST /graphql HT'])(
+  'a connection that only ever sent "%s" does not hold the exit',
+  async (sent) => {
+    const service = await startHeldService();
+    const gateway = await startProcess(service, { SHUTDOWN_TIMEOUT_MS: '5000' });
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    socket.on('error', () => {});
+    closeAfterTest(async () => socket.destroy());
+    await once(socket, 'connect');
+    socket.write(sent);
+    expect(await gateway.get('/livez')).toBe(200);
+    gateway.signal('SIGTERM');
+    expect(await gateway.ended).toEqual({ code: 0, signal: null });
+  },
+);
+
 test('a second signal ends it at once', async () => {
   const service = await startHeldService();
   const gateway = await startProcess(service, { SHUTDOWN_DELAY_MS: '60000' });
@@ -248,4 +274,35 @@ test('the later writes of an operation whose caller has gone are finished before
     service.calls.map(({ received }) => [received.url.slice(1), 'answered', 40]),
   );
   expect(outcomes).toHaveLength(3);
+});
+
+test('a log that cannot be written takes nothing but the log', async () => {
+  const { jwksUrl, issuer, audience } = await testIssuer();
+  const port = await closedPort();
+  const full = await open('/dev/full', 'w');
+  const child = spawn(process.execPath, ['src/main.ts'], {
+    env: {
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      UPSTREAM_BASE_URL: 'http://127.0.0.1:9/',
+      JWT_JWKS_URL: jwksUrl,
+      JWT_ISSUER: issuer,
+      JWT_AUDIENCE: audience,
+    },
+    stdio: ['ignore', full.fd, 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  closeAfterTest(async () => {
+    child.kill('SIGKILL');
+    await full.close();
+  });
+  const ask = (path: string) =>
+    fetch(`http://127.0.0.1:${port}${path}`).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  while ((await ask('/livez')) === 0);
+  for (let n = 0; n < 300; n++) expect(await ask('/nothing')).toBe(404);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
 });

@@ -1,0 +1,137 @@
+import type { GatewayInterface } from '@apollo/server-gateway-interface';
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { getOperationAST, parse, validate } from 'graphql';
+import { createContext } from '../src/context.ts';
+import { createExecutor } from '../src/executor.ts';
+import { createSchema } from '../src/schema.ts';
+import type { Call } from '../src/upstream/calls.ts';
+import { UpstreamError } from '../src/upstream/errors.ts';
+
+/** What the service answers, by project; to any other it fails. */
+const bodies: Record<string, string> = {
+  codes:
+    '{"service_status":{"invoice_id":12345678901234567890,"status":0},"list":[{"Code":"1","Name":null,"Value":"","Hide":1},{"Code":null},{"Code":"1","Hide":-2147483648}]}',
+  failed: '{"service_status":{"invoice_id":-5,"message":"m","status":1}}',
+  forbidden: '{"service_status":{"status":3}}',
+  unknown: '{"service_status":{"status":77}}',
+};
+
+const call: Call = async ({ search }, read) => {
+  const body = bodies[new URLSearchParams(search).get('project') ?? ''];
+  if (!body) throw new UpstreamError('UPSTREAM_FAILED', { effect: 'possible', fault: 'test' });
+  return read(body);
+};
+
+const schema = createSchema(() => {});
+const compiling = createExecutor(schema, 1);
+const interpreting = createExecutor(schema, Infinity);
+
+async function answerOf(
+  gateway: GatewayInterface,
+  source: string,
+  variables: Record<string, unknown>,
+): Promise<string> {
+  const document = parse(source);
+  const context = createContext(
+    call,
+    {
+      caller: { token: 'token' },
+      requestId: 'test',
+      signal: new AbortController().signal,
+      trace: undefined,
+    },
+    { csvOptionParam: undefined, maxResponseBytes: 1_000_000 },
+  );
+  const operation = getOperationAST(document);
+  const { executor } = await gateway.load({ apollo: {} });
+  if (!executor) throw new Error('no executor');
+  const request = { document, operation, request: { variables }, context };
+  const { data, errors } = await executor(request as unknown as Parameters<typeof executor>[0]);
+  return JSON.stringify({
+    data,
+    errors: errors?.map(({ message, path, locations }) => ({ message, path, locations })),
+  });
+}
+
+const alias = fc.constantFrom('', '', '', 'a: ', 'b: ', '__proto__: ', 'valueOf: ');
+const condition = fc.constantFrom('', '', '', ' @skip(if: $yes)', ' @include(if: $no)');
+const text = (...parts: (fc.Arbitrary<string> | string)[]) =>
+  fc
+    .tuple(...parts.map((part) => (typeof part === 'string' ? fc.constant(part) : part)))
+    .map((all) => all.join(''));
+const some = (one: fc.Arbitrary<string>) =>
+  fc.array(one, { minLength: 1, maxLength: 4 }).map((all) => `{ ${all.join(' ')} }`);
+const leaf = (...names: string[]) =>
+  text(alias, fc.constantFrom('__typename', ...names), condition);
+
+const code = leaf('code', 'name', 'value', 'hide', 'project', 'target');
+const codes = text(
+  alias,
+  'codes',
+  condition,
+  some(fc.oneof(code, text('... on GlCode', condition, some(code)))),
+);
+const result = some(
+  fc.oneof(
+    leaf(),
+    text('... on LedgerStatus', condition, some(leaf('invoiceId', 'message'))),
+    text('... on LedgerProblem', condition, some(leaf('message'))),
+    text('... on LedgerUnrecognizedStatus', condition, some(leaf('status'))),
+    text('... on GlCodeList', condition, some(fc.oneof(codes, leaf('invoiceId')))),
+    fc.constant('...Shared'),
+  ),
+);
+const root = fc.oneof(
+  text(
+    fc.constantFrom('r1: ', 'r2: ', ''),
+    'glCodes(target: EMAIL, project: "',
+    fc.constantFrom(...Object.keys(bodies), 'nowhere'),
+    '")',
+    condition,
+    result,
+  ),
+  fc.constant('__typename'),
+  fc.constant(
+    '_entities(representations: [{ __typename: "GlCode", target: "EMAIL", project: "codes", code: "1" }, { __typename: "GlCode", target: 5 }]) { ... on GlCode { code hide } }',
+  ),
+);
+const fragment =
+  'fragment Shared on GlCodesResult { __typename ... on LedgerStatus { message } ... on GlCodeList { codes { code target } } }';
+
+/** A query of these root fields, with the variables and the fragment that they use. */
+function queryOf(roots: string): string {
+  const used = ['yes', 'no'].filter((name) => roots.includes(`$${name}`));
+  const variables = used.map((name) => `$${name}: Boolean!`).join(', ');
+  return `query ${variables && `(${variables})`} ${roots} ${roots.includes('...Shared') ? fragment : ''}`;
+}
+
+test('a compiled query is answered as graphql-js answers it', async () => {
+  const compared = { conditional: 0, plain: 0 };
+  const compare = async (roots: string, yes: boolean, no: boolean) => {
+    const source = queryOf(roots);
+    if (validate(schema, parse(source)).length > 0) return;
+    compared[source.includes('$') ? 'conditional' : 'plain'] += 1;
+    const variables = { yes, no };
+    expect(await answerOf(compiling, source, variables)).toBe(
+      await answerOf(interpreting, source, variables),
+    );
+  };
+  await fc.assert(fc.asyncProperty(some(root), fc.boolean(), fc.boolean(), compare), {
+    numRuns: 2000,
+  });
+  expect(compared.conditional).toBeGreaterThan(50);
+  expect(compared.plain).toBeGreaterThan(50);
+});
+
+test.each([
+  '{ a: glCodes(target: EMAIL, project: "codes") { __typename } a: glCodes(target: EMAIL, project: "codes") @include(if: $no) { ... on GlCodeList { invoiceId } } }',
+  '{ a: glCodes(target: EMAIL, project: "codes") { __typename } ... @include(if: $no) { a: glCodes(target: EMAIL, project: "codes") { ... on LedgerStatus { message } } } }',
+  '{ _entities(representations: [{ __typename: "GlCode", target: "EMAIL", project: "codes", code: "9" }, { __typename: "GlCode", target: 5 }]) { ... on GlCode { code } } }',
+  '{ glCodes(target: EMAIL, project: "codes") { ... on GlCodeList { codes { __proto__: name code } } } }',
+])('what the compiler would get wrong it is not given: %s', async (roots) => {
+  const source = queryOf(roots);
+  expect(await answerOf(compiling, source, { no: false })).toBe(
+    await answerOf(interpreting, source, { no: false }),
+  );
+});
