@@ -242,6 +242,24 @@ export async function createServer(options: {
     while (executing.size > 0) await Promise.allSettled(executing);
   });
 
+  /** A long answer as bytes: as text it would be copied for its length, for its headers, and once more. */
+  async function sendLong(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    text: string,
+  ): Promise<string | Buffer> {
+    if (text.length > VERY_LONG_TEXT) await immediate();
+    if (request.gone.aborted) return text;
+    const { socket } = request.raw;
+    const timer = setTimeout(() => socket.destroy(), TAKING_MS);
+    const taken = once(reply.raw, 'close').then(() => {
+      clearTimeout(timer);
+      leaving.delete(taken);
+    });
+    leaving.add(taken);
+    return Buffer.from(text);
+  }
+
   app.route({
     method: ['GET', 'POST'],
     url: '/graphql',
@@ -255,19 +273,9 @@ export async function createServer(options: {
       for (const document of documentsOf(request)) options.checkOperation(document);
       checkVariables(request.body);
     },
-    // A long text would be copied for its length, for the headers before it, and once more to be sent.
-    onSend: async (request, reply, payload) => {
-      if (typeof payload !== 'string' || payload.length <= LONG_TEXT) return payload;
-      if (payload.length > VERY_LONG_TEXT) await immediate();
-      if (request.gone.aborted) return payload;
-      const { socket } = request.raw;
-      const timer = setTimeout(() => socket.destroy(), TAKING_MS);
-      const taken = once(reply.raw, 'close').then(() => {
-        clearTimeout(timer);
-        leaving.delete(taken);
-      });
-      leaving.add(taken);
-      return Buffer.from(payload);
+    onSend(request, reply, payload, done) {
+      if (typeof payload !== 'string' || payload.length <= LONG_TEXT) done(null, payload);
+      else sendLong(request, reply, payload).then((bytes) => done(null, bytes), done);
     },
     handler(request, reply) {
       const answer = traced(request, reply, async () =>
