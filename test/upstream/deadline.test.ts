@@ -144,7 +144,7 @@ test('the time in line counts', async () => {
 
 test('the attempts of a read and the waits between them count', async () => {
   const late: Reply = (response, received) => {
-    const timer = setTimeout(() => reply(503)(response, received), TIMEOUT_MS * 0.45);
+    const timer = setTimeout(() => reply(503)(response, received), TIMEOUT_MS * 0.55);
     response.once('close', () => clearTimeout(timer));
   };
   const service = await startService(late);
