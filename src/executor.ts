@@ -51,11 +51,8 @@ export function createExecutor(schema: GraphQLSchema, compileAt = COMPILE_AT): G
     if (seen.times === 0) known.set(document, operations.set(operationName, seen));
     seen.times += 1;
     if (seen.compiled === undefined && seen.times >= compileAt) {
-      const disableLeafSerialization = !asksForEnum(schema, document);
-      const options = { disableLeafSerialization };
-      const result = isSound(document) && compileQuery(schema, document, operationName, options);
-      // Where the compiler declines, or would be wrong, graphql-js goes on.
-      seen.compiled = result && isCompiledQuery(result) ? result : null;
+      // What is not compiled graphql-js goes on to execute.
+      seen.compiled = isSound(document) ? compile(schema, document, operationName) : null;
     }
     return seen.compiled ?? null;
   }
@@ -179,6 +176,17 @@ function asGraphQLError(error: GraphQLError): GraphQLError {
   });
   Object.defineProperty(whole, 'locations', { value: locations, enumerable: true });
   return whole;
+}
+
+/** An operation of a document in its compiled form; null where the compiler declines. */
+function compile(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string,
+): CompiledQuery | null {
+  const disableLeafSerialization = !asksForEnum(schema, document);
+  const result = compileQuery(schema, document, operationName, { disableLeafSerialization });
+  return isCompiledQuery(result) ? result : null;
 }
 
 /**
