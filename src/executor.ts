@@ -1,13 +1,11 @@
 import { setImmediate as immediate } from 'node:timers/promises';
-import type {
-  GatewayInterface,
-  GatewayGraphQLRequestContext as Request,
-} from '@apollo/server-gateway-interface';
+import type { ApolloServerPlugin, GraphQLRequestListener, HTTPGraphQLHead } from '@apollo/server';
+import { unwrapResolverError } from '@apollo/server/errors';
 import {
   coerceInputValue,
   type DocumentNode,
-  execute,
   GraphQLError,
+  type GraphQLFormattedError,
   type GraphQLSchema,
   getNamedType,
   isEnumType,
@@ -22,7 +20,8 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
-import { currentRequest } from './errors.ts';
+import type { Context } from './context.ts';
+import { currentRequest, GatewayError } from './errors.ts';
 
 /** A query is compiled when it is seen this many times: most that come only once never are. */
 const COMPILE_AT = 3;
@@ -34,14 +33,18 @@ const LONG_LIST = 5_000;
 type Seen = { times: number; compiled: CompiledQuery | null | undefined };
 
 /**
- * Executes operations: queries that come again by graphql-jit, which makes one function of a document
- * and the schema, and everything else by graphql-js. The answers are equal; for large lists the
- * compiled ones cost a third. A mutation is never compiled: it has few fields, and its order of
- * execution is the promise of this gateway.
+ * Executes operations, as a plugin of Apollo: queries that come again by graphql-jit, which makes one
+ * function of a document and the schema; everything else is left to Apollo, and so to graphql-js. The
+ * answers are equal; for large lists the compiled ones cost a third. A mutation is never compiled: it
+ * has few fields, and its order of execution is the promise of this gateway.
  *
  * `compileAt` is for tests: 1 compiles all queries at once, Infinity none.
  */
-export function createExecutor(schema: GraphQLSchema, compileAt = COMPILE_AT): GatewayInterface {
+export function createExecutor(
+  schema: GraphQLSchema,
+  formatError: (formatted: GraphQLFormattedError, error: unknown) => GraphQLFormattedError,
+  compileAt = COMPILE_AT,
+): ApolloServerPlugin<Context> {
   // Apollo keeps parsed documents in a bounded store; what is known of one goes when it goes.
   const known = new WeakMap<DocumentNode, Map<string, Seen>>();
 
@@ -57,44 +60,42 @@ export function createExecutor(schema: GraphQLSchema, compileAt = COMPILE_AT): G
     return seen.compiled ?? null;
   }
 
-  async function executor({ document, operation, request, context }: Request) {
-    const { variables = {}, operationName } = request;
-    const interpreted = () =>
-      execute({
-        schema,
-        document,
-        contextValue: context,
-        variableValues: variables,
-        operationName,
-      });
-    if (operation === undefined) return interpreted(); // Apollo words its errors.
-    const record = currentRequest.getStore();
-    // A caller may choose any name, of any length.
-    if (record) record.operation = (operation.name?.value ?? operation.operation).slice(0, 100);
-    if (operation.operation === OperationTypeNode.SUBSCRIPTION)
-      return { errors: [noSubscriptions()] };
-    const definitions = operation.variableDefinitions ?? [];
-    const bad = badVariable(schema, definitions, variables);
-    if (bad) return { errors: [bad] };
-    if (operation.operation === OperationTypeNode.MUTATION) return interpreted();
-    const compiled = compiledOf(document, operation.name?.value ?? '');
-    if (!compiled) return interpreted();
-    const result = await compiled.query(undefined, context, withDefaults(definitions, variables));
-    // Without data it stopped at a variable that graphql-js takes, before any resolver ran.
-    if (result.data === undefined) return interpreted();
-    // Writing a long list as JSON takes a while, too: others have their turn before it.
-    if (holdsLongList(result.data)) await immediate();
-    return result.errors ? { ...result, errors: result.errors.map(asGraphQLError) } : result;
+  /** Does to an error what Apollo does: formats it, and gives the answer the head that it asks for. */
+  function leave(thrown: GraphQLError, head: HTTPGraphQLHead): GraphQLFormattedError {
+    const error = asGraphQLError(thrown);
+    const cause = unwrapResolverError(error);
+    if (cause instanceof GatewayError && cause.http) {
+      head.status = cause.http.status;
+      for (const [name, value] of cause.http.headers) head.headers.set(name, value);
+    }
+    return formatError(error.toJSON(), error);
   }
 
-  return {
-    load: async () => ({ executor }),
-    onSchemaLoadOrUpdate(callback) {
-      callback({ apiSchema: schema, coreSupergraphSdl: '' });
-      return () => {};
+  const listener: GraphQLRequestListener<Context> = {
+    async didResolveOperation({ operation, request }) {
+      if (!operation) return; // Apollo words its errors.
+      const record = currentRequest.getStore();
+      // A caller may choose any name, of any length.
+      if (record) record.operation = (operation.name?.value ?? operation.operation).slice(0, 100);
+      if (operation.operation === OperationTypeNode.SUBSCRIPTION) throw noSubscriptions();
+      checkVariableTypes(schema, operation.variableDefinitions ?? [], request.variables ?? {});
     },
-    async stop() {},
+
+    async responseForOperation({ document, operation, request, contextValue, response: { http } }) {
+      if (operation?.operation !== OperationTypeNode.QUERY) return null;
+      const compiled = compiledOf(document, operation.name?.value ?? '');
+      if (!compiled) return null;
+      const variables = withDefaults(operation.variableDefinitions ?? [], request.variables ?? {});
+      const { data, errors } = await compiled.query(undefined, contextValue, variables);
+      // Without data it stopped at a variable that graphql-js takes, before any resolver ran.
+      if (data === undefined) return null;
+      // Writing a long list as JSON takes a while, too: others have their turn before it.
+      if (holdsLongList(data)) await immediate();
+      const singleResult = errors ? { data, errors: errors.map((e) => leave(e, http)) } : { data };
+      return { http, body: { kind: 'single', singleResult } };
+    },
   };
+  return { requestDidStart: async () => listener };
 }
 
 /** Whether a root field is, or has, a list that takes tens of milliseconds to be written as JSON. */
@@ -105,14 +106,14 @@ function holdsLongList(data: unknown): boolean {
 }
 
 /**
- * The first variable that does not fit its type. graphql-js would repeat what was sent, whole and up
- * to fifty times, and suggest names of the schema; this tells the place and the reason.
+ * Throws at the first variable that does not fit its type. graphql-js would repeat what was sent, whole
+ * and up to fifty times, and suggest names of the schema; this tells the place and the reason.
  */
-function badVariable(
+function checkVariableTypes(
   schema: GraphQLSchema,
   definitions: readonly VariableDefinitionNode[],
   variables: Record<string, unknown>,
-): GraphQLError | undefined {
+): void {
   for (const node of definitions) {
     const name = node.variable.name.value;
     const type = typeFromAST(schema, node.type);
@@ -124,20 +125,14 @@ function badVariable(
       });
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (value === undefined) {
-      if (isNonNullType(type) && !node.defaultValue) return refuse('is required.');
+      if (isNonNullType(type) && !node.defaultValue) throw refuse('is required.');
       continue;
     }
-    try {
-      coerceInputValue(value, type, (path, _, { message }) => {
-        const [reason = ''] = message.split(' Did you mean ');
-        throw refuse(`is invalid${at(path)}: ${reason.slice(0, 200)}`);
-      });
-    } catch (error) {
-      if (error instanceof GraphQLError) return error;
-      throw error;
-    }
+    coerceInputValue(value, type, (path, _, { message }) => {
+      const [reason = ''] = message.split(' Did you mean ');
+      throw refuse(`is invalid${at(path)}: ${reason.slice(0, 200)}`);
+    });
   }
-  return undefined;
 }
 
 /** Where in a variable, such as ` at [0].name`. */

@@ -46,8 +46,10 @@ export async function startGateway(
   metrics.watch(calls);
   const keys = createAuthenticate(config.jwt, log, metrics.authenticated);
 
+  const schema = createSchema(metrics.resolved);
+  const formatError = createErrorFormatter(log);
   const apollo = new ApolloServer<Context>({
-    gateway: createExecutor(createSchema(metrics.resolved), compileAt),
+    schema,
     // A rule of ours in place of Apollo's, whose words are for operators.
     introspection: true,
     validationRules: config.introspection ? [] : [noIntrospection],
@@ -57,9 +59,10 @@ export async function startGateway(
     persistedQueries: false,
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
-    formatError: createErrorFormatter(log),
+    formatError,
     logger: log,
     plugins: [
+      createExecutor(schema, formatError, compileAt),
       // Caching is nothing that state-changing calls can have, and it costs with every field.
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(),

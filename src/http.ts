@@ -26,6 +26,7 @@ import type { Explorer } from './explorer.ts';
 import { parseExactly } from './json.ts';
 import { checkVariables } from './limits.ts';
 import type { Metrics } from './metrics.ts';
+import { Pending } from './pending.ts';
 import { inSpan } from './tracing.ts';
 
 declare module 'fastify' {
@@ -123,13 +124,13 @@ export async function createServer(options: {
   });
 
   /** Long answers that are on their way. */
-  const leaving = new Set<Promise<unknown>>();
+  const leaving = new Pending();
   const sockets = new Set<Socket>();
   let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
     // Node takes a connection for an idle one as soon as its answer is handed over, and would cut it.
-    while (leaving.size > 0) await Promise.all(leaving);
+    await leaving.none();
     // And it waits for connections that never sent a request, or still send the rest of one that is
     // answered: whatever has nothing to be answered is closed.
     for (const socket of sockets) if (unansweredOn(socket).size === 0) socket.destroy();
@@ -192,7 +193,7 @@ export async function createServer(options: {
   });
 
   /** The requests being executed. */
-  const executing = new Set<Promise<unknown>>();
+  const executing = new Pending();
 
   // Sheds load before anything is done for a request: a refusal must cost next to nothing. Health and
   // metrics are answered all the same.
@@ -238,9 +239,7 @@ export async function createServer(options: {
   );
 
   // A mutation goes on when its caller has gone, and nobody's connection tells of it.
-  app.addHook('onClose', async () => {
-    while (executing.size > 0) await Promise.allSettled(executing);
-  });
+  app.addHook('onClose', () => executing.none());
 
   /** A long answer as bytes: as text it would be copied for its length, for its headers, and once more. */
   async function sendLong(
@@ -252,11 +251,7 @@ export async function createServer(options: {
     if (request.gone.aborted) return text;
     const { socket } = request.raw;
     const timer = setTimeout(() => socket.destroy(), TAKING_MS);
-    const taken = once(reply.raw, 'close').then(() => {
-      clearTimeout(timer);
-      leaving.delete(taken);
-    });
-    leaving.add(taken);
+    leaving.track(once(reply.raw, 'close').then(() => clearTimeout(timer)));
     return Buffer.from(text);
   }
 
@@ -282,15 +277,13 @@ export async function createServer(options: {
         currentRequest.run(request.record, () => options.graphql.call(app, request, reply)),
       );
       const done = () => {
-        executing.delete(answer);
         const { requestId, writes } = request.record;
         // What nobody was told, the log keeps: each write of the request and what came of it.
         if (request.gone.aborted && writes.length > 0) {
           log.warn({ requestId, writes }, 'writes of a caller who has gone');
         }
       };
-      executing.add(answer);
-      answer.then(done, done);
+      executing.track(answer).then(done, done);
       return answer;
     },
   });

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import closeWithGrace from 'close-with-grace';
 import { type Logger, pino } from 'pino';
 import { ConfigError, readConfig } from './config.ts';
@@ -8,6 +9,10 @@ const LOG_FLUSH_MS = 100;
 const LOG_BUFFER_BYTES = 8192;
 /** What is kept while it cannot be written; what comes on top is lost. */
 const MAX_UNWRITTEN_BYTES = 1_048_576;
+
+// V8 would take what a request allocates for long-lived, after seeing much of it alive at once, and put all
+// that follows straight among the old, where it is collected late (docs/decisions/0011).
+setFlagsFromString('--no-allocation-site-pretenuring');
 
 /** The process: environment, start, signals. */
 try {

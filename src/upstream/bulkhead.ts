@@ -12,7 +12,7 @@ type Effect = keyof typeof MAX_QUEUED;
  */
 export class Bulkhead {
   readonly #limit: number;
-  readonly #waiting: Record<Effect, Set<() => void>> = { write: new Set(), read: new Set() };
+  readonly #waiting: Record<Effect, (() => void)[]> = { write: [], read: [] };
   #inFlight = 0;
 
   constructor(limit: number) {
@@ -24,7 +24,7 @@ export class Bulkhead {
   }
 
   get queued(): number {
-    return this.#waiting.write.size + this.#waiting.read.size;
+    return this.#waiting.write.length + this.#waiting.read.length;
   }
 
   /** Runs a call in its turn. Throws an UpstreamError of effect `none` where it gets none. */
@@ -53,23 +53,18 @@ export class Bulkhead {
         resolve();
       };
       const leave = () => {
-        line.delete(enter);
+        line.splice(line.indexOf(enter), 1);
         reject(refused('ended before its turn'));
       };
-      line.add(enter);
+      line.push(enter);
       signal.addEventListener('abort', leave, { once: true });
     });
   }
 
   /** Hands a place to the next in line, or frees it. */
   #handOn(): void {
-    for (const line of [this.#waiting.write, this.#waiting.read]) {
-      for (const enter of line) {
-        line.delete(enter);
-        enter();
-        return;
-      }
-    }
-    this.#inFlight -= 1;
+    const enter = this.#waiting.write.shift() ?? this.#waiting.read.shift();
+    if (enter) enter();
+    else this.#inFlight -= 1;
   }
 }

@@ -1,6 +1,7 @@
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { context, propagation, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Logger } from 'pino';
+import { Pending } from '../pending.ts';
 import { inSpan } from '../tracing.ts';
 import { RetryBudget } from './budget.ts';
 import { Bulkhead } from './bulkhead.ts';
@@ -60,8 +61,8 @@ export function createCalls(options: {
   observer: CallObserver;
 }): Calls {
   const { http, log, observer } = options;
-  const running = new Set<Promise<unknown>>();
-  const writes = new Set<UpstreamRequest>();
+  const running = new Pending();
+  const writes: UpstreamRequest[] = [];
   const bulkhead = new Bulkhead(options.maxConcurrency);
   const circuit = createCircuit();
   const budget = new RetryBudget();
@@ -203,33 +204,25 @@ export function createCalls(options: {
     }
   }
 
-  function track<Answer>(call: Promise<Answer>): Promise<Answer> {
-    const done = () => running.delete(call);
-    running.add(call);
-    call.then(done, done);
-    return call;
-  }
-
   return {
     call(request, read, caller) {
       const { operation, search, token } = request;
       if (policyOf(operation).shared) {
         const key = `${operation}${search} ${token}`;
-        const start = (ended: AbortController) => track(run(request, read, ended, ended.signal));
+        const start = (ended: AbortController) =>
+          running.track(run(request, read, ended, ended.signal));
         return sharing.join(key, caller, start, () => observer.shared(operation));
       }
       sharing.recordWrite();
-      writes.add(request);
+      writes.push(request);
       const done = () => {
-        writes.delete(request);
+        writes.splice(writes.indexOf(request), 1);
         sharing.recordWrite();
       };
-      return track(run(request, read, new AbortController(), caller).finally(done));
+      return running.track(run(request, read, new AbortController(), caller).finally(done));
     },
-    pendingWrites: () => [...writes].map(({ requestId, operation }) => ({ requestId, operation })),
-    async settled() {
-      while (running.size > 0) await Promise.allSettled(running);
-    },
+    pendingWrites: () => writes.map(({ requestId, operation }) => ({ requestId, operation })),
+    settled: () => running.none(),
     get circuit() {
       return circuit.state;
     },

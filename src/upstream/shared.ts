@@ -6,7 +6,8 @@ type Shared = { answer: Promise<unknown>; waiting: number; ended: AbortControlle
  * no write began or ended since: whoever wrote never reads an answer that is older than the write.
  */
 export class SharedCalls {
-  readonly #inFlight = new Map<string, Shared>();
+  /** By key. No Map: it would keep what has left it from being collected (docs/decisions/0011). */
+  readonly #inFlight: Record<string, Shared> = Object.create(null);
   #writes = 0;
 
   /** Notes that a write begins, or ended: reads from here on share nothing with those before. */
@@ -25,7 +26,7 @@ export class SharedCalls {
     onJoin: () => void,
   ): Promise<Answer> {
     const current = `${this.#writes} ${key}`;
-    const known = this.#inFlight.get(current);
+    const known = this.#inFlight[current];
     if (known) onJoin();
     const shared = known ?? this.#start(current, start);
     shared.waiting += 1;
@@ -46,7 +47,7 @@ export class SharedCalls {
   #start(key: string, start: (ended: AbortController) => Promise<unknown>): Shared {
     const ended = new AbortController();
     const shared = { answer: start(ended), waiting: 0, ended };
-    this.#inFlight.set(key, shared);
+    this.#inFlight[key] = shared;
     const forget = () => this.#forget(key, shared);
     shared.answer.then(forget, forget);
     return shared;
@@ -59,6 +60,6 @@ export class SharedCalls {
 
   /** Another call may have taken the key since. */
   #forget(key: string, shared: Shared): void {
-    if (this.#inFlight.get(key) === shared) this.#inFlight.delete(key);
+    if (this.#inFlight[key] === shared) delete this.#inFlight[key];
   }
 }
