@@ -2,6 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import type { Caller } from './auth.ts';
 import { GatewayError, missingToken } from './errors.ts';
 import { selectedFields } from './limits.ts';
+import { inTurn, LONG } from './turns.ts';
 import type { Call } from './upstream/calls.ts';
 import { createUpstream, type Upstream } from './upstream/client.ts';
 import type { UpstreamRequest } from './upstream/http.ts';
@@ -16,10 +17,10 @@ export type Context = {
   /** Counts entity references, and throws `OPERATION_LIMIT_EXCEEDED` where they are too many. */
   readonly admitReferences: (count: number) => void;
   /**
-   * Counts a list of so many characters that a field asks for, and throws `OPERATION_LIMIT_EXCEEDED`
-   * where the answer would be too large.
+   * Counts a list of so many bytes that a field asks for, and throws `OPERATION_LIMIT_EXCEEDED` where the
+   * answer would be too large. Resolves when a long one may be executed.
    */
-  readonly admitList: (size: number, info: GraphQLResolveInfo) => void;
+  readonly admitList: (size: number, info: GraphQLResolveInfo) => Promise<void>;
   /** The name of the query parameter that carries a CSV option, where it is configured. */
   readonly csvOptionParam: string | undefined;
 };
@@ -60,13 +61,15 @@ export function createContext(
         `The request has more representations than the ${MAX_REFERENCES} allowed.`,
       );
     },
-    admitList(listSize, info) {
+    async admitList(listSize, info) {
       size += listSize * selectedFields(info);
-      if (size <= config.maxResponseBytes * MAX_LISTS) return;
-      throw new GatewayError(
-        'OPERATION_LIMIT_EXCEEDED',
-        'The answer would be too large: ask for fewer lists, or fields of them, at a time.',
-      );
+      if (size > config.maxResponseBytes * MAX_LISTS) {
+        throw new GatewayError(
+          'OPERATION_LIMIT_EXCEEDED',
+          'The answer would be too large: ask for fewer lists, or fields of them, at a time.',
+        );
+      }
+      if (listSize > LONG) await inTurn(() => {});
     },
     csvOptionParam: config.csvOptionParam,
   };

@@ -1,4 +1,3 @@
-import { setImmediate as immediate } from 'node:timers/promises';
 import type { ApolloServerPlugin, GraphQLRequestListener, HTTPGraphQLHead } from '@apollo/server';
 import { unwrapResolverError } from '@apollo/server/errors';
 import {
@@ -22,6 +21,7 @@ import {
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Context } from './context.ts';
 import { currentRequest, GatewayError } from './errors.ts';
+import { inTurn } from './turns.ts';
 
 /** A query is compiled when it is seen this many times: most that come only once never are. */
 const COMPILE_AT = 3;
@@ -90,7 +90,7 @@ export function createExecutor(
       // Without data it stopped at a variable that graphql-js takes, before any resolver ran.
       if (data === undefined) return null;
       // Writing a long list as JSON takes a while, too: others have their turn before it.
-      if (holdsLongList(data)) await immediate();
+      if (holdsLongList(data)) await inTurn(() => {});
       const singleResult = errors ? { data, errors: errors.map((e) => leave(e, http)) } : { data };
       return { http, body: { kind: 'single', singleResult } };
     },

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { setImmediate as immediate } from 'node:timers/promises';
 import cors from '@fastify/cors';
 import { propagation, ROOT_CONTEXT, type Span, SpanKind } from '@opentelemetry/api';
 import type { RouteHandlerMethod } from 'fastify';
@@ -28,6 +27,7 @@ import { checkVariables } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 import { Pending } from './pending.ts';
 import { inSpan } from './tracing.ts';
+import { inTurn, LONG } from './turns.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -65,8 +65,6 @@ const fixedHeaders = {
 const LONG_TEXT = 16_384;
 /** How long a client may take to take such an answer in, in milliseconds: it holds the memory. */
 const TAKING_MS = 60_000;
-/** And one of more than this, in a turn of the event loop of its own. */
-const VERY_LONG_TEXT = 500_000;
 
 /** How a request id of a caller's looks; another is replaced by one of ours. */
 const requestIdPattern = /^[\w.:-]{1,128}$/;
@@ -247,7 +245,7 @@ export async function createServer(options: {
     reply: FastifyReply,
     text: string,
   ): Promise<string | Buffer> {
-    if (text.length > VERY_LONG_TEXT) await immediate();
+    if (text.length > LONG) await inTurn(() => {});
     if (request.gone.aborted) return text;
     const { socket } = request.raw;
     const timer = setTimeout(() => socket.destroy(), TAKING_MS);

@@ -8,6 +8,7 @@ import { createExecutor } from '../src/executor.ts';
 import { createSchema } from '../src/schema.ts';
 import type { Call } from '../src/upstream/calls.ts';
 import { UpstreamError } from '../src/upstream/errors.ts';
+import { decode } from '../src/upstream/wire.ts';
 
 /** What the service answers, by project; to any other it fails. */
 const bodies: Record<string, string> = {
@@ -21,7 +22,7 @@ const bodies: Record<string, string> = {
 const call: Call = async ({ search }, read) => {
   const body = bodies[new URLSearchParams(search).get('project') ?? ''];
   if (!body) throw new UpstreamError('UPSTREAM_FAILED', { effect: 'possible', fault: 'test' });
-  return read(body);
+  return read(decode(body).next().value, body.length);
 };
 
 const schema = createSchema(() => {});

@@ -10,7 +10,7 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   const { glCodes } = context.loaders();
   const query = { ...args, project: wellFormed(args.project, 'project') };
   const { codes, size, ...status } = await glCodes.load(query);
-  context.admitList(size, info);
+  await context.admitList(size, info);
   return outcome(status, (base) => ({ __typename: 'GlCodeList', codes, ...base }));
 };
 

@@ -1,8 +1,9 @@
-import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { context, propagation, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import { Pending } from '../pending.ts';
 import { inSpan } from '../tracing.ts';
+import { inTurn, LONG, pause } from '../turns.ts';
 import { RetryBudget } from './budget.ts';
 import { Bulkhead } from './bulkhead.ts';
 import { type Circuit, createCircuit } from './circuit.ts';
@@ -10,11 +11,15 @@ import { UpstreamError } from './errors.ts';
 import { type Http, invalid, type UpstreamRequest } from './http.ts';
 import { type OperationName, operations, policyOf } from './operations.ts';
 import { SharedCalls } from './shared.ts';
+import { decode } from './wire.ts';
+
+/** Reads a decoded answer of so many bytes. Throws where it is not what the specification shows. */
+export type Read<Answer> = (value: unknown, bytes: number) => Answer;
 
 /** Makes a call under the policy of its operation, and reads its answer. */
 export type Call = <Answer>(
   request: UpstreamRequest,
-  read: (json: string) => Answer,
+  read: Read<Answer>,
   /** Ends when the caller goes away. */
   caller: AbortSignal,
 ) => Promise<Answer>;
@@ -44,11 +49,6 @@ const PROBE_SHARE = 0.5;
 /** The share of the deadline that must be left for a write to be sent at all. */
 const MARGIN_SHARE = 0.05;
 
-/** An answer of more bytes than this is handled in several turns of the event loop. */
-const LONG_ANSWER = 500_000;
-/** How often the event loop goes round between two of those, so that others have all their turns. */
-const TURNS_BETWEEN = 3;
-
 /**
  * What stands around every attempt: one deadline for all of a call, a place among those in flight,
  * the circuit, retries where the operation's policy has any, and one log line, count and span each.
@@ -70,15 +70,6 @@ export function createCalls(options: {
   const probeMs = options.timeoutMs * PROBE_SHARE;
   const marginMs = options.timeoutMs * MARGIN_SHARE;
 
-  /** Resolves in a turn of the event loop of its own: long answers are handled one at a time. */
-  let turn = Promise.resolve();
-  function nextTurn(): Promise<void> {
-    turn = turn.then(async () => {
-      for (let round = 0; round < TURNS_BETWEEN; round++) await immediate();
-    });
-    return turn;
-  }
-
   function logCall(
     { operation, requestId }: UpstreamRequest,
     caller: AbortSignal,
@@ -93,7 +84,7 @@ export function createCalls(options: {
   /** One attempt, from the socket to a record that was read. */
   function attempt<Answer>(
     request: UpstreamRequest,
-    read: (json: string) => Answer,
+    read: Read<Answer>,
     signal: AbortSignal,
     caller: AbortSignal,
   ): Promise<Answer> {
@@ -115,12 +106,19 @@ export function createCalls(options: {
         const { status, length, text } = await http.send({ ...request, trace }, signal);
         // The answer of a write is told whenever it comes; a read that is over is over.
         const stillWanted = () => policyOf(operation).abortable && signal.throwIfAborted();
-        stillWanted();
-        // A long answer takes its time to parse, and to execute: others have theirs in between.
-        if (length > LONG_ANSWER) await nextTurn();
-        stillWanted();
-        const answer = understand(text(), read);
-        if (length > LONG_ANSWER) await nextTurn();
+        const understood = async () => {
+          stillWanted();
+          const pieces = decode(text());
+          const next = () => understand(() => pieces.next(), length);
+          let piece = next();
+          for (; !piece.done; piece = next()) {
+            await pause();
+            stillWanted();
+          }
+          if (length > LONG) await pause();
+          return understand(() => read(piece.value, length), length);
+        };
+        const answer = await (length > LONG ? inTurn(understood) : understood());
         stillWanted();
         record('answered', status);
         return answer;
@@ -135,7 +133,7 @@ export function createCalls(options: {
   /** An attempt in its turn, if the circuit lets it. */
   async function once<Answer>(
     request: UpstreamRequest,
-    read: (json: string) => Answer,
+    read: Read<Answer>,
     signal: AbortSignal,
     caller: AbortSignal,
     deadline: number,
@@ -174,7 +172,7 @@ export function createCalls(options: {
   /** A call with all of its attempts, until it is `ended`: by its deadline, or whoever else may. */
   async function run<Answer>(
     request: UpstreamRequest,
-    read: (json: string) => Answer,
+    read: Read<Answer>,
     ended: AbortController,
     caller: AbortSignal,
   ): Promise<Answer> {
@@ -246,11 +244,11 @@ function tooLate(): UpstreamError {
 }
 
 /** Reads an answer; what cannot be read is told by its size alone, never by its words. */
-function understand<Answer>(text: string, read: (json: string) => Answer): Answer {
+function understand<Answer>(read: () => Answer, bytes: number): Answer {
   try {
-    return read(text);
+    return read();
   } catch {
-    throw invalid(`not what the specification shows, ${text.length} characters`);
+    throw invalid(`not what the specification shows, ${bytes} bytes`);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Call } from './calls.ts';
+import type { Call, Read } from './calls.ts';
 import { OutcomeUnknown, UpstreamError } from './errors.ts';
 import type { UpstreamRequest } from './http.ts';
 import type { OperationName } from './operations.ts';
@@ -44,10 +44,10 @@ export function createUpstream(
   const { signal, ...known } = caller;
   type Rest = Pick<UpstreamRequest, 'search' | 'body'>;
 
-  const read = <Answer>(operation: OperationName, rest: Rest, reader: (json: string) => Answer) =>
+  const read = <Answer>(operation: OperationName, rest: Rest, reader: Read<Answer>) =>
     call({ operation, ...known, ...rest }, reader, signal);
 
-  const write = <Answer>(operation: OperationName, rest: Rest, reader: (json: string) => Answer) =>
+  const write = <Answer>(operation: OperationName, rest: Rest, reader: Read<Answer>) =>
     read(operation, rest, reader).catch((error: unknown) => {
       if (error instanceof UpstreamError && error.effect === 'possible') {
         return new OutcomeUnknown(error.code);
@@ -66,7 +66,7 @@ export function createUpstream(
             includeHide: String(query.includeHide),
           }),
         },
-        (json) => readGlCodes(json, query),
+        (value, size) => readGlCodes(value, size, query),
       ),
     saveApprovers: (approvers) =>
       write('saveApproverList', { body: encode(approvers) }, readStatus),

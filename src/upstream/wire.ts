@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { isExact } from '../json.ts';
 
@@ -34,7 +35,7 @@ export type GlCodeInfo = {
 /** GLCodeInfoSS (section 2.2). */
 export type GlCodeInfoList = ServiceStatus & {
   codes: GlCodeInfo[];
-  /** The length of the answer that they came in, in characters. */
+  /** The length of the answer that they came in, in bytes. */
   size: number;
 };
 
@@ -87,13 +88,61 @@ export function encode(record: Approver[] | WorkflowCsvUpload): string {
 /** Sought for by name: looking at every number costs a long list seven times as much. */
 const largeIdentifier = /("invoice_id"\s*:\s*)(-?[1-9]\d{15,})(?=\s*[,}])/g;
 
-/** An answer as a value, its identifiers exact: one that a double would change comes as its digits. */
-function decode(json: string): unknown {
-  return JSON.parse(
-    json.replace(largeIdentifier, (whole, name: string, digits: string) =>
-      isExact(digits) ? whole : `${name}"${digits}"`,
-    ),
+/** How many characters are decoded at a time, about: a matter of milliseconds. */
+const PIECE = 1_000_000;
+/** What no answer holds: it shows where a list was cut. */
+const mark = randomUUID();
+
+/**
+ * Decodes an answer, its identifiers exact: one that a double would change comes as its digits. A long
+ * list is decoded piece by piece, one with each `next`. Throws where it is no JSON.
+ */
+export function* decode(json: string, piece = PIECE): Generator<void, unknown> {
+  const text = json.replace(largeIdentifier, (whole, name: string, digits: string) =>
+    isExact(digits) ? whole : `${name}"${digits}"`,
   );
+  const list = text.length > piece ? yield* decodeList(text, piece) : undefined;
+  return list ?? JSON.parse(text);
+}
+
+/**
+ * Decodes an object with a long `list` of records; undefined where it is something else. It is cut between
+ * what looks like two records. Where it is not, in a string or deeper down, the brackets that are added do
+ * not match, and what comes of it is no JSON.
+ */
+function* decodeList(text: string, piece: number): Generator<void, object | undefined> {
+  const [first, ...others] = cut(text, piece);
+  const last = others.pop();
+  if (last === undefined) return undefined;
+  try {
+    const { list, ...head } = JSON.parse(`${first},"${mark}"]}`);
+    if (!Array.isArray(list) || list.pop() !== mark) return undefined;
+    const lists: unknown[][] = [];
+    for (const records of others) {
+      yield;
+      lists.push(JSON.parse(`[${records}]`));
+    }
+    yield;
+    const { [mark]: records, ...tail } = JSON.parse(`{"${mark}":[${last}`);
+    if ('list' in tail) return undefined;
+    return { ...head, ...tail, list: list.concat(...lists, records) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Cuts a text between records, into pieces of so many characters or a little more. */
+function cut(text: string, piece: number): string[] {
+  const between = /(?<=\})\s*,\s*(?=\{)/g;
+  const pieces = [];
+  let start = 0;
+  for (;;) {
+    between.lastIndex = start + piece;
+    const found = between.exec(text);
+    pieces.push(text.slice(start, found?.index));
+    if (!found) return pieces;
+    start = between.lastIndex;
+  }
 }
 
 const text = z.string().nullish();
@@ -126,9 +175,16 @@ const unresolvedAnswer = z.object({ unresolved: text });
 
 const missingRecord: ServiceStatus = { invoiceId: null, message: null, status: null };
 
-/** Reads a GLCodeInfoSS; a missing or null `list` is an empty one. Throws where it is none. */
-export function readGlCodes(json: string, { target, project }: GlCodesQuery): GlCodeInfoList {
-  const { service_status, list } = glCodeInfoSS.parse(decode(json));
+/**
+ * Reads a GLCodeInfoSS, of an answer of so many bytes; a missing or null `list` is an empty one. Throws
+ * where it is none.
+ */
+export function readGlCodes(
+  value: unknown,
+  size: number,
+  { target, project }: GlCodesQuery,
+): GlCodeInfoList {
+  const { service_status, list } = glCodeInfoSS.parse(value);
   if (list != null && !Array.isArray(list)) throw new TypeError('no list');
   // By hand: a schema makes each record twice, which for 2,000 codes is a tenth of a request.
   const codes = (list ?? []).map((info: unknown) => {
@@ -142,7 +198,7 @@ export function readGlCodes(json: string, { target, project }: GlCodesQuery): Gl
       hide: integerOf('Hide' in info ? info.Hide : null),
     };
   });
-  return { ...(service_status ?? missingRecord), codes, size: json.length };
+  return { ...(service_status ?? missingRecord), codes, size };
 }
 
 function textOf(value: unknown): string | null {
@@ -156,19 +212,19 @@ function integerOf(value: unknown): number | null {
 }
 
 /** Reads a ServiceStatus. Throws where it is none. */
-export function readStatus(json: string): ServiceStatus {
-  return serviceStatus.parse(decode(json));
+export function readStatus(value: unknown): ServiceStatus {
+  return serviceStatus.parse(value);
 }
 
 /**
  * Reads the answer of updateWorkflowCSV. The specification shows `unresolved` alone; a record without
  * it, or with a `status` beside it, is read as a status record. Throws where it is no record.
  */
-export function readWorkflowCsv(json: string): WorkflowCsvAnswer {
-  const value = z.looseObject({}).parse(decode(json));
+export function readWorkflowCsv(value: unknown): WorkflowCsvAnswer {
+  const record = z.looseObject({}).parse(value);
   return {
-    unresolved: unresolvedAnswer.parse(value).unresolved ?? null,
-    record: 'unresolved' in value && !('status' in value) ? null : serviceStatus.parse(value),
+    unresolved: unresolvedAnswer.parse(record).unresolved ?? null,
+    record: 'unresolved' in record && !('status' in record) ? null : serviceStatus.parse(record),
   };
 }
 

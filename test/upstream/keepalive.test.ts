@@ -91,11 +91,11 @@ test.each(idleTimes)(
     const reading: Promise<unknown>[] = [];
     for (let n = 0; n < 200; n++) {
       // Reads leave idle connections behind, which a write could take.
-      if (n % 4 === 0) reading.push(call(readOf('token', `p${n}`), (json) => json, never));
+      if (n % 4 === 0) reading.push(call(readOf('token', `p${n}`), (value) => value, never));
       expect(await call(writeOf('token'), readStatus, never)).toMatchObject({ status: 0 });
       await sleep(gapMs(n));
     }
-    expect(await Promise.all(reading)).toEqual(Array(50).fill(answer));
+    expect(await Promise.all(reading)).toEqual(Array(50).fill(JSON.parse(answer)));
 
     const sent = service.of('/upgradeToHQ');
     expect(sent).toHaveLength(200);

@@ -3,7 +3,7 @@ import { read, startTestGateway, testIssuer, write } from '../helper.ts';
 import { metricIs, readOf, startCalls, startHeldService, writeOf } from './held.ts';
 
 const never = new AbortController().signal;
-const asText = (json: string) => json;
+const asText = (value: unknown) => JSON.stringify(value);
 
 /** Calls of several callers to a service that holds its answers. */
 async function start() {
