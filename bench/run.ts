@@ -41,6 +41,10 @@ const pace = options.quick
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
+process.on('uncaughtException', ({ message }) => {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+});
 process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
 setTimeout(() => {

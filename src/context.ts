@@ -2,7 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import type { Caller } from './auth.ts';
 import { GatewayError, missingToken } from './errors.ts';
 import { selectedFields } from './limits.ts';
-import { inTurn, LONG } from './turns.ts';
+import { LONG, nextTurn } from './turns.ts';
 import type { Call } from './upstream/calls.ts';
 import { createUpstream, type Upstream } from './upstream/client.ts';
 import type { UpstreamRequest } from './upstream/http.ts';
@@ -14,11 +14,13 @@ export type Context = {
   readonly upstream: () => Upstream;
   /** The reads of this request, each made once. Throws `UNAUTHENTICATED` where there is no caller. */
   readonly loaders: () => Loaders;
+  /** Whether there is a caller. */
+  readonly isAuthenticated: boolean;
   /** Counts entity references, and throws `OPERATION_LIMIT_EXCEEDED` where they are too many. */
   readonly admitReferences: (count: number) => void;
   /**
    * Counts a list of so many bytes that a field asks for, and throws `OPERATION_LIMIT_EXCEEDED` where the
-   * answer would be too large. Resolves when a long one may be executed.
+   * answer would be too large. Resolves when it may be executed: many short lists are as long as one.
    */
   readonly admitList: (size: number, info: GraphQLResolveInfo) => Promise<void>;
   /** The name of the query parameter that carries a CSV option, where it is configured. */
@@ -50,9 +52,11 @@ export function createContext(
   const loaders = upstream && createLoaders(upstream);
   let references = 0;
   let size = 0;
+  let listed = 0;
   return {
     upstream: () => known(upstream),
     loaders: () => known(loaders),
+    isAuthenticated: caller !== null,
     admitReferences(count) {
       references += count;
       if (references <= MAX_REFERENCES) return;
@@ -69,7 +73,8 @@ export function createContext(
           'The answer would be too large: ask for fewer lists, or fields of them, at a time.',
         );
       }
-      if (listSize > LONG) await inTurn(() => {});
+      listed += listSize;
+      if (listed > LONG) await nextTurn();
     },
     csvOptionParam: config.csvOptionParam,
   };

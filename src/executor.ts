@@ -21,12 +21,14 @@ import {
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Context } from './context.ts';
 import { currentRequest, GatewayError } from './errors.ts';
-import { inTurn } from './turns.ts';
+import { nextTurn } from './turns.ts';
 
 /** A query is compiled when it is seen this many times: most that come only once never are. */
 const COMPILE_AT = 3;
+/** A longer document is not: compiling it could take hundreds of milliseconds. */
+const MAX_COMPILED_CHARACTERS = 10_000;
 
-/** A list of more entries than this is a long one. */
+/** Lists of more entries than this are long. */
 const LONG_LIST = 5_000;
 
 /** What is known of an operation of a document: how often it came, or its compiled form. */
@@ -83,14 +85,16 @@ export function createExecutor(
 
     async responseForOperation({ document, operation, request, contextValue, response: { http } }) {
       if (operation?.operation !== OperationTypeNode.QUERY) return null;
+      // Whoever has no token must not keep the compiler busy.
+      if (!contextValue.isAuthenticated) return null;
       const compiled = compiledOf(document, operation.name?.value ?? '');
       if (!compiled) return null;
       const variables = withDefaults(operation.variableDefinitions ?? [], request.variables ?? {});
       const { data, errors } = await compiled.query(undefined, contextValue, variables);
-      // Without data it stopped at a variable that graphql-js takes, before any resolver ran.
+      // Without data it stopped before any resolver ran.
       if (data === undefined) return null;
       // Writing a long list as JSON takes a while, too: others have their turn before it.
-      if (holdsLongList(data)) await inTurn(() => {});
+      if (holdsLongList(data)) await nextTurn();
       const singleResult = errors ? { data, errors: errors.map((e) => leave(e, http)) } : { data };
       return { http, body: { kind: 'single', singleResult } };
     },
@@ -98,11 +102,15 @@ export function createExecutor(
   return { requestDidStart: async () => listener };
 }
 
-/** Whether a root field is, or has, a list that takes tens of milliseconds to be written as JSON. */
+/** Whether the lists of the root fields take tens of milliseconds to be written as JSON. */
 function holdsLongList(data: unknown): boolean {
-  const isLong = (value: unknown) => Array.isArray(value) && value.length > LONG_LIST;
-  const values = Object.values(data ?? {});
-  return values.some((value) => isLong(value) || Object.values(value ?? {}).some(isLong));
+  let length = 0;
+  for (const root of Object.values(data ?? {})) {
+    for (const list of [root, ...Object.values(root ?? {})]) {
+      if (Array.isArray(list)) length += list.length;
+    }
+  }
+  return length > LONG_LIST;
 }
 
 /**
@@ -185,17 +193,20 @@ function compile(
 }
 
 /**
- * Whether the compiler is right about a document. It forgets conditions where fields are merged, loses
- * entities whose references are refused, and names that begin like the engine's own.
+ * Whether the compiler is right about a document, and not long about it. It forgets conditions where fields
+ * are merged, loses entities whose references are refused, and names that are like the engine's own.
  */
 function isSound(document: DocumentNode): boolean {
-  let sound = true;
+  let sound = (document.loc?.end ?? 0) <= MAX_COMPILED_CHARACTERS;
   visit(document, {
     Directive: () => {
       sound = false;
     },
     Field({ name, alias }) {
       if (name.value === '_entities' || alias?.value.startsWith('__')) sound = false;
+    },
+    VariableDefinition({ variable }) {
+      if (variable.name.value in Object.prototype) sound = false;
     },
   });
   return sound;

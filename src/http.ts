@@ -27,7 +27,7 @@ import { checkVariables } from './limits.ts';
 import type { Metrics } from './metrics.ts';
 import { Pending } from './pending.ts';
 import { inSpan } from './tracing.ts';
-import { inTurn, LONG } from './turns.ts';
+import { LONG, nextTurn } from './turns.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -245,7 +245,7 @@ export async function createServer(options: {
     reply: FastifyReply,
     text: string,
   ): Promise<string | Buffer> {
-    if (text.length > LONG) await inTurn(() => {});
+    if (text.length > LONG) await nextTurn();
     if (request.gone.aborted) return text;
     const { socket } = request.raw;
     const timer = setTimeout(() => socket.destroy(), TAKING_MS);

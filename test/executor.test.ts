@@ -41,6 +41,7 @@ async function answerOf(
   query: string,
   variables: Record<string, unknown>,
   token: string | null,
+  maxResponseBytes: number,
 ): Promise<Answer> {
   const contextValue = createContext(
     call,
@@ -50,7 +51,7 @@ async function answerOf(
       signal: new AbortController().signal,
       trace: undefined,
     },
-    { csvOptionParam: undefined, maxResponseBytes: 1_000_000 },
+    { csvOptionParam: undefined, maxResponseBytes },
   );
   const answer = await server?.executeOperation({ query, variables }, { contextValue });
   if (answer?.body.kind !== 'single') throw new Error('no single answer');
@@ -116,17 +117,25 @@ function queryOf(roots: string): string {
 
 test('a compiled query is answered as graphql-js answers it', async () => {
   const compared = { conditional: 0, plain: 0 };
-  const compare = async (roots: string, yes: boolean, no: boolean, token: string | null) => {
+  const compare = async (
+    roots: string,
+    yes: boolean,
+    no: boolean,
+    token: string | null,
+    maxBytes: number,
+  ) => {
     const query = queryOf(roots);
-    const compiled = await answerOf(compiling, query, { yes, no }, token);
-    const { text, errors } = await answerOf(interpreting, query, { yes, no }, token);
+    const compiled = await answerOf(compiling, query, { yes, no }, token, maxBytes);
+    const { text, errors } = await answerOf(interpreting, query, { yes, no }, token, maxBytes);
     expect(compiled.text).toBe(text);
     if (!errors.includes('GRAPHQL_VALIDATION_FAILED')) {
       compared[query.includes('$') ? 'conditional' : 'plain'] += 1;
     }
   };
   const token = fc.option(fc.constant('token'));
-  const property = fc.asyncProperty(some(root), fc.boolean(), fc.boolean(), token, compare);
+  const maxBytes = fc.constantFrom(1, 100, 1_000_000);
+  const boolean = fc.boolean();
+  const property = fc.asyncProperty(some(root), boolean, boolean, token, maxBytes, compare);
   await fc.assert(property, { numRuns: 2000 });
   expect(compared.conditional).toBeGreaterThan(50);
   expect(compared.plain).toBeGreaterThan(50);
@@ -139,7 +148,19 @@ test.each([
   '{ glCodes(target: EMAIL, project: "codes") { ... on GlCodeList { codes { __proto__: name code } } } }',
 ])('what the compiler would get wrong it is not given: %s', async (roots) => {
   const query = queryOf(roots);
-  expect(await answerOf(compiling, query, { no: false }, 'token')).toEqual(
-    await answerOf(interpreting, query, { no: false }, 'token'),
+  expect(await answerOf(compiling, query, { no: false }, 'token', 1_000_000)).toEqual(
+    await answerOf(interpreting, query, { no: false }, 'token', 1_000_000),
   );
 });
+
+test.each(['constructor', '__proto__', 'valueOf'])(
+  'a variable may have the name $%s, with a default or without',
+  async (name) => {
+    for (const type of ['Boolean! = true', 'Boolean = true', 'Boolean!']) {
+      const query = `query ($${name}: ${type}) { glCodes(target: EMAIL, project: "codes", includeHide: $${name}) { ... on GlCodeList { codes { code hide } } } }`;
+      expect(await answerOf(compiling, query, {}, 'token', 1_000_000)).toEqual(
+        await answerOf(interpreting, query, {}, 'token', 1_000_000),
+      );
+    }
+  },
+);

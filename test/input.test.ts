@@ -196,3 +196,15 @@ test('bad input takes nothing from its neighbours', async () => {
   expect(errors?.map(({ path }) => path)).toEqual([['bad']]);
   expect(service.received).toHaveLength(1);
 });
+
+test('a null for an argument that takes none is the fault of who sent it', async () => {
+  const { service, gateway } = await start();
+  const query =
+    'query ($hide: Boolean) { result: glCodes(target: EMAIL, project: "p", includeHide: $hide) { __typename } }';
+  const { errors } = await gateway.graphql(query, { hide: null });
+  expect(errors?.[0]).toMatchObject({
+    message: expect.stringContaining('Argument "includeHide"'),
+    extensions: { code: 'BAD_USER_INPUT' },
+  });
+  expect(service.received).toEqual([]);
+});

@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { inTurn, pause } from '../src/turns.ts';
+import { inTurn, nextTurn, pause } from '../src/turns.ts';
+import { json, startService } from './helper.ts';
+import { readOf, startCalls } from './upstream/held.ts';
 
 test('long work is done one at a time, with pauses for others, and failing ends no other', async () => {
   const done: string[] = [];
@@ -17,4 +20,32 @@ test('long work is done one at a time, with pauses for others, and failing ends 
   await expect(first).rejects.toThrow('failed');
   expect(await second).toBe('second');
   expect(done).toEqual(['others', 'first begins', 'first ends', 'second begins', 'second ends']);
+});
+
+test('what was begun goes on before anything else begins', async () => {
+  const done: string[] = [];
+  const all = ['a', 'b', 'c'].map(async (name) => {
+    await inTurn(async () => done.push(`${name} begins`));
+    await nextTurn();
+    done.push(`${name} ends`);
+  });
+  await Promise.all(all);
+  expect(done).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
+});
+
+test('answers that came in time, and waited here for too long, do not open the circuit', async () => {
+  const list = Array.from({ length: 20_000 }, () => ({ Code: 'a code of some length' }));
+  const service = await startService(json({ service_status: { status: 0 }, list }));
+  const calls = startCalls(service, { timeoutMs: 300 });
+  const held = Promise.withResolvers<void>();
+  const holding = inTurn(() => held.promise);
+  const never = new AbortController().signal;
+  const reads = Array.from({ length: 20 }, (_, n) =>
+    calls.call(readOf('token', `p${n}`), () => null, never).catch(({ code }) => code),
+  );
+  await sleep(600);
+  held.resolve();
+  await holding;
+  expect(await Promise.all(reads)).toEqual(Array(20).fill('UPSTREAM_TIMEOUT'));
+  expect(calls.now()).toMatchObject({ circuit: 'closed', inFlight: 0 });
 });

@@ -8,7 +8,7 @@ import { RetryBudget } from './budget.ts';
 import { Bulkhead } from './bulkhead.ts';
 import { type Circuit, createCircuit } from './circuit.ts';
 import { UpstreamError } from './errors.ts';
-import { type Http, invalid, type UpstreamRequest } from './http.ts';
+import { type Http, invalid, type UpstreamAnswer, type UpstreamRequest } from './http.ts';
 import { type OperationName, operations, policyOf } from './operations.ts';
 import { SharedCalls } from './shared.ts';
 import { decode } from './wire.ts';
@@ -103,25 +103,18 @@ export function createCalls(options: {
       try {
         const trace = { ...request.trace };
         if (span) propagation.inject(context.active(), trace);
-        const { status, length, text } = await http.send({ ...request, trace }, signal);
-        // The answer of a write is told whenever it comes; a read that is over is over.
-        const stillWanted = () => policyOf(operation).abortable && signal.throwIfAborted();
-        const understood = async () => {
-          stillWanted();
-          const pieces = decode(text());
-          const next = () => understand(() => pieces.next(), length);
-          let piece = next();
-          for (; !piece.done; piece = next()) {
-            await pause();
-            stillWanted();
-          }
-          if (length > LONG) await pause();
-          return understand(() => read(piece.value, length), length);
+        const answer = await http.send({ ...request, trace }, signal);
+        const { status, length } = answer;
+        const checkWanted = () => {
+          // The answer of a write is told whenever it comes; a read that is over is over.
+          if (!signal.aborted || !policyOf(operation).abortable) return;
+          throw new UpstreamError('UPSTREAM_TIMEOUT', { effect: 'none', status, fault: 'over' });
         };
-        const answer = await (length > LONG ? inTurn(understood) : understood());
-        stillWanted();
+        const work = () => understand(answer, read, checkWanted);
+        const result = await (length > LONG ? inTurn(work) : work());
+        checkWanted();
         record('answered', status);
-        return answer;
+        return result;
       } catch (cause) {
         const error = explain(cause, signal);
         record(error.code, error.status, error.fault);
@@ -243,12 +236,28 @@ function tooLate(): UpstreamError {
   return new UpstreamError('UPSTREAM_TIMEOUT', { effect: 'none', fault: 'too late to send' });
 }
 
-/** Reads an answer; what cannot be read is told by its size alone, never by its words. */
-function understand<Answer>(read: () => Answer, bytes: number): Answer {
+/**
+ * Decodes an answer and reads it, with pauses for others where it is long. What cannot be read is told by
+ * its size alone, never by its words.
+ */
+async function understand<Answer>(
+  { length, text }: UpstreamAnswer,
+  read: Read<Answer>,
+  checkWanted: () => void,
+): Promise<Answer> {
+  checkWanted();
   try {
-    return read();
-  } catch {
-    throw invalid(`not what the specification shows, ${bytes} bytes`);
+    const pieces = decode(text());
+    let piece = pieces.next();
+    for (; !piece.done; piece = pieces.next()) {
+      await pause();
+      checkWanted();
+    }
+    if (length > LONG) await pause();
+    return read(piece.value, length);
+  } catch (error) {
+    if (error instanceof UpstreamError) throw error;
+    throw invalid(`not what the specification shows, ${length} bytes`);
   }
 }
 

@@ -100,8 +100,10 @@ class Outdated {
 function isFault(error: unknown): boolean {
   if (!(error instanceof UpstreamError)) return false;
   switch (error.code) {
-    case 'UPSTREAM_FAILED':
     case 'UPSTREAM_TIMEOUT':
+      // One that was answered in time, and waited here for its turn, is no fault of the service.
+      return error.status === undefined || error.status >= 300;
+    case 'UPSTREAM_FAILED':
     case 'UPSTREAM_UNAVAILABLE':
       return true;
     default:

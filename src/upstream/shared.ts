@@ -1,13 +1,13 @@
 /** A call in flight that several callers wait for. */
-type Shared = { answer: Promise<unknown>; waiting: number; ended: AbortController };
+type Shared = { key: string; answer: Promise<unknown>; waiting: number; ended: AbortController };
 
 /**
  * Lets equal reads in flight be one call. Equal means the same token, operation and query, and that
  * no write began or ended since: whoever wrote never reads an answer that is older than the write.
  */
 export class SharedCalls {
-  /** By key. No Map: it would keep what has left it from being collected (docs/decisions/0011). */
-  readonly #inFlight: Record<string, Shared> = Object.create(null);
+  /** Few. No Map: it would keep what has left it from being collected (docs/decisions/0011). */
+  readonly #inFlight: Shared[] = [];
   #writes = 0;
 
   /** Notes that a write begins, or ended: reads from here on share nothing with those before. */
@@ -26,13 +26,13 @@ export class SharedCalls {
     onJoin: () => void,
   ): Promise<Answer> {
     const current = `${this.#writes} ${key}`;
-    const known = this.#inFlight[current];
+    const known = this.#inFlight.find((one) => one.key === current);
     if (known) onJoin();
     const shared = known ?? this.#start(current, start);
     shared.waiting += 1;
     const leave = () => {
       shared.waiting -= 1;
-      if (shared.waiting === 0) this.#end(current, shared);
+      if (shared.waiting === 0) this.#end(shared);
     };
     if (caller.aborted) leave();
     caller.addEventListener('abort', leave, { once: true });
@@ -46,20 +46,20 @@ export class SharedCalls {
 
   #start(key: string, start: (ended: AbortController) => Promise<unknown>): Shared {
     const ended = new AbortController();
-    const shared = { answer: start(ended), waiting: 0, ended };
-    this.#inFlight[key] = shared;
-    const forget = () => this.#forget(key, shared);
+    const shared = { key, answer: start(ended), waiting: 0, ended };
+    this.#inFlight.push(shared);
+    const forget = () => this.#forget(shared);
     shared.answer.then(forget, forget);
     return shared;
   }
 
-  #end(key: string, shared: Shared): void {
-    this.#forget(key, shared);
+  #end(shared: Shared): void {
+    this.#forget(shared);
     shared.ended.abort('caller');
   }
 
-  /** Another call may have taken the key since. */
-  #forget(key: string, shared: Shared): void {
-    if (this.#inFlight[key] === shared) delete this.#inFlight[key];
+  #forget(shared: Shared): void {
+    const index = this.#inFlight.indexOf(shared);
+    if (index >= 0) this.#inFlight.splice(index, 1);
   }
 }
