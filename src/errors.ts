@@ -103,11 +103,11 @@ function describe(formatted: GraphQLFormattedError, error: unknown) {
   if (error instanceof UpstreamError) {
     return { message: error.message, code: error.code, retryable: error.retryable };
   }
-  const code = formatted.extensions?.code;
   // What graphql-js finds only as it executes, such as a null for an argument that may not be null.
   if (error instanceof GraphQLError && error.message.startsWith('Argument "')) {
     return { message: formatted.message, code: 'BAD_USER_INPUT', retryable: false };
   }
+  const code = formatted.extensions?.code;
   if (error instanceof GatewayError || (typeof code === 'string' && apolloCodes.has(code))) {
     return { message: formatted.message, code: String(code), retryable: isRetryable(String(code)) };
   }

@@ -106,7 +106,7 @@ export function createExecutor(
 function holdsLongList(data: unknown): boolean {
   let length = 0;
   for (const root of Object.values(data ?? {})) {
-    for (const list of [root, ...Object.values(root ?? {})]) {
+    for (const list of Object.values(root ?? {})) {
       if (Array.isArray(list)) length += list.length;
     }
   }

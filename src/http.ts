@@ -98,6 +98,9 @@ export async function createServer(options: {
     return reply.code(status).headers(headers).send(body);
   }
 
+  /** The open connections. */
+  const connections = new Map<Socket, Unanswered>();
+
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -108,7 +111,7 @@ export async function createServer(options: {
       begin(request, reply);
       return sendError(error, request, reply);
     },
-    clientErrorHandler,
+    clientErrorHandler: (error, socket) => refuse(error, socket, connections.get(socket)),
     genReqId: ({ headers }) => {
       const given = headers['x-request-id'];
       return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
@@ -123,7 +126,6 @@ export async function createServer(options: {
 
   /** Long answers that are on their way. */
   const leaving = new Pending();
-  const sockets = new Set<Socket>();
   let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
@@ -131,18 +133,23 @@ export async function createServer(options: {
     await leaving.none();
     // And it waits for connections that never sent a request, or still send the rest of one that is
     // answered: whatever has nothing to be answered is closed.
-    for (const socket of sockets) if (unansweredOn(socket).size === 0) socket.destroy();
+    for (const [socket, { size }] of connections) if (size === 0) socket.destroy();
   });
   app.server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    const requests: Unanswered = new Map();
+    connections.set(socket, requests);
+    socket.once('close', () => {
+      connections.delete(socket);
+      // Node tells this to the first of several requests in line alone.
+      for (const end of [...requests.values()]) end();
+    });
   });
 
   /** What every request begins with, and ends with: once, when it was answered or its caller has gone. */
   function begin(request: FastifyRequest, reply: FastifyReply): void {
     const start = performance.now();
     const gone = new AbortController();
-    const unanswered = unansweredOn(request.raw.socket);
+    const unanswered: Unanswered = connections.get(request.raw.socket) ?? new Map();
     request.gone = gone.signal;
     request.record = { requestId: request.id, codes: [], writes: [] };
     reply.headers(fixedHeaders).header('x-request-id', request.id);
@@ -297,27 +304,17 @@ const clientErrors: Record<string, number> = {
 /** The requests of a connection that are not answered yet, each with what ends it. */
 type Unanswered = Map<IncomingMessage, () => void>;
 
-const connections = new WeakMap<Socket, Unanswered>();
-
-function unansweredOn(socket: Socket): Unanswered {
-  const known = connections.get(socket);
-  if (known) return known;
-  const requests: Unanswered = new Map();
-  connections.set(socket, requests);
-  // Node tells this to the first of several requests in line alone.
-  socket.once('close', () => {
-    for (const end of [...requests.values()]) end();
-  });
-  return requests;
-}
-
 /**
  * Answers what is no HTTP, in the shape of all errors, and ends the connection: Node would read on, and
  * a request that was told 408 would be executed once the rest of it came. Where an earlier request of
  * the connection is not answered yet, the answer would be taken for that one's, so there is none.
  */
-function clientErrorHandler(error: Error & { code?: string }, socket: Socket): void {
-  const busy = [...unansweredOn(socket).keys()].some(({ complete }) => complete);
+function refuse(
+  error: Error & { code?: string },
+  socket: Socket,
+  unanswered: Unanswered = new Map(),
+): void {
+  const busy = [...unanswered.keys()].some(({ complete }) => complete);
   if (error.code === 'ECONNRESET' || !socket.writable || busy) {
     socket.destroy();
     return;

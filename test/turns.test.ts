@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { inTurn, nextTurn, pause } from '../src/turns.ts';
 import { json, startService } from './helper.ts';
-import { readOf, startCalls } from './upstream/held.ts';
+import { never, readOf, startCalls } from './upstream/held.ts';
 
 test('long work is done one at a time, with pauses for others, and failing ends no other', async () => {
   const done: string[] = [];
@@ -39,7 +39,6 @@ test('answers that came in time, and waited here for too long, do not open the c
   const calls = startCalls(service, { timeoutMs: 300 });
   const held = Promise.withResolvers<void>();
   const holding = inTurn(() => held.promise);
-  const never = new AbortController().signal;
   const reads = Array.from({ length: 20 }, (_, n) =>
     calls.call(readOf('token', `p${n}`), () => null, never).catch(({ code }) => code),
   );

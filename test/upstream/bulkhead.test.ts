@@ -3,9 +3,7 @@ import { Bulkhead } from '../../src/upstream/bulkhead.ts';
 import { UpstreamError } from '../../src/upstream/errors.ts';
 import { readStatus } from '../../src/upstream/wire.ts';
 import { read, startTestGateway, write } from '../helper.ts';
-import { metric, metricIs, startCalls, startHeldService, writeOf } from './held.ts';
-
-const never = new AbortController().signal;
+import { metric, metricIs, never, startCalls, startHeldService, writeOf } from './held.ts';
 
 /** Runs calls in a bulkhead: which have started, and how to end them. */
 function startTasks(limit: number) {

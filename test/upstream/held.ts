@@ -5,6 +5,9 @@ import { type CallObserver, createCalls } from '../../src/upstream/calls.ts';
 import { createHttp, type UpstreamRequest } from '../../src/upstream/http.ts';
 import { closeAfterTest, json, type Received, startService } from '../helper.ts';
 
+/** The signal of a caller who does not leave. */
+export const never = new AbortController().signal;
+
 /** An answer that every operation understands. */
 export const fine = json({ service_status: { status: 0 }, list: [], unresolved: '', status: 0 });
 

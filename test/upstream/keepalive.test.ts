@@ -13,9 +13,8 @@ import {
   write,
   writes,
 } from '../helper.ts';
-import { readOf, startCalls, writeOf } from './held.ts';
+import { never, readOf, startCalls, writeOf } from './held.ts';
 
-const never = new AbortController().signal;
 const answer = '{"service_status":{"status":0},"list":[],"status":0}';
 
 type Behaviour = {

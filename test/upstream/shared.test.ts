@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { read, startTestGateway, testIssuer, write } from '../helper.ts';
-import { metricIs, readOf, startCalls, startHeldService, writeOf } from './held.ts';
+import { metricIs, never, readOf, startCalls, startHeldService, writeOf } from './held.ts';
 
-const never = new AbortController().signal;
 const asText = (value: unknown) => JSON.stringify(value);
 
 /** Calls of several callers to a service that holds its answers. */
