@@ -14,11 +14,21 @@ let busy = false;
 /**
  * Begins long work when its turn has come. What takes tens of milliseconds, such as decoding a list of 50,000
  * or writing it, is done one at a time, after a pause. What was begun is ended first: else nobody would be
- * answered until everybody's list is decoded, and all of them would be held until then.
+ * answered until everybody's list is decoded, and all of them would be held until then. Work that nobody
+ * wants any more (`wanted` is aborted) before its turn comes is not begun, and told so at once.
  */
-export function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+export function inTurn<Result>(work: () => Promise<Result>, wanted?: AbortSignal): Promise<Result> {
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
-  beginning.push(() => work().then(resolve, reject));
+  const begin = () => {
+    wanted?.removeEventListener('abort', giveUp);
+    return work().then(resolve, reject);
+  };
+  const giveUp = () => {
+    beginning.splice(beginning.indexOf(begin), 1);
+    reject(wanted?.reason);
+  };
+  wanted?.addEventListener('abort', giveUp, { once: true });
+  beginning.push(begin);
   void serve();
   return promise;
 }

@@ -100,23 +100,21 @@ export function createCalls(options: {
         span?.end();
         logCall(request, caller, { outcome, status, fault, ms: Math.round(ms) });
       };
+      let status: number | undefined;
       try {
         const trace = { ...request.trace };
         if (span) propagation.inject(context.active(), trace);
         const answer = await http.send({ ...request, trace }, signal);
-        const { status, length } = answer;
-        const checkWanted = () => {
-          // The answer of a write is told whenever it comes; a read that is over is over.
-          if (!signal.aborted || !policyOf(operation).abortable) return;
-          throw new UpstreamError('UPSTREAM_TIMEOUT', { effect: 'none', status, fault: 'over' });
-        };
-        const work = () => understand(answer, read, checkWanted);
-        const result = await (length > LONG ? inTurn(work) : work());
-        checkWanted();
+        status = answer.status;
+        // The answer of a write is told whenever it comes; a read that is over is over.
+        const wanted = policyOf(operation).abortable ? signal : undefined;
+        const work = () => understand(answer, read, wanted);
+        const result = await (answer.length > LONG ? inTurn(work, wanted) : work());
+        wanted?.throwIfAborted();
         record('answered', status);
         return result;
       } catch (cause) {
-        const error = explain(cause, signal);
+        const error = explain(cause, signal, status);
         record(error.code, error.status, error.fault);
         throw error;
       }
@@ -243,15 +241,15 @@ function tooLate(): UpstreamError {
 async function understand<Answer>(
   { length, text }: UpstreamAnswer,
   read: Read<Answer>,
-  checkWanted: () => void,
+  wanted: AbortSignal | undefined,
 ): Promise<Answer> {
-  checkWanted();
   try {
+    wanted?.throwIfAborted();
     const pieces = decode(text());
     let piece = pieces.next();
     for (; !piece.done; piece = pieces.next()) {
       await pause();
-      checkWanted();
+      wanted?.throwIfAborted();
     }
     if (length > LONG) await pause();
     return read(piece.value, length);
@@ -261,14 +259,14 @@ async function understand<Answer>(
   }
 }
 
-/** The failure of an attempt; where we ended it ourselves, why. */
-function explain(cause: unknown, signal: AbortSignal): UpstreamError {
+/** The failure of an attempt; where we ended it ourselves, why. `answered` is its status, once it is there. */
+function explain(cause: unknown, signal: AbortSignal, answered?: number): UpstreamError {
   const error =
     cause instanceof UpstreamError
       ? cause
       : new UpstreamError('UPSTREAM_UNAVAILABLE', { effect: 'possible', fault: 'unknown' });
   if (!signal.aborted) return error;
-  const { effect, status } = error;
+  const { effect, status = answered } = error;
   return signal.reason === 'caller'
     ? new UpstreamError('CLIENT_GONE', { effect, status, fault: 'caller gone' })
     : new UpstreamError('UPSTREAM_TIMEOUT', { effect, status, fault: 'deadline' });
