@@ -1,8 +1,10 @@
+import { enableCompileCache } from 'node:module';
+import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import closeWithGrace from 'close-with-grace';
 import { type Logger, pino } from 'pino';
 import { ConfigError, readConfig } from './config.ts';
-import { type Gateway, startGateway } from './gateway.ts';
+import type { Gateway } from './gateway.ts';
 
 /** How long a line of the log may wait for others, in milliseconds; and up to how many bytes of them. */
 const LOG_FLUSH_MS = 100;
@@ -13,6 +15,10 @@ const MAX_UNWRITTEN_BYTES = 1_048_576;
 // V8 would take what a request allocates for long-lived, after seeing much of it alive at once, and put all
 // that follows straight among the old, where it is collected late (docs/decisions/0011).
 setFlagsFromString('--no-allocation-site-pretenuring');
+
+// What V8 compiles is kept for the next start, where it can be written (docs/decisions/0002). What this file
+// imports is loaded by now: all the rest comes with the gateway, below.
+enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/ledger-gateway'));
 
 /** The process: environment, start, signals. */
 try {
@@ -30,6 +36,7 @@ try {
     await gateway?.close();
     log.info('closed');
   });
+  const { startGateway } = await import('./gateway.ts');
   gateway = await startGateway(config, log);
 } catch (error) {
   const plain = error instanceof ConfigError || (error instanceof Error && 'syscall' in error);
