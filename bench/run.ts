@@ -36,8 +36,8 @@ const typed = (path: string) => resolve(process.env.INIT_CWD ?? '', path);
 const gateway = pathToFileURL(typed(options.gateway));
 
 const pace = options.quick
-  ? { rounds: 2, warmUp: 1.5, round: 1, pause: 3 }
-  : { rounds: 5, warmUp: 5, round: 4, pause: 10 };
+  ? { rounds: 2, warmUp: 1.5, round: 1, probeRounds: 1, pause: 3 }
+  : { rounds: 13, warmUp: 6, round: 1.5, probeRounds: 3, pause: 30 };
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
@@ -113,7 +113,9 @@ async function compareIn(workload: Workload, measured: Peer[]): Promise<Workload
       state.set(one, { requests, rounds: [], rssBeforeMb });
     }
     for (let n = 0; n < pace.rounds; n++) {
-      for (const [one, { requests, rounds }] of state) {
+      // There and back: what changes on the machine meanwhile falls on each as often before another as after.
+      const turns = n % 2 === 0 ? [...state] : [...state].reverse();
+      for (const [one, { requests, rounds }] of turns) {
         rounds.push(await measure(workload, one, load, service, token, requests));
       }
     }
@@ -124,8 +126,8 @@ async function compareIn(workload: Workload, measured: Peer[]): Promise<Workload
         results.push(result);
         continue;
       }
-      const round = () => measure(workload, one, load, service, token, requests);
-      const strain = await probe(one, token, round);
+      const work = () => measure(workload, one, load, service, token, requests * pace.probeRounds);
+      const strain = await probe(one, token, work);
       await sleep(pace.pause * 1000);
       const rssAfterMb = await restingMb(one, load, token, pace);
       results.push({ ...result, strain: { ...strain, rssBeforeMb, rssAfterMb } });
