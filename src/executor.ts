@@ -1,8 +1,15 @@
-import type { ApolloServerPlugin, GraphQLRequestListener, HTTPGraphQLHead } from '@apollo/server';
+import type {
+  ApolloServerPlugin,
+  GraphQLRequest,
+  GraphQLRequestListener,
+  HTTPGraphQLHead,
+} from '@apollo/server';
 import { unwrapResolverError } from '@apollo/server/errors';
 import {
   coerceInputValue,
   type DocumentNode,
+  type ExecutionResult,
+  execute,
   GraphQLError,
   type GraphQLFormattedError,
   type GraphQLSchema,
@@ -10,6 +17,7 @@ import {
   isEnumType,
   isInputType,
   isNonNullType,
+  type OperationDefinitionNode,
   OperationTypeNode,
   TypeInfo,
   typeFromAST,
@@ -31,14 +39,19 @@ const MAX_COMPILED_CHARACTERS = 10_000;
 /** Lists of more entries than this are long. */
 const LONG_LIST = 5_000;
 
+type Result = {
+  data?: ExecutionResult['data'];
+  errors?: readonly GraphQLError[] | undefined;
+};
+
 /** What is known of an operation of a document: how often it came, or its compiled form. */
 type Seen = { times: number; compiled: CompiledQuery | null | undefined };
 
 /**
  * Executes operations, as a plugin of Apollo: queries that come again by graphql-jit, which makes one
- * function of a document and the schema; everything else is left to Apollo, and so to graphql-js. The
- * answers are equal; for large lists the compiled ones cost a third. A mutation is never compiled: it
- * has few fields, and its order of execution is the promise of this gateway.
+ * function of a document and the schema; everything else by graphql-js. The answers are equal; for large
+ * lists the compiled ones cost a third. A mutation is never compiled: it has few fields, and its order of
+ * execution is the promise of this gateway.
  *
  * `compileAt` is for tests: 1 compiles all queries at once, Infinity none.
  */
@@ -56,15 +69,33 @@ export function createExecutor(
     if (seen.times === 0) known.set(document, operations.set(operationName, seen));
     seen.times += 1;
     if (seen.compiled === undefined && seen.times >= compileAt) {
-      // What is not compiled graphql-js goes on to execute.
       seen.compiled = isSound(document) ? compile(schema, document, operationName) : null;
     }
     return seen.compiled ?? null;
   }
 
+  /** The result of an operation. Without data it stopped before any resolver ran. */
+  async function run(
+    document: DocumentNode,
+    operation: OperationDefinitionNode,
+    request: GraphQLRequest,
+    contextValue: Context,
+  ): Promise<Result> {
+    // Whoever has no token must not keep the compiler busy.
+    const mayCompile =
+      operation.operation === OperationTypeNode.QUERY && contextValue.isAuthenticated;
+    const compiled = mayCompile && compiledOf(document, operation.name?.value ?? '');
+    if (compiled) {
+      const variables = withDefaults(operation.variableDefinitions ?? [], request.variables ?? {});
+      const { data, errors } = await compiled.query(undefined, contextValue, variables);
+      if (data !== undefined) return { data, errors: errors?.map(asGraphQLError) };
+    }
+    const { variables: variableValues, operationName } = request;
+    return execute({ schema, document, contextValue, variableValues, operationName });
+  }
+
   /** Does to an error what Apollo does: formats it, and gives the answer the head that it asks for. */
-  function leave(thrown: GraphQLError, head: HTTPGraphQLHead): GraphQLFormattedError {
-    const error = asGraphQLError(thrown);
+  function leave(error: GraphQLError, head: HTTPGraphQLHead): GraphQLFormattedError {
     const cause = unwrapResolverError(error);
     if (cause instanceof GatewayError && cause.http) {
       head.status = cause.http.status;
@@ -84,15 +115,9 @@ export function createExecutor(
     },
 
     async responseForOperation({ document, operation, request, contextValue, response: { http } }) {
-      if (operation?.operation !== OperationTypeNode.QUERY) return null;
-      // Whoever has no token must not keep the compiler busy.
-      if (!contextValue.isAuthenticated) return null;
-      const compiled = compiledOf(document, operation.name?.value ?? '');
-      if (!compiled) return null;
-      const variables = withDefaults(operation.variableDefinitions ?? [], request.variables ?? {});
-      const { data, errors } = await compiled.query(undefined, contextValue, variables);
-      // Without data it stopped before any resolver ran.
-      if (data === undefined) return null;
+      if (!operation) return null;
+      const { data, errors } = await run(document, operation, request, contextValue);
+      if (data === undefined) return null; // Apollo words these errors, too.
       // Writing a long list as JSON takes a while, too: others have their turn before it.
       if (holdsLongList(data)) await nextTurn();
       const singleResult = errors ? { data, errors: errors.map((e) => leave(e, http)) } : { data };

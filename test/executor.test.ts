@@ -1,3 +1,4 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import { ApolloServer } from '@apollo/server';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -10,17 +11,25 @@ import type { Call } from '../src/upstream/calls.ts';
 import { UpstreamError } from '../src/upstream/errors.ts';
 import { decode } from '../src/upstream/wire.ts';
 
-/** What the service answers, by project; to any other it fails. */
+/** What the service answers, by project, or to a write by its name; to any other it fails. */
 const bodies: Record<string, string> = {
   codes:
     '{"service_status":{"invoice_id":12345678901234567890,"status":0},"list":[{"Code":"1","Name":null,"Value":"","Hide":1},{"Code":null},{"Code":"1","Hide":-2147483648}]}',
   failed: '{"service_status":{"invoice_id":-5,"message":"m","status":1}}',
   forbidden: '{"service_status":{"status":3}}',
   unknown: '{"service_status":{"status":77}}',
+  restartWorkflow2: '{"invoice_id":1,"status":0}',
+  upgradeToHQ: '{"message":"m","status":3}',
 };
 
-const call: Call = async ({ search }, read) => {
-  const body = bodies[new URLSearchParams(search).get('project') ?? ''];
+/** The calls that were made, in order, and how far each has come. */
+const calls: string[] = [];
+
+const call: Call = async ({ operation, search }, read) => {
+  calls.push(`${operation} begins`);
+  if (operation !== 'getGLCodes5') await immediate();
+  calls.push(`${operation} ends`);
+  const body = bodies[new URLSearchParams(search).get('project') ?? operation];
   if (!body) throw new UpstreamError('UPSTREAM_FAILED', { effect: 'possible', fault: 'test' });
   return read(decode(body).next().value, body.length);
 };
@@ -32,10 +41,12 @@ const [compiling, interpreting] = [1, Infinity].map((compileAt) => {
   const executor = createExecutor(schema, formatError, compileAt);
   return new ApolloServer<Context>({ schema, formatError, logger, plugins: [executor] });
 });
+/** What both must be equal to. */
+const apolloAlone = new ApolloServer<Context>({ schema, formatError, logger });
 
-type Answer = { text: string; errors: string[] };
+type Answer = { text: string; errors: string[]; calls: string[] };
 
-/** The whole answer, its status and headers too, of one of the two servers. */
+/** The whole answer of one of the servers, its status and headers too, and the calls made for it. */
 async function answerOf(
   server: ApolloServer<Context> | undefined,
   query: string,
@@ -53,6 +64,7 @@ async function answerOf(
     },
     { csvOptionParam: undefined, maxResponseBytes },
   );
+  calls.length = 0;
   const answer = await server?.executeOperation({ query, variables }, { contextValue });
   if (answer?.body.kind !== 'single') throw new Error('no single answer');
   const { data, errors = [] } = answer.body.singleResult;
@@ -60,6 +72,7 @@ async function answerOf(
   return {
     text: JSON.stringify({ status, headers: [...headers], errors, data }),
     errors: errors.map(({ extensions }) => String(extensions?.code)),
+    calls: [...calls],
   };
 }
 
@@ -115,7 +128,7 @@ function queryOf(roots: string): string {
   return `query ${variables && `(${variables})`} ${roots} ${roots.includes('...Shared') ? fragment : ''}`;
 }
 
-test('a compiled query is answered as graphql-js answers it', async () => {
+test('a query is answered as Apollo alone answers it, compiled or not', async () => {
   const compared = { conditional: 0, plain: 0 };
   const compare = async (
     roots: string,
@@ -125,9 +138,11 @@ test('a compiled query is answered as graphql-js answers it', async () => {
     maxBytes: number,
   ) => {
     const query = queryOf(roots);
-    const compiled = await answerOf(compiling, query, { yes, no }, token, maxBytes);
-    const { text, errors } = await answerOf(interpreting, query, { yes, no }, token, maxBytes);
-    expect(compiled.text).toBe(text);
+    const expected = await answerOf(apolloAlone, query, { yes, no }, token, maxBytes);
+    for (const server of [compiling, interpreting]) {
+      expect(await answerOf(server, query, { yes, no }, token, maxBytes)).toEqual(expected);
+    }
+    const { errors } = expected;
     if (!errors.includes('GRAPHQL_VALIDATION_FAILED')) {
       compared[query.includes('$') ? 'conditional' : 'plain'] += 1;
     }
@@ -139,6 +154,39 @@ test('a compiled query is answered as graphql-js answers it', async () => {
   await fc.assert(property, { numRuns: 2000 });
   expect(compared.conditional).toBeGreaterThan(50);
   expect(compared.plain).toBeGreaterThan(50);
+});
+
+const action = fc.constantFrom('RESTART', 'UPGRADE_TO_HQ', 'RESTORE_SOLUTION', 'NONE', '$none');
+const write = fc.oneof(
+  text(
+    fc.constantFrom('w1: ', 'w2: ', 'w3: ', ''),
+    'workflowAction(action: ',
+    action,
+    ') { __typename ... on WorkflowActionCompleted { action invoiceId } ... on LedgerStatus { message } }',
+  ),
+  fc.constant('w4: saveApprovers(approvers: []) { __typename }'),
+  fc.constant('__typename'),
+);
+
+test('a mutation is executed as Apollo alone executes it: the same writes, one after another', async () => {
+  let writes = 0;
+  const compare = async (roots: string, token: string | null) => {
+    const query = `mutation ${roots.includes('$none') ? '($none: WorkflowAction! = RESTART)' : ''} ${roots}`;
+    const variables = roots.includes('$none') ? { none: null } : {};
+    const expected = await answerOf(apolloAlone, query, variables, token, 1);
+    const { text, errors, calls } = await answerOf(compiling, query, variables, token, 1);
+    expect(calls).toEqual(expected.calls);
+    expect(errors).toEqual(expected.errors);
+    // The words about a variable are ours.
+    if (!roots.includes('$none')) expect(text).toBe(expected.text);
+    for (let n = 0; n < calls.length; n += 2) {
+      expect(calls[n + 1]).toBe(calls[n]?.replace('begins', 'ends'));
+    }
+    writes += calls.length / 2;
+  };
+  const property = fc.asyncProperty(some(write), fc.option(fc.constant('token')), compare);
+  await fc.assert(property, { numRuns: 500 });
+  expect(writes).toBeGreaterThan(100);
 });
 
 test.each([
