@@ -49,13 +49,16 @@ export function createContext(
 ): Context {
   const { caller, ...rest } = request;
   const upstream = caller && createUpstream(call, { token: caller.token, ...rest });
-  const loaders = upstream && createLoaders(upstream);
+  let loaders: Loaders | undefined;
   let references = 0;
   let size = 0;
   let listed = 0;
   return {
     upstream: () => known(upstream),
-    loaders: () => known(loaders),
+    loaders() {
+      loaders ??= createLoaders(known(upstream));
+      return loaders;
+    },
     isAuthenticated: caller !== null,
     admitReferences(count) {
       references += count;

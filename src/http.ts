@@ -189,13 +189,15 @@ export async function createServer(options: {
     done();
   });
 
-  await app.register(cors, {
-    origin: options.corsOrigins,
-    methods: ['GET', 'POST'],
-    strictPreflight: false,
-    exposedHeaders: ['x-request-id', 'retry-after'],
-    maxAge: 600,
-  });
+  if (options.corsOrigins.length > 0) {
+    await app.register(cors, {
+      origin: options.corsOrigins,
+      methods: ['GET', 'POST'],
+      strictPreflight: false,
+      exposedHeaders: ['x-request-id', 'retry-after'],
+      maxAge: 600,
+    });
+  }
 
   /** The requests being executed. */
   const executing = new Pending();
@@ -269,17 +271,20 @@ export async function createServer(options: {
       request.caller = await options.authenticate(request.raw);
       if (!request.caller && bodyMayExceed(request, ANONYMOUS_BODY_LIMIT)) throw missingToken();
     },
-    preHandler: async (request) => {
+    preHandler(request, _reply, done) {
       for (const document of documentsOf(request)) options.checkOperation(document);
       checkVariables(request.body);
+      done();
     },
     onSend(request, reply, payload, done) {
       if (typeof payload !== 'string' || payload.length <= LONG_TEXT) done(null, payload);
       else sendLong(request, reply, payload).then((bytes) => done(null, bytes), done);
     },
     handler(request, reply) {
-      const answer = traced(request, reply, async () =>
-        currentRequest.run(request.record, () => options.graphql.call(app, request, reply)),
+      const answer = traced(request, reply, () =>
+        currentRequest.run(request.record, () =>
+          Promise.resolve(options.graphql.call(app, request, reply)),
+        ),
       );
       const done = () => {
         const { requestId, writes } = request.record;
