@@ -18,6 +18,7 @@ let busy = false;
  * wants any more (`wanted` is aborted) before its turn comes is not begun, and told so at once.
  */
 export function inTurn<Result>(work: () => Promise<Result>, wanted?: AbortSignal): Promise<Result> {
+  if (wanted?.aborted) return Promise.reject(wanted.reason);
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   const begin = () => {
     wanted?.removeEventListener('abort', giveUp);

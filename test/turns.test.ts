@@ -41,6 +41,8 @@ test('work that is not wanted any more is not begun, and told so at once', async
   const staying = inTurn(async () => begun.push('staying'), new AbortController().signal);
   leaving.abort('gone');
   await expect(left).rejects.toBe('gone');
+  const late = inTurn(async () => begun.push('late'), leaving.signal);
+  await expect(late).rejects.toBe('gone');
   held.resolve();
   await Promise.all([holding, staying]);
   leaving.abort();
