@@ -117,7 +117,11 @@ export function createExecutor(
     async responseForOperation({ document, operation, request, contextValue, response: { http } }) {
       if (!operation) return null;
       const { data, errors } = await run(document, operation, request, contextValue);
-      if (data === undefined) return null; // Apollo words these errors, too.
+      if (data === undefined) {
+        // Apollo words these errors, too. It executes anew for that, which a mutation never is.
+        if (operation.operation !== OperationTypeNode.MUTATION) return null;
+        throw errors?.[0] ?? new Error('A mutation ended without data.');
+      }
       // Writing a long list as JSON takes a while, too: others have their turn before it.
       if (holdsLongList(data)) await nextTurn();
       const singleResult = errors ? { data, errors: errors.map((e) => leave(e, http)) } : { data };

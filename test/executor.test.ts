@@ -189,6 +189,14 @@ test('a mutation is executed as Apollo alone executes it: the same writes, one a
   expect(writes).toBeGreaterThan(100);
 });
 
+test('a mutation that ends without data is not executed anew', async () => {
+  // No JSON holds an undefined: nothing that comes over HTTP gets here.
+  const query =
+    'mutation ($a: WorkflowAction! = RESTART) { workflowAction(action: $a) { __typename } }';
+  await expect(answerOf(interpreting, query, { a: undefined }, 'token', 1)).rejects.toThrow();
+  expect(calls).toEqual([]);
+});
+
 test.each([
   '{ a: glCodes(target: EMAIL, project: "codes") { __typename } a: glCodes(target: EMAIL, project: "codes") @include(if: $no) { ... on GlCodeList { invoiceId } } }',
   '{ a: glCodes(target: EMAIL, project: "codes") { __typename } ... @include(if: $no) { a: glCodes(target: EMAIL, project: "codes") { ... on LedgerStatus { message } } } }',
