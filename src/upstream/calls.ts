@@ -244,7 +244,6 @@ async function understand<Answer>(
   wanted: AbortSignal | undefined,
 ): Promise<Answer> {
   try {
-    wanted?.throwIfAborted();
     const pieces = decode(text());
     let piece = pieces.next();
     for (; !piece.done; piece = pieces.next()) {
