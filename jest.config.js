@@ -10,6 +10,7 @@ export default {
       { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, sourceMaps: 'inline' },
     ],
   },
+  setupFilesAfterEnv: ['<rootDir>/test/support/setup.ts'],
   testTimeout: 15_000,
   maxWorkers: '100%',
 };

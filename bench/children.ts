@@ -4,20 +4,19 @@ import http from 'node:http';
 import { createServer } from 'node:net';
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WireRequest } from './workloads.ts';
+import type { HttpRequest } from './workloads.ts';
 
-/** The gateway has a core to itself; what is before it and behind it stands elsewhere. */
+/** The gateway has a core to itself. Load and service run on others. */
 export const cores = {
   gateway: 0,
   load: 1,
   service: cpus().length > 2 ? 2 : 1,
 } as const;
 
-/** Pins this process, too: off the gateway's core. */
+/** Pins this process to another core than the gateway's. */
 export function keepOffGateway(): void {
   const { status } = spawnSync('taskset', ['-acp', String(cores.load), String(process.pid)]);
-  if (status !== 0)
-    throw new Error('taskset cannot be used: the benchmark needs Linux and two cores');
+  if (status !== 0) throw new Error('taskset failed: the benchmark needs Linux and two cores');
 }
 
 export type Child = { process: ChildProcess; pid: number };
@@ -27,7 +26,7 @@ process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** Starts a script with this very Node, pinned to one core, with no environment but what is given. */
+/** Starts a script with this Node on one core. It gets only the given environment variables. */
 export function start(
   core: number,
   script: URL,
@@ -38,32 +37,38 @@ export function start(
     ipc?: boolean;
   } = {},
 ): Child {
-  const { args = [], nodeArgs = [], environment = {}, ipc = false } = options;
-  const child = spawn(
-    'taskset',
-    ['-c', String(core), process.execPath, ...nodeArgs, script.pathname, ...args],
-    {
-      env: { PATH: process.env.PATH, NODE_ENV: 'production', ...environment },
-      stdio: ['ignore', 'ignore', 'inherit', ...(ipc ? (['ipc'] as const) : [])],
-    },
-  );
+  const { args = [], nodeArgs = [], ...rest } = options;
+  return startCommand(core, process.execPath, [...nodeArgs, script.pathname, ...args], rest);
+}
+
+/** Starts a command on one core. It gets only the given environment variables. */
+export function startCommand(
+  core: number,
+  command: string,
+  args: string[],
+  { environment = {}, ipc = false }: { environment?: Record<string, string>; ipc?: boolean } = {},
+): Child {
+  const child = spawn('taskset', ['-c', String(core), command, ...args], {
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...environment },
+    stdio: ['ignore', 'ignore', 'inherit', ...(ipc ? (['ipc'] as const) : [])],
+  });
   if (child.pid === undefined) throw new Error('taskset cannot be started');
   children.add(child);
   child.once('exit', () => children.delete(child));
   return { process: child, pid: child.pid };
 }
 
-/** Ends a child: asks first, and does not wait for ever. */
+/** Stops a child with SIGTERM, and after ten seconds with SIGKILL. */
 export async function stop({ process: child }: Child): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise((resolve) => child.once('exit', resolve));
+  const exited = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');
   const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
-  await gone;
+  await exited;
   clearTimeout(timer);
 }
 
-/** A port of the loopback that is free at the moment. */
+/** A port of the loopback interface that is currently free. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -75,25 +80,25 @@ export function freePort(): Promise<number> {
   });
 }
 
-/** Asks until the first 200, and tells how long that took, in milliseconds. */
-export async function waitFor(child: Child, origin: string, request: WireRequest): Promise<number> {
-  const begin = performance.now();
-  while (performance.now() - begin < 30_000) {
-    if (child.process.exitCode !== null) throw new Error('A peer ended before it was ready');
+/** Repeats a request until its first 200. Returns how long that took, in milliseconds. */
+export async function waitFor(child: Child, origin: string, request: HttpRequest): Promise<number> {
+  const start = performance.now();
+  while (performance.now() - start < 30_000) {
+    if (child.process.exitCode !== null) throw new Error('A peer exited before it was ready');
     const status = await send(origin, request).then(
-      (answer) => answer.status,
+      (response) => response.status,
       () => 0,
     );
-    if (status === 200) return performance.now() - begin;
+    if (status === 200) return performance.now() - start;
     await sleep(5);
   }
   throw new Error('A peer was not ready within 30 s');
 }
 
-/** Sends one request, on a connection of its own unless an agent is given. */
+/** Sends one request, on its own connection unless an agent is given. */
 export function send(
   origin: string,
-  { method, path, headers, body }: WireRequest,
+  { method, path, headers, body }: HttpRequest,
   agent?: http.Agent,
 ): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
@@ -111,9 +116,9 @@ export function send(
   });
 }
 
-/** The CPU time of a process so far, of all its threads, in seconds. */
+/** The CPU time of a process and all its threads so far, in seconds. */
 export function cpuSeconds(pid: number): number {
-  // Behind the name, which stands in parentheses: fields 14 and 15 are utime and stime, in ticks of 10 ms.
+  // After the name in parentheses. Fields 14 and 15 are utime and stime, in ticks of 10 ms.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')
     .split(' ');

@@ -1,37 +1,38 @@
 import autocannon from 'autocannon';
-import { rotationOf, workloadNamed } from './workloads.ts';
+import { type Protocol, rotationOf, workloadNamed } from './workloads.ts';
 
-/** What the load process is asked to do: a number of requests, of which none is left unanswered. */
+/** A job for the load process: a number of requests, all of which are awaited. */
 export type Job = {
   workload: string;
-  protocol: 'graphql' | 'bare';
+  protocol: Protocol;
   origin: string;
   token: string;
   requests: number;
 };
 
 export type Load = {
-  /** Requests that were answered with 200. */
-  served: number;
-  /** All others, and connections that broke. */
+  /** Requests with any response. */
+  completed: number;
+  /** Responses other than 200, and failed connections. */
   failed: number;
-  /** From the first request to the last answer. */
+  /** From the first request to the last response. */
   seconds: number;
   p50Ms: number;
   p99Ms: number;
-  /** The mean size of an answer, headers with it. */
+  /** The mean size of a response, including headers. */
   bytes: number;
 };
 
-/** The load: closed-loop, each connection sends its next request when its last one is answered. */
+/** Runs a closed loop: each connection sends its next request when the last one has its response. */
 async function run(job: Job): Promise<Load> {
   const workload = workloadNamed(job.workload);
+  const count = job.requests / workload.connections;
   const latencies: number[] = [];
   let failed = 0;
   let bytes = 0;
   let connection = 0;
+  let start = 0;
   let last = 0;
-  const start = performance.now();
   const instance = autocannon(
     {
       url: job.origin,
@@ -40,8 +41,9 @@ async function run(job: Job): Promise<Load> {
       timeout: 60,
       sampleInt: 100,
       setupClient: (client) => {
-        client.setRequests(rotationOf(workload, job.protocol, job.token, connection));
+        client.setRequests(rotationOf(workload, job.protocol, job.token, connection, count));
         connection += 1;
+        start = performance.now();
       },
     },
     () => {},
@@ -60,7 +62,7 @@ async function run(job: Job): Promise<Load> {
   const at = (share: number) =>
     latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
   return {
-    served: latencies.length,
+    completed: latencies.length,
     failed,
     seconds: (last - start) / 1000,
     p50Ms: at(0.5),

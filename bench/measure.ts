@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Child, cpuSeconds, residentMb, send } from './children.ts';
 import type { Job, Load } from './load.ts';
 import type { Running } from './peers.ts';
-import { cheapRequest, everyday, requestOf, type Workload } from './workloads.ts';
+import { cheapRequest, requestOf, typical, type Workload } from './workloads.ts';
 
-/** One round of one peer. */
+/** The figures of one peer in one round. */
 export type Round = {
   cpuUs: number;
   perSecond: number;
@@ -16,11 +16,11 @@ export type Round = {
   requests: number;
 };
 
-/** What a heavy load does to its neighbours and to the memory; only of workloads that are probed. */
+/** The effect of a heavy load on other requests and on memory; only for probed workloads. */
 export type Strain = {
-  /** The longest wait of a cheap request beside it. */
+  /** The longest latency of a cheap request during the load. */
   stallMs: number;
-  /** The memory under an everyday load, before the heavy one; then at most; then as before. */
+  /** Memory under a typical load before the heavy one, at the peak, and under a typical load afterwards. */
   rssBeforeMb: number;
   rssPeakMb: number;
   rssAfterMb: number;
@@ -28,21 +28,24 @@ export type Strain = {
 
 type Service = { origin: string };
 
-/** Sends a job to the load process and waits for its figures. A load that fails is no measurement. */
-function drive(load: Child, job: Job): Promise<Load> {
+/** Sends a job to the load process and returns its figures. Rejects if any request failed. */
+function runLoad(load: Child, job: Job): Promise<Load> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('A load did not end within 3 min')), 180_000);
+    const timer = setTimeout(
+      () => reject(new Error('A load did not finish within 3 min')),
+      180_000,
+    );
     load.process.once('message', (result: Load) => {
       clearTimeout(timer);
-      if (result.failed > 0) reject(new Error(`${result.failed} of ${result.served} failed`));
+      if (result.failed > 0) reject(new Error(`${result.failed} of ${result.completed} failed`));
       else resolve(result);
     });
     load.process.send(job);
   });
 }
 
-/** Fails unless all peers give the same data for the same request, and the proxy what the service gives. */
-export async function checkAnswers(
+/** Throws unless all peers return the same data, and the proxy returns what the service does. */
+export async function checkResponses(
   workload: Workload,
   running: readonly Running[],
   service: Service,
@@ -53,15 +56,16 @@ export async function checkAnswers(
     for (const { peer, origin } of running) {
       const request = requestOf(workload, peer.protocol, token, n);
       const { status, text } = await send(origin, request);
-      if (status !== 200) throw new Error(`${peer.name} answers ${status}: ${text.slice(0, 300)}`);
+      if (status !== 200)
+        throw new Error(`${peer.name} responded with ${status}: ${text.slice(0, 300)}`);
       if (peer.protocol === 'bare') {
         if (text !== (await send(service.origin, request)).text) {
-          throw new Error(`${peer.name} changes the answer of ${workload.name}`);
+          throw new Error(`${peer.name} changed the response of ${workload.name}`);
         }
         continue;
       }
       const { data, errors } = JSON.parse(text);
-      if (errors) throw new Error(`${peer.name} answers errors: ${text.slice(0, 300)}`);
+      if (errors) throw new Error(`${peer.name} responded with errors: ${text.slice(0, 300)}`);
       expected ??= { peer: peer.name, data };
       if (!isDeepStrictEqual(data, expected.data)) {
         throw new Error(`${peer.name} and ${expected.peer} differ in ${workload.name}`);
@@ -70,7 +74,7 @@ export async function checkAnswers(
   }
 }
 
-/** Warms a peer up, and tells how many requests a round of so many seconds takes. */
+/** Warms a peer up, and returns the number of requests for a round of the given duration. */
 export async function warmUp(
   workload: Workload,
   { peer, origin }: Running,
@@ -80,19 +84,19 @@ export async function warmUp(
 ): Promise<number> {
   const job = { workload: workload.name, protocol: peer.protocol, origin, token };
   const { connections } = workload;
-  const begin = performance.now();
+  const start = performance.now();
   let perConnection = 2;
   for (;;) {
-    const result = await drive(load, { ...job, requests: perConnection * connections });
-    const perSecond = result.served / result.seconds / connections;
-    if (performance.now() - begin >= seconds.warmUp * 1000) {
+    const result = await runLoad(load, { ...job, requests: perConnection * connections });
+    const perSecond = result.completed / result.seconds / connections;
+    if (performance.now() - start >= seconds.warmUp * 1000) {
       return Math.max(2, Math.ceil(perSecond * seconds.round)) * connections;
     }
     perConnection = Math.max(2, Math.ceil((perSecond * seconds.warmUp) / 4));
   }
 }
 
-/** Measures one round: so many requests, all of them answered before the CPU time is read. */
+/** Measures one round. CPU time is read after the last response. */
 export async function measure(
   workload: Workload,
   { peer, child, origin }: Running,
@@ -105,29 +109,29 @@ export async function measure(
   const count = { path: '/__calls', headers: {} };
   await send(service.origin, { method: 'POST', ...count });
   const cpu = cpuSeconds(child.pid);
-  const result = await drive(load, job);
-  const cpuUs = ((cpuSeconds(child.pid) - cpu) * 1e6) / result.served;
+  const result = await runLoad(load, job);
+  const cpuUs = ((cpuSeconds(child.pid) - cpu) * 1e6) / result.completed;
   const rssMb = residentMb(child.pid);
   const { calls } = JSON.parse((await send(service.origin, { method: 'GET', ...count })).text);
   return {
     cpuUs,
-    perSecond: result.served / result.seconds,
+    perSecond: result.completed / result.seconds,
     p50Ms: result.p50Ms,
     p99Ms: result.p99Ms,
     rssMb,
-    calls: calls / result.served,
-    requests: result.served,
+    calls: calls / result.completed,
+    requests: result.completed,
   };
 }
 
 /**
- * Runs a load with a cheap request beside it every 10 ms, whether or not the last one was answered:
- * the longest wait of one is the longest time that the event loop stood still.
+ * Runs a load and sends a cheap request every 10 ms meanwhile, whether or not earlier ones have completed.
+ * The longest latency of these is the longest stall of the event loop.
  */
 export async function probe(
   { peer, child, origin }: Running,
   token: string,
-  work: () => Promise<unknown>,
+  runHeavyLoad: () => Promise<unknown>,
 ): Promise<{ stallMs: number; rssPeakMb: number }> {
   const agent = new http.Agent({ keepAlive: true });
   const request = cheapRequest(peer.protocol, token);
@@ -136,15 +140,15 @@ export async function probe(
   const pending = new Set<Promise<void>>();
   const timer = setInterval(() => {
     rssPeakMb = Math.max(rssPeakMb, residentMb(child.pid));
-    const begin = performance.now();
-    const one = send(origin, request, agent).then(() => {
-      stallMs = Math.max(stallMs, performance.now() - begin);
-      pending.delete(one);
+    const start = performance.now();
+    const sent = send(origin, request, agent).then(() => {
+      stallMs = Math.max(stallMs, performance.now() - start);
+      pending.delete(sent);
     });
-    pending.add(one);
+    pending.add(sent);
   }, 10);
   try {
-    await work();
+    await runHeavyLoad();
   } finally {
     clearInterval(timer);
     await Promise.all(pending);
@@ -153,13 +157,13 @@ export async function probe(
   return { stallMs, rssPeakMb };
 }
 
-/** The memory of a peer under an everyday load, which also makes it collect what is left of a heavy one. */
+/** The memory of a peer under a typical load, during which garbage of an earlier load is collected. */
 export async function restingMb(
   running: Running,
   load: Child,
   token: string,
   seconds: { warmUp: number; round: number },
 ): Promise<number> {
-  await warmUp(everyday, running, load, token, seconds);
+  await warmUp(typical, running, load, token, seconds);
   return residentMb(running.child.pid);
 }

@@ -3,35 +3,53 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { type Child, cores, freePort, start, waitFor } from './children.ts';
-import { cheapRequest } from './workloads.ts';
+import { prepareStore, type StoreName } from './stores.ts';
+import { cheapRequest, type Protocol } from './workloads.ts';
 
-/** What is measured. The first is what all others are compared with. */
-export const peers = [
-  { name: 'apollo', title: 'Apollo Server, the idiom', protocol: 'graphql' },
-  { name: 'ours', title: 'ledger-gateway', protocol: 'graphql' },
+export type Peer = {
+  name: string;
+  title: string;
+  protocol: Protocol;
+  /** Our gateway, with this store of idempotency keys. */
+  store?: StoreName;
+};
+
+/** Our gateway. */
+export const ours: Peer = {
+  name: 'ours',
+  title: 'ledger-gateway',
+  protocol: 'graphql',
+  store: 'memory',
+};
+
+/** The servers to compare. The first is the baseline. */
+export const peers: readonly Peer[] = [
+  { name: 'apollo', title: 'Apollo Server (baseline)', protocol: 'graphql' },
+  ours,
   { name: 'mercurius', title: 'Mercurius, jit and undici', protocol: 'graphql' },
   { name: 'yoga', title: 'GraphQL Yoga', protocol: 'graphql' },
-  { name: 'proxy', title: 'bare proxy, the limit', protocol: 'bare' },
-] as const;
-
-export type Peer = (typeof peers)[number];
+  { name: 'proxy', title: 'bare proxy (lower bound)', protocol: 'bare' },
+];
 
 export type Running = {
   peer: Peer;
   child: Child;
   origin: string;
-  /** From its start to its first answer with 200. */
+  redis?: Child;
+  /** From the start of the process to its first response with 200. */
   readyMs: number;
 };
 
 export type Credentials = {
   token: string;
-  /** What our gateway verifies the token with. */
+  /** The variables with which our gateway verifies the token. */
   environment: Record<string, string>;
+  /** Deleted by `remove`, together with all that is in it. */
+  folder: string;
   remove(): void;
 };
 
-/** A token, and the key set file that it verifies with. The private key is kept nowhere. */
+/** Creates a token and the key set file that verifies it. The private key is not stored. */
 export async function createCredentials(): Promise<Credentials> {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-bench-'));
@@ -51,11 +69,12 @@ export async function createCredentials(): Promise<Credentials> {
   return {
     token,
     environment: { JWT_JWKS_FILE: file, JWT_ISSUER: issuer, JWT_AUDIENCE: audience },
-    remove: () => rmSync(folder, { recursive: true }),
+    folder,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
-/** Starts the load process, which waits for jobs. */
+/** Starts the load process, which then waits for jobs. */
 export function startLoad(): Child {
   return start(cores.load, new URL('load.ts', import.meta.url), { ipc: true });
 }
@@ -72,8 +91,8 @@ export async function startService(delayMs: number): Promise<{ child: Child; ori
 }
 
 /**
- * Starts a peer before the service; ours (`gateway`, its entry point) as it runs in production, its
- * log into /dev/null.
+ * Starts a peer that uses the service, and the peer's Redis. Our gateway (`gateway` is its entry point) runs as in
+ * production, with its log in /dev/null.
  */
 export async function startPeer(
   peer: Peer,
@@ -83,18 +102,22 @@ export async function startPeer(
   nodeArgs: string[] = [],
 ): Promise<Running> {
   const port = await freePort();
-  const ours = peer.name === 'ours';
-  const script = ours ? gateway : new URL(`peers/${peer.name}.ts`, import.meta.url);
+  const store = peer.store && (await prepareStore(peer.store, credentials.folder));
+  const script = store ? gateway : new URL(`peers/${peer.name}.ts`, import.meta.url);
   const child = start(cores.gateway, script, {
     nodeArgs,
     environment: {
       HOST: '127.0.0.1',
       PORT: String(port),
       UPSTREAM_BASE_URL: `${service}/`,
-      ...(ours ? credentials.environment : {}),
+      ...(store && {
+        ...credentials.environment,
+        IDEMPOTENCY_STORE: store.setting,
+        IDEMPOTENCY_MAX_KEYS: '100000000',
+      }),
     },
   });
   const origin = `http://127.0.0.1:${port}`;
   const readyMs = await waitFor(child, origin, cheapRequest(peer.protocol, credentials.token));
-  return { peer, child, origin, readyMs };
+  return { peer, child, origin, readyMs, ...(store?.redis && { redis: store.redis }) };
 }

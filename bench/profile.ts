@@ -4,21 +4,22 @@ type Profile = {
   nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[];
   samples: number[];
   timeDeltas: number[];
-  /** Microseconds of the monotonic clock, the same for all processes. */
+  /** Microseconds of the monotonic clock, which all processes share. */
   startTime: number;
 };
 
-type Line = { name: string; share: number };
+/** A share (0 to 1) of the busy time. */
+export type ProfileEntry = { name: string; share: number };
 
 /**
- * The busy time between two moments of a CPU profile, by package and by function: self time, each as
- * a share of all.
+ * The busy time in a part of a CPU profile, by package and by function, as self time. `fromUs` and `toUs`
+ * are microseconds of the monotonic clock.
  */
 export function readProfile(
   file: string,
   fromUs: number,
   toUs: number,
-): { packages: Line[]; functions: Line[] } {
+): { packages: ProfileEntry[]; functions: ProfileEntry[] } {
   const { nodes, samples, timeDeltas, startTime } = JSON.parse(
     readFileSync(file, 'utf8'),
   ) as Profile;
@@ -27,33 +28,33 @@ export function readProfile(
   for (const [index, delta] of timeDeltas.entries()) {
     now += delta;
     const id = samples[index - 1];
-    // A sample stands for the time up to the next one.
+    // A sample covers the time until the next one.
     if (id === undefined || now < fromUs || now > toUs) continue;
     selfUs.set(id, (selfUs.get(id) ?? 0) + delta);
   }
   const packages = new Map<string, number>();
   const functions = new Map<string, number>();
-  let all = 0;
+  let totalUs = 0;
   for (const { id, callFrame } of nodes) {
     const us = selfUs.get(id);
     if (us === undefined || callFrame.functionName === '(idle)') continue;
-    all += us;
+    totalUs += us;
     const owner = ownerOf(callFrame);
     const place = callFrame.url.split('/').slice(-2).join('/');
     const name = `${callFrame.functionName || '(anonymous)'}  ${owner}  ${place}:${callFrame.lineNumber + 1}`;
     packages.set(owner, (packages.get(owner) ?? 0) + us);
     functions.set(name, (functions.get(name) ?? 0) + us);
   }
-  return { packages: shares(packages, all), functions: shares(functions, all) };
+  return { packages: toShares(packages, totalUs), functions: toShares(functions, totalUs) };
 }
 
-function shares(times: Map<string, number>, all: number): Line[] {
+function toShares(times: Map<string, number>, totalUs: number): ProfileEntry[] {
   return [...times]
-    .map(([name, us]) => ({ name, share: us / all }))
+    .map(([name, us]) => ({ name, share: us / totalUs }))
     .sort((a, b) => b.share - a.share);
 }
 
-/** Whose a function is: a package, a file of ours, a part of Node, or the engine. */
+/** The origin of a function: a package, a file of the gateway, a module of Node, or the engine. */
 function ownerOf({ functionName, url }: { functionName: string; url: string }): string {
   const inPackage = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1];
   if (inPackage) return inPackage;

@@ -1,11 +1,11 @@
 import http from 'node:http';
 
 /**
- * The stub service: `node service.ts <port> <delay in ms>`. Its lists are made once, so that it costs
- * next to nothing. A project `codes-<n>`, or `codes-<n>-<anything>`, has n codes, and its answer
- * carries the project's name, so that answers that were mixed up show.
+ * The stub service: `node service.ts <port> <delay in ms>`. Lists are created once, so that it uses almost
+ * no CPU. A project `codes-<n>`, or `codes-<n>-<anything>`, has n codes. The response contains the name of
+ * the project, so that swapped responses are noticed.
  *
- * `GET /__calls` tells how many calls came; `POST /__calls` sets the count back to 0.
+ * `GET /__calls` returns the number of requests; `POST /__calls` resets it to 0.
  */
 const [port = '0', delay = '0'] = process.argv.slice(2);
 const delayMs = Number(delay);
@@ -23,15 +23,15 @@ const server = http.createServer((request, response) => {
   }
   calls += 1;
   const body = pathname === '/getGLCodes5' ? codesOf(searchParams.get('project') ?? '') : [status];
-  if (delayMs > 0) setTimeout(answer, delayMs, response, body);
-  else answer(response, body);
+  if (delayMs > 0) setTimeout(respond, delayMs, response, body);
+  else respond(response, body);
 });
 
-// A connection that idles while another peer is measured is kept, and every answer says for how long.
+// Long enough that connections stay open while other peers are measured. Every response announces it.
 server.keepAliveTimeout = 600_000;
 server.listen(Number(port), '127.0.0.1');
 
-function answer(response: http.ServerResponse, body: Buffer[]): void {
+function respond(response: http.ServerResponse, body: Buffer[]): void {
   const length = body.reduce((sum, { byteLength }) => sum + byteLength, 0);
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
   response.end(body.length === 1 ? body[0] : Buffer.concat(body, length));

@@ -14,7 +14,7 @@ const columns: readonly { title: string; of: keyof Round; digits: number }[] = [
   { title: 'calls/request', of: 'calls', digits: 2 },
 ];
 
-/** A workload's figures: the median over the rounds, and that of its ratios to the first peer's. */
+/** A table of a workload: the medians over the rounds, and the medians of the ratios to the first peer. */
 export function tableOf({ workload, peers }: WorkloadResult): string {
   const base = peers[0];
   const rows = peers.map(({ peer, readyMs, rounds, strain }) => [
@@ -38,20 +38,28 @@ export function tableOf({ workload, peers }: WorkloadResult): string {
     '',
     ...columns.map(({ title }) => title),
     'start ms',
-    ...(workload.probed ? ['longest wait beside it ms', 'RSS MB before → peak → after'] : []),
+    ...(workload.probed ? ['longest stall ms', 'RSS MB before → peak → after'] : []),
   ];
   return `\n### ${workload.title}\n\n${markdown([head, ...rows])}\n`;
 }
 
 function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] ?? NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2;
+  return quantile(values)(0.5);
 }
 
-/** Rows as a Markdown table that is aligned to be read as it is. */
-function markdown(rows: readonly string[][]): string {
+/** The quantiles of some values, interpolated between the two nearest. */
+export function quantile(values: readonly number[]): (share: number) => number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return (share) => {
+    const position = (sorted.length - 1) * share;
+    const lower = sorted[Math.floor(position)] ?? NaN;
+    const upper = sorted[Math.ceil(position)] ?? NaN;
+    return lower + (upper - lower) * (position % 1);
+  };
+}
+
+/** Rows as a Markdown table with aligned columns. */
+export function markdown(rows: readonly string[][]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)),
   );

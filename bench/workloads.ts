@@ -1,28 +1,31 @@
-/** What is asked of every peer. */
+/** A GraphQL operation that is sent to every peer, and how. */
 export type Workload = {
   readonly name: string;
   readonly title: string;
-  /** How long the service takes, in milliseconds. */
+  /** The response time of the service, in milliseconds. */
   readonly delayMs: 0 | 20;
   readonly connections: number;
-  /** Whether another, cheap request is sent every 10 ms beside it, and the memory is watched after it. */
+  /** Whether stalls and memory are measured too, with a cheap request every 10 ms during the load. */
   readonly probed?: boolean;
   readonly query: string;
   /** The variables of the n-th request of a rotation. */
   readonly variables: (n: number) => Record<string, string>;
-  /** The call that the n-th request comes down to, for the bare proxy; where it is more than one, none. */
+  /** The path that the n-th request leads to, for the bare proxy. Undefined if it leads to several. */
   readonly call?: (n: number) => string;
 };
 
-/** A request as it goes onto the wire. */
-export type WireRequest = {
+/** GraphQL, GraphQL with a new `Idempotency-Key` in each request, or the request to the service. */
+export type Protocol = 'graphql' | 'keyed' | 'bare';
+
+/** An HTTP request. */
+export type HttpRequest = {
   method: 'GET' | 'POST';
   path: string;
   headers: Record<string, string>;
   body?: string;
 };
 
-/** How many different requests each connection rotates through. */
+/** The number of different requests that each connection sends in rotation, unless all have keys. */
 const ROTATION = 16;
 
 const codesFields =
@@ -56,8 +59,8 @@ function codes(project: (n: number) => string) {
 const different = codes((n) => `codes-20-${n}`);
 const equal = codes(() => 'codes-20');
 
-/** What a gateway does most of the day. */
-export const everyday: Workload = {
+/** The typical load of a gateway. */
+export const typical: Workload = {
   name: 'codes-20-different',
   title: '20 codes, different projects',
   delayMs: 0,
@@ -65,7 +68,7 @@ export const everyday: Workload = {
 };
 
 export const workloads: readonly Workload[] = [
-  everyday,
+  typical,
   { name: 'codes-20-equal', title: '20 codes, equal projects', delayMs: 0, ...equal },
   {
     name: 'codes-20-different-20ms',
@@ -116,44 +119,53 @@ export function workloadNamed(name: string): Workload {
   const workload = workloads.find((one) => one.name === name);
   if (workload) return workload;
   const known = workloads.map((one) => one.name).join(', ');
-  throw new Error(`There is no workload ${name}. There are: ${known}`);
+  throw new Error(`Unknown workload ${name}. Known: ${known}`);
 }
 
-/** The n-th request of a workload, as GraphQL or as the bare call. */
+/** The n-th request of a workload, as GraphQL or as the request to the service that it leads to. */
 export function requestOf(
   workload: Workload,
-  protocol: 'graphql' | 'bare',
+  protocol: Protocol,
   token: string,
   n: number,
-): WireRequest {
-  const headers = { authorization: `Bearer ${token}` };
+): HttpRequest {
   if (protocol === 'bare') {
-    if (!workload.call) throw new Error(`${workload.name} is no single call`);
-    return { method: 'GET', path: workload.call(n), headers };
+    if (!workload.call) throw new Error(`${workload.name} leads to several requests`);
+    return { method: 'GET', path: workload.call(n), headers: authorization(token) };
   }
   const body = JSON.stringify({ query: workload.query, variables: workload.variables(n) });
-  return graphqlRequest(body, token);
+  const request = graphqlRequest(body, token);
+  if (protocol === 'keyed') request.headers['idempotency-key'] = crypto.randomUUID();
+  return request;
 }
 
-/** The cheapest request there is: it shows that a peer is up, and how long it keeps others waiting. */
-export function cheapRequest(protocol: 'graphql' | 'bare', token: string): WireRequest {
-  if (protocol === 'graphql') return graphqlRequest('{"query":"{__typename}"}', token);
-  return { method: 'GET', path: '/', headers: { authorization: `Bearer ${token}` } };
+/** The cheapest request: it shows whether a peer is ready, and how long it stalls. */
+export function cheapRequest(protocol: Protocol, token: string): HttpRequest {
+  if (protocol !== 'bare') return graphqlRequest('{"query":"{__typename}"}', token);
+  return { method: 'GET', path: '/', headers: authorization(token) };
 }
 
-function graphqlRequest(body: string, token: string): WireRequest {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+function graphqlRequest(body: string, token: string): HttpRequest {
+  const headers = { ...authorization(token), 'content-type': 'application/json' };
   return { method: 'POST', path: '/graphql', headers, body };
 }
 
-/** What one connection rotates through; no two connections share a request that differs by project. */
+function authorization(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}` };
+}
+
+/**
+ * The requests of one connection, which sends `count` in all and begins again after the last. Different
+ * connections have different ones, if the workload has projects. No request with a key is sent twice.
+ */
 export function rotationOf(
   workload: Workload,
-  protocol: 'graphql' | 'bare',
+  protocol: Protocol,
   token: string,
   connection: number,
-): WireRequest[] {
-  return Array.from({ length: ROTATION }, (_, index) =>
+  count: number,
+): HttpRequest[] {
+  return Array.from({ length: protocol === 'keyed' ? count : ROTATION }, (_, index) =>
     requestOf(workload, protocol, token, connection * ROTATION + index),
   );
 }

@@ -1,22 +1,22 @@
 import Fastify from 'fastify';
 import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
 import { z } from 'zod';
-import { type ScenarioName, scenarioName, scenarios } from './service.ts';
+import { type ScenarioName, scenarioName, scenarios } from './scenarios.ts';
 
 export interface IssuerOptions {
-  /** 0, the default, takes any free port. */
+  /** 0, the default, selects any free port. */
   readonly port?: number;
   readonly host?: string;
-  /** The claim `iss`; the issuer's own URL by default. */
+  /** The claim `iss`. By default the URL of this issuer. */
   readonly issuer?: string;
   readonly audience?: string;
 }
 
 export interface TokenClaims {
   readonly sub?: string;
-  /** What the reference service shall do with this token's calls. */
+  /** The scenario that the reference service runs for requests with this token. */
   readonly scenario?: ScenarioName;
-  /** A time span such as `12h`; `-1m` makes a token that has expired. */
+  /** A duration such as `12h`; `-1m` creates an expired token. */
   readonly expiresIn?: string;
 }
 
@@ -32,10 +32,10 @@ export interface Issuer {
 }
 
 /**
- * Starts an issuer of bearer JWTs for development (section 5, which does not show how a token is
- * obtained). Its key pair is made at each start and kept nowhere.
+ * Starts an issuer of bearer JWTs for development, with a new key pair that is not stored. (How to obtain a
+ * token of the real service is not documented: docs/service-api.md, section 5.)
  *
- * `GET /.well-known/jwks.json` serves the public key, `GET /token?scenario=<name>` a token as text.
+ * `GET /.well-known/jwks.json` returns the public key, `GET /token?scenario=<name>` a token as text.
  */
 export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> {
   const { port = 0, host = '127.0.0.1', audience = 'ledger-gateway' } = options;
@@ -53,8 +53,8 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
     reply.type('text/plain').header('cache-control', 'no-store');
     const query = z.object({ scenario: scenarioName.optional() }).safeParse(request.query);
     if (query.success) return token(query.data.scenario ? { scenario: query.data.scenario } : {});
-    const known = scenarios.map(({ name, says }) => `${name}: ${says}`).join('\n');
-    return reply.code(400).send(`No such scenario. There are:\n${known}\n`);
+    const known = scenarios.map(({ name, description }) => `${name}: ${description}`).join('\n');
+    return reply.code(400).send(`Unknown scenario. Known scenarios:\n${known}\n`);
   });
 
   const url = `${await app.listen({ port, host })}/`;

@@ -1,13 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import closeWithGrace from 'close-with-grace';
 import { pino } from 'pino';
-import { readConfig } from '../src/config.ts';
-import { startGateway } from '../src/gateway.ts';
-import { startIssuer } from './issuer.ts';
-import { startReferenceService } from './service.ts';
+import { type Config, readConfig } from '../src/config.ts';
+import { type Gateway, startGateway } from '../src/gateway.ts';
+import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
+import { type Issuer, startIssuer } from './issuer.ts';
+import { type ReferenceService, startReferenceService } from './service.ts';
 
 /**
- * `npm run dev`: the reference service, the token issuer, and the real gateway in front of them,
- * configured by the variables of production alone. A variable that is set from outside wins.
+ * `npm run dev`: starts the reference service, the token issuer, a proxy that loses responses, and the
+ * gateway, which is configured only with the variables that it also has in production. Variables of the
+ * environment take precedence.
  */
 try {
   const issuer = await startIssuer({ port: Number(process.env.DEV_ISSUER_PORT ?? 4010) });
@@ -25,37 +28,76 @@ try {
     JWT_AUDIENCE: issuer.audience,
     INTROSPECTION: 'true',
     EXPLORER: 'sandbox',
-    EXPLORER_HEADERS: JSON.stringify({ Authorization: `Bearer ${token}` }),
+    EXPLORER_HEADERS: JSON.stringify({
+      Authorization: `Bearer ${token}`,
+      'Idempotency-Key': randomUUID(),
+    }),
     ...process.env,
   });
   const gateway = await startGateway(config, pino({ level: config.logLevel, base: null }));
+  const proxy = await startCuttingProxy({
+    target: gateway.url,
+    port: Number(process.env.DEV_CUTTING_PROXY_PORT ?? 4001),
+  });
   closeWithGrace(
     { delay: config.shutdownDelayMs + config.shutdownTimeoutMs, logger: false },
     async () => {
+      await proxy.close();
       await gateway.close();
       await Promise.all([service.close(), issuer.close()]);
     },
   );
-
-  const query =
-    '{ glCodes(target: EMAIL, project: "north-plant") { ... on GlCodeList { codes { code name } } ... on LedgerProblem { message } } }';
-  process.stdout.write(`
-The gateway listens at ${gateway.url}/graphql
-  explorer             ${config.explorer === 'off' ? 'off (EXPLORER)' : `the same address, in a browser (${config.explorer})`}
-  reference service    ${service.url}
-  a token, 12 h        ${issuer.url}token
-  one with a scenario  ${issuer.url}token?scenario=failed   (one that it does not know lists them all)
-
-A ready token:
-
-${token}
-
-A first query, to paste:
-
-curl -s ${gateway.url}/graphql -H 'content-type: application/json' -H 'authorization: Bearer ${token}' --data-binary '${JSON.stringify({ query })}'
-
-`);
+  process.stdout.write(instructions({ config, gateway, proxy, issuer, service, token }));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
   process.exit(1);
+}
+
+interface Setup {
+  readonly config: Config;
+  readonly gateway: Gateway;
+  readonly proxy: CuttingProxy;
+  readonly issuer: Issuer;
+  readonly service: ReferenceService;
+  readonly token: string;
+}
+
+function instructions({ config, gateway, proxy, issuer, service, token }: Setup): string {
+  const explorer =
+    config.explorer === 'off'
+      ? 'off (EXPLORER)'
+      : `open the same address in a browser (${config.explorer})`;
+  const query =
+    '{ glCodes(target: EMAIL, project: "north-plant") { ... on GlCodeList { codes { code name } } ... on LedgerProblem { message } } }';
+  const mutation =
+    'mutation { saveApprovers(approvers: [{ name: "Ada" }]) { __typename ... on LedgerStatus { invoiceId message } } }';
+  const key = `-H 'idempotency-key: ${randomUUID()}'`;
+  const curl = (url: string, document: string, options = '') =>
+    `curl -sS ${url}/graphql ${options} -H 'content-type: application/json' -H 'authorization: Bearer ${token}' --data-binary '${JSON.stringify({ query: document })}'`;
+
+  return `
+The gateway listens at ${gateway.url}/graphql
+  explorer               ${explorer}
+  reference service      ${service.url}
+  token, valid for 12 h  ${issuer.url}token
+  token with a scenario  ${issuer.url}token?scenario=failed   (an unknown name lists all scenarios)
+  lost responses         ${proxy.url}/graphql   (the gateway, but each connection is cut before the response)
+
+A token:
+
+${token}
+
+A first query:
+
+${curl(gateway.url, query)}
+
+A write whose response is lost (curl reports an empty reply):
+
+${curl(proxy.url, mutation, key)}
+
+The same write again. The gateway replays the outcome and sends nothing (Idempotent-Replayed: true):
+
+${curl(gateway.url, mutation, `-i ${key}`)}
+
+`;
 }

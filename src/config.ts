@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 
-/** The configuration of one gateway, as read from the environment by `readConfig`. */
+/** The configuration of a gateway, read from the environment by `readConfig`. */
 export type Config = ReturnType<typeof readConfig>;
 
-/** The environment cannot be used. Its message names every bad or missing variable. */
+/** The environment is invalid. The message names every invalid or missing variable. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** Signature algorithms with a public key. A shared secret would let every verifier forge tokens. */
+/** Asymmetric algorithms only: with a shared secret, every verifier could forge tokens. */
 const algorithms = [
   'RS256',
   'RS384',
@@ -56,14 +56,14 @@ const url = z.string().transform((value, context) => {
     return z.NEVER;
   }
   if (parsed.username !== '' || parsed.password !== '') {
-    context.addIssue({ code: 'custom', message: 'must not hold credentials' });
+    context.addIssue({ code: 'custom', message: 'must not contain credentials' });
     return z.NEVER;
   }
   return parsed;
 });
 
 const baseUrl = url
-  .refine(({ search, hash }) => search === '' && hash === '', 'must have no query and no fragment')
+  .refine(({ search, hash }) => search === '' && hash === '', 'must not have a query or a fragment')
   .transform((value) => (value.pathname.endsWith('/') ? value : new URL(`${value.href}/`)));
 
 const origin = z
@@ -121,6 +121,21 @@ const environment = z.object({
   INTROSPECTION: boolean.default(false),
   CORS_ORIGINS: list.pipe(z.array(origin)).default([]),
   MAX_WRITES_PER_OPERATION: integer(1, 1000).default(5),
+  IDEMPOTENCY_STORE: z
+    .string()
+    .regex(
+      /^(memory|file:.+|rediss?:\/\/.+)$/,
+      'must be memory, file:PATH, redis://… or rediss://…',
+    )
+    .refine(
+      (value) => !value.startsWith('redis') || URL.canParse(value),
+      'must be memory, file:PATH, redis://… or rediss://…',
+    )
+    .default('memory'),
+  // Longer than a claim may be held by a live sender.
+  IDEMPOTENCY_RETENTION_S: integer(3600, 31_536_000).default(86_400),
+  IDEMPOTENCY_MAX_KEYS: integer(1, 100_000_000).default(100_000),
+  IDEMPOTENCY_REQUIRED: boolean.default(false),
   SHUTDOWN_DELAY_MS: integer(0, 600_000).default(0),
   SHUTDOWN_TIMEOUT_MS: integer(1, 600_000).default(15_000),
   OTEL_EXPORTER_OTLP_ENDPOINT: url.optional(),
@@ -133,10 +148,9 @@ const environment = z.object({
 });
 
 /**
- * Reads the configuration from environment variables; an empty one counts as missing. Durations are
- * in milliseconds unless a name says otherwise, sizes in bytes.
- *
- * @throws ConfigError with one line for each bad or missing variable
+ * Reads the configuration from environment variables; an empty one counts as missing. Durations are in
+ * milliseconds unless the name says otherwise, sizes in bytes. Throws a ConfigError with one line for
+ * each invalid or missing variable.
  */
 export function readConfig(variables: Record<string, string | undefined>) {
   const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''));
@@ -149,7 +163,7 @@ export function readConfig(variables: Record<string, string | undefined>) {
   }
   const keys = env?.JWT_JWKS_FILE ?? env?.JWT_JWKS_URL;
   if (env === undefined || keys === undefined || problems.length > 0) {
-    throw new ConfigError(['The configuration cannot be used:', ...new Set(problems)].join('\n  '));
+    throw new ConfigError(['The configuration is invalid:', ...new Set(problems)].join('\n  '));
   }
   return {
     port: env.PORT,
@@ -173,6 +187,12 @@ export function readConfig(variables: Record<string, string | undefined>) {
     introspection: env.INTROSPECTION,
     corsOrigins: env.CORS_ORIGINS,
     maxWritesPerOperation: env.MAX_WRITES_PER_OPERATION,
+    idempotency: {
+      store: env.IDEMPOTENCY_STORE,
+      retentionMs: env.IDEMPOTENCY_RETENTION_S * 1000,
+      maxKeys: env.IDEMPOTENCY_MAX_KEYS,
+      isRequired: env.IDEMPOTENCY_REQUIRED,
+    },
     shutdownDelayMs: env.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
     otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,

@@ -1,21 +1,22 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+/*
+ * The only exit for errors. Every error of a response has a message, a `code`, the `requestId` and
+ * `retryable`, and reveals nothing else: no URL, no stack, no body of the service.
+ */
 import { unwrapResolverError } from '@apollo/server/errors';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import type { Logger } from 'pino';
-import { UpstreamError } from './upstream/errors.ts';
+import { currentRecord } from './telemetry/request-record.ts';
+import { UpstreamError } from './upstream/upstream-error.ts';
 
-/**
- * The one exit for errors. Whatever was thrown, wherever, leaves as an entry with a message, a
- * `code`, the `requestId` and `retryable`, and nothing of the inside: no URL, no stack, no body.
- */
-
-/** The codes that are ours, with the HTTP status of an answer that holds nothing else. */
+/** The gateway's own codes, with the HTTP status of a response that has no data. */
 const gatewayCodes = {
   UNAUTHENTICATED: 401,
   BAD_USER_INPUT: undefined,
   AUTH_UNAVAILABLE: 503,
   OVERLOADED: 503,
   OPERATION_LIMIT_EXCEEDED: 400,
+  IDEMPOTENCY_KEY_REUSED: undefined,
+  IDEMPOTENCY_UNAVAILABLE: undefined,
 } as const;
 
 type GatewayCode = keyof typeof gatewayCodes;
@@ -23,9 +24,10 @@ type GatewayCode = keyof typeof gatewayCodes;
 const retryableCodes: ReadonlySet<string> = new Set<GatewayCode>([
   'AUTH_UNAVAILABLE',
   'OVERLOADED',
+  'IDEMPOTENCY_UNAVAILABLE',
 ]);
 
-/** An error of ours whose message is meant for the caller. */
+/** An error of the gateway whose message is meant for the client. */
 export class GatewayError extends GraphQLError {
   readonly code: GatewayCode;
   readonly http: { status: number; headers: Map<string, string> } | undefined;
@@ -40,30 +42,22 @@ export class GatewayError extends GraphQLError {
   }
 }
 
-/** The answer to a request that needs a token and has none. */
+/** The error for a request that needs a token and has none. */
 export function missingToken(): GatewayError {
-  return new GatewayError('UNAUTHENTICATED', 'A bearer token is needed.', {
+  return new GatewayError('UNAUTHENTICATED', 'A bearer token is required.', {
     'www-authenticate': 'Bearer',
   });
 }
 
-/** What a log line of a request tells, gathered while it is answered. */
-export type RequestRecord = {
-  readonly requestId: string;
-  operation?: string | undefined;
-  /** The codes of the errors it was answered with. */
-  readonly codes: string[];
-  /** What came of its writes: the union member or the code of each, by field. */
-  readonly writes: string[];
-};
+/** The error for a GraphQL operation that exceeds a limit. */
+export function limitExceeded(what: string, limit: number): GatewayError {
+  return new GatewayError(
+    'OPERATION_LIMIT_EXCEEDED',
+    `The operation has more ${what} than the ${limit} allowed.`,
+  );
+}
 
-/** The request being answered: error formatting is handed no context by Apollo. */
-export const currentRequest = new AsyncLocalStorage<RequestRecord>();
-
-/** The answer body of an error outside GraphQL: the same shape as one inside. */
-export type ErrorBody = { errors: [GraphQLFormattedError] };
-
-/** Codes of Apollo's own whose messages speak of the caller's document or request alone. */
+/** Codes of Apollo Server whose messages concern only the client's document or request. */
 const apolloCodes = new Set([
   'GRAPHQL_PARSE_FAILED',
   'GRAPHQL_VALIDATION_FAILED',
@@ -73,16 +67,22 @@ const apolloCodes = new Set([
   'PERSISTED_QUERY_NOT_SUPPORTED',
 ]);
 
-/** Formats an error of GraphQL execution, or of Apollo's HTTP handling. Logs what it masks. */
+const internalError = {
+  message: 'Internal server error',
+  code: 'INTERNAL_SERVER_ERROR',
+  retryable: false,
+} as const;
+
+/** Formats an error of GraphQL execution or of Apollo's HTTP handling. Logs the errors that it masks. */
 export function createErrorFormatter(log: Logger) {
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
     const error = unwrapResolverError(thrown);
-    const record = currentRequest.getStore();
+    const record = currentRecord.getStore();
     const { message, code, retryable } = describe(formatted, error);
-    if (code === 'INTERNAL_SERVER_ERROR') {
-      log.error({ requestId: record?.requestId, error: summary(error) }, 'internal error');
+    if (code === internalError.code) {
+      log.error({ requestId: record?.requestId, error: loggable(error) }, 'internal error');
     }
-    record?.codes.push(code);
+    record?.errorCodes.push(code);
     return {
       message,
       ...(formatted.locations && { locations: formatted.locations }),
@@ -92,18 +92,18 @@ export function createErrorFormatter(log: Logger) {
   };
 }
 
-/** The code an error leaves with. */
+/** The code of an error in the response. */
 export function codeOf(error: unknown): string {
   return error instanceof UpstreamError || error instanceof GatewayError
     ? error.code
-    : internal.code;
+    : internalError.code;
 }
 
 function describe(formatted: GraphQLFormattedError, error: unknown) {
   if (error instanceof UpstreamError) {
     return { message: error.message, code: error.code, retryable: error.retryable };
   }
-  // What graphql-js finds only as it executes, such as a null for an argument that may not be null.
+  // graphql-js finds some faults of arguments only during execution, such as a null that is not allowed.
   if (error instanceof GraphQLError && error.message.startsWith('Argument "')) {
     return { message: formatted.message, code: 'BAD_USER_INPUT', retryable: false };
   }
@@ -111,60 +111,66 @@ function describe(formatted: GraphQLFormattedError, error: unknown) {
   if (error instanceof GatewayError || (typeof code === 'string' && apolloCodes.has(code))) {
     return { message: formatted.message, code: String(code), retryable: isRetryable(String(code)) };
   }
-  return internal;
+  return internalError;
 }
-
-const internal = {
-  message: 'Internal server error',
-  code: 'INTERNAL_SERVER_ERROR',
-  retryable: false,
-} as const;
 
 function isRetryable(code: string): boolean {
   return retryableCodes.has(code);
 }
 
-/** Codes for what HTTP itself rules out, by status. */
-const httpCodes: Record<number, readonly [code: string, message: string]> = {
-  400: ['BAD_REQUEST', 'The request cannot be read.'],
-  404: ['NOT_FOUND', 'There is nothing here.'],
-  405: ['METHOD_NOT_ALLOWED', 'This method is not served here.'],
-  413: ['PAYLOAD_TOO_LARGE', 'The body is too large.'],
+/** Codes and messages for requests that HTTP itself rules out, by status. */
+const httpErrors: Record<number, readonly [code: string, message: string]> = {
+  400: ['BAD_REQUEST', 'The request is malformed.'],
+  404: ['NOT_FOUND', 'There is no such path.'],
+  405: ['METHOD_NOT_ALLOWED', 'This path does not support the method.'],
+  413: ['PAYLOAD_TOO_LARGE', 'The request body is too large.'],
   415: ['UNSUPPORTED_MEDIA_TYPE', 'The content type must be application/json.'],
 };
 
-/** The answer to a request that never reached GraphQL. Logs what it masks. */
-export function httpError(
+/** The response body of an error outside GraphQL: the same shape as inside. */
+type ErrorBody = { errors: [GraphQLFormattedError] };
+
+/** The response to a request that does not reach GraphQL. Logs the errors that it masks. */
+export function toHttpError(
   error: GatewayError | { statusCode?: number },
   requestId: string,
-  /** Null where a fault of ours cannot be the reason. */
-  log: Logger | null,
+  log: Logger,
 ): { status: number; headers: Record<string, string>; code: string; body: ErrorBody } {
   if (error instanceof GatewayError) {
     return {
       status: error.http?.status ?? 400,
       headers: Object.fromEntries(error.http?.headers ?? []),
       code: error.code,
-      body: body(error.message, error.code, requestId, isRetryable(error.code)),
+      body: errorBody(error.message, error.code, requestId, isRetryable(error.code)),
     };
   }
   const status = error.statusCode ?? 500;
-  const known = httpCodes[status];
+  const known = httpErrors[status];
   if (known) {
     const [code, message] = known;
-    return { status, headers: {}, code, body: body(message, code, requestId, false) };
+    return { status, headers: {}, code, body: errorBody(message, code, requestId, false) };
   }
-  log?.error({ requestId, error: summary(error) }, 'internal error');
-  const { message, code, retryable } = internal;
-  return { status: 500, headers: {}, code, body: body(message, code, requestId, retryable) };
+  log.error({ requestId, error: loggable(error) }, 'internal error');
+  const { message, code, retryable } = internalError;
+  return { status: 500, headers: {}, code, body: errorBody(message, code, requestId, retryable) };
 }
 
-function body(message: string, code: string, requestId: string, retryable: boolean): ErrorBody {
+/** The response body for bytes that are not HTTP. */
+export function malformedRequestBody(requestId: string): ErrorBody {
+  return errorBody('The request is malformed.', 'BAD_REQUEST', requestId, false);
+}
+
+function errorBody(
+  message: string,
+  code: string,
+  requestId: string,
+  retryable: boolean,
+): ErrorBody {
   return { errors: [{ message, extensions: { code, requestId, retryable } }] };
 }
 
-/** What of an unexpected error may be logged: never its other properties, which may hold a token. */
-function summary(error: unknown) {
+/** The part of an unexpected error that may be logged: its other properties may hold a token. */
+function loggable(error: unknown) {
   return error instanceof Error
     ? { name: error.name, message: error.message, stack: error.stack }
     : { name: typeof error };

@@ -1,117 +1,98 @@
-import { ApolloServer } from '@apollo/server';
-import {
-  ApolloServerPluginCacheControlDisabled,
-  ApolloServerPluginInlineTraceDisabled,
-  ApolloServerPluginLandingPageDisabled,
-} from '@apollo/server/plugin/disabled';
 import { fastifyApolloHandler } from '@as-integrations/fastify';
 import type { Logger } from 'pino';
-import { createAuthenticate } from './auth.ts';
+import { createAuthenticator } from './auth/authenticate.ts';
 import type { Config } from './config.ts';
-import { type Context, createContext } from './context.ts';
-import { createErrorFormatter } from './errors.ts';
-import { createExecutor } from './executor.ts';
-import { createExplorer } from './explorer.ts';
-import { createServer } from './http.ts';
-import { createLimiter } from './limits.ts';
-import { createMetrics } from './metrics.ts';
-import { watchPressure } from './pressure.ts';
-import { createSchema, noIntrospection } from './schema.ts';
-import { startTracing, traceOf } from './tracing.ts';
-import { createCalls } from './upstream/calls.ts';
-import { createHttp } from './upstream/http.ts';
+import { startApolloServer } from './graphql/apollo-server.ts';
+import { createContext } from './graphql/context.ts';
+import { createDocumentLimiter } from './graphql/limits/document-limits.ts';
+import { checkVariableCount } from './graphql/limits/variable-limits.ts';
+import { createExplorer } from './http/explorer.ts';
+import { createLoadShedding } from './http/load-shedding.ts';
+import { createServer } from './http/server.ts';
+import { createStore } from './idempotency/create-store.ts';
+import { IdempotentCall } from './idempotency/idempotent-call.ts';
+import { TaskQueue } from './lib/task-queue.ts';
+import { createMetrics } from './telemetry/metrics.ts';
+import { startTracing } from './telemetry/tracing.ts';
+import { Calls } from './upstream/call.ts';
+import { createTransport } from './upstream/transport/got-client.ts';
 
 export type Gateway = {
-  /** Where it listens, such as `http://127.0.0.1:4000`. */
+  /** The address it listens at, such as `http://127.0.0.1:4000`. */
   url: string;
-  /** Stops being ready, waits for the balancers, answers what is in flight, and ends. */
+  /** Becomes not ready, waits for load balancers, finishes the requests in flight, and stops. */
   close(): Promise<void>;
-  /** Notes the writes in flight in the log, before an end that does not wait for them. */
-  abandon(): void;
+  /** Logs the writes in flight, before an exit that does not wait for them. */
+  logPendingWrites(): void;
 };
 
-/**
- * Starts a gateway. Everything it is made of stands here, from what the service is called with to what
- * a request meets first. `compileAt` is for tests, see `createExecutor`.
- */
-export async function startGateway(
-  config: Config,
-  log: Logger,
-  compileAt?: number,
-): Promise<Gateway> {
+/** Work on more bytes than this takes tens of milliseconds and waits in the task queue. */
+const LONG_TASK_BYTES = 500_000;
+
+/** Starts a gateway, and composes it from the service's side to the client's. */
+export async function startGateway(config: Config, log: Logger): Promise<Gateway> {
   const tracing = await startTracing(config.otlpEndpoint);
   const metrics = createMetrics();
-  const upstream = createHttp(config.upstream);
-  const calls = createCalls({ ...config.upstream, http: upstream, log, observer: metrics.calls });
-  metrics.watch(calls);
-  const keys = createAuthenticate(config.jwt, log, metrics.authenticated);
-
-  const schema = createSchema(metrics.resolved);
-  const formatError = createErrorFormatter(log);
-  const apollo = new ApolloServer<Context>({
-    schema,
-    // A rule of ours in place of Apollo's, whose words are for operators.
-    introspection: true,
-    validationRules: config.introspection ? [] : [noIntrospection],
-    hideSchemaDetailsFromClientErrors: !config.introspection,
-    csrfPrevention: true,
-    allowBatchedHttpRequests: false,
-    persistedQueries: false,
-    includeStacktraceInErrorResponses: false,
-    stopOnTerminationSignals: false,
-    formatError,
-    logger: log,
-    plugins: [
-      createExecutor(schema, formatError, compileAt),
-      // Caching is nothing that state-changing calls can have, and it costs with every field.
-      ApolloServerPluginCacheControlDisabled(),
-      ApolloServerPluginInlineTraceDisabled(),
-      ApolloServerPluginLandingPageDisabled(),
-    ],
+  const taskQueue = new TaskQueue(LONG_TASK_BYTES);
+  const transport = createTransport(config.upstream);
+  const calls = new Calls({
+    ...config.upstream,
+    transport,
+    taskQueue,
+    log,
+    observer: metrics.calls,
   });
-  await apollo.start();
+  metrics.watch(calls);
+  const store = await createStore(config.idempotency.store, { ...config.idempotency, log });
+  const call = new IdempotentCall({
+    call: calls,
+    store,
+    timeoutMs: config.upstream.timeoutMs,
+    isKeyRequired: config.idempotency.isRequired,
+    observer: metrics.idempotency,
+    log,
+  });
 
-  const pressure = watchPressure();
-  let ready = true;
+  const apollo = await startApolloServer(config.introspection, metrics.resolved, log);
+  const resolverDependencies = { ...config.upstream, call, taskQueue };
+  const execute = fastifyApolloHandler(apollo, {
+    context: async ({ scope, record }) => createContext(resolverDependencies, scope, record),
+  });
+
+  const authenticator = createAuthenticator(config.jwt, log, metrics.authenticated);
+  const loadShedding = createLoadShedding();
+  let isReady = true;
   const server = await createServer({
-    authenticate: keys.authenticate,
-    metrics,
-    checkOperation: createLimiter(config.maxWritesPerOperation),
-    graphql: fastifyApolloHandler(apollo, {
-      context: async ({ caller, id, gone, headers }) =>
-        createContext(
-          calls.call,
-          { caller, requestId: id, signal: gone, trace: traceOf(headers) },
-          config.upstream,
-        ),
-    }),
+    authenticate: authenticator.authenticate,
+    checkDocument: createDocumentLimiter(config.maxWritesPerOperation),
+    checkVariables: checkVariableCount,
+    execute,
     corsOrigins: config.corsOrigins,
-    explorer:
-      config.explorer === 'off'
-        ? undefined
-        : await createExplorer(config.explorer, config.explorerHeaders),
-    isReady: () => ready,
-    isOverloaded: pressure.isOverloaded,
+    explorer: await createExplorer(config.explorer, config.explorerHeaders),
+    isReady: () => isReady,
+    loadShedding,
+    metrics,
     log,
   });
   const url = await server.listen({ port: config.port, host: config.host });
 
   return {
     url,
-    abandon() {
-      for (const write of calls.pendingWrites()) {
-        log.warn({ ...write, outcome: 'UNKNOWN', fault: 'process ended' }, 'call');
+    logPendingWrites() {
+      for (const write of calls.pendingWrites) {
+        log.warn({ ...write, outcome: 'UNKNOWN', fault: 'process exited' }, 'call');
       }
     },
     async close() {
-      ready = false;
+      isReady = false;
       await new Promise((resolve) => setTimeout(resolve, config.shutdownDelayMs));
       await server.close();
-      await calls.settled();
+      await calls.idle();
+      await store.close();
       await apollo.stop();
-      pressure.close();
-      keys.close();
-      upstream.close();
+      loadShedding.close();
+      authenticator.close();
+      transport.close();
       await tracing.close();
     },
   };

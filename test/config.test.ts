@@ -1,11 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { readConfig } from '../src/config.ts';
-import { closeAfterTest, json, startService, testIssuer } from './helper.ts';
 
 const required = {
   UPSTREAM_BASE_URL: 'http://service.example/api',
@@ -14,7 +9,7 @@ const required = {
   JWT_AUDIENCE: 'gateway',
 };
 
-/** The lines of the one error that a bad configuration gets. */
+/** The lines of the error for an invalid configuration. None if it is valid. */
 function problemsOf(variables: Record<string, string>): string[] {
   try {
     readConfig(variables);
@@ -27,7 +22,7 @@ function problemsOf(variables: Record<string, string>): string[] {
   return [];
 }
 
-test('the defaults are those of the design', () => {
+test('the defaults are as documented', () => {
   expect(readConfig(required)).toMatchObject({
     port: 4000,
     host: '0.0.0.0',
@@ -56,12 +51,12 @@ test('the defaults are those of the design', () => {
   });
 });
 
-test('a final slash of the base URL is kept as it is', () => {
+test('a trailing slash of the base URL is not doubled', () => {
   const { upstream } = readConfig({ ...required, UPSTREAM_BASE_URL: 'https://service.example/a/' });
   expect(upstream.baseUrl.href).toBe('https://service.example/a/');
 });
 
-test('an empty variable is a missing one', () => {
+test('an empty variable counts as missing', () => {
   const { port, corsOrigins } = readConfig({ ...required, PORT: '', CORS_ORIGINS: '' });
   expect(port).toBe(4000);
   expect(corsOrigins).toEqual([]);
@@ -108,14 +103,14 @@ test.each([
   ['SHUTDOWN_TIMEOUT_MS', '0', /integer/],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', /http\(s\) URL/],
   ['LOG_LEVEL', 'loud', /fatal, error, warn/],
-])('%s=%s is told what it should be', (name, value, should) => {
+])('the error for %s=%s describes the valid values', (name, value, description) => {
   const problems = problemsOf({ ...required, [name]: value });
-  expect(problems).toEqual([expect.stringMatching(should)]);
+  expect(problems).toEqual([expect.stringMatching(description)]);
   expect(problems[0]).toMatch(new RegExp(`^${name} `));
   expect(problems[0]).not.toContain('secret');
 });
 
-test('nothing at all: every missing variable is named', () => {
+test('the error for an empty environment names every missing variable', () => {
   expect(problemsOf({})).toEqual([
     'UPSTREAM_BASE_URL is required',
     'JWT_ISSUER is required',
@@ -124,7 +119,7 @@ test('nothing at all: every missing variable is named', () => {
   ]);
 });
 
-test('all that is wrong is told at once', () => {
+test('the error names every invalid variable', () => {
   const problems = problemsOf({
     ...required,
     PORT: 'x',
@@ -140,86 +135,18 @@ test('all that is wrong is told at once', () => {
   ]);
 });
 
-test('a URL and a file of keys are one too many', () => {
+test('both a URL and a file for the keys is an error', () => {
   const file = fileURLToPath(new URL('../package.json', import.meta.url));
   const problems = problemsOf({ ...required, JWT_JWKS_FILE: file });
   expect(problems.join()).toContain('JWT_JWKS_FILE must be a readable file');
   expect(problems.join()).toContain('JWT_JWKS_URL or JWT_JWKS_FILE is required, and only one');
 });
 
-test.each(['/nowhere/jwks.json', '/'])('a JWT_JWKS_FILE of %s cannot be read', (file) => {
-  expect(problemsOf({ ...required, JWT_JWKS_URL: '', JWT_JWKS_FILE: file })).toEqual([
-    expect.stringMatching(/^JWT_JWKS_FILE must be a readable file/),
-  ]);
-});
-
-/** The process, with no variables but these. */
-function startProcess(variables: Record<string, string>) {
-  const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-  const child = spawn(process.execPath, [main], { env: variables });
-  closeAfterTest(async () => child.kill('SIGKILL'));
-  return { child, exited: once(child, 'exit') };
-}
-
-test('a bad environment ends the process with one message and no stack', async () => {
-  const { child, exited } = startProcess({ PORT: 'x', JWT_ISSUER: 'issuer' });
-  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
-  expect(code).toBe(1);
-  expect(out).toBe('');
-  expect(err).toContain('PORT must be an integer');
-  expect(err).toContain('UPSTREAM_BASE_URL is required');
-  expect(err).toContain('JWT_AUDIENCE is required');
-  expect(err).not.toMatch(/^\s+at /m);
-});
-
-test('a port that is taken ends the process with one message and no stack', async () => {
-  const service = await startService(json({}));
-  const { child, exited } = startProcess({
-    ...required,
-    HOST: '127.0.0.1',
-    PORT: new URL(service.url).port,
-  });
-  const [err, [code]] = await Promise.all([text(child.stderr), exited]);
-  expect(code).toBe(1);
-  expect(err).toContain('EADDRINUSE');
-  expect(err).not.toMatch(/^\s+at /m);
-});
-
-test.each(['SIGTERM', 'SIGINT'] as const)(
-  'a good environment serves, until %s ends the process',
-  async (signal) => {
-    const service = await startService(json({ status: 0, service_status: { status: 0 } }));
-    const { jwksUrl, issuer, audience, token } = await testIssuer();
-    const { child, exited } = startProcess({
-      HOST: '127.0.0.1',
-      PORT: '0',
-      UPSTREAM_BASE_URL: service.url,
-      JWT_JWKS_URL: jwksUrl,
-      JWT_ISSUER: issuer,
-      JWT_AUDIENCE: audience,
-    });
-    const url = await listeningAt(child.stdout);
-
-    const response = await fetch(`${url}/graphql`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${await token()}`,
-      },
-      body: '{"query":"{ glCodes(target: EMAIL, project: \\"a\\") { __typename } }"}',
-    });
-    expect(await response.json()).toEqual({ data: { glCodes: { __typename: 'GlCodeList' } } });
-
-    child.kill(signal);
-    expect(await exited).toEqual([0, null]);
+test.each(['/nowhere/jwks.json', '/'])(
+  'a JWT_JWKS_FILE of %s is an error, because it cannot be read',
+  (file) => {
+    expect(problemsOf({ ...required, JWT_JWKS_URL: '', JWT_JWKS_FILE: file })).toEqual([
+      expect.stringMatching(/^JWT_JWKS_FILE must be a readable file/),
+    ]);
   },
 );
-
-/** The address in the log line that tells it. */
-async function listeningAt(stdout: NodeJS.ReadableStream): Promise<string> {
-  for await (const line of createInterface(stdout)) {
-    const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
-    if (url) return url;
-  }
-  throw new Error('it ended without listening');
-}

@@ -16,7 +16,7 @@ import {
   typeOfGlCodes,
 } from './schema.ts';
 
-/** The idiom: Apollo Server with a RESTDataSource per request that forwards the caller's header. */
+/** The baseline: Apollo Server with a RESTDataSource per request that forwards the Authorization header. */
 class LedgerAPI extends RESTDataSource {
   override baseURL = process.env.UPSTREAM_BASE_URL ?? '';
   readonly authorization: string;

@@ -16,21 +16,21 @@ import {
   typeOfGlCodes,
 } from './schema.ts';
 
-/** Mercurius with its compiler on, an undici pool, and a DataLoader per request. */
-const base = new URL(process.env.UPSTREAM_BASE_URL ?? '');
-const pool = new Pool(base.origin);
+/** Mercurius with its compiler, an undici pool, and a DataLoader per request. */
+const baseUrl = new URL(process.env.UPSTREAM_BASE_URL ?? '');
+const pool = new Pool(baseUrl.origin);
 
-async function get<Answer>(path: string, authorization: string): Promise<Answer> {
+async function get<Body>(path: string, authorization: string): Promise<Body> {
   const { statusCode, body } = await pool.request({
     method: 'GET',
-    path: base.pathname + path,
+    path: baseUrl.pathname + path,
     headers: { authorization },
   });
   if (statusCode !== 200) {
     await body.dump();
-    throw new Error(`The service answers ${statusCode}`);
+    throw new Error(`The service responded with ${statusCode}`);
   }
-  return (await body.json()) as Answer;
+  return (await body.json()) as Body;
 }
 
 function createContext(authorization: string) {
@@ -44,7 +44,7 @@ function createContext(authorization: string) {
         ),
       { cacheKeyFn: codesPath },
     ),
-    act: async (args: ActionArgs) =>
+    runAction: async (args: ActionArgs) =>
       toAction(await get<ServiceStatus>(actionPath(args), authorization), args),
   };
 }
@@ -61,7 +61,7 @@ app.register(mercurius, {
     },
     Mutation: {
       workflowAction: (_: unknown, args: ActionArgs, context: unknown) =>
-        (context as Context).act(args),
+        (context as Context).runAction(args),
     },
     GlCodesResult: { resolveType: typeOfGlCodes },
     WorkflowActionResult: { resolveType: typeOfAction },

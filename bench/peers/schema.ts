@@ -1,4 +1,4 @@
-/** What the GraphQL peers have in common: the part of the schema that is measured, and its records. */
+/** What the GraphQL peers share: the part of the schema that is measured, and the service's records. */
 
 export const typeDefs = /* GraphQL */ `
   type Query {
@@ -110,7 +110,7 @@ export type GlCodeInfoSS = {
   list: { Code: string; Name: string; Value: string; Hide: number }[] | null;
 };
 
-/** The path of a read, as all peers send it. */
+/** The path and query of a read. */
 export function codesPath({ target, project, includeHide }: GlCodesArgs): string {
   const query = new URLSearchParams({
     target: String(targets[target]),
@@ -120,12 +120,12 @@ export function codesPath({ target, project, includeHide }: GlCodesArgs): string
   return `getGLCodes5?${query}`;
 }
 
-/** The path of an action. */
+/** The path of a workflow action. */
 export function actionPath({ action }: ActionArgs): string {
   return actions[action];
 }
 
-/** A list of the service as one of the schema. */
+/** Converts a list of the service to the schema's types. */
 export function toGlCodes(
   { service_status, list }: GlCodeInfoSS,
   { target, project }: GlCodesArgs,
@@ -141,7 +141,7 @@ export function toGlCodes(
   return { ...toStatus(service_status), codes };
 }
 
-/** The answer to an action as one of the schema. */
+/** Converts the response to a workflow action to the schema's types. */
 export function toAction(status: ServiceStatus, { action }: ActionArgs) {
   return { ...toStatus(status), action };
 }
@@ -150,8 +150,8 @@ function toStatus({ invoice_id, message, status }: ServiceStatus) {
   return { status, invoiceId: invoice_id, message };
 }
 
-/** The type of a union's member, by its status. */
-function typeBy(success: string) {
+/** Returns a resolver of the union member for a status. */
+function typeByStatus(success: string) {
   return ({ status }: { status: number }) => {
     switch (status) {
       case 0:
@@ -168,5 +168,5 @@ function typeBy(success: string) {
   };
 }
 
-export const typeOfGlCodes = typeBy('GlCodeList');
-export const typeOfAction = typeBy('WorkflowActionCompleted');
+export const typeOfGlCodes = typeByStatus('GlCodeList');
+export const typeOfAction = typeByStatus('WorkflowActionCompleted');

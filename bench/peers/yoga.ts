@@ -15,13 +15,13 @@ import {
   typeOfGlCodes,
 } from './schema.ts';
 
-/** GraphQL Yoga on node:http, with Node's own fetch and a DataLoader per request. */
-const base = process.env.UPSTREAM_BASE_URL;
+/** GraphQL Yoga on node:http, with Node's fetch and a DataLoader per request. */
+const baseUrl = process.env.UPSTREAM_BASE_URL;
 
-async function get<Answer>(path: string, authorization: string): Promise<Answer> {
-  const response = await fetch(base + path, { headers: { authorization } });
-  if (!response.ok) throw new Error(`The service answers ${response.status}`);
-  return (await response.json()) as Answer;
+async function get<Body>(path: string, authorization: string): Promise<Body> {
+  const response = await fetch(baseUrl + path, { headers: { authorization } });
+  if (!response.ok) throw new Error(`The service responded with ${response.status}`);
+  return (await response.json()) as Body;
 }
 
 function createContext(authorization: string) {
@@ -35,7 +35,7 @@ function createContext(authorization: string) {
         ),
       { cacheKeyFn: codesPath },
     ),
-    act: async (args: ActionArgs) =>
+    runAction: async (args: ActionArgs) =>
       toAction(await get<ServiceStatus>(actionPath(args), authorization), args),
   };
 }
@@ -49,7 +49,9 @@ const yoga = createYoga({
       Query: {
         glCodes: (_: unknown, args: GlCodesArgs, { glCodes }: Context) => glCodes.load(args),
       },
-      Mutation: { workflowAction: (_: unknown, args: ActionArgs, { act }: Context) => act(args) },
+      Mutation: {
+        workflowAction: (_: unknown, args: ActionArgs, { runAction }: Context) => runAction(args),
+      },
       GlCodesResult: { __resolveType: typeOfGlCodes },
       WorkflowActionResult: { __resolveType: typeOfAction },
     },

@@ -1,21 +1,21 @@
-import type { GatewayCLIConfig } from '@graphql-hive/gateway';
-
-/** Hive Gateway before the ledger subgraph. Why each setting stands here: docs/federation.md. */
+/** Hive Gateway with the ledger subgraph. docs/federation.md explains each setting. */
 export const gatewayConfig = {
   supergraph: './supergraph.graphql',
   propagateHeaders: {
-    // The caller's own token, and the id that ties our log lines to yours.
+    // The caller's token, and the request id that appears in the logs of both.
     fromClientToSubgraphs: ({ request }: { request: Request }) => ({
       authorization: request.headers.get('authorization'),
       'x-request-id': request.headers.get('x-request-id'),
+      // The client's key, so that a repeated mutation is not sent to the service again.
+      'idempotency-key': request.headers.get('idempotency-key'),
     }),
   },
-  // Above our own deadline of 10 s, so that the answer to a write is never given up on early.
+  // Longer than the gateway's deadline of 10 s. A shorter timeout would lose outcomes of writes.
   upstreamTimeout: 15_000,
-  // Off, as by default: it would repeat mutations too. We retry reads within our deadline ourselves.
+  // Off, as by default: retries would repeat mutations. The gateway itself retries reads.
   upstreamRetry: { maxRetries: 0 },
-  // Our errors come with `code`, `retryable` and `requestId`, and pass as they are.
+  // GraphQL errors of the gateway, with `code`, `retryable` and `requestId`, are not masked.
   maskedErrors: true,
-  // A mutation is never to be joined with an equal one that is under way.
+  // Two equal mutations in flight must stay two mutations.
   inboundInflightRequestDeduplication: false,
-} satisfies GatewayCLIConfig;
+};

@@ -1,5 +1,5 @@
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Context } from '../context.ts';
+import type { Context } from '../graphql/context.ts';
 export type Maybe<T> = T | null;
 export type InputMaybe<T> = T | null | undefined;
 export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
@@ -11,14 +11,14 @@ export type Scalars = {
   Int: { input: number; output: number; }
   Float: { input: number; output: number; }
   /**
-   * An upload option: one of the integers 1 to 27, 30, 31, 99, 101 to 160, 208 to 360, 369 to 421,
-   * 423 to 454, 461 to 500 and -6 to -1. The service does not say what they mean.
+   * An upload option: an integer in 1 to 27, 30, 31, 99, 101 to 160, 208 to 360, 369 to 421, 423 to 454,
+   * 461 to 500, or -6 to -1. The meaning of the values is not documented.
    */
   WorkflowCsvOption: { input: number; output: number; }
   _FieldSet: { input: string; output: string; }
 };
 
-/** An approver. Every field is optional; one that is left out is not sent. */
+/** An approver. All fields are optional. An omitted field is not sent; a field that is null is sent as null. */
 export type ApproverInput = {
   /** The approver's identifier, an integer of any size. */
   approverId?: InputMaybe<Scalars['ID']['input']>;
@@ -26,17 +26,17 @@ export type ApproverInput = {
   claimLimit?: InputMaybe<Scalars['Float']['input']>;
   /** A description. */
   description?: InputMaybe<Scalars['String']['input']>;
-  /** The approver's e-mail address. */
+  /** The approver's email address. */
   email?: InputMaybe<Scalars['String']['input']>;
-  /** The e-mail address for uploads. */
+  /** The email address for uploads. */
   emailUpload?: InputMaybe<Scalars['String']['input']>;
   /** Whether approval is disabled. */
   isDisableApproval?: InputMaybe<Scalars['Boolean']['input']>;
   /** Whether the approver is for expense claims. */
   isExpenseClaim?: InputMaybe<Scalars['Boolean']['input']>;
-  /** The bank account. */
+  /** The service's `my_bank_account`. */
   myBankAccount?: InputMaybe<Scalars['String']['input']>;
-  /** The own e-mail address. */
+  /** The service's `my_email`. */
   myEmail?: InputMaybe<Scalars['String']['input']>;
   /** The approver's name. */
   name?: InputMaybe<Scalars['String']['input']>;
@@ -51,200 +51,237 @@ export type ApproversSaved = LedgerStatus & {
   __typename?: 'ApproversSaved';
   /** The service's `invoice_id`, an integer of any size. */
   invoiceId?: Maybe<Scalars['ID']['output']>;
-  /** The service's own words. */
+  /** The message in the status record. */
   message?: Maybe<Scalars['String']['output']>;
 };
 
-/** A general-ledger code of one project for one integration target. */
+/**
+ * A general-ledger code of a project for an integration target.
+ *
+ * As a federation entity, it is found by `target`, `project` and `code`, with or without a hide mark.
+ * A reference resolves to null if the service does not list the code. A reference without `code`
+ * never resolves.
+ */
 export type GlCode = {
   __typename?: 'GlCode';
-  /** The code itself. */
+  /** The code. Null if the service lists an entry without one. */
   code?: Maybe<Scalars['String']['output']>;
-  /** The service's hide mark. The service does not say what its values mean. */
+  /** The service's hide mark. The meaning of its values is not documented. */
   hide?: Maybe<Scalars['Int']['output']>;
-  /** The code's name. */
+  /** The name of the code. */
   name?: Maybe<Scalars['String']['output']>;
-  /** The project that was asked for. */
+  /** The project that was requested. */
   project: Scalars['String']['output'];
-  /** The integration target that was asked for. */
+  /** The integration target that was requested. */
   target: IntegrationTarget;
-  /** The code's value. */
+  /** The value of the code. */
   value?: Maybe<Scalars['String']['output']>;
 };
 
-/** The codes that were asked for (status 0, OK). */
+/** The general-ledger codes (status 0, OK). */
 export type GlCodeList = LedgerStatus & {
   __typename?: 'GlCodeList';
-  /** The codes, in the service's order; empty where the service lists none. */
+  /** The codes, in the order of the service. Empty if the service returns no list. */
   codes: Array<GlCode>;
   /** The service's `invoice_id`, an integer of any size. */
   invoiceId?: Maybe<Scalars['ID']['output']>;
-  /** The service's own words. */
+  /** The message in the status record. */
   message?: Maybe<Scalars['String']['output']>;
 };
 
-/** What came of reading general-ledger codes. */
+/** The outcome of `glCodes`. */
 export type GlCodesResult = GlCodeList | LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerUnrecognizedStatus;
 
-/** The system that general-ledger codes are meant for. */
+/** The system that general-ledger codes are for. */
 export const IntegrationTarget = {
-  /** Custom workflow (10 on the wire). */
+  /** Custom workflow (value 10). */
   CUSTOM_WORKFLOW: 10,
-  /** Electronic invoice (22 on the wire). */
+  /** Electronic invoice (value 22). */
   ELECTRONIC_INVOICE: 22,
-  /** E-mail (5 on the wire). */
+  /** Email (value 5). */
   EMAIL: 5,
-  /** File transfer (4 on the wire). */
+  /** File transfer (value 4). */
   FILE_TRANSFER: 4,
-  /** Gateway (6 on the wire). */
+  /** Gateway (value 6). */
   GATEWAY: 6,
-  /** Save and search (36 on the wire). */
+  /** Save and search (value 36). */
   SAVE_AND_SEARCH: 36,
-  /** Storage device (4001 on the wire). */
+  /** Storage device (value 4001). */
   STORAGE_DEVICE: 4001,
-  /** A named external system (0 on the wire). */
+  /** A named external system (value 0). */
   TARGET_0: 0,
-  /** A named external system (1 on the wire). */
+  /** A named external system (value 1). */
   TARGET_1: 1,
-  /** A named external system (2 on the wire). */
+  /** A named external system (value 2). */
   TARGET_2: 2,
-  /** A named external system (3 on the wire). */
+  /** A named external system (value 3). */
   TARGET_3: 3,
-  /** A named external system (7 on the wire). */
+  /** A named external system (value 7). */
   TARGET_7: 7,
-  /** A named external system (8 on the wire). */
+  /** A named external system (value 8). */
   TARGET_8: 8,
-  /** A named external system (9 on the wire). */
+  /** A named external system (value 9). */
   TARGET_9: 9,
-  /** A named external system (11 on the wire). */
+  /** A named external system (value 11). */
   TARGET_11: 11,
-  /** A named external system (12 on the wire). */
+  /** A named external system (value 12). */
   TARGET_12: 12,
-  /** A named external system (20 on the wire). */
+  /** A named external system (value 20). */
   TARGET_20: 20,
-  /** A named external system (21 on the wire). */
+  /** A named external system (value 21). */
   TARGET_21: 21,
-  /** A named external system (23 on the wire). */
+  /** A named external system (value 23). */
   TARGET_23: 23,
-  /** A named external system (24 on the wire). */
+  /** A named external system (value 24). */
   TARGET_24: 24,
-  /** A named external system (26 on the wire). */
+  /** A named external system (value 26). */
   TARGET_26: 26,
-  /** A named external system (27 on the wire). */
+  /** A named external system (value 27). */
   TARGET_27: 27,
-  /** A named external system (33 on the wire). */
+  /** A named external system (value 33). */
   TARGET_33: 33,
-  /** A named external system (34 on the wire). */
+  /** A named external system (value 34). */
   TARGET_34: 34,
-  /** A named external system (35 on the wire). */
+  /** A named external system (value 35). */
   TARGET_35: 35,
-  /** A named external system (37 on the wire). */
+  /** A named external system (value 37). */
   TARGET_37: 37,
-  /** A named external system (38 on the wire). */
+  /** A named external system (value 38). */
   TARGET_38: 38,
-  /** A named external system (39 on the wire). */
+  /** A named external system (value 39). */
   TARGET_39: 39,
-  /** A named external system (40 on the wire). */
+  /** A named external system (value 40). */
   TARGET_40: 40,
-  /** A named external system (41 on the wire). */
+  /** A named external system (value 41). */
   TARGET_41: 41,
-  /** A named external system (42 on the wire). */
+  /** A named external system (value 42). */
   TARGET_42: 42,
-  /** A named external system (43 on the wire). */
+  /** A named external system (value 43). */
   TARGET_43: 43,
-  /** A named external system (44 on the wire). */
+  /** A named external system (value 44). */
   TARGET_44: 44,
-  /** A named external system (45 on the wire). */
+  /** A named external system (value 45). */
   TARGET_45: 45,
-  /** A named external system (46 on the wire). */
+  /** A named external system (value 46). */
   TARGET_46: 46,
-  /** A named external system (47 on the wire). */
+  /** A named external system (value 47). */
   TARGET_47: 47,
-  /** A named external system (48 on the wire). */
+  /** A named external system (value 48). */
   TARGET_48: 48,
-  /** A named external system (49 on the wire). */
+  /** A named external system (value 49). */
   TARGET_49: 49,
-  /** A named external system (50 on the wire). */
+  /** A named external system (value 50). */
   TARGET_50: 50,
-  /** A named external system (51 on the wire). */
+  /** A named external system (value 51). */
   TARGET_51: 51,
-  /** Unknown target (-1 on the wire). */
+  /** Unknown (value -1). */
   UNKNOWN: -1
 } as const;
 
 export type IntegrationTarget = typeof IntegrationTarget[keyof typeof IntegrationTarget];
-/** The service could not complete the call (status 1, FAILED). */
+/** The service could not complete the operation (status 1, FAILED). */
 export type LedgerFailed = LedgerProblem & LedgerStatus & {
   __typename?: 'LedgerFailed';
   /** The service's `invoice_id`, an integer of any size. */
   invoiceId?: Maybe<Scalars['ID']['output']>;
-  /** The service's own words. */
+  /** The message in the status record. */
   message?: Maybe<Scalars['String']['output']>;
 };
 
-/** The service has no more invoices (status 2, NO_MORE_INVOICES). */
+/** The service reported that there are no more invoices (status 2, NO_MORE_INVOICES). */
 export type LedgerNoMoreInvoices = LedgerProblem & LedgerStatus & {
   __typename?: 'LedgerNoMoreInvoices';
   /** The service's `invoice_id`, an integer of any size. */
   invoiceId?: Maybe<Scalars['ID']['output']>;
-  /** The service's own words. */
+  /** The message in the status record. */
   message?: Maybe<Scalars['String']['output']>;
 };
 
-/** The service refused the call (status 3, NOT_PERMITTED). */
+/** The service refused the operation (status 3, NOT_PERMITTED). */
 export type LedgerNotPermitted = LedgerProblem & LedgerStatus & {
   __typename?: 'LedgerNotPermitted';
   /** The service's `invoice_id`, an integer of any size. */
   invoiceId?: Maybe<Scalars['ID']['output']>;
-  /** The service's own words. */
+  /** The message in the status record. */
   message?: Maybe<Scalars['String']['output']>;
 };
 
 /**
- * The call may have reached the service and its answer is lost: it may or may not have taken effect.
- * It was not and will not be sent again. Look at the service before you repeat it.
+ * The write may have reached the service, but its outcome is not known: it may or may not have taken
+ * effect. The gateway does not send it again. Check the state in the service before you repeat it with a
+ * new idempotency key.
  */
 export type LedgerOutcomeUnknown = LedgerProblem & {
   __typename?: 'LedgerOutcomeUnknown';
-  /** The error code that a read would have had, such as `UPSTREAM_TIMEOUT`. */
-  code: Scalars['String']['output'];
-  /** What happened to the answer. */
-  message: Scalars['String']['output'];
+  /** Why the outcome is unknown. */
+  code: LedgerOutcomeUnknownCode;
+  /** A description of what happened. */
+  message?: Maybe<Scalars['String']['output']>;
+  /**
+   * A request id. Quote it when you ask the operators of the gateway. If the outcome is replayed, it is the
+   * id of the first request.
+   */
+  requestId: Scalars['ID']['output'];
 };
 
-/** What every answer carries that is not a success: select `message` here and handle all problems at once. */
+/** Why the outcome of a write is unknown. */
+export const LedgerOutcomeUnknownCode = {
+  /** An earlier request with the same idempotency key is still running. Repeat the request later. */
+  IN_PROGRESS: 'IN_PROGRESS',
+  /**
+   * An earlier request with the same idempotency key was sent, but its outcome was not recorded: the gateway
+   * stopped, the request took too long, or the recording failed. A repeat with the same key does not send it
+   * again.
+   */
+  ORPHANED: 'ORPHANED',
+  /** The service responded with an HTTP 5xx status. */
+  UPSTREAM_FAILED: 'UPSTREAM_FAILED',
+  /** The response of the service was a redirect, incomplete, unreadable, or too large. */
+  UPSTREAM_INVALID_RESPONSE: 'UPSTREAM_INVALID_RESPONSE',
+  /** The service did not respond before the deadline. */
+  UPSTREAM_TIMEOUT: 'UPSTREAM_TIMEOUT',
+  /** The connection to the service failed before a response began. */
+  UPSTREAM_UNAVAILABLE: 'UPSTREAM_UNAVAILABLE'
+} as const;
+
+export type LedgerOutcomeUnknownCode = typeof LedgerOutcomeUnknownCode[keyof typeof LedgerOutcomeUnknownCode];
+/** An outcome other than success. Select `... on LedgerProblem` to handle all of them at once. */
 export type LedgerProblem = {
-  /** What went wrong: the service's own words, or ours where the service's answer is unknown. */
+  /** The service's message, or the gateway's where the outcome is unknown. */
   message?: Maybe<Scalars['String']['output']>;
 };
 
-/** What every answer with a status record carries, whatever the status. */
+/** The fields of every outcome that is read from a status record of the service. */
 export type LedgerStatus = {
   /** The service's `invoice_id`, an integer of any size. */
   invoiceId?: Maybe<Scalars['ID']['output']>;
-  /** The service's own words. */
+  /** The message in the status record. */
   message?: Maybe<Scalars['String']['output']>;
 };
 
-/** The service answered with a status that its specification does not list. Nothing is guessed from it. */
+/** The service returned a status that it does not document. Whether the operation succeeded is unclear. */
 export type LedgerUnrecognizedStatus = LedgerProblem & LedgerStatus & {
   __typename?: 'LedgerUnrecognizedStatus';
   /** The service's `invoice_id`, an integer of any size. */
   invoiceId?: Maybe<Scalars['ID']['output']>;
-  /** The service's own words. */
+  /** The message in the status record. */
   message?: Maybe<Scalars['String']['output']>;
-  /** The status as it came; null where it was missing, no integer, or beyond 32 bits. */
+  /** The returned status. Null if it is missing, not an integer, or larger than 32 bits. */
   status?: Maybe<Scalars['Int']['output']>;
 };
 
 /**
- * The calls that change state. Each is sent to the service at most once: it is never retried, shared
- * or cached. An entry in `errors` means that nothing was done; a union member says what was done, or
- * (`LedgerOutcomeUnknown`) that nobody can know.
+ * Writes. Each root field sends at most one write to the service. A write is never retried, shared
+ * or cached. An error whose path is a mutation field means that this field had no effect. A union
+ * member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
+ *
+ * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
+ * gets the outcome of the first request. Without a key, a mutation that is repeated because its
+ * connection broke may take effect twice.
  */
 export type Mutation = {
   __typename?: 'Mutation';
-  /** Saves a list of approvers, in one call. */
+  /** Saves a list of approvers in one request to the service. */
   saveApprovers?: Maybe<SaveApproversResult>;
   /** Updates a workflow from a CSV file. */
   uploadWorkflowCsv?: Maybe<UploadWorkflowCsvResult>;
@@ -254,9 +291,13 @@ export type Mutation = {
 
 
 /**
- * The calls that change state. Each is sent to the service at most once: it is never retried, shared
- * or cached. An entry in `errors` means that nothing was done; a union member says what was done, or
- * (`LedgerOutcomeUnknown`) that nobody can know.
+ * Writes. Each root field sends at most one write to the service. A write is never retried, shared
+ * or cached. An error whose path is a mutation field means that this field had no effect. A union
+ * member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
+ *
+ * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
+ * gets the outcome of the first request. Without a key, a mutation that is repeated because its
+ * connection broke may take effect twice.
  */
 export type MutationSaveApproversArgs = {
   approvers: Array<ApproverInput>;
@@ -264,9 +305,13 @@ export type MutationSaveApproversArgs = {
 
 
 /**
- * The calls that change state. Each is sent to the service at most once: it is never retried, shared
- * or cached. An entry in `errors` means that nothing was done; a union member says what was done, or
- * (`LedgerOutcomeUnknown`) that nobody can know.
+ * Writes. Each root field sends at most one write to the service. A write is never retried, shared
+ * or cached. An error whose path is a mutation field means that this field had no effect. A union
+ * member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
+ *
+ * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
+ * gets the outcome of the first request. Without a key, a mutation that is repeated because its
+ * connection broke may take effect twice.
  */
 export type MutationUploadWorkflowCsvArgs = {
   input: WorkflowCsvInput;
@@ -274,90 +319,97 @@ export type MutationUploadWorkflowCsvArgs = {
 
 
 /**
- * The calls that change state. Each is sent to the service at most once: it is never retried, shared
- * or cached. An entry in `errors` means that nothing was done; a union member says what was done, or
- * (`LedgerOutcomeUnknown`) that nobody can know.
+ * Writes. Each root field sends at most one write to the service. A write is never retried, shared
+ * or cached. An error whose path is a mutation field means that this field had no effect. A union
+ * member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
+ *
+ * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
+ * gets the outcome of the first request. Without a key, a mutation that is repeated because its
+ * connection broke may take effect twice.
  */
 export type MutationWorkflowActionArgs = {
   action: WorkflowAction;
 };
 
-/** The questions that can be asked. Reading never changes anything in the service. */
+/** Reads. A query never changes state in the service. */
 export type Query = {
   __typename?: 'Query';
   /**
-   * The general-ledger codes of one project for one integration target.
+   * Returns the general-ledger codes of a project for an integration target.
    *
-   * Equal reads in one request are one call to the service.
+   * Equal fields in one request share a single request to the service.
    */
   glCodes?: Maybe<GlCodesResult>;
 };
 
 
-/** The questions that can be asked. Reading never changes anything in the service. */
+/** Reads. A query never changes state in the service. */
 export type QueryGlCodesArgs = {
   includeHide?: Scalars['Boolean']['input'];
   project: Scalars['String']['input'];
   target: IntegrationTarget;
 };
 
-/** What came of saving approvers. */
+/** The outcome of `saveApprovers`. */
 export type SaveApproversResult = ApproversSaved | LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerOutcomeUnknown | LedgerUnrecognizedStatus;
 
-/** What came of uploading a workflow CSV. */
+/** The outcome of `uploadWorkflowCsv`. */
 export type UploadWorkflowCsvResult = LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerOutcomeUnknown | LedgerUnrecognizedStatus | WorkflowCsvUploaded;
 
-/** What can be done to a workflow, a solution or an account. Each is sent at most once. */
+/** An action on a workflow, a solution or an account. */
 export const WorkflowAction = {
-  /** Restart the workflow (restartWorkflow2). */
+  /** Restart the workflow (`restartWorkflow2`). */
   RESTART: 'restartWorkflow2',
-  /** Restart the workflow and move to the next (restartWorkflowAndMoveToNext). */
+  /** Restart the workflow and move to the next one (`restartWorkflowAndMoveToNext`). */
   RESTART_AND_MOVE_TO_NEXT: 'restartWorkflowAndMoveToNext',
-  /** Restore the global solution (reStoreGlobalSolution). */
+  /** Restore the global solution (`reStoreGlobalSolution`). */
   RESTORE_GLOBAL_SOLUTION: 'reStoreGlobalSolution',
-  /** Restore the solution (reStoreSolution). */
+  /** Restore the solution (`reStoreSolution`). */
   RESTORE_SOLUTION: 'reStoreSolution',
-  /** Update the solution guide (updateSolutionGuide). */
+  /** Update the solution guide (`updateSolutionGuide`). */
   UPDATE_SOLUTION_GUIDE: 'updateSolutionGuide',
-  /** Upgrade to HQ (upgradeToHQ). */
+  /** Upgrade to HQ (`upgradeToHQ`). */
   UPGRADE_TO_HQ: 'upgradeToHQ'
 } as const;
 
 export type WorkflowAction = typeof WorkflowAction[keyof typeof WorkflowAction];
-/** The workflow action was carried out (status 0, OK). */
+/** The workflow action was completed (status 0, OK). */
 export type WorkflowActionCompleted = LedgerStatus & {
   __typename?: 'WorkflowActionCompleted';
-  /** The action that was carried out. */
+  /** The completed action. */
   action: WorkflowAction;
   /** The service's `invoice_id`, an integer of any size. */
   invoiceId?: Maybe<Scalars['ID']['output']>;
-  /** The service's own words. */
+  /** The message in the status record. */
   message?: Maybe<Scalars['String']['output']>;
 };
 
-/** What came of a workflow action. */
+/** The outcome of `workflowAction`. */
 export type WorkflowActionResult = LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerOutcomeUnknown | LedgerUnrecognizedStatus | WorkflowActionCompleted;
 
-/** A CSV file for a workflow. Give its content by exactly one of `csv` and `contentBase64`. */
+/** A CSV file for a workflow. Provide its content in exactly one of `csv` and `contentBase64`. */
 export type WorkflowCsvInput = {
-  /** The content as base64 (RFC 4648, section 4, padded, no line breaks). */
+  /** The content as base64 (RFC 4648, section 4; padded, without line breaks). */
   contentBase64?: InputMaybe<Scalars['String']['input']>;
-  /** The content as text; it is sent as the base64 of its UTF-8. */
+  /** The content as text. It is sent as base64-encoded UTF-8. */
   csv?: InputMaybe<Scalars['String']['input']>;
-  /** The file's name. */
+  /** The name of the file. */
   fileName: Scalars['String']['input'];
-  /** The invoice's identifier, an integer of any size. */
+  /** The identifier of the invoice, an integer of any size. */
   invoiceId?: InputMaybe<Scalars['ID']['input']>;
-  /** A message to go with the file. */
+  /** A message that is sent with the file. */
   message?: InputMaybe<Scalars['String']['input']>;
-  /** The service's upload option. Needs `UPSTREAM_CSV_OPTION_PARAM`; without it, it is refused. */
+  /**
+   * The upload option of the service. If this gateway is not configured for upload options, a value
+   * is refused with `BAD_USER_INPUT`.
+   */
   option?: InputMaybe<Scalars['WorkflowCsvOption']['input']>;
 };
 
-/** The workflow CSV was taken. */
+/** The service accepted the workflow CSV. */
 export type WorkflowCsvUploaded = {
   __typename?: 'WorkflowCsvUploaded';
-  /** What the service could not resolve, in its own words; null where it answered with a bare status 0. */
+  /** What the service could not resolve, as text. Null if it responded with a status record instead. */
   unresolved?: Maybe<Scalars['String']['output']>;
 };
 
@@ -523,6 +575,7 @@ export type ResolversTypes = {
   LedgerNoMoreInvoices: ResolverTypeWrapper<LedgerNoMoreInvoices>;
   LedgerNotPermitted: ResolverTypeWrapper<LedgerNotPermitted>;
   LedgerOutcomeUnknown: ResolverTypeWrapper<LedgerOutcomeUnknown>;
+  LedgerOutcomeUnknownCode: LedgerOutcomeUnknownCode;
   LedgerProblem: ResolverTypeWrapper<ResolversInterfaceTypes<ResolversTypes>['LedgerProblem']>;
   LedgerStatus: ResolverTypeWrapper<ResolversInterfaceTypes<ResolversTypes>['LedgerStatus']>;
   LedgerUnrecognizedStatus: ResolverTypeWrapper<LedgerUnrecognizedStatus>;
@@ -616,8 +669,9 @@ export type LedgerNotPermittedResolvers<ContextType = Context, ParentType extend
 };
 
 export type LedgerOutcomeUnknownResolvers<ContextType = Context, ParentType extends ResolversParentTypes['LedgerOutcomeUnknown'] = ResolversParentTypes['LedgerOutcomeUnknown']> = {
-  code?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  code?: Resolver<ResolversTypes['LedgerOutcomeUnknownCode'], ParentType, ContextType>;
+  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  requestId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 

@@ -4,11 +4,12 @@ import { outcome, writeOutcome } from './outcome.ts';
 
 export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = async (
   _,
-  args,
-  { upstream },
+  { approvers },
+  { service },
+  { path },
 ) => {
-  const answer = await upstream().saveApprovers(args.approvers.map(toApprover));
-  return writeOutcome(answer, (status) =>
-    outcome(status, (base) => ({ __typename: 'ApproversSaved', ...base })),
+  const result = await service().saveApprovers(approvers.map(toApprover), String(path.key));
+  return writeOutcome(result, (status) =>
+    outcome(status, (fields) => ({ __typename: 'ApproversSaved', ...fields })),
   );
 };

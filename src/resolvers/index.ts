@@ -1,13 +1,13 @@
 import { GraphQLScalarType } from 'graphql';
 import { IntegrationTarget, type Resolvers, WorkflowAction } from '../generated/resolvers.ts';
 import { saveApprovers } from './approvers.ts';
-import { glCodes, resolveReference } from './glCodes.ts';
+import { glCodes, resolveReference } from './gl-codes.ts';
 import { uploadWorkflowCsv, workflowAction } from './workflows.ts';
 
 /**
- * The schema's resolvers. The enum maps are codegen's, from codegen.yml: a target is its integer and
- * an action is its operation. The scalar lets every integer through and the resolver refuses those
- * outside the service's set, so that one bad option takes nothing from its neighbours.
+ * The resolvers of the schema. The enum maps are generated from codegen.yml: a target is its integer and
+ * an action is its operation. The scalar accepts every integer and the resolver rejects those outside the
+ * service's set, so that one invalid option does not fail the other fields.
  */
 export const resolvers = {
   Query: { glCodes },

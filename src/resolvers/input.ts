@@ -1,3 +1,7 @@
+/*
+ * Converts arguments to records of the service, with the checks that a schema cannot express. Invalid
+ * input is rejected with the path of the field before anything is sent.
+ */
 import { GatewayError } from '../errors.ts';
 import type { ApproverInput, WorkflowCsvInput } from '../generated/resolvers.ts';
 import {
@@ -5,14 +9,9 @@ import {
   type Integer,
   isWorkflowCsvOption,
   type WorkflowCsvUpload,
-} from '../upstream/wire.ts';
+} from '../upstream/records.ts';
 
-/**
- * Arguments into records of the wire, with the checks that a schema cannot express. Bad input is
- * refused by the path of the field, before anything is sent.
- */
-
-/** An approver of the schema as one of the wire (specification, section 2.4). */
+/** Converts an approver (docs/service-api.md, section 2.4). */
 export function toApprover(input: ApproverInput, index: number): Approver {
   const path = `approvers[${index}]`;
   return {
@@ -32,8 +31,8 @@ export function toApprover(input: ApproverInput, index: number): Approver {
 }
 
 /**
- * A CSV upload of the schema as one of the wire (specification, section 2.5). `service_status` is
- * left out where neither of its fields is given.
+ * Converts a CSV upload (docs/service-api.md, section 2.5). `service_status` is left out if neither of
+ * its fields is given.
  */
 export function toWorkflowCsvUpload(input: WorkflowCsvInput): WorkflowCsvUpload {
   const upload = { PictureName: input.fileName, PictureStream: content(input) };
@@ -48,8 +47,8 @@ export function toWorkflowCsvUpload(input: WorkflowCsvInput): WorkflowCsvUpload 
 }
 
 /**
- * A CSV option as a query (specification, section 4.3, which gives the parameter no name: `param` is
- * the configured one).
+ * Converts a CSV option to a query (docs/service-api.md, section 4.3, which does not name the parameter:
+ * `param` is the configured name).
  */
 export function toCsvOptionQuery(
   option: number | null | undefined,
@@ -57,39 +56,43 @@ export function toCsvOptionQuery(
 ): Record<string, string> {
   if (option == null) return {};
   if (param === undefined) {
-    throw bad('input.option', 'cannot be sent: this gateway has no UPSTREAM_CSV_OPTION_PARAM');
+    throw badInput(
+      'input.option',
+      'cannot be sent: the name of its query parameter is not configured',
+    );
   }
-  if (!isWorkflowCsvOption(option)) throw bad('input.option', 'is no option of the service');
+  if (!isWorkflowCsvOption(option))
+    throw badInput('input.option', 'is not an option of the service');
   return { [param]: String(option) };
 }
 
-/** Text that goes into a query, where a lone surrogate would silently become another character. */
+/** Text for a query string, in which a lone surrogate would silently become another character. */
 export function wellFormed(value: string, path: string): string {
-  if (!value.isWellFormed()) throw bad(path, 'is no well-formed Unicode text');
+  if (!value.isWellFormed()) throw badInput(path, 'is not well-formed Unicode text');
   return value;
 }
 
 function content({ csv, contentBase64 }: WorkflowCsvInput): string {
   if (csv != null && contentBase64 != null) {
-    throw bad('input', 'has both csv and contentBase64; give exactly one of them');
+    throw badInput('input', 'has both csv and contentBase64; give exactly one of them');
   }
   if (csv != null) return Buffer.from(wellFormed(csv, 'input.csv'), 'utf8').toString('base64');
   if (contentBase64 == null) {
-    throw bad('input', 'has neither csv nor contentBase64; give exactly one of them');
+    throw badInput('input', 'has neither csv nor contentBase64; give exactly one of them');
   }
-  // Node decodes whatever it is given; only canonical base64 comes back as it was.
+  // Node decodes any text; only canonical base64 is the same after a round trip.
   if (Buffer.from(contentBase64, 'base64').toString('base64') !== contentBase64) {
-    throw bad('input.contentBase64', 'is no base64 (RFC 4648, section 4, with padding)');
+    throw badInput('input.contentBase64', 'is not base64 (RFC 4648, section 4, with padding)');
   }
   return contentBase64;
 }
 
 function integer(id: string | null | undefined, path: string): Integer | null | undefined {
-  // JSON's own spelling of an integer: no sign but minus, no leading zero.
-  if (id != null && !/^(0|-?[1-9]\d*)$/.test(id)) throw bad(path, 'is no integer');
+  // The syntax of an integer in JSON: no sign but minus, no leading zero.
+  if (id != null && !/^(0|-?[1-9]\d*)$/.test(id)) throw badInput(path, 'is not an integer');
   return id;
 }
 
-function bad(path: string, problem: string): GatewayError {
+function badInput(path: string, problem: string): GatewayError {
   return new GatewayError('BAD_USER_INPUT', `"${path}" ${problem}.`);
 }

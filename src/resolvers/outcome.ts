@@ -1,6 +1,6 @@
 import type { ResolversUnionTypes } from '../generated/resolvers.ts';
-import { OutcomeUnknown } from '../upstream/errors.ts';
-import type { ServiceStatus } from '../upstream/wire.ts';
+import type { ServiceStatus } from '../upstream/records.ts';
+import { OutcomeUnknown } from '../upstream/upstream-error.ts';
 
 type Unions = ResolversUnionTypes<Record<string, unknown>>;
 type Member<Typename extends string> = Extract<Unions[keyof Unions], { __typename: Typename }>;
@@ -9,38 +9,38 @@ type Problem = Member<
   'LedgerFailed' | 'LedgerNoMoreInvoices' | 'LedgerNotPermitted' | 'LedgerUnrecognizedStatus'
 >;
 
-/** What every member that comes from a status record carries. */
-type Base = Pick<ServiceStatus, 'invoiceId' | 'message'>;
+/** The fields of every member that comes from a status record. */
+type StatusFields = Pick<ServiceStatus, 'invoiceId' | 'message'>;
 
 /**
- * The union member for a status record: the only place that reads a status (specification, section
- * 3). A status outside 0 to 3 is told as it came; nothing is guessed from it.
+ * The union member for a status record. This is the only code that reads a status (docs/service-api.md,
+ * section 3). A status outside 0 to 3 is passed on as it is.
  */
 export function outcome<Success>(
   { status, invoiceId, message }: ServiceStatus,
-  succeed: (base: Base) => Success,
+  toSuccess: (fields: StatusFields) => Success,
 ): Success | Problem {
-  const base = { invoiceId, message };
+  const fields = { invoiceId, message };
   switch (status) {
     case 0:
-      return succeed(base);
+      return toSuccess(fields);
     case 1:
-      return { __typename: 'LedgerFailed', ...base };
+      return { __typename: 'LedgerFailed', ...fields };
     case 2:
-      return { __typename: 'LedgerNoMoreInvoices', ...base };
+      return { __typename: 'LedgerNoMoreInvoices', ...fields };
     case 3:
-      return { __typename: 'LedgerNotPermitted', ...base };
+      return { __typename: 'LedgerNotPermitted', ...fields };
     default:
-      return { __typename: 'LedgerUnrecognizedStatus', status, ...base };
+      return { __typename: 'LedgerUnrecognizedStatus', status, ...fields };
   }
 }
 
-/** The union member for a write: what its answer says, or that nobody can know. */
-export function writeOutcome<Answer, Success>(
-  answer: Answer | OutcomeUnknown,
-  settle: (answer: Answer) => Success,
+/** The union member for a write: for its response, or that its outcome is unknown. */
+export function writeOutcome<Response, Success>(
+  result: Response | OutcomeUnknown,
+  toMember: (response: Response) => Success,
 ): Success | Member<'LedgerOutcomeUnknown'> {
-  if (!(answer instanceof OutcomeUnknown)) return settle(answer);
-  const { code, message } = answer;
-  return { __typename: 'LedgerOutcomeUnknown', code, message };
+  if (!(result instanceof OutcomeUnknown)) return toMember(result);
+  const { code, message, requestId } = result;
+  return { __typename: 'LedgerOutcomeUnknown', code, message, requestId };
 }

@@ -5,13 +5,15 @@ import { outcome, writeOutcome } from './outcome.ts';
 export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv']> = async (
   _,
   { input },
-  { upstream, csvOptionParam },
+  { service, csvOptionParam },
+  { path },
 ) => {
-  const answer = await upstream().uploadWorkflowCsv(
+  const result = await service().uploadWorkflowCsv(
     toWorkflowCsvUpload(input),
     toCsvOptionQuery(input.option, csvOptionParam),
+    String(path.key),
   );
-  return writeOutcome(answer, ({ unresolved, record }) => {
+  return writeOutcome(result, ({ unresolved, record }) => {
     const uploaded = { __typename: 'WorkflowCsvUploaded', unresolved } as const;
     return record ? outcome(record, () => uploaded) : uploaded;
   });
@@ -20,10 +22,11 @@ export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv
 export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = async (
   _,
   { action },
-  { upstream },
+  { service },
+  { path },
 ) => {
-  const answer = await upstream().workflowAction(action);
-  return writeOutcome(answer, (status) =>
-    outcome(status, (base) => ({ __typename: 'WorkflowActionCompleted', action, ...base })),
+  const result = await service().workflowAction(action, String(path.key));
+  return writeOutcome(result, (status) =>
+    outcome(status, (fields) => ({ __typename: 'WorkflowActionCompleted', action, ...fields })),
   );
 };

@@ -1,83 +1,44 @@
-import type { Call, Read } from './calls.ts';
-import { OutcomeUnknown, UpstreamError } from './errors.ts';
-import type { UpstreamRequest } from './http.ts';
-import type { OperationName } from './operations.ts';
-import {
-  type Approver,
-  encode,
-  type GlCodeInfoList,
-  type GlCodesQuery,
-  readGlCodes,
-  readStatus,
-  readWorkflowCsv,
-  type ServiceStatus,
-  type WorkflowCsvAnswer,
-  type WorkflowCsvUpload,
-} from './wire.ts';
-
-/** The six operations of section 4.4: no parameter, no body, and a change of state behind a GET. */
-export type WorkflowOperation = Exclude<
-  OperationName,
-  'getGLCodes5' | 'saveApproverList' | 'updateWorkflowCSV'
->;
+import type { RequestScope } from '../request-scope.ts';
+import type { Call } from './call.ts';
+import type { WorkflowOperation } from './operations.ts';
+import { type Approver, encode, type GlCodesQuery, type WorkflowCsvUpload } from './records.ts';
 
 /**
- * The service, as one caller sees it: one method per operation (section 4). Reads throw an
- * UpstreamError where there is no answer. Writes throw one only where nothing was done, and answer
- * OutcomeUnknown where nobody can know.
+ * The service on behalf of one client: a method for each operation (docs/service-api.md, section 4). A
+ * read throws an UpstreamError if it fails. A write throws one only if it had no effect, and otherwise
+ * resolves to the outcome. `responseName` is that of the root field that asks for the write.
  */
-export type Upstream = {
-  glCodes(query: GlCodesQuery): Promise<GlCodeInfoList>;
-  saveApprovers(approvers: Approver[]): Promise<ServiceStatus | OutcomeUnknown>;
+export class UpstreamClient {
+  readonly #call: Call;
+  readonly #scope: RequestScope;
+
+  constructor(call: Call, scope: RequestScope) {
+    this.#call = call;
+    this.#scope = scope;
+  }
+
+  glCodes({ target, project, includeHide }: GlCodesQuery) {
+    const query = { target: String(target), project, includeHide: String(includeHide) };
+    return this.#call.read({ operation: 'getGLCodes5', search: toSearch(query) }, this.#scope);
+  }
+
+  saveApprovers(approvers: Approver[], responseName: string) {
+    const body = encode(approvers);
+    return this.#call.write({ operation: 'saveApproverList', body, responseName }, this.#scope);
+  }
+
   uploadWorkflowCsv(
     upload: WorkflowCsvUpload,
     option: Record<string, string>,
-  ): Promise<WorkflowCsvAnswer | OutcomeUnknown>;
-  workflowAction(operation: WorkflowOperation): Promise<ServiceStatus | OutcomeUnknown>;
-};
+    responseName: string,
+  ) {
+    const request = { search: toSearch(option), body: encode(upload), responseName };
+    return this.#call.write({ operation: 'updateWorkflowCSV', ...request }, this.#scope);
+  }
 
-/** Binds the service to a caller: the token that goes with every call, and the signal of its leaving. */
-export function createUpstream(
-  call: Call,
-  caller: Pick<UpstreamRequest, 'token' | 'requestId' | 'trace'> & { signal: AbortSignal },
-): Upstream {
-  const { signal, ...known } = caller;
-  type Rest = Pick<UpstreamRequest, 'search' | 'body'>;
-
-  const read = <Answer>(operation: OperationName, rest: Rest, reader: Read<Answer>) =>
-    call({ operation, ...known, ...rest }, reader, signal);
-
-  const write = <Answer>(operation: OperationName, rest: Rest, reader: Read<Answer>) =>
-    read(operation, rest, reader).catch((error: unknown) => {
-      if (error instanceof UpstreamError && error.effect === 'possible') {
-        return new OutcomeUnknown(error.code);
-      }
-      throw error;
-    });
-
-  return {
-    glCodes: (query) =>
-      read(
-        'getGLCodes5',
-        {
-          search: toSearch({
-            target: String(query.target),
-            project: query.project,
-            includeHide: String(query.includeHide),
-          }),
-        },
-        (value, size) => readGlCodes(value, size, query),
-      ),
-    saveApprovers: (approvers) =>
-      write('saveApproverList', { body: encode(approvers) }, readStatus),
-    uploadWorkflowCsv: (upload, option) =>
-      write(
-        'updateWorkflowCSV',
-        { search: toSearch(option), body: encode(upload) },
-        readWorkflowCsv,
-      ),
-    workflowAction: (operation) => write(operation, {}, readStatus),
-  };
+  workflowAction(operation: WorkflowOperation, responseName: string) {
+    return this.#call.write({ operation, responseName }, this.#scope);
+  }
 }
 
 function toSearch(query: Record<string, string>): string {

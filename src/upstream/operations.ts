@@ -1,101 +1,133 @@
-/**
- * The nine operations of the service (specification, sections 4.1 to 4.4), one row each. Whatever
- * the gateway does with a call (retry, de-duplication, abort, connection, log and metric labels)
- * follows from its row: nothing else in the code names an operation to decide about it.
- */
+import type { z } from 'zod';
+import {
+  decodeGlCodeList,
+  decodeServiceStatus,
+  decodeWorkflowCsvResult,
+  type GlCodeList,
+  recordedCsvResult,
+  recordedStatus,
+  type ServiceStatus,
+  type WorkflowCsvResult,
+} from './records.ts';
 
-type Operation = {
+/** What the service responds to each read, decoded (docs/service-api.md, section 4). */
+type ReadResponses = { getGLCodes5: GlCodeList };
+
+/** What the service responds to each write, decoded (docs/service-api.md, section 4). */
+type WriteResponses = {
+  saveApproverList: ServiceStatus;
+  updateWorkflowCSV: WorkflowCsvResult;
+  restartWorkflowAndMoveToNext: ServiceStatus;
+  reStoreGlobalSolution: ServiceStatus;
+  reStoreSolution: ServiceStatus;
+  restartWorkflow2: ServiceStatus;
+  updateSolutionGuide: ServiceStatus;
+  upgradeToHQ: ServiceStatus;
+};
+
+export type Responses = ReadResponses & WriteResponses;
+export type ReadName = keyof ReadResponses;
+export type WriteName = keyof WriteResponses;
+export type OperationName = keyof Responses;
+
+/** The six operations without parameters and body, each a GET that changes state (docs/service-api.md, section 4.4). */
+export type WorkflowOperation = Exclude<WriteName, 'saveApproverList' | 'updateWorkflowCSV'>;
+
+type Operation<Name extends OperationName> = {
   readonly method: 'GET' | 'POST';
-  /** Whether the call may change state. Six of the service's GETs do. */
-  readonly effect: 'read' | 'write';
-  /** The record that answers it (specification, section 2). */
-  readonly answer: 'GLCodeInfoSS' | 'ServiceStatus' | 'unresolved';
-  /** Where the schema exposes it. */
+  /** Whether the operation may change state. The policy below follows from it. */
+  readonly effect: Name extends ReadName ? 'read' : 'write';
+  /** Decodes the parsed body, of so many bytes. Throws if it does not match docs/service-api.md. */
+  readonly decode: (body: unknown, bytes: number) => Responses[Name];
+  /** Reads back a response that was recorded for an idempotency key. Null for a read. */
+  readonly recorded: z.ZodType<Responses[Name]> | null;
+  /** The field of the schema. */
   readonly graphql: `Query.${string}` | `Mutation.${string}`;
 };
 
-export const operations = {
+const workflowAction = {
+  method: 'GET',
+  effect: 'write',
+  decode: decodeServiceStatus,
+  recorded: recordedStatus,
+  graphql: 'Mutation.workflowAction',
+} as const;
+
+/**
+ * The nine operations of the service (docs/service-api.md, section 4), one row each. Retry,
+ * de-duplication, abort, connection, metric labels and decoding all follow from the row: no other code
+ * names an operation to decide about it.
+ */
+export const operations: { readonly [Name in OperationName]: Operation<Name> } = {
   getGLCodes5: {
     method: 'GET',
     effect: 'read',
-    answer: 'GLCodeInfoSS',
+    decode: decodeGlCodeList,
+    recorded: null,
     graphql: 'Query.glCodes',
   },
   saveApproverList: {
     method: 'POST',
     effect: 'write',
-    answer: 'ServiceStatus',
+    decode: decodeServiceStatus,
+    recorded: recordedStatus,
     graphql: 'Mutation.saveApprovers',
   },
   updateWorkflowCSV: {
     method: 'POST',
     effect: 'write',
-    answer: 'unresolved',
+    decode: decodeWorkflowCsvResult,
+    recorded: recordedCsvResult,
     graphql: 'Mutation.uploadWorkflowCsv',
   },
-  restartWorkflowAndMoveToNext: {
-    method: 'GET',
-    effect: 'write',
-    answer: 'ServiceStatus',
-    graphql: 'Mutation.workflowAction',
-  },
-  reStoreGlobalSolution: {
-    method: 'GET',
-    effect: 'write',
-    answer: 'ServiceStatus',
-    graphql: 'Mutation.workflowAction',
-  },
-  reStoreSolution: {
-    method: 'GET',
-    effect: 'write',
-    answer: 'ServiceStatus',
-    graphql: 'Mutation.workflowAction',
-  },
-  restartWorkflow2: {
-    method: 'GET',
-    effect: 'write',
-    answer: 'ServiceStatus',
-    graphql: 'Mutation.workflowAction',
-  },
-  updateSolutionGuide: {
-    method: 'GET',
-    effect: 'write',
-    answer: 'ServiceStatus',
-    graphql: 'Mutation.workflowAction',
-  },
-  upgradeToHQ: {
-    method: 'GET',
-    effect: 'write',
-    answer: 'ServiceStatus',
-    graphql: 'Mutation.workflowAction',
-  },
-} as const satisfies Record<string, Operation>;
+  restartWorkflowAndMoveToNext: workflowAction,
+  reStoreGlobalSolution: workflowAction,
+  reStoreSolution: workflowAction,
+  restartWorkflow2: workflowAction,
+  updateSolutionGuide: workflowAction,
+  upgradeToHQ: workflowAction,
+};
 
-export type OperationName = keyof typeof operations;
+/** A call of an operation. */
+export type UpstreamRequest<Name extends OperationName = OperationName> = {
+  readonly operation: Name;
+  /** The query string, including the question mark. */
+  readonly search?: string | undefined;
+  /** JSON text. */
+  readonly body?: string | undefined;
+};
 
-/** What a call may do, by its effect. A write is sent once, on its own, whatever happens to it. */
+export type WriteRequest<Name extends WriteName = WriteName> = UpstreamRequest<Name> & {
+  /** The response name of the mutation field, which is part of the claim on an idempotency key. */
+  readonly responseName: string;
+  /** The id of that claim, for the log. */
+  readonly claimId?: string;
+};
+
+/** The read that probes an open circuit before a write is sent (docs/decisions/0005). */
+export const probeRequest: UpstreamRequest<ReadName> = {
+  operation: 'getGLCodes5',
+  search: '?target=-1&project=&includeHide=false',
+};
+
+/** What the gateway may do with a call. A write is sent once, never shared, and never cancelled. */
 const policies = {
   read: {
-    /** Attempts after the first, on connection faults and 502, 503, 504 only. */
+    /** Attempts after the first, only on connection faults and 502, 503, 504. */
     retries: 2,
-    /** Whether equal calls may share one answer. */
-    shared: true,
-    /** Whether the call ends when its caller goes away. */
+    /** Whether the call is cancelled when its clients have disconnected. */
     abortable: true,
-    /** Which connections may be used again. */
-    reuse: 'always',
+    connection: 'pooled',
   },
   write: {
     retries: 0,
-    shared: false,
     abortable: false,
-    // A service that drops an idle connection just as a write leaves on it makes its outcome
-    // unknowable: docs/decisions/0003.
-    reuse: 'whereSafe',
+    /** If the service closes a reused connection at the wrong moment, the outcome is unknown (docs/decisions/0003). */
+    connection: 'verified',
   },
 } as const;
 
-/** The policy of an operation: read off its row. */
+/** The policy of an operation, by its effect. */
 export function policyOf(operation: OperationName) {
   return policies[operations[operation].effect];
 }

@@ -1,107 +1,111 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type Behaviour,
-  fine,
-  isSuccess,
-  keptConnections,
-  openLoop,
-  outcomeOf,
-  percentile,
-  post,
-  readOf,
-  reconcile,
-  type Scenario,
-  until,
-  warmUp,
-  writeOf,
-} from '../harness.ts';
+import { isSuccess, keepAliveAgent, outcomeOf, post, readQuery, writeMutation } from '../client.ts';
+import { type Row, type Scenario, until } from '../harness.ts';
+import { openLoop, warmUp } from '../load.ts';
+import { type Behaviour, succeed } from '../service.ts';
+import { percentile, reconcile } from '../statistics.ts';
 
 const PER_SECOND = 100;
-/** How long each kind of outage lasts: 21 s in all. */
+/** The duration of each kind of outage: 21 s in total. */
 const KIND_MS = 7_000;
-/** Short, so that what hangs ends within its outage. */
+/** Short, so that requests without a response end during their outage. */
 const DEADLINE_MS = 2_000;
 
-const resets: Behaviour = ({ response }) => response.socket?.resetAndDestroy();
-const hangs: Behaviour = () => {};
+const neverRespond: Behaviour = () => {};
+const reset: Behaviour = ({ response }) => response.socket?.resetAndDestroy();
 const unavailable: Behaviour = ({ response }) => void response.writeHead(503).end();
 
-/** An outage is not multiplied, is told at once, and is over when it is over. */
+type Result = { at: number; outcome: string; ms: number };
+
+/** An outage does not multiply the load, clients learn of it at once, and the gateway recovers. */
 export const outage: Scenario = {
   name: 'outage',
-  async run(world) {
-    const service = await world.startService(fine);
-    const gateway = await world.startGateway(service, {
+  async run(harness) {
+    const service = await harness.startService(succeed);
+    const gateway = await harness.startGateway(service, {
       UPSTREAM_TIMEOUT_MS: String(DEADLINE_MS),
     });
-    const agent = keptConnections(world);
-    const { token } = world;
-    await warmUp(gateway.url, token, agent, readOf('warm'), 3);
+    const agent = keepAliveAgent(harness);
+    const { token } = harness;
+    await warmUp(gateway.url, token, agent, readQuery('warm'), 3);
 
-    const told = new Map<string, string>();
-    const answers: { at: number; outcome: string; ms: number }[] = [];
+    const writes = new Map<string, string>();
+    const results: Result[] = [];
     const load = openLoop(PER_SECOND, (3 * KIND_MS) / 1000 + 14, async (n) => {
       const at = performance.now();
       const id = `outage-${n}`;
       const isWrite = n % 5 === 0;
-      const answer = await post(gateway.url, token, isWrite ? writeOf(id) : readOf(id), { agent });
-      const outcome = outcomeOf(answer);
-      if (isWrite) told.set(id, outcome);
-      answers.push({ at, outcome, ms: answer.ms });
+      const query = isWrite ? writeMutation(id) : readQuery(id);
+      const response = await post(gateway.url, token, query, { agent });
+      const outcome = outcomeOf(response);
+      if (isWrite) writes.set(id, outcome);
+      results.push({ at, outcome, ms: response.ms });
     });
 
     await sleep(2000);
-    const calls = service.calls;
-    const began = performance.now();
-    for (const kind of [hangs, resets, unavailable]) {
+    const callsBefore = service.calls;
+    const started = performance.now();
+    for (const kind of [neverRespond, reset, unavailable]) {
       service.behaviour = kind;
       await sleep(KIND_MS);
     }
-    const during = service.calls - calls;
-    service.behaviour = fine;
-    const recovered = performance.now();
+    const calls = service.calls - callsBefore;
+    service.behaviour = succeed;
+    const ended = performance.now();
     const isClosed = async () => (await gateway.metric('ledger_gateway_circuit_state')) === 0;
     const closes = await until(isClosed, 20_000);
-    const closedMs = performance.now() - recovered;
+    const closedMs = performance.now() - ended;
     await load;
 
-    const asked = answers.filter(({ at }) => at >= began && at < recovered);
-    const refused = asked.filter(({ outcome }) => outcome === 'UPSTREAM_UNAVAILABLE');
-    const fast = percentile(
-      refused.map(({ ms }) => ms),
-      0.99,
-    );
-    const after = answers.filter(({ at }) => at >= recovered + closedMs + 100);
-    const served = after.filter(({ outcome }) => isSuccess(outcome)).length;
-    const { wrong } = reconcile(told, service.seen);
-    const ratio = during / asked.length;
+    const { mismatches } = reconcile(writes, service.seen);
     return [
-      {
-        claim:
-          'an outage of 21 s (hanging, resets, 503): at most 1.1 calls per request reach the service',
-        measured: `${ratio.toFixed(3)} (${during} calls, ${asked.length} requests)`,
-        holds: ratio <= 1.1 && asked.length > PER_SECOND * 15,
-      },
-      {
-        claim: 'while the circuit is open callers are told within 100 ms (p99)',
-        measured: `${fast.toFixed(1)} ms (${refused.length} of ${asked.length} refused)`,
-        holds: fast <= 100 && refused.length > asked.length / 2,
-      },
+      ...rowsOfOutage(
+        results.filter(({ at }) => at >= started && at < ended),
+        calls,
+      ),
       {
         claim: 'the circuit closes within 10 s of recovery',
         measured: closes ? `${(closedMs / 1000).toFixed(1)} s` : 'not within 20 s',
         holds: closes && closedMs <= 10_000,
       },
+      rowOfRecovery(results.filter(({ at }) => at >= ended + closedMs + 100)),
       {
-        claim: 'and from then on all is served',
-        measured: `${served} of ${after.length}`,
-        holds: served === after.length && after.length > 0,
-      },
-      {
-        claim: 'every write is seen as often as its caller was told',
-        measured: `${told.size} writes, ${wrong.length} wrong ${wrong.slice(0, 3).join('; ')}`,
-        holds: wrong.length === 0,
+        claim: 'every outcome of a write agrees with what the service saw',
+        measured: `${writes.size} writes, ${mismatches.length} mismatches ${mismatches.slice(0, 3).join('; ')}`,
+        holds: mismatches.length === 0,
       },
     ];
   },
 };
+
+/** The claims about the requests during the outage, and how many requests to the service they caused. */
+function rowsOfOutage(results: Result[], calls: number): Row[] {
+  const ratio = calls / results.length;
+  const rejected = results.filter(({ outcome }) => outcome === 'UPSTREAM_UNAVAILABLE');
+  const p99 = percentile(
+    rejected.map(({ ms }) => ms),
+    0.99,
+  );
+  return [
+    {
+      claim:
+        'an outage of 21 s (no response, resets, 503): at most 1.1 requests to the service per request',
+      measured: `${ratio.toFixed(3)} (${calls} to the service, ${results.length} requests)`,
+      holds: ratio <= 1.1 && results.length > PER_SECOND * 15,
+    },
+    {
+      claim: 'while the circuit is open, requests are rejected within 100 ms (p99)',
+      measured: `${p99.toFixed(1)} ms (${rejected.length} of ${results.length} rejected)`,
+      holds: p99 <= 100 && rejected.length > results.length / 2,
+    },
+  ];
+}
+
+function rowOfRecovery(results: Result[]): Row {
+  const served = results.filter(({ outcome }) => isSuccess(outcome)).length;
+  return {
+    claim: 'after that, every request is served',
+    measured: `${served} of ${results.length}`,
+    holds: served === results.length && results.length > 0,
+  };
+}

@@ -1,84 +1,56 @@
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  endWithUs,
-  fine,
-  freePort,
-  get,
-  isSuccess,
-  keptConnections,
-  kill,
-  openLoop,
-  outcomeOf,
-  post,
-  readOf,
-  reconcile,
-  type Scenario,
-  tally,
-  until,
-  type World,
-  writeOf,
-} from '../harness.ts';
+import { freePort } from '../../test/support/port.ts';
+import { isSuccess, keepAliveAgent, outcomeOf, post, readQuery, writeMutation } from '../client.ts';
+import { missingHaproxy, startHaproxy } from '../haproxy.ts';
+import type { Harness, RunningGateway, Scenario } from '../harness.ts';
+import { openLoop } from '../load.ts';
+import { succeed } from '../service.ts';
+import { reconcile, tally } from '../statistics.ts';
 
-const HAPROXY = '/usr/sbin/haproxy';
 const PER_SECOND = 80;
 const ROUNDS = 2;
 const SHUTDOWN_DELAY_MS = 1000;
+/**
+ * Retries on another gateway only if the connection failed, so that nothing was sent. A request that was sent
+ * may be a write and must not be repeated.
+ */
+const RETRY_UNSENT = ['retries 3', 'retry-on conn-failure', 'option redispatch 1'];
 
-/** A rolling restart behind a balancer loses nothing. */
+/** A rolling restart behind a load balancer loses no request. */
 export const rolling: Scenario = {
   name: 'rolling',
-  async run(world) {
-    if (!existsSync(HAPROXY)) {
-      const measured = `${HAPROXY} is missing: apt-get install haproxy (Debian)`;
-      return [{ claim: 'a rolling restart loses nothing', measured, holds: false }];
+  async run(harness) {
+    if (missingHaproxy !== undefined) {
+      const claim = 'a rolling restart loses no request';
+      return [{ claim, measured: missingHaproxy, holds: false }];
     }
-    const service = await world.startService((call) => {
-      setTimeout(() => fine(call), 5 + Math.random() * 40);
+    const service = await harness.startService((exchange) => {
+      setTimeout(() => succeed(exchange), 5 + Math.random() * 40);
     });
     const ports = [await freePort(), await freePort()];
-    const start = (port: number | undefined) =>
-      world.startGateway(service, {
+    const start = (port: number) =>
+      harness.startGateway(service, {
         PORT: String(port),
         SHUTDOWN_DELAY_MS: String(SHUTDOWN_DELAY_MS),
       });
-    const gateways = [await start(ports[0]), await start(ports[1])];
-    const url = await startBalancer(world, ports);
+    const gateways = new Map<number, RunningGateway>();
+    for (const port of ports) gateways.set(port, await start(port));
+    const { url } = await startHaproxy(harness, ports, RETRY_UNSENT);
 
-    const agent = keptConnections(world);
-    const told = new Map<string, string>();
-    const reads: string[] = [];
-    const restarts: { codes: unknown[]; done: boolean } = { codes: [], done: false };
-    const restarting = (async () => {
-      await sleep(1000);
-      for (let round = 0; round < ROUNDS; round++) {
-        for (const [n, port] of ports.entries()) {
-          restarts.codes.push(await gateways[n]?.stop());
-          gateways[n] = await start(port);
-          await sleep(500); // The balancer looks every 100 ms.
-        }
-      }
-      restarts.done = true;
-    })();
-    while (!restarts.done) {
-      const batch = told.size + reads.length;
-      await openLoop(PER_SECOND, 1, async (n) => {
-        const id = `rolling-${batch + n}`;
-        const isWrite = n % 2 === 0;
-        // Callers who keep their connection, and callers who do not.
-        const options = n % 3 === 0 ? {} : { agent };
-        const answer = await post(url, world.token, isWrite ? writeOf(id) : readOf(id), options);
-        if (isWrite) told.set(id, outcomeOf(answer));
-        else reads.push(outcomeOf(answer));
-      });
-    }
-    await restarting;
+    const load = createLoad(url, harness);
+    let restarting = true;
+    const loadWhileRestarting = async () => {
+      while (restarting) await load.run(1);
+    };
+    const [exitCodes] = await Promise.all([
+      restartInTurn(gateways, start).finally(() => {
+        restarting = false;
+      }),
+      loadWhileRestarting(),
+    ]);
 
-    const { wrong } = reconcile(told, service.seen);
-    const writes = [...told.values()];
+    const writes = [...load.writes.values()];
+    const { mismatches } = reconcile(load.writes, service.seen);
     return [
       {
         claim: `${2 * ROUNDS} restarts behind HAProxy: every write is answered and served`,
@@ -86,64 +58,59 @@ export const rolling: Scenario = {
         holds: writes.length > 100 && writes.every(isSuccess),
       },
       {
-        claim: 'every write is seen exactly as often as its caller was told',
-        measured: `${writes.length} writes, ${wrong.length} wrong ${wrong.slice(0, 3).join('; ')}`,
-        holds: wrong.length === 0,
+        claim: 'every outcome of a write agrees with what the service saw',
+        measured: `${writes.length} writes, ${mismatches.length} mismatches ${mismatches.slice(0, 3).join('; ')}`,
+        holds: mismatches.length === 0,
       },
       {
         claim: 'every read is answered and served',
-        measured: tally(reads),
-        holds: reads.length > 100 && reads.every(isSuccess),
+        measured: tally(load.reads),
+        holds: load.reads.length > 100 && load.reads.every(isSuccess),
       },
       {
-        claim: 'each gateway drains and exits with 0',
-        measured: `exit codes ${restarts.codes.join(', ')}`,
-        holds: restarts.codes.every((code) => code === 0),
+        claim: 'each gateway shuts down with exit code 0',
+        measured: `exit codes ${exitCodes.join(', ')}`,
+        holds: exitCodes.every((code) => code === 0),
       },
     ];
   },
 };
 
-async function startBalancer(world: World, ports: number[]): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-stress-'));
-  world.defer(() => rmSync(folder, { recursive: true }));
-  const port = await freePort();
-  const file = join(folder, 'haproxy.cfg');
-  const servers = ports.map((one, n) => `  server gateway${n} 127.0.0.1:${one} check`);
-  writeFileSync(
-    file,
-    `global
-  maxconn 2000
-defaults
-  mode http
-  timeout connect 1s
-  timeout client 30s
-  timeout server 30s
-  # Another gateway is tried where a connection could not be made, so that nothing was sent; a
-  # request that was sent is never sent again: it may be a write.
-  retries 3
-  retry-on conn-failure
-  option redispatch 1
-frontend callers
-  bind 127.0.0.1:${port}
-  default_backend gateways
-backend gateways
-  balance roundrobin
-  option httpchk GET /readyz
-  http-check expect status 200
-  default-server inter 100ms fall 2 rise 1
-${servers.join('\n')}
-`,
-  );
-  const child = spawn(HAPROXY, ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
-  let output = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    output += chunk.toString('utf8');
-  });
-  endWithUs(child);
-  world.defer(() => kill(child));
-  const url = `http://127.0.0.1:${port}`;
-  const up = await until(async () => (await get(`${url}/readyz`)).status === 200, 5000);
-  if (!up) throw new Error(`HAProxy did not start: ${output}`);
-  return url;
+/** Restarts each gateway on its port, one after the other, and returns the exit codes. */
+async function restartInTurn(
+  gateways: Map<number, RunningGateway>,
+  start: (port: number) => Promise<RunningGateway>,
+): Promise<unknown[]> {
+  const exitCodes: unknown[] = [];
+  await sleep(1000);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [port, gateway] of gateways) {
+      exitCodes.push(await gateway.stop());
+      gateways.set(port, await start(port));
+      await sleep(500); // HAProxy checks every 100 ms.
+    }
+  }
+  return exitCodes;
+}
+
+/** Alternates reads and writes, some on new connections and some on kept ones. */
+function createLoad(url: string, harness: Harness) {
+  const agent = keepAliveAgent(harness);
+  const writes = new Map<string, string>();
+  const reads: string[] = [];
+  return {
+    writes,
+    reads,
+    async run(seconds: number): Promise<void> {
+      const sent = writes.size + reads.length;
+      await openLoop(PER_SECOND, seconds, async (n) => {
+        const id = `rolling-${sent + n}`;
+        const isWrite = n % 2 === 0;
+        const query = isWrite ? writeMutation(id) : readQuery(id);
+        const response = await post(url, harness.token, query, n % 3 === 0 ? {} : { agent });
+        if (isWrite) writes.set(id, outcomeOf(response));
+        else reads.push(outcomeOf(response));
+      });
+    },
+  };
 }

@@ -2,25 +2,27 @@ import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { json, startService, startTestGateway, testIssuer } from '../helper.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { testIssuer } from '../support/issuer.ts';
+import { json, startService } from '../support/service.ts';
 
-const REQUESTS = 3000;
-const AT_ONCE = 40;
+const REQUESTS = 800;
+const CONCURRENCY = 40;
 const projects = ['north', 'south', 'harbour', 'north plant'];
 
-/** What the service answers to a token, and to no other. */
+/** The part of a response that is different for each token. */
 const markOf = (authorization: string | undefined) =>
   createHash('sha256')
     .update(authorization ?? '')
     .digest('hex');
 
-/** A service that answers everything with a mark of the token and the project, sooner or later. */
+/** Starts a service that returns the mark of the token and the project, after a random delay. */
 function startMarkingService() {
   return startService(async (response, received) => {
     const project = new URL(received.url, 'http://a').searchParams.get('project');
     const mark = markOf(received.headers.authorization);
-    // Some turns of the event loop, so that answers come out of order and calls are in flight at once.
-    for (let turns = Math.random() * 20; turns > 0; turns--) await setImmediate();
+    // Some iterations of the event loop, so that calls overlap and responses are out of order.
+    for (let left = Math.random() * 20; left > 0; left--) await setImmediate();
     const record = { status: 0, message: mark };
     await json(
       received.url.startsWith('/getGLCodes5')
@@ -30,12 +32,12 @@ function startMarkingService() {
   });
 }
 
-async function startCallers(count: number) {
+async function createTokens(count: number) {
   const { token } = await testIssuer();
-  // Some are the same person with another token: what counts is the token, not its subject.
+  // Two tokens each have the same subject, because only equal tokens may share a call.
   return Promise.all(
     Array.from({ length: count }, async (_, index) => {
-      const bearer = await token({ sub: `caller-${index >> 1}`, expiresIn: `${index + 1}h` });
+      const bearer = await token({ sub: `user-${index >> 1}`, expiresIn: `${index + 1}h` });
       return { bearer, mark: markOf(`Bearer ${bearer}`) };
     }),
   );
@@ -45,53 +47,53 @@ const list = z.object({
   message: z.string(),
   codes: z.array(z.object({ code: z.string(), name: z.string() })),
 });
-const answers = z.object({
+const responseBody = z.object({
   data: z.record(z.string(), z.union([list, z.object({ message: z.string() })])),
 });
 
-test('no answer ever crosses from one token to another', async () => {
+test('no response contains data of another token', async () => {
   const service = await startMarkingService();
   const gateway = await startTestGateway(service, { LOG_LEVEL: 'silent' });
-  const callers = await startCallers(6);
+  const tokens = await createTokens(6);
   const selection = '{ ... on GlCodeList { message codes { code name } } }';
   const write =
     'mutation { w: workflowAction(action: RESTART) { ... on WorkflowActionCompleted { message } } }';
   let reads = 0;
   let writes = 0;
 
-  async function ask(index: number) {
+  async function send(index: number) {
     const { bearer, mark } =
-      callers[Math.floor(Math.random() * callers.length)] ?? callers[0] ?? fail();
+      tokens[Math.floor(Math.random() * tokens.length)] ?? tokens[0] ?? fail();
     const headers = { authorization: `Bearer ${bearer}` };
     const first = projects[index % projects.length] ?? fail();
     const second = projects[Math.floor(Math.random() * projects.length)] ?? fail();
-    // Now and then a write, which ends the sharing of all reads before it.
+    // Some requests are writes, which end the sharing of earlier reads.
     if (index % 50 === 0) {
       writes += 1;
       const { text } = await gateway.post({ query: write }, headers);
-      expect(answers.parse(JSON.parse(text)).data).toEqual({ w: { message: mark } });
+      expect(responseBody.parse(JSON.parse(text)).data).toEqual({ w: { message: mark } });
       return;
     }
-    // Now and then a caller who goes away while others may wait for the same call.
+    // Some clients disconnect while others may wait for the same call.
     if (index % 25 === 1) {
-      const leaving = new AbortController();
+      const client = new AbortController();
       const query = `{ a: glCodes(target: EMAIL, project: "${first}") ${selection} }`;
-      const gone = fetch(`${gateway.url}/graphql`, {
+      const disconnected = fetch(`${gateway.url}/graphql`, {
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json' },
         body: JSON.stringify({ query }),
-        signal: leaving.signal,
+        signal: client.signal,
       }).then(
         (response) => response.text(),
         () => undefined,
       );
       await setImmediate();
-      leaving.abort();
-      await gone;
+      client.abort();
+      await disconnected;
       return;
     }
     reads += 3;
-    // Two fields of one request are one call through its loader, and may share with other requests.
+    // Equal fields of one request share a call, also with other requests.
     const query = `query ($first: String!, $second: String!) {
       a: glCodes(target: EMAIL, project: $first) ${selection}
       b: glCodes(target: EMAIL, project: $second) ${selection}
@@ -100,7 +102,7 @@ test('no answer ever crosses from one token to another', async () => {
     const { status, text } = await gateway.post({ query, variables: { first, second } }, headers);
     expect(status).toBe(200);
     const marked = (name: string) => ({ message: mark, codes: [{ code: mark, name }] });
-    expect(answers.parse(JSON.parse(text)).data).toEqual({
+    expect(responseBody.parse(JSON.parse(text)).data).toEqual({
       a: marked(first),
       b: marked(second),
       c: marked(first),
@@ -109,47 +111,47 @@ test('no answer ever crosses from one token to another', async () => {
 
   let next = 0;
   await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      while (next < REQUESTS) await ask(next++);
+    Array.from({ length: CONCURRENCY }, async () => {
+      while (next < REQUESTS) await send(next++);
     }),
   );
 
-  // Each call of the service carried a token of a caller, whole and alone.
-  const known = new Set(callers.map(({ bearer }) => `Bearer ${bearer}`));
-  const carried = new Set(service.received.map(({ headers }) => headers.authorization ?? ''));
-  expect(carried).toEqual(known);
-  // It would prove nothing if nothing had been shared, and writes never are.
+  // Each call to the service has exactly one of the tokens.
+  const known = new Set(tokens.map(({ bearer }) => `Bearer ${bearer}`));
+  const forwarded = new Set(service.received.map(({ headers }) => headers.authorization ?? ''));
+  expect(forwarded).toEqual(known);
+  // The test is only meaningful if reads were shared. Writes never are.
   const received = (path: string) =>
     service.received.filter(({ url }) => url.startsWith(path)).length;
   expect(received('/getGLCodes5')).toBeLessThan((reads * 2) / 3);
   expect(received('/restartWorkflow2')).toBe(writes);
 }, 60_000);
 
-test('references of one router request do not meet those of another', async () => {
+test('references of one request are not resolved with the token of another', async () => {
   const service = await startMarkingService();
   const gateway = await startTestGateway(service, { LOG_LEVEL: 'silent' });
-  const callers = await startCallers(4);
+  const tokens = await createTokens(4);
   const query =
-    'query ($of: [_Any!]!) { _entities(representations: $of) { ... on GlCode { code name } } }';
+    'query ($representations: [_Any!]!) { _entities(representations: $representations) { ... on GlCode { code name } } }';
 
   await Promise.all(
-    Array.from({ length: 400 }, async (_, index) => {
-      const { bearer, mark } = callers[index % callers.length] ?? fail();
-      // Everyone asks for everyone's codes; each finds but the own one.
-      const of = callers.map((caller) => ({
+    Array.from({ length: 100 }, async (_, index) => {
+      const { bearer, mark } = tokens[index % tokens.length] ?? fail();
+      // Each request refers to the codes of all tokens, and finds only its own.
+      const representations = tokens.map((token) => ({
         __typename: 'GlCode',
         target: 'EMAIL',
         project: 'north',
-        code: caller.mark,
+        code: token.mark,
       }));
       const { text } = await gateway.post(
-        { query, variables: { of } },
+        { query, variables: { representations } },
         { authorization: `Bearer ${bearer}` },
       );
       expect(JSON.parse(text)).toEqual({
         data: {
-          _entities: callers.map((caller) =>
-            caller.mark === mark ? { code: mark, name: 'north' } : null,
+          _entities: tokens.map((token) =>
+            token.mark === mark ? { code: mark, name: 'north' } : null,
           ),
         },
       });
@@ -158,5 +160,5 @@ test('references of one router request do not meet those of another', async () =
 }, 30_000);
 
 function fail(): never {
-  throw new Error('there is none');
+  throw new Error('index out of range');
 }

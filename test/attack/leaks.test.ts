@@ -1,23 +1,18 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
-import { startCollector } from '../collector.ts';
-import {
-  exchange,
-  json,
-  type Reply,
-  read,
-  reply,
-  startService,
-  startTestGateway,
-  testIssuer,
-} from '../helper.ts';
-import { startProcess } from '../process.ts';
+import { startCollector } from '../support/collector.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { read } from '../support/graphql-operation.ts';
+import { testIssuer } from '../support/issuer.ts';
+import { exchange } from '../support/raw-request.ts';
+import { json, type Reply, reply, startService } from '../support/service.ts';
 
-/** Stands wherever the service can put words of its own. */
+/** Part of collected that the service sends. */
 const serviceCanary = 'canary-of-the-service';
-/** Stands wherever a caller can put words of their own. */
-const callerCanary = 'canary-of-the-caller';
-/** Stands within the token, and so in its decoded form. */
+/** Part of collected that the client sends. */
+const clientCanary = 'canary-of-the-client';
+/** Part of the decoded token. */
 const claimCanary = 'canary-of-the-claims';
 
 const headers = {
@@ -37,7 +32,7 @@ const record = (status: unknown) =>
     service_status: { status, message: serviceCanary },
     list: [{ Code: serviceCanary, Name: serviceCanary }],
   });
-const fine = record(0);
+const success = record(0);
 const status = (code: number) => reply(code, `<h1>${serviceCanary}</h1>`, headers);
 const raw =
   (bytes: string | Buffer): Reply =>
@@ -45,19 +40,19 @@ const raw =
     response.socket?.end(bytes);
   };
 
-type Fault = [name: string, reaction: Reply, ofRead: string | RegExp, ofWrite: string];
+type Fault = [name: string, reply: Reply, read: string | RegExp, write: string];
 
-/** Whichever of the two it is: that is another test's subject. */
-const noAnswer = /^UPSTREAM_(INVALID_RESPONSE|UNAVAILABLE)$/;
+/** Other tests distinguish the two. */
+const invalidOrUnavailable = /^UPSTREAM_(INVALID_RESPONSE|UNAVAILABLE)$/;
 
-/** A fault, and what it is called for a read and for a write: an error's code or a union member. */
+/** Replies of the service, with the error code or union member for a read and for a write. */
 const faults: Fault[] = [
   ['status 1', record(1), 'LedgerFailed', 'LedgerFailed'],
   ['status 2', record(2), 'LedgerNoMoreInvoices', 'LedgerNoMoreInvoices'],
   ['status 3', record(3), 'LedgerNotPermitted', 'LedgerNotPermitted'],
   ['status 7', record(7), 'LedgerUnrecognizedStatus', 'LedgerUnrecognizedStatus'],
   [
-    'a status in words',
+    'a status that is not a number',
     record(serviceCanary),
     'LedgerUnrecognizedStatus',
     'LedgerUnrecognizedStatus',
@@ -82,27 +77,37 @@ const faults: Fault[] = [
     'LedgerOutcomeUnknown',
   ],
   [
-    'a reason of its own',
+    'a reason phrase',
     raw(`HTTP/1.1 500 ${serviceCanary}\r\nContent-Length: 0\r\n\r\n`),
     'UPSTREAM_FAILED',
     'LedgerOutcomeUnknown',
   ],
-  ['no HTTP', raw(`${serviceCanary}\r\n\r\n`), noAnswer, 'LedgerOutcomeUnknown'],
   [
-    'a header that is none',
+    'a response that is not HTTP',
+    raw(`${serviceCanary}\r\n\r\n`),
+    invalidOrUnavailable,
+    'LedgerOutcomeUnknown',
+  ],
+  [
+    'an invalid header',
     raw(`HTTP/1.1 200 OK\r\n${serviceCanary}\r\n\r\n`),
-    noAnswer,
+    invalidOrUnavailable,
     'LedgerOutcomeUnknown',
   ],
   [
-    'a chunk that is none',
+    'an invalid chunk',
     raw(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${serviceCanary}\r\n`),
-    noAnswer,
+    invalidOrUnavailable,
     'LedgerOutcomeUnknown',
   ],
-  ['text', reply(200, serviceCanary, headers), 'UPSTREAM_INVALID_RESPONSE', 'LedgerOutcomeUnknown'],
   [
-    'a cut JSON text',
+    'text instead of JSON',
+    reply(200, serviceCanary, headers),
+    'UPSTREAM_INVALID_RESPONSE',
+    'LedgerOutcomeUnknown',
+  ],
+  [
+    'incomplete JSON',
     reply(200, `{"message":"${serviceCanary}`),
     'UPSTREAM_INVALID_RESPONSE',
     'LedgerOutcomeUnknown',
@@ -114,25 +119,25 @@ const faults: Fault[] = [
     'LedgerOutcomeUnknown',
   ],
   [
-    'names that are none',
+    'unknown fields',
     json({ [serviceCanary]: 1, service_status: { message: { [serviceCanary]: 1 } }, message: 1 }),
     'UPSTREAM_INVALID_RESPONSE',
     'LedgerOutcomeUnknown',
   ],
   [
-    'bytes that are no text',
+    'a body that is not UTF-8',
     (response) => void response.end(Buffer.from(`"${serviceCanary}\xff"`, 'latin1')),
     'UPSTREAM_INVALID_RESPONSE',
     'LedgerOutcomeUnknown',
   ],
   [
-    'a compression that is none',
+    'an invalid compression',
     reply(200, serviceCanary, { 'content-encoding': 'gzip' }),
     'UPSTREAM_INVALID_RESPONSE',
     'LedgerOutcomeUnknown',
   ],
   [
-    'too much',
+    'a body that is too large',
     (response) => {
       response.setHeader('content-encoding', 'gzip');
       response.end(gzipSync(JSON.stringify(serviceCanary.repeat(50_000))));
@@ -141,7 +146,7 @@ const faults: Fault[] = [
     'LedgerOutcomeUnknown',
   ],
   [
-    'a cut-off answer',
+    'a response that is cut off',
     (response) => {
       response.writeHead(200, { 'content-length': 1000 });
       response.write(`{"message":"${serviceCanary}`, () => response.destroy());
@@ -150,14 +155,14 @@ const faults: Fault[] = [
     'LedgerOutcomeUnknown',
   ],
   [
-    'a reset',
+    'a connection reset',
     (response) => void response.socket?.resetAndDestroy(),
     'UPSTREAM_UNAVAILABLE',
     'LedgerOutcomeUnknown',
   ],
-  ['no answer', () => {}, 'UPSTREAM_TIMEOUT', 'LedgerOutcomeUnknown'],
+  ['no response', () => {}, 'UPSTREAM_TIMEOUT', 'LedgerOutcomeUnknown'],
   [
-    'half an answer',
+    'an incomplete response',
     (response) => void response.write(`{"message":"${serviceCanary}`),
     'UPSTREAM_TIMEOUT',
     'LedgerOutcomeUnknown',
@@ -171,52 +176,52 @@ const upload =
 const save =
   'mutation ($approvers: [ApproverInput!]!) { result: saveApprovers(approvers: $approvers) { __typename } }';
 const approver = {
-  name: callerCanary,
-  email: callerCanary,
-  emailUpload: callerCanary,
-  description: callerCanary,
-  myBankAccount: callerCanary,
-  myEmail: callerCanary,
-  workflowName: callerCanary,
+  name: clientCanary,
+  email: clientCanary,
+  emailUpload: clientCanary,
+  description: clientCanary,
+  myBankAccount: clientCanary,
+  myEmail: clientCanary,
+  workflowName: clientCanary,
 };
-const file = { fileName: callerCanary, csv: `a;${callerCanary}`, message: callerCanary };
+const file = { fileName: clientCanary, csv: `a;${clientCanary}`, message: clientCanary };
 
 const variables = { UPSTREAM_TIMEOUT_MS: '700', UPSTREAM_MAX_RESPONSE_BYTES: '100000' };
 
-/** Starts a gateway of its own process, and gathers all that leaves it. */
-async function start(reaction: () => Reply, more: Record<string, string> = {}) {
+/** Starts a gateway in its own process, and collects collected that it sends and writes. */
+async function start(serviceReply: () => Reply, more: Record<string, string> = {}) {
   const collector = await startCollector();
-  const service = await startService((response, received) => reaction()(response, received));
-  const gateway = await startProcess(service, {
+  const service = await startService((response, received) => serviceReply()(response, received));
+  const gateway = await startGatewayProcess(service, {
     ...variables,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     ...more,
   });
   const token = await (await testIssuer()).token({ sub: claimCanary });
   const authorization = `Bearer ${token}`;
-  let answers = '';
+  let responses = '';
   return {
     service,
     collector,
     gateway,
     token,
     authorization,
-    async ask(query: unknown, variables: unknown = {}, headers: Record<string, string> = {}) {
-      const answer = await gateway.post({ query, variables }, { authorization, ...headers });
-      answers += `${answer.text}\n${JSON.stringify([...answer.headers])}\n`;
-      const { data, errors } = JSON.parse(answer.text);
+    async send(query: unknown, variables: unknown = {}, headers: Record<string, string> = {}) {
+      const response = await gateway.post({ query, variables }, { authorization, ...headers });
+      responses += `${response.text}\n${JSON.stringify([...response.headers])}\n`;
+      const { data, errors } = JSON.parse(response.text);
       return errors?.[0]?.extensions.code ?? data?.result?.__typename;
     },
-    /** Keeps an answer that came another way. */
-    async keep(answer: Promise<string>) {
-      answers += `${await answer}\n`;
+    /** Adds a response to another request. */
+    async add(response: Promise<string>) {
+      responses += `${await response}\n`;
     },
-    /** Ends the gateway, which exports the last traces, and tells all that left it. */
-    async everything() {
+    /** Stops the gateway, which exports the last traces, and returns collected collected. */
+    async collected() {
       const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
       expect(await gateway.stop()).toBe(0);
       return {
-        answers,
+        responses,
         metrics,
         log: gateway.output(),
         traces: collector.bytes().toString('latin1'),
@@ -225,17 +230,17 @@ async function start(reaction: () => Reply, more: Record<string, string> = {}) {
   };
 }
 
-/** The spellings in which a text could leave. */
-function spellings(text: string): string[] {
+/** The text, and its encoded forms. */
+function encodings(text: string): string[] {
   const base64 = (shift: number) =>
-    // What surrounds a text in base64 blurs its ends: the middle is what can be looked for.
+    // In base64, the first and last characters depend on the surrounding text.
     Buffer.from(' '.repeat(shift) + text)
       .toString('base64')
       .slice(4, -4);
   return [text, encodeURIComponent(text), ...[0, 1, 2].map(base64)];
 }
 
-/** The parts of a token, the whole of it, and what its payload says. */
+/** The token, its parts, and the text in its payload. */
 function partsOf(token: string): string[] {
   return [token, ...token.split('.'), claimCanary];
 }
@@ -244,7 +249,7 @@ function expectNone(places: Record<string, string>, secrets: string[]) {
   const found = Object.entries(places).flatMap(([place, text]) =>
     secrets
       .filter((secret) => text.includes(secret))
-      // With what stands around it, to see where it came from.
+      // With its context, for the message of a failed test.
       .map(
         (secret) =>
           `${place}: ${text.slice(Math.max(0, text.indexOf(secret) - 200)).slice(0, 300)}`,
@@ -253,143 +258,143 @@ function expectNone(places: Record<string, string>, secrets: string[]) {
   expect(found).toEqual([]);
 }
 
-test('nothing of tokens and bodies leaves by answers, logs, metrics or traces, whatever fails', async () => {
-  let reaction = fine;
-  const { service, token, ask, everything } = await start(() => reaction);
+test('responses, logs, metrics and traces never contain tokens or bodies, whatever the service sends', async () => {
+  let serviceReply = success;
+  const { service, token, send, collected } = await start(() => serviceReply);
 
   for (const [name, fault, ofRead, ofWrite] of faults) {
-    reaction = fault;
-    expect([name, await ask(codes, { project: callerCanary })]).toEqual([
+    serviceReply = fault;
+    expect([name, await send(codes, { project: clientCanary })]).toEqual([
       name,
       typeof ofRead === 'string' ? ofRead : expect.stringMatching(ofRead),
     ]);
-    expect([name, await ask(upload, { input: file })]).toEqual([name, ofWrite]);
+    expect([name, await send(upload, { input: file })]).toEqual([name, ofWrite]);
     if (ofWrite !== 'LedgerOutcomeUnknown') {
-      expect([name, await ask(save, { approvers: [approver] })]).toEqual([name, ofWrite]);
+      expect([name, await send(save, { approvers: [approver] })]).toEqual([name, ofWrite]);
     }
-    reaction = fine;
-    // Good calls between, so that the circuit stays closed and each fault is met.
-    for (let times = 0; times < 8; times++) {
-      expect([name, await ask(codes, { project: 'north' })]).toEqual([name, 'GlCodeList']);
+    serviceReply = success;
+    // Successful calls in between, so that the circuit stays closed.
+    for (let times = 0; times < 4; times++) {
+      expect([name, await send(codes, { project: 'north' })]).toEqual([name, 'GlCodeList']);
     }
   }
   // No connection, until the circuit opens.
   service.server.closeAllConnections();
   service.server.close();
   for (let times = 0; times < 12; times++) {
-    expect(await ask(codes, { project: callerCanary })).toBe('UPSTREAM_UNAVAILABLE');
-    expect(await ask(upload, { input: file })).toBe('UPSTREAM_UNAVAILABLE');
+    expect(await send(codes, { project: clientCanary })).toBe('UPSTREAM_UNAVAILABLE');
+    expect(await send(upload, { input: file })).toBe('UPSTREAM_UNAVAILABLE');
   }
 
-  const places = await everything();
-  // All four are looked at in earnest.
-  expect(places.answers).toContain('UPSTREAM_FAILED');
+  const places = await collected();
+  // The test is only meaningful if none of the four is empty.
+  expect(places.responses).toContain('UPSTREAM_FAILED');
   expect(places.log).toContain('"operation":"updateWorkflowCSV"');
   expect(places.metrics).toContain('operation="updateWorkflowCSV"');
   expect(places.traces).toContain('updateWorkflowCSV');
   expect(places.metrics).toMatch(/^ledger_gateway_circuit_state [12]$/m);
-  expectNone(places, [...spellings(serviceCanary), ...spellings(callerCanary), ...partsOf(token)]);
+  expectNone(places, [...encodings(serviceCanary), ...encodings(clientCanary), ...partsOf(token)]);
 }, 60_000);
 
-test('nothing of the service is in logs, metrics or traces when all is well', async () => {
-  const { token, ask, everything } = await start(() => fine);
-  await ask(
+test('after successful calls, logs, metrics and traces contain nothing of requests and responses', async () => {
+  const { token, send, collected } = await start(() => success);
+  await send(
     'query ($project: String!) { result: glCodes(target: EMAIL, project: $project) { __typename ... on GlCodeList { message codes { code name project } } } }',
-    { project: callerCanary },
+    { project: clientCanary },
   );
-  await ask(
+  await send(
     'mutation ($input: WorkflowCsvInput!) { result: uploadWorkflowCsv(input: $input) { __typename ... on LedgerStatus { message } } }',
     { input: file },
   );
-  const { answers, ...places } = await everything();
-  expect(answers).toContain(serviceCanary);
-  expectNone(places, [...spellings(serviceCanary), ...spellings(callerCanary), ...partsOf(token)]);
+  const { responses, ...places } = await collected();
+  expect(responses).toContain(serviceCanary);
+  expectNone(places, [...encodings(serviceCanary), ...encodings(clientCanary), ...partsOf(token)]);
 });
 
-test('nothing of a request that is refused leaves by answers, logs, metrics or traces', async () => {
-  const { gateway, token, authorization, ask, keep, everything } = await start(() => fine);
-  const send = (head: string, body = '') =>
-    keep(
+test('responses, logs, metrics and traces contain nothing of a rejected request', async () => {
+  const { gateway, token, authorization, send, add, collected } = await start(() => success);
+  const sendRaw = (head: string, body = '') =>
+    add(
       exchange(
         gateway.url,
         `${head}\nHost: a\nConnection: close\nContent-Type: application/json\nContent-Length: ${Buffer.byteLength(body)}\n\n${body}`,
       ),
     );
 
-  // Input that no resolver takes.
-  expect(await ask(save, { approvers: [{ ...approver, approverId: callerCanary }] })).toBe(
+  // Invalid input.
+  expect(await send(save, { approvers: [{ ...approver, approverId: clientCanary }] })).toBe(
     'BAD_USER_INPUT',
   );
-  expect(await ask(upload, { input: { ...file, contentBase64: callerCanary } })).toBe(
+  expect(await send(upload, { input: { ...file, contentBase64: clientCanary } })).toBe(
     'BAD_USER_INPUT',
   );
   expect(
-    await ask(upload, { input: { fileName: callerCanary, contentBase64: callerCanary } }),
+    await send(upload, { input: { fileName: clientCanary, contentBase64: clientCanary } }),
   ).toBe('BAD_USER_INPUT');
-  expect(await ask(codes, { project: `${callerCanary}\ud800` })).toBe('BAD_USER_INPUT');
-  expect(await ask(upload, { input: { ...file, option: 1 } })).toBe('BAD_USER_INPUT');
+  expect(await send(codes, { project: `${clientCanary}\ud800` })).toBe('BAD_USER_INPUT');
+  expect(await send(upload, { input: { ...file, option: 1 } })).toBe('BAD_USER_INPUT');
   // Limits.
   expect(
-    await ask(
-      `{ ${Array.from({ length: 201 }, (_, n) => `a${n}: __typename`).join(' ')} } #${callerCanary}`,
+    await send(
+      `{ ${Array.from({ length: 201 }, (_, n) => `a${n}: __typename`).join(' ')} } #${clientCanary}`,
     ),
   ).toBe('OPERATION_LIMIT_EXCEEDED');
-  // Errors of HTTP and of the framework.
-  await send(`GET /${callerCanary} HTTP/1.1`);
-  await send(`GET /livez?access_token=${token} HTTP/1.1`);
-  await send(`GET /%zz${callerCanary}?access_token=${token} HTTP/1.1`);
-  await send(`DELETE /graphql?${callerCanary} HTTP/1.1`);
-  await send(
+  // Errors of HTTP and of Fastify.
+  await sendRaw(`GET /${clientCanary} HTTP/1.1`);
+  await sendRaw(`GET /livez?access_token=${token} HTTP/1.1`);
+  await sendRaw(`GET /%zz${clientCanary}?access_token=${token} HTTP/1.1`);
+  await sendRaw(`DELETE /graphql?${clientCanary} HTTP/1.1`);
+  await sendRaw(
     `POST /graphql HTTP/1.1\nAuthorization: ${authorization}`,
-    `{"query":"${callerCanary}`,
+    `{"query":"${clientCanary}`,
   );
-  await send(`POST /graphql HTTP/1.1\nAuthorization: ${authorization}`, `["${callerCanary}"]`);
-  await send(`POST /graphql HTTP/1.1\nAuthorization: ${authorization}`, `"${callerCanary}"`);
-  await send(`POST /graphql HTTP/1.1\nAuthorization: ${authorization}${callerCanary}`);
-  await send(`POST /graphql HTTP/1.1\nAuthorization: ${authorization} ${callerCanary}`);
-  await send(
+  await sendRaw(`POST /graphql HTTP/1.1\nAuthorization: ${authorization}`, `["${clientCanary}"]`);
+  await sendRaw(`POST /graphql HTTP/1.1\nAuthorization: ${authorization}`, `"${clientCanary}"`);
+  await sendRaw(`POST /graphql HTTP/1.1\nAuthorization: ${authorization}${clientCanary}`);
+  await sendRaw(`POST /graphql HTTP/1.1\nAuthorization: ${authorization} ${clientCanary}`);
+  await sendRaw(
     `POST /graphql HTTP/1.1\nAuthorization: ${authorization}\nAuthorization: ${authorization}`,
   );
-  await send(`POST /graphql HTTP/1.1\nX-Request-Id: ${callerCanary} ${token}`);
-  await send(`POST /graphql HTTP/1.1\nTraceparent: ${token}\nTracestate: a=${callerCanary}`);
-  await send(
-    `GET /livez HTTP/1.1\nAuthorization: ${authorization}\nX-A: ${callerCanary.repeat(1000)}`,
+  await sendRaw(`POST /graphql HTTP/1.1\nX-Request-Id: ${clientCanary} ${token}`);
+  await sendRaw(`POST /graphql HTTP/1.1\nTraceparent: ${token}\nTracestate: a=${clientCanary}`);
+  await sendRaw(
+    `GET /livez HTTP/1.1\nAuthorization: ${authorization}\nX-A: ${clientCanary.repeat(1000)}`,
   );
-  await send(`GET /livez HTTP/1.1\nAuthorization: ${authorization}\u0001`);
-  await send(`${callerCanary} /livez HTTP/1.1\nAuthorization: ${authorization}`);
-  await keep(
+  await sendRaw(`GET /livez HTTP/1.1\nAuthorization: ${authorization}\u0001`);
+  await sendRaw(`${clientCanary} /livez HTTP/1.1\nAuthorization: ${authorization}`);
+  await add(
     gateway
-      .post(callerCanary, { authorization, 'content-type': `text/${callerCanary}` })
+      .post(clientCanary, { authorization, 'content-type': `text/${clientCanary}` })
       .then(({ text }) => text),
   );
 
-  const places = await everything();
-  expectNone(places, [...spellings(callerCanary), ...partsOf(token)]);
+  const places = await collected();
+  expectNone(places, [...encodings(clientCanary), ...partsOf(token)]);
 }, 30_000);
 
-test('what a caller is told of their own bad variable stays between the two', async () => {
-  const { token, ask, everything } = await start(() => fine);
-  await ask(codes, { project: { [callerCanary]: callerCanary } });
-  await ask(save, { approvers: [{ claimLimit: callerCanary }] });
-  await ask(`{ ${callerCanary.replaceAll('-', '_')} }`);
-  await ask(`query { glCodes(target: EMAIL, project: ["${callerCanary}"]) { __typename } }`);
-  const { answers, ...places } = await everything();
-  expect(answers).toContain('BAD_USER_INPUT');
+test('an error may quote an invalid variable, but logs, metrics and traces do not', async () => {
+  const { token, send, collected } = await start(() => success);
+  await send(codes, { project: { [clientCanary]: clientCanary } });
+  await send(save, { approvers: [{ claimLimit: clientCanary }] });
+  await send(`{ ${clientCanary.replaceAll('-', '_')} }`);
+  await send(`query { glCodes(target: EMAIL, project: ["${clientCanary}"]) { __typename } }`);
+  const { responses, ...places } = await collected();
+  expect(responses).toContain('BAD_USER_INPUT');
   expectNone(places, [
-    ...spellings(callerCanary),
-    callerCanary.replaceAll('-', '_'),
+    ...encodings(clientCanary),
+    clientCanary.replaceAll('-', '_'),
     ...partsOf(token),
   ]);
 });
 
-test('a key server whose words are hostile is not quoted', async () => {
+test('the response of a failing key server is not quoted', async () => {
   const keys = await startService(reply(500, serviceCanary, { 'x-a': serviceCanary }));
-  const { token, ask, everything } = await start(() => fine, {
-    JWT_JWKS_URL: `${keys.url}${callerCanary}`,
+  const { token, send, collected } = await start(() => success, {
+    JWT_JWKS_URL: `${keys.url}${clientCanary}`,
   });
-  expect(await ask(read)).toBe('AUTH_UNAVAILABLE');
-  const places = await everything();
-  expectNone(places, [...spellings(serviceCanary), ...spellings(callerCanary), ...partsOf(token)]);
+  expect(await send(read)).toBe('AUTH_UNAVAILABLE');
+  const places = await collected();
+  expectNone(places, [...encodings(serviceCanary), ...encodings(clientCanary), ...partsOf(token)]);
 });
 
 test.each([
@@ -404,13 +409,13 @@ test.each([
   ['codes', '{ glCodes(target: EMAIL, project: "a") { ... on GlCodeList { code } } }'],
   ['IntegrationTarget', 'query ($a: IntegrationTarge) { __typename }'],
   ['include', '{ __typename @includ(if: true) }'],
-])('whoever guesses near %s is not told: %s', async (hidden, query) => {
-  const gateway = await startTestGateway(await startService(fine));
+])('without introspection, an error does not suggest %s: %s', async (hidden, query) => {
+  const gateway = await startTestGateway(await startService(success));
   const { status, errors } = await gateway.graphql(query);
   expect(status).toBe(400);
   for (const { message } of errors ?? []) {
     expect(message).not.toMatch(/did you mean/i);
-    // A required argument is named where it is missing, as the schema's types are.
+    // An error names a missing required argument.
     if (!message.includes('is required')) {
       expect(message).not.toMatch(new RegExp(`\\b${hidden}\\b`));
     }
@@ -428,8 +433,8 @@ test.each([
     save.replace('$approvers:', '$a:').replace(': $approvers)', ': $a)'),
     [{ nam: 'a' }],
   ],
-])('nor by a variable, with %s', async (_, query, value) => {
-  const gateway = await startTestGateway(await startService(fine));
+])('without introspection, an error does not suggest %s of a variable', async (_, query, value) => {
+  const gateway = await startTestGateway(await startService(success));
   const { status, text } = await gateway.graphql(query, { a: value });
   expect(status).toBe(400);
   expect(text).not.toMatch(/did you mean/i);

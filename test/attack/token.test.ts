@@ -1,8 +1,11 @@
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { CompactEncrypt } from 'jose';
-import { exchange, json, read, startService, startTestGateway } from '../helper.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { read } from '../support/graphql-operation.ts';
+import { exchange } from '../support/raw-request.ts';
+import { json, startService } from '../support/service.ts';
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -21,7 +24,7 @@ const claims = () => ({ iss: 'issuer', aud: 'gateway', sub: 'ada', exp: inAnHour
 const encode = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 
-/** How the signature of a token is made of what is signed. */
+/** Computes the signature of a token. */
 type Signer = (input: string) => Buffer;
 
 const rs256 =
@@ -37,7 +40,7 @@ const hs256 =
   (input) =>
     createHmac('sha256', secret).update(input).digest();
 
-/** A token of whatever header and payload: no library would write most of these. */
+/** A token with any header and payload, which a library would not create. */
 function forge(header: unknown, payload: unknown, signer: Signer): string {
   const input = `${encode(header)}.${encode(payload)}`;
   return `${input}.${signer(input).toString('base64url')}`;
@@ -45,12 +48,12 @@ function forge(header: unknown, payload: unknown, signer: Signer): string {
 
 const rsaHeader = { alg: 'RS256', kid: 'rsa', typ: 'JWT' };
 const ecHeader = { alg: 'ES256', kid: 'ec', typ: 'JWT' };
-const good = () => forge(ecHeader, claims(), es256(ec.privateKey));
+const valid = () => forge(ecHeader, claims(), es256(ec.privateKey));
 
 async function start() {
   const service = await startService(json({ service_status: { status: 0 }, list: [] }));
   const keys = await startService(json(jwks));
-  // Where hostile headers point to: whoever asks here believed one of them.
+  // Hostile headers point to this server. No request may arrive here.
   const trap = await startService(json(jwks));
   const gateway = await startTestGateway(service, {
     JWT_JWKS_URL: `${keys.url}jwks.json`,
@@ -60,27 +63,38 @@ async function start() {
   return { service, keys, trap, gateway };
 }
 
-type Started = Awaited<ReturnType<typeof start>>;
+// No test changes what the gateway does in the next one, so all of them share it.
+let started: Awaited<ReturnType<typeof start>>;
+beforeAll(async () => {
+  started = await start();
+});
+beforeEach(() => {
+  for (const { received } of [started.service, started.keys, started.trap]) received.length = 0;
+});
 
-/** Nothing was asked of anyone but the keys of the configured address, once and once again at most. */
-function expectNothingAsked({ service, keys, trap }: Started) {
+/** Expects that the gateway has sent no request, except to the configured key server, at most twice. */
+function expectNoRequests() {
+  const { service, keys, trap } = started;
   expect(service.received).toEqual([]);
   expect(trap.received).toEqual([]);
-  expect(new Set(keys.received.map(({ url }) => url))).toEqual(new Set(['/jwks.json']));
-  // jose fetches the keys anew for an unknown kid, with a cooldown of 30 s.
+  for (const { url } of keys.received) expect(url).toBe('/jwks.json');
+  // jose fetches the keys again for an unknown key id, with a cooldown of 30 s.
   expect(keys.received.length).toBeLessThanOrEqual(2);
 }
 
 test.each([
   ['of an RSA key', () => forge(rsaHeader, claims(), rs256(rsa.privateKey))],
-  ['of an EC key', good],
-])('a token made here %s is good, or nothing below would mean anything', async (_, make) => {
-  const { service, gateway } = await start();
-  const token = make();
-  const { status } = await gateway.graphql(read, {}, { authorization: `Bearer ${token}` });
-  expect(status).toBe(200);
-  expect(service.received[0]?.headers.authorization).toBe(`Bearer ${token}`);
-});
+  ['of an EC key', valid],
+])(
+  'a valid token %s is accepted (otherwise the tests below would prove nothing)',
+  async (_, make) => {
+    const { service, gateway } = started;
+    const token = make();
+    const { status } = await gateway.graphql(read, {}, { authorization: `Bearer ${token}` });
+    expect(status).toBe(200);
+    expect(service.received[0]?.headers.authorization).toBe(`Bearer ${token}`);
+  },
+);
 
 const pem = rsa.publicKey.export({ format: 'pem', type: 'spki' });
 const pkcs1 = rsa.publicKey.export({ format: 'pem', type: 'pkcs1' });
@@ -96,39 +110,39 @@ const withClaims = (changed: object) => () =>
 const withKid = (kid: unknown) => () =>
   forge({ ...ecHeader, kid }, claims(), es256(foreignEc.privateKey));
 
-const forgeries: [what: string, make: (trap: string) => string][] = [
-  // Not signed.
+const forgeries: [name: string, make: (trap: string) => string][] = [
+  // Unsigned tokens.
   ...['none', 'None', 'NONE', 'nOnE', '', null, 0, ['none']].map((alg): [string, () => string] => [
     `of the algorithm ${JSON.stringify(alg)}`,
     () => forge({ ...ecHeader, alg }, claims(), () => Buffer.of()),
   ]),
   [
-    'of the algorithm none with a good signature',
+    'of the algorithm none with a valid signature',
     () => forge({ ...ecHeader, alg: 'none' }, claims(), es256(ec.privateKey)),
   ],
-  ['of no algorithm', () => forge({ kid: 'ec' }, claims(), es256(ec.privateKey))],
-  ['without its signature', () => good().replace(/[^.]*$/, '')],
-  ['without its signature and its dot', () => good().replace(/\.[^.]*$/, '')],
-  // The public key as a secret.
+  ['without an algorithm', () => forge({ kid: 'ec' }, claims(), es256(ec.privateKey))],
+  ['without its signature', () => valid().replace(/[^.]*$/, '')],
+  ['without its signature and its dot', () => valid().replace(/\.[^.]*$/, '')],
+  // The public key as an HMAC secret.
   ['signed with the public key, SPKI PEM', hmac(pem)],
   ['signed with the public key, SPKI PEM in one line', hmac(pem.toString().replaceAll('\n', ''))],
   ['signed with the public key, PKCS #1 PEM', hmac(pkcs1)],
   ['signed with the public key, DER', hmac(der)],
   ['signed with the modulus', hmac(Buffer.from(modulus, 'base64url'))],
-  ['signed with the key as it is published', hmac(JSON.stringify(jwks.keys[0]))],
-  ['signed with the key set as it is published', hmac(JSON.stringify(jwks))],
-  ['signed with nothing', hmac('')],
-  // One key's name with the other's algorithm.
+  ['signed with the JSON Web Key', hmac(JSON.stringify(jwks.keys[0]))],
+  ['signed with the JSON Web Key Set', hmac(JSON.stringify(jwks))],
+  ['signed with an empty secret', hmac('')],
+  // The id of one key with the algorithm of another.
   [
     'of an RSA signature under the EC key',
     () => forge({ ...rsaHeader, kid: 'ec' }, claims(), rs256(rsa.privateKey)),
   ],
   [
-    'of an algorithm that the key is not for',
+    'of an algorithm that does not match the key',
     () => forge({ ...rsaHeader, alg: 'RS512' }, claims(), rs256(rsa.privateKey)),
   ],
   ['of an all-zero signature', () => forge(ecHeader, claims(), () => Buffer.alloc(64))],
-  // Keys that the token brings itself.
+  // Keys in the token itself.
   [
     'with its own key',
     () => forge({ ...ecHeader, jwk: foreignJwk }, claims(), es256(foreignEc.privateKey)),
@@ -152,7 +166,7 @@ const forgeries: [what: string, make: (trap: string) => string][] = [
       forge({ ...ecHeader, x5c: [der.toString('base64')] }, claims(), es256(foreignEc.privateKey)),
   ],
   ['of a foreign RSA key', () => forge(rsaHeader, claims(), rs256(foreignRsa.privateKey))],
-  // Key ids that are more than names.
+  // Hostile key ids.
   ...[
     '../../../../../../dev/null',
     '/dev/null',
@@ -181,17 +195,17 @@ const forgeries: [what: string, make: (trap: string) => string][] = [
     withKid(kid),
   ]),
   [
-    'with a key id that is an address',
+    'with a URL as its key id',
     (trap) => forge({ ...ecHeader, kid: `${trap}key` }, claims(), es256(foreignEc.privateKey)),
   ],
-  // Extensions that must be understood.
-  ['with a critical header that nobody knows', withHeader({ crit: ['x'], x: 1 })],
-  ['with a critical header that is not there', withHeader({ crit: ['exp'] })],
+  // Critical headers (RFC 7515, section 4.1.11).
+  ['with an unknown critical header', withHeader({ crit: ['x'], x: 1 })],
+  ['with a missing critical header', withHeader({ crit: ['exp'] })],
   ['with an empty list of critical headers', withHeader({ crit: [] })],
-  ['with critical headers that are no list', withHeader({ crit: 'b64' })],
+  ['with critical headers that are not a list', withHeader({ crit: 'b64' })],
   ['with an unencoded payload', withHeader({ b64: false, crit: ['b64'] })],
   [
-    'with an unencoded payload in fact',
+    'with a payload that is really unencoded',
     () => {
       const head = encode({ ...ecHeader, b64: false, crit: ['b64'] });
       const payload = JSON.stringify(claims()).replaceAll(/[^\w]/g, '_');
@@ -199,44 +213,43 @@ const forgeries: [what: string, make: (trap: string) => string][] = [
       return `${head}.${payload}.${signature.toString('base64url')}`;
     },
   ],
-  // Claims, all of them well signed.
+  // Claims, with a valid signature.
   ['of an issuer in another case', withClaims({ iss: 'Issuer' })],
   ['of an issuer with a slash', withClaims({ iss: 'issuer/' })],
   ['of a list of issuers', withClaims({ iss: ['issuer'] })],
   ['of a null issuer', withClaims({ iss: null })],
-  ['for an audience that begins alike', withClaims({ aud: 'gateway2' })],
-  ['for audiences in one text', withClaims({ aud: 'gateway other' })],
+  ['for an audience with the same prefix', withClaims({ aud: 'gateway2' })],
+  ['for several audiences in one string', withClaims({ aud: 'gateway other' })],
   ['for a list of other audiences', withClaims({ aud: ['other', ['gateway']] })],
   ['for an empty list of audiences', withClaims({ aud: [] })],
   ['for an audience that is an object', withClaims({ aud: { gateway: true } })],
-  ['with an expiry in text', withClaims({ exp: '99999999999' })],
+  ['with an expiry that is a string', withClaims({ exp: '99999999999' })],
   ['with a null expiry', withClaims({ exp: null })],
   ['with a negative expiry', withClaims({ exp: -1 })],
-  ['with a list for an expiry', withClaims({ exp: [99_999_999_999] })],
-  ['with a beginning in text', withClaims({ nbf: '0' })],
+  ['with an expiry that is a list', withClaims({ exp: [99_999_999_999] })],
+  ['with a start of validity that is a string', withClaims({ nbf: '0' })],
   [
-    'with a prototype for claims',
+    'with claims in __proto__',
     () => forge(ecHeader, `{"__proto__":${JSON.stringify(claims())}}`, es256(ec.privateKey)),
   ],
   ['of claims that are a list', () => forge(ecHeader, [claims()], es256(ec.privateKey))],
   ['of claims that are null', () => forge(ecHeader, 'null', es256(ec.privateKey))],
-  ['of claims that are no JSON', () => forge(ecHeader, '{', es256(ec.privateKey))],
-  ['of a header that is no JSON', () => forge('{', claims(), es256(ec.privateKey))],
+  ['of claims that are not JSON', () => forge(ecHeader, '{', es256(ec.privateKey))],
+  ['of a header that is not JSON', () => forge('{', claims(), es256(ec.privateKey))],
   ['of a header that is a list', () => forge([ecHeader], claims(), es256(ec.privateKey))],
-  ['that is signed twice', () => forge(ecHeader, good(), es256(ec.privateKey))],
-  ['with a fourth part', () => `${good()}.${encode('x')}`],
+  ['that is signed twice', () => forge(ecHeader, valid(), es256(ec.privateKey))],
+  ['with a fourth part', () => `${valid()}.${encode('x')}`],
   ['of five empty parts', () => '....'],
   [
-    'of one character more than 8 KB',
+    'of 8 KiB and one character',
     () => {
-      const [head, payload] = good().split('.');
+      const [head, payload] = valid().split('.');
       return `${head}.${payload}.`.padEnd(8193, 'A');
     },
   ],
 ];
 
-test.each(forgeries)('a token %s is refused', async (_, make) => {
-  const started = await start();
+test.each(forgeries)('a token %s is rejected', async (_, make) => {
   const { gateway, trap } = started;
   const token = make(trap.url);
 
@@ -250,25 +263,24 @@ test.each(forgeries)('a token %s is refused', async (_, make) => {
   expect(headers.get('www-authenticate')).toMatch(/^Bearer\b/);
   expect(data ?? null).toBeNull();
   expect(errors?.map(({ extensions: { code } }) => code)).toEqual(['UNAUTHENTICATED']);
-  expectNothingAsked(started);
+  expectNoRequests();
 });
 
-test('an encrypted token is refused, though it holds a good one', async () => {
-  const started = await start();
-  const token = await new CompactEncrypt(Buffer.from(good()))
+test('an encrypted token is rejected, even if it contains a valid one', async () => {
+  const token = await new CompactEncrypt(Buffer.from(valid()))
     .setProtectedHeader({ alg: 'RSA-OAEP', enc: 'A256GCM', cty: 'JWT', kid: 'rsa' })
     .encrypt(rsa.publicKey);
   const { status } = await started.gateway.graphql(read, {}, { authorization: `Bearer ${token}` });
   expect(status).toBe(401);
-  expectNothingAsked(started);
+  expectNoRequests();
 });
 
-test('a token of exactly 8 KB is read, so the limit is where it is said to be', async () => {
-  const { gateway } = await start();
+test('a token of 8 KiB is accepted', async () => {
+  const { gateway } = started;
   const sized = (padding: number) =>
     forge(ecHeader, { ...claims(), padding: 'x'.repeat(padding) }, es256(ec.privateKey));
   const short = 8192 - sized(0).length;
-  // Three bytes are four characters: one of the four paddings around meets the length.
+  // Three bytes become four characters, so one of four paddings has the length.
   const token = [0, 1, 2, 3]
     .map((less) => sized(Math.floor((short * 3) / 4) - less + 2))
     .find(({ length }) => length === 8192 || length === 8191);
@@ -277,24 +289,24 @@ test('a token of exactly 8 KB is read, so the limit is where it is said to be', 
   expect(status).toBe(200);
 });
 
-/** A read with headers as they are on the wire. */
+/** A raw HTTP request for a read, with these headers. */
 function request(headers: string): string {
   const body = JSON.stringify({ query: read });
   return `POST /graphql HTTP/1.1\nHost: a\nConnection: close\nContent-Type: application/json\nContent-Length: ${body.length}\n${headers}\n\n${body}`;
 }
 
-/** A bad one is 401; what is no HTTP at all is 400, or 431 where it is too large. */
-const refused = /^HTTP\/1\.1 (400|401|431) /;
+/** 401 for an invalid token, 400 for invalid HTTP, 431 for headers that are too large. */
+const rejected = /^HTTP\/1\.1 (400|401|431) /;
 
-const token = good();
+const token = valid();
 test.each([
-  ['two headers, the good one first', `Authorization: Bearer ${token}\nAuthorization: Bearer x`],
-  ['two headers, the good one last', `Authorization: Bearer x\nAuthorization: Bearer ${token}`],
-  ['a good one and an empty one', `Authorization: Bearer ${token}\nauthorization:`],
-  ['a good one and Basic', `AUTHORIZATION: Bearer ${token}\nAuthorization: Basic YTpi`],
-  ['three good ones', `Authorization: Bearer ${token}\n`.repeat(3).trim()],
+  ['two headers, the valid one first', `Authorization: Bearer ${token}\nAuthorization: Bearer x`],
+  ['two headers, the valid one last', `Authorization: Bearer x\nAuthorization: Bearer ${token}`],
+  ['a valid and an empty one', `Authorization: Bearer ${token}\nauthorization:`],
+  ['a valid one and Basic', `AUTHORIZATION: Bearer ${token}\nAuthorization: Basic YTpi`],
+  ['three valid ones', `Authorization: Bearer ${token}\n`.repeat(3).trim()],
   ['two in one header', `Authorization: Bearer ${token}, Bearer ${token}`],
-  ['a tab for the space', `Authorization: Bearer\t${token}`],
+  ['a tab instead of the space', `Authorization: Bearer\t${token}`],
   ['a space and a tab', `Authorization: Bearer \t${token}`],
   ['no space', `Authorization: Bearer${token}`],
   ['no scheme', `Authorization: ${token}`],
@@ -302,10 +314,10 @@ test.each([
   ['the scheme twice', `Authorization: Bearer Bearer ${token}`],
   ['quotes', `Authorization: Bearer "${token}"`],
   ['a parameter', `Authorization: Bearer token=${token}`],
-  ['a word after it', `Authorization: Bearer ${token} x`],
-  ['a semicolon after it', `Authorization: Bearer ${token};`],
-  ['a space within', `Authorization: Bearer ${token.replace('.', '. ')}`],
-  ['a line folded', `Authorization: Bearer\n ${token}`],
+  ['a word after the token', `Authorization: Bearer ${token} x`],
+  ['a semicolon after the token', `Authorization: Bearer ${token};`],
+  ['a space in the token', `Authorization: Bearer ${token.replace('.', '. ')}`],
+  ['a folded line', `Authorization: Bearer\n ${token}`],
   ['a space before the colon', `Authorization : Bearer ${token}`],
   ['a key id of 20 KB', `Authorization: Bearer ${withKid('k'.repeat(20_000))()}`],
   ...[
@@ -322,35 +334,37 @@ test.each([
   ].flatMap((character): [string, string][] => {
     const name = `U+${character.codePointAt(0)?.toString(16).padStart(4, '0')}`;
     return [
-      [`${name} after it`, `Authorization: Bearer ${token}${character}`],
-      [`${name} before it`, `Authorization: Bearer ${character}${token}`],
-      [`${name} within`, `Authorization: Bearer ${token.replace('.', `.${character}`)}`],
+      [`${name} after the token`, `Authorization: Bearer ${token}${character}`],
+      [`${name} before the token`, `Authorization: Bearer ${character}${token}`],
+      [`${name} in the token`, `Authorization: Bearer ${token.replace('.', `.${character}`)}`],
     ];
   }),
-])('an Authorization with %s is refused', async (_, headers) => {
-  const started = await start();
-  expect(await exchange(started.gateway.url, request(headers))).toMatch(refused);
-  expectNothingAsked(started);
+])('an Authorization header with %s is rejected', async (_, headers) => {
+  expect(await exchange(started.gateway.url, request(headers))).toMatch(rejected);
+  expectNoRequests();
 });
 
-test('a key id of 1 MB is not even listened to', async () => {
-  const started = await start();
+test('a key id of 1 MB is rejected as headers that are too large', async () => {
   const headers = `Authorization: Bearer ${withKid('k'.repeat(1_000_000))()}`;
-  // The gateway hangs up amid it, so the answer may be lost to a reset.
-  const answer = await exchange(started.gateway.url, request(headers)).catch(() => 'HTTP/1.1 431 ');
-  expect(answer).toMatch(/^HTTP\/1\.1 431 /);
-  expectNothingAsked(started);
+  // The gateway closes the connection while it reads, so a reset may overtake the response.
+  const response = await exchange(started.gateway.url, request(headers)).catch(
+    () => 'HTTP/1.1 431 ',
+  );
+  expect(response).toMatch(/^HTTP\/1\.1 431 /);
+  expectNoRequests();
 });
 
 test.each([
-  ['in small letters', `authorization: bearer ${token}`],
-  ['in capitals', `AUTHORIZATION: BEARER ${token}`],
+  ['in lower case', `authorization: bearer ${token}`],
+  ['in upper case', `AUTHORIZATION: BEARER ${token}`],
   ['after several spaces', `Authorization: Bearer   ${token}`],
-  ['before white space that HTTP drops', `Authorization: Bearer ${token} \t `],
-])('a good token %s is good, and goes on as it should be spelled', async (_, headers) => {
-  const { service, gateway } = await start();
+  ['before trailing white space', `Authorization: Bearer ${token} \t `],
+])('a valid token %s is accepted, and forwarded in the standard spelling', async (_, headers) => {
+  const { service, gateway } = started;
   expect(await exchange(gateway.url, request(headers))).toMatch(/^HTTP\/1\.1 200 /);
-  expect(service.received.map((it) => it.headers.authorization)).toEqual([`Bearer ${token}`]);
+  expect(service.received.map(({ headers: sent }) => sent.authorization)).toEqual([
+    `Bearer ${token}`,
+  ]);
 });
 
 test.each([
@@ -360,17 +374,16 @@ test.each([
   'X-Forwarded-Authorization: Bearer TOKEN',
   'Cookie: access_token=TOKEN; Authorization=Bearer TOKEN',
   'X-Access-Token: TOKEN',
-])('a good token elsewhere is none: %s', async (headers) => {
-  const started = await start();
-  const answer = await exchange(started.gateway.url, request(headers.replaceAll('TOKEN', token)));
-  expect(answer).toMatch(/^HTTP\/1\.1 401 /);
-  expectNothingAsked(started);
+])('a valid token in another header is not accepted: %s', async (headers) => {
+  const response = await exchange(started.gateway.url, request(headers.replaceAll('TOKEN', token)));
+  expect(response).toMatch(/^HTTP\/1\.1 401 /);
+  expectNoRequests();
 });
 
-// Tokens that are bent at random
+// Random changes to valid tokens
 
 /** A change to the three parts of a token. */
-type Bend = (parts: string[]) => string[];
+type Change = (parts: string[]) => string[];
 
 const printable = fc.constantFrom(
   ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)),
@@ -382,7 +395,7 @@ const anyCharacter = fc.oneof({ weight: 3, arbitrary: base64url }, printable);
 const place = fc.record({ part: fc.nat(2), at: fc.nat() });
 
 /** Changes one part, if there is one at that place. */
-const inPart = (part: number, change: (text: string) => string): Bend => {
+const inPart = (part: number, change: (text: string) => string): Change => {
   return (parts) => parts.map((text, index) => (index === part ? change(text) : text));
 };
 const spliced = (text: string, at: number, remove: number, insert: string) => {
@@ -391,7 +404,7 @@ const spliced = (text: string, at: number, remove: number, insert: string) => {
 };
 
 /** Decodes a part as JSON, changes a field of it, and encodes it again. */
-function rewritten(part: number, field: string, value: unknown): Bend {
+function rewritten(part: number, field: string, value: unknown): Change {
   return inPart(part, (text) => {
     try {
       return encode({ ...JSON.parse(Buffer.from(text, 'base64url').toString()), [field]: value });
@@ -401,8 +414,8 @@ function rewritten(part: number, field: string, value: unknown): Bend {
   });
 }
 
-const bend: fc.Arbitrary<Bend> = fc.oneof(
-  // Another character, one more, one less: at any place, the last of a part more often.
+const change: fc.Arbitrary<Change> = fc.oneof(
+  // A character is replaced, added or removed, at any position and often at the end of a part.
   fc
     .tuple(place, anyCharacter)
     .map(([{ part, at }, character]) => inPart(part, (text) => spliced(text, at, 1, character))),
@@ -413,7 +426,7 @@ const bend: fc.Arbitrary<Bend> = fc.oneof(
   fc
     .tuple(fc.nat(2), anyCharacter)
     .map(([part, character]) => inPart(part, (text) => text.slice(0, -1) + character)),
-  // The other spellings of the same bytes.
+  // Other encodings of the same bytes.
   fc
     .tuple(fc.nat(2), fc.constantFrom('=', '==', '==='))
     .map(([part, padding]) => inPart(part, (text) => text + padding)),
@@ -421,25 +434,25 @@ const bend: fc.Arbitrary<Bend> = fc.oneof(
   fc
     .nat(2)
     .map((part) => inPart(part, (text) => Buffer.from(text, 'base64url').toString('base64'))),
-  // The parts themselves.
+  // Parts are swapped, removed, repeated, emptied, or in lower case.
   fc.tuple(fc.nat(2), fc.nat(2)).map(
-    ([from, to]): Bend =>
+    ([from, to]): Change =>
       (parts) =>
         parts.with(from % parts.length, parts[to] ?? '').with(to % parts.length, parts[from] ?? ''),
   ),
   fc.nat(2).map(
-    (part): Bend =>
+    (part): Change =>
       (parts) =>
         parts.toSpliced(part, 1),
   ),
   fc.nat(2).map(
-    (part): Bend =>
+    (part): Change =>
       (parts) =>
         parts.toSpliced(part, 0, parts[part] ?? ''),
   ),
   fc.nat(2).map((part) => inPart(part, () => '')),
   fc.nat(2).map((part) => inPart(part, (text) => text.toLowerCase())),
-  // What header and payload say.
+  // Fields of the header and of the payload.
   fc
     .tuple(
       fc.constantFrom('alg', 'kid', 'typ', 'cty', 'crit', 'b64', 'jwk', 'jku', 'x5u', 'zip'),
@@ -457,44 +470,45 @@ const bend: fc.Arbitrary<Bend> = fc.oneof(
     .map((part) => inPart(part, (text) => encode(` ${Buffer.from(text, 'base64url').toString()}`))),
 );
 
-test('a token that is bent at random is good only where it says and proves the same', async () => {
-  const started = await start();
+test('a randomly changed token is accepted only if its content and signature are the same', async () => {
   const { service, keys, gateway } = started;
-  const originals = [forge(rsaHeader, claims(), rs256(rsa.privateKey)), good()];
+  const originals = [forge(rsaHeader, claims(), rs256(rsa.privateKey)), valid()];
   let accepted = 0;
 
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...originals),
-      fc.array(bend, { minLength: 1, maxLength: 3 }),
-      async (original, bends) => {
-        const bent = bends
+      fc.array(change, { minLength: 1, maxLength: 3 }),
+      async (original, changes) => {
+        const changed = changes
           .reduce((parts, apply) => apply(parts), original.split('.'))
           .join('.')
           .trim(); // HTTP drops white space around a header.
 
-        const { status } = await gateway.post({ query: read }, { authorization: `Bearer ${bent}` });
+        const { status } = await gateway.post(
+          { query: read },
+          { authorization: `Bearer ${changed}` },
+        );
 
         if (status === 200) {
           accepted += 1;
-          // Header and payload are signed as they are spelled, so not a letter of them may differ.
-          // The signature itself is bytes, which base64url can spell in several ways (the unused
-          // bits of the last character, padding): what counts is that they are the same bytes.
-          const [header, payload, signature, ...others] = bent.split('.');
+          // The signature covers the encoded header and payload, so these must be identical. The
+          // signature itself has several encodings (unused bits, padding) of the same bytes.
+          const [header, payload, signature, ...others] = changed.split('.');
           const [signedHeader, signedPayload, signed = ''] = original.split('.');
           expect([header, payload, others]).toEqual([signedHeader, signedPayload, []]);
           expect(Buffer.from(signature ?? '', 'base64url')).toEqual(
             Buffer.from(signed, 'base64url'),
           );
-          expect(service.received.at(-1)?.headers.authorization).toBe(`Bearer ${bent}`);
+          expect(service.received.at(-1)?.headers.authorization).toBe(`Bearer ${changed}`);
         } else {
-          // An empty value after the scheme leaves "Bearer", which is no token either.
+          // Also if the token is empty.
           expect(status).toBe(401);
         }
         expect(service.received).toHaveLength(accepted);
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: 400 },
   );
 
   expect(started.trap.received).toEqual([]);

@@ -15,7 +15,7 @@ async function start(options?: IssuerOptions): Promise<Issuer> {
   return issuer;
 }
 
-test('a token verifies against the keys that are served', async () => {
+test('a token verifies with the served keys', async () => {
   const { url, jwksUrl, issuer, audience, jwks, token } = await start();
   expect(issuer).toBe(url);
   const { payload, protectedHeader } = await jwtVerify(
@@ -48,7 +48,7 @@ test('the private key is not served', async () => {
   ]);
 });
 
-test('issuer, audience, subject, scenario and validity can be chosen', async () => {
+test('issuer, audience, subject, scenario and validity can be set', async () => {
   const { token } = await start({ issuer: 'https://issuer.example', audience: 'ledger' });
   const claims = decodeJwt(await token({ sub: 'ada', scenario: 'slow', expiresIn: '-1m' }));
   expect(claims).toMatchObject({
@@ -60,27 +60,27 @@ test('issuer, audience, subject, scenario and validity can be chosen', async () 
   expect(claims.exp).toBe((claims.iat ?? 0) - 60);
 });
 
-test('each start makes another key', async () => {
-  const [one, other] = [await start(), await start()];
-  expect(one.jwks.keys[0]?.x).not.toBe(other.jwks.keys[0]?.x);
+test('each issuer has its own key', async () => {
+  const [first, second] = [await start(), await start()];
+  expect(first.jwks.keys[0]?.x).not.toBe(second.jwks.keys[0]?.x);
 });
 
-test.each(scenarios)('GET /token gives a token for $name', async ({ name }) => {
+test.each(scenarios)('GET /token returns a token for $name', async ({ name }) => {
   const { url } = await start();
   const response = await fetch(`${url}token?scenario=${name}`);
   expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
   expect(decodeJwt(await response.text())).toMatchObject({ scenario: name });
 });
 
-test('GET /token names the scenarios that there are', async () => {
+test('GET /token lists the scenarios if it does not know one', async () => {
   const { url } = await start();
-  const response = await fetch(`${url}token?scenario=unheard-of`);
+  const response = await fetch(`${url}token?scenario=unknown`);
   expect(response.status).toBe(400);
   const text = await response.text();
   for (const { name } of scenarios) expect(text).toContain(`\n${name}: `);
 });
 
-test('the reference service takes its tokens, until they expire', async () => {
+test('the reference service accepts its tokens until they expire', async () => {
   const { url, jwks, token } = await start();
   const service = await startReferenceService({ issuerKeys: jwks });
   closing.push(service);

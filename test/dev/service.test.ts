@@ -65,16 +65,16 @@ function post(path: string, body: unknown, more: Call = {}) {
   return call(path, { method: 'POST', body: text, ...more });
 }
 
-async function codesOf(answer: Response | Promise<Response>) {
+async function codesOf(response: Response | Promise<Response>) {
   const shape = z.object({
     service_status: z.unknown(),
     list: z.array(z.record(z.string(), z.unknown())),
   });
-  return shape.parse(await (await answer).json());
+  return shape.parse(await (await response).json());
 }
 
-async function expectRefusal(answer: Promise<Response>, status: number) {
-  const response = await answer;
+async function expectRejected(pending: Promise<Response>, status: number) {
+  const response = await pending;
   expect(response.status).toBe(status);
   expect(await response.text()).toBe('');
   return response;
@@ -82,7 +82,7 @@ async function expectRefusal(answer: Promise<Response>, status: number) {
 
 // Success
 
-test('getGLCodes5 answers with the visible codes of a project', async () => {
+test('getGLCodes5 returns the visible codes of a project', async () => {
   const response = await call(codesPath);
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toMatch(/^application\/json/);
@@ -103,25 +103,31 @@ test('getGLCodes5 adds the hidden codes on request', async () => {
   expect(body.list.at(-1)).toMatchObject({ Code: '9999', Hide: 1 });
 });
 
-test.each(['nowhere', '', '__proto__'])('getGLCodes5 knows no codes of "%s"', async (project) => {
-  const body = await (
-    await call(`getGLCodes5?target=-1&project=${project}&includeHide=true`)
-  ).json();
-  expect(body).toEqual({ service_status: { invoice_id: 48213, message: '', status: 0 }, list: [] });
-});
+test.each(['nowhere', '', '__proto__'])(
+  'getGLCodes5 returns no codes for "%s"',
+  async (project) => {
+    const body = await (
+      await call(`getGLCodes5?target=-1&project=${project}&includeHide=true`)
+    ).json();
+    expect(body).toEqual({
+      service_status: { invoice_id: 48213, message: '', status: 0 },
+      list: [],
+    });
+  },
+);
 
 test.each([
   ['text/plain', 'text/plain'],
   ['text/json', 'text/json'],
   ['image/png, text/json;q=0.5', 'text/json'],
   ['image/png', 'application/json'],
-])('getGLCodes5 answers Accept %s with %s', async (accept, type) => {
+])('getGLCodes5 responds to Accept %s with %s', async (accept, type) => {
   const response = await call(codesPath, { headers: { accept } });
   expect(response.headers.get('content-type')).toContain(type);
   expect((await codesOf(response)).list).toHaveLength(14);
 });
 
-test('saveApproverList keeps what it was sent, every digit of it', async () => {
+test('saveApproverList stores the approvers exactly', async () => {
   const service = await start();
   const response = await post(
     'saveApproverList',
@@ -139,7 +145,7 @@ test('saveApproverList keeps what it was sent, every digit of it', async () => {
   ]);
 });
 
-test('saveApproverList takes all twelve fields', async () => {
+test('saveApproverList accepts all twelve fields', async () => {
   const service = await start();
   const approver = {
     approver_id: 1,
@@ -160,7 +166,7 @@ test('saveApproverList takes all twelve fields', async () => {
 });
 
 test.each(['application/json; charset=utf-8', 'text/json', 'application/vnd.approvers+json'])(
-  'a body may be %s',
+  'the content type of a body can be %s',
   async (type) => {
     expect((await post('saveApproverList', [], { type })).status).toBe(200);
   },
@@ -168,7 +174,7 @@ test.each(['application/json; charset=utf-8', 'text/json', 'application/vnd.appr
 
 const csv = 'INV-1,4010\r\nINV-2,\r\nINV-3, ,x\r\n';
 
-test('updateWorkflowCSV answers with the rows that have no second column', async () => {
+test('updateWorkflowCSV returns the rows without a second column', async () => {
   const response = await post('updateWorkflowCSV', {
     PictureName: 'codes.csv',
     PictureStream: Buffer.from(csv).toString('base64'),
@@ -177,24 +183,24 @@ test('updateWorkflowCSV answers with the rows that have no second column', async
   expect(await response.json()).toEqual({ unresolved: 'INV-2,\nINV-3, ,x' });
 });
 
-test('updateWorkflowCSV answers with an empty text where every row is resolved', async () => {
+test('updateWorkflowCSV returns an empty string if every row is resolved', async () => {
   expect(await (await post('updateWorkflowCSV', {})).json()).toEqual({ unresolved: '' });
 });
 
 test.each(['1', '27', '360', '500', '-6', '-1'])(
-  'updateWorkflowCSV takes the option %s under any name',
+  'updateWorkflowCSV accepts the option %s under any name',
   async (option) => {
     expect((await post(`updateWorkflowCSV?whatever=${option}`, {})).status).toBe(200);
   },
 );
 
-test('updateWorkflowCSV takes a large file', async () => {
+test('updateWorkflowCSV accepts a large file', async () => {
   const PictureStream = Buffer.alloc(18 * 1024 * 1024, 'a,b\n').toString('base64');
   const response = await post('updateWorkflowCSV', { PictureStream });
   expect(await response.json()).toEqual({ unresolved: '' });
 });
 
-test.each(Object.entries(actions))('%s answers with invoice %s', async (path, invoiceId) => {
+test.each(Object.entries(actions))('%s returns invoice %s', async (path, invoiceId) => {
   const response = await call(path);
   expect(response.status).toBe(200);
   expect(await response.text()).toMatch(
@@ -202,12 +208,12 @@ test.each(Object.entries(actions))('%s answers with invoice %s', async (path, in
   );
 });
 
-// Refusals
+// Rejections
 
 test.each(['', 'restartworkflow2', 'restartWorkflow2/', 'restartWorkflow'])(
   'the path "%s" is unknown',
   async (path) => {
-    await expectRefusal(call(path), 404);
+    await expectRejected(call(path), 404);
   },
 );
 
@@ -218,12 +224,12 @@ test.each([
   ['GET', 'updateWorkflowCSV?a=1', 'POST'],
   ...Object.keys(actions).map((path) => ['POST', path, 'GET']),
 ])('%s %s is not allowed', async (method = '', path = '', allowed) => {
-  const response = await expectRefusal(call(path, { method }), 405);
+  const response = await expectRejected(call(path, { method }), 405);
   expect(response.headers.get('allow')).toBe(allowed);
 });
 
-test('the method is refused before the content type', async () => {
-  await expectRefusal(post('restartWorkflow2', '<a/>', { type: 'text/xml' }), 405);
+test('the method is checked before the content type', async () => {
+  await expectRejected(post('restartWorkflow2', '<a/>', { type: 'text/xml' }), 405);
 });
 
 test.each([
@@ -237,16 +243,16 @@ test.each([
   'getGLCodes5?target=4&project=a&includeHide=1',
   'getGLCodes5?target=4&project=a&includeHide=True',
   'getGLCodes5?target=4&project=a&includeHide=true&more=1',
-  'getGLCodes5?target=4&project=scenario:unheard-of&includeHide=true',
+  'getGLCodes5?target=4&project=scenario:unknown&includeHide=true',
   'restartWorkflow2?a=1',
 ])('the query of %s is malformed', async (path) => {
-  await expectRefusal(call(path), 400);
+  await expectRejected(call(path), 400);
 });
 
 test.each(['a=28', 'a=x', 'a=', 'a=1&b=2', 'a=1&a=2', 'a=01', 'a=0'])(
-  'updateWorkflowCSV refuses the query %s',
+  'updateWorkflowCSV rejects the query %s',
   async (query) => {
-    await expectRefusal(post(`updateWorkflowCSV?${query}`, {}), 400);
+    await expectRejected(post(`updateWorkflowCSV?${query}`, {}), 400);
   },
 );
 
@@ -270,37 +276,37 @@ test.each([
   ['updateWorkflowCSV', '{"Picture":"a"}'],
   ['updateWorkflowCSV', '{"service_status":{"status":0}}'],
   ['updateWorkflowCSV', '{"service_status":{"invoice_id":"1"}}'],
-])('%s refuses the body %s', async (path, body) => {
+])('%s rejects the body %s', async (path, body) => {
   const service = await start();
-  await expectRefusal(post(path, body), 400);
+  await expectRejected(post(path, body), 400);
   expect(service.approvers()).toEqual([]);
 });
 
 test('a POST without a body is malformed', async () => {
-  await expectRefusal(call('saveApproverList', { method: 'POST' }), 400);
+  await expectRejected(call('saveApproverList', { method: 'POST' }), 400);
 });
 
 test.each(['text/plain', 'text/csv', 'application/jsonp', 'text/vnd.approvers+json'])(
-  'a body may not be %s',
+  'the content type of a body cannot be %s',
   async (type) => {
-    await expectRefusal(post('saveApproverList', [], { type }), 415);
+    await expectRejected(post('saveApproverList', [], { type }), 415);
   },
 );
 
 test('a body over 32 MiB is too large', async () => {
   await start();
-  const answer = await exchange([
+  const response = await exchange([
     'POST /saveApproverList HTTP/1.1',
     `authorization: Bearer ${await token()}`,
     'content-type: application/json',
     `content-length: ${32 * 1024 * 1024 + 1}`,
   ]);
-  expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  expect(response).toMatch(/^HTTP\/1\.1 413 /);
 });
 
 test('a GET with a body is malformed', async () => {
   await start();
-  const answer = await exchange(
+  const response = await exchange(
     [
       'GET /restartWorkflow2 HTTP/1.1',
       `authorization: Bearer ${await token()}`,
@@ -309,50 +315,50 @@ test('a GET with a body is malformed', async () => {
     ],
     '{}',
   );
-  expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+  expect(response).toMatch(/^HTTP\/1\.1 400 /);
 });
 
 test.each(['', 'Bearer', 'Bearer ', 'Bearer a.b', 'Bearer a.b.c', 'Basic YTpi', 'Bearer a.b.c d'])(
-  'the Authorization "%s" is refused',
+  'the Authorization header "%s" is rejected',
   async (authorization) => {
-    const response = await expectRefusal(call(codesPath, { headers: { authorization } }), 401);
+    const response = await expectRejected(call(codesPath, { headers: { authorization } }), 401);
     expect(response.headers.get('www-authenticate')).toBe('Bearer');
   },
 );
 
 test.each(['saveApproverList', 'updateWorkflowCSV', ...Object.keys(actions)])(
-  '%s needs a token, before anything else is looked at',
+  '%s checks the token before the body',
   async (path) => {
     const { url } = await start();
     const writes = path === 'saveApproverList' || path === 'updateWorkflowCSV';
-    const init = writes ? { method: 'POST', body: 'no JSON' } : {};
-    await expectRefusal(fetch(url + path, init), 401);
+    const init = writes ? { method: 'POST', body: 'not JSON' } : {};
+    await expectRejected(fetch(url + path, init), 401);
   },
 );
 
-test("a token of another issuer's key is refused", async () => {
+test('a token signed with the key of another issuer is rejected', async () => {
   const other = await generateKeyPair('ES256');
   const authorization = `Bearer ${await token({}, other.privateKey)}`;
-  await expectRefusal(call(codesPath, { headers: { authorization } }), 401);
+  await expectRejected(call(codesPath, { headers: { authorization } }), 401);
 });
 
-test('without keys any well-formed JWT will do', async () => {
+test('without keys, any well-formed JWT is accepted', async () => {
   running = await startReferenceService();
   const { url } = running;
   const other = await generateKeyPair('ES256');
   const headers = { authorization: `Bearer ${await token({}, other.privateKey)}` };
   expect((await fetch(url + codesPath, { headers })).status).toBe(200);
-  await expectRefusal(fetch(url + codesPath, { headers: { authorization: 'Bearer a.b.c' } }), 401);
+  await expectRejected(fetch(url + codesPath, { headers: { authorization: 'Bearer a.b.c' } }), 401);
 });
 
 // Scenarios
 
-test('every scenario says what it does', () => {
-  for (const { says } of scenarios) expect(says).toMatch(/^[A-Z].+\.$/);
+test('every scenario has a description', () => {
+  for (const { description } of scenarios) expect(description).toMatch(/^[A-Z].+\.$/);
 });
 
-test('an unknown scenario in a token is refused', async () => {
-  await expectRefusal(call(codesPath, { claims: { scenario: 'unheard-of' } }), 400);
+test('an unknown scenario in a token is rejected', async () => {
+  await expectRejected(call(codesPath, { claims: { scenario: 'unknown' } }), 400);
 });
 
 const statuses: [ScenarioName, number][] = [
@@ -362,7 +368,7 @@ const statuses: [ScenarioName, number][] = [
   ['unrecognized', 7],
 ];
 
-test.each(statuses)('%s: every operation answers with status %i', async (scenario, status) => {
+test.each(statuses)('%s: every operation responds with status %i', async (scenario, status) => {
   const service = await start();
   const claims = { scenario };
   const record = { invoice_id: 0, message: expect.stringMatching(/.+/), status };
@@ -377,13 +383,13 @@ test.each(statuses)('%s: every operation answers with status %i', async (scenari
   expect(service.approvers()).toEqual([]);
 });
 
-test('a project may name the scenario, and goes before the token', async () => {
+test('a project can name the scenario, and has precedence over the token', async () => {
   const path = 'getGLCodes5?target=4&project=scenario:not-permitted&includeHide=false';
   const body = await codesOf(call(path, { claims: { scenario: 'failed' } }));
   expect(body.service_status).toMatchObject({ status: 3 });
 });
 
-const refusals: [ScenarioName, number][] = [
+const httpStatuses: [ScenarioName, number][] = [
   ['http-400', 400],
   ['http-401', 401],
   ['http-403', 403],
@@ -391,16 +397,19 @@ const refusals: [ScenarioName, number][] = [
   ['http-503', 503],
 ];
 
-test.each(refusals)('%s: HTTP %i, and nothing is done', async (scenario, status) => {
-  const service = await start();
-  const claims = { scenario };
-  await expectRefusal(call(codesPath, { claims }), status);
-  await expectRefusal(post('saveApproverList', [{ name: 'Ada' }], { claims }), status);
-  await expectRefusal(call('restartWorkflow2', { claims }), status);
-  expect(service.approvers()).toEqual([]);
-});
+test.each(httpStatuses)(
+  '%s: HTTP %i, and the operation has no effect',
+  async (scenario, status) => {
+    const service = await start();
+    const claims = { scenario };
+    await expectRejected(call(codesPath, { claims }), status);
+    await expectRejected(post('saveApproverList', [{ name: 'Ada' }], { claims }), status);
+    await expectRejected(call('restartWorkflow2', { claims }), status);
+    expect(service.approvers()).toEqual([]);
+  },
+);
 
-test('slow: the answer comes late', async () => {
+test('slow: the response is delayed', async () => {
   const service = await start({ slowMs: 50 });
   const began = performance.now();
   const response = await post('saveApproverList', [{ name: 'Ada' }], {
@@ -412,7 +421,7 @@ test('slow: the answer comes late', async () => {
   expect(service.approvers()).toEqual([{ name: 'Ada' }]);
 });
 
-test('slow: closing the service does not wait for the answer', async () => {
+test('slow: closing the service does not wait for the response', async () => {
   const service = await start();
   const lost = failure(
     post('saveApproverList', [{ name: 'Ada' }], { claims: { scenario: 'slow' } }),
@@ -422,25 +431,25 @@ test('slow: closing the service does not wait for the answer', async () => {
   expect(await lost).toBe('UND_ERR_SOCKET');
 });
 
-test('slow: nothing is left waiting for a client that went away', async () => {
+test('slow: the timer ends when the client disconnects', async () => {
   const service = await start();
-  const before = timersUnderWay();
+  const before = activeTimers();
   const client = new AbortController();
   const lost = post('saveApproverList', [{ name: 'Ada' }], {
     claims: { scenario: 'slow' },
     signal: client.signal,
   }).then(
-    () => 'answered',
-    () => 'gone',
+    () => 'response',
+    () => 'disconnected',
   );
   await until(() => service.approvers().length === 1);
-  expect(timersUnderWay()).toBe(before + 1);
+  expect(activeTimers()).toBe(before + 1);
   client.abort();
-  expect(await lost).toBe('gone');
-  await until(() => timersUnderWay() === before);
+  expect(await lost).toBe('disconnected');
+  await until(() => activeTimers() === before);
 });
 
-test('reset: the work is done, and the connection is reset', async () => {
+test('reset: the operation has its effect, and the connection is reset', async () => {
   const service = await start();
   const claims = { scenario: 'reset' };
   expect(await failure(post('saveApproverList', [{ name: 'Ada' }], { claims }))).toBe('ECONNRESET');
@@ -448,7 +457,7 @@ test('reset: the work is done, and the connection is reset', async () => {
   expect(service.approvers()).toEqual([{ name: 'Ada' }]);
 });
 
-test('cut-off: the work is done, and the answer ends halfway', async () => {
+test('cut-off: the operation has its effect, and the response is cut off', async () => {
   const service = await start();
   const response = await post('saveApproverList', [{ name: 'Ada' }], {
     claims: { scenario: 'cut-off' },
@@ -465,30 +474,30 @@ test('not-json: 200 with text', async () => {
   expect(await response.text()).toMatch(/^The service/);
 });
 
-/** The code of the fault that a call without an answer ends with. */
-async function failure(answer: Promise<Response>): Promise<unknown> {
+/** The error code of a request without a response. */
+async function failure(response: Promise<Response>): Promise<unknown> {
   try {
-    return (await answer).status;
+    return (await response).status;
   } catch (error) {
     return z.object({ cause: z.object({ code: z.string() }) }).parse(error).cause.code;
   }
 }
 
-/** Waits for what another connection brings about, one turn of the event loop at a time. */
+/** Waits for a condition, which is checked on each iteration of the event loop. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-function timersUnderWay(): number {
+function activeTimers(): number {
   return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 }
 
-/** Sends what fetch would not, and reads until the service closes the connection. */
+/** Sends a raw HTTP request, and reads until the service closes the connection. */
 async function exchange(head: string[], body = ''): Promise<string> {
   const { hostname, port } = new URL((running ?? (await start())).url);
   const socket = connect(Number(port), hostname);
   socket.write(`${[...head, `host: ${hostname}`].join('\r\n')}\r\n\r\n${body}`);
-  let answer = '';
-  for await (const chunk of socket) answer += String(chunk);
-  return answer;
+  let response = '';
+  for await (const chunk of socket) response += String(chunk);
+  return response;
 }

@@ -24,16 +24,16 @@ const composers = [
 
 test.each(composers)('%s composes the gateway alone', (name, compose) => {
   const { errors, hints, supergraphSdl } = compose([ledger]);
-  show(name, hints);
+  print(name, hints);
   expect(errors).toEqual([]);
   expect(supergraphSdl).toContain('GlCodesResult');
 });
 
 test.each(composers)(
-  '%s composes it beside a subgraph that refers to GL codes',
+  '%s composes the gateway with a subgraph that refers to GL codes',
   (name, compose) => {
     const { errors, hints, supergraphSdl = '' } = compose([ledger, invoices]);
-    show(name, hints);
+    print(name, hints);
     expect(errors).toEqual([]);
     const types = parse(supergraphSdl).definitions.flatMap((definition) =>
       'name' in definition && definition.name ? [definition.name.value] : [],
@@ -44,7 +44,7 @@ test.each(composers)(
   },
 );
 
-test.each(composers)('%s refuses a subgraph that contradicts the gateway', (_, compose) => {
+test.each(composers)('%s rejects a subgraph that contradicts the gateway', (_, compose) => {
   const sdl = invoicesSdl.replace('project: String!', 'project: Int!');
   expect(sdl).not.toBe(invoicesSdl);
   const { errors, supergraphSdl } = compose([ledger, { name: 'invoices', sdl }]);
@@ -53,7 +53,7 @@ test.each(composers)('%s refuses a subgraph that contradicts the gateway', (_, c
 });
 
 test.each(composers)(
-  '%s refuses a subgraph whose integration targets are not all of ours',
+  '%s rejects a subgraph in which an integration target is missing',
   (_, compose) => {
     const sdl = invoicesSdl.replace(/^ {2}TARGET_51\n/m, '');
     expect(sdl).not.toBe(invoicesSdl);
@@ -63,7 +63,7 @@ test.each(composers)(
   },
 );
 
-test.each(composers)('%s refuses a subgraph with an unknown key', (_, compose) => {
+test.each(composers)('%s rejects a subgraph with an unknown field in a key', (_, compose) => {
   const sdl = ledgerSdl.replace('"target project code"', '"target project nothing"');
   expect(sdl).not.toBe(ledgerSdl);
   const { errors, supergraphSdl } = compose([{ name: 'ledger', sdl }]);
@@ -71,52 +71,52 @@ test.each(composers)('%s refuses a subgraph with an unknown key', (_, compose) =
   expect(errors.join()).toMatch(/nothing/);
 });
 
-/** A hint fails nothing, and whoever runs the check shall see it. */
-function show(name: string, hints: string[]): void {
+/** Prints hints, which do not fail a test. */
+function print(name: string, hints: string[]): void {
   for (const hint of hints) process.stdout.write(`${name}: ${hint}\n`);
 }
 
-/** Everything of a type that can carry a description, by its path. */
+/** Everything in a type that can have a description, by its path. */
 function describable(type: GraphQLNamedType): [path: string, description: unknown][] {
   const { name } = type;
-  const own: [string, unknown][] = [[name, type.description]];
+  const found: [string, unknown][] = [[name, type.description]];
   if (isEnumType(type)) {
-    for (const value of type.getValues()) own.push([`${name}.${value.name}`, value.description]);
+    for (const value of type.getValues()) found.push([`${name}.${value.name}`, value.description]);
   } else if (isInputObjectType(type)) {
     for (const field of Object.values(type.getFields())) {
-      own.push([`${name}.${field.name}`, field.description]);
+      found.push([`${name}.${field.name}`, field.description]);
     }
   } else if (isObjectType(type) || isInterfaceType(type)) {
     for (const field of Object.values(type.getFields())) {
-      own.push([`${name}.${field.name}`, field.description]);
+      found.push([`${name}.${field.name}`, field.description]);
       for (const argument of field.args) {
-        own.push([`${name}.${field.name}(${argument.name})`, argument.description]);
+        found.push([`${name}.${field.name}(${argument.name})`, argument.description]);
       }
     }
   } else if (!isUnionType(type) && !isScalarType(type)) {
-    throw new Error(`${name} is of a kind that this test does not know`);
+    throw new Error(`unknown kind of type: ${name}`);
   }
-  return own;
+  return found;
 }
 
 test('every type, field, argument and enum value has a description', () => {
   const document = parse(ledgerSdl);
-  const ours = document.definitions.flatMap((definition) =>
+  const names = document.definitions.flatMap((definition) =>
     'name' in definition && definition.name ? [definition.name.value] : [],
   );
   const schema = buildSubgraphSchema(document);
 
-  const all = ours.flatMap((name) => {
+  const all = names.flatMap((name) => {
     const type = schema.getType(name);
     return type ? describable(type) : [];
   });
-  // Federation's own root fields are not ours to describe.
-  const bare = all.filter(
+  // The root fields of Federation come without a description.
+  const undescribed = all.filter(
     ([path, description]) => !description && !/\._(service|entities)/.test(path),
   );
 
   expect(all.length).toBeGreaterThan(100);
-  expect(bare.map(([path]) => path)).toEqual([]);
+  expect(undescribed.map(([path]) => path)).toEqual([]);
 });
 
 test('the schema uses no directive that a composer strips', () => {

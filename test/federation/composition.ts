@@ -3,14 +3,14 @@ import * as apollo from '@apollo/composition';
 import * as theGuild from '@theguild/federation-composition';
 import { parse } from 'graphql';
 
-/** A subgraph as a composer takes it. */
+/** A subgraph to compose. */
 export type Subgraph = { name: string; sdl: string; url?: string };
 
-/** What a composer makes of subgraphs: a supergraph, or the reasons why there is none. */
+/** The result of a composition: a supergraph, or errors. */
 export type Composition = {
   supergraphSdl: string | undefined;
   errors: string[];
-  /** What the composer finds odd and lets through; not every composer has an opinion. */
+  /** Warnings of the composer. Not every composer has them. */
   hints: string[];
 };
 
@@ -30,7 +30,7 @@ export function composeWithTheGuild(subgraphs: Subgraph[]): Composition {
   return { supergraphSdl, errors: (errors ?? []).map(({ message }) => message), hints: [] };
 }
 
-/** The gateway's own SDL, as it is published. */
+/** The SDL of the gateway. */
 export const ledgerSdl = read('../../schema.graphql');
 
 /** The SDL of a second subgraph, which refers to GL codes. */

@@ -1,14 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { MAX_REFERENCES } from '../../src/context.ts';
-import {
-  closeAfterTest,
-  json,
-  type Reply,
-  reply,
-  startService,
-  startTestGateway,
-} from '../helper.ts';
+import { MAX_REFERENCES } from '../../src/graphql/limits/response-limits.ts';
+import { closeAfterTest } from '../support/cleanup.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { json, type Reply, reply, startService } from '../support/service.ts';
 import { composeWithApollo, ledgerSdl } from './composition.ts';
 
 const query = `query ($representations: [_Any!]!) {
@@ -24,7 +19,7 @@ const codes = [
   { Code: '9999', Name: 'Suspense', Value: 'S', Hide: 1 },
 ];
 
-/** Lists the codes above; hidden ones are listed only where they are asked for, as the real one does. */
+/** Lists the codes above. As in the real service, hidden ones only on request. */
 const list: Reply = (response, received) => {
   const hidden = received.url.includes('includeHide=true');
   const shown = codes.filter(({ Hide }) => hidden || Hide === 0);
@@ -44,7 +39,7 @@ const listCall = expect.objectContaining({
   url: '/getGLCodes5?target=5&project=north&includeHide=true',
 });
 
-test('any number of references to one list are one call, which asks for hidden codes too', async () => {
+test('all references to one list share one call, which includes hidden codes', async () => {
   const service = await startService(list);
   const gateway = await startTestGateway(service);
 
@@ -58,7 +53,7 @@ test('any number of references to one list are one call, which asks for hidden c
   expect(service.received).toEqual([listCall]);
 });
 
-test('references under several aliases are one call', async () => {
+test('references under several aliases share one call', async () => {
   const service = await startService(list);
   const gateway = await startTestGateway(service);
 
@@ -80,7 +75,7 @@ test('references under several aliases are one call', async () => {
   expect(service.received).toEqual([listCall]);
 });
 
-test('references share the call of a read that lists the hidden codes of the same project', async () => {
+test('references share the call of a read that includes the hidden codes of the same project', async () => {
   const service = await startService(list);
   const gateway = await startTestGateway(service);
 
@@ -97,7 +92,7 @@ test('references share the call of a read that lists the hidden codes of the sam
   expect(service.received).toEqual([listCall]);
 });
 
-test('each target and project is a call of its own', async () => {
+test('each target and project has its own call', async () => {
   const service = await startService(list);
   const gateway = await startTestGateway(service);
 
@@ -127,7 +122,7 @@ test('each target and project is a call of its own', async () => {
   ]);
 });
 
-test('a hidden code is found; an unknown code and a null code are null', async () => {
+test('a hidden code is found, and an unknown or null code is null', async () => {
   const gateway = await startTestGateway(await startService(list));
 
   const { data, errors } = await gateway.graphql(query, {
@@ -144,7 +139,7 @@ test('a hidden code is found; an unknown code and a null code are null', async (
   expect(data._entities).toEqual([suspense, null, null, null, null]);
 });
 
-test('the first of two codes that are spelled alike stands', async () => {
+test('of two equal codes, the first one counts', async () => {
   const twice = [codes[0], { ...codes[0], Name: 'Again' }];
   const gateway = await startTestGateway(
     await startService(json({ service_status: { status: 0 }, list: twice })),
@@ -158,36 +153,39 @@ test('the first of two codes that are spelled alike stands', async () => {
 test.each([
   ['target', 'a missing target', { target: undefined }],
   ['target', 'a null target', { target: null }],
-  ['target', 'an integer, as on the wire', { target: 5 }],
+  ['target', 'an integer, as the service uses', { target: 5 }],
   ['target', 'an unknown name', { target: 'FAX' }],
-  ['target', 'a name of JavaScript', { target: 'constructor' }],
+  ['target', 'a property name of Object.prototype', { target: 'constructor' }],
   ['project', 'a missing project', { project: undefined }],
   ['project', 'a null project', { project: null }],
-  ['project', 'a project that is no text', { project: 7 }],
-  ['project', 'a project that is no Unicode', { project: 'north\ud800' }],
+  ['project', 'a project that is not a string', { project: 7 }],
+  ['project', 'a project with a lone surrogate', { project: 'north\ud800' }],
   ['code', 'a missing code', { code: undefined }],
-  ['code', 'a code that is no text', { code: 4010 }],
+  ['code', 'a code that is not a string', { code: 4010 }],
   ['code', 'a list of codes', { code: ['4010'] }],
-])('a reference with a bad %s (%s) is refused alone', async (field, _, fields) => {
-  const service = await startService(list);
-  const gateway = await startTestGateway(service);
+])(
+  'a reference with an invalid %s (%s) is rejected, and others are resolved',
+  async (field, _, fields) => {
+    const service = await startService(list);
+    const gateway = await startTestGateway(service);
 
-  const { status, data, errors } = await gateway.graphql(query, {
-    representations: [reference(fields), reference()],
-  });
+    const { status, data, errors } = await gateway.graphql(query, {
+      representations: [reference(fields), reference()],
+    });
 
-  expect(status).toBe(200);
-  expect(data._entities).toEqual([null, travel]);
-  expect(errors).toEqual([
-    {
-      message: `A reference to GlCode has a bad field: ${field}.`,
-      path: ['_entities', 0],
-      extensions: { code: 'BAD_USER_INPUT', retryable: false, requestId: expect.any(String) },
-    },
-  ]);
-});
+    expect(status).toBe(200);
+    expect(data._entities).toEqual([null, travel]);
+    expect(errors).toEqual([
+      {
+        message: `A reference to GlCode has invalid fields: ${field}.`,
+        path: ['_entities', 0],
+        extensions: { code: 'BAD_USER_INPUT', retryable: false, requestId: expect.any(String) },
+      },
+    ]);
+  },
+);
 
-test('a reference tells of all its bad fields at once, and none of its values', async () => {
+test('the error of a reference names all invalid fields, and no values', async () => {
   const gateway = await startTestGateway(await startService(list));
 
   const { errors, text } = await gateway.graphql(query, {
@@ -195,7 +193,7 @@ test('a reference tells of all its bad fields at once, and none of its values', 
   });
 
   expect(errors?.[0]?.message).toBe(
-    'A reference to GlCode has a bad field: target, project, code.',
+    'A reference to GlCode has invalid fields: target, project, code.',
   );
   expect(text).not.toContain('SECRET');
 });
@@ -210,27 +208,31 @@ test.each([
   ['HTTP 401', reply(401), 'UNAUTHENTICATED', false],
   ['HTTP 403', reply(403), 'FORBIDDEN', false],
   ['HTTP 500', reply(500), 'UPSTREAM_FAILED', true],
-  ['no JSON', json('later'), 'UPSTREAM_INVALID_RESPONSE', false],
-])('a list with %s is an error at each reference to it', async (_, answer, code, retryable) => {
-  const service = await startService(answer);
-  const gateway = await startTestGateway(service);
+  ['no JSON', json('not JSON'), 'UPSTREAM_INVALID_RESPONSE', false],
+])(
+  'a list with %s is an error for each reference to it',
+  async (_, serviceReply, code, retryable) => {
+    const service = await startService(serviceReply);
+    const gateway = await startTestGateway(service);
 
-  const { status, data, errors } = await gateway.graphql(query, {
-    representations: [reference(), reference({ code: '4020' })],
-  });
+    const { status, data, errors } = await gateway.graphql(query, {
+      representations: [reference(), reference({ code: '4020' })],
+    });
 
-  expect(status).toBe(200);
-  expect(data._entities).toEqual([null, null]);
-  expect(errors).toHaveLength(2);
-  expect(errors?.map(({ path }) => path)).toEqual([
-    ['_entities', 0],
-    ['_entities', 1],
-  ]);
-  for (const { extensions } of errors ?? []) expect(extensions).toMatchObject({ code, retryable });
-  expect(service.received).toHaveLength(1);
-});
+    expect(status).toBe(200);
+    expect(data._entities).toEqual([null, null]);
+    expect(errors).toHaveLength(2);
+    expect(errors?.map(({ path }) => path)).toEqual([
+      ['_entities', 0],
+      ['_entities', 1],
+    ]);
+    for (const { extensions } of errors ?? [])
+      expect(extensions).toMatchObject({ code, retryable });
+    expect(service.received).toHaveLength(1);
+  },
+);
 
-test('the fault of one list takes nothing from another', async () => {
+test('the error of one list does not affect another', async () => {
   const service = await startService((response, received) =>
     (received.url.includes('project=south') ? reply(403) : list)(response, received),
   );
@@ -244,7 +246,7 @@ test('the fault of one list takes nothing from another', async () => {
   expect(errors).toEqual([expect.objectContaining({ path: ['_entities', 1] })]);
 });
 
-test('as many references as are allowed are one call', async () => {
+test('the largest allowed number of references shares one call', async () => {
   const service = await startService(list);
   const gateway = await startTestGateway(service);
 
@@ -256,7 +258,7 @@ test('as many references as are allowed are one call', async () => {
   expect(service.received).toEqual([listCall]);
 });
 
-test('one reference more is refused, and nothing is asked of the service', async () => {
+test('one reference more is rejected, and nothing is sent to the service', async () => {
   const service = await startService(list);
   const gateway = await startTestGateway(service);
 
@@ -274,7 +276,7 @@ test('one reference more is refused, and nothing is asked of the service', async
   expect(service.received).toEqual([]);
 });
 
-test('the bound holds over all aliases of a request', async () => {
+test('the limit applies to all aliases of a request together', async () => {
   const gateway = await startTestGateway(await startService(list));
 
   const half = Array.from({ length: MAX_REFERENCES / 2 + 1 }, () => reference());
@@ -290,7 +292,7 @@ test('the bound holds over all aliases of a request', async () => {
   expect(errors?.map(({ extensions }) => extensions.code)).toContain('OPERATION_LIMIT_EXCEEDED');
 });
 
-test('references without a token are refused with 401', async () => {
+test('references without a token get 401', async () => {
   const service = await startService(list);
   const gateway = await startTestGateway(service);
 
@@ -309,54 +311,57 @@ test('references without a token are refused with 401', async () => {
 });
 
 /** Posts a document with or without a token. */
-async function post(gateway: { url: string; token: string }, document: string, signedIn: boolean) {
+async function post(gateway: { url: string; token: string }, document: string, withToken: boolean) {
   const response = await fetch(`${gateway.url}/graphql`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
-      ...(signedIn ? { authorization: `Bearer ${gateway.token}` } : {}),
+      ...(withToken ? { authorization: `Bearer ${gateway.token}` } : {}),
     },
     body: JSON.stringify({ query: document }),
   });
   return { status: response.status, text: await response.text() };
 }
 
-/** What a composer understands of a subgraph's SDL. */
-function composed(sdl: string) {
+/** The composition of a supergraph with only this subgraph. */
+function compose(sdl: string) {
   return composeWithApollo([{ name: 'ledger', sdl }]);
 }
 
-const ways = [
+const clients = [
   ['with a token', true],
   ['without a token', false],
 ] as const;
 
-test.each(ways)('INTROSPECTION=true tells the SDL that is in the file, %s', async (_, signedIn) => {
+test.each(clients)(
+  'INTROSPECTION=true reveals the SDL of schema.graphql, %s',
+  async (_, withToken) => {
+    const gateway = await startTestGateway(await startService(list), { INTROSPECTION: 'true' });
+
+    const { status, text } = await post(gateway, '{ _service { sdl } }', withToken);
+
+    expect(status).toBe(200);
+    const { data } = z
+      .object({ data: z.object({ _service: z.object({ sdl: z.string() }) }) })
+      .parse(JSON.parse(text));
+    expect(data._service.sdl).toContain('@key(fields: "target project code")');
+    expect(data._service.sdl).toContain('https://specs.apollo.dev/federation/v2.3');
+    expect(compose(ledgerSdl).errors).toEqual([]);
+    expect(compose(data._service.sdl)).toEqual(compose(ledgerSdl));
+  },
+);
+
+test.each(clients)('INTROSPECTION=true allows __schema, %s', async (_, withToken) => {
   const gateway = await startTestGateway(await startService(list), { INTROSPECTION: 'true' });
 
-  const { status, text } = await post(gateway, '{ _service { sdl } }', signedIn);
-
-  expect(status).toBe(200);
-  const { data } = z
-    .object({ data: z.object({ _service: z.object({ sdl: z.string() }) }) })
-    .parse(JSON.parse(text));
-  expect(data._service.sdl).toContain('@key(fields: "target project code")');
-  expect(data._service.sdl).toContain('https://specs.apollo.dev/federation/v2.3');
-  expect(composed(ledgerSdl).errors).toEqual([]);
-  expect(composed(data._service.sdl)).toEqual(composed(ledgerSdl));
-});
-
-test.each(ways)('INTROSPECTION=true answers __schema, %s', async (_, signedIn) => {
-  const gateway = await startTestGateway(await startService(list), { INTROSPECTION: 'true' });
-
-  const { status, text } = await post(gateway, '{ __schema { mutationType { name } } }', signedIn);
+  const { status, text } = await post(gateway, '{ __schema { mutationType { name } } }', withToken);
 
   expect(status).toBe(200);
   expect(JSON.parse(text)).toEqual({ data: { __schema: { mutationType: { name: 'Mutation' } } } });
 });
 
 test.each(
-  ways.flatMap(([way, signedIn]) =>
+  clients.flatMap(([name, withToken]) =>
     [
       '{ _service { sdl } }',
       '{ other: _service { sdl } }',
@@ -364,20 +369,20 @@ test.each(
       '{ ... { _service { __typename } } }',
       '{ __schema { types { name } } }',
       '{ __type(name: "GlCode") { name } }',
-    ].map((document) => [document, way, signedIn] as const),
+    ].map((document) => [document, name, withToken] as const),
   ),
-)('INTROSPECTION=false refuses %s, %s', async (document, _, signedIn) => {
+)('INTROSPECTION=false rejects %s, %s', async (document, _, withToken) => {
   const gateway = await startTestGateway(await startService(list));
 
-  const { status, text } = await post(gateway, document, signedIn);
+  const { status, text } = await post(gateway, document, withToken);
 
   expect(status).toBe(400);
-  const answer = z
+  const body = z
     .object({
       errors: z.array(z.object({ extensions: z.object({ code: z.string() }) })).min(1),
     })
     .parse(JSON.parse(text));
-  expect(new Set(answer.errors.map(({ extensions }) => extensions.code))).toEqual(
+  expect(new Set(body.errors.map(({ extensions }) => extensions.code))).toEqual(
     new Set(['GRAPHQL_VALIDATION_FAILED']),
   );
   expect(text).not.toMatch(/"data"|LedgerFailed/);
@@ -397,42 +402,45 @@ test.each([
     'mutation { uploadWorkflowCsv(input: { fileNam: "a" }) { __typename } }',
     '"fileName"?',
   ],
-])('%s that is misspelled is corrected only with INTROSPECTION=true', async (_, document, hint) => {
-  const service = await startService(list);
-  const open = await post(
-    await startTestGateway(service, { INTROSPECTION: 'true' }),
-    document,
-    true,
-  );
-  const closed = await post(await startTestGateway(service), document, true);
+])(
+  '%s that is misspelled gets a suggestion only with INTROSPECTION=true',
+  async (_, document, hint) => {
+    const service = await startService(list);
+    const suggesting = await post(
+      await startTestGateway(service, { INTROSPECTION: 'true' }),
+      document,
+      true,
+    );
+    const silent = await post(await startTestGateway(service), document, true);
 
-  expect(open.status).toBe(400);
-  expect(open.text).toContain('Did you mean');
-  expect(open.text).toContain(JSON.stringify(hint).slice(1, -1));
-  expect(closed.status).toBe(400);
-  expect(closed.text).not.toContain('Did you mean');
-});
+    expect(suggesting.status).toBe(400);
+    expect(suggesting.text).toContain('Did you mean');
+    expect(suggesting.text).toContain(JSON.stringify(hint).slice(1, -1));
+    expect(silent.status).toBe(400);
+    expect(silent.text).not.toContain('Did you mean');
+  },
+);
 
 test.each(['{ __typename: "Foo" }', '{ __typename: "Query" }', '5', '{}'])(
-  'a representation %s amid others is bad input, and ends nothing but its request',
+  'an invalid representation %s fails only its own request',
   async (representation) => {
     const service = await startService(json({ service_status: { status: 0 }, list: [] }));
     const gateway = await startTestGateway(service);
     const rejections: unknown[] = [];
-    const note = (reason: unknown) => rejections.push(reason);
-    process.on('unhandledRejection', note);
-    closeAfterTest(async () => process.off('unhandledRejection', note));
+    const record = (reason: unknown) => rejections.push(reason);
+    process.on('unhandledRejection', record);
+    closeAfterTest(async () => process.off('unhandledRejection', record));
     const query = `{ _entities(representations: [{ __typename: "GlCode" }, ${representation}]) { __typename } }`;
 
     const { errors } = await gateway.graphql(query);
-    const anonymous = await fetch(`${gateway.url}/graphql`, {
+    const withoutToken = await fetch(`${gateway.url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ query }),
     });
 
     expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
-    expect(anonymous.status).toBe(401);
+    expect(withoutToken.status).toBe(401);
     await new Promise((resolve) => setImmediate(resolve));
     expect(rejections).toEqual([]);
     expect(service.received).toEqual([]);

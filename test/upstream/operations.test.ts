@@ -4,22 +4,19 @@ import type { Socket } from 'node:net';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import { expect, test } from '@jest/globals';
 import { type GraphQLObjectType, isEnumType, parse } from 'graphql';
+import { createLoaders } from '../../src/graphql/loaders.ts';
 import { resolvers } from '../../src/resolvers/index.ts';
-import type { Upstream } from '../../src/upstream/client.ts';
-import { createLoaders } from '../../src/upstream/loaders.ts';
+import type { Call } from '../../src/upstream/call.ts';
+import { UpstreamClient } from '../../src/upstream/client.ts';
 import { type OperationName, operations, policyOf } from '../../src/upstream/operations.ts';
-import {
-  json,
-  type Reply,
-  reply,
-  startService,
-  startTcp,
-  startTestGateway,
-  testIssuer,
-  writes,
-} from '../helper.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { read, write, writes } from '../support/graphql-operation.ts';
+import { testIssuer } from '../support/issuer.ts';
+import { json, type Reply, reply, startService } from '../support/service.ts';
+import { startTcp } from '../support/tcp-server.ts';
+import { scopeOf } from '../support/upstream-call.ts';
 
-/** Sections 4.1 to 4.4 of the specification, and the effects of the design. */
+/** Methods as in docs/service-api.md, sections 4.1 to 4.4, and the effects of the design. */
 const specification = {
   getGLCodes5: ['GET', 'read'],
   saveApproverList: ['POST', 'write'],
@@ -36,34 +33,34 @@ const names = Object.keys(operations) as OperationName[];
 const writeNames = names.filter((name) => operations[name].effect === 'write');
 const typeDefs = parse(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'));
 const schema = buildSubgraphSchema([{ typeDefs, resolvers }]);
+const success = json({ status: 0, service_status: { status: 0 }, list: [] });
 
+/** The fields of a root type without those that federation adds, which are no operations. */
 function fieldsOf(type: GraphQLObjectType | null | undefined): string[] {
-  // Federation adds fields of its own; none of them is an operation of the service.
   return Object.keys(type?.getFields() ?? {}).filter((field) => !field.startsWith('_'));
 }
 
-test('the table holds the nine operations of the specification, and no other', () => {
+test('the table holds exactly the nine operations of the service', () => {
   const table = names.map((name) => [name, [operations[name].method, operations[name].effect]]);
   expect(Object.fromEntries(table)).toEqual(specification);
 });
 
-test.each(writeNames)('%s is never retried, shared, aborted or kept alive', (name) => {
+test.each(writeNames)('%s is never retried or aborted, and uses a verified connection', (name) => {
   expect(policyOf(name)).toEqual({
     retries: 0,
-    shared: false,
     abortable: false,
-    reuse: 'whereSafe',
+    connection: 'verified',
   });
 });
 
-test.each(names)('%s stands in the schema where its row says', (name) => {
+test.each(names)('%s belongs to the field of the schema that its row names', (name) => {
   const [type, field] = operations[name].graphql.split('.');
   expect(type).toBe(operations[name].effect === 'read' ? 'Query' : 'Mutation');
   const root = type === 'Query' ? schema.getQueryType() : schema.getMutationType();
   expect(fieldsOf(root)).toContain(field);
 });
 
-test('every root field has a row, so that Query reaches no write', () => {
+test('every root field has a row, so no query reaches a write', () => {
   const rows = new Set(names.map((name): string => operations[name].graphql));
   const fields = [
     ...fieldsOf(schema.getQueryType()).map((field) => `Query.${field}`),
@@ -72,40 +69,42 @@ test('every root field has a row, so that Query reaches no write', () => {
   expect(new Set(fields)).toEqual(rows);
 });
 
-test('every workflow action is a write of its own', () => {
+test('every workflow action is an operation that writes', () => {
   const type = schema.getType('WorkflowAction');
   const values = isEnumType(type) ? type.getValues().map(({ value }) => value) : [];
   const rows = writeNames.filter((name) => operations[name].graphql === 'Mutation.workflowAction');
   expect(values.sort()).toEqual(rows.sort());
 });
 
-test('loaders, which share answers, call nothing but the read', async () => {
-  const called = new Set<string>();
-  const upstream = new Proxy({} as Upstream, {
-    get: (_, method) => async () => {
-      called.add(String(method));
-      return { codes: [], status: 0, invoiceId: null, message: null };
-    },
-  });
+test('loaders, which share responses, only call the read', async () => {
+  const called = new Set<OperationName>();
+  const fail = async ({ operation }: { operation: OperationName }): Promise<never> => {
+    called.add(operation);
+    throw new Error('no service');
+  };
+  const call: Call = { read: fail, write: fail };
   const loaders: { load(key: unknown): Promise<unknown> }[] = Object.values(
-    createLoaders(upstream),
+    createLoaders(new UpstreamClient(call, scopeOf())),
   );
 
-  for (const loader of loaders) await loader.load({ target: 5, project: 'a', includeHide: true });
+  for (const loader of loaders) {
+    const loading = loader.load({ target: 5, project: 'a', includeHide: true });
+    await expect(loading).rejects.toThrow('no service');
+  }
 
   expect(loaders).not.toEqual([]);
-  expect([...called]).toEqual(['glCodes']);
+  expect([...called]).toEqual(['getGLCodes5']);
 });
 
-const faults: [fault: string, Reply][] = [
+const responses: [response: string, Reply][] = [
   ['503', reply(503, '', { 'retry-after': '0' })],
   ['a redirect', reply(307, '', { location: '/elsewhere' })],
-  ['a reset', (response) => void response.socket?.resetAndDestroy()],
+  ['a reset connection', (response) => void response.socket?.resetAndDestroy()],
   ['a success', json({ status: 0, unresolved: null })],
 ];
 
-for (const [fault, reaction] of faults) {
-  test.each(writeNames)(`%s arrives exactly once before ${fault}`, async (name) => {
+for (const [response, reaction] of responses) {
+  test.each(writeNames)(`%s is sent exactly once if the response is ${response}`, async (name) => {
     const service = await startService(reaction);
     const gateway = await startTestGateway(service);
 
@@ -118,14 +117,15 @@ for (const [fault, reaction] of faults) {
   });
 }
 
-test('equal writes of one request are as many calls, one after the other', async () => {
-  let running = 0;
+test('equal writes of one request are sent one after another', async () => {
+  let open = 0;
   let most = 0;
   const service = await startService(async (response, received) => {
-    most = Math.max(most, ++running);
+    open += 1;
+    most = Math.max(most, open);
     await new Promise(setImmediate);
-    running--;
-    await json({ status: 0 })(response, received);
+    open -= 1;
+    await success(response, received);
   });
   const gateway = await startTestGateway(service);
 
@@ -136,7 +136,7 @@ test('equal writes of one request are as many calls, one after the other', async
 });
 
 test('equal reads of one request are one call', async () => {
-  const service = await startService(json({ service_status: { status: 0 }, list: [] }));
+  const service = await startService(success);
   const gateway = await startTestGateway(service);
   const field = (project: string, includeHide = false) =>
     `glCodes(target: EMAIL, project: "${project}", includeHide: ${includeHide}) { __typename }`;
@@ -153,15 +153,14 @@ test('equal reads of one request are one call', async () => {
   ]);
 });
 
-test('equal reads of two requests, with different tokens, are two calls', async () => {
-  const service = await startService(json({ service_status: { status: 0 }, list: [] }));
+test('equal reads with different tokens are different calls', async () => {
+  const service = await startService(success);
   const gateway = await startTestGateway(service);
   const other = await (await testIssuer()).token({ sub: 'someone-else' });
-  const query = '{ glCodes(target: EMAIL, project: "north") { __typename } }';
 
   await Promise.all([
-    gateway.graphql(query),
-    gateway.graphql(query, {}, { authorization: `Bearer ${other}` }),
+    gateway.graphql(read),
+    gateway.graphql(read, {}, { authorization: `Bearer ${other}` }),
   ]);
 
   expect(service.received.map(({ headers }) => headers.authorization).sort()).toEqual(
@@ -169,36 +168,33 @@ test('equal reads of two requests, with different tokens, are two calls', async 
   );
 });
 
-test('reads keep their connection, and each write has one of its own', async () => {
-  const answer = JSON.stringify({ status: 0, service_status: { status: 0 } });
+test('reads keep their connection, and each write gets a new one', async () => {
+  const body = JSON.stringify({ status: 0, service_status: { status: 0 } });
   const service = await startTcp((socket) => {
     socket.on('data', () =>
-      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`),
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`),
     );
   });
   const gateway = await startTestGateway(service);
-  const read = '{ glCodes(target: EMAIL, project: "north") { __typename } }';
 
   await gateway.graphql(read);
   await gateway.graphql(read);
   expect(service.sockets).toHaveLength(1);
 
-  await gateway.graphql(`mutation { ${writes.upgradeToHQ} }`);
-  await gateway.graphql(`mutation { ${writes.upgradeToHQ} }`);
+  await gateway.graphql(write);
+  await gateway.graphql(write);
   expect(service.sockets).toHaveLength(3);
 });
 
-test('a connection that is kept gathers no listeners', async () => {
+test('a kept connection does not accumulate listeners', async () => {
   const sockets: Socket[] = [];
-  const keep = (message: unknown) => sockets.push((message as { socket: Socket }).socket);
-  subscribe('net.client.socket', keep);
-  const service = await startService(json({ service_status: { status: 0 } }));
+  const collect = (message: unknown) => sockets.push((message as { socket: Socket }).socket);
+  subscribe('net.client.socket', collect);
+  const service = await startService(success);
   const gateway = await startTestGateway(service);
 
-  for (let read = 0; read < 5; read++) {
-    await gateway.graphql('{ glCodes(target: EMAIL, project: "north") { __typename } }');
-  }
-  unsubscribe('net.client.socket', keep);
+  for (let n = 0; n < 5; n++) await gateway.graphql(read);
+  unsubscribe('net.client.socket', collect);
 
   const kept = sockets.filter(({ remotePort }) => String(remotePort) === new URL(service.url).port);
   expect(kept.map((socket) => socket.listenerCount('connect'))).toEqual([0]);

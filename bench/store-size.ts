@@ -1,0 +1,81 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createStore } from '../src/idempotency/create-store.ts';
+import { encodeOutcome } from '../src/idempotency/recorded-outcome.ts';
+import { type IdempotencyStore, StoreUnavailable } from '../src/idempotency/store.ts';
+import { stop } from './children.ts';
+import { isRedisInstalled, prepareStore, redisMemory, type StoreName } from './stores.ts';
+
+/** `npm run bench:store-size` prints how much a key with a typical outcome takes in each store. */
+const KEYS = 100_000;
+/** Written before the first reading, so that fixed costs do not count. */
+const FIRST_KEYS = 10_000;
+
+const outcome = encodeOutcome({ invoiceId: '4711', message: 'Workflow restarted', status: 0 });
+const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-store-size-'));
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+const print = (text: string) => process.stdout.write(`${text}\n`);
+
+print(`Bytes per key, from the growth by ${KEYS} keys with an outcome of ${outcome.length} bytes`);
+await measure('memory', 'resident memory of the process', () => {
+  globalThis.gc?.();
+  return process.memoryUsage.rss();
+});
+await measure('file', 'size of the database and its log', (url) => {
+  const path = url.replace('file:', '');
+  return statSync(path).size + statSync(`${path}-wal`).size;
+});
+if (isRedisInstalled()) {
+  await measure('redis', 'used_memory', (url) => redisMemory(Number(new URL(url).port)));
+} else {
+  print('redis: left out, because redis-server is not installed');
+}
+
+/** Fills a store. `read` gets its setting and returns the bytes in use. */
+async function measure(
+  name: StoreName,
+  what: string,
+  read: (setting: string) => number | Promise<number>,
+): Promise<void> {
+  const { setting, redis } = await prepareStore(name, folder);
+  const log = { warn: () => {}, error: () => {} };
+  const store = await createStore(setting, { retentionMs: 86_400_000, maxKeys: 1e9, log });
+  await whenConnected(store);
+  await fill(store, FIRST_KEYS);
+  const before = await read(setting);
+  await fill(store, KEYS);
+  const bytes = ((await read(setting)) - before) / KEYS;
+  print(`${name}: ${bytes.toFixed(0)} (${what})`);
+  await store.close();
+  if (redis) await stop(redis);
+}
+
+async function fill(store: IdempotencyStore, count: number): Promise<void> {
+  for (let n = 0; n < count; n++) {
+    const owner = crypto.randomUUID();
+    const key = digest(owner);
+    await store.claim({ key, owner, fingerprint: digest(key), leaseMs: 15_000 });
+    await store.record(key, owner, outcome);
+  }
+}
+
+/** A store in Redis connects in the background. */
+async function whenConnected(store: IdempotencyStore): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    try {
+      return await fill(store, 1);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      await sleep(50);
+    }
+  }
+  throw new Error('The store cannot be used');
+}
+
+function digest(text: string): string {
+  return hash('sha256', text, 'base64url');
+}

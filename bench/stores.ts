@@ -1,0 +1,53 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Child, cores, freePort, startCommand } from './children.ts';
+
+/** The stores of idempotency keys. `redis-everysec` also writes every claim to a log on disk. */
+export const storeNames = ['memory', 'file', 'redis', 'redis-everysec'] as const;
+
+export type StoreName = (typeof storeNames)[number];
+
+export type Store = {
+  /** The value of IDEMPOTENCY_STORE. */
+  setting: string;
+  redis?: Child;
+};
+
+/** Whether the command `redis-server` exists. npm cannot install it. */
+export function isRedisInstalled(): boolean {
+  return spawnSync('redis-server', ['--version']).error === undefined;
+}
+
+/** Prepares a store of its own in a new folder inside `parent`; Redis on a free port. */
+export async function prepareStore(name: StoreName, parent: string): Promise<Store> {
+  const folder = join(parent, crypto.randomUUID());
+  mkdirSync(folder);
+  if (name === 'memory') return { setting: 'memory' };
+  if (name === 'file') return { setting: `file:${join(folder, 'keys.db')}` };
+  const port = await freePort();
+  const appendOnly = name === 'redis' ? 'no' : 'yes';
+  const redis = startCommand(cores.service, 'redis-server', [
+    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
+    ...['--appendonly', appendOnly, '--appendfsync', 'everysec'],
+  ]);
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const memory = await redisMemory(port).catch(() => undefined);
+    if (memory !== undefined) return { setting: `redis://127.0.0.1:${port}`, redis };
+    await sleep(50);
+  }
+  throw new Error('redis-server was not ready within 5 s');
+}
+
+/** The memory that a Redis on the loopback interface uses, in bytes. */
+export async function redisMemory(port: number): Promise<number> {
+  const socket = connect(port, '127.0.0.1');
+  socket.end('INFO memory\r\n');
+  let reply = '';
+  for await (const chunk of socket) reply += chunk;
+  const bytes = /^used_memory:(\d+)/m.exec(reply)?.[1];
+  if (bytes === undefined) throw new Error(`Redis responded with: ${reply.slice(0, 100)}`);
+  return Number(bytes);
+}

@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+export interface CuttingProxy {
+  /** Without a slash at the end, such as `http://127.0.0.1:4001`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface CuttingProxyOptions {
+  /** The URL of the server that receives the requests. */
+  readonly target: string;
+  /** 0, the default, selects any free port. */
+  readonly port?: number;
+}
+
+/**
+ * Starts a TCP proxy that loses every response: it forwards requests to a server, and closes the connection
+ * to the client as soon as the server responds.
+ */
+export async function startCuttingProxy(options: CuttingProxyOptions): Promise<CuttingProxy> {
+  const { target, port = 0 } = options;
+  const { hostname, port: targetPort } = new URL(target);
+  const clients = new Set<Socket>();
+
+  const server = createServer((client) => {
+    const upstream = connect(Number(targetPort), hostname);
+    const cut = () => {
+      client.destroy();
+      upstream.destroy();
+    };
+    clients.add(client);
+    client.on('error', cut).on('close', cut).pipe(upstream);
+    client.once('close', () => clients.delete(client));
+    upstream.on('error', cut).on('close', cut).once('data', cut);
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    async close() {
+      for (const client of clients) client.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,110 @@
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import type { ServiceStatus } from './records.ts';
+
+/** The scenarios. The claim `scenario` of a token selects one, or a project named `scenario:<name>`. */
+export const scenarios = [
+  { name: 'failed', description: 'Refused with status 1 (FAILED). Nothing is performed.' },
+  {
+    name: 'no-more-invoices',
+    description: 'Responds with status 2 (NO_MORE_INVOICES). Nothing is performed.',
+  },
+  {
+    name: 'not-permitted',
+    description: 'Refused with status 3 (NOT_PERMITTED). Nothing is performed.',
+  },
+  {
+    name: 'unrecognized',
+    description: 'Responds with status 7, which is not documented. Nothing is performed.',
+  },
+  { name: 'http-400', description: 'HTTP 400 without a body. Nothing is performed.' },
+  { name: 'http-401', description: 'HTTP 401 although the token is valid. Nothing is performed.' },
+  { name: 'http-403', description: 'HTTP 403 without a body. Nothing is performed.' },
+  { name: 'http-500', description: 'HTTP 500 without a body. Nothing is performed.' },
+  { name: 'http-503', description: 'HTTP 503 without a body. Nothing is performed.' },
+  { name: 'slow', description: 'The operation is performed at once, and the response comes late.' },
+  {
+    name: 'reset',
+    description: 'The operation is performed, and the connection is reset before the response.',
+  },
+  {
+    name: 'cut-off',
+    description:
+      'The operation is performed, and the connection closes in the middle of the response.',
+  },
+  {
+    name: 'not-json',
+    description: 'The operation is performed, and the response is 200 without JSON.',
+  },
+] as const;
+
+export type ScenarioName = (typeof scenarios)[number]['name'];
+
+/** Parses the name of a scenario. */
+export const scenarioName = z.enum(scenarios.map(({ name }) => name));
+
+/** A valid request that is ready to be performed or refused. */
+interface Exchange {
+  readonly reply: FastifyReply;
+  readonly slowMs: number;
+  readonly contentType: string;
+  /** Performs the operation and returns the body of the response. */
+  perform(): string;
+  /** The body of a response with this status record, without performing the operation. */
+  refuse(record: ServiceStatus): string;
+}
+
+/** Responds as a scenario requires, or with a success if there is none. */
+export function respond(scenario: ScenarioName | undefined, exchange: Exchange): void {
+  if (scenario) behaviours[scenario](exchange);
+  else send(exchange, exchange.perform());
+}
+
+const behaviours: Readonly<Record<ScenarioName, (exchange: Exchange) => void>> = {
+  failed: respondWithStatus(1, 'The operation could not be completed.'),
+  'no-more-invoices': respondWithStatus(2, 'There are no more invoices.'),
+  'not-permitted': respondWithStatus(3, 'You may not do this.'),
+  unrecognized: respondWithStatus(7, 'A status that is not documented.'),
+  'http-400': respondWithHttp(400),
+  'http-401': respondWithHttp(401),
+  'http-403': respondWithHttp(403),
+  'http-500': respondWithHttp(500),
+  'http-503': respondWithHttp(503),
+  slow(exchange) {
+    const body = exchange.perform();
+    const timer = setTimeout(() => send(exchange, body), exchange.slowMs);
+    // The connection closes when the client disconnects, and when the service stops.
+    exchange.reply.raw.once('close', () => clearTimeout(timer));
+  },
+  reset({ reply, perform }) {
+    perform();
+    reply.hijack();
+    reply.request.raw.socket.resetAndDestroy();
+  },
+  'cut-off'({ reply, contentType, perform }) {
+    const body = Buffer.from(perform());
+    const half = body.subarray(0, body.length / 2);
+    reply.hijack();
+    reply.raw.writeHead(200, { 'content-type': contentType, 'content-length': body.length });
+    reply.raw.write(half, () => reply.raw.destroy());
+  },
+  'not-json'({ reply, perform }) {
+    perform();
+    reply.type('text/plain').send('The service is being restarted. Please come back later.');
+  },
+};
+
+function respondWithStatus(status: number, message: string) {
+  return (exchange: Exchange) =>
+    send(exchange, exchange.refuse({ invoice_id: 0n, message, status }));
+}
+
+function respondWithHttp(code: number) {
+  return ({ reply }: Exchange) => {
+    reply.code(code).send();
+  };
+}
+
+function send({ reply, contentType }: Exchange, body: string): void {
+  reply.type(contentType).send(body);
+}

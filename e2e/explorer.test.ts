@@ -1,0 +1,127 @@
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import chromium from '@sparticuz/chromium';
+import { chromium as playwright } from 'playwright-core';
+import { closeAfterTest } from '../test/support/cleanup.ts';
+import { startProcess } from '../test/support/process.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Starts `npm run dev` on free ports, and returns its address. */
+async function startDev(explorer: string): Promise<string> {
+  const dev = startProcess(['dev/start.ts'], {
+    env: {
+      EXPLORER: explorer,
+      PORT: '0',
+      DEV_ISSUER_PORT: '0',
+      DEV_SERVICE_PORT: '0',
+      DEV_CUTTING_PROXY_PORT: '0',
+      LOG_LEVEL: 'warn',
+    },
+  });
+  closeAfterTest(async () => {
+    dev.signal('SIGTERM');
+    expect(await dev.exited).toEqual({ code: 0, signal: null });
+  });
+  const [, url = ''] = await dev.line(/^The gateway listens at (\S+)$/);
+  return url;
+}
+
+/**
+ * Opens a page in a real browser, and records its requests and its errors. The package of Chromium has a
+ * binary for Linux on x64: CHROMIUM_PATH names another one.
+ */
+async function openPage() {
+  const browser = await playwright.launch({
+    executablePath: process.env.CHROMIUM_PATH ?? (await chromium.executablePath()),
+    args: chromium.args,
+  });
+  closeAfterTest(() => browser.close());
+  const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  const requests: string[] = [];
+  const complaints: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  return { page, requests, complaints };
+}
+
+test('GraphiQL loads offline, lists codes and restarts a workflow at a click', async () => {
+  const url = await startDev('graphiql');
+  const { page, requests, complaints } = await openPage();
+
+  await page.goto(url);
+  const answer = page.locator('.result-window');
+  const run = page.locator('.graphiql-execute-button');
+
+  await run.click();
+  await answer.getByText('"GlCodeList"').waitFor();
+  await answer.getByText('"Packaging"').waitFor();
+  if (process.env.UPDATE_SCREENSHOT === '1') {
+    await page.screenshot({ path: `${root}/docs/explorer.png` });
+  }
+
+  await page.locator('.graphiql-tab', { hasText: 'WorkflowAction' }).click();
+  // A moment after the click GraphiQL stores the tab's query, and learns which operation it holds.
+  await page.waitForFunction(() =>
+    localStorage.getItem('graphiql:query')?.includes('mutation WorkflowAction'),
+  );
+  await run.click();
+  await answer.getByText('"WorkflowActionCompleted"').waitFor();
+  await answer.getByText('"Workflow restarted."').waitFor();
+  // Larger than a double holds: the browser shows the digits that the service sent.
+  await answer.getByText('"9223372036854775807"').waitFor();
+
+  expect(complaints).toEqual([]);
+  const stored = await page.evaluate(() => Object.values(localStorage).join());
+  expect(stored).not.toContain('Bearer');
+  const { origin } = new URL(url);
+  const outside = requests.filter(
+    (request) => new URL(request).origin !== origin && !/^(data|blob):/.test(request),
+  );
+  expect(outside).toEqual([]);
+  expect(requests.filter((request) => request === url).length).toBeGreaterThan(2);
+});
+
+test('the policy of the Sandbox page lets the embed work, and nothing else', async () => {
+  const url = await startDev('sandbox');
+  const { page, complaints } = await openPage();
+  // The vendor's two origins, played by a script that does what the embed does: it opens its frame
+  // and asks the gateway for the framed page. A third origin tries to get in.
+  await page.route('https://embeddable-sandbox.cdn.apollographql.com/**', (route) =>
+    route.fulfill({
+      contentType: 'text/javascript',
+      body: `window.EmbeddedSandbox = class {
+        constructor({ target, initialEndpoint, initialState: { headers } }) {
+          const frame = document.createElement('iframe');
+          frame.src = 'https://sandbox.embed.apollographql.com/sandbox/explorer';
+          document.querySelector(target).append(frame);
+          const body = JSON.stringify({ query: '{ __typename }' });
+          fetch(initialEndpoint, {
+            method: 'POST', body, headers: { ...headers, 'content-type': 'application/json' },
+          }).then((answer) => answer.text()).then((text) => { document.title = text; });
+        }
+      };`,
+    }),
+  );
+  await page.route('https://sandbox.embed.apollographql.com/**', (route) =>
+    route.fulfill({ contentType: 'text/html', body: '<p>the framed page</p>' }),
+  );
+
+  await page.goto(url);
+  await page.frameLocator('iframe').getByText('the framed page').waitFor();
+  await page.waitForFunction(() => document.title.startsWith('{'));
+  expect(JSON.parse(await page.title())).toEqual({ data: { __typename: 'Query' } });
+  expect(complaints).toEqual([]);
+
+  const stranger = await page.evaluate(async () => {
+    const refused = new Promise<string>((resolve) => {
+      document.addEventListener('securitypolicyviolation', ({ blockedURI }) => resolve(blockedURI));
+    });
+    await fetch('https://stranger.example/').catch(() => {});
+    return refused;
+  });
+  expect(stranger).toBe('https://stranger.example/');
+});

@@ -1,0 +1,38 @@
+import { createGatewayRuntime, type GatewayCLIConfig } from '@graphql-hive/gateway';
+import { expect, test } from '@jest/globals';
+import { gatewayConfig } from '../examples/federation/hive-gateway.config.ts';
+import { closeAfterTest } from '../test/support/cleanup.ts';
+import { operation } from '../test/support/example-operation.ts';
+import { startHttpServer } from '../test/support/http-server.ts';
+import { ask, startStack } from './stack.ts';
+import { testSupergraph } from './supergraph.ts';
+
+/** Starts Hive Gateway with the configuration that the docs give to platform teams. */
+async function start(supergraph: string): Promise<string> {
+  const runtime = createGatewayRuntime({
+    ...(gatewayConfig satisfies GatewayCLIConfig),
+    supergraph,
+  });
+  closeAfterTest(() => runtime[Symbol.asyncDispose]());
+  const { origin } = await startHttpServer(runtime);
+  return `${origin}/graphql`;
+}
+
+testSupergraph(start);
+
+test('a CSV as large as our own limit allows goes through', async () => {
+  const stack = await startStack();
+  const url = await start(stack.supergraphSdl);
+
+  const { data, errors } = await ask(url, await stack.token(), operation('UploadWorkflowCsv'), {
+    input: {
+      fileName: 'a.csv',
+      contentBase64: Buffer.alloc(12_000_000, 'a,b\n').toString('base64'),
+    },
+  });
+
+  expect(errors).toBeUndefined();
+  expect(data).toEqual({
+    uploadWorkflowCsv: { __typename: 'WorkflowCsvUploaded', unresolved: '' },
+  });
+});

@@ -1,0 +1,9 @@
+import main from '../jest.config.js';
+
+/** @type {import('jest').Config} */
+export default {
+  ...main,
+  roots: ['<rootDir>'],
+  setupFilesAfterEnv: ['<rootDir>/../test/support/setup.ts'],
+  testTimeout: 60_000,
+};

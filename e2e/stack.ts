@@ -1,0 +1,142 @@
+import { request as forward, type IncomingHttpHeaders } from 'node:http';
+import { ApolloServer } from '@apollo/server';
+import { ApolloServerPluginInlineTraceDisabled } from '@apollo/server/plugin/disabled';
+import { startStandaloneServer } from '@apollo/server/standalone';
+import { buildSubgraphSchema } from '@apollo/subgraph';
+import { parse } from 'graphql';
+import { z } from 'zod';
+import type { TokenClaims } from '../dev/issuer.ts';
+import { startReferenceService } from '../dev/service.ts';
+import { composeWithApollo, invoicesSdl, ledgerSdl } from '../test/federation/composition.ts';
+import { closeAfterTest } from '../test/support/cleanup.ts';
+import { startTestGateway } from '../test/support/gateway.ts';
+import { startHttpServer } from '../test/support/http-server.ts';
+import { testIssuer } from '../test/support/issuer.ts';
+
+/** A reference from another subgraph to a GL code: the fields of its key. */
+export type Reference = { target: string; project: string; code: string | null };
+
+export type Answer = z.infer<typeof answerSchema>;
+
+const answerSchema = z.object({
+  data: z.record(z.string(), z.unknown()).nullish(),
+  errors: z
+    .array(
+      z.object({
+        message: z.string(),
+        path: z.array(z.union([z.string(), z.number()])).optional(),
+        extensions: z.looseObject({ code: z.string(), retryable: z.boolean().optional() }),
+      }),
+    )
+    .optional(),
+});
+
+const placeholders = {
+  ledger: 'http://ledger.example/graphql',
+  invoices: 'http://invoices.example/graphql',
+};
+
+const composition = composeWithApollo([
+  { name: 'ledger', sdl: ledgerSdl, url: placeholders.ledger },
+  { name: 'invoices', sdl: invoicesSdl, url: placeholders.invoices },
+]);
+
+/**
+ * Starts everything below a federated graph: the reference service, the gateway in front of it, and a
+ * second subgraph. Records the requests that the service and the second subgraph receive.
+ */
+export async function startStack(references: readonly Reference[] = []) {
+  const issuer = await testIssuer();
+  const service = await startReferenceService({ issuerKeys: issuer.jwks });
+  closeAfterTest(() => service.close());
+  const calls: { url: string; authorization: string | undefined }[] = [];
+  const proxy = await startProxy(service.url, (url, { authorization }) => {
+    calls.push({ url, authorization });
+  });
+  const gateway = await startTestGateway({ url: proxy });
+  const invoices = await startInvoices(references);
+
+  return {
+    supergraphSdl: (composition.supergraphSdl ?? '')
+      .replace(placeholders.ledger, `${gateway.url}/graphql`)
+      .replace(placeholders.invoices, invoices.url),
+    gatewayUrl: `${gateway.url}/graphql`,
+    /** The requests that the service received, in order. */
+    calls,
+    invoices,
+    token: (claims?: TokenClaims) => issuer.token(claims),
+  };
+}
+
+/** Posts a GraphQL operation to any GraphQL server and parses the response. */
+export async function ask(
+  url: string,
+  token: string | undefined,
+  query: string,
+  variables?: Record<string, unknown>,
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ query, variables }),
+  });
+  return answerSchema.parse(await response.json());
+}
+
+/** Starts a subgraph of another team: invoices that refer to GL codes by their key. */
+async function startInvoices(references: readonly Reference[]) {
+  const requests: { authorization: string | undefined }[] = [];
+  const server = new ApolloServer({
+    schema: buildSubgraphSchema([
+      {
+        typeDefs: parse(invoicesSdl),
+        resolvers: {
+          Query: {
+            invoices: () =>
+              references.map((glCode, index) => ({
+                id: String(index),
+                status: 'OPEN',
+                outcome: { __typename: 'NotPermitted', reason: 'over the limit' },
+                glCode,
+              })),
+          },
+        },
+      },
+    ]),
+    stopOnTerminationSignals: false,
+    plugins: [ApolloServerPluginInlineTraceDisabled()],
+  });
+  const { url } = await startStandaloneServer(server, {
+    listen: { port: 0, host: '127.0.0.1' },
+    context: async ({ req }) => {
+      requests.push({ authorization: req.headers.authorization });
+      return {};
+    },
+  });
+  closeAfterTest(() => server.stop());
+  return { url, requests };
+}
+
+/** Starts a proxy that passes everything on as it is, a connection reset included. */
+async function startProxy(
+  target: string,
+  onRequest: (url: string, headers: IncomingHttpHeaders) => void,
+): Promise<string> {
+  const { origin } = await startHttpServer((incoming, outgoing) => {
+    const { method, headers, url = '/' } = incoming;
+    onRequest(url, headers);
+    const onward = forward(new URL(url, target), { method, headers, agent: false }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+      // A broken response is passed on as far as it came, and only then this connection ends too.
+      answer.once('error', () => outgoing.socket?.end());
+    });
+    onward.once('error', () => outgoing.socket?.resetAndDestroy());
+    incoming.pipe(onward);
+  });
+  return `${origin}/`;
+}

@@ -1,0 +1,192 @@
+import { expect, test } from '@jest/globals';
+import { type ScenarioName, scenarios } from '../dev/service.ts';
+import { operation } from '../test/support/example-operation.ts';
+import { type Answer, ask, type Reference, startStack } from './stack.ts';
+
+/** Starts a supergraph's gateway on a free port, and tells where its GraphQL is. */
+export type StartSupergraph = (supergraphSdl: string) => Promise<string>;
+
+const invoicesQuery = `{
+  invoices {
+    id
+    status
+    outcome { __typename ... on NotPermitted { reason } }
+    glCode { target project code name value hide }
+  }
+}`;
+
+const north = { target: 'EMAIL', project: 'north-plant' };
+
+/** What each document comes to by each scenario: a union member, or the code of an error. */
+const reads: Record<ScenarioName | 'ok', string> = {
+  ok: 'GlCodeList',
+  failed: 'LedgerFailed',
+  'no-more-invoices': 'LedgerNoMoreInvoices',
+  'not-permitted': 'LedgerNotPermitted',
+  unrecognized: 'LedgerUnrecognizedStatus',
+  'http-400': 'UPSTREAM_BAD_REQUEST',
+  'http-401': 'UNAUTHENTICATED',
+  'http-403': 'FORBIDDEN',
+  'http-500': 'UPSTREAM_FAILED',
+  'http-503': 'UPSTREAM_FAILED',
+  slow: 'UPSTREAM_TIMEOUT',
+  reset: 'UPSTREAM_UNAVAILABLE',
+  'cut-off': 'UPSTREAM_INVALID_RESPONSE',
+  'not-json': 'UPSTREAM_INVALID_RESPONSE',
+};
+
+const unknown = 'LedgerOutcomeUnknown';
+const lost = {
+  'http-500': unknown,
+  'http-503': unknown,
+  reset: unknown,
+  'cut-off': unknown,
+  'not-json': unknown,
+};
+
+const expected: Record<string, Record<string, string>> = {
+  GlCodes: reads,
+  SaveApprovers: { ...reads, ...lost, ok: 'ApproversSaved' },
+  UploadWorkflowCsv: { ...reads, ...lost, ok: 'WorkflowCsvUploaded' },
+  WorkflowAction: { ...reads, ...lost, ok: 'WorkflowActionCompleted' },
+};
+
+/** Every document with every scenario, except the one that only waits for the deadline. */
+const cases = Object.keys(expected).flatMap((document) =>
+  (['ok', ...scenarios.map(({ name }) => name)] as const)
+    .filter((scenario) => scenario !== 'slow')
+    .map((scenario) => ({ document, scenario })),
+);
+
+/** What of an answer must be equal on both ways. Places in the document are each gateway's own. */
+function comparable({ data, errors }: Answer) {
+  return {
+    data,
+    errors: errors?.map(({ message, path, extensions: { code, retryable } }) => ({
+      message,
+      path,
+      code,
+      retryable,
+    })),
+  };
+}
+
+/** What the graph does whichever gateway stands before it. */
+export function testSupergraph(startSupergraph: StartSupergraph): void {
+  test('a query that starts at invoices and ends at GL codes is one call to the service', async () => {
+    const references: Reference[] = [
+      ...Array.from({ length: 40 }, (_, index) => ({
+        ...north,
+        code: index % 2 ? '4010' : '4020',
+      })),
+      { ...north, code: '9999' },
+      { ...north, code: 'no such code' },
+    ];
+    const stack = await startStack(references);
+    const url = await startSupergraph(stack.supergraphSdl);
+    const token = await stack.token();
+
+    const { data, errors } = await ask(url, token, invoicesQuery);
+
+    expect(errors).toBeUndefined();
+    expect(stack.calls).toEqual([
+      {
+        url: '/getGLCodes5?target=5&project=north-plant&includeHide=true',
+        authorization: `Bearer ${token}`,
+      },
+    ]);
+    expect(stack.invoices.requests).toEqual([{ authorization: `Bearer ${token}` }]);
+    const packaging = { ...north, code: '4020', name: 'Packaging', value: 'NP-4020', hide: 0 };
+    const hidden = { ...north, code: '9999', name: 'Suspense account', value: 'NP-9999', hide: 1 };
+    const invoice = {
+      status: 'OPEN',
+      outcome: { __typename: 'NotPermitted', reason: 'over the limit' },
+    };
+    expect(data?.invoices).toHaveLength(42);
+    expect(data?.invoices).toEqual(
+      expect.arrayContaining([
+        { id: '0', ...invoice, glCode: packaging },
+        { id: '40', ...invoice, glCode: hidden },
+      ]),
+    );
+    // A code that the service does not list keeps what the invoice itself knows of it.
+    expect(data?.invoices).toContainEqual(
+      expect.objectContaining({
+        id: '41',
+        glCode: expect.objectContaining({ code: 'no such code', name: null, value: null }),
+      }),
+    );
+  });
+
+  test('references to several lists are one call for each', async () => {
+    const harbour = { target: 'STORAGE_DEVICE', project: 'harbour-office', code: '6010' };
+    const stack = await startStack([{ ...north, code: '4010' }, harbour, harbour]);
+    const url = await startSupergraph(stack.supergraphSdl);
+
+    const { data, errors } = await ask(url, await stack.token(), invoicesQuery);
+
+    expect(errors).toBeUndefined();
+    expect(data?.invoices).toHaveLength(3);
+    expect(stack.calls.map((call) => call.url).sort()).toEqual([
+      '/getGLCodes5?target=4001&project=harbour-office&includeHide=true',
+      '/getGLCodes5?target=5&project=north-plant&includeHide=true',
+    ]);
+  });
+
+  test('a reference that cannot be looked up is an error with our code beside the invoices', async () => {
+    const stack = await startStack([{ ...north, project: 'scenario:http-403', code: '4010' }]);
+    const url = await startSupergraph(stack.supergraphSdl);
+
+    const { data, errors } = await ask(url, await stack.token(), invoicesQuery);
+
+    expect(data?.invoices).toEqual([expect.objectContaining({ id: '0', status: 'OPEN' })]);
+    // A gateway may report it once for the entity, or once for each field it could not fill.
+    expect(errors?.length).toBeGreaterThan(0);
+    for (const { message, extensions } of errors ?? []) {
+      expect(message).toBe('The service does not permit this call.');
+      expect(extensions).toMatchObject({ code: 'FORBIDDEN', retryable: false });
+    }
+  });
+
+  test('every document comes to the same directly and through the supergraph, whatever the service does', async () => {
+    const stack = await startStack();
+    const url = await startSupergraph(stack.supergraphSdl);
+
+    const calm = await stack.token();
+
+    for (const { document, scenario } of cases) {
+      // Faults in a row would open the circuit, which is not what is looked at here.
+      await ask(stack.gatewayUrl, calm, operation('GlCodes'));
+      const token = await stack.token(scenario === 'ok' ? {} : { scenario });
+      const query = operation(document);
+      const direct = await ask(stack.gatewayUrl, token, query);
+      const before = stack.calls.length;
+      const composed = await ask(url, token, query);
+
+      const name = `${document}, ${scenario}`;
+      expect([name, comparable(composed)]).toEqual([name, comparable(direct)]);
+      const [member] = Object.values(direct.data ?? {});
+      const typename =
+        typeof member === 'object' && member !== null && '__typename' in member
+          ? member.__typename
+          : direct.errors?.[0]?.extensions.code;
+      expect([name, typename]).toEqual([name, expected[document]?.[scenario]]);
+      const made = stack.calls.slice(before);
+      expect(made.every(({ authorization }) => authorization === `Bearer ${token}`)).toBe(true);
+      // Whatever stands in between, a write reaches the service once.
+      if (document !== 'GlCodes') expect([name, made.length]).toEqual([name, 1]);
+    }
+  });
+
+  test('a caller without a token is refused on both ways', async () => {
+    const stack = await startStack();
+    const url = await startSupergraph(stack.supergraphSdl);
+
+    for (const to of [stack.gatewayUrl, url]) {
+      const { data, errors } = await ask(to, undefined, operation('GlCodes'));
+      expect(data?.glCodes ?? null).toBeNull();
+      expect(errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
+    }
+    expect(stack.calls).toEqual([]);
+  });
+}

@@ -1,0 +1,96 @@
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { GatewayError } from '../errors.ts';
+import type { Caller } from '../request-scope.ts';
+import { createKeySource, KeysUnavailable } from './jwks.ts';
+import { createVerify, type JwtConfig } from './verify.ts';
+
+/** A verified bearer token. */
+export type Credentials = { token: string; caller: Caller };
+
+/** Resolves to the credentials of a request, or to null if it has no `Authorization` header. */
+export type Authenticate = (request: IncomingMessage) => Promise<Credentials | null>;
+
+/** The result of checking a token, for a metric. */
+export type VerificationResult = 'verified' | 'remembered' | 'refused' | 'unavailable';
+
+/** The longest token that is verified, in characters. */
+const MAX_TOKEN_LENGTH = 8192;
+/** How long a verified token is cached at most, in milliseconds, and how many of them. */
+const CACHE_MS = 60_000;
+const CACHED_TOKENS = 10_000;
+
+/** A bearer token in an `Authorization` header (RFC 6750, section 2.1). */
+const bearerPattern = /^Bearer +([\w.~+/-]+=*)$/i;
+
+/**
+ * Verifies bearer tokens (docs/service-api.md, section 5). A verified token is cached by its hash until
+ * it expires, at most a minute, so that not every request costs a signature check.
+ *
+ * `authenticate` throws a GatewayError: `UNAUTHENTICATED` for an invalid token, `AUTH_UNAVAILABLE` if no
+ * keys are available.
+ */
+export function createAuthenticator(
+  config: JwtConfig,
+  log: Logger,
+  count: (result: VerificationResult) => void,
+): { authenticate: Authenticate; close(): void } {
+  const keySource = createKeySource(config.keys, log);
+  const verify = createVerify(config, keySource.getKey);
+  const cache = new LRUCache<string, Caller>({ max: CACHED_TOKENS });
+
+  async function authenticate(request: IncomingMessage): Promise<Credentials | null> {
+    if (request.headers.authorization === undefined) return null;
+    const token = readToken(request);
+    if (token === undefined) throw invalidToken(count);
+    const digest = hash('sha256', token, 'base64');
+    const known = cache.get(digest);
+    if (known) {
+      count('remembered');
+      return { token, caller: known };
+    }
+    const {
+      exp = 0,
+      iss = '',
+      sub,
+    } = await verify(token).catch((error: unknown) => {
+      if (!(error instanceof KeysUnavailable)) throw invalidToken(count);
+      count('unavailable');
+      throw new GatewayError('AUTH_UNAVAILABLE', 'Tokens cannot be verified at the moment.');
+    });
+    count('verified');
+    const ttl = Math.min(exp * 1000 - Date.now(), CACHE_MS);
+    const caller = toCaller(iss, sub, digest);
+    if (ttl > 0) cache.set(digest, caller, { ttl });
+    return { token, caller };
+  }
+
+  return { authenticate, close: keySource.close };
+}
+
+/** The bearer token of a request; undefined if there is none, several headers, or it is too long. */
+function readToken({ headers, rawHeaders }: IncomingMessage): string | undefined {
+  const token = bearerPattern.exec(headers.authorization ?? '')?.[1];
+  // Node keeps the first of two headers, while a proxy in front may have checked the second.
+  const count = rawHeaders.filter((_, index) => isAuthorizationName(rawHeaders, index)).length;
+  return count === 1 && token !== undefined && token.length <= MAX_TOKEN_LENGTH ? token : undefined;
+}
+
+/** Raw headers are an array of alternating names and values. */
+function isAuthorizationName(rawHeaders: readonly string[], index: number): boolean {
+  return index % 2 === 0 && /^authorization$/i.test(rawHeaders[index] ?? '');
+}
+
+function toCaller(issuer: string, subject: string | undefined, tokenHash: string): Caller {
+  if (subject === undefined) return { issuer, subject: null, hash: tokenHash };
+  return { issuer, subject, hash: hash('sha256', JSON.stringify([issuer, subject]), 'base64') };
+}
+
+function invalidToken(count: (result: VerificationResult) => void): GatewayError {
+  count('refused');
+  return new GatewayError('UNAUTHENTICATED', 'The bearer token is not valid.', {
+    'www-authenticate': 'Bearer error="invalid_token"',
+  });
+}

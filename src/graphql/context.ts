@@ -1,0 +1,54 @@
+import { missingToken } from '../errors.ts';
+import type { TaskQueue } from '../lib/task-queue.ts';
+import type { RequestScope } from '../request-scope.ts';
+import type { RequestRecord } from '../telemetry/request-record.ts';
+import type { Call } from '../upstream/call.ts';
+import { UpstreamClient } from '../upstream/client.ts';
+import { ResponseLimits } from './limits/response-limits.ts';
+import { createLoaders, type Loaders } from './loaders.ts';
+
+/** What resolvers need of a request. Created once for each. */
+export type Context = {
+  /** The service on behalf of the client. Throws `UNAUTHENTICATED` if the request has no token. */
+  readonly service: () => UpstreamClient;
+  /** The reads of this request, each made once. Throws `UNAUTHENTICATED` if the request has no token. */
+  readonly loaders: () => Loaders;
+  readonly isAuthenticated: boolean;
+  readonly limits: ResponseLimits;
+  readonly record: RequestRecord;
+  /** The name of the query parameter for a CSV option, if it is configured. */
+  readonly csvOptionParam: string | undefined;
+};
+
+type ContextDependencies = {
+  call: Call;
+  taskQueue: TaskQueue;
+  csvOptionParam: string | undefined;
+  maxResponseBytes: number;
+};
+
+/** Creates the context of a request; `scope` is null if the request has no token. */
+export function createContext(
+  { call, taskQueue, csvOptionParam, maxResponseBytes }: ContextDependencies,
+  scope: RequestScope | null,
+  record: RequestRecord,
+): Context {
+  let service: UpstreamClient | undefined;
+  let loaders: Loaders | undefined;
+  const getService = () => {
+    if (scope === null) throw missingToken();
+    service ??= new UpstreamClient(call, scope);
+    return service;
+  };
+  return {
+    service: getService,
+    loaders() {
+      loaders ??= createLoaders(getService());
+      return loaders;
+    },
+    isAuthenticated: scope !== null,
+    limits: new ResponseLimits(maxResponseBytes, taskQueue),
+    record,
+    csvOptionParam,
+  };
+}

@@ -1,0 +1,71 @@
+import DataLoader from 'dataloader';
+import type { UpstreamClient } from '../upstream/client.ts';
+import type { GlCodesQuery, IntegrationTarget, ServiceStatus } from '../upstream/records.ts';
+
+/** A GL code with the target and project it was requested for, which are part of its key in a federated graph. */
+export type GlCodeEntity = {
+  target: IntegrationTarget;
+  project: string;
+  code: string | null;
+  name: string | null;
+  value: string | null;
+  hide: number | null;
+};
+
+/** The GL codes of a query, with the status record and the size of the response in bytes. */
+export type GlCodes = ServiceStatus & { codes: GlCodeEntity[]; bytes: number };
+
+/** The codes of a target and project by `code`, hidden ones included. */
+type GlCodeIndex = { glCodes: GlCodes; byCode: Map<string, GlCodeEntity> };
+
+export type Loaders = {
+  /** Equal queries of one request are one call to the service. */
+  glCodes: DataLoader<GlCodesQuery, GlCodes, string>;
+  glCodeIndex: DataLoader<Omit<GlCodesQuery, 'includeHide'>, GlCodeIndex, string>;
+};
+
+/** Creates the loaders of one request. Only reads have one: a write is never de-duplicated. */
+export function createLoaders(service: UpstreamClient): Loaders {
+  const glCodes = createLoader(
+    async (query: GlCodesQuery): Promise<GlCodes> => {
+      const { target, project } = query;
+      const { list, ...rest } = await service.glCodes(query);
+      const codes = list.map(({ Code = null, Name = null, Value = null, Hide = null }) => ({
+        target,
+        project,
+        code: Code,
+        name: Name,
+        value: Value,
+        hide: Hide,
+      }));
+      return { ...rest, codes };
+    },
+    ({ target, project, includeHide }) => `${target} ${includeHide} ${project}`,
+  );
+  const glCodeIndex = createLoader(
+    async (key: Omit<GlCodesQuery, 'includeHide'>): Promise<GlCodeIndex> => {
+      const list = await glCodes.load({ ...key, includeHide: true });
+      const byCode = new Map<string, GlCodeEntity>();
+      for (const entity of list.codes) {
+        // If the service lists a code twice, the first one counts.
+        if (entity.code !== null && !byCode.has(entity.code)) byCode.set(entity.code, entity);
+      }
+      return { glCodes: list, byCode };
+    },
+    ({ target, project }) => `${target} ${project}`,
+  );
+  return { glCodes, glCodeIndex };
+}
+
+function createLoader<Key, Value>(
+  load: (key: Key) => Promise<Value>,
+  cacheKeyFn: (key: Key) => string,
+): DataLoader<Key, Value, string> {
+  return new DataLoader(
+    async (keys) =>
+      (await Promise.allSettled(keys.map(load))).map((result) =>
+        result.status === 'fulfilled' ? result.value : result.reason,
+      ),
+    { cacheKeyFn },
+  );
+}

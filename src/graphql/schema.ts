@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { buildSubgraphSchema } from '@apollo/subgraph';
+import { SpanStatusCode } from '@opentelemetry/api';
+import {
+  GraphQLError,
+  type GraphQLFieldResolver,
+  type GraphQLSchema,
+  parse,
+  type ValidationRule,
+} from 'graphql';
+import { codeOf, GatewayError } from '../errors.ts';
+import { resolvers } from '../resolvers/index.ts';
+import { inSpan } from '../telemetry/tracing.ts';
+import type { Context } from './context.ts';
+
+/** Receives each resolved root field with its outcome: a union member or an error code. */
+export type FieldObserver = (field: string, outcome: string) => void;
+
+type Resolver = GraphQLFieldResolver<unknown, Context>;
+
+/** The executable schema: schema.graphql as a subgraph of a federated graph, with its resolvers. */
+export function createSchema(observe: FieldObserver): GraphQLSchema {
+  const sdl = readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8');
+  const schema = buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]);
+  for (const type of [schema.getQueryType(), schema.getMutationType()]) {
+    for (const field of Object.values(type?.getFields() ?? {})) {
+      const name = `${type}.${field.name}`;
+      if (name === 'Query._entities' && field.resolve) field.resolve = limited(field.resolve);
+      if (field.resolve) field.resolve = observed(name, field.resolve, observe);
+    }
+  }
+  return schema;
+}
+
+/** Adds a span, a metric and an entry in the request's record to the resolver of a root field. */
+function observed(field: string, resolve: Resolver, observe: FieldObserver): Resolver {
+  return (source, args, context, info) =>
+    inSpan(field, {}, async (span) => {
+      const settle = (outcome: string) => {
+        observe(field, outcome);
+        if (field.startsWith('Mutation.')) context.record.writes.push(`${field} ${outcome}`);
+      };
+      try {
+        const result = await resolve(source, args, context, info);
+        settle(typenameOf(result) ?? 'ok');
+        return result;
+      } catch (error) {
+        settle(codeOf(error));
+        span.setStatus({ code: SpanStatusCode.ERROR, message: codeOf(error) });
+        throw error;
+      } finally {
+        span.end();
+      }
+    });
+}
+
+/**
+ * Checks all representations before any is resolved. Each costs a promise even if all share a call, and
+ * the library throws in the middle of the list at an unknown type.
+ */
+function limited(resolve: Resolver): Resolver {
+  return (source, args, context, info) => {
+    const representations: readonly unknown[] = args.representations;
+    context.loaders(); // Throws if the request has no token.
+    context.limits.admitReferences(representations.length);
+    if (!representations.every((representation) => typenameOf(representation) === 'GlCode')) {
+      throw new GatewayError(
+        'BAD_USER_INPUT',
+        'A representation has a type that is not an entity of this subgraph.',
+      );
+    }
+    return resolve(source, args, context, info);
+  };
+}
+
+function typenameOf(value: unknown): string | undefined {
+  return typeof value === 'object' && value !== null && '__typename' in value
+    ? String(value.__typename)
+    : undefined;
+}
+
+/** Rejects introspection, and `_service { sdl }`, which reveals the same (docs/decisions/0008). */
+export const noIntrospection: ValidationRule = (context) => ({
+  Field(node) {
+    if (['__schema', '__type', '_service'].includes(node.name.value)) {
+      context.reportError(new GraphQLError('Introspection is off.', { nodes: node }));
+    }
+  },
+});

@@ -1,0 +1,29 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { type GatewayError, toHttpError } from '../errors.ts';
+
+/** Sends the response for an error outside GraphQL, and notes its code for the log. */
+export type SendError = (
+  error: GatewayError | { statusCode?: number },
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => FastifyReply;
+
+export function createErrorSender(log: Logger): SendError {
+  return (error, request, reply) => {
+    const { status, headers, code, body } = toHttpError(error, request.id, log);
+    request.record?.errorCodes.push(code);
+    return reply.code(status).headers(headers).send(body);
+  };
+}
+
+/** Sends errors of hooks and handlers, and the response for unknown paths and methods. */
+export function registerErrorHandlers(app: FastifyInstance, sendError: SendError): void {
+  app.setErrorHandler(sendError);
+  app.setNotFoundHandler((request, reply) => {
+    const [url = ''] = request.url.split('?');
+    const allowed = ['GET', 'POST'].filter((method) => app.hasRoute({ url, method }));
+    if (allowed.length > 0) reply.header('allow', allowed.join(', '));
+    return sendError({ statusCode: allowed.length > 0 ? 405 : 404 }, request, reply);
+  });
+}

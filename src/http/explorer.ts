@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** A page for browsers, with a content security policy that allows only what the page needs. */
+export type Explorer = { html: string; contentSecurityPolicy: string };
+
+/** A document for each operation, ready to run. */
+const operationsFolder = new URL('../../examples/operations/', import.meta.url);
+
+/**
+ * The explorer at `GET /graphql`, preloaded with a document for every operation and with `headers`:
+ * Apollo Sandbox, embedded from its CDN, or GraphiQL, served entirely by the gateway.
+ */
+export async function createExplorer(
+  kind: 'sandbox' | 'graphiql' | 'off',
+  headers: Record<string, string>,
+): Promise<Explorer | undefined> {
+  if (kind === 'off') return undefined;
+  const documents = readdirSync(operationsFolder)
+    .sort()
+    .map((file) => readFileSync(new URL(file, operationsFolder), 'utf8'));
+  return kind === 'sandbox' ? sandbox(documents, headers) : graphiql(documents, headers);
+}
+
+/** Whether a browser requests a page rather than the result of a query. */
+export function acceptsPage({ method, headers, query }: FastifyRequest): boolean {
+  return (
+    method === 'GET' &&
+    headers.accept?.includes('text/html') === true &&
+    !(typeof query === 'object' && query !== null && 'query' in query)
+  );
+}
+
+/** Responds with the page. */
+export function sendPage(
+  reply: FastifyReply,
+  { html, contentSecurityPolicy }: Explorer,
+): FastifyReply {
+  return reply
+    .header('content-security-policy', contentSecurityPolicy)
+    .type('text/html; charset=utf-8')
+    .send(html);
+}
+
+const sandboxScript = 'https://embeddable-sandbox.cdn.apollographql.com';
+const sandboxFrame = 'https://sandbox.embed.apollographql.com';
+
+function sandbox(documents: string[], headers: Record<string, string>): Explorer {
+  const style = 'html, body, #sandbox, iframe { margin: 0; width: 100%; height: 100%; border: 0 }';
+  const state = { document: documents.join('\n'), headers, includeCookies: false };
+  const script = `new window.EmbeddedSandbox({
+  target: '#sandbox',
+  initialEndpoint: window.location.origin + window.location.pathname,
+  endpointIsEditable: false,
+  hideCookieToggle: true,
+  runTelemetry: false,
+  allowDynamicStyles: false,
+  initialState: ${inScript(state)},
+});`;
+  return {
+    html: `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Ledger Gateway</title><style>${style}</style></head>
+<body>
+<div id="sandbox"></div>
+<script src="${sandboxScript}/v2/embeddable-sandbox.umd.production.min.js"></script>
+<script>${script}</script>
+</body>
+</html>
+`,
+    contentSecurityPolicy: policy({
+      'script-src': `${sandboxScript} ${hashOf(script)}`,
+      'style-src': hashOf(style),
+      'frame-src': sandboxFrame,
+      'connect-src': "'self'",
+    }),
+  };
+}
+
+async function graphiql(documents: string[], headers: Record<string, string>): Promise<Explorer> {
+  // Nine megabytes, loaded only if they are used.
+  const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
+  const headersText = inScript(headers, 2);
+  const html = renderGraphiQL({
+    title: 'Ledger Gateway',
+    endpoint: '/graphql',
+    headers: headersText,
+    shouldPersistHeaders: false,
+    defaultTabs: documents.map((query) => ({ query, headers: headersText })),
+  });
+  const [, script = ''] = /<script>([\s\S]*?)<\/script>/.exec(html) ?? [];
+  return {
+    html,
+    contentSecurityPolicy: policy({
+      'script-src': hashOf(script),
+      'worker-src': 'blob:',
+      // The editor inserts its styles, which contain its icons and font.
+      'style-src': "'unsafe-inline'",
+      'font-src': 'data:',
+      'img-src': 'data:',
+      'connect-src': "'self'",
+    }),
+  };
+}
+
+function policy(directives: Record<string, string>): string {
+  return Object.entries({
+    'default-src': "'none'",
+    'base-uri': "'none'",
+    'form-action': "'none'",
+    'frame-ancestors': "'none'",
+    ...directives,
+  })
+    .map(([name, value]) => `${name} ${value}`)
+    .join('; ');
+}
+
+function hashOf(content: string): string {
+  return `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
+}
+
+/** A value as JSON that is safe in a script. */
+function inScript(value: unknown, indent = 0): string {
+  return JSON.stringify(value, null, indent).replaceAll('<', '\\u003c');
+}

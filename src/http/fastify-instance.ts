@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import type { Logger } from 'pino';
+import { parseExactly } from '../lib/exact-json.ts';
+import type { ClientConnections } from './client-connections.ts';
+
+/** The largest request body, in bytes: a CSV of 12 MB as base64. */
+const BODY_LIMIT = 16_777_216;
+
+/** A request id of the client's; any other is replaced. */
+const requestIdPattern = /^[\w.:-]{1,128}$/;
+
+/** Fastify with its limits and timeouts, request ids, and a parser for JSON bodies. */
+export function createFastify(
+  log: Logger,
+  connections: ClientConnections,
+  frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void,
+): FastifyInstance {
+  const app = fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    // The framework logs nothing for a request, so a logger for each is unnecessary.
+    childLoggerFactory: (logger) => logger,
+    frameworkErrors,
+    clientErrorHandler: (error, socket) => connections.rejectMalformed(error, socket),
+    genReqId: ({ headers }) => {
+      const given = headers['x-request-id'];
+      return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
+    },
+    bodyLimit: BODY_LIMIT,
+    // Milliseconds for a whole request: a slow client must not occupy a connection for long.
+    requestTimeout: 30_000,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 5_000 },
+    // A load balancer that has not noticed the shutdown is still served.
+    return503OnClosing: false,
+  });
+  registerBodyParser(app);
+  return app;
+}
+
+function registerBodyParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string' },
+    async (_: FastifyRequest, text: string) => {
+      try {
+        // Exactly, because a variable of type ID may be written as a number.
+        return parseExactly(text);
+      } catch {
+        throw Object.assign(new Error('invalid JSON'), { statusCode: 400 });
+      }
+    },
+  );
+}

@@ -1,0 +1,138 @@
+import { propagation, ROOT_CONTEXT, SpanKind } from '@opentelemetry/api';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import type { Logger } from 'pino';
+import type { Authenticate, Credentials } from '../auth/authenticate.ts';
+import { missingToken } from '../errors.ts';
+import type { RequestScope } from '../request-scope.ts';
+import { currentRecord } from '../telemetry/request-record.ts';
+import { inSpan, traceHeaders } from '../telemetry/tracing.ts';
+import type { Drain } from './drain.ts';
+import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null if the request has no token. */
+    scope: RequestScope | null;
+  }
+}
+
+/** The largest request body without a token, in bytes: enough for introspection. */
+const ANONYMOUS_BODY_LIMIT = 65_536;
+
+export type GraphqlRouteOptions = {
+  authenticate: Authenticate;
+  /** Throws a GatewayError if a document exceeds a limit. */
+  checkDocument(document: string): void;
+  /** Throws a GatewayError if the variables in a request body exceed a limit. */
+  checkVariables(body: unknown): void;
+  /** Executes the GraphQL request. */
+  execute: RouteHandlerMethod;
+  /** The page for browsers, if there is one. */
+  explorer: Explorer | undefined;
+  log: Logger;
+};
+
+/** Registers `/graphql`: the explorer's page, or authentication, limits, and the execution. */
+export function registerGraphqlRoute(
+  app: FastifyInstance,
+  drain: Drain,
+  options: GraphqlRouteOptions,
+): void {
+  app.decorateRequest('scope', null);
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/graphql',
+
+    async onRequest(request, reply) {
+      if (options.explorer && acceptsPage(request)) return sendPage(reply, options.explorer);
+      // Before the body is read, so that a client with an invalid token cannot send one.
+      const credentials = await options.authenticate(request.raw);
+      if (!credentials && bodyMayExceed(request, ANONYMOUS_BODY_LIMIT)) throw missingToken();
+      request.scope = credentials && createScope(request, credentials);
+    },
+
+    preHandler(request, _reply, done) {
+      for (const document of documentsOf(request)) options.checkDocument(document);
+      options.checkVariables(request.body);
+      done();
+    },
+
+    handler(request, reply) {
+      const response = inRequestSpan(request, reply, () =>
+        currentRecord.run(request.record, async () => options.execute.call(app, request, reply)),
+      );
+      const done = () => logUndeliveredWrites(options.log, request);
+      drain.executing.track(response).then(done, done);
+      return response;
+    },
+
+    onSend(request, reply, payload, done) {
+      if (request.record.isReplay) reply.header('idempotent-replayed', 'true');
+      done(null, drain.prepareResponse(request, reply, payload));
+    },
+  });
+}
+
+function createScope(
+  { id, headers, disconnected, record }: FastifyRequest,
+  { token, caller }: Credentials,
+): RequestScope {
+  const key = headers['idempotency-key'];
+  return {
+    token,
+    caller,
+    requestId: id,
+    trace: traceHeaders(headers),
+    signal: disconnected,
+    idempotencyKey: typeof key === 'string' ? key : undefined,
+    onReplay() {
+      record.isReplay = true;
+    },
+  };
+}
+
+/** If the client disconnected before the response, only the log has the outcomes of its writes. */
+function logUndeliveredWrites(log: Logger, { id, record, disconnected }: FastifyRequest): void {
+  if (!disconnected.aborted || record.writes.length === 0) return;
+  log.warn(
+    { requestId: id, writes: record.writes },
+    'client disconnected before outcome of writes',
+  );
+}
+
+/** Whether the body is, or may turn out to be, larger than a limit in bytes. */
+function bodyMayExceed({ headers }: FastifyRequest, limit: number): boolean {
+  return (
+    headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > limit
+  );
+}
+
+/** Runs a request in a span that continues the client's trace. */
+function inRequestSpan<Result>(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  run: () => Result,
+): Result {
+  const attributes = { 'http.request.method': request.method, 'http.route': '/graphql' };
+  const parent = propagation.extract(ROOT_CONTEXT, request.headers);
+  return inSpan(
+    'graphql request',
+    { kind: SpanKind.SERVER, attributes },
+    (span) => {
+      reply.raw.once('close', () => {
+        span.setAttribute('http.response.status_code', reply.statusCode);
+        span.end();
+      });
+      return run();
+    },
+    parent,
+  );
+}
+
+/** The documents of a request. Several in one URL are rejected later. */
+function documentsOf({ method, url, body }: FastifyRequest): string[] {
+  // Decoded as Apollo does it: with two decoders, a document could evade the limits.
+  if (method === 'GET') return new URLSearchParams(url.slice(url.indexOf('?') + 1)).getAll('query');
+  const hasDocument = typeof body === 'object' && body !== null && 'query' in body;
+  return hasDocument && typeof body.query === 'string' ? [body.query] : [];
+}

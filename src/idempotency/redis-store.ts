@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { BackgroundRetry } from './background-retry.ts';
+import { RedisConnection } from './redis-connection.ts';
+import {
+  checkScript,
+  claimScript,
+  epochScript,
+  recordScript,
+  releaseScript,
+} from './redis-scripts.ts';
+import { type RedisSession, ReplyLost } from './redis-session.ts';
+import {
+  type Claim,
+  type ClaimResult,
+  type IdempotencyStore,
+  type StoreLog,
+  StoreUnavailable,
+} from './store.ts';
+
+/** One hash tag, so that a script may use both keys on a clustered server. */
+const PREFIX = '{ledger-gateway}:';
+const EPOCH_KEY = `${PREFIX}epoch`;
+/** How long a release or an outcome that could not be written is retried. */
+const RETRY_FOR_MS = 600_000;
+
+const epochSchema = z.tuple([z.string(), z.string()]);
+const claimReplySchema = z.union([
+  z.tuple([z.literal('claimed'), z.string()]),
+  z.tuple([z.enum(['in-flight', 'orphaned']), z.string()]),
+  z.tuple([z.literal('recorded'), z.string(), z.string()]),
+  z.tuple([z.enum(['cancelled', 'data_lost'])]),
+]);
+
+type RedisStoreOptions = { url: string; retentionMs: number; log: StoreLog };
+
+/**
+ * Keeps claims in Redis or Valkey, for several gateways. Every operation is one script that is sent at most
+ * once. The store connects in the background, and a call without a connection fails at once.
+ */
+export class RedisStore implements IdempotencyStore {
+  readonly #retentionMs: number;
+  readonly #connection: RedisConnection;
+  readonly #retry: BackgroundRetry;
+  /** Owners of claims without a reply, until their keys are free. */
+  readonly #cancelling = new Set<string>();
+  #epochId: string | undefined;
+  #claimsSeen = 0;
+  #isDataLost = false;
+
+  /** @throws Error if the URL cannot be used */
+  constructor({ url, retentionMs, log }: RedisStoreOptions) {
+    this.#retentionMs = retentionMs;
+    const prepare = async (session: RedisSession) => {
+      await rejectEviction(session);
+      await this.#checkEpoch(session);
+    };
+    this.#connection = new RedisConnection({ url, log, prepare });
+    this.#retry = new BackgroundRetry(RETRY_FOR_MS, () =>
+      log.error({}, 'An idempotency key could not be updated in Redis and will be orphaned'),
+    );
+  }
+
+  async claim({ key, owner, fingerprint, leaseMs }: Claim): Promise<ClaimResult> {
+    if (this.#isDataLost) throw new StoreUnavailable('data_lost');
+    if (this.#cancelling.has(owner)) throw new StoreUnavailable('unreachable');
+    const args = [owner, fingerprint, leaseMs, this.#retentionMs, this.#epochId, this.#claimsSeen];
+    try {
+      const keys = [keyOf(key), EPOCH_KEY];
+      const reply = await this.#connection.run(claimScript, keys, args.map(String));
+      return this.#resultOf(claimReplySchema.parse(reply));
+    } catch (error) {
+      if (error instanceof ReplyLost) this.#cancel(key, owner);
+      throw error;
+    }
+  }
+
+  async record(key: string, owner: string, outcome: string): Promise<void> {
+    const record = () => this.#connection.run(recordScript, [keyOf(key)], [owner, outcome]);
+    try {
+      await record();
+    } catch (error) {
+      this.#retry.start(record, { dataBytes: Buffer.byteLength(outcome) });
+      throw error;
+    }
+  }
+
+  async release(key: string, owner: string): Promise<void> {
+    try {
+      await this.#release(key, owner);
+    } catch (error) {
+      this.#retry.start(() => this.#release(key, owner));
+      throw error;
+    }
+  }
+
+  /** Tries pending background work one last time, then disconnects. */
+  async close(): Promise<void> {
+    await this.#retry.close();
+    await this.#connection.close();
+  }
+
+  async #release(key: string, owner: string): Promise<void> {
+    await this.#connection.run(releaseScript, [keyOf(key)], [owner, String(RETRY_FOR_MS)]);
+  }
+
+  /** Frees the key of a claim whose reply was lost. */
+  #cancel(key: string, owner: string): void {
+    this.#cancelling.add(owner);
+    this.#retry.start(() => this.#release(key, owner), {
+      onEnd: () => this.#cancelling.delete(owner),
+    });
+  }
+
+  async #checkEpoch(session: RedisSession): Promise<void> {
+    if (this.#epochId === undefined) {
+      const reply = await session.run(epochScript, [EPOCH_KEY], [randomUUID()]);
+      const [id, claims] = epochSchema.parse(reply);
+      this.#epochId = id;
+      this.#claimsSeen = Number(claims);
+    } else if (!this.#isDataLost) {
+      const args = [this.#epochId, String(this.#claimsSeen)];
+      const reply = await session.run(checkScript, [EPOCH_KEY], args);
+      if (reply === 'data_lost') this.#dataLost();
+    }
+  }
+
+  #resultOf(reply: z.infer<typeof claimReplySchema>): ClaimResult {
+    switch (reply[0]) {
+      case 'claimed':
+        this.#claimsSeen = Math.max(this.#claimsSeen, Number(reply[1]));
+        return { state: 'claimed' };
+      case 'recorded':
+        return { state: 'recorded', fingerprint: reply[1], outcome: reply[2] };
+      case 'data_lost':
+        throw this.#dataLost();
+      case 'cancelled':
+        throw new StoreUnavailable('unreachable');
+      case 'orphaned':
+        // The owner may have lost Redis as well, and may be about to record the outcome.
+        return {
+          state: this.#connection.isCatchingUp ? 'in-flight' : 'orphaned',
+          fingerprint: reply[1],
+        };
+      case 'in-flight':
+        return { state: 'in-flight', fingerprint: reply[1] };
+    }
+  }
+
+  #dataLost(): StoreUnavailable {
+    const failure = new StoreUnavailable(
+      'data_lost',
+      'Redis has lost claims of idempotency keys. Keyed writes are refused until this process is restarted',
+    );
+    if (!this.#isDataLost) this.#connection.report(failure);
+    this.#isDataLost = true;
+    return failure;
+  }
+}
+
+function keyOf(key: string): string {
+  return `${PREFIX}claim:${key}`;
+}
+
+/** A policy that evicts keys would let a write be sent twice. */
+async function rejectEviction(session: RedisSession): Promise<void> {
+  const info = z.string().parse(await session.command(['INFO', 'memory']));
+  const maxMemory = Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0);
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
+  if (maxMemory === 0 || policy === 'noeviction') return;
+  throw new StoreUnavailable(
+    'evicting',
+    `Redis would evict idempotency keys: set its maxmemory-policy to noeviction (it is ${policy})`,
+  );
+}

@@ -1,0 +1,179 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { z } from 'zod';
+import { openClaims, unavailable } from './sqlite-file.ts';
+import { type Claim, type ClaimResult, type IdempotencyStore, StoreUnavailable } from './store.ts';
+
+/** The most expired claims that a timer tick deletes: few enough to take milliseconds, also with long outcomes. */
+const SWEEP_ROWS = 20;
+/** The most expired claims that a new claim deletes, so that deletion keeps up with any load. */
+const SWEEP_ROWS_PER_CLAIM = 2;
+const SWEEP_PAUSE_MS = 10;
+const SWEEP_INTERVAL_MS = 1000;
+
+const rowSchema = z.object({
+  owner: z.string(),
+  fingerprint: z.string(),
+  claimed_at: z.number(),
+  lease_end: z.number(),
+  outcome: z.string().nullable(),
+});
+
+export type SqliteStoreOptions = {
+  /** A file path, or `:memory:`. */
+  path: string;
+  retentionMs: number;
+  /** A claim of a new key is refused when this many keys are kept. */
+  maxKeys: number;
+  /** The size that the database may grow to; beyond it the store is full. */
+  maxBytes: number;
+  /** The current time in milliseconds. The default does not follow changes of the wall clock. */
+  clock?: () => number;
+};
+
+/**
+ * Keeps claims in a SQLite database that this process alone uses. A claim is a synchronous insert, so it is
+ * atomic without a transaction. A file survives the end of the process, not always a power loss: SQLite
+ * writes the log to the disk at checkpoints only (synchronous=NORMAL).
+ */
+export class SqliteStore implements IdempotencyStore {
+  readonly #database: DatabaseSync;
+  readonly #statements: ReturnType<typeof prepareStatements>;
+  readonly #retentionMs: number;
+  readonly #maxKeys: number;
+  readonly #clock: () => number;
+  readonly #clockOffset: number;
+  #size: number;
+  #sweepTimer: NodeJS.Timeout;
+
+  constructor({
+    path,
+    retentionMs,
+    maxKeys,
+    maxBytes,
+    clock = monotonicClock,
+  }: SqliteStoreOptions) {
+    this.#database = openClaims(path, maxBytes);
+    this.#statements = prepareStatements(this.#database);
+    this.#retentionMs = retentionMs;
+    this.#maxKeys = maxKeys;
+    const { size, newest } = z
+      .object({ size: z.number(), newest: z.number().nullable() })
+      .parse(this.#statements.summary.get());
+    this.#size = size;
+    // The clock starts at the newest claim, even if the wall clock was set back since.
+    this.#clock = clock;
+    this.#clockOffset = Math.max(0, (newest ?? 0) - clock());
+    this.#sweepTimer = this.#scheduleSweep(SWEEP_INTERVAL_MS);
+  }
+
+  /** The number of keys kept, expired ones included until they are deleted. */
+  get size(): number {
+    return this.#size;
+  }
+
+  async claim(claim: Claim): Promise<ClaimResult> {
+    return this.#use(() => {
+      const now = this.#now();
+      const found = this.#statements.find.get(claim.key);
+      if (found !== undefined) {
+        const row = rowSchema.parse(found);
+        if (row.claimed_at + this.#retentionMs > now) return stateOf(row, claim.owner, now);
+        this.#statements.remove.run(claim.key);
+        this.#size -= 1;
+      }
+      this.#sweep(SWEEP_ROWS_PER_CLAIM);
+      if (this.#size >= this.#maxKeys) throw new StoreUnavailable('full');
+      const { key, owner, fingerprint, leaseMs } = claim;
+      this.#statements.insert.run(key, owner, fingerprint, now, now + leaseMs);
+      this.#size += 1;
+      return { state: 'claimed' };
+    });
+  }
+
+  async record(key: string, owner: string, outcome: string): Promise<void> {
+    this.#use(() => this.#statements.record.run(outcome, key, owner));
+  }
+
+  async release(key: string, owner: string): Promise<void> {
+    this.#use(() => {
+      this.#size -= Number(this.#statements.release.run(key, owner).changes);
+    });
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#sweepTimer);
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  #now(): number {
+    return this.#clock() + this.#clockOffset;
+  }
+
+  #use<Result>(work: () => Result): Result {
+    if (!this.#database.isOpen) throw new StoreUnavailable('closed');
+    try {
+      return work();
+    } catch (error) {
+      throw error instanceof StoreUnavailable ? error : unavailable(error);
+    }
+  }
+
+  /**
+   * Deletes up to `limit` expired claims, at least one if there is any, and returns how many. It covers a range of
+   * ids that begins with the oldest claim and may have gaps.
+   */
+  #sweep(limit: number): number {
+    const { changes } = this.#statements.sweep.run(limit, this.#now() - this.#retentionMs);
+    this.#size -= Number(changes);
+    return Number(changes);
+  }
+
+  #scheduleSweep(delayMs: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      let deleted = 0;
+      try {
+        deleted = this.#sweep(SWEEP_ROWS);
+      } catch {
+        // Ignored: the next claim reports the same error.
+      }
+      this.#sweepTimer = this.#scheduleSweep(deleted > 0 ? SWEEP_PAUSE_MS : SWEEP_INTERVAL_MS);
+    }, delayMs).unref();
+  }
+}
+
+function prepareStatements(
+  database: DatabaseSync,
+): Record<
+  'find' | 'insert' | 'record' | 'release' | 'remove' | 'summary' | 'sweep',
+  StatementSync
+> {
+  return {
+    find: database.prepare(
+      'SELECT owner, fingerprint, claimed_at, lease_end, outcome FROM claim WHERE key = ?',
+    ),
+    insert: database.prepare(
+      'INSERT INTO claim (key, owner, fingerprint, claimed_at, lease_end) VALUES (?, ?, ?, ?, ?)',
+    ),
+    record: database.prepare(
+      'UPDATE claim SET outcome = ? WHERE key = ? AND owner = ? AND outcome IS NULL',
+    ),
+    release: database.prepare('DELETE FROM claim WHERE key = ? AND owner = ? AND outcome IS NULL'),
+    remove: database.prepare('DELETE FROM claim WHERE key = ?'),
+    summary: database.prepare('SELECT count(*) AS size, max(claimed_at) AS newest FROM claim'),
+    sweep: database.prepare(
+      'DELETE FROM claim WHERE id < (SELECT min(id) FROM claim) + ? AND claimed_at <= ?',
+    ),
+  };
+}
+
+function stateOf(row: z.infer<typeof rowSchema>, owner: string, now: number): ClaimResult {
+  const { fingerprint, outcome } = row;
+  if (outcome !== null) return { state: 'recorded', fingerprint, outcome };
+  if (row.lease_end <= now) return { state: 'orphaned', fingerprint };
+  if (row.owner === owner) return { state: 'claimed' };
+  return { state: 'in-flight', fingerprint };
+}
+
+function monotonicClock(): number {
+  return performance.timeOrigin + performance.now();
+}

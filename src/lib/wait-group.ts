@@ -1,0 +1,34 @@
+/**
+ * Counts pending work and tells when none is left. It holds no reference to the work: a long-lived Set of
+ * short-lived objects would keep them from being collected early (docs/decisions/0011).
+ */
+export class WaitGroup {
+  #size = 0;
+  #empty: PromiseWithResolvers<void> | undefined;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Counts a promise until it settles, and returns it. */
+  track<Result>(promise: Promise<Result>): Promise<Result> {
+    this.#size += 1;
+    promise.then(this.#settle, this.#settle);
+    return promise;
+  }
+
+  /** Resolves when no work is pending, including work started while waiting. */
+  async idle(): Promise<void> {
+    while (this.#size > 0) {
+      this.#empty ??= Promise.withResolvers();
+      await this.#empty.promise;
+    }
+  }
+
+  readonly #settle = () => {
+    this.#size -= 1;
+    if (this.#size > 0) return;
+    this.#empty?.resolve();
+    this.#empty = undefined;
+  };
+}

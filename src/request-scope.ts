@@ -1,0 +1,28 @@
+/** The identity in a verified token. */
+export type Caller = {
+  /** The claim `iss` of the verified token. */
+  readonly issuer: string;
+  /** The claim `sub`, if the token has one. */
+  readonly subject: string | null;
+  /** A hash of both, or of a token without `sub`, for the log. */
+  readonly hash: string;
+};
+
+/**
+ * What belongs to one authenticated request. `http/graphql-route.ts` creates it once, and everything
+ * below passes it on unchanged.
+ */
+export type RequestScope = {
+  /** The verified bearer token, forwarded unchanged (docs/service-api.md, section 5). */
+  readonly token: string;
+  readonly caller: Caller;
+  readonly requestId: string;
+  /** The client's trace headers (W3C Trace Context), if they are valid. */
+  readonly trace: Readonly<Record<string, string>> | undefined;
+  /** Aborted when the client disconnects before it has its response. */
+  readonly signal: AbortSignal;
+  /** The `Idempotency-Key` header. */
+  readonly idempotencyKey: string | undefined;
+  /** Called if the outcome of a mutation field is that of an earlier request. */
+  readonly onReplay: () => void;
+};

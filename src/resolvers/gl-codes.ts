@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { GatewayError } from '../errors.ts';
+import { type GlCode, IntegrationTarget, type QueryResolvers } from '../generated/resolvers.ts';
+import type { Context } from '../graphql/context.ts';
+import { UpstreamError } from '../upstream/upstream-error.ts';
+import { wellFormed } from './input.ts';
+import { outcome } from './outcome.ts';
+
+export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, context, info) => {
+  const loaders = context.loaders(); // Throws first if the token is missing.
+  const query = { ...args, project: wellFormed(args.project, 'project') };
+  const { codes, bytes, ...status } = await loaders.glCodes.load(query);
+  await context.limits.admitList(bytes, info);
+  return outcome(status, (fields) => ({ __typename: 'GlCodeList', codes, ...fields }));
+};
+
+/** A reference comes from another subgraph: no scalar or enum of this schema has checked it. */
+const reference = z.object({
+  target: z
+    .string()
+    .refine((name): name is keyof typeof IntegrationTarget =>
+      Object.hasOwn(IntegrationTarget, name),
+    )
+    .transform((name) => IntegrationTarget[name]),
+  project: z.string().refine((project) => project.isWellFormed()),
+  code: z.string().nullable(),
+});
+
+/**
+ * The code that another subgraph refers to, hidden or not; null if the service does not list it. An
+ * entity cannot be a problem type, so a status other than OK is an error.
+ */
+export async function resolveReference(
+  representation: unknown,
+  context: Context,
+): Promise<GlCode | null> {
+  const { data, error } = reference.safeParse(representation);
+  if (error) {
+    const fields = error.issues.map(({ path }) => path.join('.')).join(', ');
+    throw new GatewayError(
+      'BAD_USER_INPUT',
+      `A reference to GlCode has invalid fields: ${fields}.`,
+    );
+  }
+  const { target, project, code } = data;
+  const { glCodes, byCode } = await context.loaders().glCodeIndex.load({ target, project });
+  const { __typename } = outcome(glCodes, () => ({ __typename: 'GlCodeList' }) as const);
+  switch (__typename) {
+    case 'GlCodeList':
+      return code === null ? null : (byCode.get(code) ?? null);
+    case 'LedgerNotPermitted':
+      throw new UpstreamError('FORBIDDEN', { sent: 'yes', fault: __typename });
+    case 'LedgerUnrecognizedStatus':
+      throw new UpstreamError('UPSTREAM_INVALID_RESPONSE', { sent: 'yes', fault: __typename });
+    default:
+      throw new UpstreamError('UPSTREAM_FAILED', { sent: 'yes', fault: __typename });
+  }
+}

@@ -1,0 +1,145 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { VerificationResult } from '../auth/authenticate.ts';
+import { type IdempotencyObserver, idempotencyResults } from '../idempotency/observed-store.ts';
+import type { CallObserver } from '../upstream/attempt.ts';
+import { operations } from '../upstream/operations.ts';
+
+/** The metrics of the gateway. Their labels come from the code, never from a client. */
+export type Metrics = {
+  /** The response to `GET /metrics`, in Prometheus text format. */
+  text(): Promise<string>;
+  contentType: string;
+  calls: CallObserver;
+  idempotency: IdempotencyObserver;
+  /** A root field was resolved to a union member or an error code. */
+  resolved(field: string, outcome: string): void;
+  /** A token was checked. */
+  authenticated(result: VerificationResult): void;
+  /** A request got a response with this HTTP status. */
+  responded(status: number): void;
+  /** A request was rejected because of overload. */
+  shed(): void;
+  /** Reads these values at each scrape. */
+  watch(calls: CallState): void;
+};
+
+type CallState = {
+  readonly circuitState: keyof typeof circuitStates;
+  readonly inFlight: number;
+  readonly queued: number;
+};
+
+const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const;
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const counters = createCounters(registry);
+
+  // A counter without an initial value shows no increase at its first step, and alerts would miss it.
+  for (const { effect, graphql } of Object.values(operations)) {
+    if (effect !== 'write') continue;
+    counters.fields.inc({ operation: graphql, outcome: 'LedgerOutcomeUnknown' }, 0);
+  }
+  for (const result of idempotencyResults) counters.claims.inc({ result }, 0);
+
+  return {
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+    calls: {
+      attempted: (operation, outcome, seconds) =>
+        counters.attempts.observe({ operation, outcome }, seconds),
+      retried: (operation) => counters.retries.inc({ operation }),
+      shared: (operation) => counters.shared.inc({ operation }),
+    },
+    idempotency: {
+      settled: (result) => counters.claims.inc({ result }),
+      stored: (operation, seconds) => counters.storeLatency.observe({ operation }, seconds),
+    },
+    resolved: (operation, outcome) => counters.fields.inc({ operation, outcome }),
+    authenticated: (outcome) => counters.tokens.inc({ outcome }),
+    responded: (status) => counters.requests.inc({ status }),
+    shed: () => counters.shed.inc(),
+    watch: (calls) => createGauges(registry, calls),
+  };
+}
+
+function createCounters(registry: Registry) {
+  const registers = [registry];
+  return {
+    requests: new Counter({
+      name: 'ledger_gateway_http_requests_total',
+      help: 'HTTP responses, by status',
+      labelNames: ['status'],
+      registers,
+    }),
+    shed: new Counter({
+      name: 'ledger_gateway_requests_shed_total',
+      help: 'Requests rejected because the process was overloaded',
+      registers,
+    }),
+    fields: new Counter({
+      name: 'ledger_gateway_operations_total',
+      help: 'Root fields resolved, by field and by union member or error code',
+      labelNames: ['operation', 'outcome'],
+      registers,
+    }),
+    attempts: new Histogram({
+      name: 'ledger_gateway_call_duration_seconds',
+      help: 'Attempts at calls to the service, by operation and outcome',
+      labelNames: ['operation', 'outcome'],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers,
+    }),
+    retries: new Counter({
+      name: 'ledger_gateway_call_retries_total',
+      help: 'Retries of reads',
+      labelNames: ['operation'],
+      registers,
+    }),
+    shared: new Counter({
+      name: 'ledger_gateway_calls_shared_total',
+      help: 'Reads that shared an equal call in flight',
+      labelNames: ['operation'],
+      registers,
+    }),
+    claims: new Counter({
+      name: 'ledger_gateway_idempotency_total',
+      help: 'Writes with an idempotency key, by result',
+      labelNames: ['result'],
+      registers,
+    }),
+    storeLatency: new Histogram({
+      name: 'ledger_gateway_idempotency_store_duration_seconds',
+      help: 'Uses of the store of idempotency keys, by operation',
+      labelNames: ['operation'],
+      buckets: [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5],
+      registers,
+    }),
+    tokens: new Counter({
+      name: 'ledger_gateway_token_verifications_total',
+      help: 'Tokens checked: verified, remembered from the cache, refused, or keys unavailable',
+      labelNames: ['outcome'],
+      registers,
+    }),
+  };
+}
+
+function createGauges(registry: Registry, calls: CallState): void {
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  gauge(
+    'ledger_gateway_circuit_state',
+    'The circuit breaker: 0 closed, 1 half-open, 2 open',
+    () => circuitStates[calls.circuitState],
+  );
+  gauge('ledger_gateway_calls_in_flight', 'Calls to the service in flight', () => calls.inFlight);
+  gauge('ledger_gateway_calls_queued', 'Calls waiting for a place', () => calls.queued);
+}

@@ -1,0 +1,80 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Context,
+  context,
+  propagation,
+  type Span,
+  type SpanOptions,
+  trace,
+} from '@opentelemetry/api';
+
+/** How long the last spans may take to be exported at the end, in milliseconds. */
+const FLUSH_MS = 2000;
+
+const traceparentPattern = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
+const MAX_TRACESTATE_LENGTH = 512;
+
+/** The trace headers of a request (W3C Trace Context); undefined if they are missing or invalid. */
+export function traceHeaders({
+  traceparent,
+  tracestate,
+}: IncomingHttpHeaders): Record<string, string> | undefined {
+  if (typeof traceparent !== 'string' || !traceparentPattern.test(traceparent)) return undefined;
+  const isShort = typeof tracestate === 'string' && tracestate.length <= MAX_TRACESTATE_LENGTH;
+  return isShort ? { traceparent, tracestate } : { traceparent };
+}
+
+const tracer = trace.getTracer('ledger-gateway');
+
+/** Runs a function in a span. Without an exporter, the span is OpenTelemetry's no-op. */
+export function inSpan<Result>(
+  name: string,
+  options: SpanOptions,
+  run: (span: Span) => Result,
+  parent: Context = context.active(),
+): Result {
+  return tracer.startActiveSpan(name, options, parent, run);
+}
+
+/** The headers that continue the active span, or else the client's trace. */
+export function outgoingTraceHeaders(
+  incoming: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
+  const headers = { ...incoming };
+  propagation.inject(context.active(), headers);
+  return headers;
+}
+
+/** Starts exporting traces over OTLP (HTTP, protobuf). Without an endpoint, the SDK is not loaded. */
+export async function startTracing(endpoint: URL | undefined): Promise<{ close(): Promise<void> }> {
+  if (endpoint === undefined) return { async close() {} };
+  const [sdk, { OTLPTraceExporter }, { AsyncLocalStorageContextManager }, core, resources] =
+    await Promise.all([
+      import('@opentelemetry/sdk-trace'),
+      import('@opentelemetry/exporter-trace-otlp-proto'),
+      import('@opentelemetry/context-async-hooks'),
+      import('@opentelemetry/core'),
+      import('@opentelemetry/resources'),
+    ]);
+  const url = new URL('v1/traces', endpoint.href.replace(/\/?$/, '/')).href;
+  const provider = new sdk.TracerProvider({
+    resource: resources.resourceFromAttributes({ 'service.name': 'ledger-gateway' }),
+    spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url }) })],
+  });
+  trace.setGlobalTracerProvider(provider);
+  propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  return {
+    async close() {
+      // An unreachable collector must not delay the shutdown or change the exit code.
+      await Promise.race([
+        provider.shutdown().catch(() => {}),
+        sleep(FLUSH_MS, null, { ref: false }),
+      ]);
+      trace.disable();
+      propagation.disable();
+      context.disable();
+    },
+  };
+}

@@ -1,0 +1,202 @@
+import type { Logger } from 'pino';
+import type { TaskQueue } from '../lib/task-queue.ts';
+import { WaitGroup } from '../lib/wait-group.ts';
+import type { RequestScope } from '../request-scope.ts';
+import { type Attempt, type CallObserver, createAttempt } from './attempt.ts';
+import { logCall } from './call-log.ts';
+import {
+  type OperationName,
+  operations,
+  policyOf,
+  probeRequest,
+  type ReadName,
+  type Responses,
+  type UpstreamRequest,
+  type WriteName,
+  type WriteRequest,
+} from './operations.ts';
+import { Bulkhead } from './resilience/bulkhead.ts';
+import { type CircuitBreaker, createCircuitBreaker } from './resilience/circuit-breaker.ts';
+import { withRetries } from './resilience/retry.ts';
+import { RetryBudget } from './resilience/retry-budget.ts';
+import { SingleFlight } from './resilience/single-flight.ts';
+import type { Transport } from './transport/got-client.ts';
+import {
+  type OutcomeUnknown,
+  toUpstreamError,
+  UpstreamError,
+  unknownOutcome,
+} from './upstream-error.ts';
+
+/** The share of the timeout that a probe gets, so that a hanging service does not delay the next probe. */
+const PROBE_SHARE = 0.5;
+/** The share of the timeout that must be left when a write is sent. */
+const WRITE_MARGIN_SHARE = 0.05;
+
+/** Performs calls of operations on behalf of a client. */
+export type Call = {
+  /** Calls a read. Throws an UpstreamError if it fails. */
+  read<Name extends ReadName>(
+    request: UpstreamRequest<Name>,
+    scope: RequestScope,
+  ): Promise<Responses[Name]>;
+  /** Calls a write. Throws an UpstreamError only if the write had no effect. */
+  write<Name extends WriteName>(
+    request: WriteRequest<Name>,
+    scope: RequestScope,
+  ): Promise<Responses[Name] | OutcomeUnknown>;
+};
+
+/**
+ * Everything around the attempts of a call, by the policy of its operation: the deadline, retries, a
+ * place among the calls in flight, and the circuit breaker.
+ */
+export class Calls implements Call {
+  readonly #attempt: Attempt;
+  readonly #timeoutMs: number;
+  readonly #log: Logger;
+  readonly #observer: CallObserver;
+  readonly #bulkhead: Bulkhead;
+  readonly #circuit = createCircuitBreaker();
+  readonly #retryBudget = new RetryBudget();
+  readonly #singleFlight = new SingleFlight();
+  readonly #running = new WaitGroup();
+  readonly #pendingWrites: { operation: OperationName; requestId: string }[] = [];
+
+  constructor(options: {
+    transport: Transport;
+    taskQueue: TaskQueue;
+    timeoutMs: number;
+    maxConcurrency: number;
+    log: Logger;
+    observer: CallObserver;
+  }) {
+    this.#attempt = createAttempt(options);
+    this.#timeoutMs = options.timeoutMs;
+    this.#log = options.log;
+    this.#observer = options.observer;
+    this.#bulkhead = new Bulkhead(options.maxConcurrency);
+  }
+
+  read<Name extends ReadName>(
+    request: UpstreamRequest<Name>,
+    scope: RequestScope,
+  ): Promise<Responses[Name]> {
+    const { operation, search } = request;
+    return this.#singleFlight.join(
+      `${operation}${search} ${scope.token}`,
+      scope.signal,
+      (controller) => this.#running.track(this.#run(request, scope, controller)),
+      () => this.#observer.shared(operation),
+    );
+  }
+
+  async write<Name extends WriteName>(
+    request: WriteRequest<Name>,
+    scope: RequestScope,
+  ): Promise<Responses[Name] | OutcomeUnknown> {
+    const pending = { operation: request.operation, requestId: scope.requestId };
+    this.#pendingWrites.push(pending);
+    this.#singleFlight.recordWrite();
+    try {
+      // Its own controller: a write does not end when its client disconnects.
+      return await this.#running.track(this.#run(request, scope, new AbortController()));
+    } catch (error) {
+      const unknown = error instanceof UpstreamError && unknownOutcome(error, scope.requestId);
+      if (unknown) return unknown;
+      throw error;
+    } finally {
+      this.#pendingWrites.splice(this.#pendingWrites.indexOf(pending), 1);
+      this.#singleFlight.recordWrite();
+    }
+  }
+
+  /** Resolves when no call is in flight. A write continues after its client has disconnected. */
+  idle(): Promise<void> {
+    return this.#running.idle();
+  }
+
+  /** The writes in flight, whose outcome a forced exit would lose. */
+  get pendingWrites(): readonly { operation: OperationName; requestId: string }[] {
+    return this.#pendingWrites;
+  }
+
+  get circuitState(): CircuitBreaker['state'] {
+    return this.#circuit.state;
+  }
+
+  get inFlight(): number {
+    return this.#bulkhead.inFlight;
+  }
+
+  get queued(): number {
+    return this.#bulkhead.queued;
+  }
+
+  async #run<Name extends OperationName>(
+    request: UpstreamRequest<Name>,
+    scope: RequestScope,
+    controller: AbortController,
+  ): Promise<Responses[Name]> {
+    const { signal } = controller;
+    const deadline = performance.now() + this.#timeoutMs;
+    const timer = setTimeout(() => controller.abort('deadline'), this.#timeoutMs);
+    const { retries } = policyOf(request.operation);
+    const onRetry = () => this.#observer.retried(request.operation);
+    try {
+      return await withRetries(
+        { retries, deadline, signal, budget: this.#retryBudget, onRetry },
+        () => this.#admit(request, scope, signal, deadline),
+      );
+    } catch (cause) {
+      throw toUpstreamError(cause, signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Runs an attempt when there is a place for it, if the circuit breaker allows it. */
+  async #admit<Name extends OperationName>(
+    request: UpstreamRequest<Name>,
+    scope: RequestScope,
+    signal: AbortSignal,
+    deadline: number,
+  ): Promise<Responses[Name]> {
+    const { effect } = operations[request.operation];
+    let attempted = false;
+    const attempt = (attemptSignal: AbortSignal) => {
+      attempted = true;
+      return this.#attempt(request, scope, attemptSignal);
+    };
+    try {
+      return await this.#bulkhead.run(effect, signal, () =>
+        effect === 'read'
+          ? this.#circuit.read(() => attempt(this.#readSignal(signal, deadline)))
+          : this.#circuit.write(
+              () => attempt(signal),
+              () => this.#attempt(probeRequest, scope, this.#readSignal(signal, deadline)),
+              () => this.#checkTimeLeft(deadline),
+            ),
+      );
+    } catch (cause) {
+      const error = toUpstreamError(cause, signal);
+      const { code: outcome, fault } = error;
+      if (!attempted) logCall(this.#log, request, scope, { outcome, fault, ms: 0 });
+      throw error;
+    }
+  }
+
+  /** The signal of a read. A probe has its own: it continues when the client that caused it disconnects. */
+  #readSignal(signal: AbortSignal, deadline: number): AbortSignal {
+    if (this.#circuit.state === 'closed') return signal;
+    const leftMs = Math.max(0, deadline - performance.now());
+    return AbortSignal.timeout(Math.min(this.#timeoutMs * PROBE_SHARE, leftMs));
+  }
+
+  /** Throws if too little time is left for the response to a write. */
+  #checkTimeLeft(deadline: number): void {
+    if (performance.now() > deadline - this.#timeoutMs * WRITE_MARGIN_SHARE) {
+      throw new UpstreamError('UPSTREAM_TIMEOUT', { sent: 'no', fault: 'too late to send' });
+    }
+  }
+}

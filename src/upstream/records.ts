@@ -1,0 +1,208 @@
+import { z } from 'zod';
+import { isExact } from '../lib/exact-json.ts';
+
+/**
+ * The records of the service as JSON (docs/service-api.md, section 2), and how they are encoded and
+ * decoded. Identifiers are integers of any size on the wire and strings of digits here, because a double
+ * would change large ones.
+ */
+
+/** ServiceStatus (section 2.1). `status` is null if it is missing or not a 32-bit integer. */
+export type ServiceStatus = {
+  invoiceId: string | null;
+  message: string | null;
+  status: number | null;
+};
+
+/** GLCodeInfo (section 2.3). */
+export type GlCodeInfo = {
+  Code?: string | null;
+  Name?: string | null;
+  Value?: string | null;
+  Hide?: number | null;
+};
+
+/** GLCodeInfoSS (section 2.2). */
+export type GlCodeList = ServiceStatus & {
+  list: GlCodeInfo[];
+  /** The length of the response body. */
+  bytes: number;
+};
+
+/** The response of updateWorkflowCSV (section 2.6), or the status record that the service returns instead. */
+export type WorkflowCsvResult = { unresolved: string | null; record: ServiceStatus | null };
+
+/** The integration targets (section 2.7). */
+// biome-ignore format: the list reads as in docs/service-api.md
+export type IntegrationTarget =
+  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 20 | 21 | 22 | 23 | 24 | 26 | 27
+  | 33 | 34 | 35 | 36 | 37 | 38 | 39 | 40 | 41 | 42 | 43 | 44 | 45 | 46 | 47 | 48 | 49 | 50 | 51
+  | 4001 | -1;
+
+/** The query of getGLCodes5 (section 4.1). */
+export type GlCodesQuery = { target: IntegrationTarget; project: string; includeHide: boolean };
+
+/** An integer of any size, as its digits. */
+export type Integer = string;
+
+/** Approver (section 2.4). An undefined field is not sent; null is sent as null. */
+export type Approver = {
+  approver_id?: Integer | null | undefined;
+  claim_limit?: number | null | undefined;
+  description?: string | null | undefined;
+  email?: string | null | undefined;
+  email_upload?: string | null | undefined;
+  is_disable_approval?: boolean | null | undefined;
+  is_expense_claim?: boolean | null | undefined;
+  my_bank_account?: string | null | undefined;
+  my_email?: string | null | undefined;
+  name?: string | null | undefined;
+  workflow_id?: Integer | null | undefined;
+  workflow_name?: string | null | undefined;
+};
+
+/** The body of updateWorkflowCSV (section 2.5). */
+export type WorkflowCsvUpload = {
+  PictureName: string;
+  /** Base64. */
+  PictureStream: string;
+  service_status?: {
+    invoice_id?: Integer | null | undefined;
+    message?: string | null | undefined;
+  };
+};
+
+const integerFields = new Set(['approver_id', 'workflow_id', 'invoice_id']);
+
+/** Encodes a record as JSON, with identifiers as integers. */
+export function encode(record: Approver[] | WorkflowCsvUpload): string {
+  return JSON.stringify(record, (key, value: unknown) =>
+    integerFields.has(key) && typeof value === 'string' ? JSON.rawJSON(value) : value,
+  );
+}
+
+/** Rejects invalid UTF-8, and removes a byte order mark. */
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Matches by field name: examining every number would make a long list seven times as expensive. */
+const longIdentifier = /("invoice_id"\s*:\s*)(-?[1-9][\d.eE+-]{15,})(?=\s*[,}])/g;
+
+/**
+ * Parses the body of a response. An identifier that a double would change becomes the string of its
+ * digits; with a fraction or an exponent, that string is rejected when it is decoded. Throws if the body
+ * is not UTF-8 or not JSON.
+ */
+export function parseBody(body: Uint8Array): unknown {
+  const text = utf8.decode(body);
+  return JSON.parse(
+    text.replace(longIdentifier, (match, name: string, digits: string) =>
+      isExact(digits) ? match : `${name}"${digits}"`,
+    ),
+  );
+}
+
+const text = z.string().nullish();
+// `parseBody` makes a string of an integer that a double cannot represent.
+const digits = /^-?\d+$/;
+const identifier = z
+  .union([z.number(), z.string().min(16)])
+  .transform(String)
+  .pipe(z.string().regex(digits))
+  .nullish();
+
+const statusValue = z.int32();
+
+const serviceStatus = z
+  .object({ invoice_id: identifier, message: text, status: z.unknown().optional() })
+  .transform(
+    ({ invoice_id, message, status }): ServiceStatus => ({
+      invoiceId: invoice_id ?? null,
+      message: message ?? null,
+      status: statusValue.safeParse(status).data ?? null,
+    }),
+  );
+
+const glCodeInfoSS = z.object({
+  service_status: serviceStatus.nullish(),
+  list: z.custom<unknown[]>(Array.isArray).nullish(),
+});
+
+const unresolvedRecord = z.object({ unresolved: text });
+
+const missingStatus: ServiceStatus = { invoiceId: null, message: null, status: null };
+
+/** Decodes a GLCodeInfoSS; a missing or null `list` is an empty one. Throws if it is invalid. */
+export function decodeGlCodeList(body: unknown, bytes: number): GlCodeList {
+  const { service_status, list } = glCodeInfoSS.parse(body);
+  const codes = list ?? [];
+  // A schema would copy each record, which for 2,000 codes is a tenth of the cost of a request.
+  if (!codes.every(isGlCodeInfo)) throw new TypeError('not a list of GLCodeInfo');
+  return { ...(service_status ?? missingStatus), list: codes, bytes };
+}
+
+function isGlCodeInfo(value: unknown): value is GlCodeInfo {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    (!('Code' in value) || isText(value.Code)) &&
+    (!('Name' in value) || isText(value.Name)) &&
+    (!('Value' in value) || isText(value.Value)) &&
+    (!('Hide' in value) || isInt32(value.Hide))
+  );
+}
+
+function isText(value: unknown): boolean {
+  return value === null || typeof value === 'string';
+}
+
+function isInt32(value: unknown): boolean {
+  return value === null || (typeof value === 'number' && (value | 0) === value);
+}
+
+/** A decoded ServiceStatus, as it is recorded for an idempotency key. */
+export const recordedStatus: z.ZodType<ServiceStatus> = z.object({
+  invoiceId: z.string().nullable(),
+  message: z.string().nullable(),
+  status: z.int().nullable(),
+});
+
+/** A decoded response of updateWorkflowCSV, as it is recorded for an idempotency key. */
+export const recordedCsvResult: z.ZodType<WorkflowCsvResult> = z.object({
+  unresolved: z.string().nullable(),
+  record: recordedStatus.nullable(),
+});
+
+/** Decodes a ServiceStatus. Throws if it is invalid. */
+export function decodeServiceStatus(body: unknown): ServiceStatus {
+  return serviceStatus.parse(body);
+}
+
+/**
+ * Decodes the response of updateWorkflowCSV. docs/service-api.md shows only `unresolved`; a record without
+ * it, or with a `status` beside it, is decoded as a status record. Throws if it is not an object.
+ */
+export function decodeWorkflowCsvResult(body: unknown): WorkflowCsvResult {
+  const record = z.looseObject({}).parse(body);
+  return {
+    unresolved: unresolvedRecord.parse(record).unresolved ?? null,
+    record: 'unresolved' in record && !('status' in record) ? null : serviceStatus.parse(record),
+  };
+}
+
+/** Whether an integer is an allowed value of the unnamed query parameter of updateWorkflowCSV (section 4.3). */
+export function isWorkflowCsvOption(value: number): boolean {
+  return workflowCsvOptions.some(([first, last]) => first <= value && value <= last);
+}
+
+const workflowCsvOptions: readonly (readonly [first: number, last: number])[] = [
+  [-6, -1],
+  [1, 27],
+  [30, 31],
+  [99, 99],
+  [101, 160],
+  [208, 360],
+  [369, 421],
+  [423, 454],
+  [461, 500],
+];

@@ -1,0 +1,71 @@
+/** A call in flight that several requests wait for. */
+type Flight = {
+  key: string;
+  result: Promise<unknown>;
+  waiting: number;
+  controller: AbortController;
+};
+
+/**
+ * Lets equal reads in flight share one call. Equal means the same token, operation and query, with no
+ * write started or finished in between: a client that wrote never reads a result older than its write
+ * (docs/decisions/0007).
+ */
+export class SingleFlight {
+  /** An array, since a Map would keep removed entries from being collected early (docs/decisions/0011). */
+  readonly #flights: Flight[] = [];
+  #writes = 0;
+
+  /** Call when a write starts and when it finishes: later reads do not join earlier ones. */
+  recordWrite(): void {
+    this.#writes += 1;
+  }
+
+  /**
+   * Joins the call for `key`, or starts it. When `signal` is aborted the others keep waiting; when the
+   * last one is aborted, the call is.
+   */
+  async join<Result>(
+    key: string,
+    signal: AbortSignal,
+    start: (controller: AbortController) => Promise<Result>,
+    onJoin: () => void,
+  ): Promise<Result> {
+    const current = `${this.#writes} ${key}`;
+    const known = this.#flights.find((flight) => flight.key === current);
+    if (known) onJoin();
+    const flight = known ?? this.#start(current, start);
+    flight.waiting += 1;
+    const leave = () => {
+      flight.waiting -= 1;
+      if (flight.waiting === 0) this.#cancel(flight);
+    };
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      // Equal keys name the same operation, so the result has the same type.
+      return (await flight.result) as Result;
+    } finally {
+      signal.removeEventListener('abort', leave);
+    }
+  }
+
+  #start(key: string, start: (controller: AbortController) => Promise<unknown>): Flight {
+    const controller = new AbortController();
+    const flight = { key, result: start(controller), waiting: 0, controller };
+    this.#flights.push(flight);
+    const forget = () => this.#forget(flight);
+    flight.result.then(forget, forget);
+    return flight;
+  }
+
+  #cancel(flight: Flight): void {
+    this.#forget(flight);
+    flight.controller.abort('client disconnected');
+  }
+
+  #forget(flight: Flight): void {
+    const index = this.#flights.indexOf(flight);
+    if (index >= 0) this.#flights.splice(index, 1);
+  }
+}

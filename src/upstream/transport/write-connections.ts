@@ -1,0 +1,109 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Client } from 'undici';
+import type { Connection } from './undici-handler.ts';
+
+/** Milliseconds after which an idle connection is not reused, regardless of what the service announced. */
+export const MAX_IDLE_MS = 4000;
+/** Safety margin before the end of the time that the service announced, in milliseconds. */
+export const IDLE_MARGIN_MS = 1000;
+/** How much too early undici's timer may fire, in milliseconds: it ticks twice a second. */
+const TIMER_TOLERANCE_MS = 600;
+/** Cooldown after a broken keep-alive promise, in milliseconds. */
+const COOLDOWN_MS = 600_000;
+
+/** The state of a connection that may be reused. The times are those of `performance.now()`. */
+type State = 'in use' | { idleUntil: number };
+
+/**
+ * Connections for writes. An idle one is reused only while it is verified open: the service announced how
+ * long it keeps it (`Keep-Alive: timeout`), and an earlier connection stayed open that long. A connection
+ * that breaks, or a response without the announcement, starts the cooldown (docs/decisions/0003).
+ */
+export class WriteConnections {
+  readonly #open: () => Client;
+  /** The connections that may be reused. */
+  readonly #kept = new Map<Client, State>();
+  #keepAliveVerified = false;
+  #cooldownUntil = 0;
+
+  constructor(origin: string, settings: Client.Options) {
+    this.#open = () => new Client(origin, settings);
+  }
+
+  /** A connection for one write. */
+  take(): Connection {
+    const idle = this.#takeIdle();
+    const dispatcher = idle ?? this.#open();
+    const keep = idle !== undefined || this.#keepsNew();
+    if (keep && !idle) {
+      this.#kept.set(dispatcher, 'in use');
+      dispatcher.on('disconnect', (_origin, _targets, error) => this.#onClose(dispatcher, error));
+    }
+    return {
+      dispatcher,
+      reset: !keep,
+      release: (headers) => this.#release(dispatcher, headers),
+    };
+  }
+
+  /** Closes the idle connections; those in use close after their response. */
+  close(): void {
+    for (const [client, state] of this.#kept) if (state !== 'in use') client.destroy(() => {});
+    this.#kept.clear();
+  }
+
+  #takeIdle(): Client | undefined {
+    if (!this.#keepAliveVerified) return undefined;
+    for (const [client, state] of this.#kept) {
+      if (state === 'in use' || performance.now() >= state.idleUntil) continue;
+      this.#kept.set(client, 'in use');
+      return client;
+    }
+    return undefined;
+  }
+
+  /** Until keep-alive is verified, one connection is kept to observe it. */
+  #keepsNew(): boolean {
+    if (this.#keepAliveVerified) return true;
+    return this.#kept.size === 0 && performance.now() >= this.#cooldownUntil;
+  }
+
+  #release(client: Client, headers: IncomingHttpHeaders | null): void {
+    const isKept = this.#kept.has(client);
+    const idleMs = headers ? announcedIdleMs(headers) : 0;
+    if (isKept && idleMs > 0) {
+      this.#kept.set(client, { idleUntil: performance.now() + idleMs });
+      return;
+    }
+    if (isKept) this.#startCooldown();
+    // Without a response, the request may still be waiting for its connection.
+    if (headers) client.close(() => {});
+    else client.destroy(() => {});
+  }
+
+  #onClose(client: Client, { code }: { code?: string }): void {
+    const state = this.#kept.get(client);
+    if (state === undefined) return;
+    this.#kept.delete(client);
+    const isIdle = state !== 'in use';
+    // Destroy it, or undici connects again for a request that was not sent yet.
+    if (isIdle) client.destroy(() => {});
+    // UND_ERR_INFO: undici closed the connection itself, at the end of the idle time or right away.
+    const lasted = isIdle && performance.now() >= state.idleUntil - TIMER_TOLERANCE_MS;
+    if (lasted && code === 'UND_ERR_INFO') this.#keepAliveVerified = true;
+    else this.#startCooldown();
+  }
+
+  #startCooldown(): void {
+    this.#keepAliveVerified = false;
+    this.#cooldownUntil = performance.now() + COOLDOWN_MS;
+    this.close();
+  }
+}
+
+/** Milliseconds for which a connection may stay idle after a response with these headers. */
+function announcedIdleMs({ connection, 'keep-alive': keepAlive }: IncomingHttpHeaders): number {
+  const seconds = /\btimeout=(\d+)/i.exec(String(keepAlive))?.[1];
+  if (seconds === undefined || /\bclose\b/i.test(String(connection))) return 0;
+  return Math.min(Number(seconds) * 1000 - IDLE_MARGIN_MS, MAX_IDLE_MS);
+}

@@ -1,0 +1,171 @@
+/** Why a call to the service failed. Code branches on these, never on a message. */
+export type UpstreamErrorCode =
+  /** The service responded with 401 to a token that the gateway had verified. */
+  | 'UNAUTHENTICATED'
+  /** The service responded with 403. */
+  | 'FORBIDDEN'
+  /** The service responded with 400 or another 4xx. */
+  | 'UPSTREAM_BAD_REQUEST'
+  /** The service responded with 5xx. */
+  | 'UPSTREAM_FAILED'
+  /** The deadline passed. */
+  | 'UPSTREAM_TIMEOUT'
+  /** No connection, a connection that broke before a response began, or a call rejected before sending. */
+  | 'UPSTREAM_UNAVAILABLE'
+  /** The response does not match docs/service-api.md, was cut off, or is too large. */
+  | 'UPSTREAM_INVALID_RESPONSE'
+  /** The client disconnected, so its read was cancelled, or its wait for an earlier write. */
+  | 'CLIENT_DISCONNECTED';
+
+const messages: Record<UpstreamErrorCode, string> = {
+  UNAUTHENTICATED: 'The service does not accept the token.',
+  FORBIDDEN: 'The service does not permit this operation.',
+  UPSTREAM_BAD_REQUEST: 'The service rejected the request.',
+  UPSTREAM_FAILED: 'The service failed.',
+  UPSTREAM_TIMEOUT: 'The service did not respond in time.',
+  UPSTREAM_UNAVAILABLE: 'The service is currently unavailable.',
+  UPSTREAM_INVALID_RESPONSE: 'The service sent an invalid response.',
+  CLIENT_DISCONNECTED: 'The client disconnected.',
+};
+
+/** Whether a request may have reached the service: `yes` once a response to it has begun. */
+export type Sent = 'no' | 'maybe' | 'yes';
+
+/**
+ * A failed call to the service. It holds only what may be logged, and nothing of the request or the
+ * response: an error of got carries the bearer token among its options.
+ */
+export class UpstreamError extends Error {
+  override readonly name = 'UpstreamError';
+  readonly code: UpstreamErrorCode;
+  readonly sent: Sent;
+  /** The cause for the log: an error code such as `ECONNRESET`, or a short description. */
+  readonly fault: string;
+  /** The HTTP status, if there was a response. */
+  readonly status: number | undefined;
+  /** A fault that may not recur on the next attempt: a connection fault, 502, 503 or 504. */
+  readonly transient: boolean;
+  /** The delay that the service asked for by `Retry-After`, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    code: UpstreamErrorCode,
+    details: {
+      sent: Sent;
+      fault: string;
+      status?: number | undefined;
+      transient?: boolean;
+      retryAfterMs?: number | undefined;
+    },
+  ) {
+    super(messages[code]);
+    this.code = code;
+    this.sent = details.sent;
+    this.fault = details.fault;
+    this.status = details.status;
+    this.transient = details.transient ?? false;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+
+  /** Whether the same call may succeed if it is repeated unchanged. */
+  get retryable(): boolean {
+    switch (this.code) {
+      case 'UPSTREAM_FAILED':
+      case 'UPSTREAM_TIMEOUT':
+      case 'UPSTREAM_UNAVAILABLE':
+        return true;
+      case 'UPSTREAM_BAD_REQUEST':
+        // 408 and 429 are temporary.
+        return this.status === 408 || this.status === 429;
+      default:
+        return this.transient;
+    }
+  }
+}
+
+/** A call that was rejected before sending. */
+export function notSent(fault: string): UpstreamError {
+  return new UpstreamError('UPSTREAM_UNAVAILABLE', { sent: 'no', fault });
+}
+
+/** A response that arrived and cannot be used. */
+export function invalidResponse(fault: string): UpstreamError {
+  return new UpstreamError('UPSTREAM_INVALID_RESPONSE', { sent: 'yes', fault });
+}
+
+/** Translates any failure. If the gateway itself ended the attempt, the code states why. */
+export function toUpstreamError(
+  cause: unknown,
+  signal: AbortSignal,
+  responseStatus?: number,
+): UpstreamError {
+  const isTranslated = cause instanceof UpstreamError;
+  const { sent, status = responseStatus } = isTranslated ? cause : unexpected(responseStatus);
+  if (!signal.aborted) return isTranslated ? cause : unexpected(responseStatus);
+  return signal.reason === 'client disconnected'
+    ? new UpstreamError('CLIENT_DISCONNECTED', { sent, status, fault: 'client disconnected' })
+    : new UpstreamError('UPSTREAM_TIMEOUT', { sent, status, fault: 'deadline' });
+}
+
+function unexpected(status: number | undefined): UpstreamError {
+  const sent = status === undefined ? 'maybe' : 'yes';
+  return new UpstreamError('UPSTREAM_UNAVAILABLE', { sent, fault: 'unknown', status });
+}
+
+/** The codes of an unknown outcome that is final: the response to the write was lost. */
+export const recordableCodes = [
+  'UPSTREAM_FAILED',
+  'UPSTREAM_TIMEOUT',
+  'UPSTREAM_UNAVAILABLE',
+  'UPSTREAM_INVALID_RESPONSE',
+] as const;
+
+export type OutcomeUnknownCode =
+  | (typeof recordableCodes)[number]
+  /** Another request with the same idempotency key is still in flight. */
+  | 'IN_PROGRESS'
+  /** The first request with the same idempotency key ended without recording its outcome. */
+  | 'ORPHANED';
+
+const UNKNOWN_EFFECT = 'The operation may or may not have taken effect. It was not repeated.';
+
+function messageOf(code: OutcomeUnknownCode): string {
+  switch (code) {
+    case 'IN_PROGRESS':
+      return 'The first request with this idempotency key is still in progress. Send the same request again to get its outcome.';
+    case 'ORPHANED':
+      return `The first request with this idempotency key did not record its outcome. ${UNKNOWN_EFFECT}`;
+    default:
+      return `${messages[code]} ${UNKNOWN_EFFECT}`;
+  }
+}
+
+/** The outcome of a write that may have been sent, and of which no response is known. */
+export class OutcomeUnknown {
+  readonly code: OutcomeUnknownCode;
+  /** The request in the log of the gateway. For a replay, it is the first request. */
+  readonly requestId: string;
+  /** One sentence for the client. */
+  readonly message: string;
+
+  constructor(code: OutcomeUnknownCode, requestId: string) {
+    this.code = code;
+    this.requestId = requestId;
+    this.message = messageOf(code);
+  }
+}
+
+/** The outcome of a write that failed with this error, or null if the write certainly had no effect. */
+export function unknownOutcome(error: UpstreamError, requestId: string): OutcomeUnknown | null {
+  if (error.sent === 'no') return null;
+  switch (error.code) {
+    case 'UNAUTHENTICATED':
+    case 'FORBIDDEN':
+    case 'UPSTREAM_BAD_REQUEST':
+      return null; // The service refused the operation.
+    case 'CLIENT_DISCONNECTED':
+      return new OutcomeUnknown('UPSTREAM_UNAVAILABLE', requestId);
+    default:
+      return new OutcomeUnknown(error.code, requestId);
+  }
+}

@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { portOf } from '../test/support/port.ts';
+import type { Defer } from './harness.ts';
+
+/** What a proxy does to a connection, besides forwarding it. */
+export type Fault =
+  | 'cut in the request'
+  | 'cut after the request'
+  | 'cut in the response'
+  | 'swallow the response'
+  | 'delay';
+
+const MAX_DELAY_MS = 400;
+
+/** A TCP proxy in front of a local port. `pick` chooses the fault of each connection, if any. */
+export async function startFaultProxy(
+  targetPort: number,
+  pick: () => Fault | undefined,
+  defer: Defer,
+) {
+  const sockets = new Set<Socket>();
+  const faults: Fault[] = [];
+  const server = createServer((client) => {
+    const target = connect(targetPort, '127.0.0.1');
+    for (const [socket, other] of [
+      [client, target],
+      [target, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => other.destroy());
+      socket.once('close', () => sockets.delete(socket));
+    }
+    const fault = pick();
+    if (fault) faults.push(fault);
+    forward(client, target, fault);
+  });
+  const listen = async (port: number) => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return portOf(server.address());
+  };
+  const port = await listen(0);
+  defer(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    /** The faults so far. */
+    faults,
+    /** Refuses new connections until `accept`. */
+    refuse: () => server.close(),
+    accept: () => listen(port),
+  };
+}
+
+function forward(client: Socket, target: Socket, fault: Fault | undefined): void {
+  const cut = () => {
+    client.resetAndDestroy();
+    target.resetAndDestroy();
+  };
+  switch (fault) {
+    case 'cut in the request':
+      client.once('data', (chunk: Buffer) => target.write(firstHalf(chunk), cut));
+      return;
+    case 'cut after the request':
+      client.once('data', (chunk: Buffer) => target.write(chunk));
+      client.once('data', () => setTimeout(cut, Math.random() * 20));
+      return;
+    case 'cut in the response':
+      client.pipe(target);
+      target.once('data', (chunk: Buffer) => client.write(firstHalf(chunk), cut));
+      return;
+    case 'swallow the response':
+      client.pipe(target);
+      target.resume();
+      // Without this, the client would see the end of the response.
+      target.once('end', () => target.destroy());
+      return;
+    case 'delay':
+      setTimeout(() => join(client, target), Math.random() * MAX_DELAY_MS);
+      return;
+    default:
+      join(client, target);
+  }
+}
+
+function join(client: Socket, target: Socket): void {
+  client.pipe(target);
+  target.pipe(client);
+}
+
+function firstHalf(chunk: Buffer): Buffer {
+  return chunk.subarray(0, chunk.length / 2);
+}

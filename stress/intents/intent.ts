@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { post } from '../client.ts';
+
+/** One mutation that a client wants to take effect at most once. */
+export type Intent = {
+  /** The part of the request by which the service recognizes the intent. */
+  id: string;
+  token: string;
+  query: string;
+  variables: { id: string };
+};
+
+const problem = `
+  ... on LedgerStatus { invoiceId message }
+  ... on LedgerOutcomeUnknown { code requestId }`;
+const approvers = `mutation ($id: String!) {
+  result: saveApprovers(approvers: [{ name: $id }]) { __typename ${problem} } }`;
+const csv = `mutation ($id: String!) {
+  result: uploadWorkflowCsv(input: { fileName: $id, csv: "a,b" }) {
+    __typename ... on WorkflowCsvUploaded { unresolved } ${problem} } }`;
+const action = `mutation {
+  result: workflowAction(action: RESTART) { __typename ${problem} } }`;
+
+/**
+ * Creates intents of all kinds. `sign` returns a token for a subject: an action has one of its own, since its
+ * request carries nothing else.
+ */
+export async function createIntents(
+  prefix: string,
+  count: number,
+  sign: (subject: string) => Promise<string>,
+): Promise<Intent[]> {
+  const shared = await sign(prefix);
+  return Promise.all(
+    Array.from({ length: count }, async (_, n) => {
+      const id = `${prefix}-${n}`;
+      const variables = { id };
+      if (n % 5 === 0) return { id, token: await sign(id), query: action, variables };
+      return { id, token: shared, query: n % 2 === 0 ? csv : approvers, variables };
+    }),
+  );
+}
+
+/** The outcome of a mutation in a response: a union member with its fields. */
+export type Member = {
+  __typename: string;
+  message?: string | null | undefined;
+  unresolved?: string | null | undefined;
+  code?: string | undefined;
+  requestId?: string | undefined;
+};
+
+/** What a client learns from a response. */
+export type Told =
+  | { kind: 'member'; member: Member }
+  /** The intent had no effect, and repeating the request does not help. */
+  | { kind: 'refused'; code: string }
+  /** The client has to repeat its request: a code, or how the connection failed. */
+  | { kind: 'repeat'; reason: string };
+
+const responseSchema = z.object({
+  data: z
+    .object({
+      result: z
+        .looseObject({
+          __typename: z.string(),
+          message: z.string().nullish(),
+          unresolved: z.string().nullish(),
+          code: z.string().optional(),
+          requestId: z.string().optional(),
+        })
+        .nullish(),
+    })
+    .nullish(),
+  errors: z
+    .array(z.object({ extensions: z.object({ code: z.string(), retryable: z.boolean() }) }))
+    .optional(),
+});
+
+/** Sends the mutation of an intent once, on a connection of its own. */
+export async function send(
+  url: string,
+  { id, token, query, variables }: Intent,
+  options: { isKeyed: boolean; timeoutMs: number },
+): Promise<Told> {
+  const { status, body } = await post(url, token, query, {
+    variables,
+    idempotencyKey: options.isKeyed ? `key-${id}` : undefined,
+    signal: AbortSignal.timeout(options.timeoutMs),
+  });
+  const response = parse(body);
+  const error = response?.errors?.[0]?.extensions;
+  if (error) return { kind: error.retryable ? 'repeat' : 'refused', ...named(error.code) };
+  const member = response?.data?.result;
+  if (!member) return { kind: 'repeat', reason: status === 0 ? 'no response' : `HTTP ${status}` };
+  const isInProgress =
+    member.__typename === 'LedgerOutcomeUnknown' && member.code === 'IN_PROGRESS';
+  return isInProgress ? { kind: 'repeat', reason: 'IN_PROGRESS' } : { kind: 'member', member };
+}
+
+function named(code: string): { code: string; reason: string } {
+  return { code, reason: code };
+}
+
+function parse(body: string): z.infer<typeof responseSchema> | undefined {
+  try {
+    return responseSchema.parse(JSON.parse(body));
+  } catch {
+    return undefined; // A response of HAProxy, or none.
+  }
+}

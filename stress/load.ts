@@ -1,0 +1,71 @@
+import type { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { post } from './client.ts';
+
+/** Warms a gateway up before it is measured: rounds of 50 concurrent requests. */
+export async function warmUp(
+  url: string,
+  token: string,
+  agent: Agent,
+  query = '{ __typename }',
+  rounds = 5,
+): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    await Promise.all(Array.from({ length: 50 }, () => post(url, token, query, { agent })));
+  }
+}
+
+/**
+ * An open loop: sends at a fixed rate, whether or not earlier requests have completed. A request that
+ * would exceed `maxInFlight` is not sent.
+ */
+export async function openLoop(
+  perSecond: number,
+  seconds: number,
+  send: (n: number) => Promise<unknown>,
+  maxInFlight = 4000,
+): Promise<void> {
+  const start = performance.now();
+  const inFlight = new Set<Promise<unknown>>();
+  let n = 0;
+  while (performance.now() - start < seconds * 1000) {
+    const due = Math.floor(((performance.now() - start) / 1000) * perSecond);
+    for (; n < due; n++) {
+      if (inFlight.size >= maxInFlight) continue;
+      const sent = send(n);
+      inFlight.add(sent);
+      void sent.finally(() => inFlight.delete(sent));
+    }
+    await sleep(2);
+  }
+  await Promise.all(inFlight);
+}
+
+/** A closed loop: every client sends its next request when its last one has completed. */
+export async function closedLoop(
+  clients: number,
+  seconds: number,
+  send: (n: number) => Promise<unknown>,
+): Promise<void> {
+  const end = performance.now() + seconds * 1000;
+  let n = 0;
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      while (performance.now() < end) await send(n++);
+    }),
+  );
+}
+
+/** Runs a task for each item, as many at a time as there are clients. */
+export async function forEach<Item>(
+  clients: number,
+  items: Item[],
+  task: (item: Item) => Promise<unknown>,
+): Promise<void> {
+  const rest = items.values();
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      for (const item of rest) await task(item);
+    }),
+  );
+}

@@ -1,0 +1,43 @@
+/** The value below which a share (0 to 1) of the values lies. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Counts equal names, as text such as `12 GlCodeList, 3 OVERLOADED`. */
+export function tally(names: Iterable<string>): string {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const parts = [...counts]
+    .sort(([, a], [, b]) => b - a)
+    .map(([name, count]) => `${count} ${name}`);
+  return parts.join(', ') || 'none';
+}
+
+/**
+ * Compares the outcomes that clients got for their writes with how often the service saw each write.
+ * Returns the contradictions, and the number of unknown outcomes.
+ */
+export function reconcile(
+  outcomes: ReadonlyMap<string, string>,
+  seen: ReadonlyMap<string, number>,
+): { mismatches: string[]; unknown: number } {
+  const mismatches: string[] = [];
+  let unknown = 0;
+  for (const [id, outcome] of outcomes) {
+    const times = seen.get(id) ?? 0;
+    if (outcome === 'LedgerOutcomeUnknown') unknown += 1;
+    if (!isConsistent(outcome, times)) mismatches.push(`${outcome}, seen ${times} times`);
+  }
+  return { mismatches, unknown };
+}
+
+function isConsistent(outcome: string, times: number): boolean {
+  if (outcome === 'ApproversSaved') return times === 1;
+  if (outcome === 'LedgerOutcomeUnknown' || outcome === 'no response') return times <= 1;
+  return times === 0;
+}

@@ -1,0 +1,49 @@
+import { expect, test } from '@jest/globals';
+import { closeAfterTest } from '../support/cleanup.ts';
+import { startProcess } from '../support/process.ts';
+
+/** Starts `npm run dev` on free ports, and waits until it has printed its instructions. */
+async function startDev() {
+  const dev = startProcess(['dev/start.ts'], {
+    env: {
+      PORT: '0',
+      DEV_ISSUER_PORT: '0',
+      DEV_SERVICE_PORT: '0',
+      DEV_CUTTING_PROXY_PORT: '0',
+      LOG_LEVEL: 'warn',
+    },
+  });
+  closeAfterTest(async () => {
+    dev.signal('SIGTERM');
+    expect(await dev.exited).toEqual({ code: 0, signal: null });
+  });
+  const [, url = ''] = await dev.line(/^The gateway listens at (\S+)$/);
+  await dev.line(/^curl .* -i /);
+  return { url, commands: dev.lines.filter((line) => line.startsWith('curl ')) };
+}
+
+/** Sends what a printed curl command sends. */
+function run(command = ''): Promise<Response> {
+  const [, url = ''] = /(http:\S+)/.exec(command) ?? [];
+  const [, body = ''] = /--data-binary '(.*)'$/.exec(command) ?? [];
+  const headers = [...command.matchAll(/-H '([^:]+): ([^']*)'/g)].map(
+    ([, name = '', value = '']): [string, string] => [name, value],
+  );
+  return fetch(url, { method: 'POST', headers, body });
+}
+
+test('the printed commands lose the response of a write and get its outcome', async () => {
+  const { url, commands } = await startDev();
+  expect(commands).toHaveLength(3);
+  const [query, lost, repeat] = commands;
+
+  expect(await (await run(query)).text()).toContain('Packaging');
+  await expect(run(lost)).rejects.toThrow('fetch failed');
+  const response = await run(repeat);
+  expect(response.headers.get('idempotent-replayed')).toBe('true');
+  expect(await response.text()).toContain('Approvers saved: 1.');
+
+  // The explorer starts with a token and a key.
+  const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text();
+  expect(page).toMatch(/"Authorization":"Bearer [\w.-]+","Idempotency-Key":"[\w-]{36}"/);
+}, 30_000);

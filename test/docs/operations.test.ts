@@ -1,0 +1,219 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { startTestGateway } from '../support/gateway.ts';
+import { read } from '../support/graphql-operation.ts';
+import { json, reply, startService } from '../support/service.ts';
+
+const docs = new URL('../../docs/', import.meta.url);
+const text = (path: string) => readFileSync(new URL(path, docs), 'utf8');
+
+const rules = z
+  .object({
+    groups: z.array(
+      z.object({
+        name: z.string(),
+        rules: z.array(
+          z.strictObject({
+            alert: z.string().regex(/^LedgerGateway\w+$/),
+            expr: z.string(),
+            for: z
+              .string()
+              .regex(/^\d+[smh]$/)
+              .optional(),
+            labels: z.strictObject({ severity: z.enum(['page', 'ticket']) }),
+            annotations: z.strictObject({ summary: z.string(), runbook: z.string() }),
+          }),
+        ),
+      }),
+    ),
+  })
+  .parse(parse(text('operations/alerts.rules.yml')))
+  .groups.flatMap((group) => group.rules);
+
+const dashboard = z
+  .object({
+    title: z.string(),
+    uid: z.string(),
+    panels: z
+      .array(
+        z.object({
+          id: z.number(),
+          title: z.string(),
+          description: z.string().min(1),
+          gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
+          targets: z.array(z.object({ expr: z.string() })).min(1),
+        }),
+      )
+      .min(1),
+  })
+  .parse(JSON.parse(text('operations/dashboard.json')));
+
+const keywords = new Set(
+  'and or unless by without on ignoring group_left group_right offset bool'.split(' '),
+);
+
+/** The metrics and labels in a PromQL expression. */
+function usesOf(expr: string) {
+  const labels = [
+    ...[...expr.matchAll(/\{([^}]*)\}/g)].flatMap(([, matchers = '']) =>
+      [...matchers.matchAll(/(\w+)\s*[=!]~?/g)].map(([, label = '']) => label),
+    ),
+    ...[...expr.matchAll(/\b(?:by|without)\s*\(([^)]*)\)/g)].flatMap(([, names = '']) =>
+      names.split(',').map((name) => name.trim()),
+    ),
+  ];
+  const stripped = expr
+    .replaceAll(/"[^"]*"/g, '')
+    .replaceAll(/\{[^}]*\}/g, '')
+    .replaceAll(/\[[^\]]*\]/g, '')
+    .replaceAll(/\b(by|without)\s*\([^)]*\)/g, '')
+    .replaceAll(/\boffset\s+\w+/g, '');
+  // A name in front of a parenthesis is a function.
+  const metrics = [...stripped.matchAll(/\b([a-z_]\w*)\b(?!\s*\()/g)]
+    .map(([, name = '']) => name)
+    .filter((name) => !keywords.has(name));
+  return { metrics, labels };
+}
+
+const expressions = [
+  ...rules.map(({ alert, expr }): [string, string] => [alert, expr]),
+  ...dashboard.panels.flatMap(({ title, targets }) =>
+    targets.map(({ expr }): [string, string] => [title, expr]),
+  ),
+];
+
+/** The names and labels of the metrics that a gateway exposes after reads, shared reads and failures. */
+async function exposed() {
+  let serviceReply = json({ service_status: { status: 0 }, list: [] });
+  const service = await startService((response, received) => serviceReply(response, received));
+  const gateway = await startTestGateway(service);
+  await Promise.all([gateway.graphql(read), gateway.graphql(read)]);
+  serviceReply = reply(503);
+  await gateway.graphql(read);
+  const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+  const declared = [...metrics.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
+    type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+  );
+  const labels = [...metrics.matchAll(/(\w+)="/g)].map(([, label = '']) => label);
+  // Prometheus itself adds these two labels.
+  return { metrics: new Set(declared), labels: new Set([...labels, 'instance', 'job']) };
+}
+
+test('alerts and dashboard use only metrics and labels that the gateway exposes', async () => {
+  const { metrics, labels } = await exposed();
+  const unknown = expressions.flatMap(([where, expr]) => {
+    const uses = usesOf(expr);
+    expect([where, uses.metrics]).not.toEqual([where, []]);
+    return [
+      ...uses.metrics.filter((name) => !metrics.has(name)),
+      ...uses.labels.filter((label) => !labels.has(label)),
+    ].map((name) => `${where}: ${name}`);
+  });
+  expect(unknown).toEqual([]);
+});
+
+test('the metrics and labels of a PromQL expression are found', () => {
+  expect(
+    usesOf('sum by (a) (rate(x_total{b=~"c", d!="e"}[5m])) / (y or vector(0)) unless z offset 5m'),
+  ).toEqual({ metrics: ['x_total', 'y', 'z'], labels: ['b', 'd', 'a'] });
+});
+
+test('every metric of the gateway is documented, and used on the dashboard', async () => {
+  const { metrics } = await exposed();
+  const page = text('operations.md');
+  const shown = new Set(
+    dashboard.panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => usesOf(expr).metrics)),
+  );
+  for (const name of metrics) {
+    const family = name.replace(/_(bucket|count|sum)$/, '');
+    if (!family.startsWith('ledger_gateway_')) continue;
+    expect(page).toContain(`\`${family}`);
+    expect([...shown].some((metric) => metric.startsWith(family))).toBe(true);
+  }
+});
+
+test('the runbook of every alert is a heading of the page', () => {
+  // The anchors of headings, as GitHub generates them.
+  const anchors = text('operations.md')
+    .split('\n')
+    .filter((line) => /^#+ /.test(line))
+    .map((line) =>
+      line
+        .replace(/^#+ /, '')
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+    );
+  for (const { alert, annotations } of rules) {
+    const [page, anchor] = annotations.runbook.split('#');
+    expect([alert, page]).toEqual([alert, 'docs/operations.md']);
+    expect(anchors).toContain(anchor);
+  }
+});
+
+test('alerts and panels are unique', () => {
+  const names = rules.map(({ alert }) => alert);
+  expect(new Set(names).size).toBe(names.length);
+  const ids = dashboard.panels.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  const places = dashboard.panels.map(({ gridPos: { x, y } }) => `${x} ${y}`);
+  expect(new Set(places).size).toBe(places.length);
+});
+
+test('every error code has a heading in the operations page', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const codes = [...readme.matchAll(/^\| `([A-Z_]+)` \| /gm)].map(([, code = '']) => code);
+  const errorCodes = codes.filter((code) =>
+    /^(UPSTREAM|AUTH|UN|FORB|BAD|OVER|OPERATION|INTERNAL|IDEMPOTENCY_(KEY|UNAV))/.test(code),
+  );
+  const variables = /^(UPSTREAM_(BASE|TIMEOUT_MS|CSV|MAX)|OTEL)/;
+  expect(errorCodes.length).toBeGreaterThan(10);
+  const headings =
+    text('operations.md')
+      .match(/^### .*$/gm)
+      ?.join('\n') ?? '';
+  for (const code of errorCodes.filter((code) => !variables.test(code)))
+    expect(headings).toContain(code);
+});
+
+test('every log line in the operations page has the format of the gateway', () => {
+  const lines = [...text('operations.md').matchAll(/```jsonl\n([\s\S]*?)```/g)].flatMap(
+    ([, block = '']) => block.trim().split('\n'),
+  );
+  expect(lines.length).toBeGreaterThan(5);
+  for (const line of lines) {
+    expect(JSON.parse(line)).toMatchObject({
+      level: expect.any(Number),
+      time: expect.any(Number),
+      msg: expect.any(String),
+    });
+  }
+});
+
+test('the operations page has every message that the gateway logs, and no other', () => {
+  const folder = new URL('../../src/', import.meta.url);
+  const source = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => readFileSync(new URL(path, folder), 'utf8'))
+    .join('\n');
+  const page = text('operations.md');
+  const call = /\.(?:info|warn|error|fatal)\(\s*(?:\{[\s\S]*?\},\s*)?'([^']+)'/g;
+  const logged = [...source.matchAll(call)].map(([, message = '']) => message);
+  expect(logged.length).toBeGreaterThan(10);
+  for (const message of logged) expect(page).toContain(`"msg":"${message}"`);
+
+  const documented = [...page.matchAll(/"msg":"([^":]+)/g)].map(([, message = '']) => message);
+  // Fastify's own message.
+  const own = documented.filter((message) => !message.startsWith('Server listening'));
+  for (const message of own) expect(source).toContain(message);
+});
+
+test('every test that SECURITY.md links to exists', () => {
+  const page = readFileSync(new URL('../../SECURITY.md', import.meta.url), 'utf8');
+  const links = [...page.matchAll(/\]\(((?:test|docs)\/[^)#]+)\)/g)].map(([, path = '']) => path);
+  expect(links.length).toBeGreaterThan(10);
+  for (const path of links)
+    expect(() => statSync(new URL(`../../${path}`, import.meta.url))).not.toThrow();
+});

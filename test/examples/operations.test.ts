@@ -1,0 +1,133 @@
+import { readFileSync } from 'node:fs';
+import { buildSubgraphSchema } from '@apollo/subgraph';
+import { describe, expect, test } from '@jest/globals';
+import {
+  type FieldNode,
+  type GraphQLCompositeType,
+  type GraphQLObjectType,
+  getNamedType,
+  isAbstractType,
+  isUnionType,
+  Kind,
+  parse,
+  type SelectionSetNode,
+  TypeInfo,
+  validate,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql';
+import { startReferenceService } from '../../dev/service.ts';
+import { closeAfterTest } from '../support/cleanup.ts';
+import { operation, operationNames } from '../support/example-operation.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { testIssuer } from '../support/issuer.ts';
+
+const schema = buildSubgraphSchema(
+  parse(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8')),
+);
+
+/** Every root field. The document of `glCodes` is called GlCodes. */
+const rootFields = [schema.getQueryType(), schema.getMutationType()].flatMap((type) =>
+  Object.keys(type?.getFields() ?? {}).filter((field) => !field.startsWith('_')),
+);
+
+test('there is one document for each operation of the schema', () => {
+  const expected = rootFields.map((field) => `${field[0]?.toUpperCase()}${field.slice(1)}`);
+  expect(operationNames).toEqual(expected.sort());
+});
+
+/** The fields that a selection set selects of an object type, inline fragments included. */
+function fieldsOn(type: GraphQLObjectType, set: SelectionSetNode): string[] {
+  return set.selections.flatMap((selection) => {
+    if (selection.kind === Kind.FIELD) return [selection.name.value];
+    if (selection.kind === Kind.FRAGMENT_SPREAD)
+      throw new Error('examples use only inline fragments');
+    const condition = selection.typeCondition?.name.value;
+    return condition === undefined || applies(condition, type)
+      ? fieldsOn(type, selection.selectionSet)
+      : [];
+  });
+}
+
+function applies(condition: string, type: GraphQLObjectType): boolean {
+  const on = schema.getType(condition);
+  return on === type || (isAbstractType(on) && schema.isSubType(on, type));
+}
+
+/** The fields of a document whose type is a union. */
+function unionsOf(document: ReturnType<typeof parse>) {
+  const found: { union: GraphQLCompositeType; field: FieldNode }[] = [];
+  const info = new TypeInfo(schema);
+  visit(
+    document,
+    visitWithTypeInfo(info, {
+      [Kind.FIELD](field) {
+        const type = info.getType();
+        const named = type && getNamedType(type);
+        if (isUnionType(named)) found.push({ union: named, field });
+      },
+    }),
+  );
+  return found;
+}
+
+describe.each(operationNames)('%s', (name) => {
+  const document = parse(operation(name));
+
+  test('is valid', () => {
+    expect(validate(schema, document)).toEqual([]);
+  });
+
+  test('starts with a comment and contains one operation with its own name', () => {
+    expect(operation(name)).toMatch(/^# \w/);
+    expect(document.definitions).toEqual([
+      expect.objectContaining({
+        kind: Kind.OPERATION_DEFINITION,
+        name: expect.objectContaining({ value: name }),
+      }),
+    ]);
+  });
+
+  test('selects every field of every member of its union', () => {
+    const [only, ...others] = unionsOf(document);
+    if (!only || !isUnionType(only.union) || others.length > 0) throw new Error('not one union');
+    const set = only.field.selectionSet;
+    if (!set) throw new Error('no selection set');
+    for (const member of only.union.getTypes()) {
+      const selected = fieldsOn(member, set);
+      expect(selected).toContain('__typename');
+      const all = Object.keys(member.getFields());
+      expect([member.name, selected]).toEqual([member.name, expect.arrayContaining(all)]);
+    }
+  });
+
+  test('selects problems through an interface, which includes future ones', () => {
+    const [only] = unionsOf(document);
+    const conditions = (only?.field.selectionSet?.selections ?? []).flatMap((selection) =>
+      selection.kind === Kind.INLINE_FRAGMENT ? [selection.typeCondition?.name.value] : [],
+    );
+    const interfaces = conditions.filter((condition) =>
+      /^Ledger(Status|Problem)$/.test(condition ?? ''),
+    );
+    expect(interfaces).toContain(name === 'GlCodes' ? 'LedgerStatus' : 'LedgerProblem');
+  });
+
+  test('runs unchanged, through the gateway and against the reference service', async () => {
+    const issuer = await testIssuer();
+    const service = await startReferenceService({ issuerKeys: issuer.jwks });
+    closeAfterTest(() => service.close());
+    const gateway = await startTestGateway(service);
+
+    const { status, data, errors } = await gateway.graphql(operation(name));
+
+    expect(status).toBe(200);
+    expect(errors).toBeUndefined();
+    const [outcome] = Object.values(data);
+    expect(outcome).toMatchObject({ __typename: expect.not.stringMatching(/^Ledger/) });
+  });
+});
+
+test('the documents can be joined, as in an explorer', () => {
+  const all = parse(operationNames.map(operation).join('\n'));
+  expect(validate(schema, all)).toEqual([]);
+});

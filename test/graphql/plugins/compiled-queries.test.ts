@@ -1,0 +1,257 @@
+import { setImmediate as immediate } from 'node:timers/promises';
+import { ApolloServer } from '@apollo/server';
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { getOperationAST, parse } from 'graphql';
+import { pino } from 'pino';
+import { createErrorFormatter } from '../../../src/errors.ts';
+import { type Context, createContext } from '../../../src/graphql/context.ts';
+import { COMPILE_AT } from '../../../src/graphql/plugins/compile-threshold.ts';
+import { CompiledQueries } from '../../../src/graphql/plugins/compiled-queries.ts';
+import { createExecutor } from '../../../src/graphql/plugins/executor.ts';
+import { createOperationChecks } from '../../../src/graphql/plugins/operation-checks.ts';
+import { createSchema } from '../../../src/graphql/schema.ts';
+import { TaskQueue } from '../../../src/lib/task-queue.ts';
+import type { Call } from '../../../src/upstream/call.ts';
+import {
+  type OperationName,
+  operations,
+  type Responses,
+  type UpstreamRequest,
+} from '../../../src/upstream/operations.ts';
+import { parseBody } from '../../../src/upstream/records.ts';
+import { OutcomeUnknown, UpstreamError } from '../../../src/upstream/upstream-error.ts';
+import { scopeOf } from '../../support/upstream-call.ts';
+
+/** The response bodies of the service by project, or by operation for writes. Other calls fail. */
+const bodies: Record<string, string> = {
+  codes:
+    '{"service_status":{"invoice_id":12345678901234567890,"status":0},"list":[{"Code":"1","Name":null,"Value":"","Hide":1},{"Code":null},{"Code":"1","Hide":-2147483648}]}',
+  failed: '{"service_status":{"invoice_id":-5,"message":"m","status":1}}',
+  forbidden: '{"service_status":{"status":3}}',
+  unknown: '{"service_status":{"status":77}}',
+  restartWorkflow2: '{"invoice_id":1,"status":0}',
+  upgradeToHQ: '{"message":"m","status":3}',
+};
+
+/** When each call starts and ends, in order. */
+const calls: string[] = [];
+
+async function respond<Name extends OperationName>({
+  operation,
+  search,
+}: UpstreamRequest<Name>): Promise<Responses[Name]> {
+  calls.push(`${operation} starts`);
+  if (operations[operation].effect === 'write') await immediate();
+  calls.push(`${operation} ends`);
+  const body = bodies[new URLSearchParams(search).get('project') ?? operation];
+  if (!body) throw new UpstreamError('UPSTREAM_FAILED', { sent: 'yes', fault: 'test' });
+  return operations[operation].decode(parseBody(Buffer.from(body)), body.length);
+}
+
+const call: Call = {
+  read: respond,
+  write: (request, { requestId }) =>
+    respond(request).catch(() => new OutcomeUnknown('UPSTREAM_FAILED', requestId)),
+};
+
+const schema = createSchema(() => {});
+const logger = pino({ enabled: false });
+const formatError = createErrorFormatter(logger);
+const base = { schema, formatError, logger };
+const plugins = [createOperationChecks(schema), createExecutor(schema, formatError)];
+const compiling = new ApolloServer<Context>({ ...base, plugins });
+/** Parses each document again, so that none is ever frequent. */
+const interpreting = new ApolloServer<Context>({ ...base, plugins, documentStore: null });
+/** The reference for both. */
+const apolloAlone = new ApolloServer<Context>(base);
+
+type Request = {
+  query: string;
+  variables?: Record<string, unknown>;
+  token?: string | null;
+  maxResponseBytes?: number;
+};
+
+type Response = { text: string; errors: string[]; calls: string[] };
+
+/** A whole response, with its status and headers, and the calls made for it. */
+async function execute(
+  server: ApolloServer<Context>,
+  { query, variables = {}, token = 'token', maxResponseBytes = 1_000_000 }: Request,
+): Promise<Response> {
+  calls.length = 0;
+  const response = await server.executeOperation(
+    { query, variables },
+    {
+      contextValue: createContext(
+        { call, taskQueue: new TaskQueue(500_000), csvOptionParam: undefined, maxResponseBytes },
+        token === null ? null : scopeOf(token),
+        { requestId: 'request-1', errorCodes: [], writes: [] },
+      ),
+    },
+  );
+  if (response.body.kind !== 'single') throw new Error('not a single result');
+  const { data, errors = [] } = response.body.singleResult;
+  const { status, headers } = response.http;
+  return {
+    text: JSON.stringify({ status, headers: [...headers], errors, data }),
+    errors: errors.map(({ extensions }) => String(extensions?.code)),
+    calls: [...calls],
+  };
+}
+
+/** The response to a query that was executed often enough to be compiled. */
+async function executeCompiled(request: Request): Promise<Response> {
+  for (let n = 1; n < COMPILE_AT; n++) await execute(compiling, request);
+  return execute(compiling, request);
+}
+
+test('a query is compiled once it has been executed often enough', () => {
+  const compiledQueries = new CompiledQueries(schema);
+  const document = parse('{ glCodes(target: EMAIL, project: "codes") { __typename } }');
+  const operation = getOperationAST(document);
+  if (!operation) throw new Error('no operation');
+  for (let n = 1; n < COMPILE_AT; n++) {
+    expect(compiledQueries.find(document, operation)).toBeNull();
+  }
+  const compiled = compiledQueries.find(document, operation);
+  expect(compiled).toEqual(expect.any(Function));
+  expect(compiledQueries.find(document, operation)).toBe(compiled);
+});
+
+const alias = fc.constantFrom('', '', '', 'a: ', 'b: ', '__proto__: ', 'valueOf: ');
+const condition = fc.constantFrom('', '', '', ' @skip(if: $yes)', ' @include(if: $no)');
+const text = (...parts: (fc.Arbitrary<string> | string)[]) =>
+  fc
+    .tuple(...parts.map((part) => (typeof part === 'string' ? fc.constant(part) : part)))
+    .map((all) => all.join(''));
+const selection = (field: fc.Arbitrary<string>) =>
+  fc.array(field, { minLength: 1, maxLength: 4 }).map((all) => `{ ${all.join(' ')} }`);
+const leaf = (...names: string[]) =>
+  text(alias, fc.constantFrom('__typename', ...names), condition);
+
+const code = leaf('code', 'name', 'value', 'hide', 'project', 'target');
+const codes = text(
+  alias,
+  'codes',
+  condition,
+  selection(fc.oneof(code, text('... on GlCode', condition, selection(code)))),
+);
+const result = selection(
+  fc.oneof(
+    leaf(),
+    text('... on LedgerStatus', condition, selection(leaf('invoiceId', 'message'))),
+    text('... on LedgerProblem', condition, selection(leaf('message'))),
+    text('... on LedgerUnrecognizedStatus', condition, selection(leaf('status'))),
+    text('... on GlCodeList', condition, selection(fc.oneof(codes, leaf('invoiceId')))),
+    fc.constant('...Shared'),
+  ),
+);
+const queryField = fc.oneof(
+  text(
+    fc.constantFrom('r1: ', 'r2: ', ''),
+    'glCodes(target: EMAIL, project: "',
+    fc.constantFrom(...Object.keys(bodies), 'nowhere'),
+    '")',
+    condition,
+    result,
+  ),
+  fc.constant('__typename'),
+  fc.constant(
+    '_entities(representations: [{ __typename: "GlCode", target: "EMAIL", project: "codes", code: "1" }, { __typename: "GlCode", target: 5 }]) { ... on GlCode { code hide } }',
+  ),
+);
+const fragment =
+  'fragment Shared on GlCodesResult { __typename ... on LedgerStatus { message } ... on GlCodeList { codes { code target } } }';
+
+/** A query with these root fields, and with the variables and the fragment that they use. */
+function queryOf(fields: string): string {
+  const used = ['yes', 'no'].filter((name) => fields.includes(`$${name}`));
+  const variables = used.map((name) => `$${name}: Boolean!`).join(', ');
+  return `query ${variables && `(${variables})`} ${fields} ${fields.includes('...Shared') ? fragment : ''}`;
+}
+
+test('any query has the same response as from Apollo alone, compiled or interpreted', async () => {
+  const compared = { conditional: 0, plain: 0 };
+  const queries = fc.record({
+    query: selection(queryField).map(queryOf),
+    variables: fc.record({ yes: fc.boolean(), no: fc.boolean() }),
+    token: fc.option(fc.constant('token')),
+    maxResponseBytes: fc.constantFrom(1, 100, 1_000_000),
+  });
+  const property = fc.asyncProperty(queries, async (request) => {
+    const expected = await execute(apolloAlone, request);
+    expect(await execute(interpreting, request)).toEqual(expected);
+    expect(await executeCompiled(request)).toEqual(expected);
+    if (expected.errors.includes('GRAPHQL_VALIDATION_FAILED')) return;
+    compared[request.query.includes('$') ? 'conditional' : 'plain'] += 1;
+  });
+  await fc.assert(property, { numRuns: 1000 });
+  expect(compared.conditional).toBeGreaterThan(50);
+  expect(compared.plain).toBeGreaterThan(50);
+});
+
+const action = fc.constantFrom('RESTART', 'UPGRADE_TO_HQ', 'RESTORE_SOLUTION', 'NONE', '$none');
+const mutationField = fc.oneof(
+  text(
+    fc.constantFrom('w1: ', 'w2: ', 'w3: ', ''),
+    'workflowAction(action: ',
+    action,
+    ') { __typename ... on WorkflowActionCompleted { action invoiceId } ... on LedgerStatus { message } }',
+  ),
+  fc.constant('w4: saveApprovers(approvers: []) { __typename }'),
+  fc.constant('__typename'),
+);
+
+test('any mutation sends the same writes in the same order as Apollo alone', async () => {
+  let writes = 0;
+  const token = fc.option(fc.constant('token'));
+  const property = fc.asyncProperty(selection(mutationField), token, async (fields, token) => {
+    const hasVariable = fields.includes('$none');
+    const query = `mutation ${hasVariable ? '($none: WorkflowAction! = RESTART)' : ''} ${fields}`;
+    const variables = hasVariable ? { none: null } : {};
+    const request = { query, variables, token, maxResponseBytes: 1 };
+    const expected = await execute(apolloAlone, request);
+    const { text, errors, calls } = await executeCompiled(request);
+    expect(calls).toEqual(expected.calls);
+    expect(errors).toEqual(expected.errors);
+    // The gateway has its own messages about variables.
+    if (!hasVariable) expect(text).toBe(expected.text);
+    for (let n = 0; n < calls.length; n += 2) {
+      expect(calls[n + 1]).toBe(calls[n]?.replace('starts', 'ends'));
+    }
+    writes += calls.length / 2;
+  });
+  await fc.assert(property, { numRuns: 500 });
+  expect(writes).toBeGreaterThan(100);
+});
+
+test('a mutation that ends without data is not executed again', async () => {
+  // JSON has no undefined, so no request over HTTP can cause this.
+  const query =
+    'mutation ($a: WorkflowAction! = RESTART) { workflowAction(action: $a) { __typename } }';
+  const request = { query, variables: { a: undefined }, maxResponseBytes: 1 };
+  await expect(execute(interpreting, request)).rejects.toThrow();
+  expect(calls).toEqual([]);
+});
+
+test.each([
+  '{ a: glCodes(target: EMAIL, project: "codes") { __typename } a: glCodes(target: EMAIL, project: "codes") @include(if: $no) { ... on GlCodeList { invoiceId } } }',
+  '{ a: glCodes(target: EMAIL, project: "codes") { __typename } ... @include(if: $no) { a: glCodes(target: EMAIL, project: "codes") { ... on LedgerStatus { message } } } }',
+  '{ _entities(representations: [{ __typename: "GlCode", target: "EMAIL", project: "codes", code: "9" }, { __typename: "GlCode", target: 5 }]) { ... on GlCode { code } } }',
+  '{ glCodes(target: EMAIL, project: "codes") { ... on GlCodeList { codes { __proto__: name code } } } }',
+])('a query that the compiler gets wrong is not compiled: %s', async (fields) => {
+  const request = { query: queryOf(fields), variables: { no: false } };
+  expect(await executeCompiled(request)).toEqual(await execute(apolloAlone, request));
+});
+
+test.each(['constructor', '__proto__', 'valueOf'])(
+  'a variable may be named $%s, with or without a default',
+  async (name) => {
+    for (const type of ['Boolean! = true', 'Boolean = true', 'Boolean!']) {
+      const query = `query ($${name}: ${type}) { glCodes(target: EMAIL, project: "codes", includeHide: $${name}) { ... on GlCodeList { codes { code hide } } } }`;
+      expect(await executeCompiled({ query })).toEqual(await execute(interpreting, { query }));
+    }
+  },
+);

@@ -1,0 +1,199 @@
+import { expect, test } from '@jest/globals';
+import { startTestGateway } from '../support/gateway.ts';
+import { read, write } from '../support/graphql-operation.ts';
+import type { LogLine } from '../support/log-recorder.ts';
+import { freePort } from '../support/port.ts';
+import { json, type Reply, reply, startService } from '../support/service.ts';
+
+/** Part of every request and response body. No log line may contain it. */
+const secret = 'secret-of-a-body';
+
+async function start(serviceReply: Reply, variables: Record<string, string> = {}) {
+  const service = await startService(serviceReply);
+  const gateway = await startTestGateway(service, variables);
+  /** The lines with this message, after the request has been logged. */
+  async function lines(msg: 'request' | 'call'): Promise<LogLine[]> {
+    await gateway.logLine({ msg: 'request' });
+    return gateway.logs.filter((line) => line.msg === msg);
+  }
+  return { service, gateway, lines };
+}
+
+const fine = json({
+  status: 0,
+  message: secret,
+  unresolved: secret,
+  service_status: { status: 0, message: secret },
+  list: [{ Code: secret }],
+});
+
+test('a request and its call to the service are logged on one line each', async () => {
+  const { gateway, lines } = await start(fine);
+
+  await gateway.graphql(`query Codes ${read}`, {}, { 'x-request-id': 'request-1' });
+
+  expect(await lines('request')).toEqual([
+    expect.objectContaining({
+      level: 30,
+      requestId: 'request-1',
+      method: 'POST',
+      path: '/graphql',
+      operation: 'Codes',
+      outcome: 'ok',
+      status: 200,
+      ms: expect.any(Number),
+    }),
+  ]);
+  expect(await lines('call')).toEqual([
+    expect.objectContaining({
+      level: 30,
+      requestId: 'request-1',
+      operation: 'getGLCodes5',
+      outcome: 'answered',
+      status: 200,
+      ms: expect.any(Number),
+    }),
+  ]);
+});
+
+test('the log line of a write has the name of its operation', async () => {
+  const { gateway, lines } = await start(fine);
+  await gateway.graphql(write);
+  expect(await lines('call')).toEqual([
+    expect.objectContaining({ operation: 'upgradeToHQ', outcome: 'answered', status: 200 }),
+  ]);
+});
+
+test('each attempt at a call is logged, a failed one as a warning', async () => {
+  const { gateway, lines } = await start(reply(503, secret));
+
+  await gateway.graphql(read, {}, { 'x-request-id': 'request-1' });
+
+  const attempt = {
+    level: 40,
+    requestId: 'request-1',
+    operation: 'getGLCodes5',
+    outcome: 'UPSTREAM_FAILED',
+    status: 503,
+    ms: expect.any(Number),
+  };
+  expect(await lines('call')).toEqual([1, 2, 3].map(() => expect.objectContaining(attempt)));
+  expect(await lines('request')).toEqual([
+    expect.objectContaining({ outcome: 'UPSTREAM_FAILED', status: 200 }),
+  ]);
+});
+
+test.each([
+  ['an invalid token', 401, 'UNAUTHENTICATED', { authorization: 'Bearer bad' }, write],
+  ['a document with a syntax error', 400, 'GRAPHQL_PARSE_FAILED', {}, `{ ${secret}`],
+  ['an unknown field', 400, 'GRAPHQL_VALIDATION_FAILED', {}, '{ nothing }'],
+  [
+    'invalid input',
+    200,
+    'BAD_USER_INPUT',
+    {},
+    `mutation { saveApprovers(approvers: [{ approverId: "${secret}" }]) { __typename } }`,
+  ],
+  [
+    'too many writes',
+    400,
+    'OPERATION_LIMIT_EXCEEDED',
+    {},
+    `mutation { ${[1, 2, 3, 4, 5, 6].map((n) => `a${n}: workflowAction(action: RESTART) { __typename }`).join(' ')} }`,
+  ],
+])(
+  'the log line of a request with %s has the error code',
+  async (_, status, outcome, headers, query) => {
+    const { gateway, lines } = await start(fine);
+    await gateway.graphql(query, {}, headers);
+    expect(await lines('request')).toEqual([expect.objectContaining({ status, outcome })]);
+    expect(gateway.logText()).not.toContain(secret);
+  },
+);
+
+test.each(['/livez', '/nothing?token=secret-of-a-body', '/graphql?query=secret-of-a-body'])(
+  'the log line of a request to %s is without its query string',
+  async (path) => {
+    const { gateway, lines } = await start(fine);
+    await fetch(gateway.url + path);
+    expect(await lines('request')).toHaveLength(1);
+    expect(gateway.logText()).not.toContain(secret);
+  },
+);
+
+const replies: [name: string, Reply][] = [
+  ['success', fine],
+  ['HTTP 403', reply(403, secret)],
+  ['HTTP 500', reply(500, secret)],
+  ['a redirect', reply(302, secret, { location: `/${secret}` })],
+  ['a body that is not JSON', reply(200, secret)],
+  ['incomplete JSON', reply(200, `{"message":"${secret}`)],
+  ['wrong types', json({ status: 0, message: [secret], unresolved: 1, service_status: secret })],
+  [
+    'a response that is cut off',
+    (response) => void response.write(`{"message":"${secret}`, () => response.destroy()),
+  ],
+  ['a connection reset', (response) => void response.socket?.resetAndDestroy()],
+];
+
+test.each(replies)('after %s, neither token nor bodies are logged', async (_, serviceReply) => {
+  const { gateway } = await start(serviceReply);
+
+  await gateway.graphql(read);
+  await gateway.graphql(
+    'mutation ($approvers: [ApproverInput!]!, $input: WorkflowCsvInput!) { saveApprovers(approvers: $approvers) { __typename } uploadWorkflowCsv(input: $input) { __typename } }',
+    {
+      approvers: [{ name: secret, myBankAccount: secret }],
+      input: { fileName: secret, csv: secret, message: secret },
+    },
+  );
+  await gateway.graphql(`{ glCodes(target: EMAIL, project: "${secret}") { __typename } }`);
+  await gateway.close();
+
+  const log = gateway.logText();
+  expect(log).toContain('"operation":"saveApproverList"');
+  for (const hidden of [secret, Buffer.from(secret).toString('base64'), gateway.token]) {
+    expect(log).not.toContain(hidden);
+  }
+  for (const part of gateway.token.split('.')) expect(log).not.toContain(part);
+});
+
+test('if the service is unreachable, neither token nor URL is logged', async () => {
+  const port = await freePort();
+  const gateway = await startTestGateway({ url: `http://127.0.0.1:${port}/${secret}/` });
+
+  await gateway.graphql(read);
+  await gateway.graphql(write);
+
+  expect(await gateway.logLine({ msg: 'call', operation: 'upgradeToHQ' })).toMatchObject({
+    level: 40,
+    outcome: 'UPSTREAM_UNAVAILABLE',
+    fault: 'ECONNREFUSED',
+  });
+  expect(gateway.logText()).not.toContain(secret);
+  expect(gateway.logText()).not.toContain(gateway.token);
+});
+
+test('a request id cannot forge a log line', async () => {
+  const { gateway, lines } = await start(fine);
+  await gateway.graphql('{ __typename }', {}, { 'x-request-id': 'a","level":60,"x":"' });
+  const [line] = await lines('request');
+  expect(line).toMatchObject({ level: 30, requestId: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+});
+
+test('LOG_LEVEL=silent turns the log off', async () => {
+  const service = await startService(fine);
+  const gateway = await startTestGateway(service, { LOG_LEVEL: 'silent' });
+  await gateway.graphql(read);
+  await gateway.close();
+  expect(gateway.logText()).toBe('');
+});
+
+test('every log line is JSON with a level and a time', async () => {
+  const { gateway } = await start(fine);
+  await gateway.graphql(read);
+  await gateway.close();
+  for (const line of gateway.logs) {
+    expect(line).toMatchObject({ level: expect.any(Number), time: expect.any(Number) });
+  }
+});

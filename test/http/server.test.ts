@@ -1,0 +1,428 @@
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { expect, jest, test } from '@jest/globals';
+import { startTestGateway } from '../support/gateway.ts';
+import { read, write } from '../support/graphql-operation.ts';
+import { startHeldService } from '../support/held-service.ts';
+import { metric } from '../support/metric.ts';
+import { connectTo, exchange } from '../support/raw-request.ts';
+import { json, startService } from '../support/service.ts';
+
+async function start(variables: Record<string, string> = {}) {
+  const service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));
+  const gateway = await startTestGateway(service, variables);
+  return {
+    service,
+    gateway,
+    async send(path: string, init: RequestInit = {}) {
+      const response = await fetch(gateway.url + path, init);
+      return { response, body: (await response.text()) || undefined };
+    },
+  };
+}
+
+/** The body of every error outside GraphQL. */
+function errorBody(code: unknown = expect.any(String)) {
+  return {
+    errors: [
+      {
+        message: expect.any(String),
+        extensions: { code, requestId: expect.any(String), retryable: false },
+      },
+    ],
+  };
+}
+
+test.each(['/livez', '/readyz'])('%s responds with ok, without a token', async (path) => {
+  const { send } = await start();
+  const { response, body } = await send(path);
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+  expect(body).toBe('{"status":"ok"}');
+});
+
+test('/readyz responds with 503 during SHUTDOWN_DELAY_MS, while requests are still served', async () => {
+  const { gateway, send } = await start({ SHUTDOWN_DELAY_MS: '500' });
+
+  const closed = gateway.close();
+
+  expect((await send('/readyz')).response.status).toBe(503);
+  expect((await send('/livez')).response.status).toBe(200);
+  expect((await gateway.graphql(read)).data.result.__typename).toBe('GlCodeList');
+  await closed;
+  await expect(send('/livez')).rejects.toThrow();
+});
+
+test.each(['/', '/nothing', '/graphql/', '/graphql/x', '/livez/x'])(
+  '%s is not found',
+  async (path) => {
+    const { send } = await start();
+    const { response, body } = await send(path);
+    expect(response.status).toBe(404);
+    expect(JSON.parse(body ?? '')).toEqual(errorBody('NOT_FOUND'));
+  },
+);
+
+test.each([
+  ['PUT', '/graphql', ['GET', 'POST']],
+  ['DELETE', '/graphql', ['GET', 'POST']],
+  ['PATCH', '/graphql?query=x', ['GET', 'POST']],
+  ['POST', '/livez', ['GET']],
+  ['DELETE', '/readyz', ['GET']],
+])('%s %s is not allowed', async (method, path, allowed) => {
+  const { send } = await start();
+  const { response, body } = await send(path, { method });
+  expect(response.status).toBe(405);
+  const allow = (response.headers.get('allow') ?? '').split(/, */);
+  expect(allow.filter((name) => name !== 'HEAD' && name !== 'OPTIONS')).toEqual(allowed);
+  expect(JSON.parse(body ?? '')).toEqual(errorBody('METHOD_NOT_ALLOWED'));
+});
+
+const query = '{"query":"{ __typename }"}';
+
+test.each([
+  ['invalid JSON', '{', 'application/json', 400, 'BAD_REQUEST'],
+  ['no body', '', 'application/json', 400, 'BAD_REQUEST'],
+  ['a JSON string', '"x"', 'application/json', 400, 'BAD_REQUEST'],
+  ['a JSON null', 'null', 'application/json', 400, 'BAD_REQUEST'],
+  ['no query', '{}', 'application/json', 400, 'BAD_REQUEST'],
+  ['a query that is not a string', '{"query":1}', 'application/json', 400, 'BAD_REQUEST'],
+  [
+    'variables that are not an object',
+    '{"query":"{ a }","variables":"x"}',
+    'application/json',
+    400,
+    'BAD_REQUEST',
+  ],
+  ['a batch', `[${query}]`, 'application/json', 400, 'BAD_REQUEST'],
+  ['an empty batch', '[]', 'application/json', 400, 'BAD_REQUEST'],
+  ['plain text', query, 'text/plain', 415, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['a form', 'query=x', 'application/x-www-form-urlencoded', 415, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['a multipart form', '--a--', 'multipart/form-data; boundary=a', 415, 'UNSUPPORTED_MEDIA_TYPE'],
+  [
+    'a body that is too large',
+    ' '.repeat(16_777_217),
+    'application/json',
+    413,
+    'PAYLOAD_TOO_LARGE',
+  ],
+])('a POST with %s is rejected', async (_, body, contentType, status, code) => {
+  const { service, gateway } = await start();
+
+  const response = await gateway.post(body, { 'content-type': contentType });
+
+  expect(response.status).toBe(status);
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+  expect(JSON.parse(response.text)).toEqual(errorBody(code));
+  expect(service.received).toEqual([]);
+});
+
+test('a POST without a content type is rejected', async () => {
+  const { gateway } = await start();
+  const response = await exchange(
+    gateway.url,
+    `POST /graphql HTTP/1.1\nHost: a\nConnection: close\nContent-Length: ${query.length}\n\n${query}`,
+  );
+  expect(response).toMatch(/^HTTP\/1.1 415 /);
+  expect(JSON.parse(bodyOf(response))).toEqual(errorBody('UNSUPPORTED_MEDIA_TYPE'));
+});
+
+test.each(['application/json; charset=utf-8', 'Application/JSON'])(
+  'a POST with content type %s is accepted',
+  async (contentType) => {
+    const { gateway } = await start();
+    const { data } = await gateway.graphql('{ __typename }', {}, { 'content-type': contentType });
+    expect(data).toEqual({ __typename: 'Query' });
+  },
+);
+
+test('a batch of writes sends nothing', async () => {
+  const { service, gateway } = await start();
+  const { status } = await gateway.post([{ query: write }, { query: write }]);
+  expect(status).toBe(400);
+  expect(service.received).toEqual([]);
+});
+
+test('a GET with a header that forces a preflight executes a query', async () => {
+  const { gateway, send } = await start();
+  const { response, body } = await send(`/graphql?query=${encodeURIComponent(read)}`, {
+    headers: { authorization: `Bearer ${gateway.token}`, 'apollo-require-preflight': '1' },
+  });
+  expect(response.status).toBe(200);
+  expect(JSON.parse(body ?? '').data.result.__typename).toBe('GlCodeList');
+});
+
+test('a GET that a page could send without a preflight is rejected', async () => {
+  const { service, gateway, send } = await start();
+  const { response, body } = await send(`/graphql?query=${encodeURIComponent(read)}`, {
+    headers: { authorization: `Bearer ${gateway.token}` },
+  });
+  expect(response.status).toBe(400);
+  expect(JSON.parse(body ?? '')).toEqual(errorBody('BAD_REQUEST'));
+  expect(service.received).toEqual([]);
+});
+
+test.each(['GET', 'HEAD'])('a %s with a mutation is rejected', async (method) => {
+  const { service, gateway, send } = await start();
+  const { response, body } = await send(`/graphql?query=${encodeURIComponent(write)}`, {
+    method,
+    headers: { authorization: `Bearer ${gateway.token}`, 'apollo-require-preflight': '1' },
+  });
+  expect(response.status).toBe(405);
+  if (method === 'GET') {
+    expect(response.headers.get('allow')).toBe('POST');
+    expect(JSON.parse(body ?? '')).toEqual(errorBody('BAD_REQUEST'));
+  }
+  expect(service.received).toEqual([]);
+});
+
+test('the query string of a POST is ignored', async () => {
+  const { service, gateway } = await start();
+  const response = await fetch(`${gateway.url}/graphql?query=${encodeURIComponent(write)}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.token}`, 'content-type': 'application/json' },
+    body: '{}',
+  });
+  expect(response.status).toBe(400);
+  expect(service.received).toEqual([]);
+});
+
+test('only configured origins get CORS headers', async () => {
+  const { send } = await start({ CORS_ORIGINS: 'https://a.example,http://localhost:3000' });
+  const preflight = (origin: string) =>
+    send('/graphql', {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,content-type',
+      },
+    });
+
+  for (const origin of ['https://a.example', 'http://localhost:3000']) {
+    const { response } = await preflight(origin);
+    expect(response.status).toBe(204);
+    expect(response.headers.get('access-control-allow-origin')).toBe(origin);
+    expect(response.headers.get('vary')).toMatch(/\borigin\b/i);
+    expect(response.headers.get('access-control-allow-headers')).toMatch(/authorization/);
+    expect(response.headers.get('access-control-allow-methods')).toBe('GET, POST');
+  }
+  for (const origin of [
+    'https://b.example',
+    'http://a.example',
+    'https://a.example.evil.example',
+    'https://evila.example',
+    'https://a.example:8443',
+    'null',
+  ]) {
+    const { response } = await preflight(origin);
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+  }
+});
+
+test('error responses have CORS headers', async () => {
+  const { send } = await start({ CORS_ORIGINS: 'https://a.example' });
+  const { response } = await send('/graphql', {
+    method: 'POST',
+    headers: {
+      origin: 'https://a.example',
+      'content-type': 'application/json',
+      authorization: 'Bearer x',
+    },
+    body: query,
+  });
+  expect(response.status).toBe(401);
+  expect(response.headers.get('access-control-allow-origin')).toBe('https://a.example');
+  expect(response.headers.get('access-control-expose-headers')).toMatch(/x-request-id/);
+});
+
+test('without CORS_ORIGINS no response has CORS headers', async () => {
+  const { send } = await start();
+  const { response } = await send('/livez', { headers: { origin: 'https://a.example' } });
+  expect(response.headers.get('access-control-allow-origin')).toBeNull();
+});
+
+test.each(['a', 'req-1', '00-4bf92f3577b34da6a3ce929d0e0e4736-01', 'a.b_c:d', 'x'.repeat(128)])(
+  'the valid request id %s is kept',
+  async (id) => {
+    const { service, gateway } = await start();
+    const { headers } = await gateway.graphql(read, {}, { 'x-request-id': id });
+    expect(headers.get('x-request-id')).toBe(id);
+    expect(service.received[0]?.headers['x-request-id']).toBe(id);
+  },
+);
+
+test.each(['', 'a b', 'a,b', 'a"b', '{"a":1}', '<script>', '../..', 'x'.repeat(129)])(
+  'the invalid request id "%s" is replaced',
+  async (id) => {
+    const { service, gateway } = await start();
+    const { headers } = await gateway.graphql(read, {}, { 'x-request-id': id });
+    expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(service.received[0]?.headers['x-request-id']).toBe(headers.get('x-request-id'));
+  },
+);
+
+test('each request without an id gets a new one, even if it fails', async () => {
+  const { send } = await start();
+  const ids = new Set<string | undefined>();
+  for (const path of ['/livez', '/nothing', '/graphql', '/livez']) {
+    const { response, body } = await send(path);
+    const id = response.headers.get('x-request-id') ?? undefined;
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    if (!response.ok) expect(JSON.parse(body ?? '').errors[0].extensions.requestId).toBe(id);
+    ids.add(id);
+  }
+  expect(ids.size).toBe(4);
+});
+
+test('two x-request-id headers are replaced by a new id', async () => {
+  const { gateway } = await start();
+  const response = await exchange(
+    gateway.url,
+    'GET /livez HTTP/1.1\nHost: a\nConnection: close\nX-Request-Id: a\nX-Request-Id: b\n\n',
+  );
+  expect(response).toMatch(/^x-request-id: [0-9a-f-]{36}\r$/im);
+});
+
+test.each([
+  ['a path that cannot be decoded', 'GET /%zz HTTP/1.1\nHost: a\nConnection: close\n\n', 400],
+  ['a request that is not HTTP', 'hello\n\n', 400],
+  ['headers that are too large', `GET /livez HTTP/1.1\nHost: a\nX: ${'x'.repeat(20_000)}\n\n`, 431],
+  ['an unknown method', 'BREW /graphql HTTP/1.1\nHost: a\nConnection: close\n\n', 400],
+])('%s gets an error in the usual format', async (_, request, status) => {
+  const { gateway } = await start({ CORS_ORIGINS: 'https://a.example' });
+  const response = await exchange(gateway.url, request);
+  expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(response).toMatch(/^content-type: application\/json/im);
+  expect(JSON.parse(bodyOf(response))).toEqual(errorBody());
+});
+
+test('the response to an OPTIONS that is not a preflight is not plain text', async () => {
+  const { gateway } = await start({ CORS_ORIGINS: 'https://a.example' });
+  const response = await exchange(
+    gateway.url,
+    'OPTIONS /graphql HTTP/1.1\nHost: a\nOrigin: https://a.example\nConnection: close\n\n',
+  );
+  expect(response).not.toMatch(/^content-type: text\/plain/im);
+});
+
+test('a request with an invalid token is rejected before its body is read', async () => {
+  const { gateway } = await start();
+  // The body is announced and never sent, so a gateway that waits for it does not respond.
+  const response = await exchange(
+    gateway.url,
+    'POST /graphql HTTP/1.1\nHost: a\nConnection: close\nAuthorization: Bearer x\nContent-Type: application/json\nContent-Length: 1000000\n\n',
+  );
+  expect(response).toMatch(/^HTTP\/1.1 401 /);
+});
+
+test('responses forbid content sniffing and active content', async () => {
+  const { gateway } = await start();
+  const { headers } = await gateway.graphql('{ __typename }');
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('content-security-policy')).toMatch(/default-src 'none'/);
+  expect(headers.get('x-powered-by')).toBeNull();
+});
+
+test('without introspection, errors do not suggest names of the schema', async () => {
+  const { gateway } = await start();
+  const { status, text } = await gateway.graphql('{ glCode }');
+  expect(status).toBe(400);
+  expect(text).not.toContain('glCodes');
+});
+
+test('after the gateway has closed, it accepts no connection', async () => {
+  const { gateway, send } = await start();
+  await gateway.close();
+  await expect(send('/livez')).rejects.toThrow();
+});
+
+/** The body of a raw HTTP response. */
+function bodyOf(response: string): string {
+  return response.slice(response.indexOf('\r\n\r\n') + 4);
+}
+
+test('when a client disconnects, all of its pipelined requests end', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const socket = connectTo(gateway.url);
+  for (const n of [1, 2, 3]) {
+    const body = JSON.stringify({ query: read.replace('north', `p${n}`) });
+    socket.write(
+      [
+        'POST /graphql HTTP/1.1',
+        'host: a',
+        'content-type: application/json',
+        `authorization: Bearer ${gateway.token}`,
+        `x-request-id: pipelined-${n}`,
+        `content-length: ${body.length}`,
+        '',
+        body,
+      ].join('\r\n'),
+    );
+  }
+  await service.arrived(3);
+  socket.destroy();
+  for (const n of [1, 2, 3]) {
+    await gateway.logLine({
+      msg: 'request',
+      requestId: `pipelined-${n}`,
+      outcome: 'CLIENT_DISCONNECTED',
+    });
+  }
+  await service.idle();
+  expect(service.requests).toHaveLength(3);
+});
+
+test('a request with an invalid path is logged and counted like any other', async () => {
+  const { gateway } = await start();
+  const response = await exchange(gateway.url, 'GET /%zz HTTP/1.1\nHost: a\nConnection: close\n\n');
+  expect(response).toMatch(/^HTTP\/1.1 400 /);
+  await gateway.logLine({ msg: 'request', outcome: 'BAD_REQUEST', status: 400 });
+  expect(await metric(gateway, 'ledger_gateway_http_requests_total', { status: '400' })).toBe(1);
+});
+
+/** Requests a long list over a TCP connection, and does not read the response. */
+async function requestWithoutReading() {
+  const list = Array(20_000).fill({ Code: '4711', Name: 'x'.repeat(200), Value: 'y', Hide: 0 });
+  const service = await startService(json({ service_status: { status: 0 }, list }));
+  const gateway = await startTestGateway(service);
+  const socket = connectTo(gateway.url);
+  const body = JSON.stringify({ query: read.replace('{ code }', '{ code name }') });
+  socket.write(
+    [
+      'POST /graphql HTTP/1.1',
+      'host: a',
+      'connection: close',
+      'content-type: application/json',
+      `authorization: Bearer ${gateway.token}`,
+      `content-length: ${body.length}`,
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  await once(socket, 'readable');
+  return { gateway, socket };
+}
+
+test('closing the gateway does not cut off a response that is still being sent', async () => {
+  const { gateway, socket } = await requestWithoutReading();
+  const closed = gateway.close();
+  const response = await text(socket);
+  const length = Number(/content-length: (\d+)/i.exec(response)?.[1]);
+  expect(length).toBeGreaterThan(4_000_000);
+  expect(bodyOf(response)).toHaveLength(length);
+  await closed;
+});
+
+test('a client that does not read its response for a minute is disconnected', async () => {
+  const setTimer = globalThis.setTimeout;
+  const shortened = jest
+    .spyOn(globalThis, 'setTimeout')
+    .mockImplementation((run, ms, ...args) => setTimer(run, ms === 60_000 ? 50 : ms, ...args));
+  const { gateway, socket } = await requestWithoutReading();
+  const line = await gateway.logLine({ msg: 'request', outcome: 'CLIENT_DISCONNECTED' });
+  expect(line).toMatchObject({ status: 499 });
+  shortened.mockRestore();
+  socket.destroy();
+});

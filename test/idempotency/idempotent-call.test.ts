@@ -1,0 +1,293 @@
+import { expect, test } from '@jest/globals';
+import { operations } from '../../src/upstream/operations.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { outcomeFields, read, write, writes } from '../support/graphql-operation.ts';
+import { startHeldService } from '../support/held-service.ts';
+import { testIssuer } from '../support/issuer.ts';
+import { metric, metricIs } from '../support/metric.ts';
+import { json, type Reply, reply, startService } from '../support/service.ts';
+
+const key = { 'idempotency-key': 'intent-1' };
+const save = (name: string) =>
+  `mutation { result: saveApprovers(approvers: [{ name: "${name}" }]) { ${outcomeFields} } }`;
+
+const results = (gateway: { url: string }, result: string) =>
+  metric(gateway, 'ledger_gateway_idempotency_total', { result });
+
+const succeed = json({ invoice_id: 7, message: 'saved', status: 0, unresolved: 'row 3' });
+
+test.each(Object.entries(writes))('%s with a key is sent once and replayed', async (_, field) => {
+  const service = await startService(succeed);
+  const gateway = await startTestGateway(service);
+
+  const first = await gateway.graphql(`mutation { result: ${field} }`, {}, key);
+  const repeat = await gateway.graphql(`mutation { result: ${field} }`, {}, key);
+
+  expect(first.errors).toBeUndefined();
+  expect(repeat.data).toEqual(first.data);
+  expect(first.headers.get('idempotent-replayed')).toBeNull();
+  expect(repeat.headers.get('idempotent-replayed')).toBe('true');
+  expect(service.received).toHaveLength(1);
+  expect(await results(gateway, 'claimed')).toBe(1);
+  expect(await results(gateway, 'replayed')).toBe(1);
+});
+
+test('a write without a key is sent each time', async () => {
+  const service = await startService(succeed);
+  const gateway = await startTestGateway(service);
+
+  await gateway.graphql(write);
+  const { headers } = await gateway.graphql(write);
+
+  expect(service.received).toHaveLength(2);
+  expect(headers.get('idempotent-replayed')).toBeNull();
+  expect(await metric(gateway, 'ledger_gateway_idempotency_total')).toBe(0);
+});
+
+test('a key on a query is ignored', async () => {
+  const service = await startService(json({ service_status: { status: 0 }, list: [] }));
+  const gateway = await startTestGateway(service);
+
+  await gateway.graphql(read, {}, { 'idempotency-key': 'not valid at all' });
+  await gateway.graphql(read, {}, { 'idempotency-key': 'not valid at all' });
+
+  expect(service.received).toHaveLength(2);
+});
+
+test('a key counts for each root field by its response name', async () => {
+  const service = await startService(succeed);
+  const gateway = await startTestGateway(service);
+  const both = `mutation { a: ${writes.upgradeToHQ} b: ${writes.upgradeToHQ} }`;
+
+  const first = await gateway.graphql(both, {}, key);
+  const repeat = await gateway.graphql(both, {}, key);
+
+  expect(repeat.data).toEqual(first.data);
+  expect(service.received).toHaveLength(2);
+});
+
+test('the same key for another request is an error and sends nothing', async () => {
+  const service = await startService(succeed);
+  const gateway = await startTestGateway(service);
+
+  await gateway.graphql(save('Ada'), {}, key);
+  const { status, data, errors } = await gateway.graphql(save('Bob'), {}, key);
+
+  expect(status).toBe(200);
+  expect(data).toEqual({ result: null });
+  expect(errors?.[0]?.extensions).toMatchObject({
+    code: 'IDEMPOTENCY_KEY_REUSED',
+    retryable: false,
+  });
+  expect(service.received).toHaveLength(1);
+  expect(await results(gateway, 'reused')).toBe(1);
+});
+
+test('a new token of the same caller is the same caller, and another caller is not', async () => {
+  const service = await startService(succeed);
+  const gateway = await startTestGateway(service);
+  const { token } = await testIssuer();
+  const headersOf = async (sub: string) => ({
+    ...key,
+    authorization: `Bearer ${await token({ sub, expiresIn: `${Math.ceil(Math.random() * 9)}h` })}`,
+  });
+
+  await gateway.graphql(write, {}, await headersOf('ada'));
+  const repeat = await gateway.graphql(write, {}, await headersOf('ada'));
+  expect(repeat.headers.get('idempotent-replayed')).toBe('true');
+  expect(service.received).toHaveLength(1);
+
+  const other = await gateway.graphql(write, {}, await headersOf('bob'));
+  expect(other.headers.get('idempotent-replayed')).toBeNull();
+  expect(service.received).toHaveLength(2);
+});
+
+test.each([
+  ['"intent-1"', 'intent-1'],
+  ['"with\\"quotes\\\\"', '"with\\"quotes\\\\"'],
+])('the key %s with the quotes of a structured field is the key %s', async (first, second) => {
+  const service = await startService(succeed);
+  const gateway = await startTestGateway(service);
+
+  await gateway.graphql(write, {}, { 'idempotency-key': first });
+  const { headers } = await gateway.graphql(write, {}, { 'idempotency-key': second });
+
+  expect(headers.get('idempotent-replayed')).toBe('true');
+  expect(service.received).toHaveLength(1);
+});
+
+test.each([
+  ['empty', ''],
+  ['empty in quotes', '""'],
+  ['with a space', 'a b'],
+  ['sent twice', 'a, b'],
+  ['with an open quote', '"a'],
+  ['with parameters', '"a";b=1'],
+  ['not ASCII', 'caf\u00e9'],
+  ['of 256 characters', 'k'.repeat(256)],
+])('a key %s is rejected before sending', async (_, value) => {
+  const service = await startService(succeed);
+  const gateway = await startTestGateway(service);
+
+  const { errors } = await gateway.graphql(write, {}, { 'idempotency-key': value });
+
+  expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
+  expect(errors?.[0]?.message).toContain('Idempotency-Key');
+  expect(service.received).toHaveLength(0);
+});
+
+test('a key of 255 characters is accepted', async () => {
+  const service = await startService(succeed);
+  const gateway = await startTestGateway(service);
+  const { errors } = await gateway.graphql(write, {}, { 'idempotency-key': 'k'.repeat(255) });
+  expect(errors).toBeUndefined();
+});
+
+test('IDEMPOTENCY_REQUIRED rejects a mutation without a key', async () => {
+  const service = await startService(succeed);
+  const gateway = await startTestGateway(service, { IDEMPOTENCY_REQUIRED: 'true' });
+
+  const without = await gateway.graphql(write);
+  expect(without.errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
+  expect(service.received).toHaveLength(0);
+
+  const { errors } = await gateway.graphql(write, {}, key);
+  expect(errors).toBeUndefined();
+  expect((await gateway.graphql(read)).errors?.[0]?.extensions.code).not.toBe('BAD_USER_INPUT');
+});
+
+const unknownReplies: [name: string, code: string, Reply][] = [
+  ['a reset', 'UPSTREAM_UNAVAILABLE', (response) => void response.socket?.resetAndDestroy()],
+  ['a 500', 'UPSTREAM_FAILED', reply(500)],
+  ['a redirect', 'UPSTREAM_INVALID_RESPONSE', reply(307, '', { location: '/' })],
+  ['no JSON', 'UPSTREAM_INVALID_RESPONSE', reply(200, 'done')],
+];
+
+test.each(unknownReplies)(
+  'an unknown outcome after %s is replayed, never sent again',
+  async (...row) => {
+    const [, code, behaviour] = row;
+    const service = await startService(behaviour);
+    const gateway = await startTestGateway(service);
+
+    const first = await gateway.graphql(write, {}, key);
+    const repeat = await gateway.graphql(write, {}, key);
+
+    expect(first.data.result).toMatchObject({ __typename: 'LedgerOutcomeUnknown', code });
+    expect(repeat.data).toEqual(first.data);
+    expect(repeat.headers.get('idempotent-replayed')).toBe('true');
+    expect(service.received).toHaveLength(1);
+  },
+);
+
+test.each([1, 2, 3, 77])('a record with status %d is replayed', async (status) => {
+  const service = await startService(
+    json(`{ "invoice_id": 9007199254740993, "message": "m", "status": ${status} }`),
+  );
+  const gateway = await startTestGateway(service);
+
+  const first = await gateway.graphql(write, {}, key);
+  const repeat = await gateway.graphql(write, {}, key);
+
+  expect(repeat.data).toEqual(first.data);
+  expect(service.received).toHaveLength(1);
+});
+
+test.each([400, 401, 403, 429])('after a %d the key is free again', async (status) => {
+  let refusals = 0;
+  const service = await startService((response, received) => {
+    refusals += 1;
+    return (refusals === 1 ? reply(status) : succeed)(response, received);
+  });
+  const gateway = await startTestGateway(service);
+
+  const refused = await gateway.graphql(write, {}, key);
+  const repeat = await gateway.graphql(write, {}, key);
+
+  expect(refused.errors).toHaveLength(1);
+  expect(repeat.errors).toBeUndefined();
+  expect(repeat.headers.get('idempotent-replayed')).toBeNull();
+  expect(service.received).toHaveLength(2);
+});
+
+test('repeats in flight join the first request', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const first = gateway.graphql(write, {}, key);
+  const call = await service.arrived(1);
+  const repeats = [gateway.graphql(write, {}, key), gateway.graphql(write, {}, key)];
+  const reused = await gateway.graphql(save('Ada'), {}, key);
+  expect(reused.errors?.[0]?.extensions.code).toBe('IDEMPOTENCY_KEY_REUSED');
+  await metricIs(gateway, 'ledger_gateway_idempotency_total', 2, { result: 'joined' });
+
+  call.respond();
+  const { data } = await first;
+  for (const repeat of await Promise.all(repeats)) {
+    expect(repeat.data).toEqual(data);
+    expect(repeat.headers.get('idempotent-replayed')).toBe('true');
+  }
+  expect(service.requests).toHaveLength(1);
+});
+
+test('a repeat that waits until its deadline learns that the first is in progress', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service, { UPSTREAM_TIMEOUT_MS: '600' });
+  const first = gateway.graphql(write, {}, key);
+  await service.arrived(1);
+  // Repeats that start with the first end with it; each later one ends later.
+  const repeat = await gateway.graphql(write, {}, key);
+  expect(['UPSTREAM_TIMEOUT', 'IN_PROGRESS']).toContain(repeat.data.result.code);
+  expect((await first).data.result.code).toBe('UPSTREAM_TIMEOUT');
+  expect((await gateway.graphql(write, {}, key)).data.result.code).toBe('UPSTREAM_TIMEOUT');
+  expect(service.requests).toHaveLength(1);
+});
+
+test('the outcome is recorded although the client of the first request disconnected', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const client = new AbortController();
+  const first = fetch(`${gateway.url}/graphql`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${gateway.token}`,
+      ...key,
+    },
+    body: JSON.stringify({ query: write }),
+    signal: client.signal,
+  });
+  const call = await service.arrived(1);
+  client.abort();
+  await expect(first).rejects.toThrow();
+  await gateway.logLine({ msg: 'request', status: 499 });
+
+  const repeat = gateway.graphql(write, {}, key);
+  call.respond();
+  expect((await repeat).data.result.__typename).toBe('WorkflowActionCompleted');
+  expect(service.requests).toHaveLength(1);
+});
+
+test('each write is logged before it is sent, with a hash of the caller and of the key', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const request = gateway.graphql(write, {}, { ...key, 'x-request-id': 'audit-1' });
+  const call = await service.arrived(1);
+
+  const line = gateway.logs.find(({ msg }) => msg === 'sent');
+  expect(line).toMatchObject({ requestId: 'audit-1', operation: 'upgradeToHQ' });
+  expect(line?.caller).toEqual(expect.any(String));
+  expect(line?.claim).toEqual(expect.any(String));
+  expect(gateway.logText()).not.toContain('intent-1');
+  call.respond();
+  await request;
+});
+
+test.each(Object.keys(writes).map((name) => name as keyof typeof operations))(
+  'a recorded response of %s is read back unchanged',
+  (name) => {
+    const { decode, effect, recorded } = operations[name];
+    const response = decode({ invoice_id: 7, message: 'm', status: 77 }, 0);
+    expect(effect).toBe('write');
+    expect(recorded?.parse(JSON.parse(JSON.stringify(response)))).toEqual(response);
+  },
+);

@@ -1,0 +1,262 @@
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { closeAfterTest } from '../support/cleanup.ts';
+import { environmentFor } from '../support/environment.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { read, write, writes } from '../support/graphql-operation.ts';
+import { startHeldService } from '../support/held-service.ts';
+import { freePort } from '../support/port.ts';
+import { startProcess } from '../support/process.ts';
+import { connectTo } from '../support/raw-request.ts';
+
+/** Starts the gateway as in production, with an HTTP client that a test can disconnect. */
+async function startGateway(service: { url: string }, variables?: Record<string, string>) {
+  const gateway = await startGatewayProcess(service, { LOG_LEVEL: 'info', ...variables });
+  const get = (path: string) =>
+    new Promise<number>((resolve) => {
+      request(`${gateway.url}${path}`, { agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      })
+        .once('error', () => resolve(0))
+        .end();
+    });
+  return {
+    ...gateway,
+    /** The status of a path, or 0 if the port is closed. Each request has a connection of its own. */
+    get,
+    /** Waits until the port is closed. There is no event for it, so this polls every 10 ms. */
+    async portClosed() {
+      while ((await get('/livez')) !== 0) await sleep(10);
+    },
+    /** Posts a GraphQL operation. */
+    async post(
+      query: string,
+      options: { agent?: Agent; signal?: AbortSignal; requestId?: string } = {},
+    ): Promise<{ status: number; data: Record<string, unknown> | null }> {
+      const { agent, signal, requestId = 'request-1' } = options;
+      const posted = request(`${gateway.url}/graphql`, {
+        method: 'POST',
+        agent: agent ?? false,
+        ...(signal && { signal }),
+        headers: {
+          'content-type': 'application/json',
+          authorization: `Bearer ${gateway.token}`,
+          'x-request-id': requestId,
+        },
+      });
+      posted.end(JSON.stringify({ query }));
+      const [response] = await once(posted, 'response');
+      const { data } = z
+        .object({ data: z.record(z.string(), z.unknown()).nullish() })
+        .parse(JSON.parse(await text(response)));
+      return { status: response.statusCode, data: data ?? null };
+    },
+  };
+}
+
+const draining = { msg: 'draining' };
+const readResponse = { status: 200, data: { result: { __typename: 'GlCodeList', codes: [] } } };
+const writeResponse = {
+  status: 200,
+  data: { result: expect.objectContaining({ __typename: 'WorkflowActionCompleted' }) },
+};
+
+test('after SIGTERM the gateway is not ready, responds to requests in flight, and exits with 0', async () => {
+  const service = await startHeldService();
+  const gateway = await startGateway(service, { SHUTDOWN_DELAY_MS: '600' });
+  expect(await gateway.get('/readyz')).toBe(200);
+  const inFlight = [gateway.post(read), gateway.post(write)];
+  await service.arrived(2);
+
+  gateway.signal('SIGTERM');
+  await gateway.logLine(draining);
+  expect(await gateway.get('/readyz')).toBe(503);
+  expect(await gateway.get('/livez')).toBe(200);
+  expect(await gateway.get('/metrics')).toBe(200);
+
+  service.release();
+  expect(await Promise.all(inFlight)).toEqual([readResponse, writeResponse]);
+  expect(await gateway.exited).toEqual({ code: 0, signal: null });
+});
+
+test('new requests are served during SHUTDOWN_DELAY_MS, and the port is closed after it', async () => {
+  const service = await startHeldService();
+  const gateway = await startGateway(service, { SHUTDOWN_DELAY_MS: '500' });
+  const inFlight = gateway.post(write);
+  const call = await service.arrived(1);
+  gateway.signal('SIGTERM');
+  const start = performance.now();
+  await gateway.logLine(draining);
+
+  const duringDelay = [gateway.post(read), gateway.post(write)];
+  for (const { respond } of [await service.arrived(2), await service.arrived(3)]) respond();
+  expect(await Promise.all(duringDelay)).toEqual([readResponse, writeResponse]);
+
+  await gateway.portClosed();
+  expect(performance.now() - start).toBeGreaterThan(400);
+  call.respond();
+  expect(await inFlight).toEqual(writeResponse);
+  expect(await gateway.exited).toEqual({ code: 0, signal: null });
+});
+
+test('a kept-alive connection does not delay the exit, whether it is idle or has just received a response', async () => {
+  const service = await startHeldService();
+  const gateway = await startGateway(service, { SHUTDOWN_TIMEOUT_MS: '4000' });
+  const agent = new Agent({ keepAlive: true });
+  closeAfterTest(async () => agent.destroy());
+  const idle = gateway.post(read, { agent });
+  (await service.arrived(1)).respond();
+  await idle;
+  const inFlight = [gateway.post(write, { agent }), gateway.post(write, { agent })];
+  await service.arrived(3);
+
+  gateway.signal('SIGTERM');
+  await gateway.logLine(draining);
+  await gateway.portClosed();
+  service.release();
+  expect(await Promise.all(inFlight)).toEqual([writeResponse, writeResponse]);
+  const start = performance.now();
+  expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  expect(performance.now() - start).toBeLessThan(3000);
+});
+
+test.each(['', 'POST /graphql HT'])(
+  'a connection that has sent only "%s" does not delay the exit',
+  async (sent) => {
+    const service = await startHeldService();
+    const gateway = await startGateway(service, { SHUTDOWN_TIMEOUT_MS: '5000' });
+    const socket = connectTo(gateway.url);
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write(sent);
+    expect(await gateway.get('/livez')).toBe(200);
+    gateway.signal('SIGTERM');
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  },
+);
+
+/** The log line of a write that a forced exit interrupts. */
+const lostWrite = {
+  level: 40,
+  msg: 'call',
+  requestId: 'request-1',
+  operation: 'upgradeToHQ',
+  outcome: 'UNKNOWN',
+  fault: 'process exited',
+};
+
+test('a second signal ends the process at once, and logs the write in flight', async () => {
+  const service = await startHeldService();
+  const gateway = await startGateway(service, { SHUTDOWN_DELAY_MS: '60000' });
+  const lost = expect(gateway.post(write)).rejects.toThrow();
+  await service.arrived(1);
+  gateway.signal('SIGTERM');
+  await gateway.logLine(draining);
+  gateway.signal('SIGTERM');
+  expect(await gateway.exited).toEqual({ code: 1, signal: null });
+  await lost;
+  expect(gateway.logs).toContainEqual(expect.objectContaining(lostWrite));
+});
+
+test('SHUTDOWN_TIMEOUT_MS after the delay the process ends, and logs the write in flight', async () => {
+  const service = await startHeldService();
+  const gateway = await startGateway(service, {
+    SHUTDOWN_DELAY_MS: '300',
+    SHUTDOWN_TIMEOUT_MS: '500',
+    UPSTREAM_TIMEOUT_MS: '60000',
+  });
+  const lost = expect(gateway.post(write)).rejects.toThrow();
+  await service.arrived(1);
+  const start = performance.now();
+  gateway.signal('SIGTERM');
+  expect(await gateway.exited).toEqual({ code: 1, signal: null });
+  const ms = performance.now() - start;
+  expect(ms).toBeGreaterThan(750);
+  expect(ms).toBeLessThan(3000);
+  await lost;
+  expect(gateway.logs).toContainEqual(expect.objectContaining(lostWrite));
+});
+
+test('after a client disconnects, its write is finished and logged before the exit', async () => {
+  const service = await startHeldService();
+  const gateway = await startGateway(service);
+  const client = new AbortController();
+  const lost = gateway.post(write, { signal: client.signal, requestId: 'disconnected-1' });
+  const call = await service.arrived(1);
+  client.abort();
+  await expect(lost).rejects.toThrow();
+  await gateway.logLine({ outcome: 'CLIENT_DISCONNECTED' });
+
+  gateway.signal('SIGTERM');
+  await gateway.portClosed();
+  call.respond();
+  expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  expect(call.response.writableFinished).toBe(true);
+  expect(gateway.logs).toContainEqual(
+    expect.objectContaining({
+      level: 40,
+      requestId: 'disconnected-1',
+      outcome: 'answered',
+      clientDisconnected: true,
+    }),
+  );
+});
+
+test('after a client disconnects, the later writes of its operation are finished before the exit', async () => {
+  const service = await startHeldService();
+  const gateway = await startGateway(service);
+  const client = new AbortController();
+  const lost = gateway.post(
+    `mutation { a: ${writes.restartWorkflow2} b: ${writes.saveApproverList} c: ${writes.upgradeToHQ} }`,
+    { signal: client.signal, requestId: 'disconnected-3' },
+  );
+  const first = await service.arrived(1);
+  client.abort();
+  await expect(lost).rejects.toThrow();
+  await gateway.logLine({ outcome: 'CLIENT_DISCONNECTED' });
+  gateway.signal('SIGTERM');
+  await gateway.portClosed();
+
+  first.respond();
+  const others = service.arrived(3).then(() => 'sent');
+  (await Promise.race([service.arrived(2), gateway.exited.then(() => undefined)]))?.respond();
+  await Promise.race([others, gateway.exited]);
+  service.release();
+  expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  const outcomes = gateway.logs
+    .filter(({ msg, requestId }) => msg === 'call' && requestId === 'disconnected-3')
+    .map(({ operation, outcome, level }) => [operation, outcome, level]);
+  // Every write that was sent has its outcome in the log.
+  expect(outcomes).toEqual(
+    service.requests.map(({ received }) => [received.url.slice(1), 'answered', 40]),
+  );
+  expect(outcomes).toHaveLength(3);
+});
+
+test('a gateway whose log cannot be written serves requests and exits with 0', async () => {
+  const port = await freePort();
+  const full = await open('/dev/full', 'w');
+  closeAfterTest(() => full.close());
+  const child = startProcess(['src/main.ts'], {
+    env: await environmentFor(
+      { url: 'http://127.0.0.1:9/' },
+      { PORT: String(port), LOG_LEVEL: 'info' },
+    ),
+    stdout: full.fd,
+  });
+  const statusOf = (path: string) =>
+    fetch(`http://127.0.0.1:${port}${path}`).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  while ((await statusOf('/livez')) === 0) await sleep(20);
+  for (let n = 0; n < 300; n++) expect(await statusOf('/nothing')).toBe(404);
+  child.signal('SIGTERM');
+  expect(await child.exited).toEqual({ code: 0, signal: null });
+});

@@ -1,0 +1,43 @@
+import { expect, test } from '@jest/globals';
+import { environmentFor } from '../support/environment.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { read } from '../support/graphql-operation.ts';
+import { startProcess } from '../support/process.ts';
+import { json, startService } from '../support/service.ts';
+
+test('an invalid environment ends the process with one message and no stack', async () => {
+  const child = startProcess(['src/main.ts'], { env: { PORT: 'x', JWT_ISSUER: 'issuer' } });
+  expect(await child.exited).toEqual({ code: 1, signal: null });
+  expect(child.lines).toEqual([]);
+  expect(child.errorText()).toContain('PORT must be an integer');
+  expect(child.errorText()).toContain('UPSTREAM_BASE_URL is required');
+  expect(child.errorText()).toContain('JWT_AUDIENCE is required');
+  expect(child.errorText()).not.toMatch(/^\s+at /m);
+});
+
+test('a port that is in use ends the process with one message and no stack', async () => {
+  const service = await startService(json({}));
+  const env = await environmentFor(service, { PORT: new URL(service.url).port });
+  const child = startProcess(['src/main.ts'], { env });
+  expect(await child.exited).toEqual({ code: 1, signal: null });
+  expect(child.errorText()).toContain('EADDRINUSE');
+  expect(child.errorText()).not.toMatch(/^\s+at /m);
+});
+
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  'with a valid environment, the gateway serves requests until %s',
+  async (signal) => {
+    const service = await startService(json({ status: 0, service_status: { status: 0 } }));
+    const gateway = await startGatewayProcess(service);
+
+    const { text } = await gateway.post(
+      { query: read },
+      { authorization: `Bearer ${gateway.token}` },
+    );
+    expect(JSON.parse(text)).toEqual({ data: { result: { __typename: 'GlCodeList', codes: [] } } });
+
+    gateway.signal(signal);
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+    expect(gateway.logs.at(-1)).toMatchObject({ msg: 'closed' });
+  },
+);

@@ -1,0 +1,203 @@
+import { expect, test } from '@jest/globals';
+import { startTestGateway } from '../support/gateway.ts';
+import { outcomeFields } from '../support/graphql-operation.ts';
+import { json, startService } from '../support/service.ts';
+
+const mutation = `mutation ($approvers: [ApproverInput!]! = []) {
+  saveApprovers(approvers: $approvers) { ${outcomeFields} }
+}`;
+
+async function start(body: unknown = { invoice_id: 1, message: '', status: 0 }) {
+  const service = await startService(json(body));
+  return { service, gateway: await startTestGateway(service) };
+}
+
+test('sends a POST with the unchanged token, and JSON', async () => {
+  const { service, gateway } = await start();
+
+  await gateway.graphql(mutation, {}, { 'x-request-id': 'request-1' });
+
+  expect(service.received).toEqual([
+    expect.objectContaining({
+      method: 'POST',
+      url: '/saveApproverList',
+      body: '[]',
+      headers: expect.objectContaining({
+        authorization: `Bearer ${gateway.token}`,
+        'content-type': 'application/json',
+        'content-length': '2',
+        'x-request-id': 'request-1',
+      }),
+    }),
+  ]);
+});
+
+test('sends the twelve fields by the names of the service, and identifiers as integers', async () => {
+  const { service, gateway } = await start();
+
+  await gateway.graphql(mutation, {
+    approvers: [
+      {
+        approverId: '9007199254740993',
+        claimLimit: 1250.5,
+        description: 'Says "yes" – 東京 🏭',
+        email: 'ada@example.com',
+        emailUpload: 'upload@example.com',
+        isDisableApproval: false,
+        isExpenseClaim: true,
+        myBankAccount: 'DE00',
+        myEmail: 'me@example.com',
+        name: 'Ada',
+        workflowId: '-9223372036854775808',
+        workflowName: 'North',
+      },
+    ],
+  });
+
+  expect(service.received[0]?.body).toBe(
+    '[{"approver_id":9007199254740993,"claim_limit":1250.5,' +
+      '"description":"Says \\"yes\\" – 東京 🏭","email":"ada@example.com",' +
+      '"email_upload":"upload@example.com","is_disable_approval":false,"is_expense_claim":true,' +
+      '"my_bank_account":"DE00","my_email":"me@example.com","name":"Ada",' +
+      '"workflow_id":-9223372036854775808,"workflow_name":"North"}]',
+  );
+});
+
+test('an omitted field is not sent, and an explicit null is sent as null', async () => {
+  const { service, gateway } = await start();
+
+  await gateway.graphql(mutation, {
+    approvers: [
+      {},
+      { name: null, approverId: null, claimLimit: null, isExpenseClaim: null },
+      { name: '', claimLimit: 0, workflowId: '0' },
+    ],
+  });
+
+  expect(service.received[0]?.body).toBe(
+    '[{},{"approver_id":null,"claim_limit":null,"is_expense_claim":null,"name":null},' +
+      '{"claim_limit":0,"name":"","workflow_id":0}]',
+  );
+});
+
+test('an omitted variable omits its field', async () => {
+  const { service, gateway } = await start();
+
+  await gateway.graphql(
+    'mutation ($name: String, $id: ID) { saveApprovers(approvers: [{ name: $name, approverId: $id, email: "a" }]) { __typename } }',
+    { id: null },
+  );
+
+  expect(service.received[0]?.body).toBe('[{"approver_id":null,"email":"a"}]');
+});
+
+const identifiers = [
+  '0',
+  '7',
+  '-7',
+  '9007199254740992',
+  '9007199254740993',
+  '-9007199254740993',
+  '9223372036854775807',
+  '123456789012345678901234567890',
+];
+
+test.each(identifiers)('approverId %s as a string is sent exactly', async (id) => {
+  const { service, gateway } = await start();
+  await gateway.graphql(mutation, { approvers: [{ approverId: id }] });
+  expect(service.received[0]?.body).toBe(`[{"approver_id":${id}}]`);
+});
+
+test.each(identifiers)('approverId %s as a number in the variables is sent exactly', async (id) => {
+  const { service, gateway } = await start();
+  const variables = `{"approvers":[{"approverId":${id}}]}`;
+  await gateway.post(`{"query":${JSON.stringify(mutation)},"variables":${variables}}`);
+  expect(service.received[0]?.body).toBe(`[{"approver_id":${id}}]`);
+});
+
+test.each(identifiers)('workflowId %s as a literal is sent exactly', async (id) => {
+  const { service, gateway } = await start();
+  await gateway.graphql(
+    `mutation { saveApprovers(approvers: [{ workflowId: ${id} }]) { __typename } }`,
+  );
+  expect(service.received[0]?.body).toBe(`[{"workflow_id":${id}}]`);
+});
+
+test.each([
+  ['0.1', '0.1'],
+  ['-12.5', '-12.5'],
+  ['1e21', '1e+21'],
+  ['100000000000000000000', '100000000000000000000'],
+])('claimLimit %s is sent as %s', async (given, sent) => {
+  const { service, gateway } = await start();
+  const variables = `{"approvers":[{"claimLimit":${given}}]}`;
+  await gateway.post(`{"query":${JSON.stringify(mutation)},"variables":${variables}}`);
+  expect(service.received.map(({ body }) => body)).toEqual([`[{"claim_limit":${sent}}]`]);
+});
+
+test('a claimLimit that a double cannot represent is rejected, and nothing is sent', async () => {
+  const { service, gateway } = await start();
+  const variables = '{"approvers":[{"claimLimit":12345678901234567890}]}';
+  const { status, text } = await gateway.post(
+    `{"query":${JSON.stringify(mutation)},"variables":${variables}}`,
+  );
+  expect(status).toBe(400);
+  expect(text).toContain('BAD_USER_INPUT');
+  expect(service.received).toHaveLength(0);
+});
+
+test('text with lone surrogates and digits is sent unchanged', async () => {
+  const { service, gateway } = await start();
+  const name = '\ud800, 9007199254740993';
+  await gateway.graphql(mutation, { approvers: [{ name }] });
+  expect(JSON.parse(service.received[0]?.body ?? '')).toEqual([{ name }]);
+});
+
+test('sends a long list in one call, in the same order', async () => {
+  const { service, gateway } = await start();
+  const approvers = Array.from({ length: 2000 }, (_, index) => ({ approverId: String(index) }));
+
+  await gateway.graphql(mutation, { approvers });
+
+  expect(service.received).toHaveLength(1);
+  expect(JSON.parse(service.received[0]?.body ?? '')).toEqual(
+    approvers.map((_, index) => ({ approver_id: index })),
+  );
+});
+
+test.each([
+  ['0', { __typename: 'ApproversSaved' }],
+  ['1', { __typename: 'LedgerFailed' }],
+  ['2', { __typename: 'LedgerNoMoreInvoices' }],
+  ['3', { __typename: 'LedgerNotPermitted' }],
+  ['7', { __typename: 'LedgerUnrecognizedStatus', status: 7 }],
+  ['-1', { __typename: 'LedgerUnrecognizedStatus', status: -1 }],
+  ['2147483648', { __typename: 'LedgerUnrecognizedStatus', status: null }],
+  ['"0"', { __typename: 'LedgerUnrecognizedStatus', status: null }],
+  ['1.5', { __typename: 'LedgerUnrecognizedStatus', status: null }],
+  ['null', { __typename: 'LedgerUnrecognizedStatus', status: null }],
+])('status %s is mapped to its outcome', async (status, expected) => {
+  const { gateway } = await start(
+    `{"invoice_id":9223372036854775807,"message":"why","status":${status}}`,
+  );
+
+  const { data, errors } = await gateway.graphql(mutation);
+
+  expect(errors).toBeUndefined();
+  expect(data.saveApprovers).toEqual({
+    ...expected,
+    invoiceId: '9223372036854775807',
+    message: 'why',
+  });
+});
+
+test('a record without a status is an unrecognized status', async () => {
+  const { gateway } = await start({});
+  const { data } = await gateway.graphql(mutation);
+  expect(data.saveApprovers).toEqual({
+    __typename: 'LedgerUnrecognizedStatus',
+    status: null,
+    invoiceId: null,
+    message: null,
+  });
+});

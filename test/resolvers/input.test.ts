@@ -1,0 +1,216 @@
+import { expect, test } from '@jest/globals';
+import { startTestGateway } from '../support/gateway.ts';
+import { json, startService } from '../support/service.ts';
+
+const saveApprovers =
+  'mutation ($approvers: [ApproverInput!]!) { result: saveApprovers(approvers: $approvers) { __typename } }';
+const upload =
+  'mutation ($input: WorkflowCsvInput!) { result: uploadWorkflowCsv(input: $input) { __typename } }';
+
+async function start(variables: Record<string, string> = { UPSTREAM_CSV_OPTION_PARAM: 'type' }) {
+  const service = await startService(json({ status: 0, unresolved: '' }));
+  return { service, gateway: await startTestGateway(service, variables) };
+}
+
+/** Sends a request, and expects that the field at `path` is rejected and that nothing is sent. */
+async function expectRejected(
+  path: string,
+  query: string,
+  variables: Record<string, unknown>,
+  environment?: Record<string, string>,
+) {
+  const { service, gateway } = await start(environment);
+
+  const { status, data, errors } = await gateway.graphql(query, variables);
+
+  expect(status).toBe(200);
+  expect(data).toEqual({ result: null });
+  expect(errors).toEqual([
+    expect.objectContaining({
+      path: ['result'],
+      message: expect.stringContaining(`"${path}"`),
+      extensions: { code: 'BAD_USER_INPUT', requestId: expect.any(String), retryable: false },
+    }),
+  ]);
+  expect(service.received).toEqual([]);
+}
+
+const notIntegers = [
+  'abc',
+  '1.5',
+  '',
+  '007',
+  ' 1',
+  '1 ',
+  '+1',
+  '-',
+  '-0',
+  '1e3',
+  '0x1F',
+  '١',
+  '1\n',
+];
+
+test.each(notIntegers)('an approverId of %j is not an integer', async (approverId) => {
+  await expectRejected('approvers[1].approverId', saveApprovers, {
+    approvers: [{}, { approverId }],
+  });
+});
+
+test.each(notIntegers)('a workflowId of %j is not an integer', async (workflowId) => {
+  await expectRejected('approvers[0].workflowId', saveApprovers, { approvers: [{ workflowId }] });
+});
+
+test.each(notIntegers)('an invoiceId of %j is not an integer', async (invoiceId) => {
+  await expectRejected('input.invoiceId', upload, {
+    input: { fileName: 'a', csv: 'a', invoiceId },
+  });
+});
+
+test.each([
+  'a',
+  'YQ',
+  'YQ=',
+  'YQ===',
+  'YR==', // Has unused bits that are not zero.
+  'YQ==YQ==',
+  'Y Q=',
+  'YQ==\n',
+  '_w==',
+  '-_8=',
+  'ü',
+  'data:text/csv;base64,YQ==',
+])('a contentBase64 of %j is not base64', async (contentBase64) => {
+  await expectRejected('input.contentBase64', upload, { input: { fileName: 'a', contentBase64 } });
+});
+
+test.each([
+  ['both given', { csv: 'a', contentBase64: 'YQ==' }],
+  ['both empty', { csv: '', contentBase64: '' }],
+  ['both missing', {}],
+  ['both null', { csv: null, contentBase64: null }],
+])('an upload is rejected if csv and contentBase64 are %s', async (_, content) => {
+  await expectRejected('input', upload, { input: { fileName: 'a', ...content } });
+});
+
+test.each([
+  ['csv', { csv: 'a', contentBase64: null }],
+  ['contentBase64', { csv: null, contentBase64: 'YQ==' }],
+])('a null beside %s is ignored', async (_, content) => {
+  const { service, gateway } = await start();
+  await gateway.graphql(upload, { input: { fileName: 'a', ...content } });
+  expect(service.received.map(({ body }) => body)).toEqual([
+    '{"PictureName":"a","PictureStream":"YQ=="}',
+  ]);
+});
+
+/** The allowed options (docs/service-api.md, section 4.3). */
+const ranges = [
+  [1, 27],
+  [30, 31],
+  [99, 99],
+  [101, 160],
+  [208, 360],
+  [369, 421],
+  [423, 454],
+  [461, 500],
+  [-6, -1],
+] as const;
+
+test('every allowed option is sent under the configured name', async () => {
+  const { service, gateway } = await start();
+  const options = ranges.flatMap(([first, last]) => [...new Set([first, last])]);
+
+  for (const option of options) {
+    await gateway.graphql(upload, { input: { fileName: 'a', csv: 'a', option } });
+  }
+
+  expect(service.received.map(({ url }) => url)).toEqual(
+    options.map((option) => `/updateWorkflowCSV?type=${option}`),
+  );
+});
+
+test.each([0, 28, 29, 32, 98, 100, 161, 207, 361, 368, 422, 455, 460, 501, -7])(
+  'option %d is not an option of the service',
+  async (option) => {
+    await expectRejected('input.option', upload, { input: { fileName: 'a', csv: 'a', option } });
+  },
+);
+
+test.each([1, 0])('without a configured parameter name, option %d is rejected', async (option) => {
+  const input = { fileName: 'a', csv: 'a', option };
+  await expectRejected('input.option', upload, { input }, {});
+});
+
+test.each([{}, { option: null }])('without an option, no parameter is sent: %j', async (option) => {
+  const { service, gateway } = await start({});
+  await gateway.graphql(upload, { input: { fileName: 'a', csv: 'a', ...option } });
+  expect(service.received.map(({ url }) => url)).toEqual(['/updateWorkflowCSV']);
+});
+
+test('an option can be a literal', async () => {
+  const { service, gateway } = await start();
+  await gateway.graphql(
+    'mutation { uploadWorkflowCsv(input: { fileName: "a", csv: "a", option: -6 }) { __typename } }',
+  );
+  expect(service.received[0]?.url).toBe('/updateWorkflowCSV?type=-6');
+});
+
+test('a parameter name with reserved characters is encoded', async () => {
+  const { service, gateway } = await start({ UPSTREAM_CSV_OPTION_PARAM: 'a&b=c' });
+  await gateway.graphql(upload, { input: { fileName: 'a', csv: 'a', option: 1 } });
+  expect(service.received[0]?.url).toBe('/updateWorkflowCSV?a%26b%3Dc=1');
+});
+
+test.each(['"1"', '1.5', 'true', '[1]', '{}'])(
+  'an option of %s is not an integer',
+  async (option) => {
+    const { service, gateway } = await start();
+    const variables = `{"input":{"fileName":"a","csv":"a","option":${option}}}`;
+    const { status, text } = await gateway.post(
+      `{"query":${JSON.stringify(upload)},"variables":${variables}}`,
+    );
+    expect(status).toBe(400);
+    expect(JSON.parse(text).errors[0].extensions.code).toBe('BAD_USER_INPUT');
+    expect(service.received).toEqual([]);
+  },
+);
+
+test('a project with lone surrogates is rejected', async () => {
+  await expectRejected(
+    'project',
+    'query ($project: String!) { result: glCodes(target: EMAIL, project: $project) { __typename } }',
+    { project: 'a\ud800' },
+  );
+});
+
+test('a csv with lone surrogates is rejected', async () => {
+  await expectRejected('input.csv', upload, { input: { fileName: 'a', csv: '\udc00' } });
+});
+
+test('invalid input of one field does not affect the others', async () => {
+  const { service, gateway } = await start();
+
+  const { data, errors } = await gateway.graphql(
+    `mutation {
+      invalid: saveApprovers(approvers: [{ approverId: "x" }]) { __typename }
+      valid: saveApprovers(approvers: [{ approverId: "1" }]) { __typename }
+    }`,
+  );
+
+  expect(data).toEqual({ invalid: null, valid: { __typename: 'ApproversSaved' } });
+  expect(errors?.map(({ path }) => path)).toEqual([['invalid']]);
+  expect(service.received).toHaveLength(1);
+});
+
+test('a null for an argument that is not nullable is BAD_USER_INPUT', async () => {
+  const { service, gateway } = await start();
+  const query =
+    'query ($hide: Boolean) { result: glCodes(target: EMAIL, project: "p", includeHide: $hide) { __typename } }';
+  const { errors } = await gateway.graphql(query, { hide: null });
+  expect(errors?.[0]).toMatchObject({
+    message: expect.stringContaining('Argument "includeHide"'),
+    extensions: { code: 'BAD_USER_INPUT' },
+  });
+  expect(service.received).toEqual([]);
+});

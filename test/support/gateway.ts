@@ -1,0 +1,88 @@
+import { pino } from 'pino';
+import { z } from 'zod';
+import { readConfig } from '../../src/config.ts';
+import { startGateway } from '../../src/gateway.ts';
+import { closeAfterTest } from './cleanup.ts';
+import { environmentFor } from './environment.ts';
+import { testIssuer } from './issuer.ts';
+import { createLogRecorder } from './log-recorder.ts';
+
+const responseSchema = z.object({
+  data: z.any().optional(),
+  errors: z
+    .array(
+      z.object({
+        message: z.string(),
+        path: z.array(z.union([z.string(), z.number()])).optional(),
+        extensions: z.looseObject({
+          code: z.string(),
+          requestId: z.string(),
+          retryable: z.boolean(),
+        }),
+      }),
+    )
+    .optional(),
+});
+
+/** Starts the gateway in this process, in front of a service, with these environment variables. */
+export async function startTestGateway(
+  service: { url: string },
+  variables: Record<string, string> = {},
+) {
+  const config = readConfig(await environmentFor(service, variables));
+  const token = await (await testIssuer()).token();
+  const log = createLogRecorder();
+  let logText = '';
+  const destination = {
+    write(line: string) {
+      logText += line;
+      log.add(line);
+    },
+  };
+  const gateway = await startGateway(
+    config,
+    pino({ level: config.logLevel, base: null }, destination),
+  );
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= gateway.close();
+    return closed;
+  };
+  closeAfterTest(close);
+
+  async function post(body: unknown, headers: Record<string, string> = {}) {
+    const response = await fetch(`${gateway.url}/graphql`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${token}`,
+        ...headers,
+      },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text };
+  }
+
+  return {
+    url: gateway.url,
+    close,
+    token,
+    logs: log.lines,
+    /** The complete log as text. */
+    logText: () => logText,
+    /** Waits for a log line with these properties, and returns the first one. */
+    logLine: log.line,
+    /** Posts a body: a string unchanged, anything else as JSON. With a valid token by default. */
+    post,
+    /** Posts a GraphQL operation and parses the response. */
+    async graphql(
+      query: string,
+      variables?: Record<string, unknown>,
+      headers?: Record<string, string>,
+    ) {
+      const response = await post({ query, variables }, headers);
+      return { ...response, ...responseSchema.parse(JSON.parse(response.text)) };
+    },
+  };
+}

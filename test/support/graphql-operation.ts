@@ -1,0 +1,32 @@
+/** Every field of the outcomes other than success, and those of a status record. */
+export const outcomeFields =
+  '__typename ... on LedgerStatus { invoiceId message } ... on LedgerProblem { message } ... on LedgerOutcomeUnknown { code requestId } ... on LedgerUnrecognizedStatus { status }';
+
+/** The workflow actions: the name of the operation, and the value in the schema. */
+export const actions = {
+  restartWorkflowAndMoveToNext: 'RESTART_AND_MOVE_TO_NEXT',
+  reStoreGlobalSolution: 'RESTORE_GLOBAL_SOLUTION',
+  reStoreSolution: 'RESTORE_SOLUTION',
+  restartWorkflow2: 'RESTART',
+  updateSolutionGuide: 'UPDATE_SOLUTION_GUIDE',
+  upgradeToHQ: 'UPGRADE_TO_HQ',
+};
+
+/** The mutation field for each write operation. */
+export const writes: Record<string, string> = {
+  saveApproverList: `saveApprovers(approvers: [{ name: "Ada" }]) { ${outcomeFields} }`,
+  updateWorkflowCSV: `uploadWorkflowCsv(input: { fileName: "a.csv", csv: "a" }) { ${outcomeFields} ... on WorkflowCsvUploaded { unresolved } }`,
+  ...Object.fromEntries(
+    Object.entries(actions).map(([operation, action]) => [
+      operation,
+      `workflowAction(action: ${action}) { ${outcomeFields} }`,
+    ]),
+  ),
+};
+
+/** The smallest write. Its response name is `result`. */
+export const write = `mutation { result: ${writes.upgradeToHQ} }`;
+
+/** The smallest read. Its response name is `result`. */
+export const read =
+  '{ result: glCodes(target: EMAIL, project: "north") { __typename ... on GlCodeList { codes { code } } } }';

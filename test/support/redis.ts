@@ -1,0 +1,148 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient } from '@redis/client';
+import type { ClaimResult, IdempotencyStore } from '../../src/idempotency/store.ts';
+
+/** Tests that need a server are skipped where there is none: npm cannot install one. */
+export const isRedisInstalled =
+  spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).error === undefined;
+
+const READY = 'Ready to accept connections';
+
+/** A Redis server that keeps nothing on disk, on a port of its own unless one is given. */
+export async function startRedis({ port, args = [] }: { port?: number; args?: string[] } = {}) {
+  const directory = await mkdtemp(join(tmpdir(), 'redis-'));
+  const usedPort = port ?? (await freePort());
+  const fixed = ['--port', String(usedPort), '--bind', '127.0.0.1', '--dir', directory];
+  const child = spawn('redis-server', [...fixed, '--save', '', '--appendonly', 'no', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  let output = '';
+  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
+    output += chunk;
+    if (output.includes(READY)) break;
+  }
+  child.stdout.resume();
+  if (!output.includes(READY)) throw new Error(`redis-server did not start: ${output}`);
+  return {
+    port: usedPort,
+    url: `redis://127.0.0.1:${usedPort}`,
+    directory,
+    signal: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Ends the server at once, and deletes its directory. */
+    async stop() {
+      child.kill('SIGKILL');
+      await exited;
+      await rm(directory, { recursive: true, force: true });
+    },
+    /** Sends one command with a client of its own. */
+    async command(...command: string[]): Promise<unknown> {
+      const client = createClient({ url: `redis://127.0.0.1:${usedPort}` });
+      await client.connect();
+      try {
+        return await client.sendCommand(command);
+      } finally {
+        client.destroy();
+      }
+    },
+  };
+}
+
+/** A port that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = addressOf(server.address());
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** A TCP proxy in front of a local port, which can cut connections. */
+export async function startProxy(targetPort: number) {
+  const sockets = new Set<Socket>();
+  let mode: 'forward' | 'lose replies' | 'refuse' = 'forward';
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+  };
+  const server = createServer((client) => {
+    const target = connect(targetPort, '127.0.0.1');
+    for (const socket of [client, target]) {
+      sockets.add(socket);
+      socket.on('error', () => {}).on('close', cut);
+    }
+    if (mode === 'refuse') cut();
+    client.on('data', (chunk) => target.write(chunk));
+    target.on('data', (chunk) => {
+      if (mode === 'forward') client.write(chunk);
+      else cut();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `redis://127.0.0.1:${addressOf(server.address()).port}`,
+    /** Forwards commands, and cuts the connection instead of forwarding a reply. */
+    loseReplies: () => {
+      mode = 'lose replies';
+    },
+    /** Cuts every connection, present and future. */
+    refuse: () => {
+      mode = 'refuse';
+      cut();
+    },
+    forward: () => {
+      mode = 'forward';
+    },
+    async stop() {
+      cut();
+      server.close();
+    },
+  };
+}
+
+/** Waits until a store takes a claim; while it cannot, the claim is not sent. */
+export async function whenUsable(store: IdempotencyStore): Promise<void> {
+  await eventually(async () => {
+    const claim = { owner: 'probe', fingerprint: 'probe', leaseMs: 60_000 };
+    return store.claim({ key: crypto.randomUUID(), ...claim });
+  });
+}
+
+/** Repeats an attempt with a pause until it succeeds, and throws its last error after ten seconds. */
+export async function eventually<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  const end = performance.now() + 10_000;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (performance.now() > end) throw error;
+    }
+    await sleep(20);
+  }
+}
+
+/** Repeats a claim until the key has the wanted state. */
+export async function whenState(
+  store: IdempotencyStore,
+  key: string,
+  wanted: ClaimResult['state'],
+): Promise<ClaimResult> {
+  return eventually(async () => {
+    const owner = crypto.randomUUID();
+    const result = await store.claim({ key, owner, fingerprint: 'fingerprint', leaseMs: 60_000 });
+    if (result.state !== wanted) throw new Error(`${key} is ${result.state}, not ${wanted}`);
+    return result;
+  });
+}
+
+function addressOf(address: AddressInfo | string | null): AddressInfo {
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
+  return address;
+}

@@ -1,0 +1,64 @@
+import { pino } from 'pino';
+import { TaskQueue } from '../../src/lib/task-queue.ts';
+import type { RequestScope } from '../../src/request-scope.ts';
+import type { CallObserver } from '../../src/upstream/attempt.ts';
+import { Calls } from '../../src/upstream/call.ts';
+import type { UpstreamRequest, WriteRequest } from '../../src/upstream/operations.ts';
+import { createTransport } from '../../src/upstream/transport/got-client.ts';
+import { closeAfterTest } from './cleanup.ts';
+
+/** The signal of a client that stays connected. */
+export const neverAborted = new AbortController().signal;
+
+/** The scope of a request with this token. */
+export function scopeOf(token = 'token', signal = neverAborted): RequestScope {
+  return {
+    token,
+    caller: { issuer: 'issuer', subject: 'ada', hash: 'hash of ada' },
+    requestId: 'request-1',
+    trace: undefined,
+    signal,
+    idempotencyKey: undefined,
+    onReplay() {},
+  };
+}
+
+/** A read of GL codes. Different projects are different reads. */
+export function glCodesOf(project = 'north'): UpstreamRequest<'getGLCodes5'> {
+  const search = `?${new URLSearchParams({ target: '5', project, includeHide: 'false' })}`;
+  return { operation: 'getGLCodes5', search };
+}
+
+/** The smallest write. */
+export const upgradeToHq: WriteRequest<'upgradeToHQ'> = {
+  operation: 'upgradeToHQ',
+  responseName: 'result',
+};
+
+/** Creates what lies between a resolver and the service, and counts its events. */
+export function startCalls(
+  service: { url: string },
+  options: { maxConcurrency?: number; timeoutMs?: number; taskQueue?: TaskQueue } = {},
+) {
+  const limits = { timeoutMs: 10_000, maxResponseBytes: 1_000_000, maxConcurrency: 256 };
+  const transport = createTransport({ ...limits, ...options, baseUrl: new URL(service.url) });
+  closeAfterTest(() => transport.close());
+  const counts = { attempted: 0, retried: 0, shared: 0 };
+  const count = (name: keyof typeof counts) => () => {
+    counts[name] += 1;
+  };
+  const observer: CallObserver = {
+    attempted: count('attempted'),
+    retried: count('retried'),
+    shared: count('shared'),
+  };
+  const calls = new Calls({
+    taskQueue: new TaskQueue(500_000),
+    ...limits,
+    ...options,
+    transport,
+    log: pino({ level: 'silent' }),
+    observer,
+  });
+  return { calls, counts };
+}

@@ -1,0 +1,250 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { buildSchema } from 'graphql';
+import { idempotencyResults } from '../../src/idempotency/observed-store.ts';
+import { operations } from '../../src/upstream/operations.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { read, write, writes } from '../support/graphql-operation.ts';
+import { testIssuer } from '../support/issuer.ts';
+import { metric, metricIs, parseSamples, sumOf } from '../support/metric.ts';
+import { json, type Reply, reply, startService } from '../support/service.ts';
+
+async function start(serviceReply: Reply, variables: Record<string, string> = {}) {
+  const service = await startService(serviceReply);
+  const gateway = await startTestGateway(service, variables);
+  const scrape = async () => (await fetch(`${gateway.url}/metrics`)).text();
+  return {
+    service,
+    gateway,
+    scrape,
+    /** The value of a metric with these labels. */
+    sample: (name: string, labels?: Record<string, string>) => metric(gateway, name, labels),
+  };
+}
+
+const success = json({ status: 0, unresolved: '', service_status: { status: 0 }, list: [] });
+
+test('the metrics are in Prometheus text format, and need no token', async () => {
+  const { gateway, scrape } = await start(success);
+  const { status, headers } = await fetch(`${gateway.url}/metrics`);
+  expect(status).toBe(200);
+  expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
+  for (const line of (await scrape()).split('\n').filter((line) => line !== '')) {
+    expect(line).toMatch(
+      /^(# (HELP|TYPE) \w+ .+|\w+(\{(\w+="([^"\\]|\\.)*",?)+\})? (NaN|Nan|[+-]Inf|[-+.\de]+))$/,
+    );
+  }
+});
+
+test.each([
+  ['ledger_gateway_http_requests_total', 'counter'],
+  ['ledger_gateway_operations_total', 'counter'],
+  ['ledger_gateway_call_duration_seconds', 'histogram'],
+  ['ledger_gateway_call_retries_total', 'counter'],
+  ['ledger_gateway_calls_shared_total', 'counter'],
+  ['ledger_gateway_token_verifications_total', 'counter'],
+  ['ledger_gateway_circuit_state', 'gauge'],
+  ['ledger_gateway_calls_in_flight', 'gauge'],
+  ['ledger_gateway_calls_queued', 'gauge'],
+  ['nodejs_eventloop_lag_p99_seconds', 'gauge'],
+  ['nodejs_eventloop_lag_mean_seconds', 'gauge'],
+  ['process_resident_memory_bytes', 'gauge'],
+])('%s is a %s with a description', async (name, type) => {
+  const { scrape } = await start(success);
+  const text = await scrape();
+  expect(text).toContain(`# TYPE ${name} ${type}\n`);
+  expect(text).toMatch(new RegExp(`^# HELP ${name} \\w.+$`, 'm'));
+});
+
+test('root fields are counted by outcome', async () => {
+  let serviceReply: Reply = success;
+  const { gateway, sample } = await start((response, received) => serviceReply(response, received));
+  const count = (operation: string, outcome: string) =>
+    sample('ledger_gateway_operations_total', { operation, outcome });
+
+  await gateway.graphql(read);
+  await gateway.graphql(
+    `{ a: glCodes(target: EMAIL, project: "a") { __typename } b: glCodes(target: EMAIL, project: "b") { __typename } }`,
+  );
+  await gateway.graphql(write);
+  serviceReply = json({ status: 3, service_status: { status: 3 } });
+  await gateway.graphql(read);
+  await gateway.graphql(write);
+  serviceReply = reply(500);
+  await gateway.graphql(read);
+  await gateway.graphql(write);
+  serviceReply = reply(403);
+  await gateway.graphql(write);
+  await gateway.graphql('mutation { uploadWorkflowCsv(input: { fileName: "a" }) { __typename } }');
+
+  expect(await count('Query.glCodes', 'GlCodeList')).toBe(3);
+  expect(await count('Query.glCodes', 'LedgerNotPermitted')).toBe(1);
+  expect(await count('Query.glCodes', 'UPSTREAM_FAILED')).toBe(1);
+  expect(await count('Mutation.workflowAction', 'WorkflowActionCompleted')).toBe(1);
+  expect(await count('Mutation.workflowAction', 'LedgerNotPermitted')).toBe(1);
+  expect(await count('Mutation.workflowAction', 'LedgerOutcomeUnknown')).toBe(1);
+  expect(await count('Mutation.workflowAction', 'FORBIDDEN')).toBe(1);
+  expect(await count('Mutation.uploadWorkflowCsv', 'BAD_USER_INPUT')).toBe(1);
+});
+
+test('attempts at calls are counted and timed by operation and outcome', async () => {
+  let serviceReply: Reply = success;
+  const { gateway, sample } = await start((response, received) => serviceReply(response, received));
+  const calls = (operation: string, outcome: string) =>
+    sample('ledger_gateway_call_duration_seconds_count', { operation, outcome });
+
+  for (const field of Object.values(writes)) await gateway.graphql(`mutation { a: ${field} }`);
+  await gateway.graphql(read);
+  for (const operation of Object.keys(operations))
+    expect(await calls(operation, 'answered')).toBe(1);
+
+  serviceReply = reply(503);
+  await gateway.graphql(read);
+  expect(await calls('getGLCodes5', 'UPSTREAM_FAILED')).toBe(3);
+  expect(await sample('ledger_gateway_call_retries_total', { operation: 'getGLCodes5' })).toBe(2);
+  expect(
+    await sample('ledger_gateway_call_duration_seconds_bucket', {
+      operation: 'getGLCodes5',
+      outcome: 'UPSTREAM_FAILED',
+      le: '+Inf',
+    }),
+  ).toBe(3);
+  expect(await sample('ledger_gateway_call_duration_seconds_sum')).toBeGreaterThan(0);
+});
+
+test('tokens are counted by the result of their verification', async () => {
+  const { gateway, sample } = await start(success);
+  const tokens = (outcome: string) =>
+    sample('ledger_gateway_token_verifications_total', { outcome });
+  for (const _ of [1, 2, 3]) await gateway.graphql(read);
+  await gateway.graphql(read, {}, { authorization: 'Bearer x' });
+  const expired = await (await testIssuer()).token({ expiresIn: '-1h' });
+  await gateway.graphql(read, {}, { authorization: `Bearer ${expired}` });
+  expect(await tokens('verified')).toBe(1);
+  expect(await tokens('remembered')).toBe(2);
+  expect(await tokens('refused')).toBe(2);
+});
+
+test('requests are counted by HTTP status', async () => {
+  const { gateway, sample } = await start(success);
+  const requests = (status: string) => sample('ledger_gateway_http_requests_total', { status });
+  await gateway.graphql(read);
+  await gateway.graphql('{');
+  await gateway.graphql(read, {}, { authorization: 'Bearer x' });
+  await fetch(`${gateway.url}/nothing`);
+  await gateway.logLine({ msg: 'request', status: 404 });
+  expect(await requests('200')).toBeGreaterThanOrEqual(1);
+  expect(await requests('400')).toBe(1);
+  expect(await requests('401')).toBe(1);
+  expect(await requests('404')).toBe(1);
+});
+
+test('calls in flight, queued calls and shared calls have metrics', async () => {
+  const pending: (() => void)[] = [];
+  const { gateway, sample } = await start(
+    (response, received) =>
+      new Promise((resolve) => pending.push(() => resolve(success(response, received)))),
+    { UPSTREAM_MAX_CONCURRENCY: '1' },
+  );
+  const responses = [gateway.graphql(read)];
+  await metricIs(gateway, 'ledger_gateway_calls_in_flight', 1);
+  responses.push(gateway.graphql(read));
+  await metricIs(gateway, 'ledger_gateway_calls_shared_total', 1);
+  responses.push(gateway.graphql(read.replace('north', 'south')));
+  await metricIs(gateway, 'ledger_gateway_calls_queued', 1);
+
+  let done = false;
+  const all = Promise.all(responses).finally(() => {
+    done = true;
+  });
+  while (!done) {
+    pending.shift()?.();
+    await Promise.race([all, fetch(`${gateway.url}/livez`)]);
+  }
+  expect((await all).map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(await sample('ledger_gateway_calls_in_flight')).toBe(0);
+  expect(await sample('ledger_gateway_calls_queued')).toBe(0);
+});
+
+test('the state of the circuit breaker has a metric', async () => {
+  const { gateway, sample } = await start(reply(500));
+  expect(await sample('ledger_gateway_circuit_state')).toBe(0);
+  for (let times = 0; times < 11; times++) await gateway.graphql(read);
+  expect(await sample('ledger_gateway_circuit_state')).toBeGreaterThan(0);
+});
+
+test('no label contains text of a client or of the service', async () => {
+  const hostile = 'hostile_label';
+  const { gateway, scrape } = await start(
+    json({
+      status: hostile,
+      message: hostile,
+      service_status: { status: 0, message: hostile },
+      list: [{ Code: hostile }],
+    }),
+  );
+  const headers = {
+    'x-request-id': hostile,
+    'user-agent': hostile,
+    origin: `https://${hostile}.example`,
+    'x-apollo-operation-name': hostile,
+    'apollographql-client-name': hostile,
+    traceparent: hostile,
+    'idempotency-key': hostile,
+  };
+  await gateway.graphql(
+    `query ${hostile} { ${hostile}: glCodes(target: EMAIL, project: "${hostile}") { __typename } }`,
+    { [hostile]: hostile },
+    headers,
+  );
+  await gateway.graphql(
+    `mutation ${hostile} { ${hostile}: ${writes.saveApproverList} }`,
+    {},
+    headers,
+  );
+  await gateway.graphql(`{ ${hostile} }`, {}, headers);
+  await gateway.graphql(
+    `query ($representations: [_Any!]!) { _entities(representations: $representations) { __typename } }`,
+    { representations: [{ __typename: hostile }, { __typename: 'GlCode', target: hostile }] },
+    headers,
+  );
+  await fetch(`${gateway.url}/${hostile}?${hostile}`, { method: 'PATCH', headers });
+  await gateway.logLine({ msg: 'request', status: 404 });
+
+  const text = await scrape();
+  expect(sumOf(text, 'ledger_gateway_idempotency_total', { result: 'claimed' })).toBe(1);
+  expect(text.toLowerCase()).not.toContain('hostile');
+
+  const sdl = readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8');
+  const schema = buildSchema(
+    sdl.replace(/^extend schema.*$/m, 'directive @key(fields: String!) on OBJECT'),
+  );
+  const fields = ['Query', 'Mutation'].flatMap((type) => {
+    const found = schema.getType(type);
+    return found && 'getFields' in found
+      ? Object.keys(found.getFields()).map((field) => `${type}.${field}`)
+      : [];
+  });
+  const known = new Set([
+    ...Object.keys(operations),
+    ...fields,
+    'Query._entities',
+    'Query._service',
+    // The operations of the idempotency store.
+    ...['claim', 'record', 'release'],
+  ]);
+  const outcomes = new Set([
+    ...Object.keys(schema.getTypeMap()),
+    ...'answered ok verified remembered refused unavailable'.split(' '),
+  ]);
+  for (const { name, labels } of parseSamples(text)) {
+    if (!name.startsWith('ledger_gateway_')) continue;
+    const { operation, outcome, result, status, le, ...others } = labels;
+    expect(others).toEqual({});
+    if (operation !== undefined) expect(known).toContain(operation);
+    if (outcome !== undefined && !/^[A-Z_]+$/.test(outcome)) expect(outcomes).toContain(outcome);
+    if (result !== undefined) expect(idempotencyResults).toContain(result);
+    if (status !== undefined) expect(status).toMatch(/^[1-5]\d\d$/);
+    if (le !== undefined) expect(le).toMatch(/^(\+Inf|[\d.]+)$/);
+  }
+});

@@ -1,0 +1,242 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { type Span, startCollector } from '../support/collector.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { read, write } from '../support/graphql-operation.ts';
+import { json, type Received, reply, startService } from '../support/service.ts';
+
+const parentId = '00f067aa0ba902b7';
+/** The spans of one read, the outermost first. */
+const spanNames = ['graphql request', 'Query.glCodes', 'getGLCodes5'];
+
+const traceIdOf = (n: number) => n.toString(16).padStart(32, '0');
+const traceparentOf = (traceId: string) => `00-${traceId}-${parentId}-01`;
+const traceId = traceIdOf(0x4bf92f35);
+const failingId = traceIdOf(0x503);
+const unsampledId = traceIdOf(0x5a);
+const concurrentIds = Array.from({ length: 20 }, (_, n) => traceIdOf(n + 1));
+const traceparent = traceparentOf(traceId);
+
+const success = json({ status: 0, service_status: { status: 0 }, list: [] });
+
+describe('with an endpoint', () => {
+  const invalid = [
+    'x',
+    `00-${traceIdOf(0)}-${parentId}-01`,
+    `00-${traceId}-0000000000000000-01`,
+    `ff-${traceId}-${parentId}-01`,
+    `00-${traceId.toUpperCase()}-${parentId}`,
+    `${traceparent}-more`,
+  ];
+  let spans: Span[];
+  let paths: string[];
+  let received: Received[];
+
+  const ofTrace = (id: string) => spans.filter((span) => span.traceId === id);
+  /** The headers of the requests that the service received for a project. */
+  const headersOf = (project: string) =>
+    received.filter(({ url }) => url.includes(`project=${project}&`)).map(({ headers }) => headers);
+
+  // A gateway that stops exports its last spans: one gateway handles the requests of all tests.
+  beforeAll(async () => {
+    const collector = await startCollector();
+    const service = await startService((response, request) => {
+      const fails = String(request.headers.traceparent).includes(failingId);
+      return (fails ? reply(503) : success)(response, request);
+    });
+    const gateway = await startGatewayProcess(service, {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    });
+    const send = async (query: string, headers: Record<string, string>) => {
+      const authorization = `Bearer ${gateway.token}`;
+      expect((await gateway.post({ query }, { authorization, ...headers })).status).toBe(200);
+    };
+    const readOf = (project: string) => read.replace('north', project);
+
+    await send(readOf('continued'), { traceparent, tracestate: 'vendor=value' });
+    await send(readOf('new'), {});
+    for (const [n, header] of invalid.entries()) {
+      await send(readOf(`invalid-${n}`), { traceparent: header });
+    }
+    await send(readOf('unsampled'), { traceparent: `00-${unsampledId}-${parentId}-00` });
+    await Promise.all(
+      concurrentIds.map((id) => send(readOf(id), { traceparent: traceparentOf(id) })),
+    );
+    await send(readOf('failing'), { traceparent: traceparentOf(failingId) });
+    await send(write, { traceparent: traceparentOf(failingId) });
+    expect(await gateway.stop()).toBe(0);
+    spans = collector.spans();
+    paths = collector.paths;
+    received = service.received;
+  });
+
+  test('a trace continues through request, resolver and call to the service', () => {
+    const [request, resolver, call, ...others] = ofTrace(traceId).sort(
+      (a, b) => spanNames.indexOf(a.name) - spanNames.indexOf(b.name),
+    );
+    expect(others).toEqual([]);
+    expect(request).toMatchObject({
+      name: 'graphql request',
+      kind: 2,
+      parentSpanId: parentId,
+      attributes: {
+        'http.request.method': 'POST',
+        'http.route': '/graphql',
+        'http.response.status_code': 200,
+      },
+    });
+    expect(resolver).toMatchObject({
+      name: 'Query.glCodes',
+      kind: 1,
+      parentSpanId: request?.spanId,
+    });
+    expect(call).toMatchObject({
+      name: 'getGLCodes5',
+      kind: 3,
+      parentSpanId: resolver?.spanId,
+      attributes: { 'http.request.method': 'GET', 'http.response.status_code': 200 },
+    });
+    expect(headersOf('continued')).toEqual([
+      expect.objectContaining({
+        traceparent: `00-${traceId}-${call?.spanId}-01`,
+        tracestate: 'vendor=value',
+      }),
+    ]);
+    expect(new Set(paths)).toEqual(new Set(['/v1/traces']));
+  });
+
+  test('a request without a traceparent starts a new trace', () => {
+    const [headers] = headersOf('new');
+    const all = ofTrace(String(headers?.traceparent).split('-')[1] ?? '');
+    expect(all.map(({ name }) => name).sort()).toEqual([...spanNames].sort());
+    expect(all.find(({ name }) => name === 'graphql request')?.parentSpanId).toBe('');
+    const call = all.find(({ name }) => name === 'getGLCodes5');
+    expect(headers?.traceparent).toBe(`00-${call?.traceId}-${call?.spanId}-01`);
+  });
+
+  test.each(invalid.map((header, n) => [header, `invalid-${n}`]))(
+    'an invalid traceparent starts a new trace: %s',
+    (_, project = '') => {
+      const [headers] = headersOf(project);
+      expect(headers?.traceparent).toMatch(/^00-[\da-f]{32}-[\da-f]{16}-01$/);
+      expect(headers?.traceparent).not.toContain(traceId);
+    },
+  );
+
+  test('an unsampled trace is forwarded as such, and not exported', () => {
+    const [headers] = headersOf('unsampled');
+    expect(headers?.traceparent).toMatch(new RegExp(`^00-${unsampledId}-[\\da-f]{16}-00$`));
+    expect(ofTrace(unsampledId)).toEqual([]);
+  });
+
+  test('each attempt has a span with its outcome', () => {
+    const all = ofTrace(failingId);
+    const attempts = all.filter(({ name }) => name === 'getGLCodes5');
+    expect(attempts).toHaveLength(3);
+    for (const { status, attributes } of attempts) {
+      expect(status).toBe('UPSTREAM_FAILED');
+      expect(attributes['http.response.status_code']).toBe(503);
+    }
+    expect(all.find(({ name }) => name === 'Query.glCodes')?.status).toBe('UPSTREAM_FAILED');
+    expect(all.filter(({ name }) => name === 'upgradeToHQ')).toHaveLength(1);
+    const parents = received
+      .map(({ headers }) => String(headers.traceparent).split('-'))
+      .filter(([, id]) => id === failingId)
+      .map(([, , parent]) => parent);
+    expect(new Set(parents).size).toBe(4);
+  });
+
+  test('the spans of concurrent requests belong to their own traces', () => {
+    for (const id of concurrentIds) {
+      const names = ofTrace(id).map(({ name }) => name);
+      expect(names.sort()).toEqual([...spanNames].sort());
+    }
+  });
+});
+
+test('a failing or unreachable collector affects neither responses nor the exit code', async () => {
+  const collector = await startService(reply(500));
+  const service = await startService(success);
+  const gateway = await startGatewayProcess(service, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+  });
+  collector.server.close();
+  const { status } = await gateway.post(
+    { query: read },
+    { authorization: `Bearer ${gateway.token}` },
+  );
+  expect(status).toBe(200);
+  const code = await gateway.stop();
+  expect({ code, output: gateway.output() }).toEqual({
+    code: 0,
+    output: expect.stringContaining('"msg":"closed"'),
+  });
+}, 30_000);
+
+/** A module that writes the URL of every loaded module to a file. Node imports it before the gateway. */
+const recorder = (file: string) => `
+import { appendFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+registerHooks({
+  load(url, context, next) {
+    appendFileSync(${JSON.stringify(file)}, url + '\\n');
+    return next(url, context);
+  },
+});
+`;
+
+test.each([
+  ['without an endpoint, the SDK is not loaded', false],
+  ['with an endpoint, the SDK is loaded', true],
+])('%s', async (_, traced) => {
+  const folder = await mkdtemp(join(tmpdir(), 'tracing-'));
+  const file = join(folder, 'loaded.txt');
+  const hooks = join(folder, 'hooks.mjs');
+  await writeFile(hooks, recorder(file));
+  const collector = await startCollector();
+  const service = await startService(success);
+
+  const gateway = await startGatewayProcess(
+    service,
+    traced ? { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } : {},
+    ['--import', hooks],
+  );
+  const headers = { authorization: `Bearer ${gateway.token}`, traceparent };
+  expect((await gateway.post({ query: read }, headers)).status).toBe(200);
+  expect(await gateway.stop()).toBe(0);
+
+  const loaded = await readFile(file, 'utf8');
+  await rm(folder, { recursive: true });
+  const packages: string[] = loaded.match(/@opentelemetry\/(?!api\/)[\w-]+/g) ?? [];
+  expect(loaded).toContain('@opentelemetry/api/');
+  expect(packages.includes('@opentelemetry/sdk-trace')).toBe(traced);
+  if (!traced) {
+    expect(packages).toEqual([]);
+    // The gateway starts no trace. It may forward the one of the client.
+    expect([undefined, traceparent]).toContain(service.received[0]?.headers.traceparent);
+  }
+});
+
+test.each([
+  [
+    { traceparent, tracestate: 'vendor=value' },
+    { traceparent, tracestate: 'vendor=value' },
+  ],
+  [{ traceparent: 'invalid', tracestate: 'vendor=value' }, {}],
+])(
+  'without an endpoint, valid trace headers are forwarded unchanged: %j',
+  async (given, forwarded) => {
+    const service = await startService(success);
+    const gateway = await startTestGateway(service);
+    await gateway.graphql(read, {}, given);
+    await gateway.graphql(write, {}, given);
+    expect(service.received).toHaveLength(2);
+    for (const { headers } of service.received) {
+      const { traceparent, tracestate } = headers;
+      expect(JSON.parse(JSON.stringify({ traceparent, tracestate }))).toEqual(forwarded);
+    }
+  },
+);

@@ -1,0 +1,256 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { createGzip } from 'node:zlib';
+import { expect, test } from '@jest/globals';
+import { TaskQueue } from '../../src/lib/task-queue.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { read, write } from '../support/graphql-operation.ts';
+import { startHeldService } from '../support/held-service.ts';
+import { metricIs } from '../support/metric.ts';
+import { startProcess } from '../support/process.ts';
+import { connectTo } from '../support/raw-request.ts';
+import { json, type Reply, reply, startService } from '../support/service.ts';
+import { startTcp } from '../support/tcp-server.ts';
+import { glCodesOf, scopeOf, startCalls, upgradeToHq } from '../support/upstream-call.ts';
+
+/** The timeout, in milliseconds. `npm run stress` measures that a response is at most 250 ms late. */
+const TIMEOUT_MS = 800;
+
+/** Starts a gateway that has served a request, so that its start does not count. */
+async function startGateway(url: string, variables: Record<string, string> = {}) {
+  const gateway = await startTestGateway(
+    { url },
+    { UPSTREAM_TIMEOUT_MS: String(TIMEOUT_MS), LOG_LEVEL: 'silent', ...variables },
+  );
+  await gateway.graphql('{ __typename }');
+  return gateway;
+}
+
+type Gateway = Awaited<ReturnType<typeof startGateway>>;
+
+/** Sends a GraphQL operation and returns the code of its outcome, which must not come before the deadline. */
+async function outcomeAtDeadline(gateway: Gateway, query: string): Promise<unknown> {
+  const start = performance.now();
+  const { data, errors } = await gateway.graphql(query);
+  const ms = performance.now() - start;
+  expect(ms).toBeGreaterThan(TIMEOUT_MS * 0.9);
+  return errors?.[0]?.extensions.code ?? data.result.code;
+}
+
+/** Sends a read and a write at the same time. Both must time out. */
+async function expectTimeouts(gateway: Gateway): Promise<void> {
+  const outcomes = [read, write].map((query) => outcomeAtDeadline(gateway, query));
+  expect(await Promise.all(outcomes)).toEqual(['UPSTREAM_TIMEOUT', 'UPSTREAM_TIMEOUT']);
+}
+
+/** Sends a head after the request has arrived, then one part after another until the connection closes. */
+function trickle(head: string, part: string) {
+  return (socket: Socket) => {
+    socket.once('data', () => {
+      socket.write(head);
+      const timer = setInterval(() => socket.write(part), 30);
+      socket.once('close', () => clearInterval(timer));
+    });
+  };
+}
+
+const ok = 'HTTP/1.1 200 OK\r\n';
+
+const slowServices: [name: string, onConnection: (socket: Socket) => void][] = [
+  ['reads nothing', (socket) => socket.pause()],
+  ['sends nothing', (socket) => socket.resume()],
+  ['trickles early hints', trickle('', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n')],
+  ['trickles its status line', trickle('HTTP/1.1 200 ', 'O')],
+  ['trickles its headers', trickle(ok, 'x-a: b\r\n')],
+  ['trickles its body', trickle(`${ok}content-length: 100000\r\n\r\n{`, ' ')],
+  ['trickles its chunks', trickle(`${ok}transfer-encoding: chunked\r\n\r\n`, '1\r\n \r\n')],
+  ['trickles a body of unknown length', trickle(`${ok}connection: close\r\n\r\n{`, ' ')],
+];
+
+test.each(slowServices)(
+  'calls to a service that %s end at the deadline',
+  async (_, onConnection) => {
+    const { url, sockets } = await startTcp(onConnection);
+    const gateway = await startGateway(url);
+    await expectTimeouts(gateway);
+    for (const socket of sockets) {
+      socket.resume(); // A paused socket does not notice that the other side has closed.
+      if (!socket.closed) await once(socket, 'close');
+    }
+  },
+);
+
+test('calls to a service that trickles a compressed body end at the deadline', async () => {
+  const service = await startService((response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    const gzip = createGzip();
+    gzip.pipe(response);
+    const timer = setInterval(() => {
+      gzip.write(' ');
+      gzip.flush();
+    }, 30);
+    response.once('close', () => clearInterval(timer));
+  });
+  const gateway = await startGateway(service.url);
+  await expectTimeouts(gateway);
+});
+
+test('calls to a service that trickles a TLS handshake end at the deadline', async () => {
+  // The head of a handshake record of 16 KB, followed by single bytes.
+  const { httpsUrl } = await startTcp(trickle('\x16\x03\x03\x40\x00\x02', '\x00'));
+  const gateway = await startGateway(httpsUrl);
+  await expectTimeouts(gateway);
+});
+
+/** Starts a service whose process is stopped and whose backlog is full: it accepts no connection. */
+async function startUnreachableService(): Promise<string> {
+  const script = `
+    const server = require('node:net').createServer();
+    server.listen(0, '127.0.0.1', 1, () => {
+      require('node:fs').writeSync(1, server.address().port + '\\n');
+      for (;;);
+    });`;
+  const child = startProcess(['-e', script]);
+  const [port] = await child.line(/^\d+$/);
+  child.signal('SIGSTOP');
+  const url = `http://127.0.0.1:${port}/`;
+  for (;;) {
+    // There is no event for a connection that is not accepted.
+    const full = new Promise((resolve) => setTimeout(resolve, 300, true));
+    const connected = once(connectTo(url), 'connect').then(() => false);
+    if (await Promise.race([connected, full])) return url;
+  }
+}
+
+test('a write without a connection times out with an error, since it was not sent', async () => {
+  const gateway = await startGateway(await startUnreachableService());
+  expect(await outcomeAtDeadline(gateway, read)).toBe('UPSTREAM_TIMEOUT');
+  const { errors } = await gateway.graphql(write);
+  expect(errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_TIMEOUT', retryable: true });
+});
+
+test('the timeout includes the time in the queue', async () => {
+  const service = await startHeldService();
+  const gateway = await startGateway(service.url, { UPSTREAM_MAX_CONCURRENCY: '1' });
+  const first = outcomeAtDeadline(gateway, write);
+  await service.arrived(1);
+  const others = Array.from({ length: 4 }, (_, n) =>
+    outcomeAtDeadline(gateway, n % 2 === 0 ? write : read.replace('north', `p${n}`)),
+  );
+  await metricIs(gateway, 'ledger_gateway_calls_queued', 4);
+  expect(await Promise.all([first, ...others])).toEqual(Array(5).fill('UPSTREAM_TIMEOUT'));
+});
+
+test('the timeout includes the attempts of a read and the delays between them', async () => {
+  const late: Reply = (response, received) => {
+    const timer = setTimeout(() => reply(503)(response, received), TIMEOUT_MS * 0.55);
+    response.once('close', () => clearTimeout(timer));
+  };
+  const service = await startService(late);
+  const gateway = await startGateway(service.url);
+  const { errors } = await gateway.graphql(read);
+  expect(errors?.[0]?.extensions.code).toMatch(/^UPSTREAM_(TIMEOUT|FAILED)$/);
+  expect(service.received.length).toBeLessThanOrEqual(2);
+});
+
+test('many concurrent calls end at their deadlines', async () => {
+  const service = await startHeldService();
+  const gateway = await startGateway(service.url);
+  await outcomeAtDeadline(gateway, read); // Code runs slowly the first time.
+  const outcomes = Array.from({ length: 20 }, (_, n) =>
+    outcomeAtDeadline(gateway, n % 2 === 0 ? write : read.replace('north', `p${n}`)),
+  );
+  expect(await Promise.all(outcomes)).toEqual(Array(20).fill('UPSTREAM_TIMEOUT'));
+});
+
+test('each write of a GraphQL operation has its own deadline', async () => {
+  const service = await startHeldService();
+  const gateway = await startGateway(service.url);
+  const { data } = await gateway.graphql(
+    write.replace('result:', 'first: workflowAction(action: RESTART) { __typename } result:'),
+  );
+  expect(data.first).toEqual({ __typename: 'LedgerOutcomeUnknown' });
+  expect(data.result).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+  expect(service.requests).toHaveLength(2);
+});
+
+/** A task queue that is busy until `release` is called: `finish` tasks run before `start` tasks. */
+function createBusyTaskQueue() {
+  const taskQueue = new TaskQueue(0);
+  let busy = true;
+  const run = async () => {
+    while (busy) await taskQueue.slot(1, 'finish');
+  };
+  const ended = run();
+  return {
+    taskQueue,
+    release(): Promise<void> {
+      busy = false;
+      return ended;
+    },
+  };
+}
+
+const success = json({ service_status: { status: 0 }, list: [], status: 0 });
+
+test('reads whose responses wait too long to be decoded time out, but do not open the circuit', async () => {
+  const service = await startService(success);
+  const { taskQueue, release } = createBusyTaskQueue();
+  const { calls } = startCalls(service, { timeoutMs: 500, taskQueue });
+  const reads = Array.from({ length: 12 }, (_, n) =>
+    calls.read(glCodesOf(`p${n}`), scopeOf()).catch(({ code, sent }) => ({ code, sent })),
+  );
+  expect(await Promise.all(reads)).toEqual(
+    Array(12).fill({ code: 'UPSTREAM_TIMEOUT', sent: 'yes' }),
+  );
+  expect(service.received).toHaveLength(12);
+  expect([calls.circuitState, calls.inFlight]).toEqual(['closed', 0]);
+  await release();
+});
+
+test('a write whose response arrived in time has its outcome, however late it is decoded', async () => {
+  const service = await startService(success);
+  const { taskQueue, release } = createBusyTaskQueue();
+  const { calls } = startCalls(service, { timeoutMs: 300, taskQueue });
+  const writing = calls.write(upgradeToHq, scopeOf());
+  const reading = calls.read(glCodesOf(), scopeOf());
+  await expect(reading).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+  await release();
+  expect(await writing).toMatchObject({ status: 0 });
+});
+
+test('a write that may have been sent resolves to an unknown outcome', async () => {
+  const service = await startService(reply(500));
+  const { calls } = startCalls(service);
+  const scope = { ...scopeOf(), requestId: 'request-7' };
+  expect(await calls.write(upgradeToHq, scope)).toMatchObject({
+    code: 'UPSTREAM_FAILED',
+    requestId: 'request-7',
+    message: expect.stringContaining('may or may not have taken effect'),
+  });
+});
+
+test('a write that the service refuses throws', async () => {
+  const service = await startService(reply(403));
+  const { calls } = startCalls(service);
+  await expect(calls.write(upgradeToHq, scopeOf())).rejects.toMatchObject({
+    code: 'FORBIDDEN',
+    sent: 'yes',
+    status: 403,
+  });
+});
+
+test('a write continues after its client has disconnected, and calls become idle after it', async () => {
+  const service = await startHeldService();
+  const { calls } = startCalls(service);
+  const client = new AbortController();
+  const writing = calls.write(upgradeToHq, scopeOf('token', client.signal));
+  const { respond } = await service.arrived(1);
+  client.abort();
+  expect(calls.pendingWrites).toEqual([{ operation: 'upgradeToHQ', requestId: 'request-1' }]);
+  const idle = calls.idle().then(() => 'idle');
+  respond();
+  expect(await writing).toMatchObject({ status: 0 });
+  expect(await idle).toBe('idle');
+  expect(calls.pendingWrites).toEqual([]);
+});

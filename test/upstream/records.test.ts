@@ -1,0 +1,243 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  decodeGlCodeList,
+  decodeServiceStatus,
+  decodeWorkflowCsvResult,
+  encode,
+  parseBody,
+} from '../../src/upstream/records.ts';
+
+const parse = (text: string) => parseBody(Buffer.from(text));
+
+const nothing = { invoiceId: null, message: null, status: null };
+
+/** Identifiers around the limit of a double, and far beyond. */
+const identifier = fc.oneof(
+  fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n }),
+  fc.bigInt({ min: 2n ** 53n - 100n, max: 2n ** 53n + 100n }),
+  fc.bigInt({ min: -1000n, max: 1000n }),
+);
+const space = fc.constantFrom('', ' ', '\n\t');
+/** Text that looks like an identifier in JSON. */
+const message = fc.oneof(
+  fc.string(),
+  fc.constantFrom('"invoice_id": 9007199254740993,', '\\"invoice_id":9007199254740993}'),
+);
+
+describe('parseBody', () => {
+  test('keeps an identifier of any size exact, and every message unchanged', () => {
+    fc.assert(
+      fc.property(identifier, message, space, space, (id, text, before, after) => {
+        const record = `{"invoice_id"${before}:${after}${id}${before},"message":${JSON.stringify(text)},"status":0${after}}`;
+        const expected = { invoiceId: String(id), message: text, status: 0 };
+        expect(decodeServiceStatus(parse(record))).toEqual(expected);
+        const list = `{"list":[],"service_status":${record}}`;
+        expect(decodeGlCodeList(parse(list), 7)).toEqual({ ...expected, list: [], bytes: 7 });
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('keeps an exact identifier or rejects the record, however the number is written', () => {
+    const digits = fc.oneof(
+      fc.bigInt({ min: 10n ** 14n, max: 10n ** 25n }),
+      fc.bigInt({ min: 1n, max: 10n ** 6n }),
+    );
+    const suffix = fc.constantFrom('', '.0', '.5', 'e0', 'e2', 'E+3', '.25e2', 'e-1');
+    fc.assert(
+      fc.property(digits, suffix, (whole, rest) => {
+        const decode = () => decodeServiceStatus(parse(`{"invoice_id":${whole}${rest}}`));
+        let invoiceId: string | null;
+        try {
+          ({ invoiceId } = decode());
+        } catch {
+          return;
+        }
+        expect(invoiceId).toBe(exactInteger(`${whole}${rest}`));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('parses any other JSON like JSON.parse', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = JSON.stringify(value);
+        expect(parse(text)).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  test('skips a byte order mark', () => {
+    expect(parse('\ufeff{"status":0}')).toEqual({ status: 0 });
+  });
+
+  test.each([
+    ['a lone byte', '7b226d657373616765223a22ff227d'],
+    ['an encoded surrogate', '22eda08022'],
+    ['an overlong encoding', '22c0af22'],
+    ['a character that is cut off', '22e282'],
+    ['UTF-16', '7b007d00'],
+  ])('rejects invalid UTF-8: %s', (_, hex) => {
+    expect(() => parseBody(Buffer.from(hex, 'hex'))).toThrow();
+  });
+
+  test.each([
+    '',
+    ' ',
+    '\ufeff',
+    '<html></html>',
+    '{"status":0',
+    '{"status":0}}',
+    '{"status":0} {"status":0}',
+    "{'status':0}",
+    '{"status":0,}',
+    '{"status":NaN}',
+    '{"status":00}',
+    '{"list":[{"Code":"1"}\u00a0]}',
+    '{"invoice_id":09007199254740993}',
+    '{"invoice_id":9007199254740993',
+    '{"invoice_id":9007199254740993]',
+  ])('rejects %j, which is not JSON', (text) => {
+    expect(() => parse(text)).toThrow(SyntaxError);
+  });
+});
+
+/** The integer that a JSON number denotes, as its digits. */
+function exactInteger(number: string): string {
+  const [, whole = '', fraction = '', exponent = '0'] =
+    /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];
+  const zeros = Number(exponent) - fraction.length;
+  const digits = BigInt(whole + fraction);
+  if (zeros >= 0) return String(digits * 10n ** BigInt(zeros));
+  const divisor = 10n ** BigInt(-zeros);
+  return digits % divisor === 0n ? String(digits / divisor) : 'not an integer';
+}
+
+describe('decodeServiceStatus', () => {
+  test.each([
+    ['{}', nothing],
+    ['{"invoice_id":null,"message":null,"status":null}', nothing],
+    ['{"invoice_id":0,"message":"","status":0}', { invoiceId: '0', message: '', status: 0 }],
+    ['{"status":-2147483648}', { ...nothing, status: -2_147_483_648 }],
+    ['{"status":7,"other":[1]}', { ...nothing, status: 7 }],
+    ['{"status":2147483648}', nothing],
+    ['{"status":0.5}', nothing],
+    ['{"status":"0"}', nothing],
+    ['{"status":[]}', nothing],
+  ])('decodes %s', (body, expected) => {
+    expect(decodeServiceStatus(parse(body))).toEqual(expected);
+  });
+
+  test.each([
+    'null',
+    '0',
+    '"OK"',
+    '[]',
+    '{"message":1}',
+    '{"message":{}}',
+    '{"invoice_id":1.5}',
+    '{"invoice_id":"5"}',
+    '{"invoice_id":"an identifier of text"}',
+    '{"invoice_id":1e400}',
+    '{"invoice_id":true}',
+  ])('rejects %s', (body) => {
+    expect(() => decodeServiceStatus(parse(body))).toThrow();
+  });
+});
+
+describe('decodeGlCodeList', () => {
+  test('decodes the list as it is', () => {
+    const list = [{ Code: '1', Name: null, Value: '', Hide: 1, Other: {} }, {}, { Hide: null }];
+    const service_status = { invoice_id: 5, message: 'm', status: 1 };
+    const body = parse(JSON.stringify({ service_status, list }));
+    expect(decodeGlCodeList(body, 123)).toEqual({
+      invoiceId: '5',
+      message: 'm',
+      status: 1,
+      list,
+      bytes: 123,
+    });
+  });
+
+  test.each(['{}', '{"list":null}', '{"service_status":null}', '{"service_status":{},"list":[]}'])(
+    'decodes missing fields as null and a missing list as an empty one: %s',
+    (body) => {
+      expect(decodeGlCodeList(parse(body), 1)).toEqual({ ...nothing, list: [], bytes: 1 });
+    },
+  );
+
+  test.each([
+    'null',
+    '[]',
+    '{"service_status":0}',
+    '{"service_status":[]}',
+    '{"list":{}}',
+    '{"list":"[]"}',
+    '{"list":[[]]}',
+    '{"list":[null]}',
+    '{"list":["1"]}',
+    '{"list":[{"Code":"1"},1]}',
+    '{"list":[{"Code":4010}]}',
+    '{"list":[{"Name":{}}]}',
+    '{"list":[{"Value":false}]}',
+    '{"list":[{"Hide":"1"}]}',
+    '{"list":[{"Hide":0.5}]}',
+    '{"list":[{"Hide":2147483648}]}',
+  ])('rejects %s', (body) => {
+    expect(() => decodeGlCodeList(parse(body), body.length)).toThrow();
+  });
+});
+
+describe('decodeWorkflowCsvResult', () => {
+  test.each([
+    ['{"unresolved":"row 2"}', { unresolved: 'row 2', record: null }],
+    ['{"unresolved":""}', { unresolved: '', record: null }],
+    ['{"unresolved":null}', { unresolved: null, record: null }],
+    ['{}', { unresolved: null, record: nothing }],
+    ['{"status":3}', { unresolved: null, record: { ...nothing, status: 3 } }],
+    [
+      '{"unresolved":"row 2","status":1,"invoice_id":9007199254740993}',
+      {
+        unresolved: 'row 2',
+        record: { invoiceId: '9007199254740993', message: null, status: 1 },
+      },
+    ],
+  ])('decodes %s', (body, expected) => {
+    expect(decodeWorkflowCsvResult(parse(body))).toEqual(expected);
+  });
+
+  test.each(['null', '[]', '""', '{"unresolved":["row 2"]}', '{"unresolved":1}', '{"message":1}'])(
+    'rejects %s',
+    (body) => {
+      expect(() => decodeWorkflowCsvResult(parse(body))).toThrow();
+    },
+  );
+});
+
+describe('encode', () => {
+  test('writes identifiers of any size as integers, and everything else as JSON', () => {
+    fc.assert(
+      fc.property(identifier, identifier, message, (approver, workflow, name) => {
+        const ids = { approver_id: String(approver), workflow_id: String(workflow) };
+        expect(encode([{ ...ids, name }])).toBe(
+          `[{"approver_id":${approver},"workflow_id":${workflow},"name":${JSON.stringify(name)}}]`,
+        );
+      }),
+    );
+  });
+
+  test('writes null, and leaves out undefined fields', () => {
+    expect(encode([{ approver_id: null, name: undefined, claim_limit: 1.5 }])).toBe(
+      '[{"approver_id":null,"claim_limit":1.5}]',
+    );
+  });
+
+  test('writes the identifier of a nested status record as an integer', () => {
+    const upload = { PictureName: 'a.csv', PictureStream: '' };
+    expect(encode({ ...upload, service_status: { invoice_id: '9007199254740993' } })).toBe(
+      '{"PictureName":"a.csv","PictureStream":"","service_status":{"invoice_id":9007199254740993}}',
+    );
+  });
+});

@@ -1,0 +1,352 @@
+import type { Socket } from 'node:net';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { startTestGateway } from '../../support/gateway.ts';
+import { read, write, writes } from '../../support/graphql-operation.ts';
+import { success } from '../../support/held-service.ts';
+import { metric, metricIs } from '../../support/metric.ts';
+import { json, type Reply, reply, startService } from '../../support/service.ts';
+
+/** The time that the circuit breaker reads. It stands still, so that on a slow machine no probe is due early. */
+let nowMs = 0;
+
+beforeEach(() => {
+  nowMs = Date.now();
+  jest.spyOn(Date, 'now').mockImplementation(() => nowMs);
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+/** Advances the time until an open circuit allows a probe. */
+function makeProbeDue(): void {
+  nowMs += 4000;
+}
+
+const fault = reply(500);
+const states = { closed: 0, halfOpen: 1, open: 2 };
+
+/** Starts a gateway and a service whose reply can be changed. */
+async function start(first: Reply = fault, variables: Record<string, string> = {}) {
+  const service = { reply: first };
+  const { url, received } = await startService((response, received) =>
+    service.reply(response, received),
+  );
+  const gateway = await startTestGateway({ url }, { LOG_LEVEL: 'silent', ...variables });
+  return {
+    gateway,
+    /** The paths of the requests that the service received, in order. */
+    paths: () => received.map(({ url }) => url.split('?')[0]?.slice(1)),
+    urls: () => received.map(({ url }) => url),
+    respondWith(reply: Reply): void {
+      service.reply = reply;
+    },
+    state: () => metric(gateway, 'ledger_gateway_circuit_state'),
+    /** Sends a GraphQL operation and returns its result, or the extensions of its error. */
+    async send(query = read) {
+      const { data, errors } = await gateway.graphql(query);
+      return errors?.[0]?.extensions ?? data.result;
+    },
+    /** Reads several times, one after another, since concurrent equal reads would share a call. */
+    async read(times: number): Promise<void> {
+      for (let n = 0; n < times; n++) await gateway.graphql(read);
+    },
+  };
+}
+
+/** Starts a gateway, opens its circuit, and changes the reply of the service. */
+async function startOpen(then: Reply, variables?: Record<string, string>) {
+  const gateway = await start(fault, variables);
+  await gateway.read(10);
+  expect(await gateway.state()).toBe(states.open);
+  gateway.respondWith(then);
+  return gateway;
+}
+
+const rejected = { code: 'UPSTREAM_UNAVAILABLE', retryable: true };
+
+// Closed to open.
+
+test.each<[string, Reply]>([
+  ['500', fault],
+  ['a reset connection', (response) => void response.socket?.resetAndDestroy()],
+])('ten times %s in a row open the circuit, and then no call is sent', async (_, reply) => {
+  const { send, read, state, paths } = await start(reply);
+  await read(2);
+  expect(await state()).toBe(states.closed);
+  while (paths().length < 10) await read(1); // A retry counts like any other attempt.
+  expect(await state()).toBe(states.open);
+  expect(await send()).toMatchObject(rejected);
+  expect(await send(write)).toMatchObject(rejected);
+  expect(paths()).toHaveLength(10);
+});
+
+test('ten writes that fail open the circuit, and later ones are rejected before sending', async () => {
+  const { send, state, paths } = await start();
+  for (let n = 0; n < 10; n++) {
+    expect(await send(write)).toMatchObject({ code: 'UPSTREAM_FAILED' });
+  }
+  expect(await state()).toBe(states.open);
+  for (const field of Object.values(writes)) {
+    expect(await send(`mutation { result: ${field} }`)).toMatchObject(rejected);
+  }
+  expect(paths()).toHaveLength(10);
+});
+
+test('nine faults between two successes do not open the circuit if calls are infrequent', async () => {
+  const { respondWith, read, state } = await start();
+  for (let round = 0; round < 4; round++) {
+    respondWith(fault);
+    await read(9);
+    respondWith(success);
+    await read(1);
+  }
+  expect(await state()).toBe(states.closed);
+});
+
+test('two faults for each success open the circuit if calls are frequent', async () => {
+  const { respondWith, read, state, paths } = await start();
+  for (let round = 0; round < 25 && (await state()) === states.closed; round++) {
+    respondWith(success);
+    await read(1);
+    respondWith(fault);
+    await read(2);
+  }
+  expect(await state()).toBe(states.open);
+  expect(paths().length).toBeGreaterThanOrEqual(50);
+});
+
+test('one fault for two successes does not open the circuit', async () => {
+  const { respondWith, read, state, paths } = await start();
+  for (let round = 0; round < 30; round++) {
+    respondWith(fault);
+    await read(1);
+    respondWith(success);
+    await read(2);
+  }
+  expect(await state()).toBe(states.closed);
+  expect(paths()).toHaveLength(90);
+});
+
+test.each<[string, Reply]>([
+  ['400', reply(400)],
+  ['401', reply(401)],
+  ['403', reply(403)],
+  ['404', reply(404)],
+  ['429', reply(429)],
+  ['status 1', json({ status: 1, service_status: { status: 1 } })],
+  ['status 3', json({ status: 3, service_status: { status: 3 } })],
+  ['status 7', json({ status: 7, service_status: { status: 7 } })],
+  ['a body that is not JSON', reply(200, '<html>')],
+  ['an empty body', reply(200)],
+  ['a redirect', reply(302, '', { location: '/' })],
+])('%s thirty times does not open the circuit', async (_, reply) => {
+  const { send, read, state, paths } = await start(reply);
+  await read(20);
+  for (let n = 0; n < 10; n++) await send(write);
+  expect(await state()).toBe(states.closed);
+  expect(paths()).toHaveLength(30);
+});
+
+// Open to closed.
+
+test('an open circuit rejects calls at once until a probe is due', async () => {
+  const { gateway, state, paths } = await startOpen(success);
+  const responses = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => gateway.graphql(n % 2 === 0 ? read : write)),
+  );
+  for (const { status, data, errors } of responses) {
+    expect(status).toBe(200);
+    expect(data).toEqual({ result: null });
+    expect(errors?.[0]?.extensions).toMatchObject(rejected);
+  }
+  expect(paths()).toHaveLength(10);
+  expect(await state()).toBe(states.open);
+});
+
+test('a read serves as the probe, and closes the circuit if it succeeds', async () => {
+  const { send, state, paths } = await startOpen(success);
+  makeProbeDue();
+  expect(await send()).toMatchObject({ __typename: 'GlCodeList' });
+  expect(paths()).toHaveLength(11);
+  expect(await state()).toBe(states.closed);
+  expect(await send(write)).toMatchObject({ __typename: 'WorkflowActionCompleted' });
+});
+
+test('a probe that fails leaves the circuit open', async () => {
+  const { send, state, paths } = await startOpen(fault);
+  makeProbeDue();
+  expect(await send()).toMatchObject({ code: 'UPSTREAM_FAILED' });
+  expect(await state()).toBe(states.open);
+  expect(await send()).toMatchObject(rejected);
+  expect(paths()).toHaveLength(11);
+});
+
+test('a write is sent once, after a read that serves as the probe', async () => {
+  const { send, state, paths, urls } = await startOpen(success);
+  makeProbeDue();
+  expect(await send(write)).toMatchObject({ __typename: 'WorkflowActionCompleted' });
+  expect(paths().slice(10)).toEqual(['getGLCodes5', 'upgradeToHQ']);
+  expect(urls()[10]).toBe('/getGLCodes5?target=-1&project=&includeHide=false');
+  expect(await state()).toBe(states.closed);
+});
+
+test.each(Object.keys(writes))('%s is not sent if the probe before it fails', async (name) => {
+  const { send, state, paths } = await startOpen(fault);
+  makeProbeDue();
+  expect(await send(`mutation { result: ${writes[name]} }`)).toMatchObject(rejected);
+  expect(paths().slice(10)).toEqual(['getGLCodes5']);
+  expect(await state()).toBe(states.open);
+});
+
+test('a probe that hangs leaves the write enough time to report that it was not sent', async () => {
+  const { send, paths } = await startOpen(() => {}, { UPSTREAM_TIMEOUT_MS: '600' });
+  makeProbeDue();
+  expect(await send(write)).toMatchObject(rejected);
+  expect(paths().slice(10)).toEqual(['getGLCodes5']);
+});
+
+test('a 4xx response to the probe closes the circuit', async () => {
+  const { respondWith, send, paths } = await startOpen(success);
+  respondWith((response, received) =>
+    (received.url.includes('target=-1') ? reply(400) : success)(response, received),
+  );
+  makeProbeDue();
+  expect(await send(write)).toMatchObject({ __typename: 'WorkflowActionCompleted' });
+  expect(paths().slice(10)).toEqual(['getGLCodes5', 'upgradeToHQ']);
+});
+
+test('only one probe is sent at a time, and other calls are rejected at once', async () => {
+  const { respondWith, send, state, paths, gateway } = await startOpen(success);
+  const arrived = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  respondWith(async (response, received) => {
+    arrived.resolve();
+    await released.promise;
+    await success(response, received);
+  });
+  makeProbeDue();
+  const probing = send(write);
+  await arrived.promise;
+  expect(await state()).toBe(states.halfOpen);
+  for (const query of [read, write, read, write]) expect(await send(query)).toMatchObject(rejected);
+  expect(paths()).toHaveLength(11);
+
+  released.resolve();
+  expect(await probing).toMatchObject({ __typename: 'WorkflowActionCompleted' });
+  await metricIs(gateway, 'ledger_gateway_circuit_state', states.closed);
+  expect(paths().slice(10)).toEqual(['getGLCodes5', 'upgradeToHQ']);
+});
+
+test('a probe whose client disconnects continues, and closes the circuit if it succeeds', async () => {
+  const { respondWith, gateway, state, paths, send } = await startOpen(success);
+  const arrived = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  respondWith(async (response, received) => {
+    arrived.resolve();
+    await released.promise;
+    await success(response, received);
+  });
+  makeProbeDue();
+  const client = new AbortController();
+  const probing = fetch(`${gateway.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.token}` },
+    body: JSON.stringify({ query: read }),
+    signal: client.signal,
+  });
+  await arrived.promise;
+  client.abort();
+  await expect(probing).rejects.toThrow();
+  await metricIs(gateway, 'ledger_gateway_http_requests_total', 1, { status: '499' });
+  expect(await state()).toBe(states.halfOpen);
+
+  released.resolve();
+  await metricIs(gateway, 'ledger_gateway_circuit_state', states.closed);
+  expect(paths()).toHaveLength(11);
+  expect(await send()).toMatchObject({ __typename: 'GlCodeList' });
+});
+
+test('the next probe is due within four seconds, however many have failed', async () => {
+  const { respondWith, send, state, paths } = await startOpen(fault);
+  for (let probe = 1; probe <= 12; probe++) {
+    makeProbeDue();
+    expect(await send()).toMatchObject({ code: 'UPSTREAM_FAILED' });
+    expect(paths()).toHaveLength(10 + probe);
+  }
+  respondWith(success);
+  makeProbeDue();
+  await send();
+  expect(await state()).toBe(states.closed);
+});
+
+test('a circuit that closes starts counting anew', async () => {
+  const { respondWith, send, read, state } = await startOpen(success);
+  makeProbeDue();
+  await send();
+  respondWith(fault);
+  await read(9);
+  expect(await state()).toBe(states.closed);
+  await read(1);
+  expect(await state()).toBe(states.open);
+});
+
+// Calls that started before the circuit opened.
+
+/** Starts a gateway with twenty writes in flight and an open circuit; `lose` resets the writes' connections. */
+async function startHolding() {
+  const sockets: Socket[] = [];
+  const arrived = Promise.withResolvers<void>();
+  let readReply: Reply = fault;
+  const gateway = await start((response, received) => {
+    if (!received.url.startsWith('/upgradeToHQ')) return readReply(response, received);
+    if (response.socket) sockets.push(response.socket);
+    if (sockets.length === 20) arrived.resolve();
+  });
+  const held = Array.from({ length: 20 }, () => gateway.send(write));
+  await arrived.promise;
+  await gateway.read(10);
+  expect(await gateway.state()).toBe(states.open);
+  return {
+    ...gateway,
+    respondToReadsWith(reply: Reply): void {
+      readReply = reply;
+    },
+    async lose(): Promise<void> {
+      for (const socket of sockets) socket.resetAndDestroy();
+      for (const outcome of await Promise.all(held)) {
+        expect(outcome).toMatchObject({ __typename: 'LedgerOutcomeUnknown' });
+      }
+    },
+  };
+}
+
+test('faults of calls that started before the circuit opened do not open it again', async () => {
+  const { respondToReadsWith, read, state, lose, send } = await startHolding();
+  respondToReadsWith(success);
+  makeProbeDue();
+  await read(1);
+  expect(await state()).toBe(states.closed);
+  await lose();
+  expect(await state()).toBe(states.closed);
+  expect(await send()).toMatchObject({ __typename: 'GlCodeList' });
+});
+
+test('faults of calls that started before the circuit opened do not affect the probe', async () => {
+  const { respondToReadsWith, state, lose, send } = await startHolding();
+  const probe = Promise.withResolvers<void>();
+  const probed = Promise.withResolvers<void>();
+  respondToReadsWith(async (response, received) => {
+    probed.resolve();
+    await probe.promise;
+    await success(response, received);
+  });
+  makeProbeDue();
+  const probing = send();
+  await probed.promise;
+  await lose();
+  expect(await state()).toBe(states.halfOpen);
+  probe.resolve();
+  expect(await probing).toMatchObject({ __typename: 'GlCodeList' });
+  expect(await state()).toBe(states.closed);
+});

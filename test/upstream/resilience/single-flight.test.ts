@@ -1,0 +1,261 @@
+import { expect, test } from '@jest/globals';
+import { startTestGateway } from '../../support/gateway.ts';
+import { read, write } from '../../support/graphql-operation.ts';
+import { startHeldService } from '../../support/held-service.ts';
+import { testIssuer } from '../../support/issuer.ts';
+import { metricIs } from '../../support/metric.ts';
+import {
+  glCodesOf,
+  neverAborted,
+  scopeOf,
+  startCalls,
+  upgradeToHq,
+} from '../../support/upstream-call.ts';
+
+/** Calls to a service that holds its responses. */
+async function start() {
+  const service = await startHeldService();
+  const { calls, counts } = startCalls(service);
+  return {
+    service,
+    calls,
+    counts,
+    read: (token: string, project?: string, signal = neverAborted) =>
+      calls.read(glCodesOf(project), scopeOf(token, signal)),
+    write: (token: string) => calls.write(upgradeToHq, scopeOf(token)),
+  };
+}
+
+const list = { status: 0, list: [] };
+
+test('equal reads in flight with the same token share one call', async () => {
+  const { service, counts, read } = await start();
+  const results = [read('ada'), read('ada'), read('ada')];
+  await service.arrived(1);
+  results.push(read('ada'));
+
+  service.release();
+  const [first, ...others] = await Promise.all(results);
+  for (const other of others) expect(other).toBe(first);
+  expect(service.requests).toHaveLength(1);
+  expect(counts).toEqual({ attempted: 1, retried: 0, shared: 3 });
+});
+
+test('a read that starts after the response is a new call', async () => {
+  const { service, read } = await start();
+  service.release();
+  await read('ada');
+  await read('ada');
+  expect(service.requests).toHaveLength(2);
+});
+
+test('reads with different tokens never share a call', async () => {
+  const { service, counts, read } = await start();
+  const results = ['ada', 'bob', 'ad', 'ada2', ''].map((token) => read(token));
+  await service.arrived(results.length);
+  service.release();
+  await Promise.all(results);
+  expect(counts.shared).toBe(0);
+  expect(new Set(service.requests.map(({ received }) => received.headers.authorization)).size).toBe(
+    5,
+  );
+});
+
+test('different queries never share a call, however similar their values are', async () => {
+  const { service, calls, counts, read } = await start();
+  const results = [
+    'north',
+    'north ada',
+    'north&includeHide=true',
+    'north%26',
+    ' north',
+    'North',
+    '',
+  ].map((project) => read('ada', project));
+  const { search = '', ...request } = glCodesOf();
+  for (const other of [search.replace('false', 'true'), search.replace('target=5', 'target=4')]) {
+    results.push(calls.read({ ...request, search: other }, scopeOf('ada')));
+  }
+  await service.arrived(results.length);
+  service.release();
+  await Promise.all(results);
+  expect(counts.shared).toBe(0);
+  expect(new Set(service.requests.map(({ received }) => received.url)).size).toBe(results.length);
+});
+
+test('writes never share a call', async () => {
+  const { service, counts, write } = await start();
+  const results = [write('ada'), write('ada')];
+  await service.arrived(2);
+  service.release();
+  await Promise.all(results);
+  expect(counts.shared).toBe(0);
+});
+
+test.each(['ada', 'bob'])(
+  'a read that starts after %s has started a write does not join an earlier read',
+  async (writer) => {
+    const { service, counts, read, write } = await start();
+    const before = read('ada');
+    await service.arrived(1);
+    const writing = write(writer);
+    const during = read('ada');
+    await service.arrived(3);
+
+    service.release();
+    await Promise.all([before, writing, during]);
+    expect(counts.shared).toBe(0);
+  },
+);
+
+test('a read that starts after a write has finished does not join a read started during it', async () => {
+  const { service, counts, read, write } = await start();
+  const writing = write('ada');
+  const sent = await service.arrived(1);
+  const during = read('ada');
+  await service.arrived(2);
+  sent.respond();
+  await writing;
+  const after = read('ada');
+  const again = read('ada');
+  await service.arrived(3);
+
+  service.release();
+  await Promise.all([during, after, again]);
+  // The two reads after the write share one call.
+  expect(counts.shared).toBe(1);
+  expect(service.requests).toHaveLength(3);
+});
+
+test('a read that starts after a refused write does not join an earlier read', async () => {
+  const { service, counts, read, write } = await start();
+  const before = read('ada');
+  await service.arrived(1);
+  const refused = write('ada');
+  (await service.arrived(2)).response.writeHead(403).end();
+  await expect(refused).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  const after = read('ada');
+  await service.arrived(3);
+  service.release();
+  await Promise.all([before, after]);
+  expect(counts.shared).toBe(0);
+});
+
+test('a client that disconnects does not cancel the call for the others', async () => {
+  const { service, counts, read } = await start();
+  const client = new AbortController();
+  const disconnected = read('ada', 'north', client.signal);
+  const other = read('ada');
+  const request = await service.arrived(1);
+  client.abort();
+
+  request.respond();
+  expect(await other).toMatchObject(list);
+  await Promise.allSettled([disconnected]);
+  expect(service.requests).toHaveLength(1);
+  expect(counts).toMatchObject({ attempted: 1, shared: 1 });
+});
+
+test('the call is cancelled when the last of its clients disconnects', async () => {
+  const { service, calls, read } = await start();
+  const clients = [new AbortController(), new AbortController()];
+  const reads = clients.map(({ signal }) => read('ada', 'north', signal));
+  const { response } = await service.arrived(1);
+  for (const client of clients) client.abort();
+
+  for (const { status, ...rest } of await Promise.allSettled(reads)) {
+    expect(status).toBe('rejected');
+    expect(rest).toMatchObject({ reason: { code: 'CLIENT_DISCONNECTED' } });
+  }
+  await service.idle();
+  expect(response.writableFinished).toBe(false);
+  expect(calls.inFlight).toBe(0);
+});
+
+test('a read that starts right after the last client has disconnected is a new call', async () => {
+  const { service, read } = await start();
+  const client = new AbortController();
+  const disconnected = expect(read('ada', 'north', client.signal)).rejects.toMatchObject({
+    code: 'CLIENT_DISCONNECTED',
+  });
+  await service.arrived(1);
+  client.abort();
+  const other = read('ada');
+  const request = await service.arrived(2);
+  request.respond();
+  expect(await other).toMatchObject(list);
+  await disconnected;
+});
+
+test('a read whose client has already disconnected is cancelled at once', async () => {
+  const service = await startHeldService();
+  const { calls } = startCalls(service, { timeoutMs: 500 });
+  const reading = calls.read(glCodesOf(), scopeOf('ada', AbortSignal.abort()));
+  await expect(reading).rejects.toMatchObject({ code: 'CLIENT_DISCONNECTED' });
+  expect(calls.inFlight).toBe(0);
+});
+
+test('a failure is shared by the reads of one call, and not by later reads', async () => {
+  const { service, read } = await start();
+  const failing = [read('ada'), read('ada')];
+  const { response } = await service.arrived(1);
+  response.writeHead(500).end();
+  for (const { status, ...rest } of await Promise.allSettled(failing)) {
+    expect(status).toBe('rejected');
+    expect(rest).toMatchObject({ reason: { code: 'UPSTREAM_FAILED' } });
+  }
+  service.release();
+  await read('ada');
+  expect(service.requests).toHaveLength(2);
+});
+
+// Through the gateway.
+
+const shared = 'ledger_gateway_calls_shared_total';
+
+test('requests with the same token share a call, and each gets its own selection', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const first = gateway.graphql(read);
+  await service.arrived(1);
+  const second = gateway.graphql(
+    '{ other: glCodes(target: EMAIL, project: "north") { __typename } }',
+  );
+  await metricIs(gateway, shared, 1);
+
+  service.release();
+  expect((await first).data).toEqual({ result: { __typename: 'GlCodeList', codes: [] } });
+  expect((await second).data).toEqual({ other: { __typename: 'GlCodeList' } });
+  expect(service.requests).toHaveLength(1);
+});
+
+test('requests with different tokens are different calls, each with its own token', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const { token } = await testIssuer();
+  const tokens = await Promise.all(['ada', 'bob'].map((sub) => token({ sub })));
+  const responses = tokens.map((bearer) =>
+    gateway.graphql(read, {}, { authorization: `Bearer ${bearer}` }),
+  );
+  await service.arrived(2);
+  service.release();
+  await Promise.all(responses);
+  expect(service.requests.map(({ received }) => received.headers.authorization).sort()).toEqual(
+    tokens.map((bearer) => `Bearer ${bearer}`).sort(),
+  );
+});
+
+test('a client that reads after its write gets a response from after the write', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const before = gateway.graphql(read);
+  await service.arrived(1);
+  const writing = gateway.graphql(write);
+  (await service.arrived(2)).respond();
+  await writing;
+  const after = gateway.graphql(read);
+  await service.arrived(3);
+  service.release();
+  await Promise.all([before, after]);
+  expect(service.requests).toHaveLength(3);
+});

@@ -1,0 +1,212 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { expect, test } from '@jest/globals';
+import { closeAfterTest } from '../../support/cleanup.ts';
+import { startTestGateway } from '../../support/gateway.ts';
+import { write, writes } from '../../support/graphql-operation.ts';
+import { retryable, startOutcomes, unknown } from '../../support/outcome.ts';
+import { freePort, portOf } from '../../support/port.ts';
+import { startService } from '../../support/service.ts';
+import { startTcp } from '../../support/tcp-server.ts';
+
+// Not sent: the write had no effect, and may be repeated.
+
+test('a write is not sent if the connection is refused', async () => {
+  const service = await startOutcomes(`http://127.0.0.1:${await freePort()}/`);
+  expect(await service.read()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+  expect(await service.write()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+  expect(await service.write(writes.saveApproverList)).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+});
+
+test('a write is not sent if the host name cannot be resolved', async () => {
+  const service = await startOutcomes('http://nowhere.invalid/', 1000);
+  // If no name server responds, the deadline passes first.
+  const either = {
+    code: expect.stringMatching(/^UPSTREAM_(UNAVAILABLE|TIMEOUT)$/),
+    retryable: true,
+  };
+  expect(await service.read()).toEqual(either);
+  expect(await service.write()).toEqual(either);
+});
+
+test('a write is not sent if the TLS handshake never ends', async () => {
+  const { httpsUrl } = await startTcp((socket) => socket.resume());
+  const service = await startOutcomes(httpsUrl, 300);
+  expect(await service.read()).toEqual(retryable('UPSTREAM_TIMEOUT'));
+  expect(await service.write()).toEqual(retryable('UPSTREAM_TIMEOUT'));
+});
+
+const brokenHandshakes: [name: string, onConnection: (socket: Socket) => void][] = [
+  ['closes the connection', (socket) => socket.once('data', () => socket.end())],
+  ['resets the connection', (socket) => socket.once('data', () => socket.resetAndDestroy())],
+  ['responds in plain HTTP', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')],
+];
+
+test.each(brokenHandshakes)(
+  'a write is not sent if the service %s during the TLS handshake',
+  async (_, onConnection) => {
+    const { httpsUrl, sockets } = await startTcp(onConnection);
+    const service = await startOutcomes(httpsUrl);
+    expect(await service.write()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+    expect(sockets).toHaveLength(1);
+    expect(await service.read()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+  },
+);
+
+test('a write is not sent if the service rejects the TLS handshake', async () => {
+  const server = createTlsServer({}).listen(0, '127.0.0.1'); // A server without a certificate.
+  await once(server, 'listening');
+  closeAfterTest(async () => server.close());
+  const service = await startOutcomes(`https://127.0.0.1:${portOf(server.address())}/`);
+  expect(await service.write()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+  expect(await service.read()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+});
+
+// Maybe sent: the outcome of a write is unknown.
+
+const partOfHead = 'HTTP/1.1 200 OK\r\ncontent-le';
+const partOfBody = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"status":0';
+const partOfChunks = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nc\r\n{"status":0}\r\n';
+
+const lostResponses: [name: string, onConnection: (socket: Socket) => void, code: string][] = [
+  [
+    'resets the connection before it reads the request',
+    (socket) => {
+      socket.pause();
+      // No event tells a server that its client has noticed the connection.
+      setTimeout(() => socket.resetAndDestroy(), 50);
+    },
+    'UPSTREAM_UNAVAILABLE',
+  ],
+  [
+    'resets the connection after it has read the request',
+    (socket) => socket.once('data', () => socket.resetAndDestroy()),
+    'UPSTREAM_UNAVAILABLE',
+  ],
+  [
+    'closes the connection after it has read the request',
+    (socket) => socket.once('data', () => socket.end()),
+    'UPSTREAM_UNAVAILABLE',
+  ],
+  [
+    'closes the connection within the head of the response',
+    (socket) => socket.once('data', () => socket.end(partOfHead)),
+    'UPSTREAM_UNAVAILABLE',
+  ],
+  [
+    'closes the connection within the body',
+    (socket) => socket.once('data', () => socket.end(partOfBody)),
+    'UPSTREAM_INVALID_RESPONSE',
+  ],
+  [
+    'resets the connection within the body',
+    (socket) =>
+      socket.once('data', () =>
+        socket.write(partOfBody, () => setTimeout(() => socket.resetAndDestroy(), 50)),
+      ),
+    'UPSTREAM_INVALID_RESPONSE',
+  ],
+  [
+    'closes the connection between two chunks',
+    (socket) => socket.once('data', () => socket.end(partOfChunks)),
+    'UPSTREAM_INVALID_RESPONSE',
+  ],
+];
+
+test.each(lostResponses)(
+  'the outcome of a write is unknown if the service %s',
+  async (_, onConnection, code) => {
+    const tcp = await startTcp(onConnection);
+    const service = await startOutcomes(tcp.url);
+    expect(await service.write()).toEqual(unknown(code));
+    expect(await service.write(writes.saveApproverList)).toEqual(unknown(code));
+    expect(tcp.sockets).toHaveLength(2);
+  },
+);
+
+test.each(lostResponses)(
+  'a read gets three attempts if the service %s',
+  async (_, onConnection, code) => {
+    const tcp = await startTcp(onConnection);
+    const service = await startOutcomes(tcp.url);
+    expect(await service.read()).toEqual(retryable(code));
+    expect(tcp.sockets).toHaveLength(3);
+  },
+);
+
+const hangs: [name: string, onConnection: (socket: Socket) => void][] = [
+  ['before it reads the request', (socket) => socket.pause()],
+  ['after it has read the request', (socket) => socket.resume()],
+  [
+    'within the head of the response',
+    (socket) => socket.once('data', () => socket.write('HTTP/1.1 200')),
+  ],
+  [
+    'within the body',
+    (socket) =>
+      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{')),
+  ],
+];
+
+test.each(hangs)(
+  'calls time out after one attempt if the service hangs %s',
+  async (_, onConnection) => {
+    const tcp = await startTcp(onConnection);
+    const service = await startOutcomes(tcp.url, 300);
+    expect(await service.write()).toEqual(unknown('UPSTREAM_TIMEOUT'));
+    expect(tcp.sockets).toHaveLength(1);
+    expect(await service.read()).toEqual(retryable('UPSTREAM_TIMEOUT'));
+    expect(tcp.sockets).toHaveLength(2);
+  },
+);
+
+test('a body that trickles does not extend the deadline', async () => {
+  const service = await startService((response) => {
+    const timer = setInterval(() => response.write(' '), 50);
+    response.once('close', () => clearInterval(timer));
+  });
+  const { write } = await startOutcomes(service.url, 300);
+  expect(await write()).toEqual(unknown('UPSTREAM_TIMEOUT'));
+});
+
+test('the connection of a call that times out is closed', async () => {
+  const tcp = await startTcp((socket) => socket.resume());
+  const service = await startOutcomes(tcp.url, 300);
+  await service.write();
+  const [socket] = tcp.sockets;
+  if (socket && !socket.closed) await once(socket, 'close');
+  expect(socket?.closed).toBe(true);
+});
+
+test('a large write that the service rejects before reading all of it is sent once', async () => {
+  const tcp = await startTcp((socket) =>
+    socket.once('data', () => socket.end('HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n')),
+  );
+  const { write } = await startOutcomes(tcp.url);
+  const outcome = await write(
+    `uploadWorkflowCsv(input: { fileName: "a", csv: "${'x'.repeat(100_000)}" }) { __typename ... on LedgerOutcomeUnknown { code } }`,
+  );
+  expect([
+    { code: 'UPSTREAM_BAD_REQUEST', retryable: false },
+    // The connection may break before the response is read.
+    unknown('UPSTREAM_UNAVAILABLE'),
+  ]).toContainEqual(outcome);
+  expect(tcp.sockets).toHaveLength(1);
+});
+
+test('the outcome of a write is unknown if the service switches protocols', async () => {
+  const service = await startTcp((socket) => {
+    socket.once('data', () =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
+    );
+  });
+  const gateway = await startTestGateway(service, { UPSTREAM_TIMEOUT_MS: '2000' });
+
+  const { data } = await gateway.graphql(write);
+  await gateway.close(); // Waits for the calls in flight.
+
+  expect(Object.values(data)).toEqual([
+    expect.objectContaining({ __typename: 'LedgerOutcomeUnknown' }),
+  ]);
+});

@@ -1,0 +1,253 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { OutcomeUnknown } from '../../../src/upstream/upstream-error.ts';
+import { closeAfterTest } from '../../support/cleanup.ts';
+import { startTestGateway } from '../../support/gateway.ts';
+import { read, write, writes } from '../../support/graphql-operation.ts';
+import { portOf } from '../../support/port.ts';
+import { startTcp } from '../../support/tcp-server.ts';
+import { glCodesOf, scopeOf, startCalls, upgradeToHq } from '../../support/upstream-call.ts';
+
+const body = '{"service_status":{"status":0},"list":[],"status":0}';
+
+type Behavior = {
+  /** Closes a connection that has been idle for so long, in milliseconds. */
+  closeAfterIdleMs?: number;
+  /** Resets a connection when a second request arrives on it. */
+  resetOnReuse?: boolean;
+  /** The `Keep-Alive: timeout` of its responses, in seconds. 0 sends none. */
+  announcedS?: number;
+};
+
+type ReceivedRequest = {
+  path: string;
+  socket: Socket;
+  /** Whether an earlier request arrived on the same connection. */
+  reused: boolean;
+};
+
+/** Starts a service that keeps and closes its connections independently of what it announces. */
+async function startKeepAliveService(behavior: Behavior) {
+  const { closeAfterIdleMs, resetOnReuse = false, announcedS = 0 } = behavior;
+  const requests: ReceivedRequest[] = [];
+  const idleTimers = new Map<Socket, NodeJS.Timeout>();
+  const used = new Set<Socket>();
+  let status = 200;
+  const server = createServer((request, response: ServerResponse) => {
+    const { socket } = request;
+    const reused = used.has(socket);
+    used.add(socket);
+    clearTimeout(idleTimers.get(socket));
+    requests.push({ path: request.url?.split('?')[0] ?? '', socket, reused });
+    if (resetOnReuse && reused) {
+      socket.resetAndDestroy();
+      return;
+    }
+    if (closeAfterIdleMs !== undefined) {
+      response.once('finish', () =>
+        idleTimers.set(
+          socket,
+          setTimeout(() => socket.destroy(), closeAfterIdleMs),
+        ),
+      );
+    }
+    response.writeHead(status).end(body);
+  });
+  server.keepAliveTimeout = announcedS * 1000;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closeAfterTest(async () => {
+    for (const timer of idleTimers.values()) clearTimeout(timer);
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${portOf(server.address())}/`,
+    requests,
+    /** For each request, whether it arrived on a connection used before. */
+    reuse: () => requests.map(({ reused }) => reused),
+    requestsTo: (path: string) => requests.filter((request) => request.path === path),
+    respondWith(next: number): void {
+      status = next;
+    },
+    /** Waits until the connection of the n-th request is closed and both sides have noticed. */
+    async closed(n: number): Promise<void> {
+      const socket = requests.at(n)?.socket;
+      if (socket && !socket.closed) await once(socket, 'close');
+      await immediate();
+      await immediate();
+    },
+  };
+}
+
+/** Starts calls to a service, with a function that sends the smallest write. */
+function startWrites(service: { url: string }) {
+  const { calls } = startCalls(service);
+  return { calls, write: () => calls.write(upgradeToHq, scopeOf()) };
+}
+
+test('reads reuse connections of a service that announces no keep-alive timeout', async () => {
+  const service = await startKeepAliveService({});
+  const gateway = await startTestGateway(service);
+  for (let n = 0; n < 5; n++) await gateway.graphql(read);
+  expect(service.reuse()).toEqual([false, true, true, true, true]);
+});
+
+// These cases depend on time: connections are closed shortly before, while and after they are used.
+const idleTimes: [closeAfterIdleMs: number, announcedS: number, pauseMs: (n: number) => number][] =
+  [
+    [12, 0, (n) => 9 + (n % 6)],
+    [4, 0, (n) => 1 + (n % 5)],
+    [12, 5, (n) => 9 + (n % 6)],
+    [4, 5, (n) => 1 + (n % 5)],
+  ];
+
+test.each(idleTimes)(
+  '80 writes all have an outcome if connections close after %d ms and %d s are announced',
+  async (closeAfterIdleMs, announcedS, pauseMs) => {
+    const service = await startKeepAliveService({ closeAfterIdleMs, announcedS });
+    const { calls, write } = startWrites(service);
+    const reads: Promise<unknown>[] = [];
+    for (let n = 0; n < 80; n++) {
+      // Reads leave idle connections, which a write must not use.
+      if (n % 4 === 0) reads.push(calls.read(glCodesOf(`p${n}`), scopeOf()));
+      expect(await write()).toMatchObject({ status: 0 });
+      await sleep(pauseMs(n));
+    }
+    const list = { invoiceId: null, message: null, status: 0, list: [], bytes: body.length };
+    expect(await Promise.all(reads)).toEqual(Array(20).fill(list));
+
+    const sent = service.requestsTo('/upgradeToHQ');
+    expect(sent).toHaveLength(80);
+    expect(sent.filter(({ reused }) => reused)).toEqual([]);
+  },
+);
+
+test('all writes of a GraphQL operation succeed if the service closes after each response', async () => {
+  const service = await startKeepAliveService({ closeAfterIdleMs: 0 });
+  const gateway = await startTestGateway(service, { MAX_WRITES_PER_OPERATION: '20' });
+  const fields = Array.from({ length: 20 }, (_, n) => `w${n}: ${writes.upgradeToHQ}`);
+  for (let n = 0; n < 5; n++) {
+    const { data } = await gateway.graphql(`mutation { ${fields.join(' ')} }`);
+    for (const result of Object.values(data)) {
+      expect(result).toMatchObject({ __typename: 'WorkflowActionCompleted' });
+    }
+  }
+  expect(service.requestsTo('/upgradeToHQ')).toHaveLength(100);
+});
+
+test('a write does not use the idle connection of a read', async () => {
+  const service = await startKeepAliveService({ resetOnReuse: true });
+  const gateway = await startTestGateway(service);
+  await gateway.graphql(read); // Leaves an idle connection, which the service resets if it is reused.
+  for (let n = 0; n < 10; n++) {
+    const { data } = await gateway.graphql(write);
+    expect(data.result.__typename).toBe('WorkflowActionCompleted');
+  }
+  expect(service.requestsTo('/upgradeToHQ')).toHaveLength(10);
+});
+
+test('a read succeeds at the next attempt if its reused connection is reset', async () => {
+  const service = await startKeepAliveService({ resetOnReuse: true });
+  const gateway = await startTestGateway(service);
+  for (let n = 0; n < 5; n++) {
+    const { data, errors } = await gateway.graphql(read);
+    expect(errors).toBeUndefined();
+    expect(data.result.__typename).toBe('GlCodeList');
+  }
+  // Each read after the first one used the connection of the read before it.
+  expect(service.requests.filter(({ reused }) => reused)).toHaveLength(4);
+});
+
+test('the connection of a write is closed if no keep-alive timeout is announced', async () => {
+  const service = await startKeepAliveService({});
+  const gateway = await startTestGateway(service);
+  await gateway.graphql(write);
+  await service.closed(0);
+  expect(service.requests[0]?.socket.closed).toBe(true);
+});
+
+test('writes reuse connections after keep-alive is verified, until a connection breaks', async () => {
+  const service = await startKeepAliveService({ announcedS: 2 });
+  const { write } = startWrites(service);
+  // The first connection is observed while idle, until a second before the announced timeout.
+  await write();
+  await write();
+  await service.closed(0);
+  for (let n = 0; n < 4; n++) await write();
+  expect(service.reuse()).toEqual([false, false, false, true, true, true]);
+
+  // The service closes the connection earlier than announced.
+  service.requests[2]?.socket.destroy();
+  await service.closed(2);
+  for (let n = 0; n < 4; n++) expect(await write()).toMatchObject({ status: 0 });
+  expect(service.reuse().slice(6)).toEqual(Array(4).fill(false));
+});
+
+test('concurrent writes have connections of their own, and reuse those', async () => {
+  const service = await startKeepAliveService({ announcedS: 2 });
+  const { write } = startWrites(service);
+  await write();
+  await service.closed(0);
+  for (let round = 0; round < 2; round++) await Promise.all([write(), write(), write()]);
+  expect(service.reuse()).toEqual([false, false, false, false, true, true, true]);
+});
+
+test.each([400, 403, 500])(
+  'writes reuse connections after a response with status %d',
+  async (status) => {
+    const service = await startKeepAliveService({ announcedS: 2 });
+    const { write } = startWrites(service);
+    service.respondWith(status);
+    await write().catch(() => {});
+    await service.closed(0);
+    for (let n = 0; n < 3; n++) {
+      await write().catch(() => {});
+      await immediate(); // The body of an error is discarded after the error is reported.
+    }
+    service.respondWith(200);
+    expect(await write()).toMatchObject({ status: 0 });
+    expect(service.reuse()).toEqual([false, false, true, true, true]);
+  },
+);
+
+test.each([0, 1])(
+  'a connection is not kept for writes if the announced timeout is %d s',
+  async (announcedS) => {
+    const service = await startKeepAliveService({ announcedS });
+    const { write } = startWrites(service);
+    for (let n = 0; n < 3; n++) {
+      await write();
+      await service.closed(n);
+    }
+    expect(service.requests.filter(({ reused }) => reused)).toEqual([]);
+  },
+);
+
+test('a write lost on a reused connection ends the reuse', async () => {
+  const service = await startKeepAliveService({ announcedS: 2, resetOnReuse: true });
+  const { write } = startWrites(service);
+  await write();
+  await service.closed(0);
+  await write();
+  const lost = await write();
+  expect(lost).toBeInstanceOf(OutcomeUnknown);
+  expect(lost).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
+  for (let n = 0; n < 5; n++) expect(await write()).toMatchObject({ status: 0 });
+  expect(service.reuse().slice(3)).toEqual(Array(5).fill(false));
+});
+
+test('a timeout announced on a connection that then closes is ignored', async () => {
+  const { url, sockets } = await startTcp((socket) => {
+    // Without a length, the body lasts until the connection closes.
+    socket.once('data', () => {
+      socket.end(`HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\n\r\n${body}`);
+    });
+  });
+  const { write } = startWrites({ url });
+  for (let n = 0; n < 4; n++) expect(await write()).toMatchObject({ status: 0 });
+  expect(sockets).toHaveLength(4);
+});
