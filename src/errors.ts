@@ -57,6 +57,11 @@ export function limitExceeded(what: string, limit: number): GatewayError {
   );
 }
 
+/** The `Accept` header allows none of the media types of a response. */
+export class NotAcceptable extends Error {
+  readonly statusCode = 406;
+}
+
 /** Codes of Apollo Server whose messages concern only the client's document or request. */
 const apolloCodes = new Set([
   'GRAPHQL_PARSE_FAILED',
@@ -123,6 +128,7 @@ const httpErrors: Record<number, readonly [code: string, message: string]> = {
   400: ['BAD_REQUEST', 'The request is malformed.'],
   404: ['NOT_FOUND', 'There is no such path.'],
   405: ['METHOD_NOT_ALLOWED', 'This path does not support the method.'],
+  406: ['BAD_REQUEST', 'The Accept header allows none of the supported media types.'],
   413: ['PAYLOAD_TOO_LARGE', 'The request body is too large.'],
   415: ['UNSUPPORTED_MEDIA_TYPE', 'The content type must be application/json.'],
 };

@@ -2,12 +2,13 @@ import { propagation, ROOT_CONTEXT, SpanKind } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import type { Logger } from 'pino';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
-import { missingToken } from '../errors.ts';
+import { missingToken, NotAcceptable } from '../errors.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { currentRecord } from '../telemetry/request-record.ts';
 import { inSpan, traceHeaders } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
+import { acceptsResponse } from './media-type.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -45,6 +46,8 @@ export function registerGraphqlRoute(
 
     async onRequest(request, reply) {
       if (options.explorer && acceptsPage(request)) return sendPage(reply, options.explorer);
+      // Everything that can reject a request does so before a write is executed.
+      if (!acceptsResponse(request.headers)) throw new NotAcceptable();
       // Before the body is read, so that a client with an invalid token cannot send one.
       const credentials = await options.authenticate(request.raw);
       if (!credentials && bodyMayExceed(request, ANONYMOUS_BODY_LIMIT)) throw missingToken();
