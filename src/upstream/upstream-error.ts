@@ -8,7 +8,7 @@ export type UpstreamErrorCode =
   | 'UPSTREAM_BAD_REQUEST'
   /** The service responded with 5xx. */
   | 'UPSTREAM_FAILED'
-  /** The deadline passed. */
+  /** The deadline passed, or the service responded with 408. */
   | 'UPSTREAM_TIMEOUT'
   /** No connection, a connection that broke before a response began, or a call rejected before sending. */
   | 'UPSTREAM_UNAVAILABLE'
@@ -75,8 +75,7 @@ export class UpstreamError extends Error {
       case 'UPSTREAM_UNAVAILABLE':
         return true;
       case 'UPSTREAM_BAD_REQUEST':
-        // 408 and 429 are temporary.
-        return this.status === 408 || this.status === 429;
+        return this.status === 429; // Too many requests, for now.
       default:
         return this.transient;
     }

@@ -23,6 +23,7 @@ const refusals: Case[] = [
 
 /** Responses after which the outcome of a write is unknown. */
 const unusable: Case[] = [
+  ['408', reply(408, internal), 'UPSTREAM_TIMEOUT', true],
   ['500', reply(500, internal), 'UPSTREAM_FAILED', true],
   ['501', reply(501, internal), 'UPSTREAM_FAILED', true],
   ['502', reply(502, internal), 'UPSTREAM_FAILED', true],

@@ -103,7 +103,7 @@ function isFault(error: unknown): boolean {
   switch (error.code) {
     case 'UPSTREAM_TIMEOUT':
       // Time spent in our decode queue is not a service fault.
-      return error.status === undefined || error.status >= 300;
+      return error.status === undefined;
     case 'UPSTREAM_FAILED':
     case 'UPSTREAM_UNAVAILABLE':
       return true;

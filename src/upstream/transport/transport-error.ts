@@ -33,6 +33,8 @@ export function throwForStatus(status: number, headers: IncomingHttpHeaders): vo
   }
   if (status === 401) throw new UpstreamError('UNAUTHENTICATED', details);
   if (status === 403) throw new UpstreamError('FORBIDDEN', details);
+  // The service may still be processing the request that it no longer waits for.
+  if (status === 408) throw new UpstreamError('UPSTREAM_TIMEOUT', details);
   if (status >= 400) throw new UpstreamError('UPSTREAM_BAD_REQUEST', details);
   throw new UpstreamError('UPSTREAM_INVALID_RESPONSE', details);
 }
