@@ -45,15 +45,18 @@ export function createFastify(
   return app;
 }
 
+/** Rejects invalid UTF-8, which would otherwise be sent to the service as other characters. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 function registerBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     'application/json',
-    { parseAs: 'string' },
-    async (_: FastifyRequest, text: string) => {
+    { parseAs: 'buffer' },
+    async (_: FastifyRequest, body: Buffer) => {
       try {
         // Exactly, because a variable of type ID may be written as a number.
-        return parseExactly(text);
+        return parseExactly(utf8.decode(body));
       } catch {
         throw Object.assign(new Error('invalid JSON'), { statusCode: 400 });
       }
