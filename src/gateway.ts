@@ -44,6 +44,7 @@ export async function startGateway(config: Config, log: Logger): Promise<Gateway
   });
   metrics.watch(calls);
   const store = await createStore(config.idempotency.store, { ...config.idempotency, log });
+  log.info({ store: config.idempotency.store.split(':')[0] }, 'idempotency store');
   const call = new IdempotentCall({
     call: calls,
     store,

@@ -83,8 +83,10 @@ function isAuthorizationName(rawHeaders: readonly string[], index: number): bool
   return index % 2 === 0 && /^authorization$/i.test(rawHeaders[index] ?? '');
 }
 
-function toCaller(issuer: string, subject: string | undefined, tokenHash: string): Caller {
-  if (subject === undefined) return { issuer, subject: null, hash: tokenHash };
+/** jose does not check that `sub` is text. Numbers and objects could make two callers equal. */
+function toCaller(issuer: string, subject: unknown, tokenHash: string): Caller {
+  if (typeof subject !== 'string' || subject === '')
+    return { issuer, subject: null, hash: tokenHash };
   return { issuer, subject, hash: hash('sha256', JSON.stringify([issuer, subject]), 'base64') };
 }
 

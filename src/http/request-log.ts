@@ -49,6 +49,7 @@ export function createRequestLog({ connections, log, count, isClosing }: Request
           operation: request.record.operation,
           outcome: disconnected ? 'CLIENT_DISCONNECTED' : outcomeOf(request.record),
           status,
+          replay: request.record.isReplay,
           ms: Math.round(performance.now() - start),
         },
         'request',

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -6,6 +5,7 @@ import type { Call } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
 import { claimId, fingerprintOf, missingKey, parseIdempotencyKey } from './idempotency-key.ts';
+import { type InFlightWrite, InFlightWrites, pause, waitFor } from './in-flight-writes.ts';
 import {
   type IdempotencyObserver,
   type IdempotencyResult,
@@ -32,8 +32,14 @@ type Options = {
 
 type Outcome<Name extends WriteName> = Responses[Name] | OutcomeUnknown;
 
-/** A write that this instance is sending. */
-type Sending = { key: string; fingerprint: string; outcome: Promise<unknown> };
+/** A write with an idempotency key. */
+type KeyedWrite<Name extends WriteName> = {
+  request: WriteRequest<Name>;
+  scope: RequestScope;
+  claim: Claim;
+  /** In the time of `performance.now()`. */
+  deadline: number;
+};
 
 /**
  * Wraps writes with an `Idempotency-Key` in a claim, so that one intent of a caller is sent at most once
@@ -43,8 +49,7 @@ type Sending = { key: string; fingerprint: string; outcome: Promise<unknown> };
 export class IdempotentCall implements Call {
   readonly #options: Options;
   readonly #store: ObservedStore;
-  /** An array, since a Map would keep removed entries from being collected early (docs/decisions/0011). */
-  readonly #sending: Sending[] = [];
+  readonly #inFlight = new InFlightWrites();
 
   constructor(options: Options) {
     this.#options = options;
@@ -69,78 +74,75 @@ export class IdempotentCall implements Call {
       fingerprint: fingerprintOf(request),
       leaseMs: timeoutMs + RECORDING_MS,
     };
-    return this.#settle(claim, request, scope, performance.now() + timeoutMs);
+    return this.#settle({ request, scope, claim, deadline: performance.now() + timeoutMs });
   }
 
-  /** Sends the request if the key is free, or else waits for the outcome of the request that holds it. */
-  async #settle<Name extends WriteName>(
-    claim: Claim,
-    request: WriteRequest<Name>,
-    scope: RequestScope,
-    deadline: number,
-  ): Promise<Outcome<Name>> {
+  /** Sends the write if its key is free, or else waits for the outcome of the request that holds the key. */
+  async #settle<Name extends WriteName>(write: KeyedWrite<Name>): Promise<Outcome<Name>> {
+    const { claim, scope, deadline } = write;
+    let isRepeat = false;
     for (let delayMs = POLL_MS.first; ; delayMs = Math.min(delayMs * 2, POLL_MS.last)) {
-      const sending = this.#find(claim);
-      if (sending) return this.#join(sending, claim, scope, deadline);
-      const result = await this.#store.claim(claim);
-      if (result.state !== 'claimed') this.#checkFingerprint(claim, result.fingerprint);
-      switch (result.state) {
-        case 'claimed':
-          this.#count('claimed');
-          return this.#send(claim, request, scope);
-        case 'recorded': {
-          const outcome = decodeOutcome(request.operation, result.outcome);
-          if (outcome === null) return this.#orphaned(claim, scope);
-          this.#count(delayMs === POLL_MS.first ? 'replayed' : 'joined');
-          scope.onReplay();
-          return outcome;
-        }
-        case 'orphaned':
-          return this.#orphaned(claim, scope);
-        case 'in-flight':
-          // Another request of this instance may have claimed the key at the same time.
-          if (this.#find(claim)) continue;
-      }
+      const first = this.#inFlight.find(claim.key);
+      const outcome = first ? await this.#join(first, write) : await this.#claim(write, isRepeat);
+      if (outcome !== null) return outcome;
+      isRepeat = true;
       if (performance.now() + delayMs >= deadline) {
         this.#count('joined');
         return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
       }
-      await sleep(delayMs, undefined, { signal: scope.signal }).catch(throwDisconnected);
+      // Another request of this instance may have freed the key, or claimed it at the same time.
+      if (!first && !this.#inFlight.find(claim.key)) await pause(delayMs, scope.signal);
     }
   }
 
-  #checkFingerprint({ fingerprint }: Claim, other: string): void {
-    if (other === fingerprint) return;
+  /** Claims the key. Null if another request holds it. */
+  async #claim<Name extends WriteName>(
+    write: KeyedWrite<Name>,
+    isRepeat: boolean,
+  ): Promise<Outcome<Name> | null> {
+    const { request, scope, claim } = write;
+    const result = await this.#store.claim(claim).catch((error: unknown) => {
+      // The request that held the key may have taken effect, so this is not an error.
+      if (isRepeat && error instanceof GatewayError) return null;
+      throw error;
+    });
+    if (result === null) return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
+    if (result.state === 'claimed') {
+      this.#count('claimed');
+      return this.#inFlight.track(claim, this.#send(write));
+    }
+    this.#checkFingerprint(write, result.fingerprint);
+    if (result.state === 'in-flight') return null;
+    const outcome =
+      result.state === 'recorded' ? decodeOutcome(request.operation, result.outcome) : null;
+    if (outcome === null) return this.#orphaned(claim, scope);
+    this.#count(isRepeat ? 'joined' : 'replayed');
+    scope.onReplay();
+    return outcome;
+  }
+
+  #checkFingerprint({ claim, scope }: KeyedWrite<WriteName>, other: string): void {
+    if (claim.fingerprint === other) return;
     this.#count('reused');
+    const { requestId, caller } = scope;
+    const line = { requestId, caller: caller.hash, claim: claim.key };
+    this.#options.log.warn(line, 'idempotency key reused');
     throw new GatewayError(
       'IDEMPOTENCY_KEY_REUSED',
       'The idempotency key was used for another request. This request was not sent.',
     );
   }
 
-  async #send<Name extends WriteName>(
-    claim: Claim,
-    request: WriteRequest<Name>,
-    scope: RequestScope,
-  ): Promise<Outcome<Name>> {
-    const { key, fingerprint } = claim;
-    const outcome = this.#sendAndRecord(claim, { ...request, claimId: key }, scope);
-    const sending = { key, fingerprint, outcome };
-    this.#sending.push(sending);
+  async #send<Name extends WriteName>({
+    request,
+    scope,
+    claim,
+    deadline,
+  }: KeyedWrite<Name>): Promise<Outcome<Name>> {
+    const timeoutMs = Math.max(0, deadline - performance.now());
     try {
-      return await outcome;
-    } finally {
-      this.#sending.splice(this.#sending.indexOf(sending), 1);
-    }
-  }
-
-  async #sendAndRecord<Name extends WriteName>(
-    claim: Claim,
-    request: WriteRequest<Name>,
-    scope: RequestScope,
-  ): Promise<Outcome<Name>> {
-    try {
-      const outcome = await this.#options.call.write(request, scope);
+      const sent = { ...request, claimId: claim.key, timeoutMs };
+      const outcome = await this.#options.call.write(sent, scope);
       await this.#store.record(claim, encodeOutcome(outcome), scope);
       return outcome;
     } catch (error) {
@@ -150,31 +152,19 @@ export class IdempotentCall implements Call {
     }
   }
 
-  /** Waits for a write that this instance is sending, until the deadline or until the client disconnects. */
+  /** Waits for the outcome of the first request. Null if that request had no effect. */
   async #join<Name extends WriteName>(
-    sending: Sending,
-    claim: Claim,
-    scope: RequestScope,
-    deadline: number,
-  ): Promise<Outcome<Name>> {
-    this.#checkFingerprint(claim, sending.fingerprint);
+    first: InFlightWrite,
+    write: KeyedWrite<Name>,
+  ): Promise<Outcome<Name> | null> {
+    const { scope, deadline } = write;
+    this.#checkFingerprint(write, first.fingerprint);
     this.#count('joined');
-    const timer = new AbortController();
-    const signal = AbortSignal.any([timer.signal, scope.signal]);
-    const timeout = sleep(Math.max(0, deadline - performance.now()), 'timeout', { signal });
-    try {
-      const outcome = await Promise.race([sending.outcome, timeout.catch(throwDisconnected)]);
-      if (outcome === 'timeout') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
-      scope.onReplay();
-      // The fingerprints are equal, so the outcome is of the same operation.
-      return outcome as Outcome<Name>;
-    } finally {
-      timer.abort();
-    }
-  }
-
-  #find({ key }: Claim): Sending | undefined {
-    return this.#sending.find((sending) => sending.key === key);
+    const outcome = await waitFor(first, deadline, scope.signal);
+    if (outcome === 'timeout') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
+    if (outcome !== null) scope.onReplay();
+    // The fingerprints are equal, so the outcome is of the same operation.
+    return outcome as Outcome<Name> | null;
   }
 
   #count(result: IdempotencyResult): void {
@@ -186,9 +176,4 @@ export class IdempotentCall implements Call {
     this.#options.log.warn({ requestId, claim: key }, 'orphaned write');
     return new OutcomeUnknown('ORPHANED', requestId);
   }
-}
-
-/** No client receives this error, and the request that holds the key continues. */
-function throwDisconnected(): never {
-  throw new UpstreamError('CLIENT_DISCONNECTED', { sent: 'no', fault: 'client disconnected' });
 }

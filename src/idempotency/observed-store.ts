@@ -21,13 +21,16 @@ export const idempotencyResults = [
 
 export type IdempotencyResult = (typeof idempotencyResults)[number];
 
+/** One cause is logged once in this time, in milliseconds. */
+const LOG_INTERVAL_MS = 60_000;
+
 /** A store with metrics, and with errors as clients and operators need them. */
 export class ObservedStore {
   readonly #store: IdempotencyStore;
   readonly #observer: IdempotencyObserver;
   readonly #log: Logger;
-  /** Why the last claim failed, so that one cause is logged once. */
-  #failure: string | undefined;
+  /** When each reason was last logged, in the time of `performance.now()`. */
+  readonly #loggedAt = new Map<string, number>();
 
   constructor(store: IdempotencyStore, observer: IdempotencyObserver, log: Logger) {
     this.#store = store;
@@ -38,18 +41,14 @@ export class ObservedStore {
   /** Claims a key. Throws `IDEMPOTENCY_UNAVAILABLE` if the store cannot be used. */
   async claim(claim: Claim): Promise<ClaimResult> {
     try {
-      const result = await this.#timed('claim', this.#store.claim(claim));
-      this.#failure = undefined;
-      return result;
+      return await this.#timed('claim', this.#store.claim(claim));
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       this.#observer.settled('unavailable');
-      const { reason } = error;
-      if (reason !== this.#failure) this.#log.error({ reason }, 'idempotency store unavailable');
-      this.#failure = reason;
+      this.#logUnavailable(error.reason);
       throw new GatewayError(
         'IDEMPOTENCY_UNAVAILABLE',
-        'The store of idempotency keys is unavailable. The request was not sent.',
+        'The store of idempotency keys is unavailable. This request was not sent; an earlier one with the same key may have been. Send it again with the same key.',
       );
     }
   }
@@ -64,6 +63,13 @@ export class ObservedStore {
   async release({ key, owner }: Claim, scope: RequestScope): Promise<void> {
     const released = this.#timed('release', this.#store.release(key, owner));
     await released.catch((error: unknown) => this.#warn(error, key, scope));
+  }
+
+  #logUnavailable(reason: string): void {
+    const now = performance.now();
+    if (now - (this.#loggedAt.get(reason) ?? -Infinity) < LOG_INTERVAL_MS) return;
+    this.#loggedAt.set(reason, now);
+    this.#log.error({ reason }, 'idempotency store unavailable');
   }
 
   async #timed<Result>(

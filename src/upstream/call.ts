@@ -86,7 +86,7 @@ export class Calls implements Call {
     return this.#singleFlight.join(
       `${operation}${search} ${scope.token}`,
       scope.signal,
-      (controller) => this.#running.track(this.#run(request, scope, controller)),
+      (controller) => this.#running.track(this.#run(request, scope, controller, this.#timeoutMs)),
       () => this.#observer.shared(operation),
     );
   }
@@ -100,7 +100,9 @@ export class Calls implements Call {
     this.#singleFlight.recordWrite();
     try {
       // Its own controller: a write does not end when its client disconnects.
-      return await this.#running.track(this.#run(request, scope, new AbortController()));
+      const controller = new AbortController();
+      const { timeoutMs = this.#timeoutMs } = request;
+      return await this.#running.track(this.#run(request, scope, controller, timeoutMs));
     } catch (error) {
       const unknown = error instanceof UpstreamError && unknownOutcome(error, scope.requestId);
       if (unknown) return unknown;
@@ -137,10 +139,11 @@ export class Calls implements Call {
     request: UpstreamRequest<Name>,
     scope: RequestScope,
     controller: AbortController,
+    timeoutMs: number,
   ): Promise<Responses[Name]> {
     const { signal } = controller;
-    const deadline = performance.now() + this.#timeoutMs;
-    const timer = setTimeout(() => controller.abort('deadline'), this.#timeoutMs);
+    const deadline = performance.now() + timeoutMs;
+    const timer = setTimeout(() => controller.abort('deadline'), timeoutMs);
     const { retries } = policyOf(request.operation);
     const onRetry = () => this.#observer.retried(request.operation);
     try {

@@ -102,6 +102,8 @@ export type WriteRequest<Name extends WriteName = WriteName> = UpstreamRequest<N
   readonly responseName: string;
   /** The id of that claim, for the log. */
   readonly claimId?: string;
+  /** The rest of the deadline, if the write waited for an earlier request, in milliseconds. */
+  readonly timeoutMs?: number;
 };
 
 /** The read that probes an open circuit before a write is sent (docs/decisions/0005). */

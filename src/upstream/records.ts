@@ -173,20 +173,32 @@ export const recordedCsvResult: z.ZodType<WorkflowCsvResult> = z.object({
   record: recordedStatus.nullable(),
 });
 
+/** A larger response to a write, in bytes, is passed on in a short form: its outcome must reach the client. */
+const MAX_WRITE_BYTES = 1_048_576;
+/** The length of a text in the short form, in characters. */
+const SHORT_TEXT = 10_000;
+
+function shorten(text: string | null, bytes: number): string | null {
+  if (bytes <= MAX_WRITE_BYTES || text === null || text.length <= SHORT_TEXT) return text;
+  return `${text.slice(0, SHORT_TEXT)}…`;
+}
+
 /** Decodes a ServiceStatus. Throws if it is invalid. */
-export function decodeServiceStatus(body: unknown): ServiceStatus {
-  return serviceStatus.parse(body);
+export function decodeServiceStatus(body: unknown, bytes: number): ServiceStatus {
+  const status = serviceStatus.parse(body);
+  return { ...status, message: shorten(status.message, bytes) };
 }
 
 /**
  * Decodes the response of updateWorkflowCSV. docs/service-api.md shows only `unresolved`; a record without
  * it, or with a `status` beside it, is decoded as a status record. Throws if it is not an object.
  */
-export function decodeWorkflowCsvResult(body: unknown): WorkflowCsvResult {
+export function decodeWorkflowCsvResult(body: unknown, bytes: number): WorkflowCsvResult {
   const record = z.looseObject({}).parse(body);
   return {
-    unresolved: unresolvedRecord.parse(record).unresolved ?? null,
-    record: 'unresolved' in record && !('status' in record) ? null : serviceStatus.parse(record),
+    unresolved: shorten(unresolvedRecord.parse(record).unresolved ?? null, bytes),
+    record:
+      'unresolved' in record && !('status' in record) ? null : decodeServiceStatus(record, bytes),
   };
 }
 

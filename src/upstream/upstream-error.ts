@@ -131,7 +131,7 @@ const UNKNOWN_EFFECT = 'The operation may or may not have taken effect. It was n
 function messageOf(code: OutcomeUnknownCode): string {
   switch (code) {
     case 'IN_PROGRESS':
-      return 'The first request with this idempotency key is still in progress. Send the same request again to get its outcome.';
+      return 'The first request with this idempotency key has no recorded outcome yet. Send the same request again to get it.';
     case 'ORPHANED':
       return `The first request with this idempotency key did not record its outcome. ${UNKNOWN_EFFECT}`;
     default:

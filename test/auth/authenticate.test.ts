@@ -453,6 +453,15 @@ describe('a verified token', () => {
     expect(other?.caller.hash).not.toBe(first?.caller.hash);
   });
 
+  test.each([
+    ['a number', 9_007_199_254_740_992],
+    ['an object', { id: 1 }],
+    ['empty', ''],
+  ])('with a subject that is %s counts as without one', async (_, sub) => {
+    const result = await create()(await sign({ sub }));
+    expect(result?.caller.subject).toBeNull();
+  });
+
   test('without a subject has a caller of its own', async () => {
     const authenticate = create();
     const [first, second] = [

@@ -1,11 +1,21 @@
 import { expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { fingerprintOf } from '../../src/idempotency/idempotency-key.ts';
+import { IdempotentCall } from '../../src/idempotency/idempotent-call.ts';
+import {
+  type ClaimResult,
+  type IdempotencyStore,
+  StoreUnavailable,
+} from '../../src/idempotency/store.ts';
 import { operations } from '../../src/upstream/operations.ts';
+import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { outcomeFields, read, write, writes } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
 import { testIssuer } from '../support/issuer.ts';
 import { metric, metricIs } from '../support/metric.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
+import { scopeOf, upgradeToHq } from '../support/upstream-call.ts';
 
 const key = { 'idempotency-key': 'intent-1' };
 const save = (name: string) =>
@@ -291,3 +301,85 @@ test.each(Object.keys(writes).map((name) => name as keyof typeof operations))(
     expect(recorded?.parse(JSON.parse(JSON.stringify(response)))).toEqual(response);
   },
 );
+
+test('a repeat in flight is sent if the first request had no effect', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const first = gateway.graphql(write, {}, key);
+  const refused = await service.arrived(1);
+  const repeat = gateway.graphql(write, {}, key);
+  await metricIs(gateway, 'ledger_gateway_idempotency_total', 1, { result: 'joined' });
+
+  refused.response.writeHead(401).end();
+  expect((await first).errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
+  (await service.arrived(2)).respond();
+  const { data, headers } = await repeat;
+  expect(data.result.__typename).toBe('WorkflowActionCompleted');
+  expect(headers.get('idempotent-replayed')).toBeNull();
+});
+
+/** A scope with a key, and a store whose claims have these results, one after another. */
+function startWithStore(results: (ClaimResult | StoreUnavailable)[], timeoutMs = 10_000) {
+  const sent: unknown[] = [];
+  const store: IdempotencyStore = {
+    async claim() {
+      const result = results.shift() ?? { state: 'claimed' };
+      if (result instanceof StoreUnavailable) throw result;
+      return result;
+    },
+    async record() {},
+    async release() {},
+    async close() {},
+  };
+  const idempotentCall = new IdempotentCall({
+    call: {
+      read: async () => {
+        throw new Error('not a write');
+      },
+      write: async (request, { requestId }) => {
+        sent.push(request.timeoutMs);
+        return new OutcomeUnknown('UPSTREAM_FAILED', requestId);
+      },
+    },
+    store,
+    timeoutMs,
+    isKeyRequired: false,
+    observer: { settled() {}, stored() {} },
+    log: pino({ level: 'silent' }),
+  });
+  const scope = { ...scopeOf(), idempotencyKey: 'intent-1' };
+  return { sent, write: () => idempotentCall.write(upgradeToHq, scope) };
+}
+
+const inFlight: ClaimResult = { state: 'in-flight', fingerprint: fingerprintOf(upgradeToHq) };
+
+test('a repeat whose first request is in flight is not told that nothing was sent', async () => {
+  const { sent, write } = startWithStore([inFlight, new StoreUnavailable('unreachable')]);
+  expect(await write()).toMatchObject({ code: 'IN_PROGRESS' });
+  expect(sent).toEqual([]);
+});
+
+test('without the store, a write is rejected before sending', async () => {
+  const { sent, write } = startWithStore([new StoreUnavailable('unreachable')]);
+  await expect(write()).rejects.toMatchObject({ code: 'IDEMPOTENCY_UNAVAILABLE' });
+  expect(sent).toEqual([]);
+});
+
+test('a repeat that finds the key free after waiting has only the rest of its deadline', async () => {
+  const { sent, write } = startWithStore([inFlight, { state: 'claimed' }], 1000);
+  await write();
+  expect(sent).toEqual([expect.any(Number)]);
+  expect(Number(sent[0])).toBeLessThan(1000);
+});
+
+test('a repeat of an orphaned write is never sent', async () => {
+  const { sent, write } = startWithStore([{ ...inFlight, state: 'orphaned' }]);
+  expect(await write()).toMatchObject({ code: 'ORPHANED' });
+  expect(sent).toEqual([]);
+});
+
+test('a recorded outcome that cannot be read is orphaned', async () => {
+  const { sent, write } = startWithStore([{ ...inFlight, state: 'recorded', outcome: '{"x":1}' }]);
+  expect(await write()).toMatchObject({ code: 'ORPHANED' });
+  expect(sent).toEqual([]);
+});

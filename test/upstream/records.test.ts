@@ -31,7 +31,7 @@ describe('parseBody', () => {
       fc.property(identifier, message, space, space, (id, text, before, after) => {
         const record = `{"invoice_id"${before}:${after}${id}${before},"message":${JSON.stringify(text)},"status":0${after}}`;
         const expected = { invoiceId: String(id), message: text, status: 0 };
-        expect(decodeServiceStatus(parse(record))).toEqual(expected);
+        expect(decodeServiceStatus(parse(record), 0)).toEqual(expected);
         const list = `{"list":[],"service_status":${record}}`;
         expect(decodeGlCodeList(parse(list), 7)).toEqual({ ...expected, list: [], bytes: 7 });
       }),
@@ -47,7 +47,7 @@ describe('parseBody', () => {
     const suffix = fc.constantFrom('', '.0', '.5', 'e0', 'e2', 'E+3', '.25e2', 'e-1');
     fc.assert(
       fc.property(digits, suffix, (whole, rest) => {
-        const decode = () => decodeServiceStatus(parse(`{"invoice_id":${whole}${rest}}`));
+        const decode = () => decodeServiceStatus(parse(`{"invoice_id":${whole}${rest}}`), 0);
         let invoiceId: string | null;
         try {
           ({ invoiceId } = decode());
@@ -127,7 +127,7 @@ describe('decodeServiceStatus', () => {
     ['{"status":"0"}', nothing],
     ['{"status":[]}', nothing],
   ])('decodes %s', (body, expected) => {
-    expect(decodeServiceStatus(parse(body))).toEqual(expected);
+    expect(decodeServiceStatus(parse(body), 0)).toEqual(expected);
   });
 
   test.each([
@@ -143,7 +143,7 @@ describe('decodeServiceStatus', () => {
     '{"invoice_id":1e400}',
     '{"invoice_id":true}',
   ])('rejects %s', (body) => {
-    expect(() => decodeServiceStatus(parse(body))).toThrow();
+    expect(() => decodeServiceStatus(parse(body), 0)).toThrow();
   });
 });
 
@@ -205,13 +205,13 @@ describe('decodeWorkflowCsvResult', () => {
       },
     ],
   ])('decodes %s', (body, expected) => {
-    expect(decodeWorkflowCsvResult(parse(body))).toEqual(expected);
+    expect(decodeWorkflowCsvResult(parse(body), 0)).toEqual(expected);
   });
 
   test.each(['null', '[]', '""', '{"unresolved":["row 2"]}', '{"unresolved":1}', '{"message":1}'])(
     'rejects %s',
     (body) => {
-      expect(() => decodeWorkflowCsvResult(parse(body))).toThrow();
+      expect(() => decodeWorkflowCsvResult(parse(body), 0)).toThrow();
     },
   );
 });
@@ -240,4 +240,24 @@ describe('encode', () => {
       '{"PictureName":"a.csv","PictureStream":"","service_status":{"invoice_id":9007199254740993}}',
     );
   });
+});
+
+const large = 'x'.repeat(1_048_577);
+
+test.each([
+  [
+    'a status record',
+    () => decodeServiceStatus({ message: large, status: 0 }, large.length).message,
+  ],
+  [
+    'an unresolved text',
+    () => decodeWorkflowCsvResult({ unresolved: large }, large.length).unresolved,
+  ],
+])('%s of more than 1 MiB is passed on in a short form', (_, decode) => {
+  expect(decode()).toBe(`${'x'.repeat(10_000)}…`);
+});
+
+test('a text of 1 MiB is passed on whole', () => {
+  const text = large.slice(1);
+  expect(decodeServiceStatus({ message: text, status: 0 }, text.length).message).toBe(text);
 });
