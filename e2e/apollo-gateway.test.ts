@@ -6,8 +6,8 @@ import { testSupergraph } from './supergraph.ts';
 
 type Context = { authorization?: string | undefined };
 
-/** Sends each subgraph the caller's own Authorization. */
-class WithCaller extends RemoteGraphQLDataSource<Context> {
+/** Forwards the Authorization header of the client to the subgraphs. */
+class ForwardingDataSource extends RemoteGraphQLDataSource<Context> {
   override willSendRequest({
     request,
     context,
@@ -19,7 +19,7 @@ class WithCaller extends RemoteGraphQLDataSource<Context> {
 testSupergraph(async (supergraphSdl) => {
   const gateway = new ApolloGateway({
     supergraphSdl,
-    buildService: ({ url }) => new WithCaller(url === undefined ? {} : { url }),
+    buildService: ({ url }) => new ForwardingDataSource(url === undefined ? {} : { url }),
   });
   const server = new ApolloServer<Context>({ gateway, stopOnTerminationSignals: false });
   closeAfterTest(() => server.stop());

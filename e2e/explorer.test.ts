@@ -39,42 +39,42 @@ async function openPage() {
   closeAfterTest(() => browser.close());
   const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
   const requests: string[] = [];
-  const complaints: string[] = [];
+  const errors: string[] = [];
   page.on('request', (request) => requests.push(request.url()));
-  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('pageerror', (error) => errors.push(error.message));
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+    if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text());
   });
-  return { page, requests, complaints };
+  return { page, requests, errors };
 }
 
-test('GraphiQL loads offline, lists codes and restarts a workflow at a click', async () => {
+test('GraphiQL loads offline, reads GL codes and restarts a workflow', async () => {
   const url = await startDev('graphiql');
-  const { page, requests, complaints } = await openPage();
+  const { page, requests, errors } = await openPage();
 
   await page.goto(url);
-  const answer = page.locator('.result-window');
+  const result = page.locator('.result-window');
   const run = page.locator('.graphiql-execute-button');
 
   await run.click();
-  await answer.getByText('"GlCodeList"').waitFor();
-  await answer.getByText('"Packaging"').waitFor();
+  await result.getByText('"GlCodeList"').waitFor();
+  await result.getByText('"Packaging"').waitFor();
   if (process.env.UPDATE_SCREENSHOT === '1') {
     await page.screenshot({ path: `${root}/docs/explorer.png` });
   }
 
   await page.locator('.graphiql-tab', { hasText: 'WorkflowAction' }).click();
-  // A moment after the click GraphiQL stores the tab's query, and learns which operation it holds.
+  // Shortly after the click, GraphiQL stores the query of the tab and detects its operation.
   await page.waitForFunction(() =>
     localStorage.getItem('graphiql:query')?.includes('mutation WorkflowAction'),
   );
   await run.click();
-  await answer.getByText('"WorkflowActionCompleted"').waitFor();
-  await answer.getByText('"Workflow restarted."').waitFor();
-  // Larger than a double holds: the browser shows the digits that the service sent.
-  await answer.getByText('"9223372036854775807"').waitFor();
+  await result.getByText('"WorkflowActionCompleted"').waitFor();
+  await result.getByText('"Workflow restarted."').waitFor();
+  // The browser shows every digit of an integer that is too large for a double.
+  await result.getByText('"9223372036854775807"').waitFor();
 
-  expect(complaints).toEqual([]);
+  expect(errors).toEqual([]);
   const stored = await page.evaluate(() => Object.values(localStorage).join());
   expect(stored).not.toContain('Bearer');
   const { origin } = new URL(url);
@@ -85,11 +85,10 @@ test('GraphiQL loads offline, lists codes and restarts a workflow at a click', a
   expect(requests.filter((request) => request === url).length).toBeGreaterThan(2);
 });
 
-test('the policy of the Sandbox page lets the embed work, and nothing else', async () => {
+test('the content security policy of the Sandbox page allows the embed and nothing else', async () => {
   const url = await startDev('sandbox');
-  const { page, complaints } = await openPage();
-  // The vendor's two origins, played by a script that does what the embed does: it opens its frame
-  // and asks the gateway for the framed page. A third origin tries to get in.
+  const { page, errors } = await openPage();
+  // A script stands in for the embed: it opens a frame and sends a query to the gateway.
   await page.route('https://embeddable-sandbox.cdn.apollographql.com/**', (route) =>
     route.fulfill({
       contentType: 'text/javascript',
@@ -101,7 +100,7 @@ test('the policy of the Sandbox page lets the embed work, and nothing else', asy
           const body = JSON.stringify({ query: '{ __typename }' });
           fetch(initialEndpoint, {
             method: 'POST', body, headers: { ...headers, 'content-type': 'application/json' },
-          }).then((answer) => answer.text()).then((text) => { document.title = text; });
+          }).then((response) => response.text()).then((text) => { document.title = text; });
         }
       };`,
     }),
@@ -114,14 +113,14 @@ test('the policy of the Sandbox page lets the embed work, and nothing else', asy
   await page.frameLocator('iframe').getByText('the framed page').waitFor();
   await page.waitForFunction(() => document.title.startsWith('{'));
   expect(JSON.parse(await page.title())).toEqual({ data: { __typename: 'Query' } });
-  expect(complaints).toEqual([]);
+  expect(errors).toEqual([]);
 
-  const stranger = await page.evaluate(async () => {
+  const blocked = await page.evaluate(async () => {
     const refused = new Promise<string>((resolve) => {
       document.addEventListener('securitypolicyviolation', ({ blockedURI }) => resolve(blockedURI));
     });
-    await fetch('https://stranger.example/').catch(() => {});
+    await fetch('https://blocked.example/').catch(() => {});
     return refused;
   });
-  expect(stranger).toBe('https://stranger.example/');
+  expect(blocked).toBe('https://blocked.example/');
 });

@@ -4,7 +4,7 @@ import { gatewayConfig } from '../examples/federation/hive-gateway.config.ts';
 import { closeAfterTest } from '../test/support/cleanup.ts';
 import { operation } from '../test/support/example-operation.ts';
 import { startHttpServer } from '../test/support/http-server.ts';
-import { ask, startStack } from './stack.ts';
+import { send, startStack } from './stack.ts';
 import { testSupergraph } from './supergraph.ts';
 
 /** Starts Hive Gateway with the configuration that the docs give to platform teams. */
@@ -20,11 +20,11 @@ async function start(supergraph: string): Promise<string> {
 
 testSupergraph(start);
 
-test('a CSV as large as our own limit allows goes through', async () => {
+test('a CSV file close to our body limit is accepted', async () => {
   const stack = await startStack();
   const url = await start(stack.supergraphSdl);
 
-  const { data, errors } = await ask(url, await stack.token(), operation('UploadWorkflowCsv'), {
+  const { data, errors } = await send(url, await stack.token(), operation('UploadWorkflowCsv'), {
     input: {
       fileName: 'a.csv',
       contentBase64: Buffer.alloc(12_000_000, 'a,b\n').toString('base64'),

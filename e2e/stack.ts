@@ -16,9 +16,9 @@ import { testIssuer } from '../test/support/issuer.ts';
 /** A reference from another subgraph to a GL code: the fields of its key. */
 export type Reference = { target: string; project: string; code: string | null };
 
-export type Answer = z.infer<typeof answerSchema>;
+export type GraphqlResponse = z.infer<typeof responseSchema>;
 
-const answerSchema = z.object({
+const responseSchema = z.object({
   data: z.record(z.string(), z.unknown()).nullish(),
   errors: z
     .array(
@@ -69,12 +69,12 @@ export async function startStack(references: readonly Reference[] = []) {
 }
 
 /** Posts a GraphQL operation to any GraphQL server and parses the response. */
-export async function ask(
+export async function send(
   url: string,
   token: string | undefined,
   query: string,
   variables?: Record<string, unknown>,
-): Promise<Answer> {
+): Promise<GraphqlResponse> {
   const response = await fetch(url, {
     method: 'POST',
     headers: {
@@ -84,7 +84,7 @@ export async function ask(
     },
     body: JSON.stringify({ query, variables }),
   });
-  return answerSchema.parse(await response.json());
+  return responseSchema.parse(await response.json());
 }
 
 /** Starts a subgraph of another team: invoices that refer to GL codes by their key. */
@@ -129,12 +129,16 @@ async function startProxy(
   const { origin } = await startHttpServer((incoming, outgoing) => {
     const { method, headers, url = '/' } = incoming;
     onRequest(url, headers);
-    const onward = forward(new URL(url, target), { method, headers, agent: false }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
-      // A broken response is passed on as far as it came, and only then this connection ends too.
-      answer.once('error', () => outgoing.socket?.end());
-    });
+    const onward = forward(
+      new URL(url, target),
+      { method, headers, agent: false },
+      (upstreamResponse) => {
+        outgoing.writeHead(upstreamResponse.statusCode ?? 502, upstreamResponse.headers);
+        upstreamResponse.pipe(outgoing);
+        // A broken response is passed on as far as it came, and only then this connection ends too.
+        upstreamResponse.once('error', () => outgoing.socket?.end());
+      },
+    );
     onward.once('error', () => outgoing.socket?.resetAndDestroy());
     incoming.pipe(onward);
   });
