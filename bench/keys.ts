@@ -1,4 +1,5 @@
-import { stop } from './children.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { send, stop } from './children.ts';
 import { checkResponses, measure, type Round, warmUp } from './measure.ts';
 import {
   type Credentials,
@@ -10,7 +11,7 @@ import {
 } from './peers.ts';
 import { isRedisInstalled, type StoreName, storeNames } from './stores.ts';
 import { markdown, quantile } from './table.ts';
-import { workloadNamed } from './workloads.ts';
+import { requestOf, type Workload, workloadNamed } from './workloads.ts';
 
 /** The rounds of one gateway, in pairs: a round of writes without keys next to one with keys. */
 export type StoreResult = { store: StoreName; rounds: { keyless: Round; keyed: Round }[] };
@@ -48,6 +49,7 @@ export async function compareKeys(
       const keyless = await startPeer({ ...ours, store }, gateway, service.origin, credentials);
       running.push(keyless);
       const keyed: Running = { ...keyless, peer: { ...keyless.peer, protocol: 'keyed' } };
+      await whenStoreUsable(workload, keyed, token);
       await checkResponses(workload, [keyless, keyed], service, token);
       await warmUp(workload, keyed, load, token, pace);
       const requests = await warmUp(workload, keyless, load, token, pace);
@@ -70,6 +72,20 @@ export async function compareKeys(
     await Promise.all([...running.map(({ child }) => child), service.child, load].map(stop));
     await Promise.all(running.map(({ redis }) => redis && stop(redis)));
   }
+}
+
+/** A gateway connects to Redis in the background, and is ready before. */
+async function whenStoreUsable(
+  workload: Workload,
+  { origin, peer }: Running,
+  token: string,
+): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const { text } = await send(origin, requestOf(workload, peer.protocol, token, 0));
+    if (!text.includes('IDEMPOTENCY_UNAVAILABLE')) return;
+    await sleep(50);
+  }
+  throw new Error('The store of idempotency keys was not usable within 5 s');
 }
 
 /** A table: per figure the medians without and with a key, and the median and quartiles of the pairs' ratios. */
