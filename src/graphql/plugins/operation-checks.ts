@@ -1,13 +1,17 @@
 import type { ApolloServerPlugin } from '@apollo/server';
 import {
   coerceInputValue,
+  type DocumentNode,
   GraphQLError,
   type GraphQLSchema,
   isInputType,
   isNonNullType,
   OperationTypeNode,
+  TypeInfo,
   typeFromAST,
   type VariableDefinitionNode,
+  visit,
+  visitWithTypeInfo,
 } from 'graphql';
 import type { Context } from '../context.ts';
 
@@ -19,10 +23,13 @@ export function createOperationChecks(schema: GraphQLSchema): ApolloServerPlugin
   return {
     async requestDidStart() {
       return {
-        async didResolveOperation({ operation, request }) {
+        async didResolveOperation({ document, operation, request }) {
           if (!operation) return; // Apollo reports this error.
           if (operation.operation === OperationTypeNode.SUBSCRIPTION) throw noSubscriptions();
-          checkVariables(schema, operation.variableDefinitions ?? [], request.variables ?? {});
+          const definitions = operation.variableDefinitions ?? [];
+          const variables = request.variables ?? {};
+          checkVariables(schema, definitions, variables);
+          checkNulls(schema, document, definitions, variables);
         },
       };
     },
@@ -53,6 +60,35 @@ function checkVariables(
       throw badVariable(node, `is invalid${formatPath(path)}: ${quoted}`);
     });
   }
+}
+
+/**
+ * Throws `BAD_USER_INPUT` for a null where a value is required. A nullable variable with a default value
+ * passes validation there. graphql-js would find the null only below a field, after its write.
+ */
+function checkNulls(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  definitions: readonly VariableDefinitionNode[],
+  variables: Record<string, unknown>,
+): void {
+  const isNull = ({ variable, defaultValue }: VariableDefinitionNode) =>
+    defaultValue !== undefined && variables[variable.name.value] === null;
+  const nulls = new Map(definitions.filter(isNull).map((node) => [node.variable.name.value, node]));
+  if (nulls.size === 0) return;
+  const types = new TypeInfo(schema);
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      VariableDefinition: () => false,
+      Variable({ name }) {
+        const node = nulls.get(name.value);
+        if (node && isNonNullType(types.getInputType())) {
+          throw badVariable(node, 'must not be null.');
+        }
+      },
+    }),
+  );
 }
 
 function badVariable(node: VariableDefinitionNode, reason: string): GraphQLError {
