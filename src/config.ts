@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { closest as closestName, distance } from 'fastest-levenshtein';
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 
@@ -147,6 +148,26 @@ const environment = z.object({
     .default('info'),
 });
 
+const variableNames = Object.keys(environment.shape);
+/** The most changed characters that make a name a misspelling of another. */
+const MAX_TYPOS = 3;
+
+/**
+ * A line for each variable that looks like one of the gateway's and is none. Names of one word are left
+ * out: `HOSTNAME` and the like belong to others.
+ */
+function findMisspelled(names: string[]): string[] {
+  return names.flatMap((name) => {
+    if (variableNames.includes(name) || !name.includes('_')) return [];
+    const whole = variableNames.find((known) => known.startsWith(name));
+    const meant = whole ?? closestName(name, variableNames);
+    const [prefix = ''] = meant.split('_');
+    const isClose = meant.includes('_') && distance(name, meant) <= MAX_TYPOS;
+    if (!whole && !(isClose && name.startsWith(prefix))) return [];
+    return [`${name} is unknown. Did you mean ${meant}?`];
+  });
+}
+
 /**
  * Reads the configuration from environment variables; an empty one counts as missing. Durations are in
  * milliseconds unless the name says otherwise, sizes in bytes. Throws a ConfigError with one line for
@@ -161,6 +182,7 @@ export function readConfig(variables: Record<string, string | undefined>) {
   if ((given.JWT_JWKS_URL === undefined) === (given.JWT_JWKS_FILE === undefined)) {
     problems.push('JWT_JWKS_URL or JWT_JWKS_FILE is required, and only one of the two');
   }
+  problems.push(...findMisspelled(Object.keys(given)));
   const keys = env?.JWT_JWKS_FILE ?? env?.JWT_JWKS_URL;
   if (env === undefined || keys === undefined || problems.length > 0) {
     throw new ConfigError(['The configuration is invalid:', ...new Set(problems)].join('\n  '));

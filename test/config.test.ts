@@ -150,3 +150,29 @@ test.each(['/nowhere/jwks.json', '/'])(
     ]);
   },
 );
+
+test.each([
+  ['UPSTREAM_TIMEOUT', 'UPSTREAM_TIMEOUT_MS'],
+  ['JWT_ISSUERS', 'JWT_ISSUER'],
+  ['JWT_JWKS_URI', 'JWT_JWKS_URL'],
+  ['CORS_ORIGIN', 'CORS_ORIGINS'],
+  ['IDEMPOTENCY_STORES', 'IDEMPOTENCY_STORE'],
+  ['IDEMPOTENCY_RETENTION', 'IDEMPOTENCY_RETENTION_S'],
+  ['MAX_WRITES', 'MAX_WRITES_PER_OPERATION'],
+])('%s is reported as a misspelling of %s', (name, meant) => {
+  expect(problemsOf({ ...required, [name]: '1' })).toEqual([
+    `${name} is unknown. Did you mean ${meant}?`,
+  ]);
+});
+
+test.each([
+  'HOSTNAME',
+  'PATH',
+  'UPSTREAM_SERVICE_HOST',
+  'UPSTREAM_PORT_80_TCP_ADDR',
+  'OTEL_SERVICE_NAME',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'npm_config_loglevel',
+])('%s belongs to others', (name) => {
+  expect(() => readConfig({ ...required, [name]: '1' })).not.toThrow();
+});
