@@ -226,12 +226,15 @@ export type LedgerOutcomeUnknown = LedgerProblem & {
 
 /** Why the outcome of a write is unknown. */
 export const LedgerOutcomeUnknownCode = {
-  /** An earlier request with the same idempotency key is still running. Repeat the request later. */
+  /**
+   * An earlier request with the same idempotency key has no recorded outcome yet. Send the same request
+   * again, with the same key, to get its outcome.
+   */
   IN_PROGRESS: 'IN_PROGRESS',
   /**
-   * An earlier request with the same idempotency key was sent, but its outcome was not recorded: the gateway
-   * stopped, the request took too long, or the recording failed. A repeat with the same key does not send it
-   * again.
+   * An earlier request with the same idempotency key may have been sent, but no outcome was recorded in time:
+   * the gateway stopped, the request took too long, or the recording failed. An outcome that is recorded
+   * later replaces this one. If it turns out that the earlier request was not sent, the key is free again.
    */
   ORPHANED: 'ORPHANED',
   /** The service responded with an HTTP 5xx status. */
@@ -272,12 +275,13 @@ export type LedgerUnrecognizedStatus = LedgerProblem & LedgerStatus & {
 
 /**
  * Writes. Each root field sends at most one write to the service. A write is never retried, shared
- * or cached. An error whose path is a mutation field means that this field had no effect. A union
- * member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
+ * or cached. An error whose path is a mutation field means that this request did nothing in this field.
+ * A union member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
  *
  * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
  * gets the outcome of the first request. Without a key, a mutation that is repeated because its
- * connection broke may take effect twice.
+ * connection broke may take effect twice. An error of a repeat does not tell whether the first request
+ * took effect. Repeat the first request with the same key to learn its outcome.
  */
 export type Mutation = {
   __typename?: 'Mutation';
@@ -292,12 +296,13 @@ export type Mutation = {
 
 /**
  * Writes. Each root field sends at most one write to the service. A write is never retried, shared
- * or cached. An error whose path is a mutation field means that this field had no effect. A union
- * member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
+ * or cached. An error whose path is a mutation field means that this request did nothing in this field.
+ * A union member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
  *
  * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
  * gets the outcome of the first request. Without a key, a mutation that is repeated because its
- * connection broke may take effect twice.
+ * connection broke may take effect twice. An error of a repeat does not tell whether the first request
+ * took effect. Repeat the first request with the same key to learn its outcome.
  */
 export type MutationSaveApproversArgs = {
   approvers: Array<ApproverInput>;
@@ -306,12 +311,13 @@ export type MutationSaveApproversArgs = {
 
 /**
  * Writes. Each root field sends at most one write to the service. A write is never retried, shared
- * or cached. An error whose path is a mutation field means that this field had no effect. A union
- * member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
+ * or cached. An error whose path is a mutation field means that this request did nothing in this field.
+ * A union member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
  *
  * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
  * gets the outcome of the first request. Without a key, a mutation that is repeated because its
- * connection broke may take effect twice.
+ * connection broke may take effect twice. An error of a repeat does not tell whether the first request
+ * took effect. Repeat the first request with the same key to learn its outcome.
  */
 export type MutationUploadWorkflowCsvArgs = {
   input: WorkflowCsvInput;
@@ -320,12 +326,13 @@ export type MutationUploadWorkflowCsvArgs = {
 
 /**
  * Writes. Each root field sends at most one write to the service. A write is never retried, shared
- * or cached. An error whose path is a mutation field means that this field had no effect. A union
- * member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
+ * or cached. An error whose path is a mutation field means that this request did nothing in this field.
+ * A union member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
  *
  * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
  * gets the outcome of the first request. Without a key, a mutation that is repeated because its
- * connection broke may take effect twice.
+ * connection broke may take effect twice. An error of a repeat does not tell whether the first request
+ * took effect. Repeat the first request with the same key to learn its outcome.
  */
 export type MutationWorkflowActionArgs = {
   action: WorkflowAction;
