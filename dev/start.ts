@@ -78,6 +78,7 @@ function instructions({ config, gateway, proxy, issuer, service, token }: Setup)
   return `
 The gateway listens at ${gateway.url}/graphql
   explorer               ${explorer}
+                         its Idempotency-Key is fixed: change the key for a new intent, or get IDEMPOTENCY_KEY_REUSED
   reference service      ${service.url}
   token, valid for 12 h  ${issuer.url}token
   token with a scenario  ${issuer.url}token?scenario=failed   (an unknown name lists all scenarios)

@@ -9,6 +9,12 @@ export const gatewayConfig = {
       // The client's key, so that a repeated mutation is not sent to the service again.
       'idempotency-key': request.headers.get('idempotency-key'),
     }),
+    // Tells the client that the outcome is that of an earlier request.
+    fromSubgraphsToClient: ({ response }: { response: Response }) => ({
+      'idempotent-replayed': response.headers.get('idempotent-replayed'),
+    }),
+    // One header, also if several requests to the subgraph have it.
+    deduplicateHeaders: true,
   },
   // Longer than the gateway's deadline of 10 s. A shorter timeout would lose outcomes of writes.
   upstreamTimeout: 15_000,

@@ -34,6 +34,7 @@ test('the configuration of Apollo Router forwards the token and passes on error 
         },
       },
     },
+    rhai: { scripts: '.', main: 'apollo-router.rhai' },
     traffic_shaping: { router: { timeout: '30s' }, subgraphs: { ledger: { timeout: '15s' } } },
     limits: { http_max_request_bytes: bodyLimit },
     include_subgraph_errors: {
@@ -48,6 +49,12 @@ test('the configuration of Apollo Router forwards the token and passes on error 
   });
 });
 
+test('the script of Apollo Router forwards the header of a replay', () => {
+  const script = readFileSync(new URL('apollo-router.rhai', folder), 'utf8');
+  expect(script).toContain('if "idempotent-replayed" in response.headers');
+  expect(script).toContain('response.headers["idempotent-replayed"] = "true"');
+});
+
 test('the configuration of Cosmo Router forwards the token, passes on error codes, and does not retry', () => {
   expect(read('cosmo-router.yaml')).toEqual({
     version: '1',
@@ -60,6 +67,7 @@ test('the configuration of Cosmo Router forwards the token, passes on error code
             { op: 'propagate', named: 'X-Request-Id' },
             { op: 'propagate', named: 'Idempotency-Key' },
           ],
+          response: [{ op: 'propagate', named: 'Idempotent-Replayed', algorithm: 'last_write' }],
         },
       },
     },
@@ -94,6 +102,16 @@ test('the configuration of Hive Gateway forwards the token, and neither retries 
     'x-request-id': '7',
     'idempotency-key': 'intent-1',
   });
+});
+
+test('the configuration of Hive Gateway forwards the header of a replay to the client', () => {
+  const response = new Response(null, {
+    headers: { 'idempotent-replayed': 'true', 'x-request-id': '7' },
+  });
+  expect(gatewayConfig.propagateHeaders.fromSubgraphsToClient({ response })).toEqual({
+    'idempotent-replayed': 'true',
+  });
+  expect(gatewayConfig.propagateHeaders.deduplicateHeaders).toBe(true);
 });
 
 test('the timeout of Hive Gateway is longer than the timeout of the gateway', () => {
