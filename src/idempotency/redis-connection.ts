@@ -4,14 +4,16 @@ import { newClient, RedisSession } from './redis-session.ts';
 import { type StoreLog, StoreUnavailable, type UnavailableReason } from './store.ts';
 
 const LOG_INTERVAL_MS = 60_000;
+/** An idle process notices within about this time that a connection is dead, or leads to another server. */
+const CHECK_INTERVAL_MS = 2000;
 /** The time that other processes may need to connect again, and to write what they could not write before. */
 const CATCH_UP_MS = 5000;
 
 type RedisConnectionOptions = {
   url: string;
   log: StoreLog;
-  /** Checks a new connection before anything else uses it. */
-  prepare(session: RedisSession): Promise<void>;
+  /** Checks a new connection before anything else uses it, and then regularly. */
+  check(session: RedisSession): Promise<void>;
 };
 
 /** Keeps one connection to Redis, and makes a new one in the background whenever it ends. */
@@ -87,9 +89,10 @@ export class RedisConnection {
   /** Connects and waits for the end of the connection. Resolves with the reason of the end. */
   async #useOneSession(): Promise<StoreUnavailable> {
     let session: RedisSession | undefined;
+    let timer: NodeJS.Timeout | undefined;
     try {
       session = await RedisSession.open(this.#options.url);
-      await this.#options.prepare(session);
+      await this.#options.check(session);
       if (this.#closing.signal.aborted) return new StoreUnavailable('closed');
       this.#session = session;
       if (this.#wasConnected) this.#reconnectedAt = performance.now();
@@ -97,11 +100,23 @@ export class RedisConnection {
       this.#backoff.reset();
       if (this.#isFailureLogged) this.#options.log.warn({}, 'Connected to Redis again');
       this.#isFailureLogged = false;
+      timer = setInterval(this.#checkAgain, CHECK_INTERVAL_MS, session).unref();
       return new StoreUnavailable(await session.ended);
     } catch (error) {
       return error instanceof StoreUnavailable ? error : new StoreUnavailable('failed');
     } finally {
+      clearInterval(timer);
       session?.close();
     }
   }
+
+  readonly #checkAgain = async (session: RedisSession): Promise<void> => {
+    try {
+      await this.#options.check(session);
+    } catch (error) {
+      const failure = error instanceof StoreUnavailable ? error : new StoreUnavailable('failed');
+      if (!this.#closing.signal.aborted) this.report(failure);
+      session.close(failure.reason);
+    }
+  };
 }

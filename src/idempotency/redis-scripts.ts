@@ -9,39 +9,43 @@ function script(source: string): Script {
 
 /*
  * A claim is a hash with `fingerprint`, and with `owner` and `leaseEnd` until `outcome` replaces them. The epoch
- * is a hash with a random `id` and the number of `claims` made since it was created; a process remembers both.
- * A missing or different id, or a smaller number, means that Redis has lost claims: it was restarted empty or
- * from an old snapshot, it was flushed, or a lagging replica was promoted.
+ * is a random id. A register is the number of claims that one process has made, and only this process counts in it.
+ * A process remembers the epoch and its count. If Redis has another epoch, no register or a smaller number, it has
+ * lost claims: it was restarted empty or from an old snapshot, it was flushed, or a lagging replica was promoted.
  */
 const isIntact = `
-  local function isIntact(key, id, seen)
-    local epoch = redis.call('HMGET', key, 'id', 'claims')
-    if epoch[1] == id and tonumber(epoch[2]) >= tonumber(seen) then return true, epoch[2] end
-    redis.call('PERSIST', key) -- Fails on a replica, which may only lag behind.
-    if epoch[1] == id then redis.call('DEL', key) end -- Tells the other processes.
+  local function isIntact(epoch, register, id, made)
+    local found = redis.call('GET', epoch)
+    local claims = tonumber(redis.call('GET', register) or -1)
+    if found == id and claims >= tonumber(made) then return true, claims end
+    redis.call('PERSIST', epoch) -- Fails on a replica, which may only lag behind.
+    if found == id then redis.call('DEL', epoch) end -- Tells the other processes.
     return false
   end`;
 
 /**
- * Creates the epoch unless it exists, for the first connection of a process. Returns its id and claims.
- * KEYS: epoch. ARGV: a random id.
+ * Creates the register of a new process, and the epoch unless it exists. Returns the epoch.
+ * KEYS: epoch, register. ARGV: a random id, lifetime of the register (ms).
  */
 export const epochScript = script(`
-  redis.call('HSETNX', KEYS[1], 'id', ARGV[1])
-  redis.call('HSETNX', KEYS[1], 'claims', 0)
-  return redis.call('HMGET', KEYS[1], 'id', 'claims')`);
-
-/** Checks the epoch. Returns `intact` or `data_lost`. KEYS: epoch. ARGV: id, number of claims seen. */
-export const checkScript = script(`${isIntact}
-  redis.call('PERSIST', KEYS[1]) -- Fails on a replica.
-  return isIntact(KEYS[1], ARGV[1], ARGV[2]) and 'intact' or 'data_lost'`);
+  redis.call('SET', KEYS[1], ARGV[1], 'NX')
+  redis.call('SET', KEYS[2], 0, 'PX', ARGV[2], 'NX')
+  return redis.call('GET', KEYS[1])`);
 
 /**
- * Claims a key. Returns the state, then the number of claims or the fingerprint, then the outcome.
- * KEYS: claim, epoch. ARGV: owner, fingerprint, lease (ms), retention (ms), epoch id, number of claims seen.
+ * Checks for lost claims, and extends the life of the register. Returns `intact` or `data_lost`.
+ * KEYS: epoch, register. ARGV: epoch, number of claims made, lifetime of the register (ms).
+ */
+export const checkScript = script(`${isIntact}
+  redis.call('PEXPIRE', KEYS[2], ARGV[3]) -- Fails on a replica.
+  return isIntact(KEYS[1], KEYS[2], ARGV[1], ARGV[2]) and 'intact' or 'data_lost'`);
+
+/**
+ * Claims a key. Returns the state, then the number of claims made or the fingerprint, then the outcome.
+ * KEYS: claim, epoch, register. ARGV: owner, fingerprint, lease (ms), retention (ms), epoch, number of claims made.
  */
 export const claimScript = script(`${isIntact}
-  local intact, claims = isIntact(KEYS[2], ARGV[5], ARGV[6])
+  local intact, claims = isIntact(KEYS[2], KEYS[3], ARGV[5], ARGV[6])
   if not intact then return { 'data_lost' } end
   local owner, leaseEnd, fingerprint, outcome, cancelled = unpack(
     redis.call('HMGET', KEYS[1], 'owner', 'leaseEnd', 'fingerprint', 'outcome', 'cancelled'))
@@ -54,11 +58,11 @@ export const claimScript = script(`${isIntact}
     return { 'claimed', claims }
   end
   if cancelled == ARGV[1] then return { 'cancelled' } end
-  redis.call('HINCRBY', KEYS[2], 'claims', 1)
+  claims = redis.call('INCR', KEYS[3])
   if cancelled then redis.call('DEL', KEYS[1]) end
   redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'leaseEnd', now + ARGV[3], 'fingerprint', ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
-  return { 'claimed', redis.call('HGET', KEYS[2], 'claims') }`);
+  return { 'claimed', claims }`);
 
 /** Stores the outcome for the owner. KEYS: claim. ARGV: owner, outcome. */
 export const recordScript = script(`

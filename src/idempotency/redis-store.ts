@@ -23,10 +23,11 @@ const PREFIX = '{ledger-gateway}:';
 const EPOCH_KEY = `${PREFIX}epoch`;
 /** How long a release or an outcome that could not be written is retried. */
 const RETRY_FOR_MS = 600_000;
+/** A register outlives its process by this time. After a longer outage, a process must be restarted. */
+const REGISTER_LIFETIME_MS = 7 * 24 * 3_600_000;
 
-const epochSchema = z.tuple([z.string(), z.string()]);
 const claimReplySchema = z.union([
-  z.tuple([z.literal('claimed'), z.string()]),
+  z.tuple([z.literal('claimed'), z.number()]),
   z.tuple([z.enum(['in-flight', 'orphaned']), z.string()]),
   z.tuple([z.literal('recorded'), z.string(), z.string()]),
   z.tuple([z.enum(['cancelled', 'data_lost'])]),
@@ -44,18 +45,20 @@ export class RedisStore implements IdempotencyStore {
   readonly #retry: BackgroundRetry;
   /** Owners of claims without a reply, until their keys are free. */
   readonly #cancelling = new Set<string>();
-  #epochId: string | undefined;
-  #claimsSeen = 0;
+  readonly #registerKey = `${PREFIX}register:${randomUUID()}`;
+  #epoch: string | undefined;
+  /** The claims of this process that Redis has confirmed. */
+  #claimsMade = 0;
   #isDataLost = false;
 
   /** @throws Error if the URL cannot be used */
   constructor({ url, retentionMs, log }: RedisStoreOptions) {
     this.#retentionMs = retentionMs;
-    const prepare = async (session: RedisSession) => {
+    const check = async (session: RedisSession) => {
       await rejectEviction(session);
       await this.#checkEpoch(session);
     };
-    this.#connection = new RedisConnection({ url, log, prepare });
+    this.#connection = new RedisConnection({ url, log, check });
     this.#retry = new BackgroundRetry(RETRY_FOR_MS, () =>
       log.error({}, 'An idempotency key could not be updated in Redis and will be orphaned'),
     );
@@ -64,9 +67,9 @@ export class RedisStore implements IdempotencyStore {
   async claim({ key, owner, fingerprint, leaseMs }: Claim): Promise<ClaimResult> {
     if (this.#isDataLost) throw new StoreUnavailable('data_lost');
     if (this.#cancelling.has(owner)) throw new StoreUnavailable('unreachable');
-    const args = [owner, fingerprint, leaseMs, this.#retentionMs, this.#epochId, this.#claimsSeen];
+    const args = [owner, fingerprint, leaseMs, this.#retentionMs, this.#epoch, this.#claimsMade];
     try {
-      const keys = [keyOf(key), EPOCH_KEY];
+      const keys = [keyOf(key), EPOCH_KEY, this.#registerKey];
       const reply = await this.#connection.run(claimScript, keys, args.map(String));
       return this.#resultOf(claimReplySchema.parse(reply));
     } catch (error) {
@@ -113,22 +116,23 @@ export class RedisStore implements IdempotencyStore {
   }
 
   async #checkEpoch(session: RedisSession): Promise<void> {
-    if (this.#epochId === undefined) {
-      const reply = await session.run(epochScript, [EPOCH_KEY], [randomUUID()]);
-      const [id, claims] = epochSchema.parse(reply);
-      this.#epochId = id;
-      this.#claimsSeen = Number(claims);
-    } else if (!this.#isDataLost) {
-      const args = [this.#epochId, String(this.#claimsSeen)];
-      const reply = await session.run(checkScript, [EPOCH_KEY], args);
-      if (reply === 'data_lost') this.#dataLost();
+    if (this.#isDataLost) return;
+    const keys = [EPOCH_KEY, this.#registerKey];
+    const lifetime = String(REGISTER_LIFETIME_MS);
+    if (this.#epoch === undefined) {
+      this.#epoch = z
+        .string()
+        .parse(await session.run(epochScript, keys, [randomUUID(), lifetime]));
+      return;
     }
+    const args = [this.#epoch, String(this.#claimsMade), lifetime];
+    if ((await session.run(checkScript, keys, args)) === 'data_lost') this.#dataLost();
   }
 
   #resultOf(reply: z.infer<typeof claimReplySchema>): ClaimResult {
     switch (reply[0]) {
       case 'claimed':
-        this.#claimsSeen = Math.max(this.#claimsSeen, Number(reply[1]));
+        this.#claimsMade = Math.max(this.#claimsMade, reply[1]);
         return { state: 'claimed' };
       case 'recorded':
         return { state: 'recorded', fingerprint: reply[1], outcome: reply[2] };

@@ -199,7 +199,7 @@ describeRedis('the URL', () => {
     cleanups.push(() => store.close());
     await whenUsable(store);
     await store.claim(claimOf('key'));
-    expect(await server.command('INFO', 'keyspace')).toMatch(/db5:keys=3/);
+    expect(await server.command('INFO', 'keyspace')).toMatch(/db5:keys=4/);
   });
 
   test('a wrong password is reported without the password', async () => {
@@ -304,5 +304,59 @@ describeRedis('lost claims', () => {
     await server.command('DEBUG', 'RELOAD', 'NOSAVE');
     await whenRefused(store, 'data_lost');
     await whenRefused(idle, 'data_lost');
+  });
+
+  test('claims of other processes do not hide a loss from the process that reconnects last', async () => {
+    const server = await start({ args: ['--enable-debug-command', 'yes'] });
+    const proxy = await proxyTo(server.port);
+    const store = await openUsable(proxy.url);
+    const another = await openUsable(server.url);
+    await server.command('SAVE');
+    await store.claim(claimOf('after the snapshot'));
+    proxy.refuse();
+    await server.command('DEBUG', 'RELOAD', 'NOSAVE');
+    for (const key of ['a', 'b', 'c']) await another.claim(claimOf(key));
+    proxy.forward();
+    await whenRefused(store, 'data_lost');
+    await whenRefused(another, 'data_lost');
+  });
+
+  test('a claim whose reply was lost is no loss', async () => {
+    const server = await start();
+    const proxy = await proxyTo(server.port);
+    const store = await openUsable(proxy.url);
+    proxy.loseReplies();
+    await expect(store.claim(claimOf('key'))).rejects.toMatchObject({ reason: 'unreachable' });
+    proxy.forward();
+    await whenUsable(store);
+  });
+});
+
+describeRedis('an idle process', () => {
+  test('notices lost claims', async () => {
+    const server = await start();
+    await openUsable(server.url);
+    await server.command('FLUSHALL');
+    await eventually(async () =>
+      expect(logs).toMatchObject([{ level: 'error', details: { reason: 'data_lost' } }]),
+    );
+  });
+
+  test('notices a dead connection', async () => {
+    const server = await start();
+    await openUsable(server.url);
+    server.signal('SIGSTOP');
+    await eventually(async () =>
+      expect(logs).toMatchObject([{ level: 'error', details: { reason: 'timeout' } }]),
+    );
+    server.signal('SIGCONT');
+  });
+
+  test('notices a new eviction policy', async () => {
+    const server = await start();
+    const store = await openUsable(server.url);
+    await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru', 'maxmemory', '1gb');
+    await whenRefused(store, 'evicting');
+    expect(logs).toMatchObject([{ message: expect.stringContaining('it is allkeys-lru') }]);
   });
 });
