@@ -1,5 +1,7 @@
 import { Backoff } from './backoff.ts';
 
+/** How long a task is repeated. */
+export const RETRY_FOR_MS = 600_000;
 /** Bounds the memory of tasks during a long outage. */
 const MAX_BYTES = 32 * 1024 * 1024;
 /** What a task takes besides its data. */
@@ -7,14 +9,12 @@ const TASK_BYTES = 1024;
 
 /** Repeats tasks in the background until they succeed, for a bounded time and within bounded memory. */
 export class BackgroundRetry {
-  readonly #retryForMs: number;
   readonly #onGivenUp: () => void;
   readonly #closing = new AbortController();
   readonly #tasks = new Set<Promise<void>>();
   #bytes = 0;
 
-  constructor(retryForMs: number, onGivenUp: () => void) {
-    this.#retryForMs = retryForMs;
+  constructor(onGivenUp: () => void) {
     this.#onGivenUp = onGivenUp;
   }
 
@@ -43,7 +43,7 @@ export class BackgroundRetry {
 
   async #run(task: () => Promise<unknown>): Promise<void> {
     const { signal } = this.#closing;
-    const end = performance.now() + this.#retryForMs;
+    const end = performance.now() + RETRY_FOR_MS;
     const backoff = new Backoff();
     do {
       await backoff.pause(signal);

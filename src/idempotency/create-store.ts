@@ -23,11 +23,17 @@ export async function createStore(
   { retentionMs, maxKeys, log }: StoreOptions,
 ): Promise<IdempotencyStore> {
   if (setting === 'memory') {
-    return new SqliteStore({ path: ':memory:', retentionMs, maxKeys, maxBytes: MAX_MEMORY_BYTES });
+    return new SqliteStore({
+      path: ':memory:',
+      retentionMs,
+      maxKeys,
+      maxBytes: MAX_MEMORY_BYTES,
+      log,
+    });
   }
   if (setting.startsWith('file:')) {
     const path = setting.slice('file:'.length);
-    return new SqliteStore({ path, retentionMs, maxKeys, maxBytes: MAX_FILE_BYTES });
+    return new SqliteStore({ path, retentionMs, maxKeys, maxBytes: MAX_FILE_BYTES, log });
   }
   if (/^rediss?:\/\//.test(setting)) {
     // Loading the client takes time and memory that the other stores do not need.

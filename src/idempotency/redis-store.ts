@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { BackgroundRetry } from './background-retry.ts';
+import { BackgroundRetry, RETRY_FOR_MS } from './background-retry.ts';
 import { RedisConnection } from './redis-connection.ts';
 import {
   checkScript,
@@ -21,8 +21,6 @@ import {
 /** One hash tag, so that a script may use both keys on a clustered server. */
 const PREFIX = '{ledger-gateway}:';
 const EPOCH_KEY = `${PREFIX}epoch`;
-/** How long a release or an outcome that could not be written is retried. */
-const RETRY_FOR_MS = 600_000;
 /** A register outlives its process by this time. After a longer outage, a process must be restarted. */
 const REGISTER_LIFETIME_MS = 7 * 24 * 3_600_000;
 
@@ -59,7 +57,7 @@ export class RedisStore implements IdempotencyStore {
       await this.#checkEpoch(session);
     };
     this.#connection = new RedisConnection({ url, log, check });
-    this.#retry = new BackgroundRetry(RETRY_FOR_MS, () =>
+    this.#retry = new BackgroundRetry(() =>
       log.error({}, 'An idempotency key could not be updated in Redis and will be orphaned'),
     );
   }

@@ -1,7 +1,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { z } from 'zod';
+import { BackgroundRetry } from './background-retry.ts';
 import { openClaims, unavailable } from './sqlite-file.ts';
-import { type Claim, type ClaimResult, type IdempotencyStore, StoreUnavailable } from './store.ts';
+import {
+  type Claim,
+  type ClaimResult,
+  type IdempotencyStore,
+  type StoreLog,
+  StoreUnavailable,
+} from './store.ts';
 
 /** The most expired claims that a timer tick deletes: few enough to take milliseconds, also with long outcomes. */
 const SWEEP_ROWS = 20;
@@ -28,6 +35,8 @@ export type SqliteStoreOptions = {
   maxBytes: number;
   /** The current time in milliseconds. The default does not follow changes of the wall clock. */
   clock?: () => number;
+  /** Gets an error when an outcome or a release could not be written. */
+  log?: StoreLog;
 };
 
 /**
@@ -42,6 +51,7 @@ export class SqliteStore implements IdempotencyStore {
   readonly #maxKeys: number;
   readonly #clock: () => number;
   readonly #clockOffset: number;
+  readonly #retry: BackgroundRetry;
   #size: number;
   #sweepTimer: NodeJS.Timeout;
 
@@ -51,6 +61,7 @@ export class SqliteStore implements IdempotencyStore {
     maxKeys,
     maxBytes,
     clock = monotonicClock,
+    log,
   }: SqliteStoreOptions) {
     this.#database = openClaims(path, maxBytes);
     this.#statements = prepareStatements(this.#database);
@@ -63,6 +74,9 @@ export class SqliteStore implements IdempotencyStore {
     // The clock starts at the newest claim, even if the wall clock was set back since.
     this.#clock = clock;
     this.#clockOffset = Math.max(0, (newest ?? 0) - clock());
+    this.#retry = new BackgroundRetry(() =>
+      log?.error({}, 'An idempotency key could not be updated in its file and will be orphaned'),
+    );
     this.#sweepTimer = this.#scheduleSweep(SWEEP_INTERVAL_MS);
   }
 
@@ -91,18 +105,33 @@ export class SqliteStore implements IdempotencyStore {
   }
 
   async record(key: string, owner: string, outcome: string): Promise<void> {
-    this.#use(() => this.#statements.record.run(outcome, key, owner));
+    const record = async () => this.#use(() => this.#statements.record.run(outcome, key, owner));
+    await this.#untilWritten(record, Buffer.byteLength(outcome));
   }
 
   async release(key: string, owner: string): Promise<void> {
-    this.#use(() => {
-      this.#size -= Number(this.#statements.release.run(key, owner).changes);
-    });
+    const release = async () =>
+      this.#use(() => {
+        this.#size -= Number(this.#statements.release.run(key, owner).changes);
+      });
+    await this.#untilWritten(release);
   }
 
+  /** Tries pending background work one last time, then closes the database. */
   async close(): Promise<void> {
     clearTimeout(this.#sweepTimer);
+    await this.#retry.close();
     if (this.#database.isOpen) this.#database.close();
+  }
+
+  /** Repeats a failed write in the background: a full disk may have space again later. */
+  async #untilWritten(write: () => Promise<unknown>, dataBytes = 0): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      this.#retry.start(write, { dataBytes });
+      throw error;
+    }
   }
 
   #now(): number {

@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createStore } from '../../src/idempotency/create-store.ts';
 import { SqliteStore, type SqliteStoreOptions } from '../../src/idempotency/sqlite-store.ts';
+import { whenState } from '../support/redis.ts';
 
 const RETENTION_MS = 3_600_000;
 const cleanups: (() => unknown)[] = [];
@@ -159,6 +160,37 @@ describe('a full store', () => {
     expect(await store.claim(claimOf('key', 'repeat'))).toMatchObject({ state: 'in-flight' });
     await store.record('key', 'owner', 'short outcome');
     expect(await store.claim(claimOf('key', 'repeat'))).toMatchObject({ outcome: 'short outcome' });
+  });
+});
+
+describe('a write that failed', () => {
+  const MIB = 2 ** 20;
+
+  async function openFull() {
+    const store = open({ maxBytes: 8 * MIB });
+    await store.claim(claimOf('old'));
+    await store.record('old', 'owner', 'x'.repeat(4 * MIB));
+    now += RETENTION_MS / 2;
+    await store.claim(claimOf('key'));
+    return store;
+  }
+
+  test('is repeated, so that an outcome is recorded when there is room again', async () => {
+    const store = await openFull();
+    const outcome = 'x'.repeat(5 * MIB);
+    await expect(store.record('key', 'owner', outcome)).rejects.toMatchObject({ reason: 'full' });
+    now += RETENTION_MS / 2;
+    expect(await whenState(store, 'key', 'recorded')).toMatchObject({ state: 'recorded' });
+  });
+
+  test('is tried again when the store is closed', async () => {
+    const first = await openFull();
+    const outcome = 'x'.repeat(5 * MIB);
+    await expect(first.record('key', 'owner', outcome)).rejects.toMatchObject({ reason: 'full' });
+    now += RETENTION_MS / 2;
+    await first.claim(claimOf('old'));
+    await first.close();
+    expect(await open().claim(claimOf('key', 'repeat'))).toMatchObject({ state: 'recorded' });
   });
 });
 
