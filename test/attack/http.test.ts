@@ -6,16 +6,16 @@ import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { createServer } from '../../src/http/server.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { portOf } from '../support/port.ts';
 import { connectTo, exchange } from '../support/raw-request.ts';
-import { json, startService } from '../support/service.ts';
+import { json } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 
-async function start(variables: Record<string, string> = {}) {
-  const service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));
-  return { service, gateway: await startTestGateway(service, variables) };
-}
+const success = json({ status: 0, service_status: { status: 0 }, list: [] });
+const share = shareGateway();
+const start = () => share(success);
+const sharePage = shareGateway({ EXPLORER: 'sandbox', CORS_ORIGINS: 'https://a.example' });
 
 const query = '{"query":"{ __typename }"}';
 const post = (headers: string, body = query) =>
@@ -67,7 +67,7 @@ test.each([
   ['a page', 200, get('/graphql', 'Accept: text/html\n')],
   ['a path that cannot be decoded', 400, get('/%zz')],
 ])('%s has the security headers', async (_, status, request) => {
-  const { gateway } = await start({ EXPLORER: 'sandbox', CORS_ORIGINS: 'https://a.example' });
+  const { gateway } = sharePage(success);
   const response = await exchange(gateway.url, request);
   expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   const headers = headersOf(response);
@@ -83,7 +83,7 @@ test.each([
 });
 
 test('the response to a GET is not cached', async () => {
-  const { gateway } = await start();
+  const { gateway } = start();
   const response = await fetch(`${gateway.url}/graphql?query=${encodeURIComponent(read)}`, {
     headers: { authorization: `Bearer ${gateway.token}`, 'apollo-require-preflight': '1' },
   });
@@ -181,7 +181,7 @@ test('a request that getResponse 408 is not executed when the rest of it arrives
 // Bodies
 
 test('a body that is too large is rejected before it is sent', async () => {
-  const { gateway } = await start();
+  const { gateway } = start();
   // The body is announced and never sent, so a gateway that waits for it does not respond.
   const response = await exchange(
     gateway.url,
@@ -191,7 +191,7 @@ test('a body that is too large is rejected before it is sent', async () => {
 });
 
 test('a body without a length is rejected when it gets too large', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const socket = connectTo(gateway.url);
   closeAfterTest(async () => socket.destroy());
   // The gateway closes the connection before everything is sent.
@@ -218,7 +218,7 @@ test('a body without a length is rejected when it gets too large', async () => {
 });
 
 test('a large body without a token is rejected', async () => {
-  const { gateway } = await start();
+  const { gateway } = start();
   // Without a token, only introspection is useful. Large bodies are uploads.
   const response = await fetch(`${gateway.url}/graphql`, {
     method: 'POST',
@@ -229,7 +229,7 @@ test('a large body without a token is rejected', async () => {
 });
 
 test('a compressed body is rejected', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const { status } = await fetch(`${gateway.url}/graphql`, {
     method: 'POST',
     headers: {
@@ -267,7 +267,7 @@ test.each([
   ['an invalid chunk size', 'Transfer-Encoding: chunked\n\nzz\n{}\n0\n\n'],
   ['a chunk size that overflows', 'Transfer-Encoding: chunked\n\nfffffffffffffffff\n{}\n0\n\n'],
 ])('a request with %s cannot smuggle another', async (_, rest) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const response = await exchange(
     gateway.url,
     `POST /graphql HTTP/1.1\nHost: a\n${jsonType}${rest}${smuggled(gateway.token)}`,
@@ -278,7 +278,7 @@ test.each([
 });
 
 test('a header that ends in a bare line feed is rejected', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const socket = connectTo(gateway.url);
   closeAfterTest(async () => socket.destroy());
   socket.write(`GET /livez HTTP/1.1\nHost: a\n\n${smuggled(gateway.token)}`);
@@ -302,7 +302,7 @@ test.each([
   `/%67raphql?query=${mutation}`,
   `/graphql?method=POST&_method=POST&query=${mutation}`,
 ])('GET %s has no effect', async (path) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   for (const method of ['GET', 'HEAD']) {
     const response = await exchange(
       gateway.url,
@@ -314,7 +314,7 @@ test.each([
 });
 
 test('a GET with a body does not execute the body', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const response = await exchange(
     gateway.url,
     smuggled(gateway.token).replace('POST', 'GET').replace('Host: a', 'Host: a\nConnection: close'),
@@ -326,7 +326,7 @@ test('a GET with a body does not execute the body', async () => {
 test.each(['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override'])(
   '%s does not change the method',
   async (header) => {
-    const { service, gateway } = await start();
+    const { service, gateway } = start();
     const headers = `${header}: POST\n${jsonType}Apollo-Require-Preflight: 1\nAuthorization: Bearer ${gateway.token}\n`;
     const getResponse = await exchange(gateway.url, get(`/graphql?query=${mutation}`, headers));
     expect(getResponse).toMatch(/^HTTP\/1\.1 405 /);
@@ -352,7 +352,7 @@ test.each([
   'Text/Plain',
   '',
 ])('a cross-site POST of "%s" has no effect', async (contentType) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const body = JSON.stringify({ query: write });
   const response = await exchange(
     gateway.url,
@@ -369,7 +369,7 @@ test.each([
 // Methods and paths
 
 test('TRACE does not echo the request', async () => {
-  const { gateway } = await start();
+  const { gateway } = start();
   const response = await exchange(
     gateway.url,
     `TRACE /graphql HTTP/1.1\nHost: a\nConnection: close\nAuthorization: Bearer ${gateway.token}\nX-Canary: canary\n\n`,
@@ -380,7 +380,7 @@ test('TRACE does not echo the request', async () => {
 });
 
 test('CONNECT does not turn the gateway into a proxy', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const { host } = new URL(service.url);
   const response = await exchange(
     gateway.url,
@@ -391,7 +391,7 @@ test('CONNECT does not turn the gateway into a proxy', async () => {
 });
 
 test('an absolute URL does not turn the gateway into a proxy', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const response = await exchange(gateway.url, get(`${service.url}upgradeToHQ`));
   expect(response).toMatch(/^HTTP\/1\.1 404 /);
   expect(service.received).toEqual([]);
@@ -413,7 +413,7 @@ test.each([
   '/graphql%20',
   '/\\graphql',
 ])('%s does not bypass authentication', async (path) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const body = JSON.stringify({ query: write });
   const response = await exchange(
     gateway.url,
@@ -426,7 +426,7 @@ test.each([
 test.each(['X-Forwarded-Host', 'X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Prefix'])(
   '%s does not change the path',
   async (header) => {
-    const { gateway } = await start();
+    const { gateway } = start();
     const response = await exchange(gateway.url, get('/livez', `${header}: /metrics\n`));
     expect(response).toMatch(/\{"status":"ok"\}$/);
   },

@@ -4,6 +4,7 @@ import { MAX_REFERENCES } from '../../src/graphql/limits/response-limits.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 import { composeWithApollo, ledgerSdl } from './composition.ts';
 
 const query = `query ($representations: [_Any!]!) {
@@ -26,6 +27,9 @@ const list: Reply = (response, received) => {
   return json({ service_status: { status: 0 }, list: shown })(response, received);
 };
 
+const share = shareGateway();
+const shareOpen = shareGateway({ INTROSPECTION: 'true' });
+
 function reference(fields: Record<string, unknown> = {}) {
   return { __typename: 'GlCode', target: 'EMAIL', project: 'north', code: '4010', ...fields };
 }
@@ -40,8 +44,7 @@ const listCall = expect.objectContaining({
 });
 
 test('all references to one list share one call, which includes hidden codes', async () => {
-  const service = await startService(list);
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = share(list);
 
   const representations = Array.from({ length: 300 }, (_, index) =>
     reference({ code: index % 2 ? '4020' : '4010' }),
@@ -54,8 +57,7 @@ test('all references to one list share one call, which includes hidden codes', a
 });
 
 test('references under several aliases share one call', async () => {
-  const service = await startService(list);
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = share(list);
 
   const { data, errors } = await gateway.graphql(
     `query ($a: [_Any!]!, $b: [_Any!]!) {
@@ -76,8 +78,7 @@ test('references under several aliases share one call', async () => {
 });
 
 test('references share the call of a read that includes the hidden codes of the same project', async () => {
-  const service = await startService(list);
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = share(list);
 
   const { data, errors } = await gateway.graphql(
     `query ($representations: [_Any!]!) {
@@ -93,8 +94,7 @@ test('references share the call of a read that includes the hidden codes of the 
 });
 
 test('each target and project has its own call', async () => {
-  const service = await startService(list);
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = share(list);
 
   const { data, errors } = await gateway.graphql(query, {
     representations: [
@@ -123,7 +123,7 @@ test('each target and project has its own call', async () => {
 });
 
 test('a hidden code is found, and an unknown or null code is null', async () => {
-  const gateway = await startTestGateway(await startService(list));
+  const { gateway } = share(list);
 
   const { data, errors } = await gateway.graphql(query, {
     representations: [
@@ -141,9 +141,7 @@ test('a hidden code is found, and an unknown or null code is null', async () => 
 
 test('of two equal codes, the first one counts', async () => {
   const twice = [codes[0], { ...codes[0], Name: 'Again' }];
-  const gateway = await startTestGateway(
-    await startService(json({ service_status: { status: 0 }, list: twice })),
-  );
+  const { gateway } = share(json({ service_status: { status: 0 }, list: twice }));
 
   const { data } = await gateway.graphql(query, { representations: [reference()] });
 
@@ -166,8 +164,7 @@ test.each([
 ])(
   'a reference with an invalid %s (%s) is rejected, and others are resolved',
   async (field, _, fields) => {
-    const service = await startService(list);
-    const gateway = await startTestGateway(service);
+    const { gateway } = share(list);
 
     const { status, data, errors } = await gateway.graphql(query, {
       representations: [reference(fields), reference()],
@@ -186,7 +183,7 @@ test.each([
 );
 
 test('the error of a reference names all invalid fields, and no values', async () => {
-  const gateway = await startTestGateway(await startService(list));
+  const { gateway } = share(list);
 
   const { errors, text } = await gateway.graphql(query, {
     representations: [{ __typename: 'GlCode', target: 'SECRET', project: 1, code: 2 }],
@@ -212,8 +209,7 @@ test.each([
 ])(
   'a list with %s is an error for each reference to it',
   async (_, serviceReply, code, retryable) => {
-    const service = await startService(serviceReply);
-    const gateway = await startTestGateway(service);
+    const { service, gateway } = share(serviceReply);
 
     const { status, data, errors } = await gateway.graphql(query, {
       representations: [reference(), reference({ code: '4020' })],
@@ -233,10 +229,9 @@ test.each([
 );
 
 test('the error of one list does not affect another', async () => {
-  const service = await startService((response, received) =>
+  const { gateway } = share((response, received) =>
     (received.url.includes('project=south') ? reply(403) : list)(response, received),
   );
-  const gateway = await startTestGateway(service);
 
   const { data, errors } = await gateway.graphql(query, {
     representations: [reference(), reference({ project: 'south' })],
@@ -247,8 +242,7 @@ test('the error of one list does not affect another', async () => {
 });
 
 test('the largest allowed number of references shares one call', async () => {
-  const service = await startService(list);
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = share(list);
 
   const representations = Array.from({ length: MAX_REFERENCES }, () => reference());
   const { data, errors } = await gateway.graphql(query, { representations });
@@ -259,8 +253,7 @@ test('the largest allowed number of references shares one call', async () => {
 });
 
 test('one reference more is rejected, and nothing is sent to the service', async () => {
-  const service = await startService(list);
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = share(list);
 
   const representations = Array.from({ length: MAX_REFERENCES + 1 }, () => reference());
   const { status, data, errors } = await gateway.graphql(query, { representations });
@@ -277,6 +270,7 @@ test('one reference more is rejected, and nothing is sent to the service', async
 });
 
 test('the limit applies to all aliases of a request together', async () => {
+  // Not the shared gateway: it may send the first alias's request after the response.
   const gateway = await startTestGateway(await startService(list));
 
   const half = Array.from({ length: MAX_REFERENCES / 2 + 1 }, () => reference());
@@ -293,8 +287,7 @@ test('the limit applies to all aliases of a request together', async () => {
 });
 
 test('references without a token get 401', async () => {
-  const service = await startService(list);
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = share(list);
 
   const response = await fetch(`${gateway.url}/graphql`, {
     method: 'POST',
@@ -336,7 +329,7 @@ const clients = [
 test.each(clients)(
   'INTROSPECTION=true reveals the SDL of schema.graphql, %s',
   async (_, withToken) => {
-    const gateway = await startTestGateway(await startService(list), { INTROSPECTION: 'true' });
+    const { gateway } = shareOpen(list);
 
     const { status, text } = await post(gateway, '{ _service { sdl } }', withToken);
 
@@ -352,7 +345,7 @@ test.each(clients)(
 );
 
 test.each(clients)('INTROSPECTION=true allows __schema, %s', async (_, withToken) => {
-  const gateway = await startTestGateway(await startService(list), { INTROSPECTION: 'true' });
+  const { gateway } = shareOpen(list);
 
   const { status, text } = await post(gateway, '{ __schema { mutationType { name } } }', withToken);
 
@@ -372,7 +365,7 @@ test.each(
     ].map((document) => [document, name, withToken] as const),
   ),
 )('INTROSPECTION=false rejects %s, %s', async (document, _, withToken) => {
-  const gateway = await startTestGateway(await startService(list));
+  const { gateway } = share(list);
 
   const { status, text } = await post(gateway, document, withToken);
 
@@ -405,13 +398,8 @@ test.each([
 ])(
   '%s that is misspelled gets a suggestion only with INTROSPECTION=true',
   async (_, document, hint) => {
-    const service = await startService(list);
-    const suggesting = await post(
-      await startTestGateway(service, { INTROSPECTION: 'true' }),
-      document,
-      true,
-    );
-    const silent = await post(await startTestGateway(service), document, true);
+    const suggesting = await post(shareOpen(list).gateway, document, true);
+    const silent = await post(share(list).gateway, document, true);
 
     expect(suggesting.status).toBe(400);
     expect(suggesting.text).toContain('Did you mean');
@@ -424,8 +412,7 @@ test.each([
 test.each(['{ __typename: "Foo" }', '{ __typename: "Query" }', '5', '{}'])(
   'an invalid representation %s fails only its own request',
   async (representation) => {
-    const service = await startService(json({ service_status: { status: 0 }, list: [] }));
-    const gateway = await startTestGateway(service);
+    const { service, gateway } = share(json({ service_status: { status: 0 }, list: [] }));
     const rejections: unknown[] = [];
     const record = (reason: unknown) => rejections.push(reason);
     process.on('unhandledRejection', record);

@@ -1,19 +1,17 @@
 import { expect, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
 import { outcomeFields } from '../support/graphql-operation.ts';
-import { json, startService } from '../support/service.ts';
+import { json } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 
 const mutation = `mutation ($approvers: [ApproverInput!]! = []) {
   saveApprovers(approvers: $approvers) { ${outcomeFields} }
 }`;
 
-async function start(body: unknown = { invoice_id: 1, message: '', status: 0 }) {
-  const service = await startService(json(body));
-  return { service, gateway: await startTestGateway(service) };
-}
+const share = shareGateway();
+const start = (body: unknown = { invoice_id: 1, message: '', status: 0 }) => share(json(body));
 
 test('sends a POST with the unchanged token, and JSON', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
 
   await gateway.graphql(mutation, {}, { 'x-request-id': 'request-1' });
 
@@ -33,7 +31,7 @@ test('sends a POST with the unchanged token, and JSON', async () => {
 });
 
 test('sends the twelve fields by the names of the service, and identifiers as integers', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
 
   await gateway.graphql(mutation, {
     approvers: [
@@ -64,7 +62,7 @@ test('sends the twelve fields by the names of the service, and identifiers as in
 });
 
 test('an omitted field is not sent, and an explicit null is sent as null', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
 
   await gateway.graphql(mutation, {
     approvers: [
@@ -81,7 +79,7 @@ test('an omitted field is not sent, and an explicit null is sent as null', async
 });
 
 test('an omitted variable omits its field', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
 
   await gateway.graphql(
     'mutation ($name: String, $id: ID) { saveApprovers(approvers: [{ name: $name, approverId: $id, email: "a" }]) { __typename } }',
@@ -103,20 +101,20 @@ const identifiers = [
 ];
 
 test.each(identifiers)('approverId %s as a string is sent exactly', async (id) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   await gateway.graphql(mutation, { approvers: [{ approverId: id }] });
   expect(service.received[0]?.body).toBe(`[{"approver_id":${id}}]`);
 });
 
 test.each(identifiers)('approverId %s as a number in the variables is sent exactly', async (id) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const variables = `{"approvers":[{"approverId":${id}}]}`;
   await gateway.post(`{"query":${JSON.stringify(mutation)},"variables":${variables}}`);
   expect(service.received[0]?.body).toBe(`[{"approver_id":${id}}]`);
 });
 
 test.each(identifiers)('workflowId %s as a literal is sent exactly', async (id) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   await gateway.graphql(
     `mutation { saveApprovers(approvers: [{ workflowId: ${id} }]) { __typename } }`,
   );
@@ -129,14 +127,14 @@ test.each([
   ['1e21', '1e+21'],
   ['100000000000000000000', '100000000000000000000'],
 ])('claimLimit %s is sent as %s', async (given, sent) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const variables = `{"approvers":[{"claimLimit":${given}}]}`;
   await gateway.post(`{"query":${JSON.stringify(mutation)},"variables":${variables}}`);
   expect(service.received.map(({ body }) => body)).toEqual([`[{"claim_limit":${sent}}]`]);
 });
 
 test('a claimLimit that a double cannot represent is rejected, and nothing is sent', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const variables = '{"approvers":[{"claimLimit":12345678901234567890}]}';
   const { status, text } = await gateway.post(
     `{"query":${JSON.stringify(mutation)},"variables":${variables}}`,
@@ -147,14 +145,14 @@ test('a claimLimit that a double cannot represent is rejected, and nothing is se
 });
 
 test('text with lone surrogates and digits is sent unchanged', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const name = '\ud800, 9007199254740993';
   await gateway.graphql(mutation, { approvers: [{ name }] });
   expect(JSON.parse(service.received[0]?.body ?? '')).toEqual([{ name }]);
 });
 
 test('sends a long list in one call, in the same order', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const approvers = Array.from({ length: 2000 }, (_, index) => ({ approverId: String(index) }));
 
   await gateway.graphql(mutation, { approvers });
@@ -177,7 +175,7 @@ test.each([
   ['1.5', { __typename: 'LedgerUnrecognizedStatus', status: null }],
   ['null', { __typename: 'LedgerUnrecognizedStatus', status: null }],
 ])('status %s is mapped to its outcome', async (status, expected) => {
-  const { gateway } = await start(
+  const { gateway } = start(
     `{"invoice_id":9223372036854775807,"message":"why","status":${status}}`,
   );
 
@@ -192,7 +190,7 @@ test.each([
 });
 
 test('a record without a status is an unrecognized status', async () => {
-  const { gateway } = await start({});
+  const { gateway } = start({});
   const { data } = await gateway.graphql(mutation);
   expect(data.saveApprovers).toEqual({
     __typename: 'LedgerUnrecognizedStatus',

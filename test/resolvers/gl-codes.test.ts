@@ -1,6 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
 import { json, startService } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
+
+const share = shareGateway();
 
 const query = `query ($target: IntegrationTarget! = EMAIL, $project: String! = "north", $includeHide: Boolean! = false) {
   glCodes(target: $target, project: $project, includeHide: $includeHide) {
@@ -12,8 +15,7 @@ const query = `query ($target: IntegrationTarget! = EMAIL, $project: String! = "
 }`;
 
 test('sends a GET with the three parameters, the unchanged token, and no body', async () => {
-  const service = await startService(json({ service_status: { status: 0 }, list: [] }));
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = share(json({ service_status: { status: 0 }, list: [] }));
 
   await gateway.graphql(query, { project: 'a & b=c/ü' }, { 'x-request-id': 'request-1' });
 
@@ -31,13 +33,12 @@ test('sends a GET with the three parameters, the unchanged token, and no body', 
 });
 
 test('status 0 is a list of codes with their target and project', async () => {
-  const service = await startService(
+  const { gateway } = share(
     json({
       service_status: { invoice_id: 7, message: 'fine', status: 0 },
       list: [{ Code: '4010', Name: 'Travel', Value: 'T', Hide: 1 }, {}],
     }),
   );
-  const gateway = await startTestGateway(service);
 
   const { data, errors } = await gateway.graphql(query, { includeHide: true });
 
@@ -55,8 +56,7 @@ test('status 0 is a list of codes with their target and project', async () => {
 });
 
 test('a GET has no headers of a body', async () => {
-  const service = await startService(json({ service_status: { status: 0 } }));
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = share(json({ service_status: { status: 0 } }));
 
   await gateway.graphql(query);
 
@@ -84,8 +84,7 @@ const targets = [
 ];
 
 test('each of the 41 targets is sent as its integer and returned by its name', async () => {
-  const service = await startService(json({ service_status: { status: 0 }, list: [{}] }));
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = share(json({ service_status: { status: 0 }, list: [{}] }));
 
   for (const target of targets) {
     const name = labels[target] ?? `TARGET_${target}`;
@@ -101,8 +100,7 @@ test('each of the 41 targets is sent as its integer and returned by its name', a
 });
 
 test.each([true, false])('includeHide %s is sent unchanged', async (includeHide) => {
-  const service = await startService(json({ service_status: { status: 0 } }));
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = share(json({ service_status: { status: 0 } }));
 
   await gateway.graphql(query, { includeHide });
 
@@ -117,8 +115,7 @@ test.each([
   ['with reserved characters of URLs', '?&=#/../%41', '%3F%26%3D%23%2F..%2F%2541'],
   ['beyond ASCII', 'Zürich 東京 🏭', 'Z%C3%BCrich+%E6%9D%B1%E4%BA%AC+%F0%9F%8F%AD'],
 ])('a project name %s is sent and returned unchanged', async (_, project, encoded) => {
-  const service = await startService(json({ service_status: { status: 0 }, list: [{}] }));
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = share(json({ service_status: { status: 0 }, list: [{}] }));
 
   const { data } = await gateway.graphql(query, { project });
 
@@ -150,12 +147,11 @@ test.each([
   ['true', { __typename: 'LedgerUnrecognizedStatus', status: null }],
   ['null', { __typename: 'LedgerUnrecognizedStatus', status: null }],
 ])('status %s is mapped to its outcome', async (status, expected) => {
-  const service = await startService(
+  const { gateway } = share(
     json(
       `{ "service_status": { "invoice_id": 12, "message": "why", "status": ${status} }, "list": [] }`,
     ),
   );
-  const gateway = await startTestGateway(service);
 
   const { data, errors } = await gateway.graphql(query);
 
@@ -169,8 +165,7 @@ test.each([
   ['with a null status record', { service_status: null, list: [] }, null, null],
   ['that is empty', {}, null, null],
 ])('a response %s is an unrecognized status', async (_, body, invoiceId, message) => {
-  const service = await startService(json(body));
-  const gateway = await startTestGateway(service);
+  const { gateway } = share(json(body));
 
   const { data, errors } = await gateway.graphql(query);
 
@@ -188,8 +183,7 @@ test.each([
   ['null', { list: null }],
   ['empty', { list: [] }],
 ])('with status 0, a %s list is an empty one', async (_, rest) => {
-  const service = await startService(json({ service_status: { status: 0 }, ...rest }));
-  const gateway = await startTestGateway(service);
+  const { gateway } = share(json({ service_status: { status: 0 }, ...rest }));
 
   const { data } = await gateway.graphql(query);
 
@@ -210,11 +204,10 @@ test.each([
   'text/html',
   undefined,
 ])('the body of a response with content type %s is read', async (contentType) => {
-  const service = await startService((response) => {
+  const { gateway } = share((response) => {
     if (contentType) response.setHeader('content-type', contentType);
     response.end('{"service_status":{"status":0},"list":[{"Name":"Zürich 東京"}]}');
   });
-  const gateway = await startTestGateway(service);
 
   const { data } = await gateway.graphql(query);
 
@@ -222,8 +215,7 @@ test.each([
 });
 
 test('accepts the three content types of the service', async () => {
-  const service = await startService(json({ service_status: { status: 0 } }));
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = share(json({ service_status: { status: 0 } }));
 
   await gateway.graphql(query);
 
@@ -243,10 +235,9 @@ test.each([
   '-9223372036854775808',
   '123456789012345678901234567890',
 ])('an invoice_id of %s is returned exactly', async (invoiceId) => {
-  const service = await startService(
+  const { gateway } = share(
     json(`{"service_status":{"invoice_id":${invoiceId},"status":0},"list":[]}`),
   );
-  const gateway = await startTestGateway(service);
 
   const { data } = await gateway.graphql(query);
 
@@ -255,10 +246,9 @@ test.each([
 
 test('digits inside text are unchanged', async () => {
   const message = 'see ,9007199254740993 and [9223372036854775807]';
-  const service = await startService(
+  const { gateway } = share(
     json({ service_status: { message, status: 0 }, list: [{ Value: '9007199254740993' }] }),
   );
-  const gateway = await startTestGateway(service);
 
   const { data } = await gateway.graphql(query);
 
@@ -267,10 +257,9 @@ test('digits inside text are unchanged', async () => {
 });
 
 test('fields that are not documented are ignored', async () => {
-  const service = await startService(
+  const { gateway } = share(
     json({ service_status: { status: 0, extra: 1 }, list: [{ Code: '1', Extra: [] }], more: {} }),
   );
-  const gateway = await startTestGateway(service);
 
   const { data, errors } = await gateway.graphql(query);
 

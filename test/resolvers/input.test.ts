@@ -1,14 +1,20 @@
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
 import { json, startService } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 
 const saveApprovers =
   'mutation ($approvers: [ApproverInput!]!) { result: saveApprovers(approvers: $approvers) { __typename } }';
 const upload =
   'mutation ($input: WorkflowCsvInput!) { result: uploadWorkflowCsv(input: $input) { __typename } }';
 
-async function start(variables: Record<string, string> = { UPSTREAM_CSV_OPTION_PARAM: 'type' }) {
-  const service = await startService(json({ status: 0, unresolved: '' }));
+const success = json({ status: 0, unresolved: '' });
+const share = shareGateway({ UPSTREAM_CSV_OPTION_PARAM: 'type' });
+const start = () => share(success);
+
+/** Starts a gateway with its own environment. */
+async function startWith(variables: Record<string, string>) {
+  const service = await startService(success);
   return { service, gateway: await startTestGateway(service, variables) };
 }
 
@@ -19,7 +25,7 @@ async function expectRejected(
   variables: Record<string, unknown>,
   environment?: Record<string, string>,
 ) {
-  const { service, gateway } = await start(environment);
+  const { service, gateway } = environment ? await startWith(environment) : start();
 
   const { status, data, errors } = await gateway.graphql(query, variables);
 
@@ -97,7 +103,7 @@ test.each([
   ['csv', { csv: 'a', contentBase64: null }],
   ['contentBase64', { csv: null, contentBase64: 'YQ==' }],
 ])('a null beside %s is ignored', async (_, content) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   await gateway.graphql(upload, { input: { fileName: 'a', ...content } });
   expect(service.received.map(({ body }) => body)).toEqual([
     '{"PictureName":"a","PictureStream":"YQ=="}',
@@ -118,7 +124,7 @@ const ranges = [
 ] as const;
 
 test('every allowed option is sent under the configured name', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const options = ranges.flatMap(([first, last]) => [...new Set([first, last])]);
 
   for (const option of options) {
@@ -143,13 +149,13 @@ test.each([1, 0])('without a configured parameter name, option %d is rejected', 
 });
 
 test.each([{}, { option: null }])('without an option, no parameter is sent: %j', async (option) => {
-  const { service, gateway } = await start({});
+  const { service, gateway } = await startWith({});
   await gateway.graphql(upload, { input: { fileName: 'a', csv: 'a', ...option } });
   expect(service.received.map(({ url }) => url)).toEqual(['/updateWorkflowCSV']);
 });
 
 test('an option can be a literal', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   await gateway.graphql(
     'mutation { uploadWorkflowCsv(input: { fileName: "a", csv: "a", option: -6 }) { __typename } }',
   );
@@ -157,7 +163,7 @@ test('an option can be a literal', async () => {
 });
 
 test('a parameter name with reserved characters is encoded', async () => {
-  const { service, gateway } = await start({ UPSTREAM_CSV_OPTION_PARAM: 'a&b=c' });
+  const { service, gateway } = await startWith({ UPSTREAM_CSV_OPTION_PARAM: 'a&b=c' });
   await gateway.graphql(upload, { input: { fileName: 'a', csv: 'a', option: 1 } });
   expect(service.received[0]?.url).toBe('/updateWorkflowCSV?a%26b%3Dc=1');
 });
@@ -165,7 +171,7 @@ test('a parameter name with reserved characters is encoded', async () => {
 test.each(['"1"', '1.5', 'true', '[1]', '{}'])(
   'an option of %s is not an integer',
   async (option) => {
-    const { service, gateway } = await start();
+    const { service, gateway } = start();
     const variables = `{"input":{"fileName":"a","csv":"a","option":${option}}}`;
     const { status, text } = await gateway.post(
       `{"query":${JSON.stringify(upload)},"variables":${variables}}`,
@@ -189,7 +195,7 @@ test('a csv with lone surrogates is rejected', async () => {
 });
 
 test('invalid input of one field does not affect the others', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
 
   const { data, errors } = await gateway.graphql(
     `mutation {
@@ -204,7 +210,7 @@ test('invalid input of one field does not affect the others', async () => {
 });
 
 test('a null for an argument that is not nullable is BAD_USER_INPUT', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const query =
     'query ($hide: Boolean) { result: glCodes(target: EMAIL, project: "p", includeHide: $hide) { __typename } }';
   const { errors } = await gateway.graphql(query, { hide: null });

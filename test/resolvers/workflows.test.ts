@@ -1,20 +1,17 @@
 import { expect, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
 import { actions, outcomeFields } from '../support/graphql-operation.ts';
-import { json, startService } from '../support/service.ts';
+import { json } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 
 const uploadMutation = `mutation ($input: WorkflowCsvInput! = { fileName: "a.csv", csv: "a" }) {
   uploadWorkflowCsv(input: $input) { ${outcomeFields} ... on WorkflowCsvUploaded { unresolved } }
 }`;
 
-async function start(body: unknown = { unresolved: '' }) {
-  const service = await startService(json(body));
-  const gateway = await startTestGateway(service, { UPSTREAM_CSV_OPTION_PARAM: 'type' });
-  return { service, gateway };
-}
+const share = shareGateway({ UPSTREAM_CSV_OPTION_PARAM: 'type' });
+const start = (body: unknown = { unresolved: '' }) => share(json(body));
 
 test('sends a POST with the unchanged token, and the file as base64 of its UTF-8', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
 
   await gateway.graphql(
     uploadMutation,
@@ -39,7 +36,7 @@ test('sends a POST with the unchanged token, and the file as base64 of its UTF-8
 });
 
 test.each(['', '/w==', '+/8=', 'AAEC'])('contentBase64 "%s" is sent unchanged', async (base64) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
 
   await gateway.graphql(uploadMutation, { input: { fileName: 'a', contentBase64: base64 } });
 
@@ -53,7 +50,7 @@ test.each([
   ['both', { invoiceId: '-7', message: '' }, '{"invoice_id":-7,"message":""}'],
   ['nulls', { invoiceId: null, message: null }, '{"invoice_id":null,"message":null}'],
 ])('with %s, service_status has the given fields', async (_, given, sent) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
 
   await gateway.graphql(uploadMutation, { input: { fileName: 'a', csv: 'a', ...given } });
 
@@ -64,14 +61,14 @@ test.each([
 const identifiers = ['7', '9007199254740993', '-9007199254740993', '9223372036854775807'];
 
 test.each(identifiers)('invoiceId %s as a number in the variables is sent exactly', async (id) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const variables = `{"input":{"fileName":"a","csv":"","invoiceId":${id}}}`;
   await gateway.post(`{"query":${JSON.stringify(uploadMutation)},"variables":${variables}}`);
   expect(service.received[0]?.body).toContain(`"service_status":{"invoice_id":${id}}`);
 });
 
 test.each(identifiers)('invoiceId %s as a literal is sent exactly', async (id) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   await gateway.graphql(
     `mutation { uploadWorkflowCsv(input: { fileName: "a", csv: "", invoiceId: ${id} }) { __typename } }`,
   );
@@ -79,7 +76,7 @@ test.each(identifiers)('invoiceId %s as a literal is sent exactly', async (id) =
 });
 
 test('a large file is sent completely', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const csv = 'row,ü\n'.repeat(500_000);
 
   await gateway.graphql(uploadMutation, { input: { fileName: 'large.csv', csv } });
@@ -93,7 +90,7 @@ test.each([
   ['empty text', { unresolved: '' }, ''],
   ['null', { unresolved: null }, null],
 ])('the outcome has `unresolved`: %s', async (_, body, unresolved) => {
-  const { gateway } = await start(body);
+  const { gateway } = start(body);
 
   const { data, errors } = await gateway.graphql(uploadMutation);
 
@@ -102,7 +99,7 @@ test.each([
 });
 
 test('a status record with status 0 is an upload with a null `unresolved`', async () => {
-  const { gateway } = await start({ invoice_id: 1, message: 'fine', status: 0 });
+  const { gateway } = start({ invoice_id: 1, message: 'fine', status: 0 });
   const { data } = await gateway.graphql(uploadMutation);
   expect(data.uploadWorkflowCsv).toEqual({ __typename: 'WorkflowCsvUploaded', unresolved: null });
 });
@@ -118,9 +115,7 @@ test.each([
   ['1.5', { __typename: 'LedgerUnrecognizedStatus', status: null }],
   ['null', { __typename: 'LedgerUnrecognizedStatus', status: null }],
 ])('a status record with status %s is mapped to its outcome', async (status, expected) => {
-  const { gateway } = await start(
-    `{"invoice_id":9007199254740993,"message":"why","status":${status}}`,
-  );
+  const { gateway } = start(`{"invoice_id":9007199254740993,"message":"why","status":${status}}`);
 
   const { data, errors } = await gateway.graphql(uploadMutation);
 
@@ -139,8 +134,7 @@ const actionMutation = `mutation ($action: WorkflowAction! = UPGRADE_TO_HQ) {
 test.each(Object.entries(actions))(
   '%s is a GET without query and body',
   async (operation, action) => {
-    const service = await startService(json({ invoice_id: 12, message: 'done', status: 0 }));
-    const gateway = await startTestGateway(service);
+    const { service, gateway } = share(json({ invoice_id: 12, message: 'done', status: 0 }));
 
     const { data } = await gateway.graphql(
       actionMutation,
@@ -182,8 +176,7 @@ test.each([
   ['1.5', { __typename: 'LedgerUnrecognizedStatus', status: null }],
   ['null', { __typename: 'LedgerUnrecognizedStatus', status: null }],
 ])('status %s is mapped to its outcome', async (status, expected) => {
-  const service = await startService(json(`{"message":"why","status":${status}}`));
-  const gateway = await startTestGateway(service);
+  const { gateway } = share(json(`{"message":"why","status":${status}}`));
 
   const { data, errors } = await gateway.graphql(actionMutation);
 
@@ -194,8 +187,7 @@ test.each([
 test.each(['9007199254740993', '-9007199254740993', '9223372036854775807'])(
   'an invoice_id of %s is returned exactly',
   async (invoiceId) => {
-    const service = await startService(json(`{"status":0,"invoice_id":${invoiceId}}`));
-    const gateway = await startTestGateway(service);
+    const { gateway } = share(json(`{"status":0,"invoice_id":${invoiceId}}`));
 
     const { data } = await gateway.graphql(actionMutation);
 
@@ -204,8 +196,7 @@ test.each(['9007199254740993', '-9007199254740993', '9223372036854775807'])(
 );
 
 test('several actions run in the order of the document', async () => {
-  const service = await startService(json({ status: 0 }));
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = share(json({ status: 0 }));
 
   await gateway.graphql(
     `mutation { ${Object.values(actions)

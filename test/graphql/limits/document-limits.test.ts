@@ -1,9 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../../support/gateway.ts';
 import { json, startService } from '../../support/service.ts';
+import { shareGateway } from '../../support/shared-gateway.ts';
 
-async function start(variables: Record<string, string> = {}) {
-  const service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));
+const success = json({ status: 0, service_status: { status: 0 }, list: [] });
+const share = shareGateway();
+const start = () => share(success);
+
+/** Starts a gateway with its own environment. */
+async function startWith(variables: Record<string, string>) {
+  const service = await startService(success);
   return { service, gateway: await startTestGateway(service, variables) };
 }
 
@@ -63,7 +69,7 @@ const overLimit: [name: string, document: string, limit: string][] = [
 ];
 
 test.each(overLimit)('a document with too many %s is rejected', async (_, query, limit) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
 
   const { status, data, errors } = await gateway.graphql(query, undefined, {
     'x-request-id': 'request-1',
@@ -85,7 +91,7 @@ test.each(overLimit)('a document with too many %s is rejected', async (_, query,
 });
 
 test('a document over a limit is rejected each time, and for GET too', async () => {
-  const { gateway } = await start();
+  const { gateway } = start();
   const query = `{ ${repeat(201, (n) => `a${n}: __typename`)} }`;
   for (const _ of [1, 2]) expect((await gateway.graphql(query)).status).toBe(400);
   const response = await fetch(`${gateway.url}/graphql?query=${encodeURIComponent(query)}`, {
@@ -98,21 +104,21 @@ test('a document over a limit is rejected each time, and for GET too', async () 
 });
 
 test('the largest allowed number of writes is sent', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const { errors } = await gateway.graphql(`mutation { ${repeat(5, (n) => `a${n}: ${write}`)} }`);
   expect(errors).toBeUndefined();
   expect(service.received).toHaveLength(5);
 });
 
 test('MAX_WRITES_PER_OPERATION sets the limit of writes', async () => {
-  const { service, gateway } = await start({ MAX_WRITES_PER_OPERATION: '1' });
+  const { service, gateway } = await startWith({ MAX_WRITES_PER_OPERATION: '1' });
   expect((await gateway.graphql(`mutation { a: ${write} }`)).status).toBe(200);
   expect((await gateway.graphql(`mutation { a: ${write} b: ${write} }`)).status).toBe(400);
   expect(service.received).toHaveLength(1);
 });
 
 test('the same write spread twice is one write', async () => {
-  const { service, gateway } = await start({ MAX_WRITES_PER_OPERATION: '1' });
+  const { service, gateway } = await startWith({ MAX_WRITES_PER_OPERATION: '1' });
   const { errors } = await gateway.graphql(
     `mutation { ...A ...A ${write} } fragment A on Mutation { ${write} }`,
   );
@@ -121,7 +127,7 @@ test('the same write spread twice is one write', async () => {
 });
 
 test('reads are not counted as writes', async () => {
-  const { gateway } = await start();
+  const { gateway } = start();
   const { status, errors } = await gateway.graphql(`{ ${repeat(50, (n) => `a${n}: ${codes}`)} }`);
   expect(status).toBe(200);
   expect(errors).toBeUndefined();
@@ -138,7 +144,7 @@ test.each([
     `mutation { ...A } fragment A on Mutation { ${write} ...B } fragment B on Mutation { ...A }`,
   ],
 ])('a fragment cycle %s is rejected', async (_, query) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const { status, errors } = await gateway.graphql(query);
   expect(status).toBe(400);
   expect(errors?.[0]?.extensions.code).toBe('OPERATION_LIMIT_EXCEEDED');
@@ -146,7 +152,7 @@ test.each([
 });
 
 test('fragments that double at each level are rejected quickly', async () => {
-  const { gateway } = await start();
+  const { gateway } = start();
   const fragments = repeat(
     200,
     (n) => `fragment F${n} on Query { ...F${n + 1} ... on Query { ...F${n + 1} } }`,
@@ -168,14 +174,14 @@ test.each([
   ['with an unknown field', '{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
   ['with an unknown fragment', '{ ...A }', 'GRAPHQL_VALIDATION_FAILED'],
 ])('a document %s gets the code of that error', async (_, query, code) => {
-  const { gateway } = await start();
+  const { gateway } = start();
   const { status, errors } = await gateway.graphql(query);
   expect(status).toBe(400);
   expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code]);
 });
 
 test('a document with more than ten operations is rejected', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const document = repeat(11, (n) => `query Q${n} { __typename }`);
   const { status, errors } = await gateway.graphql(document);
   expect(status).toBe(400);
@@ -184,7 +190,7 @@ test('a document with more than ten operations is rejected', async () => {
 });
 
 test('variables with too many values are rejected, and others are sent', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const query = 'mutation ($a: [ApproverInput!]!) { saveApprovers(approvers: $a) { __typename } }';
   const approvers = (count: number) => ({ query, variables: { a: Array(count).fill({}) } });
 
@@ -203,7 +209,7 @@ test('variables with too many values are rejected, and others are sent', async (
 });
 
 test('the limits apply to a document in a URL that is decoded only partly', async () => {
-  const { gateway } = await start();
+  const { gateway } = start();
   const document = `{${repeat(201, (n) => `a${n}:__typename,`)}}`;
   const url = `${gateway.url}/graphql?query=${encodeURIComponent(document)}%23%zz`;
   const response = await fetch(url, { headers: { 'apollo-require-preflight': '1' } });
