@@ -14,6 +14,8 @@ import {
 const SWEEP_ROWS = 20;
 /** The most expired claims that a new claim deletes, so that deletion keeps up with any load. */
 const SWEEP_ROWS_PER_CLAIM = 2;
+/** The part of the size that claims may fill. The rest is for the outcomes of claims in flight. */
+const CLAIMABLE_PART = 0.75;
 const SWEEP_PAUSE_MS = 10;
 const SWEEP_INTERVAL_MS = 1000;
 
@@ -31,7 +33,7 @@ export type SqliteStoreOptions = {
   retentionMs: number;
   /** A claim of a new key is refused when this many keys are kept. */
   maxKeys: number;
-  /** The size that the database may grow to; beyond it the store is full. */
+  /** The size that the database may grow to. New keys are refused when three quarters of it are used. */
   maxBytes: number;
   /** The current time in milliseconds. The default does not follow changes of the wall clock. */
   clock?: () => number;
@@ -49,6 +51,7 @@ export class SqliteStore implements IdempotencyStore {
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #retentionMs: number;
   readonly #maxKeys: number;
+  readonly #maxClaimableBytes: number;
   readonly #clock: () => number;
   readonly #clockOffset: number;
   readonly #retry: BackgroundRetry;
@@ -67,6 +70,7 @@ export class SqliteStore implements IdempotencyStore {
     this.#statements = prepareStatements(this.#database);
     this.#retentionMs = retentionMs;
     this.#maxKeys = maxKeys;
+    this.#maxClaimableBytes = maxBytes * CLAIMABLE_PART;
     const { size, newest } = z
       .object({ size: z.number(), newest: z.number().nullable() })
       .parse(this.#statements.summary.get());
@@ -96,7 +100,7 @@ export class SqliteStore implements IdempotencyStore {
         this.#size -= 1;
       }
       this.#sweep(SWEEP_ROWS_PER_CLAIM);
-      if (this.#size >= this.#maxKeys) throw new StoreUnavailable('full');
+      if (this.#isFull()) throw new StoreUnavailable('full');
       const { key, owner, fingerprint, leaseMs } = claim;
       this.#statements.insert.run(key, owner, fingerprint, now, now + leaseMs);
       this.#size += 1;
@@ -138,6 +142,11 @@ export class SqliteStore implements IdempotencyStore {
     return this.#clock() + this.#clockOffset;
   }
 
+  #isFull(): boolean {
+    if (this.#size >= this.#maxKeys) return true;
+    return Number(this.#statements.usedBytes.get()?.bytes) >= this.#maxClaimableBytes;
+  }
+
   #use<Result>(work: () => Result): Result {
     if (!this.#database.isOpen) throw new StoreUnavailable('closed');
     try {
@@ -173,7 +182,7 @@ export class SqliteStore implements IdempotencyStore {
 function prepareStatements(
   database: DatabaseSync,
 ): Record<
-  'find' | 'insert' | 'record' | 'release' | 'remove' | 'summary' | 'sweep',
+  'find' | 'insert' | 'record' | 'release' | 'remove' | 'summary' | 'sweep' | 'usedBytes',
   StatementSync
 > {
   return {
@@ -191,6 +200,10 @@ function prepareStatements(
     summary: database.prepare('SELECT count(*) AS size, max(claimed_at) AS newest FROM claim'),
     sweep: database.prepare(
       'DELETE FROM claim WHERE id < (SELECT min(id) FROM claim) + ? AND claimed_at <= ?',
+    ),
+    usedBytes: database.prepare(
+      `SELECT (page_count - freelist_count) * page_size AS bytes
+        FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
     ),
   };
 }

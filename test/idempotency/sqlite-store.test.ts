@@ -10,6 +10,7 @@ import { SqliteStore, type SqliteStoreOptions } from '../../src/idempotency/sqli
 import { whenState } from '../support/redis.ts';
 
 const RETENTION_MS = 3_600_000;
+const MIB = 2 ** 20;
 const cleanups: (() => unknown)[] = [];
 let directory: string;
 let path: string;
@@ -152,6 +153,19 @@ describe('a full store', () => {
     await expect(second.claim(claimOf('new'))).rejects.toMatchObject({ reason: 'full' });
   });
 
+  test('keeps room for the outcomes of claims in flight', async () => {
+    const store = open({ path: ':memory:', maxBytes: 8 * MIB });
+    const inFlight = ['a', 'b'];
+    for (const key of inFlight) await store.claim(claimOf(key));
+    await store.claim(claimOf('long'));
+    await store.record('long', 'owner', 'x'.repeat(6 * MIB));
+    await expect(store.claim(claimOf('new'))).rejects.toMatchObject({ reason: 'full' });
+    for (const key of inFlight) await store.record(key, 'owner', 'x'.repeat(0.9 * MIB));
+    expect(await store.claim(claimOf('b', 'repeat'))).toMatchObject({ state: 'recorded' });
+    now += RETENTION_MS;
+    expect(await store.claim(claimOf('long'))).toEqual({ state: 'claimed' });
+  });
+
   test('without room for an outcome, rejects the record and keeps the claim', async () => {
     const store = open({ maxBytes: 64 * 1024 });
     await store.claim(claimOf('key'));
@@ -164,8 +178,6 @@ describe('a full store', () => {
 });
 
 describe('a write that failed', () => {
-  const MIB = 2 ** 20;
-
   async function openFull() {
     const store = open({ maxBytes: 8 * MIB });
     await store.claim(claimOf('old'));
