@@ -58,7 +58,7 @@ export class RedisStore implements IdempotencyStore {
     };
     this.#connection = new RedisConnection({ url, log, check });
     this.#retry = new BackgroundRetry(() =>
-      log.error({}, 'An idempotency key could not be updated in Redis and will be orphaned'),
+      log.error({}, 'An idempotency key could not be updated in its store and will be orphaned'),
     );
   }
 

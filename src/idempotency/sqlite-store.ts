@@ -79,7 +79,7 @@ export class SqliteStore implements IdempotencyStore {
     this.#clock = clock;
     this.#clockOffset = Math.max(0, (newest ?? 0) - clock());
     this.#retry = new BackgroundRetry(() =>
-      log?.error({}, 'An idempotency key could not be updated in its file and will be orphaned'),
+      log?.error({}, 'An idempotency key could not be updated in its store and will be orphaned'),
     );
     this.#sweepTimer = this.#scheduleSweep(SWEEP_INTERVAL_MS);
   }
