@@ -1,5 +1,6 @@
+import { resolve } from 'node:path';
 import { SqliteStore } from './sqlite-store.ts';
-import type { IdempotencyStore, StoreLog } from './store.ts';
+import { type IdempotencyStore, type StoreLog, StoreUnavailable } from './store.ts';
 
 /** The database of a `memory` store may grow to this size, so that long outcomes cannot exhaust the process. */
 const MAX_MEMORY_BYTES = 256 * 1024 * 1024;
@@ -32,7 +33,15 @@ export async function createStore(
     });
   }
   if (setting.startsWith('file:')) {
-    const path = setting.slice('file:'.length);
+    const name = setting.slice('file:'.length);
+    if (name === '' || name === ':memory:') {
+      throw new StoreUnavailable(
+        'not_writable',
+        'IDEMPOTENCY_STORE=file:PATH needs the path of a file',
+      );
+    }
+    // An absolute path, because SQLite interprets a relative one that begins with `file:` as a URI.
+    const path = resolve(name);
     return new SqliteStore({ path, retentionMs, maxKeys, maxBytes: MAX_FILE_BYTES, log });
   }
   if (/^rediss?:\/\//.test(setting)) {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -94,7 +94,8 @@ describe('a file that another process used', () => {
   });
 
   test('only the owner of the process can read the files', async () => {
-    await writeFile(path, '', { mode: 0o644 });
+    await open().close();
+    await chmod(path, 0o644);
     await open().claim(claimOf('key'));
     for (const file of [path, `${path}-wal`]) expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
@@ -103,7 +104,9 @@ describe('a file that another process used', () => {
 describe('a file that cannot be used', () => {
   test('a missing directory', () => {
     path = join(directory, 'missing', 'claims.db');
-    expect(() => open()).toThrow(/cannot open .*claims\.db: ENOENT: no such file or directory/);
+    expect(() => open()).toThrow(
+      `The idempotency store cannot open ${path}: the folder does not exist`,
+    );
   });
 
   test('a directory', async () => {
@@ -122,13 +125,36 @@ describe('a file that cannot be used', () => {
     );
   });
 
-  test("another application's database, and one of a newer version", () => {
+  test('a store of another version, and one without its table', async () => {
+    await open().close();
+    const change = (sql: string) => {
+      const database = new DatabaseSync(path);
+      database.exec(sql);
+      database.close();
+    };
+    change('PRAGMA user_version = 2');
+    expect(() => open()).toThrow(/schema version 2, not 1; move the file away/);
+    change('PRAGMA user_version = 1; DROP TABLE claim');
+    expect(() => open()).toThrow(/its table is damaged; move the file away/);
+  });
+
+  test.each(['DELETE', 'WAL'])('a foreign %s database, which is left as it is', async (mode) => {
     const database = new DatabaseSync(path);
-    database.exec('CREATE TABLE invoice (id INTEGER)');
-    expect(() => open()).toThrow(/not a store of this version/);
-    database.exec('PRAGMA user_version = 2');
+    database.exec(`PRAGMA journal_mode = ${mode}`);
+    database.exec('CREATE TABLE invoice (id INTEGER); PRAGMA user_version = 1');
     database.close();
-    expect(() => open()).toThrow(/not a store of this version/);
+    await chmod(path, 0o644);
+    const before = await readFile(path);
+    expect(() => open()).toThrow(/it belongs to another application; name another file$/);
+    expect(await readFile(path)).toEqual(before);
+    expect(await readdir(directory)).toEqual(['claims.db']);
+    expect((await stat(path)).mode & 0o777).toBe(0o644);
+  });
+
+  test('a text file, which is left as it is', async () => {
+    await writeFile(path, 'text', { mode: 0o644 });
+    expect(() => open()).toThrow(expect.objectContaining({ reason: 'corrupt' }));
+    expect((await stat(path)).mode & 0o777).toBe(0o644);
   });
 });
 
@@ -257,6 +283,13 @@ describe('createStore', () => {
     const store = await createStore(setting, options);
     cleanups.push(() => store.close());
     expect(await store.claim(claimOf('key'))).toEqual({ state: 'claimed' });
+  });
+
+  test.each(['file:', 'file::memory:'])('rejects %s, which names no file', async (setting) => {
+    await expect(createStore(setting, options)).rejects.toMatchObject({
+      name: 'StoreUnavailable',
+      message: 'IDEMPOTENCY_STORE=file:PATH needs the path of a file',
+    });
   });
 
   test('rejects another setting', async () => {
