@@ -42,13 +42,14 @@ export const checkScript = script(`${isIntact}
 
 /**
  * Claims a key. Returns the state, then the number of claims made or the fingerprint, then the outcome.
- * KEYS: claim, epoch, register. ARGV: owner, fingerprint, lease (ms), retention (ms), epoch, number of claims made.
+ * KEYS: claim, epoch, register, mark of the owner.
+ * ARGV: owner, fingerprint, lease (ms), retention (ms), epoch, number of claims made.
  */
 export const claimScript = script(`${isIntact}
   local intact, claims = isIntact(KEYS[2], KEYS[3], ARGV[5], ARGV[6])
   if not intact then return { 'data_lost' } end
-  local owner, leaseEnd, fingerprint, outcome, cancelled = unpack(
-    redis.call('HMGET', KEYS[1], 'owner', 'leaseEnd', 'fingerprint', 'outcome', 'cancelled'))
+  local owner, leaseEnd, fingerprint, outcome = unpack(
+    redis.call('HMGET', KEYS[1], 'owner', 'leaseEnd', 'fingerprint', 'outcome'))
   if outcome then return { 'recorded', fingerprint, outcome } end
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -57,9 +58,8 @@ export const claimScript = script(`${isIntact}
     if owner ~= ARGV[1] then return { 'in-flight', fingerprint } end
     return { 'claimed', claims }
   end
-  if cancelled == ARGV[1] then return { 'cancelled' } end
+  if redis.call('GET', KEYS[4]) then return { 'cancelled' } end
   claims = redis.call('INCR', KEYS[3])
-  if cancelled then redis.call('DEL', KEYS[1]) end
   redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'leaseEnd', now + ARGV[3], 'fingerprint', ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[4])
   return { 'claimed', claims }`);
@@ -71,12 +71,13 @@ export const recordScript = script(`
   return redis.call('HDEL', KEYS[1], 'owner', 'leaseEnd')`);
 
 /**
- * Frees a key for the owner. Redis may execute a claim without a reply later than its release, so a key that
- * is free already gets a mark that cancels such a claim. KEYS: claim. ARGV: owner, lifetime of the mark (ms).
+ * Frees a key for the owner. Redis may execute a claim without a reply later than its release, so an owner that
+ * does not hold the key gets a mark that cancels such a claim. Each owner has its own, since several claims on
+ * one key may be without a reply.
+ * KEYS: claim, mark of the owner. ARGV: owner, lifetime of the mark (ms).
  */
 export const releaseScript = script(`
   local owner, outcome = unpack(redis.call('HMGET', KEYS[1], 'owner', 'outcome'))
   if owner == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-  if owner or outcome then return 0 end
-  redis.call('HSET', KEYS[1], 'cancelled', ARGV[1])
-  return redis.call('PEXPIRE', KEYS[1], ARGV[2])`);
+  if not outcome then redis.call('SET', KEYS[2], '', 'PX', ARGV[2]) end
+  return 0`);

@@ -67,7 +67,7 @@ export class RedisStore implements IdempotencyStore {
     if (this.#cancelling.has(owner)) throw new StoreUnavailable('unreachable');
     const args = [owner, fingerprint, leaseMs, this.#retentionMs, this.#epoch, this.#claimsMade];
     try {
-      const keys = [keyOf(key), EPOCH_KEY, this.#registerKey];
+      const keys = [keyOf(key), EPOCH_KEY, this.#registerKey, markOf(owner)];
       const reply = await this.#connection.run(claimScript, keys, args.map(String));
       return this.#resultOf(claimReplySchema.parse(reply));
     } catch (error) {
@@ -102,7 +102,8 @@ export class RedisStore implements IdempotencyStore {
   }
 
   async #release(key: string, owner: string): Promise<void> {
-    await this.#connection.run(releaseScript, [keyOf(key)], [owner, String(RETRY_FOR_MS)]);
+    const keys = [keyOf(key), markOf(owner)];
+    await this.#connection.run(releaseScript, keys, [owner, String(RETRY_FOR_MS)]);
   }
 
   /** Frees the key of a claim whose reply was lost. */
@@ -162,6 +163,10 @@ export class RedisStore implements IdempotencyStore {
 
 function keyOf(key: string): string {
   return `${PREFIX}claim:${key}`;
+}
+
+function markOf(owner: string): string {
+  return `${PREFIX}cancelled:${owner}`;
 }
 
 /** A policy that evicts keys would let a write be sent twice. */

@@ -132,6 +132,19 @@ describeRedis('the connection', () => {
     expect(await store.claim(claimOf('key', 'late'))).toMatchObject({ outcome: 'outcome' });
   });
 
+  test('no late claim takes the key, however many owners have released it', async () => {
+    const store = await openUsable((await start()).url);
+    const owners = ['late', 'later'];
+    for (const owner of owners) await store.release('key', owner);
+    await store.claim(claimOf('key', 'another'));
+    await store.release('key', 'last');
+    await store.release('key', 'another');
+    for (const owner of [...owners, 'last']) {
+      const claiming = store.claim(claimOf('key', owner));
+      await expect(claiming).rejects.toMatchObject({ reason: 'unreachable' });
+    }
+  });
+
   test('an outcome that could not be recorded is recorded when the server is back', async () => {
     const server = await start();
     const proxy = await proxyTo(server.port);
