@@ -18,6 +18,7 @@ const replyReasons: Record<string, UnavailableReason> = {
   READONLY: 'read_only',
   MASTERDOWN: 'read_only',
   LOADING: 'loading',
+  WRONGTYPE: 'corrupt',
   NOAUTH: 'unauthorized',
   WRONGPASS: 'unauthorized',
   NOPERM: 'unauthorized',

@@ -69,7 +69,7 @@ export class RedisStore implements IdempotencyStore {
     try {
       const keys = [keyOf(key), EPOCH_KEY, this.#registerKey, markOf(owner)];
       const reply = await this.#connection.run(claimScript, keys, args.map(String));
-      return this.#resultOf(claimReplySchema.parse(reply));
+      return this.#resultOf(reply);
     } catch (error) {
       if (error instanceof ReplyLost) this.#cancel(key, owner);
       throw error;
@@ -128,7 +128,9 @@ export class RedisStore implements IdempotencyStore {
     if ((await session.run(checkScript, keys, args)) === 'data_lost') this.#dataLost();
   }
 
-  #resultOf(reply: z.infer<typeof claimReplySchema>): ClaimResult {
+  #resultOf(data: unknown): ClaimResult {
+    const { data: reply } = claimReplySchema.safeParse(data);
+    if (reply === undefined) throw new StoreUnavailable('corrupt'); // Another program wrote the claim.
     switch (reply[0]) {
       case 'claimed':
         this.#claimsMade = Math.max(this.#claimsMade, reply[1]);

@@ -250,6 +250,18 @@ describeRedis('a server that cannot keep claims', () => {
     expect(await whenState(store, 'in flight', 'recorded')).toMatchObject({ outcome: 'late' });
   });
 
+  test.each([
+    ['HSET', 'owner', 'another', 'leaseEnd', '0'],
+    ['HSET', 'outcome', 'outcome'],
+    ['SET', 'text'],
+  ])('a claim that another program wrote is corrupt: %s %s', async (command, ...args) => {
+    const server = await start();
+    const store = await openUsable(server.url);
+    await server.command(command, '{ledger-gateway}:claim:key', ...args);
+    const refused = { name: 'StoreUnavailable', reason: 'corrupt' };
+    await expect(store.claim(claimOf('key'))).rejects.toMatchObject(refused);
+  });
+
   test('an eviction policy is refused until it is corrected', async () => {
     const policy = ['--maxmemory', '1gb', '--maxmemory-policy', 'volatile-lru'];
     const server = await start({ args: policy });
