@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createStore } from '../../src/idempotency/create-store.ts';
 import { RedisStore } from '../../src/idempotency/redis-store.ts';
+import { freePort } from '../support/port.ts';
 import {
   eventually,
-  freePort,
   isRedisInstalled,
   startProxy,
   startRedis,

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@redis/client';
 import type { ClaimResult, IdempotencyStore } from '../../src/idempotency/store.ts';
+import { freePort } from './port.ts';
 
 /** Tests that need a server are skipped where there is none: npm cannot install one. */
 export const isRedisInstalled =
@@ -15,7 +16,18 @@ export const isRedisInstalled =
 const READY = 'Ready to accept connections';
 
 /** A Redis server that keeps nothing on disk, on a port of its own unless one is given. */
-export async function startRedis({ port, args = [] }: { port?: number; args?: string[] } = {}) {
+export async function startRedis(options: { port?: number; args?: string[] } = {}) {
+  for (let attempts = 3; ; attempts--) {
+    try {
+      return await startServer(options);
+    } catch (error) {
+      // Another test may have taken the free port in the meantime.
+      if (options.port !== undefined || attempts === 1) throw error;
+    }
+  }
+}
+
+async function startServer({ port, args = [] }: { port?: number; args?: string[] }) {
   const directory = await mkdtemp(join(tmpdir(), 'redis-'));
   const usedPort = port ?? (await freePort());
   const fixed = ['--port', String(usedPort), '--bind', '127.0.0.1', '--dir', directory];
@@ -52,16 +64,6 @@ export async function startRedis({ port, args = [] }: { port?: number; args?: st
       }
     },
   };
-}
-
-/** A port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = addressOf(server.address());
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** A TCP proxy in front of a local port, which can cut connections. */
