@@ -6,7 +6,7 @@ import { startTestGateway } from '../support/gateway.ts';
 import { testIssuer } from '../support/issuer.ts';
 import { json, startService } from '../support/service.ts';
 
-const REQUESTS = 800;
+const REQUESTS = 500;
 const CONCURRENCY = 40;
 const projects = ['north', 'south', 'harbour', 'north plant'];
 

@@ -188,7 +188,7 @@ const file = { fileName: clientCanary, csv: `a;${clientCanary}`, message: client
 
 const variables = { UPSTREAM_TIMEOUT_MS: '700', UPSTREAM_MAX_RESPONSE_BYTES: '100000' };
 
-/** Starts a gateway in its own process, and collects collected that it sends and writes. */
+/** Starts a gateway in its own process, and collects everything that it sends and writes. */
 async function start(serviceReply: () => Reply, more: Record<string, string> = {}) {
   const collector = await startCollector();
   const service = await startService((response, received) => serviceReply()(response, received));
@@ -216,7 +216,7 @@ async function start(serviceReply: () => Reply, more: Record<string, string> = {
     async add(response: Promise<string>) {
       responses += `${await response}\n`;
     },
-    /** Stops the gateway, which exports the last traces, and returns collected collected. */
+    /** Stops the gateway, which exports the last traces, and returns everything collected. */
     async collected() {
       const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
       expect(await gateway.stop()).toBe(0);

@@ -4,6 +4,7 @@ import { operation, operationNames } from '../support/example-operation.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { read } from '../support/graphql-operation.ts';
 import { json, startService } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 
 const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 const headers = { Authorization: 'Bearer </script><b>' };
@@ -14,8 +15,10 @@ const codes = json({
   list: [{ Code: '4010', Name: 'Travel', Value: 'T', Hide: 0 }],
 });
 
-async function startWith(variables: Record<string, string>) {
-  return startTestGateway(await startService(codes), variables);
+/** A gateway with these variables that the tests share. */
+function share(variables: Record<string, string>) {
+  const start = shareGateway(variables);
+  return () => start(codes).gateway;
 }
 
 /** Requests a URL as a browser does. */
@@ -65,11 +68,12 @@ const common = {
 
 describe('Apollo Sandbox', () => {
   const variables = { EXPLORER: 'sandbox', EXPLORER_HEADERS: JSON.stringify(headers) };
+  const start = share(variables);
   const scriptOrigin = 'https://embeddable-sandbox.cdn.apollographql.com';
   const frameOrigin = 'https://sandbox.embed.apollographql.com';
 
   test('is served to a browser and not cached', async () => {
-    const gateway = await startWith(variables);
+    const gateway = start();
 
     const { status, headers } = await visit(`${gateway.url}/graphql`);
 
@@ -82,7 +86,7 @@ describe('Apollo Sandbox', () => {
   });
 
   test('contains its own endpoint, the headers and every document', async () => {
-    const gateway = await startWith(variables);
+    const gateway = start();
 
     const { html } = await visit(`${gateway.url}/graphql`);
 
@@ -117,7 +121,7 @@ describe('Apollo Sandbox', () => {
   });
 
   test('a header cannot end the script element', async () => {
-    const gateway = await startWith(variables);
+    const gateway = start();
 
     const { html } = await visit(`${gateway.url}/graphql`);
 
@@ -126,7 +130,7 @@ describe('Apollo Sandbox', () => {
   });
 
   test('allows the two origins of the embed and no other', async () => {
-    const gateway = await startWith(variables);
+    const gateway = start();
 
     const { html, policy } = await visit(`${gateway.url}/graphql`);
 
@@ -147,7 +151,7 @@ describe('Apollo Sandbox', () => {
   });
 
   test('has no inline event handlers and no inline styles', async () => {
-    const gateway = await startWith(variables);
+    const gateway = start();
 
     const { html } = await visit(`${gateway.url}/graphql`);
     const page = html.replaceAll(/<script[\s\S]*?<\/script>/g, '');
@@ -158,9 +162,10 @@ describe('Apollo Sandbox', () => {
 
 describe('GraphiQL', () => {
   const variables = { EXPLORER: 'graphiql', EXPLORER_HEADERS: JSON.stringify(headers) };
+  const start = share(variables);
 
   test('is served as one page that loads no other resources', async () => {
-    const gateway = await startWith(variables);
+    const gateway = start();
 
     const { status, headers, html } = await visit(`${gateway.url}/graphql`);
 
@@ -173,7 +178,7 @@ describe('GraphiQL', () => {
   });
 
   test('contains the endpoint, the headers and every document', async () => {
-    const gateway = await startWith(variables);
+    const gateway = start();
 
     const { html } = await visit(`${gateway.url}/graphql`);
 
@@ -187,7 +192,7 @@ describe('GraphiQL', () => {
   });
 
   test('allows no other origin', async () => {
-    const gateway = await startWith(variables);
+    const gateway = start();
 
     const { html, policy } = await visit(`${gateway.url}/graphql`);
 
@@ -208,8 +213,10 @@ describe('GraphiQL', () => {
 });
 
 describe.each(['sandbox', 'graphiql'])('EXPLORER=%s', (explorer) => {
+  const start = share({ EXPLORER: explorer });
+
   test('the policy allows no wildcards, no whole schemes and no unsafe scripts', async () => {
-    const gateway = await startWith({ EXPLORER: explorer });
+    const gateway = start();
 
     const { policy } = await visit(`${gateway.url}/graphql`);
 
@@ -218,7 +225,7 @@ describe.each(['sandbox', 'graphiql'])('EXPLORER=%s', (explorer) => {
   });
 
   test('a GET with a query is executed, even for a browser', async () => {
-    const gateway = await startWith({ EXPLORER: explorer });
+    const gateway = start();
 
     const url = `${gateway.url}/graphql?query=${encodeURIComponent(read)}`;
     const response = await fetch(url, {
@@ -236,7 +243,7 @@ describe.each(['sandbox', 'graphiql'])('EXPLORER=%s', (explorer) => {
   });
 
   test('a client that does not accept HTML gets no page', async () => {
-    const gateway = await startWith({ EXPLORER: explorer });
+    const gateway = start();
 
     for (const accept of ['application/json', '*/*']) {
       const response = await fetch(`${gateway.url}/graphql`, { headers: { accept } });
@@ -246,7 +253,7 @@ describe.each(['sandbox', 'graphiql'])('EXPLORER=%s', (explorer) => {
   });
 
   test('a POST never gets a page', async () => {
-    const gateway = await startWith({ EXPLORER: explorer });
+    const gateway = start();
 
     const { data } = await gateway.graphql(read, {}, browser);
 
@@ -254,7 +261,7 @@ describe.each(['sandbox', 'graphiql'])('EXPLORER=%s', (explorer) => {
   });
 
   test('without EXPLORER_HEADERS the page holds no token', async () => {
-    const gateway = await startWith({ EXPLORER: explorer });
+    const gateway = start();
 
     const { html } = await visit(`${gateway.url}/graphql`);
 
@@ -263,7 +270,7 @@ describe.each(['sandbox', 'graphiql'])('EXPLORER=%s', (explorer) => {
 });
 
 test('without EXPLORER, there is no page', async () => {
-  const gateway = await startWith({});
+  const gateway = await startTestGateway(await startService(codes), {});
 
   const { status, headers, html, policy } = await visit(`${gateway.url}/graphql`);
 
@@ -275,6 +282,10 @@ test('without EXPLORER, there is no page', async () => {
 
 describe('CORS', () => {
   const allowed = 'https://app.example.com';
+  const start = share({
+    CORS_ORIGINS: `${allowed},https://other.example.com`,
+    EXPLORER: 'sandbox',
+  });
 
   /** The preflight request of a browser for a page of this origin. */
   async function preflight(url: string, origin: string) {
@@ -289,7 +300,7 @@ describe('CORS', () => {
   }
 
   test('a page of a listed origin may send requests', async () => {
-    const gateway = await startWith({ CORS_ORIGINS: `${allowed},https://other.example.com` });
+    const gateway = start();
 
     const response = await preflight(gateway.url, allowed);
 
@@ -318,7 +329,7 @@ describe('CORS', () => {
     'https://studio.apollographql.com',
     'null',
   ])('a page of %s may not send requests', async (origin) => {
-    const gateway = await startWith({ CORS_ORIGINS: allowed, EXPLORER: 'sandbox' });
+    const gateway = start();
 
     const { headers } = await preflight(gateway.url, origin);
 
@@ -329,7 +340,7 @@ describe('CORS', () => {
   test.each(['off', 'sandbox', 'graphiql'])(
     'without CORS_ORIGINS, no page of another origin may send requests: EXPLORER=%s',
     async (explorer) => {
-      const gateway = await startWith({ EXPLORER: explorer });
+      const gateway = await startTestGateway(await startService(codes), { EXPLORER: explorer });
 
       const { headers } = await preflight(gateway.url, allowed);
 

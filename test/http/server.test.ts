@@ -7,15 +7,23 @@ import { startHeldService } from '../support/held-service.ts';
 import { metric } from '../support/metric.ts';
 import { connectTo, exchange } from '../support/raw-request.ts';
 import { json, startService } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 
-async function start(variables: Record<string, string> = {}) {
-  const service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));
-  const gateway = await startTestGateway(service, variables);
+const success = json({ status: 0, service_status: { status: 0 }, list: [] });
+const share = shareGateway();
+const start = () => withSend(share(success));
+
+/** Starts a gateway for one test. */
+async function startWith(variables: Record<string, string>) {
+  const service = await startService(success);
+  return withSend({ service, gateway: await startTestGateway(service, variables) });
+}
+
+function withSend(started: ReturnType<typeof share>) {
   return {
-    service,
-    gateway,
+    ...started,
     async send(path: string, init: RequestInit = {}) {
-      const response = await fetch(gateway.url + path, init);
+      const response = await fetch(started.gateway.url + path, init);
       return { response, body: (await response.text()) || undefined };
     },
   };
@@ -34,7 +42,7 @@ function errorBody(code: unknown = expect.any(String)) {
 }
 
 test.each(['/livez', '/readyz'])('%s responds with ok, without a token', async (path) => {
-  const { send } = await start();
+  const { send } = start();
   const { response, body } = await send(path);
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toMatch(/^application\/json/);
@@ -42,7 +50,7 @@ test.each(['/livez', '/readyz'])('%s responds with ok, without a token', async (
 });
 
 test('/readyz responds with 503 during SHUTDOWN_DELAY_MS, while requests are still served', async () => {
-  const { gateway, send } = await start({ SHUTDOWN_DELAY_MS: '500' });
+  const { gateway, send } = await startWith({ SHUTDOWN_DELAY_MS: '500' });
 
   const closed = gateway.close();
 
@@ -56,7 +64,7 @@ test('/readyz responds with 503 during SHUTDOWN_DELAY_MS, while requests are sti
 test.each(['/', '/nothing', '/graphql/', '/graphql/x', '/livez/x'])(
   '%s is not found',
   async (path) => {
-    const { send } = await start();
+    const { send } = start();
     const { response, body } = await send(path);
     expect(response.status).toBe(404);
     expect(JSON.parse(body ?? '')).toEqual(errorBody('NOT_FOUND'));
@@ -70,7 +78,7 @@ test.each([
   ['POST', '/livez', ['GET']],
   ['DELETE', '/readyz', ['GET']],
 ])('%s %s is not allowed', async (method, path, allowed) => {
-  const { send } = await start();
+  const { send } = start();
   const { response, body } = await send(path, { method });
   expect(response.status).toBe(405);
   const allow = (response.headers.get('allow') ?? '').split(/, */);
@@ -107,7 +115,7 @@ test.each([
     'PAYLOAD_TOO_LARGE',
   ],
 ])('a POST with %s is rejected', async (_, body, contentType, status, code) => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
 
   const response = await gateway.post(body, { 'content-type': contentType });
 
@@ -118,7 +126,7 @@ test.each([
 });
 
 test('a POST without a content type is rejected', async () => {
-  const { gateway } = await start();
+  const { gateway } = start();
   const response = await exchange(
     gateway.url,
     `POST /graphql HTTP/1.1\nHost: a\nConnection: close\nContent-Length: ${query.length}\n\n${query}`,
@@ -130,21 +138,21 @@ test('a POST without a content type is rejected', async () => {
 test.each(['application/json; charset=utf-8', 'Application/JSON'])(
   'a POST with content type %s is accepted',
   async (contentType) => {
-    const { gateway } = await start();
+    const { gateway } = start();
     const { data } = await gateway.graphql('{ __typename }', {}, { 'content-type': contentType });
     expect(data).toEqual({ __typename: 'Query' });
   },
 );
 
 test('a batch of writes sends nothing', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const { status } = await gateway.post([{ query: write }, { query: write }]);
   expect(status).toBe(400);
   expect(service.received).toEqual([]);
 });
 
 test('a GET with a header that forces a preflight executes a query', async () => {
-  const { gateway, send } = await start();
+  const { gateway, send } = start();
   const { response, body } = await send(`/graphql?query=${encodeURIComponent(read)}`, {
     headers: { authorization: `Bearer ${gateway.token}`, 'apollo-require-preflight': '1' },
   });
@@ -153,7 +161,7 @@ test('a GET with a header that forces a preflight executes a query', async () =>
 });
 
 test('a GET that a page could send without a preflight is rejected', async () => {
-  const { service, gateway, send } = await start();
+  const { service, gateway, send } = start();
   const { response, body } = await send(`/graphql?query=${encodeURIComponent(read)}`, {
     headers: { authorization: `Bearer ${gateway.token}` },
   });
@@ -163,7 +171,7 @@ test('a GET that a page could send without a preflight is rejected', async () =>
 });
 
 test.each(['GET', 'HEAD'])('a %s with a mutation is rejected', async (method) => {
-  const { service, gateway, send } = await start();
+  const { service, gateway, send } = start();
   const { response, body } = await send(`/graphql?query=${encodeURIComponent(write)}`, {
     method,
     headers: { authorization: `Bearer ${gateway.token}`, 'apollo-require-preflight': '1' },
@@ -177,7 +185,7 @@ test.each(['GET', 'HEAD'])('a %s with a mutation is rejected', async (method) =>
 });
 
 test('the query string of a POST is ignored', async () => {
-  const { service, gateway } = await start();
+  const { service, gateway } = start();
   const response = await fetch(`${gateway.url}/graphql?query=${encodeURIComponent(write)}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${gateway.token}`, 'content-type': 'application/json' },
@@ -188,7 +196,7 @@ test('the query string of a POST is ignored', async () => {
 });
 
 test('only configured origins get CORS headers', async () => {
-  const { send } = await start({ CORS_ORIGINS: 'https://a.example,http://localhost:3000' });
+  const { send } = await startWith({ CORS_ORIGINS: 'https://a.example,http://localhost:3000' });
   const preflight = (origin: string) =>
     send('/graphql', {
       method: 'OPTIONS',
@@ -221,7 +229,7 @@ test('only configured origins get CORS headers', async () => {
 });
 
 test('error responses have CORS headers', async () => {
-  const { send } = await start({ CORS_ORIGINS: 'https://a.example' });
+  const { send } = await startWith({ CORS_ORIGINS: 'https://a.example' });
   const { response } = await send('/graphql', {
     method: 'POST',
     headers: {
@@ -237,7 +245,7 @@ test('error responses have CORS headers', async () => {
 });
 
 test('without CORS_ORIGINS no response has CORS headers', async () => {
-  const { send } = await start();
+  const { send } = start();
   const { response } = await send('/livez', { headers: { origin: 'https://a.example' } });
   expect(response.headers.get('access-control-allow-origin')).toBeNull();
 });
@@ -245,7 +253,7 @@ test('without CORS_ORIGINS no response has CORS headers', async () => {
 test.each(['a', 'req-1', '00-4bf92f3577b34da6a3ce929d0e0e4736-01', 'a.b_c:d', 'x'.repeat(128)])(
   'the valid request id %s is kept',
   async (id) => {
-    const { service, gateway } = await start();
+    const { service, gateway } = start();
     const { headers } = await gateway.graphql(read, {}, { 'x-request-id': id });
     expect(headers.get('x-request-id')).toBe(id);
     expect(service.received[0]?.headers['x-request-id']).toBe(id);
@@ -255,7 +263,7 @@ test.each(['a', 'req-1', '00-4bf92f3577b34da6a3ce929d0e0e4736-01', 'a.b_c:d', 'x
 test.each(['', 'a b', 'a,b', 'a"b', '{"a":1}', '<script>', '../..', 'x'.repeat(129)])(
   'the invalid request id "%s" is replaced',
   async (id) => {
-    const { service, gateway } = await start();
+    const { service, gateway } = start();
     const { headers } = await gateway.graphql(read, {}, { 'x-request-id': id });
     expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
     expect(service.received[0]?.headers['x-request-id']).toBe(headers.get('x-request-id'));
@@ -263,7 +271,7 @@ test.each(['', 'a b', 'a,b', 'a"b', '{"a":1}', '<script>', '../..', 'x'.repeat(1
 );
 
 test('each request without an id gets a new one, even if it fails', async () => {
-  const { send } = await start();
+  const { send } = start();
   const ids = new Set<string | undefined>();
   for (const path of ['/livez', '/nothing', '/graphql', '/livez']) {
     const { response, body } = await send(path);
@@ -276,7 +284,7 @@ test('each request without an id gets a new one, even if it fails', async () => 
 });
 
 test('two x-request-id headers are replaced by a new id', async () => {
-  const { gateway } = await start();
+  const { gateway } = start();
   const response = await exchange(
     gateway.url,
     'GET /livez HTTP/1.1\nHost: a\nConnection: close\nX-Request-Id: a\nX-Request-Id: b\n\n',
@@ -290,7 +298,7 @@ test.each([
   ['headers that are too large', `GET /livez HTTP/1.1\nHost: a\nX: ${'x'.repeat(20_000)}\n\n`, 431],
   ['an unknown method', 'BREW /graphql HTTP/1.1\nHost: a\nConnection: close\n\n', 400],
 ])('%s gets an error in the usual format', async (_, request, status) => {
-  const { gateway } = await start({ CORS_ORIGINS: 'https://a.example' });
+  const { gateway } = await startWith({ CORS_ORIGINS: 'https://a.example' });
   const response = await exchange(gateway.url, request);
   expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   expect(response).toMatch(/^content-type: application\/json/im);
@@ -298,7 +306,7 @@ test.each([
 });
 
 test('the response to an OPTIONS that is not a preflight is not plain text', async () => {
-  const { gateway } = await start({ CORS_ORIGINS: 'https://a.example' });
+  const { gateway } = await startWith({ CORS_ORIGINS: 'https://a.example' });
   const response = await exchange(
     gateway.url,
     'OPTIONS /graphql HTTP/1.1\nHost: a\nOrigin: https://a.example\nConnection: close\n\n',
@@ -307,7 +315,7 @@ test('the response to an OPTIONS that is not a preflight is not plain text', asy
 });
 
 test('a request with an invalid token is rejected before its body is read', async () => {
-  const { gateway } = await start();
+  const { gateway } = start();
   // The body is announced and never sent, so a gateway that waits for it does not respond.
   const response = await exchange(
     gateway.url,
@@ -317,7 +325,7 @@ test('a request with an invalid token is rejected before its body is read', asyn
 });
 
 test('responses forbid content sniffing and active content', async () => {
-  const { gateway } = await start();
+  const { gateway } = start();
   const { headers } = await gateway.graphql('{ __typename }');
   expect(headers.get('x-content-type-options')).toBe('nosniff');
   expect(headers.get('content-security-policy')).toMatch(/default-src 'none'/);
@@ -325,14 +333,14 @@ test('responses forbid content sniffing and active content', async () => {
 });
 
 test('without introspection, errors do not suggest names of the schema', async () => {
-  const { gateway } = await start();
+  const { gateway } = start();
   const { status, text } = await gateway.graphql('{ glCode }');
   expect(status).toBe(400);
   expect(text).not.toContain('glCodes');
 });
 
 test('after the gateway has closed, it accepts no connection', async () => {
-  const { gateway, send } = await start();
+  const { gateway, send } = await startWith({});
   await gateway.close();
   await expect(send('/livez')).rejects.toThrow();
 });
@@ -375,7 +383,7 @@ test('when a client disconnects, all of its pipelined requests end', async () =>
 });
 
 test('a request with an invalid path is logged and counted like any other', async () => {
-  const { gateway } = await start();
+  const { gateway } = await startWith({});
   const response = await exchange(gateway.url, 'GET /%zz HTTP/1.1\nHost: a\nConnection: close\n\n');
   expect(response).toMatch(/^HTTP\/1.1 400 /);
   await gateway.logLine({ msg: 'request', outcome: 'BAD_REQUEST', status: 400 });
