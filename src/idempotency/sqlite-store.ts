@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { BackgroundRetry } from './background-retry.ts';
 import { openClaims, unavailable } from './sqlite-file.ts';
@@ -58,6 +59,7 @@ export class SqliteStore implements IdempotencyStore {
   readonly #retry: BackgroundRetry;
   #size: number;
   #nextSweep = 0;
+  #iterationEnd: Promise<void> | undefined;
   #sweepTimer: NodeJS.Timeout;
 
   constructor({
@@ -111,12 +113,12 @@ export class SqliteStore implements IdempotencyStore {
   }
 
   async record(key: string, owner: string, outcome: string): Promise<void> {
-    const record = async () => this.#use(() => this.#statements.record.run(outcome, key, owner));
+    const record = () => this.#use(() => this.#statements.record.run(outcome, key, owner));
     await this.#untilWritten(record, Buffer.byteLength(outcome));
   }
 
   async release(key: string, owner: string): Promise<void> {
-    const release = async () =>
+    const release = () =>
       this.#use(() => {
         this.#size -= Number(this.#statements.release.run(key, owner).changes);
       });
@@ -127,6 +129,8 @@ export class SqliteStore implements IdempotencyStore {
   async close(): Promise<void> {
     clearTimeout(this.#sweepTimer);
     await this.#retry.close();
+    // Work that has been started, such as recording the last outcome, ends first.
+    await this.#iterationEnd;
     if (this.#database.isOpen) this.#database.close();
   }
 
@@ -149,7 +153,15 @@ export class SqliteStore implements IdempotencyStore {
     return Number(this.#statements.usedBytes.get()?.bytes) >= this.#maxClaimableBytes;
   }
 
-  #use<Result>(work: () => Result): Result {
+  /**
+   * Runs work after the events of this event-loop iteration, all of it in a row. This needs less CPU than one by
+   * one, because SQLite's code and pages stay in the processor's caches.
+   */
+  async #use<Result>(work: () => Result): Promise<Result> {
+    this.#iterationEnd ??= setImmediate().then(() => {
+      this.#iterationEnd = undefined;
+    });
+    await this.#iterationEnd;
     if (!this.#database.isOpen) throw new StoreUnavailable('closed');
     try {
       return work();

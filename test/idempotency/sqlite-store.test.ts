@@ -93,6 +93,15 @@ describe('a file that another process used', () => {
     expect(await second.claim(claimOf('in flight'))).toMatchObject({ state: 'orphaned' });
   });
 
+  test('close waits for a record that has been started', async () => {
+    const first = open();
+    await first.claim(claimOf('key'));
+    const recorded = first.record('key', 'owner', 'outcome');
+    await first.close();
+    await recorded;
+    expect(await open().claim(claimOf('key'))).toMatchObject({ outcome: 'outcome' });
+  });
+
   test('only the owner of the process can read the files', async () => {
     await open().close();
     await chmod(path, 0o644);
