@@ -1,4 +1,4 @@
-import { enableCompileCache } from 'node:module';
+import module from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 
 /** Settings of V8 for the process. Call before the rest of the code is imported. */
@@ -7,5 +7,5 @@ export function applyV8Settings(compileCacheFolder: string): void {
   // directly in the old generation, which is collected late (docs/decisions/0011).
   setFlagsFromString('--no-allocation-site-pretenuring');
   // Keeps compiled code for the next start, if the folder is writable (docs/decisions/0002).
-  enableCompileCache(compileCacheFolder);
+  module.enableCompileCache(compileCacheFolder);
 }
