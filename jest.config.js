@@ -12,5 +12,6 @@ export default {
   },
   setupFilesAfterEnv: ['<rootDir>/test/support/setup.ts'],
   testTimeout: 15_000,
-  maxWorkers: '100%',
+  // More than cores: much of a test is waiting for timers and processes.
+  maxWorkers: 4,
 };
