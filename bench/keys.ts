@@ -36,9 +36,10 @@ export async function compareKeys(
   stores: readonly StoreName[],
   gateway: URL,
   credentials: Credentials,
+  connections: number,
   pace: { rounds: number; warmUp: number; round: number },
 ): Promise<StoreResult[]> {
-  const workload = workloadNamed('workflow-action');
+  const workload = { ...workloadNamed('workflow-action'), connections };
   const { token } = credentials;
   const service = await startService(workload.delayMs);
   const load = startLoad();
@@ -89,7 +90,7 @@ async function whenStoreUsable(
 }
 
 /** A table: per figure the medians without and with a key, and the median and quartiles of the pairs' ratios. */
-export function tableOfStores(results: readonly StoreResult[]): string {
+export function tableOfStores(results: readonly StoreResult[], connections: number): string {
   const columns = [
     { title: 'CPU µs/request', of: 'cpuUs', digits: 0 },
     { title: 'p50 ms', of: 'p50Ms', digits: 1 },
@@ -107,5 +108,5 @@ export function tableOfStores(results: readonly StoreResult[]): string {
     quantile(rounds.map(({ keyed }) => keyed.calls))(0.5).toFixed(2),
   ]);
   const head = ['store', ...columns.map(({ title }) => title), 'calls/request'];
-  return `\n### workflowAction without and with an idempotency key\n\n${markdown([head, ...rows])}\n`;
+  return `\n### workflowAction without and with an idempotency key (connections: ${connections})\n\n${markdown([head, ...rows])}\n`;
 }

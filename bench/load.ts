@@ -7,6 +7,7 @@ export type Job = {
   protocol: Protocol;
   origin: string;
   token: string;
+  connections: number;
   requests: number;
 };
 
@@ -26,7 +27,7 @@ export type Load = {
 /** Runs a closed loop: each connection sends its next request when the last one has its response. */
 async function run(job: Job): Promise<Load> {
   const workload = workloadNamed(job.workload);
-  const count = job.requests / workload.connections;
+  const count = job.requests / job.connections;
   const latencies: number[] = [];
   let failed = 0;
   let bytes = 0;
@@ -36,7 +37,7 @@ async function run(job: Job): Promise<Load> {
   const instance = autocannon(
     {
       url: job.origin,
-      connections: workload.connections,
+      connections: job.connections,
       amount: job.requests,
       timeout: 60,
       sampleInt: 100,

@@ -82,8 +82,8 @@ export async function warmUp(
   token: string,
   seconds: { warmUp: number; round: number },
 ): Promise<number> {
-  const job = { workload: workload.name, protocol: peer.protocol, origin, token };
-  const { connections } = workload;
+  const { name, connections } = workload;
+  const job = { workload: name, protocol: peer.protocol, origin, token, connections };
   const start = performance.now();
   let perConnection = 2;
   for (;;) {
@@ -105,7 +105,8 @@ export async function measure(
   token: string,
   requests: number,
 ): Promise<Round> {
-  const job = { workload: workload.name, protocol: peer.protocol, origin, token, requests };
+  const { name, connections } = workload;
+  const job = { workload: name, protocol: peer.protocol, origin, token, connections, requests };
   const count = { path: '/__calls', headers: {} };
   await send(service.origin, { method: 'POST', ...count });
   const cpu = cpuSeconds(child.pid);

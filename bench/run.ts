@@ -29,6 +29,7 @@ const { values: options } = parseArgs({
     peers: { type: 'string' },
     json: { type: 'string' },
     stores: { type: 'string' },
+    connections: { type: 'string', default: '64' },
     'cpu-prof': { type: 'string' },
     gateway: { type: 'string', default: fileURLToPath(new URL('../src/main.ts', import.meta.url)) },
   },
@@ -100,9 +101,10 @@ async function compareStores(names: string): Promise<void> {
     `${pairPace.rounds} interleaved pairs of rounds of about ${pairPace.round} s after a warm-up. In parentheses: the median and the quartiles of the pairs' ratios.`,
   );
   if (isRedisMissing) print('Without Redis, because redis-server is not installed.');
-  const figures = await compareKeys(stores, gateway, credentials, pairPace);
-  print(tableOfStores(figures));
-  writeJson({ pace: pairPace, figures });
+  const connections = Number(options.connections);
+  const figures = await compareKeys(stores, gateway, credentials, connections, pairPace);
+  print(tableOfStores(figures, connections));
+  writeJson({ pace: pairPace, connections, figures });
 }
 
 function printMachine(): void {

@@ -18,7 +18,7 @@ const SWEEP_ROWS_PER_CLAIM = 2;
 /** The part of the size that claims may fill. The rest is for the outcomes of claims in flight. */
 const CLAIMABLE_PART = 0.75;
 const SWEEP_PAUSE_MS = 10;
-/** The pause after a sweep that found nothing: it would cost a third of each claim. */
+/** The pause after a sweep that found nothing. A sweep with each claim would be a quarter of the claim's CPU. */
 const SWEEP_INTERVAL_MS = 1000;
 
 const rowSchema = z.object({
