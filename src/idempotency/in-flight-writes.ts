@@ -44,9 +44,6 @@ export async function waitFor(
     return await Promise.race([settled, timeout.then(() => 'timeout')]);
   } finally {
     timer.abort();
-    // Whichever lost the race may still reject.
-    timeout.catch(() => {});
-    settled.catch(() => {});
   }
 }
 
