@@ -50,6 +50,8 @@ const list = z.string().transform((value) =>
     .filter((item) => item !== ''),
 );
 
+const nonEmptyList = list.pipe(z.array(z.string()).min(1, 'must not be empty'));
+
 const url = z.string().transform((value, context) => {
   const parsed = URL.canParse(value) ? new URL(value) : undefined;
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
@@ -109,8 +111,8 @@ const environment = z.object({
   UPSTREAM_MAX_CONCURRENCY: integer(1, 65_535).default(256),
   JWT_JWKS_URL: url.optional(),
   JWT_JWKS_FILE: jwksFile.optional(),
-  JWT_ISSUER: z.string(required),
-  JWT_AUDIENCE: z.string(required),
+  JWT_ISSUER: z.string(required).pipe(nonEmptyList),
+  JWT_AUDIENCE: z.string(required).pipe(nonEmptyList),
   JWT_ALGORITHMS: list
     .pipe(z.array(asymmetric).min(1, 'must not be empty'))
     .default(['RS256', 'PS256', 'ES256', 'EdDSA']),
@@ -148,6 +150,11 @@ const environment = z.object({
     .default('info'),
 });
 
+/** Whether every issuer of a list is a URL, so that its keys can be found by discovery. */
+function isDiscoverable(issuers = ''): boolean {
+  return list.parse(issuers).every((issuer) => url.safeParse(issuer).success);
+}
+
 const variableNames = Object.keys(environment.shape);
 /** The most changed characters that make a name a misspelling of another. */
 const MAX_TYPOS = 3;
@@ -179,12 +186,15 @@ export function readConfig(variables: Record<string, string | undefined>) {
   const problems = (error?.issues ?? []).map(
     ({ path, message }) => `${String(path[0])} ${message}`,
   );
-  if ((given.JWT_JWKS_URL === undefined) === (given.JWT_JWKS_FILE === undefined)) {
-    problems.push('JWT_JWKS_URL or JWT_JWKS_FILE is required, and only one of the two');
+  if (given.JWT_JWKS_URL !== undefined && given.JWT_JWKS_FILE !== undefined) {
+    problems.push('JWT_JWKS_URL and JWT_JWKS_FILE exclude each other');
+  }
+  const hasKeys = given.JWT_JWKS_URL !== undefined || given.JWT_JWKS_FILE !== undefined;
+  if (!hasKeys && !isDiscoverable(given.JWT_ISSUER)) {
+    problems.push('JWT_ISSUER must be http(s) URLs, unless JWT_JWKS_URL or JWT_JWKS_FILE is set');
   }
   problems.push(...findMisspelled(Object.keys(given)));
-  const keys = env?.JWT_JWKS_FILE ?? env?.JWT_JWKS_URL;
-  if (env === undefined || keys === undefined || problems.length > 0) {
+  if (env === undefined || problems.length > 0) {
     throw new ConfigError(['The configuration is invalid:', ...new Set(problems)].join('\n  '));
   }
   return {
@@ -198,9 +208,9 @@ export function readConfig(variables: Record<string, string | undefined>) {
       maxConcurrency: env.UPSTREAM_MAX_CONCURRENCY,
     },
     jwt: {
-      keys,
-      issuer: env.JWT_ISSUER,
-      audience: env.JWT_AUDIENCE,
+      keys: env.JWT_JWKS_FILE ?? env.JWT_JWKS_URL,
+      issuers: env.JWT_ISSUER,
+      audiences: env.JWT_AUDIENCE,
       algorithms: env.JWT_ALGORITHMS,
       clockToleranceS: env.JWT_CLOCK_TOLERANCE_S,
     },

@@ -5,8 +5,10 @@
 import { unwrapResolverError } from '@apollo/server/errors';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import type { Logger } from 'pino';
-import { currentRecord } from './telemetry/request-record.ts';
+import { currentRecord, type RefusalReason } from './telemetry/request-record.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
+
+export type { RefusalReason };
 
 /** The gateway's own codes, with the HTTP status of a response that has no data. */
 const gatewayCodes = {
@@ -42,11 +44,19 @@ export class GatewayError extends GraphQLError {
   }
 }
 
+/** A request without a valid token. */
+export class Unauthenticated extends GatewayError {
+  readonly reason: RefusalReason;
+
+  constructor(reason: RefusalReason, message: string, challenge: string) {
+    super('UNAUTHENTICATED', message, { 'www-authenticate': challenge });
+    this.reason = reason;
+  }
+}
+
 /** The error for a request that needs a token and has none. */
-export function missingToken(): GatewayError {
-  return new GatewayError('UNAUTHENTICATED', 'A bearer token is required.', {
-    'www-authenticate': 'Bearer',
-  });
+export function missingToken(): Unauthenticated {
+  return new Unauthenticated('missing', 'A bearer token is required.', 'Bearer');
 }
 
 /** The error for a GraphQL operation that exceeds a limit. */
@@ -88,6 +98,7 @@ export function createErrorFormatter(log: Logger) {
       log.error({ requestId: record?.requestId, error: loggable(error) }, 'internal error');
     }
     record?.errorCodes.push(code);
+    if (record && error instanceof Unauthenticated) record.refusal = error.reason;
     return {
       message,
       ...(formatted.locations && { locations: formatted.locations }),

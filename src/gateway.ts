@@ -62,7 +62,7 @@ export async function startGateway(config: Config, log: Logger): Promise<Gateway
 
   const authenticator = createAuthenticator(config.jwt, log, metrics.authenticated);
   const loadShedding = createLoadShedding();
-  let isReady = true;
+  let isClosing = false;
   const server = await createServer({
     authenticate: authenticator.authenticate,
     checkDocument: createDocumentLimiter(config.maxWritesPerOperation),
@@ -70,7 +70,7 @@ export async function startGateway(config: Config, log: Logger): Promise<Gateway
     execute,
     corsOrigins: config.corsOrigins,
     explorer: await createExplorer(config.explorer, config.explorerHeaders),
-    isReady: () => isReady,
+    isReady: () => !isClosing && authenticator.isReady(),
     loadShedding,
     metrics,
     log,
@@ -85,7 +85,7 @@ export async function startGateway(config: Config, log: Logger): Promise<Gateway
       }
     },
     async close() {
-      isReady = false;
+      isClosing = true;
       await new Promise((resolve) => setTimeout(resolve, config.shutdownDelayMs));
       await server.close();
       await calls.idle();

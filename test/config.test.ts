@@ -35,8 +35,8 @@ test('the defaults are as documented', () => {
     },
     jwt: {
       keys: new URL('https://issuer.example/jwks.json'),
-      issuer: 'issuer',
-      audience: 'gateway',
+      issuers: ['issuer'],
+      audiences: ['gateway'],
       algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'],
       clockToleranceS: 5,
     },
@@ -115,7 +115,6 @@ test('the error for an empty environment names every missing variable', () => {
     'UPSTREAM_BASE_URL is required',
     'JWT_ISSUER is required',
     'JWT_AUDIENCE is required',
-    expect.stringContaining('JWT_JWKS_URL or JWT_JWKS_FILE is required'),
   ]);
 });
 
@@ -139,7 +138,23 @@ test('both a URL and a file for the keys is an error', () => {
   const file = fileURLToPath(new URL('../package.json', import.meta.url));
   const problems = problemsOf({ ...required, JWT_JWKS_FILE: file });
   expect(problems.join()).toContain('JWT_JWKS_FILE must be a readable file');
-  expect(problems.join()).toContain('JWT_JWKS_URL or JWT_JWKS_FILE is required, and only one');
+  expect(problems.join()).toContain('JWT_JWKS_URL and JWT_JWKS_FILE exclude each other');
+});
+
+test('without keys, the issuers must be URLs, so that their keys can be found by discovery', () => {
+  const variables = { ...required, JWT_JWKS_URL: '' };
+  expect(problemsOf(variables)).toEqual([
+    expect.stringMatching(/^JWT_ISSUER must be http\(s\) URLs/),
+  ]);
+  const issuers = 'https://a.example, https://b.example/tenant';
+  expect(readConfig({ ...variables, JWT_ISSUER: issuers }).jwt).toMatchObject({
+    keys: undefined,
+    issuers: ['https://a.example', 'https://b.example/tenant'],
+  });
+});
+
+test('an empty list of issuers is an error', () => {
+  expect(problemsOf({ ...required, JWT_ISSUER: ' , ' })).toEqual(['JWT_ISSUER must not be empty']);
 });
 
 test.each(['/nowhere/jwks.json', '/'])(

@@ -2,10 +2,11 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, type RefusalReason, Unauthenticated } from '../errors.ts';
 import type { Caller } from '../request-scope.ts';
-import { createKeySource, KeysUnavailable } from './jwks.ts';
-import { createVerify, type JwtConfig } from './verify.ts';
+import { createKeySource } from './jwks.ts';
+import { KeysUnavailable } from './remote-keys.ts';
+import { createVerify, type JwtConfig, refusalOf } from './verify.ts';
 
 /** A verified bearer token. */
 export type Credentials = { token: string; caller: Caller };
@@ -36,15 +37,15 @@ export function createAuthenticator(
   config: JwtConfig,
   log: Logger,
   count: (result: VerificationResult) => void,
-): { authenticate: Authenticate; close(): void } {
-  const keySource = createKeySource(config.keys, log);
-  const verify = createVerify(config, keySource.getKey);
+): { authenticate: Authenticate; isReady(): boolean; close(): void } {
+  const keySource = createKeySource(config.keys, config.issuers, log);
+  const verify = createVerify(config, keySource);
   const cache = new LRUCache<string, Caller>({ max: CACHED_TOKENS });
 
   async function authenticate(request: IncomingMessage): Promise<Credentials | null> {
     if (request.headers.authorization === undefined) return null;
     const token = readToken(request);
-    if (token === undefined) throw invalidToken(count);
+    if (token === undefined) throw invalidToken('malformed', count);
     const digest = hash('sha256', token, 'base64');
     const known = cache.get(digest);
     if (known) {
@@ -56,7 +57,7 @@ export function createAuthenticator(
       iss = '',
       sub,
     } = await verify(token).catch((error: unknown) => {
-      if (!(error instanceof KeysUnavailable)) throw invalidToken(count);
+      if (!(error instanceof KeysUnavailable)) throw invalidToken(refusalOf(error), count);
       count('unavailable');
       throw new GatewayError('AUTH_UNAVAILABLE', 'Tokens cannot be verified at the moment.');
     });
@@ -67,7 +68,7 @@ export function createAuthenticator(
     return { token, caller };
   }
 
-  return { authenticate, close: keySource.close };
+  return { authenticate, isReady: keySource.isReady, close: keySource.close };
 }
 
 /** The bearer token of a request; undefined if there is none, several headers, or it is too long. */
@@ -90,9 +91,14 @@ function toCaller(issuer: string, subject: unknown, tokenHash: string): Caller {
   return { issuer, subject, hash: hash('sha256', JSON.stringify([issuer, subject]), 'base64') };
 }
 
-function invalidToken(count: (result: VerificationResult) => void): GatewayError {
+function invalidToken(
+  reason: RefusalReason,
+  count: (result: VerificationResult) => void,
+): Unauthenticated {
   count('refused');
-  return new GatewayError('UNAUTHENTICATED', 'The bearer token is not valid.', {
-    'www-authenticate': 'Bearer error="invalid_token"',
-  });
+  return new Unauthenticated(
+    reason,
+    'The bearer token is not valid.',
+    'Bearer error="invalid_token"',
+  );
 }

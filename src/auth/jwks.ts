@@ -1,64 +1,52 @@
-import {
-  createLocalJWKSet,
-  createRemoteJWKSet,
-  errors,
-  type JSONWebKeySet,
-  type JWTVerifyGetKey,
-} from 'jose';
+import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
+import { discoverKeysUrl } from './discovery.ts';
+import { KEY_SERVER_TIMEOUT_MS, RemoteKeys } from './remote-keys.ts';
 
-/** Interval between refreshes of the keys, in milliseconds. */
-const REFRESH_MS = 600_000;
-/** Cooldown after a failed request to the key server, in milliseconds. */
-const RETRY_MS = 30_000;
-const TIMEOUT_MS = 5000;
-
-/** No keys are available, so no token can be verified or rejected. */
-export class KeysUnavailable extends Error {
-  override readonly name = 'KeysUnavailable';
-}
-
-type KeySource = { getKey: JWTVerifyGetKey; close(): void };
+/** The keys that tokens are verified with. */
+export type KeySource = {
+  /** The keys for tokens of an issuer. Undefined if the issuer is none of those that are configured. */
+  keysOf(issuer: unknown): JWTVerifyGetKey | undefined;
+  /** Whether the keys of every issuer are available. */
+  isReady(): boolean;
+  close(): void;
+};
 
 /**
- * The keys that tokens are verified with. Remote keys are refreshed in the background, and fetched again
- * for an unknown `kid`; if the key server is unreachable, the last known keys are used. `getKey` throws
- * KeysUnavailable if there are none.
+ * The keys of a file or URL, which are valid for every issuer; without either, those that each issuer
+ * publishes by discovery, which are valid for its own tokens only.
  */
-export function createKeySource(keys: URL | JSONWebKeySet, log: Logger): KeySource {
-  if (!(keys instanceof URL)) return { getKey: createLocalJWKSet(keys), close() {} };
-
-  const remote = createRemoteJWKSet(keys, { cacheMaxAge: Infinity, timeoutDuration: TIMEOUT_MS });
-  const refresh = () =>
-    remote.reload().catch((error: Error) => {
-      const keysAvailable = remote.jwks() !== undefined;
-      log.warn({ fault: error.name, keysAvailable }, 'cannot fetch keys');
-    });
-  void refresh();
-  const timer = setInterval(refresh, REFRESH_MS).unref();
-
-  let cooldownUntil = 0;
-  const getKey: JWTVerifyGetKey = async (header, token) => {
-    const known = remote.jwks();
-    // During the cooldown, tokens with invented key ids cause no requests to the key server.
-    if (known && Date.now() < cooldownUntil) return createLocalJWKSet(known)(header, token);
-    try {
-      return await remote(header, token);
-    } catch (error) {
-      if (isAboutToken(error)) throw error;
-      if (!remote.jwks()) throw new KeysUnavailable();
-      cooldownUntil = Date.now() + RETRY_MS;
-      throw error;
-    }
-  };
-  return { getKey, close: () => clearInterval(timer) };
+export function createKeySource(
+  keys: URL | JSONWebKeySet | undefined,
+  issuers: readonly string[],
+  log: Logger,
+): KeySource {
+  if (keys === undefined) return discoveredKeys(issuers, log);
+  if (!(keys instanceof URL)) {
+    const getKey = createLocalJWKSet(keys);
+    return { keysOf: () => getKey, isReady: () => true, close() {} };
+  }
+  const remote = new RemoteKeys(async () => keys, log);
+  const getKey: JWTVerifyGetKey = (header, token) => remote.get(header, token);
+  return { keysOf: () => getKey, isReady: () => remote.isReady, close: () => remote.close() };
 }
 
-/** Whether an error of jose concerns the token; all others concern the key server. */
-function isAboutToken(error: unknown): boolean {
-  return (
-    error instanceof errors.JWKSNoMatchingKey ||
-    error instanceof errors.JWKSMultipleMatchingKeys ||
-    error instanceof errors.JOSENotSupported
+function discoveredKeys(issuers: readonly string[], log: Logger): KeySource {
+  const byIssuer = new Map<unknown, RemoteKeys>(
+    issuers.map((issuer) => [
+      issuer,
+      new RemoteKeys(() => discoverKeysUrl(issuer, KEY_SERVER_TIMEOUT_MS), log.child({ issuer })),
+    ]),
   );
+  const all = [...byIssuer.values()];
+  return {
+    keysOf(issuer) {
+      const remote = byIssuer.get(issuer);
+      return remote && ((header, token) => remote.get(header, token));
+    },
+    isReady: () => all.every(({ isReady }) => isReady),
+    close() {
+      for (const remote of all) remote.close();
+    },
+  };
 }

@@ -1,10 +1,19 @@
-import { errors, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import {
+  decodeJwt,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from 'jose';
+import type { RefusalReason } from '../errors.ts';
+import type { KeySource } from './jwks.ts';
 
 export type JwtConfig = {
-  /** The URL of the keys, or the keys themselves. */
-  keys: URL | JSONWebKeySet;
-  issuer: string;
-  audience: string;
+  /** The URL of the keys, or the keys themselves. Undefined if they are found by discovery. */
+  keys: URL | JSONWebKeySet | undefined;
+  issuers: string[];
+  audiences: string[];
   algorithms: string[];
   clockToleranceS: number;
 };
@@ -12,16 +21,17 @@ export type JwtConfig = {
 /** Returns a function that verifies a token and resolves to its claims. It throws the errors of jose. */
 export function createVerify(
   config: JwtConfig,
-  getKey: JWTVerifyGetKey,
+  keySource: KeySource,
 ): (token: string) => Promise<JWTPayload> {
   const options = {
-    issuer: config.issuer,
-    audience: config.audience,
+    issuer: config.issuers,
+    audience: config.audiences,
     algorithms: config.algorithms,
     clockTolerance: config.clockToleranceS,
     requiredClaims: ['exp'],
   };
-  return async (token) => {
+
+  async function verifyWith(token: string, getKey: JWTVerifyGetKey): Promise<JWTPayload> {
     try {
       return (await jwtVerify(token, getKey, options)).payload;
     } catch (error) {
@@ -35,5 +45,36 @@ export function createVerify(
       }
       throw error;
     }
+  }
+
+  return async (token) => {
+    // Not verified yet: it only selects the keys. jose checks it again with the signature.
+    const payload = decodeJwt(token);
+    const getKey = keySource.keysOf(payload.iss);
+    if (getKey) return verifyWith(token, getKey);
+    throw new errors.JWTClaimValidationFailed('unexpected "iss" claim value', payload, 'iss');
   };
+}
+
+/** Why a token was refused, from an error of jose. */
+export function refusalOf(error: unknown): RefusalReason {
+  if (error instanceof errors.JWTExpired) return 'expired';
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    switch (error.claim) {
+      case 'iss':
+        return 'issuer';
+      case 'aud':
+        return 'audience';
+      case 'nbf':
+        return 'expired';
+      default:
+        return 'malformed';
+    }
+  }
+  if (error instanceof errors.JWKSNoMatchingKey) return 'unknown_key';
+  const isSignature =
+    error instanceof errors.JWSSignatureVerificationFailed ||
+    error instanceof errors.JWKSMultipleMatchingKeys ||
+    error instanceof errors.JOSEAlgNotAllowed;
+  return isSignature ? 'signature' : 'malformed';
 }

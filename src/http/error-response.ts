@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { type GatewayError, toHttpError } from '../errors.ts';
+import { type GatewayError, toHttpError, Unauthenticated } from '../errors.ts';
 
 /** Sends the response for an error outside GraphQL, and notes its code for the log. */
 export type SendError = (
@@ -13,6 +13,7 @@ export function createErrorSender(log: Logger): SendError {
   return (error, request, reply) => {
     const { status, headers, code, body } = toHttpError(error, request.id, log);
     request.record?.errorCodes.push(code);
+    if (error instanceof Unauthenticated) request.record.refusal = error.reason;
     return reply.code(status).headers(headers).send(body);
   };
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { RequestRecord } from '../telemetry/request-record.ts';
+import type { RefusalReason, RequestRecord } from '../telemetry/request-record.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { securityHeaders } from './security-headers.ts';
 
@@ -18,8 +18,8 @@ const CLIENT_CLOSED_REQUEST = 499;
 type RequestLogOptions = {
   connections: ClientConnections;
   log: Logger;
-  /** Counts a request by its status. */
-  count(status: number): void;
+  /** Counts a request by its status, and by the reason if its token was refused. */
+  count(status: number, refusal: RefusalReason | undefined): void;
   /** Whether the server is shutting down. */
   isClosing(): boolean;
 };
@@ -40,7 +40,7 @@ export function createRequestLog({ connections, log, count, isClosing }: Request
       if (isClosing() && connections.isIdle(request.raw)) request.raw.socket.destroySoon();
       const disconnected = disconnect.signal.aborted;
       const status = disconnected ? CLIENT_CLOSED_REQUEST : reply.statusCode;
-      count(status);
+      count(status, request.record.refusal);
       log.info(
         {
           requestId: request.id,
@@ -49,6 +49,7 @@ export function createRequestLog({ connections, log, count, isClosing }: Request
           operation: request.record.operation,
           outcome: disconnected ? 'CLIENT_DISCONNECTED' : outcomeOf(request.record),
           status,
+          refusal: request.record.refusal,
           replay: request.record.isReplay,
           ms: Math.round(performance.now() - start),
         },

@@ -46,7 +46,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 
   app.get('/livez', async () => ({ status: 'ok' }));
   app.get('/readyz', async (_, reply) =>
-    options.isReady() ? { status: 'ok' } : reply.code(503).send({ status: 'draining' }),
+    options.isReady() ? { status: 'ok' } : reply.code(503).send({ status: 'unavailable' }),
   );
   app.get('/metrics', async (_, reply) =>
     reply.type(metrics.contentType).send(await metrics.text()),

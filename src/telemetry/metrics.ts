@@ -3,6 +3,7 @@ import type { VerificationResult } from '../auth/authenticate.ts';
 import { type IdempotencyObserver, idempotencyResults } from '../idempotency/observed-store.ts';
 import type { CallObserver } from '../upstream/attempt.ts';
 import { operations } from '../upstream/operations.ts';
+import { type RefusalReason, refusalReasons } from './request-record.ts';
 
 /** The metrics of the gateway. Their labels come from the code, never from a client. */
 export type Metrics = {
@@ -15,8 +16,8 @@ export type Metrics = {
   resolved(field: string, outcome: string): void;
   /** A token was checked. */
   authenticated(result: VerificationResult): void;
-  /** A request got a response with this HTTP status. */
-  responded(status: number): void;
+  /** A request got a response with this HTTP status, and its token was refused for this reason, if any. */
+  responded(status: number, refusal?: RefusalReason): void;
   /** A request was rejected because of overload. */
   shed(): void;
   /** Reads these values at each scrape. */
@@ -41,6 +42,7 @@ export function createMetrics(): Metrics {
     if (effect !== 'write') continue;
     counters.fields.inc({ operation: graphql, outcome: 'LedgerOutcomeUnknown' }, 0);
   }
+  for (const reason of refusalReasons) counters.refusals.inc({ reason }, 0);
   for (const result of idempotencyResults) counters.claims.inc({ result }, 0);
 
   return {
@@ -58,7 +60,10 @@ export function createMetrics(): Metrics {
     },
     resolved: (operation, outcome) => counters.fields.inc({ operation, outcome }),
     authenticated: (outcome) => counters.tokens.inc({ outcome }),
-    responded: (status) => counters.requests.inc({ status }),
+    responded(status, reason) {
+      counters.requests.inc({ status });
+      if (reason) counters.refusals.inc({ reason });
+    },
     shed: () => counters.shed.inc(),
     watch: (calls) => createGauges(registry, calls),
   };
@@ -120,6 +125,12 @@ function createCounters(registry: Registry) {
       name: 'ledger_gateway_token_verifications_total',
       help: 'Tokens checked: verified, remembered from the cache, refused, or keys unavailable',
       labelNames: ['outcome'],
+      registers,
+    }),
+    refusals: new Counter({
+      name: 'ledger_gateway_requests_refused_total',
+      help: 'Requests without a valid token, by reason',
+      labelNames: ['reason'],
       registers,
     }),
   };

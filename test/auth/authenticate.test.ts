@@ -18,6 +18,7 @@ import { createAuthenticator } from '../../src/auth/authenticate.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
+import { metric } from '../support/metric.ts';
 import { freePort } from '../support/port.ts';
 import { exchange } from '../support/raw-request.ts';
 import { json, reply, startService } from '../support/service.ts';
@@ -107,15 +108,16 @@ test.each([
 });
 
 test.each([
-  ['that has expired', () => sign({ exp: now() - 60 })],
-  ['that is not valid yet', () => sign({ nbf: now() + 60 })],
-  ['of another issuer', () => sign({ iss: 'other' })],
-  ['without an issuer', () => sign({ iss: undefined })],
-  ['for another audience', () => sign({ aud: 'other' })],
-  ['without an audience', () => sign({ aud: undefined })],
-  ['without an expiry', () => sign({ exp: undefined })],
+  ['that has expired', 'expired', () => sign({ exp: now() - 60 })],
+  ['that is not valid yet', 'expired', () => sign({ nbf: now() + 60 })],
+  ['of another issuer', 'issuer', () => sign({ iss: 'other' })],
+  ['without an issuer', 'issuer', () => sign({ iss: undefined })],
+  ['for another audience', 'audience', () => sign({ aud: 'other' })],
+  ['without an audience', 'audience', () => sign({ aud: undefined })],
+  ['without an expiry', 'malformed', () => sign({ exp: undefined })],
   [
     'that is not signed',
+    'signature',
     async () =>
       new UnsecuredJWT({})
         .setIssuer('issuer')
@@ -125,6 +127,7 @@ test.each([
   ],
   [
     'signed with the public key as a secret',
+    'signature',
     async () =>
       sign(
         {},
@@ -132,20 +135,21 @@ test.each([
         new TextEncoder().encode(await exportSPKI(rs256.publicKey)),
       ),
   ],
-  ['signed with a foreign key', () => sign({}, {}, foreign.privateKey)],
-  ['with an unknown key id', () => sign({}, { kid: 'three' }, foreign.privateKey)],
+  ['signed with a foreign key', 'signature', () => sign({}, {}, foreign.privateKey)],
+  ['with an unknown key id', 'unknown_key', () => sign({}, { kid: 'three' }, foreign.privateKey)],
   [
     'with a changed payload',
+    'signature',
     async () => {
       const [head, , signature] = (await sign()).split('.');
       const payload = JSON.stringify({ iss: 'issuer', aud: 'gateway', exp: now() + 9999 });
       return `${head}.${Buffer.from(payload).toString('base64url')}.${signature}`;
     },
   ],
-  ['over 8 KB', () => sign({ padding: 'x'.repeat(8192) })],
-  ['that is not a JWT', async () => 'abc'],
-  ['of three parts that are not JSON', async () => 'a.b.c'],
-])('a token %s is rejected', async (_, make) => {
+  ['over 8 KB', 'malformed', () => sign({ padding: 'x'.repeat(8192) })],
+  ['that is not a JWT', 'malformed', async () => 'abc'],
+  ['of three parts that are not JSON', 'malformed', async () => 'a.b.c'],
+])('a token %s is rejected, for the reason %s in the log and a metric', async (_, reason, make) => {
   const { service, gateway, send } = await start();
   const token = await make();
 
@@ -159,6 +163,8 @@ test.each([
   ]);
   expect(service.received).toEqual([]);
   expect(text + gateway.logText()).not.toContain(token.slice(0, 1000));
+  expect(await gateway.logLine({ msg: 'request', status: 401 })).toMatchObject({ refusal: reason });
+  expect(await metric(gateway, 'ledger_gateway_requests_refused_total', { reason })).toBe(1);
 });
 
 test.each([
@@ -215,7 +221,7 @@ test.each([
     'mutation { result: uploadWorkflowCsv(input: { fileName: "a", option: 1 }) { __typename } }',
   ],
 ])('%s without a token is UNAUTHENTICATED', async (_, query) => {
-  const { service, sendWithoutToken } = await start();
+  const { service, gateway, sendWithoutToken } = await start();
 
   const { status, challenge, body } = await sendWithoutToken(query);
 
@@ -226,6 +232,10 @@ test.each([
     expect.objectContaining({ path: ['result'], extensions: unauthenticated }),
   ]);
   expect(service.received).toEqual([]);
+  expect(await gateway.logLine({ msg: 'request' })).toMatchObject({ refusal: 'missing' });
+  expect(
+    await metric(gateway, 'ledger_gateway_requests_refused_total', { reason: 'missing' }),
+  ).toBe(1);
 });
 
 test('a read with invalid input and without a token is UNAUTHENTICATED', async () => {
@@ -417,7 +427,13 @@ describe('a verified token', () => {
 
   function create(clockToleranceS = 0) {
     const { authenticate } = createAuthenticator(
-      { keys: jwks, issuer: 'issuer', audience: 'gateway', algorithms: ['ES256'], clockToleranceS },
+      {
+        keys: jwks,
+        issuers: ['issuer'],
+        audiences: ['gateway'],
+        algorithms: ['ES256'],
+        clockToleranceS,
+      },
       pino({ level: 'silent' }),
       () => {},
     );

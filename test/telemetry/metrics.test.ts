@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { buildSchema } from 'graphql';
 import { idempotencyResults } from '../../src/idempotency/observed-store.ts';
+import { refusalReasons } from '../../src/telemetry/request-record.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
@@ -239,11 +240,12 @@ test('no label contains text of a client or of the service', async () => {
   ]);
   for (const { name, labels } of parseSamples(text)) {
     if (!name.startsWith('ledger_gateway_')) continue;
-    const { operation, outcome, result, status, le, ...others } = labels;
+    const { operation, outcome, result, reason, status, le, ...others } = labels;
     expect(others).toEqual({});
     if (operation !== undefined) expect(known).toContain(operation);
     if (outcome !== undefined && !/^[A-Z_]+$/.test(outcome)) expect(outcomes).toContain(outcome);
     if (result !== undefined) expect(idempotencyResults).toContain(result);
+    if (reason !== undefined) expect(refusalReasons).toContain(reason);
     if (status !== undefined) expect(status).toMatch(/^[1-5]\d\d$/);
     if (le !== undefined) expect(le).toMatch(/^(\+Inf|[\d.]+)$/);
   }
