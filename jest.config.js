@@ -11,7 +11,8 @@ export default {
     ],
   },
   setupFilesAfterEnv: ['<rootDir>/test/support/setup.ts'],
-  testTimeout: 15_000,
+  // Generous, because it only ends a test that hangs: a busy machine must not fail one.
+  testTimeout: 60_000,
   // More than cores: much of a test is waiting for timers and processes.
   maxWorkers: 4,
 };
