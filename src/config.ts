@@ -1,7 +1,17 @@
-import { readFileSync } from 'node:fs';
 import { closest as closestName, distance } from 'fastest-levenshtein';
-import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
+import {
+  asymmetric,
+  baseUrl,
+  boolean,
+  headers,
+  integer,
+  jwksFile,
+  list,
+  nonEmptyList,
+  origin,
+  url,
+} from './variable-types.ts';
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */
 export type Config = ReturnType<typeof readConfig>;
@@ -11,93 +21,15 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** Asymmetric algorithms only: with a shared secret, every verifier could forge tokens. */
-const algorithms = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
+/** The samplers of the OpenTelemetry specification that need no other service. */
+const samplers = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
 ] as const;
-const asymmetric = z.enum(algorithms, `must be a list of ${algorithms.join(', ')}`);
-
-const integer = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, `must be an integer from ${min} to ${max}`)
-    .transform(Number)
-    .pipe(
-      z
-        .number()
-        .min(min, `must be an integer from ${min} to ${max}`)
-        .max(max, `must be an integer from ${min} to ${max}`),
-    );
-
-const boolean = z
-  .enum(['true', 'false'], 'must be true or false')
-  .transform((value) => value === 'true');
-
-const list = z.string().transform((value) =>
-  value
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== ''),
-);
-
-const nonEmptyList = list.pipe(z.array(z.string()).min(1, 'must not be empty'));
-
-const url = z.string().transform((value, context) => {
-  const parsed = URL.canParse(value) ? new URL(value) : undefined;
-  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
-    context.addIssue({ code: 'custom', message: 'must be an http(s) URL' });
-    return z.NEVER;
-  }
-  if (parsed.username !== '' || parsed.password !== '') {
-    context.addIssue({ code: 'custom', message: 'must not contain credentials' });
-    return z.NEVER;
-  }
-  return parsed;
-});
-
-const baseUrl = url
-  .refine(({ search, hash }) => search === '' && hash === '', 'must not have a query or a fragment')
-  .transform((value) => (value.pathname.endsWith('/') ? value : new URL(`${value.href}/`)));
-
-const origin = z
-  .string()
-  .refine(
-    (value) => !value.includes('*') && URL.canParse(value) && new URL(value).origin === value,
-    'must be exact origins such as https://app.example.com, separated by commas',
-  );
-
-const jwksFile = z.string().transform((path, context): JSONWebKeySet => {
-  try {
-    return z
-      .object({ keys: z.array(z.looseObject({ kty: z.string() })).min(1) })
-      .parse(JSON.parse(readFileSync(path, 'utf8')));
-  } catch {
-    context.addIssue({
-      code: 'custom',
-      message: 'must be a readable file with a JSON Web Key Set',
-    });
-    return z.NEVER;
-  }
-});
-
-const headers = z.string().transform((value, context) => {
-  try {
-    return z.record(z.string(), z.string()).parse(JSON.parse(value));
-  } catch {
-    context.addIssue({ code: 'custom', message: 'must be a JSON object of strings' });
-    return z.NEVER;
-  }
-});
 
 const required = 'is required';
 
@@ -142,6 +74,18 @@ const environment = z.object({
   SHUTDOWN_DELAY_MS: integer(0, 600_000).default(0),
   SHUTDOWN_TIMEOUT_MS: integer(1, 600_000).default(15_000),
   OTEL_EXPORTER_OTLP_ENDPOINT: url.optional(),
+  OTEL_TRACES_SAMPLER: z
+    .enum(samplers, `must be one of ${samplers.join(', ')}`)
+    .default('parentbased_always_on'),
+  OTEL_TRACES_SAMPLER_ARG: z
+    .string()
+    .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
+    .default('1')
+    .transform(Number),
+  GIT_COMMIT: z
+    .string()
+    .regex(/^[\w.-]{1,64}$/, 'must be the id of a commit')
+    .default('unknown'),
   LOG_LEVEL: z
     .enum(
       ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
@@ -227,7 +171,25 @@ export function readConfig(variables: Record<string, string | undefined>) {
     },
     shutdownDelayMs: env.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
-    otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
+    tracing: {
+      endpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
+      sampler: env.OTEL_TRACES_SAMPLER,
+      sampledShare: env.OTEL_TRACES_SAMPLER_ARG,
+    },
+    commit: env.GIT_COMMIT,
     logLevel: env.LOG_LEVEL,
+  };
+}
+
+/** The configuration without anything secret, for the log. Of URLs, only their origin: a path may be secret. */
+export function settingsOf({ upstream, jwt, explorerHeaders, idempotency, ...config }: Config) {
+  const keys = jwt.keys instanceof URL ? jwt.keys.origin : jwt.keys && 'file';
+  return {
+    ...config,
+    upstream: { ...upstream, baseUrl: upstream.baseUrl.origin },
+    jwt: { ...jwt, keys: keys ?? 'discovery' },
+    explorerHeaders: Object.keys(explorerHeaders),
+    idempotency: { ...idempotency, store: idempotency.store.split(':')[0] },
+    tracing: { ...config.tracing, endpoint: config.tracing.endpoint?.origin },
   };
 }

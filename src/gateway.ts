@@ -1,7 +1,7 @@
 import { fastifyApolloHandler } from '@as-integrations/fastify';
 import type { Logger } from 'pino';
 import { createAuthenticator } from './auth/authenticate.ts';
-import type { Config } from './config.ts';
+import { type Config, settingsOf } from './config.ts';
 import { startApolloServer } from './graphql/apollo-server.ts';
 import { createContext } from './graphql/context.ts';
 import { createDocumentLimiter } from './graphql/limits/document-limits.ts';
@@ -16,6 +16,7 @@ import { createMetrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { Calls } from './upstream/call.ts';
 import { createTransport } from './upstream/transport/got-client.ts';
+import { version } from './version.ts';
 
 export type Gateway = {
   /** The address it listens at, such as `http://127.0.0.1:4000`. */
@@ -31,8 +32,9 @@ const LONG_TASK_BYTES = 500_000;
 
 /** Starts a gateway, and composes it from the service's side to the client's. */
 export async function startGateway(config: Config, log: Logger): Promise<Gateway> {
-  const tracing = await startTracing(config.otlpEndpoint);
-  const metrics = createMetrics();
+  log.info({ version, settings: settingsOf(config) }, 'starting');
+  const tracing = await startTracing(config.tracing, version);
+  const metrics = createMetrics({ version, commit: config.commit });
   const taskQueue = new TaskQueue(LONG_TASK_BYTES);
   const transport = createTransport(config.upstream);
   const calls = new Calls({
@@ -44,7 +46,6 @@ export async function startGateway(config: Config, log: Logger): Promise<Gateway
   });
   metrics.watch(calls);
   const store = await createStore(config.idempotency.store, { ...config.idempotency, log });
-  log.info({ store: config.idempotency.store.split(':')[0] }, 'idempotency store');
   const call = new IdempotentCall({
     call: calls,
     store,

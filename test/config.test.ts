@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { readConfig } from '../src/config.ts';
+import { readConfig, settingsOf } from '../src/config.ts';
 
 const required = {
   UPSTREAM_BASE_URL: 'http://service.example/api',
@@ -46,7 +46,8 @@ test('the defaults are as documented', () => {
     maxWritesPerOperation: 5,
     shutdownDelayMs: 0,
     shutdownTimeoutMs: 15_000,
-    otlpEndpoint: undefined,
+    tracing: { endpoint: undefined, sampler: 'parentbased_always_on', sampledShare: 1 },
+    commit: 'unknown',
     logLevel: 'info',
   });
 });
@@ -190,4 +191,25 @@ test.each([
   'npm_config_loglevel',
 ])('%s belongs to others', (name) => {
   expect(() => readConfig({ ...required, [name]: '1' })).not.toThrow();
+});
+
+test('the settings for the log hold nothing secret', () => {
+  const settings = settingsOf(
+    readConfig({
+      ...required,
+      IDEMPOTENCY_STORE: 'redis://user:secret-1@redis.example',
+      EXPLORER_HEADERS: '{"authorization":"Bearer secret-2"}',
+    }),
+  );
+  expect(JSON.stringify(settings)).not.toContain('secret-');
+  expect(settings).toMatchObject({
+    idempotency: { store: 'redis' },
+    explorerHeaders: ['authorization'],
+    jwt: { keys: 'https://issuer.example' },
+  });
+  expect(
+    settingsOf(readConfig({ ...required, JWT_JWKS_URL: '', JWT_ISSUER: 'https://a.example' })),
+  ).toMatchObject({
+    jwt: { keys: 'discovery' },
+  });
 });

@@ -38,7 +38,12 @@ function observed(field: string, resolve: Resolver, observe: FieldObserver): Res
     inSpan(field, {}, async (span) => {
       const settle = (outcome: string) => {
         observe(field, outcome);
+        span.setAttribute('ledger.outcome', outcome);
+        context.record.fields.set(`${field} ${outcome}`, { operation: field, outcome });
         if (field.startsWith('Mutation.')) context.record.writes.push(`${field} ${outcome}`);
+        if (outcome === 'LedgerOutcomeUnknown') {
+          span.setStatus({ code: SpanStatusCode.ERROR, message: outcome });
+        }
       };
       try {
         const result = await resolve(source, args, context, info);

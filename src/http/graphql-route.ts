@@ -1,14 +1,14 @@
-import { propagation, ROOT_CONTEXT, SpanKind } from '@opentelemetry/api';
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import type { Logger } from 'pino';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
 import { missingToken, NotAcceptable } from '../errors.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { currentRecord } from '../telemetry/request-record.ts';
-import { inSpan, traceHeaders } from '../telemetry/tracing.ts';
+import { traceHeaders } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
 import { acceptsResponse } from './media-type.ts';
+import { inRequestSpan } from './request-span.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -107,28 +107,6 @@ function logUndeliveredWrites(log: Logger, { id, record, disconnected }: Fastify
 function bodyMayExceed({ headers }: FastifyRequest, limit: number): boolean {
   return (
     headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > limit
-  );
-}
-
-/** Runs a request in a span that continues the client's trace. */
-function inRequestSpan<Result>(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  run: () => Result,
-): Result {
-  const attributes = { 'http.request.method': request.method, 'http.route': '/graphql' };
-  const parent = propagation.extract(ROOT_CONTEXT, request.headers);
-  return inSpan(
-    'graphql request',
-    { kind: SpanKind.SERVER, attributes },
-    (span) => {
-      reply.raw.once('close', () => {
-        span.setAttribute('http.response.status_code', reply.statusCode);
-        span.end();
-      });
-      return run();
-    },
-    parent,
   );
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { RefusalReason, RequestRecord } from '../telemetry/request-record.ts';
+import type { RespondedRequest } from '../telemetry/metrics.ts';
+import { outcomeOf, type RequestRecord } from '../telemetry/request-record.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { securityHeaders } from './security-headers.ts';
 
@@ -15,11 +16,14 @@ declare module 'fastify' {
 /** The status that is logged if the client disconnected, as nginx does. */
 const CLIENT_CLOSED_REQUEST = 499;
 
+/** Requested every few seconds, and logged only at level `debug` if they succeed. */
+const probes = new Set<string | undefined>(['/livez', '/readyz', '/metrics']);
+
 type RequestLogOptions = {
   connections: ClientConnections;
   log: Logger;
-  /** Counts a request by its status, and by the reason if its token was refused. */
-  count(status: number, refusal: RefusalReason | undefined): void;
+  /** Counts a request with the status of its response. */
+  count(request: RespondedRequest): void;
   /** Whether the server is shutting down. */
   isClosing(): boolean;
 };
@@ -30,7 +34,7 @@ export function createRequestLog({ connections, log, count, isClosing }: Request
     const start = performance.now();
     const disconnect = new AbortController();
     request.disconnected = disconnect.signal;
-    request.record = { requestId: request.id, errorCodes: [], writes: [] };
+    request.record = { requestId: request.id, errorCodes: [], fields: new Map(), writes: [] };
     reply.headers(securityHeaders).header('x-request-id', request.id);
 
     const end = () => {
@@ -40,18 +44,22 @@ export function createRequestLog({ connections, log, count, isClosing }: Request
       if (isClosing() && connections.isIdle(request.raw)) request.raw.socket.destroySoon();
       const disconnected = disconnect.signal.aborted;
       const status = disconnected ? CLIENT_CLOSED_REQUEST : reply.statusCode;
-      count(status, request.record.refusal);
-      log.info(
+      const outcome = disconnected ? 'CLIENT_DISCONNECTED' : outcomeOf(request.record);
+      const ms = performance.now() - start;
+      const path = request.routeOptions.url;
+      count({ path, status, disconnected, seconds: ms / 1000, ...request.record });
+      log[probes.has(path) && status < 400 ? 'debug' : 'info'](
         {
           requestId: request.id,
+          traceId: request.record.traceId,
           method: request.method,
-          path: request.routeOptions.url,
+          path,
           operation: request.record.operation,
-          outcome: disconnected ? 'CLIENT_DISCONNECTED' : outcomeOf(request.record),
+          outcome,
           status,
           refusal: request.record.refusal,
           replay: request.record.isReplay,
-          ms: Math.round(performance.now() - start),
+          ms: Math.round(ms),
         },
         'request',
       );
@@ -59,8 +67,4 @@ export function createRequestLog({ connections, log, count, isClosing }: Request
     connections.add(request.raw, end);
     reply.raw.once('close', end);
   };
-}
-
-function outcomeOf({ errorCodes }: RequestRecord): string {
-  return errorCodes.length > 0 ? [...new Set(errorCodes)].join() : 'ok';
 }

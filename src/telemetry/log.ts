@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino';
+import { currentRecord } from './request-record.ts';
 
 /** The message of the line before each write, which is flushed immediately. */
 export const SENT = 'sent';
@@ -29,6 +30,10 @@ export function createLog(level: string): Logger {
     {
       level,
       base: null,
+      mixin() {
+        const { traceId } = currentRecord.getStore() ?? {};
+        return traceId === undefined ? {} : { traceId };
+      },
       hooks: {
         logMethod(line, write, level) {
           write.apply(this, line);

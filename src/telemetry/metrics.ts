@@ -3,7 +3,7 @@ import type { VerificationResult } from '../auth/authenticate.ts';
 import { type IdempotencyObserver, idempotencyResults } from '../idempotency/observed-store.ts';
 import type { CallObserver } from '../upstream/attempt.ts';
 import { operations } from '../upstream/operations.ts';
-import { type RefusalReason, refusalReasons } from './request-record.ts';
+import { type FieldOutcome, type RefusalReason, refusalReasons } from './request-record.ts';
 
 /** The metrics of the gateway. Their labels come from the code, never from a client. */
 export type Metrics = {
@@ -16,12 +16,23 @@ export type Metrics = {
   resolved(field: string, outcome: string): void;
   /** A token was checked. */
   authenticated(result: VerificationResult): void;
-  /** A request got a response with this HTTP status, and its token was refused for this reason, if any. */
-  responded(status: number, refusal?: RefusalReason): void;
+  /** A request ended. */
+  responded(request: RespondedRequest): void;
   /** A request was rejected because of overload. */
   shed(): void;
   /** Reads these values at each scrape. */
   watch(calls: CallState): void;
+};
+
+/** A request of a client, when its response has been sent or its client has disconnected. */
+export type RespondedRequest = {
+  path: string | undefined;
+  status: number;
+  disconnected: boolean;
+  errorCodes: readonly string[];
+  seconds: number;
+  fields: ReadonlyMap<string, FieldOutcome>;
+  refusal?: RefusalReason;
 };
 
 type CallState = {
@@ -30,12 +41,21 @@ type CallState = {
   readonly queued: number;
 };
 
+/** Upper bounds, in seconds. The last is the default deadline of an operation. */
+const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
 const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-export function createMetrics(): Metrics {
+export function createMetrics(build: { version: string; commit: string }): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const counters = createCounters(registry);
+  new Gauge({
+    name: 'ledger_gateway_build_info',
+    help: 'Always 1, with the version and the commit of the running gateway',
+    labelNames: ['version', 'commit'],
+    registers: [registry],
+  }).set(build, 1);
 
   // A counter without an initial value shows no increase at its first step, and alerts would miss it.
   for (const { effect, graphql } of Object.values(operations)) {
@@ -60,9 +80,14 @@ export function createMetrics(): Metrics {
     },
     resolved: (operation, outcome) => counters.fields.inc({ operation, outcome }),
     authenticated: (outcome) => counters.tokens.inc({ outcome }),
-    responded(status, reason) {
+    responded({ path, status, disconnected, errorCodes, seconds, fields, refusal }) {
       counters.requests.inc({ status });
-      if (reason) counters.refusals.inc({ reason });
+      if (refusal) counters.refusals.inc({ reason: refusal });
+      if (path !== '/graphql') return;
+      for (const field of fields.values()) counters.durations.observe(field, seconds);
+      if (fields.size > 0) return;
+      const outcome = disconnected ? 'CLIENT_DISCONNECTED' : (errorCodes[0] ?? 'ok');
+      counters.durations.observe({ operation: 'none', outcome }, seconds);
     },
     shed: () => counters.shed.inc(),
     watch: (calls) => createGauges(registry, calls),
@@ -76,6 +101,13 @@ function createCounters(registry: Registry) {
       name: 'ledger_gateway_http_requests_total',
       help: 'HTTP responses, by status',
       labelNames: ['status'],
+      registers,
+    }),
+    durations: new Histogram({
+      name: 'ledger_gateway_request_duration_seconds',
+      help: 'GraphQL requests as clients see them, by root field and outcome',
+      labelNames: ['operation', 'outcome'],
+      buckets: DURATION_BUCKETS,
       registers,
     }),
     shed: new Counter({
@@ -93,7 +125,7 @@ function createCounters(registry: Registry) {
       name: 'ledger_gateway_call_duration_seconds',
       help: 'Attempts at calls to the service, by operation and outcome',
       labelNames: ['operation', 'outcome'],
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      buckets: DURATION_BUCKETS,
       registers,
     }),
     retries: new Counter({

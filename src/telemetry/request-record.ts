@@ -15,20 +15,32 @@ export const refusalReasons = [
 
 export type RefusalReason = (typeof refusalReasons)[number];
 
+/** A root field, such as `Query.glCodes`, with its outcome: a union member or an error code. */
+export type FieldOutcome = { operation: string; outcome: string };
+
 /** What the log line of a request reports, collected while the request is served. */
 export type RequestRecord = {
   readonly requestId: string;
+  /** The id of its trace, if it has one. */
+  traceId?: string | undefined;
   /** The name of the GraphQL operation, or its type. */
   operation?: string | undefined;
   /** The codes of the errors in the response. */
   readonly errorCodes: string[];
   /** Why the token was refused. */
   refusal?: RefusalReason;
+  /** The different outcomes of root fields, by field and outcome. */
+  readonly fields: Map<string, FieldOutcome>;
   /** Each write with its outcome: a union member or an error code. */
   readonly writes: string[];
   /** Whether the outcome of a write is that of an earlier request with the same idempotency key. */
   isReplay?: boolean;
 };
 
-/** The record of the current request, for `errors.ts` only: Apollo passes no context to `formatError`. */
+/** The outcome of a request, for its log line and its span: `ok`, or the codes of its errors. */
+export function outcomeOf({ errorCodes }: RequestRecord): string {
+  return errorCodes.length > 0 ? [...new Set(errorCodes)].join() : 'ok';
+}
+
+/** The record of the current request, for `errors.ts`, to which Apollo passes no context, and for the log. */
 export const currentRecord = new AsyncLocalStorage<RequestRecord>();

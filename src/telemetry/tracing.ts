@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Context,
   context,
+  isSpanContextValid,
   propagation,
   type Span,
   type SpanOptions,
@@ -23,6 +24,13 @@ export function traceHeaders({
   if (typeof traceparent !== 'string' || !traceparentPattern.test(traceparent)) return undefined;
   const isShort = typeof tracestate === 'string' && tracestate.length <= MAX_TRACESTATE_LENGTH;
   return isShort ? { traceparent, tracestate } : { traceparent };
+}
+
+/** The id of the active trace, or else of the client's. */
+export function traceIdOf(headers: IncomingHttpHeaders): string | undefined {
+  const active = trace.getActiveSpan()?.spanContext();
+  if (active && isSpanContextValid(active)) return active.traceId;
+  return traceHeaders(headers)?.traceparent?.split('-')[1];
 }
 
 const tracer = trace.getTracer('ledger-gateway');
@@ -46,8 +54,20 @@ export function outgoingTraceHeaders(
   return headers;
 }
 
+/** How traces are sampled and where they are sent, by the variables of the OpenTelemetry specification. */
+export type TracingConfig = {
+  endpoint: URL | undefined;
+  /** `traceidratio` and the like, with `parentbased_` if the client's decision counts first. */
+  sampler: string;
+  /** The share of traces that a ratio sampler keeps. */
+  sampledShare: number;
+};
+
 /** Starts exporting traces over OTLP (HTTP, protobuf). Without an endpoint, the SDK is not loaded. */
-export async function startTracing(endpoint: URL | undefined): Promise<{ close(): Promise<void> }> {
+export async function startTracing(
+  { endpoint, sampler, sampledShare }: TracingConfig,
+  version: string,
+): Promise<{ close(): Promise<void> }> {
   if (endpoint === undefined) return { async close() {} };
   const [sdk, { OTLPTraceExporter }, { AsyncLocalStorageContextManager }, core, resources] =
     await Promise.all([
@@ -58,8 +78,16 @@ export async function startTracing(endpoint: URL | undefined): Promise<{ close()
       import('@opentelemetry/resources'),
     ]);
   const url = new URL('v1/traces', endpoint.href.replace(/\/?$/, '/')).href;
+  const root = sampler.endsWith('traceidratio')
+    ? new sdk.TraceIdRatioBasedSampler(sampledShare)
+    : new sdk[sampler.endsWith('always_off') ? 'AlwaysOffSampler' : 'AlwaysOnSampler']();
+  const own = { 'service.name': 'ledger-gateway', 'service.version': version };
   const provider = new sdk.TracerProvider({
-    resource: resources.resourceFromAttributes({ 'service.name': 'ledger-gateway' }),
+    sampler: sampler.startsWith('parentbased') ? new sdk.ParentBasedSampler({ root }) : root,
+    // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
+    resource: resources
+      .resourceFromAttributes(own)
+      .merge(resources.detectResources({ detectors: [resources.envDetector] })),
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url }) })],
   });
   trace.setGlobalTracerProvider(provider);

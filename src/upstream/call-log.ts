@@ -17,10 +17,12 @@ export function logSent(
 export function logCall(
   log: Logger,
   { operation }: UpstreamRequest,
-  { requestId, signal }: RequestScope,
+  { requestId, signal, caller }: RequestScope,
   line: { outcome: string; status?: number | undefined; fault?: string | undefined; ms: number },
 ): void {
-  const clientDisconnected = signal.aborted && !policyOf(operation).abortable;
+  const isWrite = !policyOf(operation).abortable;
+  const clientDisconnected = signal.aborted && isWrite;
+  const hash = isWrite ? caller.hash : undefined;
   const level = clientDisconnected || line.fault !== undefined ? 'warn' : 'info';
-  log[level]({ requestId, operation, ...line, clientDisconnected }, 'call');
+  log[level]({ requestId, operation, caller: hash, ...line, clientDisconnected }, 'call');
 }

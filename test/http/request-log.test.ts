@@ -197,3 +197,32 @@ test('every log line is JSON with a level and a time', async () => {
     expect(line).toMatchObject({ level: expect.any(Number), time: expect.any(Number) });
   }
 });
+
+test('probes and scrapes are logged at debug, and at info if they fail', async () => {
+  const { gateway } = await start(fine, { JWT_JWKS_URL: `http://127.0.0.1:${await freePort()}/` });
+  await fetch(`${gateway.url}/livez`);
+  await fetch(`${gateway.url}/metrics`);
+  await fetch(`${gateway.url}/readyz`);
+
+  expect(await gateway.logLine({ msg: 'request', path: '/livez' })).toMatchObject({ level: 20 });
+  expect(await gateway.logLine({ msg: 'request', path: '/metrics' })).toMatchObject({ level: 20 });
+  expect(await gateway.logLine({ msg: 'request', path: '/readyz' })).toMatchObject({
+    level: 30,
+    status: 503,
+  });
+});
+
+test('the lines of a write have the hash of its caller, those of a read do not', async () => {
+  const { gateway } = await start(fine);
+  await gateway.graphql(write);
+  await gateway.graphql(read);
+
+  const sent = await gateway.logLine({ msg: 'sent' });
+  expect(sent.caller).toEqual(expect.any(String));
+  expect(await gateway.logLine({ msg: 'call', operation: sent.operation })).toMatchObject({
+    caller: sent.caller,
+  });
+  expect(await gateway.logLine({ msg: 'call', operation: 'getGLCodes5' })).not.toHaveProperty(
+    'caller',
+  );
+});

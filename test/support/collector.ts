@@ -31,6 +31,9 @@ export async function startCollector() {
     /** Every byte that was exported. */
     bytes: () => Buffer.concat(bodies),
     spans: () => bodies.flatMap(readSpans),
+    /** The attributes of the resource of the first export. */
+    resource: () =>
+      attributesOf(all(all(bodies[0] ?? Buffer.of(), 1)[0] ?? Buffer.of(), 1)[0] ?? Buffer.of(), 1),
   };
 }
 
@@ -87,11 +90,16 @@ function readSpans(request: Buffer): Span[] {
       parentSpanId: hex(span, 4),
       name: text(span, 5),
       kind: Number(fieldsOf(span).find(({ number }) => number === 6)?.value ?? 0),
-      attributes: Object.fromEntries(
-        all(span, 9).map((pair) => [text(pair, 1), readValue(all(pair, 2)[0])]),
-      ),
+      attributes: attributesOf(span, 9),
       status: all(span, 15)[0] && text(all(span, 15)[0] ?? Buffer.of(), 2),
     }));
+}
+
+/** The attributes in a field of a message. */
+function attributesOf(message: Buffer, number: number): Span['attributes'] {
+  return Object.fromEntries(
+    all(message, number).map((pair) => [text(pair, 1), readValue(all(pair, 2)[0])]),
+  );
 }
 
 function readValue(any: Buffer | undefined): string | number {

@@ -4,6 +4,7 @@ import { buildSchema } from 'graphql';
 import { idempotencyResults } from '../../src/idempotency/observed-store.ts';
 import { refusalReasons } from '../../src/telemetry/request-record.ts';
 import { operations } from '../../src/upstream/operations.ts';
+import { version } from '../../src/version.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
 import { testIssuer } from '../support/issuer.ts';
@@ -86,6 +87,33 @@ test('root fields are counted by outcome', async () => {
   expect(await count('Mutation.workflowAction', 'LedgerOutcomeUnknown')).toBe(1);
   expect(await count('Mutation.workflowAction', 'FORBIDDEN')).toBe(1);
   expect(await count('Mutation.uploadWorkflowCsv', 'BAD_USER_INPUT')).toBe(1);
+});
+
+test('requests are timed as clients see them, by root field and outcome', async () => {
+  const { gateway, sample } = await start(success);
+  const count = (operation: string, outcome: string) =>
+    sample('ledger_gateway_request_duration_seconds_count', { operation, outcome });
+
+  await gateway.graphql(
+    `{ a: glCodes(target: EMAIL, project: "a") { __typename } b: glCodes(target: EMAIL, project: "b") { __typename } }`,
+  );
+  await gateway.graphql(
+    'mutation { a: workflowAction(action: RESTART) { __typename } b: uploadWorkflowCsv(input: { fileName: "a" }) { __typename } }',
+  );
+  await gateway.graphql('{ unknown }');
+  await gateway.graphql('{ __typename }');
+  await metricIs(gateway, 'ledger_gateway_http_requests_total', 4, { status: '200' });
+
+  expect(await count('Query.glCodes', 'GlCodeList')).toBe(1);
+  expect(await count('Mutation.workflowAction', 'WorkflowActionCompleted')).toBe(1);
+  expect(await count('Mutation.uploadWorkflowCsv', 'BAD_USER_INPUT')).toBe(1);
+  expect(await count('none', 'GRAPHQL_VALIDATION_FAILED')).toBe(1);
+  expect(await count('none', 'ok')).toBe(1);
+});
+
+test('the build has a metric', async () => {
+  const { sample } = await start(success, { GIT_COMMIT: 'abc123' });
+  expect(await sample('ledger_gateway_build_info', { version, commit: 'abc123' })).toBe(1);
 });
 
 test('attempts at calls are counted and timed by operation and outcome', async () => {
@@ -229,6 +257,7 @@ test('no label contains text of a client or of the service', async () => {
   const known = new Set([
     ...Object.keys(operations),
     ...fields,
+    'none',
     'Query._entities',
     'Query._service',
     // The operations of the idempotency store.
@@ -239,7 +268,7 @@ test('no label contains text of a client or of the service', async () => {
     ...'answered ok verified remembered refused unavailable'.split(' '),
   ]);
   for (const { name, labels } of parseSamples(text)) {
-    if (!name.startsWith('ledger_gateway_')) continue;
+    if (!name.startsWith('ledger_gateway_') || name === 'ledger_gateway_build_info') continue;
     const { operation, outcome, result, reason, status, le, ...others } = labels;
     expect(others).toEqual({});
     if (operation !== undefined) expect(known).toContain(operation);

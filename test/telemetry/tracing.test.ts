@@ -86,12 +86,15 @@ describe('with an endpoint', () => {
         'http.request.method': 'POST',
         'http.route': '/graphql',
         'http.response.status_code': 200,
+        'ledger.request_id': expect.any(String),
+        'ledger.outcome': 'ok',
       },
     });
     expect(resolver).toMatchObject({
       name: 'Query.glCodes',
       kind: 1,
       parentSpanId: request?.spanId,
+      attributes: { 'ledger.outcome': 'GlCodeList' },
     });
     expect(call).toMatchObject({
       name: 'getGLCodes5',
@@ -142,6 +145,10 @@ describe('with an endpoint', () => {
     }
     expect(all.find(({ name }) => name === 'Query.glCodes')?.status).toBe('UPSTREAM_FAILED');
     expect(all.filter(({ name }) => name === 'upgradeToHQ')).toHaveLength(1);
+    expect(all.find(({ name }) => name === 'Mutation.workflowAction')).toMatchObject({
+      status: 'LedgerOutcomeUnknown',
+      attributes: { 'ledger.outcome': 'LedgerOutcomeUnknown' },
+    });
     const parents = received
       .map(({ headers }) => String(headers.traceparent).split('-'))
       .filter(([, id]) => id === failingId)
@@ -156,6 +163,52 @@ describe('with an endpoint', () => {
     }
   });
 });
+
+test('the log lines of a request have the id of its trace', async () => {
+  const collector = await startCollector();
+  const service = await startService(success);
+  for (const variables of [{}, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }]) {
+    const gateway = await startGatewayProcess(service, variables);
+    const authorization = `Bearer ${gateway.token}`;
+    await gateway.post({ query: write }, { authorization, traceparent });
+    await gateway.logLine({ msg: 'request', path: '/graphql' });
+
+    for (const msg of ['sent', 'call', 'request']) {
+      expect(await gateway.logLine({ msg, traceId })).toBeDefined();
+    }
+    await gateway.stop();
+  }
+});
+
+test.each([
+  ['always_off', undefined, 0],
+  ['traceidratio', '0', 0],
+  ['traceidratio', '1', 3],
+  ['parentbased_always_off', undefined, 0],
+  ['parentbased_traceidratio', '1', 3],
+])(
+  'OTEL_TRACES_SAMPLER=%s with the argument %s exports %d spans of a request',
+  async (sampler, argument, count) => {
+    const collector = await startCollector();
+    const gateway = await startGatewayProcess(await startService(success), {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_TRACES_SAMPLER: sampler,
+      ...(argument !== undefined && { OTEL_TRACES_SAMPLER_ARG: argument }),
+      OTEL_SERVICE_NAME: 'ledger-bff',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+    });
+    await gateway.post({ query: read }, { authorization: `Bearer ${gateway.token}` });
+    await gateway.stop();
+
+    expect(collector.spans()).toHaveLength(count);
+    if (count === 0) return;
+    expect(collector.resource()).toMatchObject({
+      'service.name': 'ledger-bff',
+      'service.version': expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      'deployment.environment.name': 'test',
+    });
+  },
+);
 
 test('a failing or unreachable collector affects neither responses nor the exit code', async () => {
   const collector = await startService(reply(500));

@@ -87,7 +87,7 @@ async function execute(
       contextValue: createContext(
         { call, taskQueue: new TaskQueue(500_000), csvOptionParam: undefined, maxResponseBytes },
         token === null ? null : scopeOf(token),
-        { requestId: 'request-1', errorCodes: [], writes: [] },
+        { requestId: 'request-1', errorCodes: [], fields: new Map(), writes: [] },
       ),
     },
   );

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs';
+import type { JSONWebKeySet } from 'jose';
+import { z } from 'zod';
+
+/*
+ * The types of environment variables. Each parses the text of a variable, or says what it must be.
+ */
+
+/** Asymmetric algorithms only: with a shared secret, every verifier could forge tokens. */
+const algorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+] as const;
+export const asymmetric = z.enum(algorithms, `must be a list of ${algorithms.join(', ')}`);
+
+export const integer = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, `must be an integer from ${min} to ${max}`)
+    .transform(Number)
+    .pipe(
+      z
+        .number()
+        .min(min, `must be an integer from ${min} to ${max}`)
+        .max(max, `must be an integer from ${min} to ${max}`),
+    );
+
+export const boolean = z
+  .enum(['true', 'false'], 'must be true or false')
+  .transform((value) => value === 'true');
+
+export const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+export const nonEmptyList = list.pipe(z.array(z.string()).min(1, 'must not be empty'));
+
+export const url = z.string().transform((value, context) => {
+  const parsed = URL.canParse(value) ? new URL(value) : undefined;
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
+    context.addIssue({ code: 'custom', message: 'must be an http(s) URL' });
+    return z.NEVER;
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    context.addIssue({ code: 'custom', message: 'must not contain credentials' });
+    return z.NEVER;
+  }
+  return parsed;
+});
+
+export const baseUrl = url
+  .refine(({ search, hash }) => search === '' && hash === '', 'must not have a query or a fragment')
+  .transform((value) => (value.pathname.endsWith('/') ? value : new URL(`${value.href}/`)));
+
+export const origin = z
+  .string()
+  .refine(
+    (value) => !value.includes('*') && URL.canParse(value) && new URL(value).origin === value,
+    'must be exact origins such as https://app.example.com, separated by commas',
+  );
+
+export const jwksFile = z.string().transform((path, context): JSONWebKeySet => {
+  try {
+    return z
+      .object({ keys: z.array(z.looseObject({ kty: z.string() })).min(1) })
+      .parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a readable file with a JSON Web Key Set',
+    });
+    return z.NEVER;
+  }
+});
+
+export const headers = z.string().transform((value, context) => {
+  try {
+    return z.record(z.string(), z.string()).parse(JSON.parse(value));
+  } catch {
+    context.addIssue({ code: 'custom', message: 'must be a JSON object of strings' });
+    return z.NEVER;
+  }
+});
