@@ -1,9 +1,11 @@
 import { closest as closestName, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
+import { ConfigError } from './errors.ts';
 import {
   asymmetric,
   baseUrl,
   boolean,
+  documentManifest,
   headers,
   integer,
   jwksFile,
@@ -15,11 +17,6 @@ import {
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */
 export type Config = ReturnType<typeof readConfig>;
-
-/** The environment is invalid. The message names every invalid or missing variable. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
 
 /** The samplers of the OpenTelemetry specification that need no other service. */
 const samplers = [
@@ -82,6 +79,7 @@ const environment = z.object({
     .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
     .default('1')
     .transform(Number),
+  TRUSTED_DOCUMENTS: documentManifest.optional(),
   GIT_COMMIT: z
     .string()
     .regex(/^[\w.-]{1,64}$/, 'must be the id of a commit')
@@ -163,6 +161,7 @@ export function readConfig(variables: Record<string, string | undefined>) {
     introspection: env.INTROSPECTION,
     corsOrigins: env.CORS_ORIGINS,
     maxWritesPerOperation: env.MAX_WRITES_PER_OPERATION,
+    trustedDocuments: env.TRUSTED_DOCUMENTS,
     idempotency: {
       store: env.IDEMPOTENCY_STORE,
       retentionMs: env.IDEMPOTENCY_RETENTION_S * 1000,
@@ -189,6 +188,7 @@ export function settingsOf({ upstream, jwt, explorerHeaders, idempotency, ...con
     upstream: { ...upstream, baseUrl: upstream.baseUrl.origin },
     jwt: { ...jwt, keys: keys ?? 'discovery' },
     explorerHeaders: Object.keys(explorerHeaders),
+    trustedDocuments: config.trustedDocuments?.size,
     idempotency: { ...idempotency, store: idempotency.store.split(':')[0] },
     tracing: { ...config.tracing, endpoint: config.tracing.endpoint?.origin },
   };

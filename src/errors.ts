@@ -10,6 +10,11 @@ import { UpstreamError } from './upstream/upstream-error.ts';
 
 export type { RefusalReason };
 
+/** The environment is invalid. The message names every invalid or missing variable. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
 /** The gateway's own codes, with the HTTP status of a response that has no data. */
 const gatewayCodes = {
   UNAUTHENTICATED: 401,
@@ -17,6 +22,8 @@ const gatewayCodes = {
   AUTH_UNAVAILABLE: 503,
   OVERLOADED: 503,
   OPERATION_LIMIT_EXCEEDED: 400,
+  QUERY_NOT_IN_SAFELIST: 400,
+  PERSISTED_QUERY_NOT_IN_LIST: 400,
   IDEMPOTENCY_KEY_REUSED: undefined,
   IDEMPOTENCY_UNAVAILABLE: undefined,
 } as const;

@@ -12,7 +12,7 @@ import { createServer } from './http/server.ts';
 import { createStore } from './idempotency/create-store.ts';
 import { IdempotentCall } from './idempotency/idempotent-call.ts';
 import { TaskQueue } from './lib/task-queue.ts';
-import { createMetrics } from './telemetry/metrics.ts';
+import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { Calls } from './upstream/call.ts';
 import { createTransport } from './upstream/transport/got-client.ts';
@@ -36,6 +36,62 @@ export async function startGateway(config: Config, log: Logger): Promise<Gateway
   const tracing = await startTracing(config.tracing, version);
   const metrics = createMetrics({ version, commit: config.commit });
   const taskQueue = new TaskQueue(LONG_TASK_BYTES);
+  const service = await connectService(config, metrics, taskQueue, log);
+
+  const checkDocument = createDocumentLimiter(config.maxWritesPerOperation);
+  const { apollo, trusted } = await startApolloServer({
+    ...config,
+    checkDocument,
+    observe: metrics.resolved,
+    log,
+  });
+  const resolverDependencies = { ...config.upstream, call: service.call, taskQueue };
+  const execute = fastifyApolloHandler(apollo, {
+    context: async ({ scope, record }) => createContext(resolverDependencies, scope, record),
+  });
+
+  const authenticator = createAuthenticator(config.jwt, log, metrics.authenticated);
+  const loadShedding = createLoadShedding();
+  let isClosing = false;
+  const server = await createServer({
+    authenticate: authenticator.authenticate,
+    resolveDocument: trusted && ((request) => trusted.resolve(request)),
+    checkDocument,
+    checkVariables: checkVariableCount,
+    execute,
+    corsOrigins: config.corsOrigins,
+    explorer: await createExplorer(config.explorer, config.explorerHeaders),
+    isReady: () => !isClosing && authenticator.isReady(),
+    loadShedding,
+    metrics,
+    log,
+  });
+  const url = await server.listen({ port: config.port, host: config.host });
+
+  return {
+    url,
+    logPendingWrites() {
+      for (const write of service.calls.pendingWrites) {
+        log.warn({ ...write, outcome: 'UNKNOWN', fault: 'process exited' }, 'call');
+      }
+    },
+    async close() {
+      isClosing = true;
+      await new Promise((resolve) => setTimeout(resolve, config.shutdownDelayMs));
+      await server.close();
+      await service.calls.idle();
+      await service.store.close();
+      await apollo.stop();
+      loadShedding.close();
+      authenticator.close();
+      service.transport.close();
+      await tracing.close();
+    },
+  };
+}
+
+/** The service's side: connections, calls, and the idempotency keys of writes. */
+async function connectService(config: Config, metrics: Metrics, taskQueue: TaskQueue, log: Logger) {
   const transport = createTransport(config.upstream);
   const calls = new Calls({
     ...config.upstream,
@@ -54,48 +110,5 @@ export async function startGateway(config: Config, log: Logger): Promise<Gateway
     observer: metrics.idempotency,
     log,
   });
-
-  const apollo = await startApolloServer(config.introspection, metrics.resolved, log);
-  const resolverDependencies = { ...config.upstream, call, taskQueue };
-  const execute = fastifyApolloHandler(apollo, {
-    context: async ({ scope, record }) => createContext(resolverDependencies, scope, record),
-  });
-
-  const authenticator = createAuthenticator(config.jwt, log, metrics.authenticated);
-  const loadShedding = createLoadShedding();
-  let isClosing = false;
-  const server = await createServer({
-    authenticate: authenticator.authenticate,
-    checkDocument: createDocumentLimiter(config.maxWritesPerOperation),
-    checkVariables: checkVariableCount,
-    execute,
-    corsOrigins: config.corsOrigins,
-    explorer: await createExplorer(config.explorer, config.explorerHeaders),
-    isReady: () => !isClosing && authenticator.isReady(),
-    loadShedding,
-    metrics,
-    log,
-  });
-  const url = await server.listen({ port: config.port, host: config.host });
-
-  return {
-    url,
-    logPendingWrites() {
-      for (const write of calls.pendingWrites) {
-        log.warn({ ...write, outcome: 'UNKNOWN', fault: 'process exited' }, 'call');
-      }
-    },
-    async close() {
-      isClosing = true;
-      await new Promise((resolve) => setTimeout(resolve, config.shutdownDelayMs));
-      await server.close();
-      await calls.idle();
-      await store.close();
-      await apollo.stop();
-      loadShedding.close();
-      authenticator.close();
-      transport.close();
-      await tracing.close();
-    },
-  };
+  return { transport, calls, store, call };
 }

@@ -1,7 +1,8 @@
 import './lib/node-version.ts'; // First: everything else needs this version.
 import { join } from 'node:path';
 import closeWithGrace from 'close-with-grace';
-import { ConfigError, readConfig } from './config.ts';
+import { readConfig } from './config.ts';
+import { ConfigError } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { StoreUnavailable } from './idempotency/store.ts';
 import { applyV8Settings } from './lib/v8-settings.ts';

@@ -93,3 +93,26 @@ export const headers = z.string().transform((value, context) => {
     return z.NEVER;
   }
 });
+
+/** A manifest of documents by their ids, of graphql-codegen's client preset or of Apollo's tools. */
+const manifest = z.union([
+  z
+    .object({
+      format: z.literal('apollo-persisted-query-manifest'),
+      operations: z.array(z.object({ id: z.string(), body: z.string() })),
+    })
+    .transform(({ operations }) => new Map(operations.map(({ id, body }) => [id, body]))),
+  z.record(z.string(), z.string()).transform((documents) => new Map(Object.entries(documents))),
+]);
+
+export const documentManifest = z.string().transform((path, context) => {
+  try {
+    return manifest.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a readable manifest: a JSON object of ids and documents, or that of Apollo',
+    });
+    return z.NEVER;
+  }
+});

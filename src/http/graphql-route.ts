@@ -9,6 +9,7 @@ import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
 import { acceptsResponse } from './media-type.ts';
 import { inRequestSpan } from './request-span.ts';
+import { type ResolveDocument, useTrustedDocument } from './trusted-request.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,6 +23,8 @@ const ANONYMOUS_BODY_LIMIT = 65_536;
 
 export type GraphqlRouteOptions = {
   authenticate: Authenticate;
+  /** Finds the trusted document of a request. Undefined if any document is executed. */
+  resolveDocument: ResolveDocument | undefined;
   /** Throws a GatewayError if a document exceeds a limit. */
   checkDocument(document: string): void;
   /** Throws a GatewayError if the variables in a request body exceed a limit. */
@@ -55,6 +58,7 @@ export function registerGraphqlRoute(
     },
 
     preHandler(request, _reply, done) {
+      if (options.resolveDocument) useTrustedDocument(request, options.resolveDocument);
       for (const document of documentsOf(request)) options.checkDocument(document);
       options.checkVariables(request.body);
       done();

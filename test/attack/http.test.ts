@@ -96,6 +96,7 @@ test('the response to a GET is not cached', async () => {
 function startServer(execute = async () => ({ data: null })) {
   return createServer({
     authenticate: async () => null,
+    resolveDocument: undefined,
     checkDocument() {},
     checkVariables() {},
     execute,

@@ -5,7 +5,9 @@ import {
   type GraphQLSchema,
   getNamedType,
   isEnumType,
+  Kind,
   type OperationDefinitionNode,
+  OperationTypeNode,
   TypeInfo,
   type VariableDefinitionNode,
   valueFromASTUntyped,
@@ -36,6 +38,16 @@ export class CompiledQueries {
 
   constructor(schema: GraphQLSchema) {
     this.#schema = schema;
+  }
+
+  /** Compiles all queries of a document. */
+  compileAll(document: DocumentNode): void {
+    for (const definition of document.definitions) {
+      if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
+      if (definition.operation !== OperationTypeNode.QUERY) continue;
+      const name = definition.name?.value ?? '';
+      this.#entry(document, name).compiled = this.#compile(document, definition, name);
+    }
   }
 
   /** The compiled form of a query. Null if it is not frequent yet, or cannot be compiled. */

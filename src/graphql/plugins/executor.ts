@@ -19,13 +19,16 @@ type FormatError = (formatted: GraphQLFormattedError, error: unknown) => GraphQL
 /**
  * Executes operations: compiled queries by graphql-jit, everything else by graphql-js. The results are
  * the same; for large lists, compiled queries cost a third. Mutations are never compiled: they have few
- * fields, and their order of execution is a promise of this gateway (docs/decisions/0010).
+ * fields, and their order of execution is a promise of this gateway (docs/decisions/0010). The queries of
+ * `trusted` documents are compiled at once, others when they are frequent.
  */
 export function createExecutor(
   schema: GraphQLSchema,
   formatError: FormatError,
+  trusted: readonly DocumentNode[] = [],
 ): ApolloServerPlugin<Context> {
   const compiledQueries = new CompiledQueries(schema);
+  for (const document of trusted) compiledQueries.compileAll(document);
 
   async function run(
     document: DocumentNode,
