@@ -16,20 +16,21 @@ import {
   type WriteRequest,
 } from './operations.ts';
 import { Bulkhead } from './resilience/bulkhead.ts';
-import { type CircuitBreaker, createCircuitBreaker } from './resilience/circuit-breaker.ts';
+import { CircuitBreaker } from './resilience/circuit-breaker.ts';
 import { withRetries } from './resilience/retry.ts';
 import { RetryBudget } from './resilience/retry-budget.ts';
 import { SingleFlight } from './resilience/single-flight.ts';
 import type { Transport } from './transport/got-client.ts';
 import {
+  notSent,
   type OutcomeUnknown,
   toUpstreamError,
   UpstreamError,
   unknownOutcome,
 } from './upstream-error.ts';
 
-/** The share of the timeout that a probe gets, so that a hanging service does not delay the next probe. */
-const PROBE_SHARE = 0.5;
+/** The share of the timeout that a call may wait for a place, so that it is sent with time enough. */
+const QUEUE_SHARE = 0.25;
 /** The share of the timeout that must be left when a write is sent. */
 const WRITE_MARGIN_SHARE = 0.05;
 
@@ -57,7 +58,7 @@ export class Calls implements Call {
   readonly #log: Logger;
   readonly #observer: CallObserver;
   readonly #bulkhead: Bulkhead;
-  readonly #circuit = createCircuitBreaker();
+  readonly #circuit: CircuitBreaker;
   readonly #retryBudget = new RetryBudget();
   readonly #singleFlight = new SingleFlight();
   readonly #running = new WaitGroup();
@@ -75,7 +76,8 @@ export class Calls implements Call {
     this.#timeoutMs = options.timeoutMs;
     this.#log = options.log;
     this.#observer = options.observer;
-    this.#bulkhead = new Bulkhead(options.maxConcurrency);
+    this.#circuit = new CircuitBreaker(options.timeoutMs);
+    this.#bulkhead = new Bulkhead(options.maxConcurrency, options.timeoutMs * QUEUE_SHARE);
   }
 
   read<Name extends ReadName>(
@@ -165,21 +167,26 @@ export class Calls implements Call {
     signal: AbortSignal,
     deadline: number,
   ): Promise<Responses[Name]> {
-    const { effect } = operations[request.operation];
+    const isRead = operations[request.operation].effect === 'read';
+    const caller = scope.caller.hash;
     let attempted = false;
-    const attempt = (attemptSignal: AbortSignal) => {
-      attempted = true;
-      return this.#attempt(request, scope, attemptSignal);
+    const attempt = {
+      caller,
+      deadline,
+      send: (probeSignal = signal) => {
+        if (!isRead) this.#checkTimeLeft(deadline);
+        attempted = true;
+        return this.#attempt(request, scope, probeSignal);
+      },
     };
+    const probe = (probeSignal = signal) => this.#attempt(probeRequest, scope, probeSignal);
     try {
-      return await this.#bulkhead.run(effect, signal, () =>
-        effect === 'read'
-          ? this.#circuit.read(() => attempt(this.#readSignal(signal, deadline)))
-          : this.#circuit.write(
-              () => attempt(signal),
-              () => this.#attempt(probeRequest, scope, this.#readSignal(signal, deadline)),
-              () => this.#checkTimeLeft(deadline),
-            ),
+      // While the circuit is open, a call does not wait for a place in which it would be rejected.
+      if (this.#circuit.isOpenFor(caller) && !this.#bulkhead.hasPlaceFor(caller)) {
+        throw notSent('circuit open');
+      }
+      return await this.#bulkhead.run(caller, isRead ? 'read' : 'write', signal, () =>
+        isRead ? this.#circuit.read(attempt) : this.#circuit.write(attempt, probe),
       );
     } catch (cause) {
       const error = toUpstreamError(cause, signal);
@@ -187,13 +194,6 @@ export class Calls implements Call {
       if (!attempted) logCall(this.#log, request, scope, { outcome, fault, ms: 0 });
       throw error;
     }
-  }
-
-  /** The signal of a read. A probe has its own: it continues when the client that caused it disconnects. */
-  #readSignal(signal: AbortSignal, deadline: number): AbortSignal {
-    if (this.#circuit.state === 'closed') return signal;
-    const leftMs = Math.max(0, deadline - performance.now());
-    return AbortSignal.timeout(Math.min(this.#timeoutMs * PROBE_SHARE, leftMs));
   }
 
   /** Throws if too little time is left for the response to a write. */

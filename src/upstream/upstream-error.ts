@@ -10,8 +10,10 @@ export type UpstreamErrorCode =
   | 'UPSTREAM_FAILED'
   /** The deadline passed, or the service responded with 408. */
   | 'UPSTREAM_TIMEOUT'
-  /** No connection, a connection that broke before a response began, or a call rejected before sending. */
+  /** No connection, a connection that broke before a response began, or an open circuit breaker. */
   | 'UPSTREAM_UNAVAILABLE'
+  /** Too many calls waited for a place. The request was not sent. */
+  | 'UPSTREAM_BUSY'
   /** The response does not match docs/service-api.md, was cut off, or is too large. */
   | 'UPSTREAM_INVALID_RESPONSE'
   /** The client disconnected, so its read was cancelled, or its wait for an earlier write. */
@@ -24,6 +26,7 @@ const messages: Record<UpstreamErrorCode, string> = {
   UPSTREAM_FAILED: 'The service failed.',
   UPSTREAM_TIMEOUT: 'The service did not respond in time.',
   UPSTREAM_UNAVAILABLE: 'The service is currently unavailable.',
+  UPSTREAM_BUSY: 'Too many calls are waiting for the service. Nothing was sent.',
   UPSTREAM_INVALID_RESPONSE: 'The service sent an invalid response.',
   CLIENT_DISCONNECTED: 'The client disconnected.',
 };
@@ -73,6 +76,7 @@ export class UpstreamError extends Error {
       case 'UPSTREAM_FAILED':
       case 'UPSTREAM_TIMEOUT':
       case 'UPSTREAM_UNAVAILABLE':
+      case 'UPSTREAM_BUSY':
         return true;
       case 'UPSTREAM_BAD_REQUEST':
         return this.status === 429; // Too many requests, for now.
@@ -85,6 +89,11 @@ export class UpstreamError extends Error {
 /** A call that was rejected before sending. */
 export function notSent(fault: string): UpstreamError {
   return new UpstreamError('UPSTREAM_UNAVAILABLE', { sent: 'no', fault });
+}
+
+/** A call that got no place among the calls in flight. */
+export function busy(fault: string): UpstreamError {
+  return new UpstreamError('UPSTREAM_BUSY', { sent: 'no', fault });
 }
 
 /** A response that arrived and cannot be used. */
@@ -162,6 +171,8 @@ export function unknownOutcome(error: UpstreamError, requestId: string): Outcome
     case 'FORBIDDEN':
     case 'UPSTREAM_BAD_REQUEST':
       return null; // The service refused the operation.
+    case 'UPSTREAM_BUSY':
+      return null;
     case 'CLIENT_DISCONNECTED':
       return new OutcomeUnknown('UPSTREAM_UNAVAILABLE', requestId);
     default:

@@ -1,22 +1,29 @@
 import { notSent } from '../upstream-error.ts';
+import { CallQueue, type Effect } from './call-queue.ts';
 
-/** The most calls that may wait for a place. Reads are rejected earlier, so that writes find one. */
-const MAX_QUEUED = { read: 100, write: 200 };
-
-type Effect = keyof typeof MAX_QUEUED;
+/** The share of the places that a caller may always take, and that is kept free for the next caller. */
+const SHARE = 0.25;
 
 /**
- * Limits the calls in flight. A call without a place waits in a short queue, writes before reads. If the
- * queue is full or the signal is aborted first, the call is rejected and certainly not sent, which the
- * queues of libraries do not guarantee (docs/decisions/0006).
+ * Limits the calls in flight, and what one caller may hold of them (docs/decisions/0006). A caller below
+ * its share takes any free place. Beyond its share it takes one only while a share remains free, so that
+ * another caller finds a place at once. Otherwise the call waits in a queue.
  */
 export class Bulkhead {
   readonly #limit: number;
-  readonly #waiting: Record<Effect, (() => void)[]> = { write: [], read: [] };
+  readonly #share: number;
+  readonly #reserve: number;
+  readonly #queue: CallQueue;
+  /** The places of each caller that has any. */
+  readonly #held = new Map<string, number>();
   #inFlight = 0;
 
-  constructor(limit: number) {
+  /** A call waits at most `maxWaitMs` milliseconds for a place. */
+  constructor(limit: number, maxWaitMs: number) {
     this.#limit = limit;
+    this.#reserve = Math.floor(limit * SHARE);
+    this.#share = Math.max(1, this.#reserve);
+    this.#queue = new CallQueue(maxWaitMs);
   }
 
   get inFlight(): number {
@@ -24,47 +31,59 @@ export class Bulkhead {
   }
 
   get queued(): number {
-    return this.#waiting.write.length + this.#waiting.read.length;
+    return this.#queue.size;
+  }
+
+  /** Whether a call of this caller gets a place without waiting. */
+  hasPlaceFor(caller: string): boolean {
+    return this.#isBelowShare(caller) ? this.#free > 0 : this.#free > this.#reserve;
   }
 
   /** Runs a call when it has a place. Throws an UpstreamError with `sent: 'no'` if it gets none. */
   async run<Result>(
+    caller: string,
     effect: Effect,
     signal: AbortSignal,
     call: () => Promise<Result>,
   ): Promise<Result> {
     if (signal.aborted) throw notSent('aborted while queued');
-    if (this.#inFlight < this.#limit) this.#inFlight += 1;
-    else await this.#wait(effect, signal);
+    if (this.hasPlaceFor(caller)) this.#take(caller);
+    else await this.#queue.wait(caller, effect, signal);
     try {
       return await call();
     } finally {
-      this.#release();
+      this.#release(caller);
     }
   }
 
-  /** Resolves when another call has handed over its place. */
-  #wait(effect: Effect, signal: AbortSignal): Promise<void> {
-    if (this.queued >= MAX_QUEUED[effect]) throw notSent('too many calls queued');
-    const queue = this.#waiting[effect];
-    return new Promise((resolve, reject) => {
-      const enter = () => {
-        signal.removeEventListener('abort', leave);
-        resolve();
-      };
-      const leave = () => {
-        queue.splice(queue.indexOf(enter), 1);
-        reject(notSent('aborted while queued'));
-      };
-      queue.push(enter);
-      signal.addEventListener('abort', leave, { once: true });
-    });
+  get #free(): number {
+    return this.#limit - this.#inFlight;
   }
 
-  /** Hands the place to the next call in the queue, or frees it. */
-  #release(): void {
-    const enter = this.#waiting.write.shift() ?? this.#waiting.read.shift();
-    if (enter) enter();
-    else this.#inFlight -= 1;
+  readonly #isBelowShare = (caller: string): boolean => (this.#held.get(caller) ?? 0) < this.#share;
+
+  #take(caller: string): void {
+    this.#inFlight += 1;
+    this.#held.set(caller, (this.#held.get(caller) ?? 0) + 1);
+  }
+
+  /** Frees a place, and gives it to a call in the queue if one may have it. */
+  #release(caller: string): void {
+    this.#inFlight -= 1;
+    const held = (this.#held.get(caller) ?? 0) - 1;
+    if (held > 0) this.#held.set(caller, held);
+    else this.#held.delete(caller);
+    for (let next = this.#next(); next; next = this.#next()) {
+      this.#take(next.caller);
+      next.enter();
+    }
+  }
+
+  /** The next call that may start: first of callers below their share, which are all but a few. */
+  #next() {
+    if (this.#free === 0 || this.#queue.size === 0) return undefined;
+    const next = this.#queue.next(this.#isBelowShare);
+    if (next || this.#free <= this.#reserve) return next;
+    return this.#queue.next(() => true);
   }
 }
