@@ -1,6 +1,8 @@
 import { type Row, type Scenario, withHarness } from './harness.ts';
+import { circuitIsolation } from './scenarios/circuit-isolation.ts';
 import { clientDisconnect } from './scenarios/client-disconnect.ts';
 import { deadline } from './scenarios/deadline.ts';
+import { fairness } from './scenarios/fairness.ts';
 import { idle } from './scenarios/idle.ts';
 import { intents } from './scenarios/intents.ts';
 import { intentsStore } from './scenarios/intents-store.ts';
@@ -8,6 +10,7 @@ import { isolation } from './scenarios/isolation.ts';
 import { memory } from './scenarios/memory.ts';
 import { outage } from './scenarios/outage.ts';
 import { overload } from './scenarios/overload.ts';
+import { queue } from './scenarios/queue.ts';
 import { rolling } from './scenarios/rolling.ts';
 
 /**
@@ -25,6 +28,9 @@ const scenarios: Scenario[] = [
   clientDisconnect,
   rolling,
   isolation,
+  circuitIsolation,
+  fairness,
+  queue,
   intents,
   intentsStore,
 ];

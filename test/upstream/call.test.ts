@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 import { createGzip } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { TaskQueue } from '../../src/lib/task-queue.ts';
+import type { UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
-import { metricIs } from '../support/metric.ts';
 import { startProcess } from '../support/process.ts';
 import { connectTo } from '../support/raw-request.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
@@ -131,14 +131,19 @@ test('a write without a connection times out with an error, since it was not sen
 
 test('the timeout includes the time in the queue', async () => {
   const service = await startHeldService();
-  const gateway = await startGateway(service.url, { UPSTREAM_MAX_CONCURRENCY: '1' });
-  const first = outcomeAtDeadline(gateway, write);
-  await service.arrived(1);
-  const others = Array.from({ length: 4 }, (_, n) =>
-    outcomeAtDeadline(gateway, n % 2 === 0 ? write : read.replace('north', `p${n}`)),
-  );
-  await metricIs(gateway, 'ledger_gateway_calls_queued', 4);
-  expect(await Promise.all([first, ...others])).toEqual(Array(5).fill('UPSTREAM_TIMEOUT'));
+  const { calls } = startCalls(service, { maxConcurrency: 4, timeoutMs: TIMEOUT_MS });
+  const held = ['p1', 'p2', 'p3'].map((project) => calls.read(glCodesOf(project), scopeOf()));
+  await service.arrived(3);
+  const ended: string[] = [];
+  const end = (name: string) => (error: UpstreamError) => ended.push(`${name} ${error.code}`);
+  const queued = calls.read(glCodesOf('queued'), scopeOf()).catch(end('queued'));
+  const bob = { issuer: 'issuer', subject: 'bob', hash: 'hash of bob' };
+  const later = calls.read(glCodesOf(), { ...scopeOf(), caller: bob }).catch(end('later'));
+  await service.arrived(4);
+  for (const { respond } of service.requests.slice(0, 3)) respond();
+  await Promise.all([...held, queued, later]);
+  expect(ended).toEqual(['queued UPSTREAM_TIMEOUT', 'later UPSTREAM_TIMEOUT']);
+  expect(service.requests).toHaveLength(5);
 });
 
 test('the timeout includes the attempts of a read and the delays between them', async () => {

@@ -93,14 +93,20 @@ export class CallQueue {
   #startTimer(): void {
     const first = this.#arrivals.first?.value;
     if (this.#timer || !first) return;
+    const delayMs = Math.max(0, first.expiresAt - performance.now());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      const now = performance.now();
-      for (let call = this.#arrivals.first?.value; call && call.expiresAt <= now; ) {
-        call.expire();
-        call = this.#arrivals.first?.value;
-      }
+      this.#expire();
       this.#startTimer();
-    }, first.expiresAt - performance.now()).unref();
+    }, delayMs).unref();
+  }
+
+  #expire(): void {
+    const now = performance.now();
+    for (;;) {
+      const first = this.#arrivals.first?.value;
+      if (!first || first.expiresAt > now) return;
+      first.expire();
+    }
   }
 }

@@ -7,7 +7,6 @@ import { read, write } from '../../support/graphql-operation.ts';
 import { startHeldService } from '../../support/held-service.ts';
 import { testIssuer } from '../../support/issuer.ts';
 import { metric, metricIs } from '../../support/metric.ts';
-import { neverAborted } from '../../support/upstream-call.ts';
 
 /** A bulkhead with named calls that run until they are ended. A name starts with its caller: `ada 1`. */
 function createBulkhead(limit: number, maxWaitMs = 60_000) {
@@ -18,7 +17,7 @@ function createBulkhead(limit: number, maxWaitMs = 60_000) {
   return {
     bulkhead,
     started,
-    run(effect: 'read' | 'write', name: string, signal = neverAborted): Promise<void> {
+    run(effect: 'read' | 'write', name: string, signal = new AbortController().signal) {
       const end = Promise.withResolvers<void>();
       ends.set(name, end);
       const result = bulkhead.run(name.split(' ')[0] ?? '', effect, signal, () => {

@@ -23,7 +23,8 @@ function makeProbeDue(): void {
   nowMs += 4000;
 }
 
-const fault = reply(500);
+/** The service asks to retry after the deadline, so a read gets one attempt. */
+const fault = reply(503, '', { 'retry-after': '3600' });
 const states = { closed: 0, halfOpen: 1, open: 2 };
 
 /** Starts a gateway and a service whose reply can be changed. */
@@ -68,7 +69,7 @@ const rejected = { code: 'UPSTREAM_UNAVAILABLE', retryable: true };
 // Closed to open.
 
 test.each<[string, Reply]>([
-  ['500', fault],
+  ['503', fault],
   ['a reset connection', (response) => void response.socket?.resetAndDestroy()],
 ])('ten times %s in a row open the circuit, and then no call is sent', async (_, reply) => {
   const { send, read, state, paths } = await start(reply);
@@ -129,6 +130,7 @@ test('one fault for two successes does not open the circuit', async () => {
 });
 
 test.each<[string, Reply]>([
+  ['500 to one caller', reply(500)],
   ['400', reply(400)],
   ['401', reply(401)],
   ['403', reply(403)],
@@ -214,6 +216,13 @@ test('a 4xx response to the probe closes the circuit', async () => {
   makeProbeDue();
   expect(await send(write)).toMatchObject({ __typename: 'WorkflowActionCompleted' });
   expect(paths().slice(10)).toEqual(['getGLCodes5', 'upgradeToHQ']);
+});
+
+test('a 500 response to the probe closes the circuit, since the service responds', async () => {
+  const { send, state } = await startOpen(reply(500));
+  makeProbeDue();
+  expect(await send()).toMatchObject({ code: 'UPSTREAM_FAILED' });
+  expect(await state()).toBe(states.closed);
 });
 
 test('only one probe is sent at a time, and other calls are rejected at once', async () => {
