@@ -9,7 +9,7 @@ import { testIssuer } from '../../support/issuer.ts';
 import { metric, metricIs } from '../../support/metric.ts';
 
 /** A bulkhead with named calls that run until they are ended. A name starts with its caller: `ada 1`. */
-function createBulkhead(limit: number, maxWaitMs = 60_000) {
+function createBulkhead(limit: number, maxWaitMs = 3_600_000) {
   const bulkhead = new Bulkhead(limit, maxWaitMs);
   const started: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<void>>();
