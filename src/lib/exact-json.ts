@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 /** Parts of JSON that Node 24 has and TypeScript's library does not declare yet. */
 declare global {
   interface JSON {
@@ -10,60 +12,118 @@ declare global {
   }
 }
 
-/** Whether a double represents the integer with these digits exactly. */
-export function isExact(digits: string): boolean {
-  return String(Number(digits)) === digits;
-}
+/** The only property of a marked number. Random, so that a JSON text cannot forge it. */
+const MARK = randomUUID();
 
-/** An integer that a double cannot represent has at least 16 digits and stands outside quotes. */
-const mayHoldLargeInteger = /[:,[\s]-?\d{16}/;
+/** A double keeps the value of every number with fewer characters and a shorter exponent (sign included). */
+const LONG_NUMBER = 16;
+const LONG_EXPONENT = 3;
+/** Examining more long numbers would block the event loop. No request may have so many values. */
+const MAX_LONG_NUMBERS = 250_000;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const SLASH = 0x2f;
+const BACKSLASH = 0x5c;
+const LETTER_E = 0x65;
+
+const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const integer = /^-?\d+$/;
 
 /**
- * Parses JSON. An integer that a double cannot represent becomes the string of its digits. Throws a
- * SyntaxError if the text is not JSON.
+ * Parses JSON. A number that a double would change, and an integer that it would not print as digits,
+ * become objects, whose text `longNumber` returns. Throws a SyntaxError if the text is not JSON, and a
+ * RangeError if it has more than 250,000 numbers of 16 characters or more.
  */
 export function parseExactly(text: string): unknown {
-  return JSON.parse(mayHoldLargeInteger.test(text) ? quoteLargeIntegers(text) : text);
+  return JSON.parse(markLongNumbers(text));
+}
+
+/** The text of a number that `parseExactly` did not convert to a double. Undefined for other values. */
+export function longNumber(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, MARK)) return undefined;
+  return String(Reflect.get(value, MARK));
+}
+
+/** Whether the shortest text of a double has the same value as the text of this number. */
+export function isExact(text: string): boolean {
+  const printed = String(Number(text));
+  return printed === text || magnitude(printed) === magnitude(text);
+}
+
+/** The value of a number without its sign: the digits without zeros at the ends, and an exponent. */
+function magnitude(text: string): string {
+  const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
+  const digits = whole + fraction;
+  // Not with a regular expression, which is quadratic for zeros in the middle.
+  let start = 0;
+  let end = digits.length;
+  while (digits[start] === '0') start += 1;
+  while (end > start && digits[end - 1] === '0') end -= 1;
+  if (start === end) return '0';
+  return `${digits.slice(start, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }
 
 /**
- * Quotes the integers that a double would change. It works on the text because a reviver is called for
- * every value, which blocks the event loop for long if there are many.
+ * Marks numbers in a JSON text. It works on the text because a reviver is called for every value, which
+ * takes several times as long as parsing.
  */
-function quoteLargeIntegers(text: string): string {
-  const token = /"|-?[1-9]\d{15,}/g;
-  const name = /\s*:/y;
-  let quoted = '';
+function markLongNumbers(text: string): string {
+  let marked = '';
   let from = 0;
-  for (let match = token.exec(text); match; match = token.exec(text)) {
-    const [found] = match;
-    if (found === '"') {
-      token.lastIndex = endOfString(text, match.index);
-      continue;
+  let longNumbers = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (char === QUOTE) at = closingQuote(text, at);
+    else if (isInNumber(char)) {
+      const start = at;
+      at = endOfDigits(text, start);
+      const mantissa = at;
+      if ((text.charCodeAt(at) | 0x20) === LETTER_E) at = endOfDigits(text, at + 1);
+      // Most numbers are short: they are not copied from the text.
+      if (at - start >= LONG_NUMBER || at - mantissa > LONG_EXPONENT) {
+        longNumbers += 1;
+        if (longNumbers > MAX_LONG_NUMBERS) throw new RangeError('too many long numbers');
+        const found = text.slice(start, at);
+        if (mustMark(found)) {
+          marked += `${text.slice(from, start)}{"${MARK}":"${found}"}`;
+          from = at;
+        }
+      }
+      at -= 1;
     }
-    const end = match.index + found.length;
-    // Skip the digits of a fraction or an exponent.
-    const stands =
-      !/[\d.eE+-]/.test(text.charAt(match.index - 1)) && !/[.eE]/.test(text.charAt(end));
-    // A number in the place of a property name is invalid JSON, and must stay invalid.
-    name.lastIndex = end;
-    if (!stands || isExact(found) || name.test(text)) continue;
-    quoted += `${text.slice(from, match.index)}"${found}"`;
-    from = end;
   }
-  return quoted + text.slice(from);
+  return marked + text.slice(from);
 }
 
-/** The index after the string that opens at `open`. */
-function endOfString(text: string, open: number): number {
+/** What is not a number stays, so that parsing fails. */
+function mustMark(found: string): boolean {
+  if (!number.test(found)) return false;
+  return integer.test(found) ? String(Number(found)) !== found : !isExact(found);
+}
+
+/** A digit, a sign or a decimal point. */
+function isInNumber(char: number): boolean {
+  return char <= 0x39 && char >= 0x2b && char !== COMMA && char !== SLASH;
+}
+
+function endOfDigits(text: string, start: number): number {
+  let end = start;
+  while (isInNumber(text.charCodeAt(end))) end += 1;
+  return end;
+}
+
+/** The index of the quote that closes the string that opens at `open`. */
+function closingQuote(text: string, open: number): number {
   for (
     let close = text.indexOf('"', open + 1);
     close !== -1;
     close = text.indexOf('"', close + 1)
   ) {
     let backslashes = 0;
-    while (text.charAt(close - 1 - backslashes) === '\\') backslashes += 1;
-    if (backslashes % 2 === 0) return close + 1;
+    while (text.charCodeAt(close - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return close;
   }
   return text.length;
 }

@@ -1,20 +1,98 @@
 import { expect, test } from '@jest/globals';
-import { parseExactly } from '../../src/lib/exact-json.ts';
+import fc from 'fast-check';
+import { z } from 'zod';
+import { isExact, longNumber, parseExactly } from '../../src/lib/exact-json.ts';
 
-test.each([
-  ['9007199254740993', '9007199254740993'],
-  ['-9223372036854775808', '-9223372036854775808'],
-  ['9007199254740992', 9007199254740992],
-  ['20000000000000000', 20000000000000000],
-  ['0.1234567890123456789', Number('0.1234567890123456789')],
-  ['12345678901234567.5', Number('12345678901234567.5')],
-  ['1e-1234567890123456', 0],
-  ['1234567890123456789e2', Number('1234567890123456789e2')],
-])(
-  'parses the number %s, as text if it is an integer that a double would change',
-  (text, value) => {
-    expect(parseExactly(`{"a":${text}}`)).toEqual({ a: value });
-    expect(parseExactly(`[ ${text},${text}\n,[${text}] ]`)).toEqual([value, value, [value]]);
+/** A parsed value, with long numbers as their text in angle brackets. */
+function readable(value: unknown): unknown {
+  const text = longNumber(value);
+  if (text !== undefined) return `<${text}>`;
+  return Array.isArray(value) ? value.map(readable) : value;
+}
+
+const doubles = [
+  '0',
+  '-0',
+  '0.1',
+  '-12.50',
+  '1E5',
+  '1e-5',
+  '9007199254740992',
+  '20000000000000000',
+  '9.007199254740992e15',
+  '99.00000000000000000000',
+  '0.30000000000000004',
+  '1.7976931348623157e308',
+  '5e-324',
+  '0e400',
+  '0e-99999999999999999999',
+  '0.0000000000000000000000000001',
+];
+
+test.each(doubles)('parses the number %s as a double, which has the same value', (text) => {
+  expect(isExact(text)).toBe(true);
+  expect(parseExactly(`[ ${text},${text}\n,[${text}] ]`)).toEqual(
+    JSON.parse(`[ ${text},${text}\n,[${text}] ]`),
+  );
+});
+
+const inexact = [
+  '9007199254740993',
+  '-9223372036854775808',
+  '1180591620717411303424', // 2 to the 70th, which a double prints as other digits.
+  '9007199254740993.0',
+  '9.007199254740993e15',
+  '12345678901234567890.0',
+  '0.1234567890123456789',
+  '12345678901234567.5',
+  '1234567890123456789e2',
+  '1e-1234567890123456',
+  '1e400',
+  '-1e400',
+  '1E+400',
+  '1e-400',
+  '4e-324',
+  '9'.repeat(400),
+];
+
+test.each(inexact)('keeps the text of the number %s, which a double would change', (text) => {
+  expect(isExact(text)).toBe(false);
+  const expected = [`<${text}>`, `<${text}>`, [`<${text}>`]];
+  expect(readable(parseExactly(`[ ${text},${text}\n,[${text}] ]`))).toEqual(expected);
+});
+
+test('keeps the digits of a long integer that a double prints with an exponent', () => {
+  expect(readable(parseExactly('[1000000000000000000000]'))).toEqual(['<1000000000000000000000>']);
+  expect(isExact('1000000000000000000000')).toBe(true);
+});
+
+test('every number has its value, as a double or as its text', () => {
+  const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 25 });
+  const exponent = fc.option(fc.integer({ min: -400, max: 400 }));
+  fc.assert(
+    fc.property(digits, fc.option(digits), exponent, (whole, fraction, exponent) => {
+      const integer = whole.replace(/^0+(?=\d)/, '');
+      const text = `${integer}${fraction ? `.${fraction}` : ''}${exponent === null ? '' : `e${exponent}`}`;
+      const value = parseExactly(text);
+      const kept = longNumber(value) ?? String(value);
+      expect(fractionOf(kept)).toEqual(fractionOf(text));
+      if (!/[.e]/.test(text)) expect(kept).toBe(text);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+/** A number as a multiple of the 1,000th negative power of ten, which has no rounding. */
+function fractionOf(text: string): bigint {
+  const [mantissa = '', exponent = '0'] = text.split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  return BigInt(whole + fraction) * 10n ** BigInt(1000 + Number(exponent) - fraction.length);
+}
+
+test.each(['text', 9007199254740992, null, undefined, {}, ['9007199254740993']])(
+  '%j is not a long number',
+  (value) => {
+    expect(longNumber(value)).toBeUndefined();
   },
 );
 
@@ -23,12 +101,12 @@ test.each([
   'a\\\\',
   ': 9007199254740993 \\\\\\" ,',
   ',9007199254740993,',
+  ':1e400,',
 ])('does not change digits inside the string "%s"', (content) => {
-  const text = `{"a":"${content}","b":9007199254740993,"${content}":1}`;
-  expect(parseExactly(text)).toEqual({
-    ...(JSON.parse(`{"a":"${content}","${content}":1}`) as object),
-    b: '9007199254740993',
-  });
+  const text = `{"b":9007199254740993,"a":"${content}","${content}":1}`;
+  const { b, ...rest } = z.looseObject({ b: z.unknown() }).parse(parseExactly(text));
+  expect(readable(b)).toBe('<9007199254740993>');
+  expect(rest).toEqual(JSON.parse(`{"a":"${content}","${content}":1}`));
 });
 
 test.each([
@@ -36,6 +114,15 @@ test.each([
   '{"a": 9007199254740993',
   '{"a": "9007199254740993}',
   '{"a": --9007199254740993}',
+  '{"a": +9007199254740993}',
+  '{"a": 1.9007199254740993.0}',
+  '{"a": .9007199254740993}',
+  '{"a": 9007199254740993.}',
+  '{"a": 1e400e1}',
+  '{"a": 1e}',
+  '{"a": 9007199254740993 9007199254740993}',
+  '9007199254740993x',
+  'x9007199254740993',
   '{12345678901234567: 1}',
   '{"a": 1, 12345678901234567 : 1}',
 ])('rejects %s, which is not JSON', (text) => {
@@ -45,4 +132,8 @@ test.each([
 test('parses sixteen megabytes of small values next to a large integer', () => {
   const text = `[9007199254740993${',1'.repeat(8_000_000)}]`;
   expect(parseExactly(text)).toHaveLength(8_000_001);
+});
+
+test('rejects more long numbers than any request may have', () => {
+  expect(() => parseExactly(`[1${',1e-100'.repeat(250_001)}]`)).toThrow(RangeError);
 });

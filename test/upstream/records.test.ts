@@ -60,6 +60,19 @@ describe('parseBody', () => {
     );
   });
 
+  test.each(['invoice\\u005fid', '\\u0069nvoice_id'])(
+    'keeps an identifier exact whose name is written as %s',
+    (name) => {
+      const decode = (number: string) =>
+        decodeServiceStatus(parse(`{"${name}":${number}}`), 0).invoiceId;
+      expect(decode('9007199254740993')).toBe('9007199254740993');
+      expect(decode('7')).toBe('7');
+      for (const number of ['9007199254740993.0', '9.007199254740993e15', '1e400']) {
+        expect(() => decode(number)).toThrow();
+      }
+    },
+  );
+
   test('parses any other JSON like JSON.parse', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
@@ -139,7 +152,9 @@ describe('decodeServiceStatus', () => {
     '{"message":{}}',
     '{"invoice_id":1.5}',
     '{"invoice_id":"5"}',
-    '{"invoice_id":"an identifier of text"}',
+    '{"invoice_id":"9007199254740993"}',
+    '{"invoice_id":9007199254740993.0}',
+    '{"invoice_id":9.007199254740993e15}',
     '{"invoice_id":1e400}',
     '{"invoice_id":true}',
   ])('rejects %s', (body) => {
