@@ -41,10 +41,15 @@ export class GatewayError extends GraphQLError {
   readonly code: GatewayCode;
   readonly http: { status: number; headers: Map<string, string> } | undefined;
 
-  constructor(code: GatewayCode, message: string, headers: Record<string, string> = {}) {
+  constructor(
+    code: GatewayCode,
+    message: string,
+    headers: Record<string, string> = {},
+    details: Record<string, unknown> = {},
+  ) {
     const status = gatewayCodes[code];
     const http = status && { status, headers: new Map(Object.entries(headers)) };
-    const extensions: Record<string, unknown> = http ? { code, http } : { code };
+    const extensions: Record<string, unknown> = { ...details, code, ...(http && { http }) };
     super(message, { extensions });
     this.code = code;
     this.http = http;
@@ -95,6 +100,16 @@ const internalError = {
   retryable: false,
 } as const;
 
+/** The messages of graphql-js for a null that it finds only during execution. */
+const argumentFault = /^Argument "(\w+)"/;
+
+/** The longest message, in characters. Those of graphql-js and Apollo Server repeat parts of a request. */
+const MAX_MESSAGE_LENGTH = 1000;
+
+function truncate(text: string, limit = MAX_MESSAGE_LENGTH): string {
+  return text.length > limit ? `${text.slice(0, limit)}…` : text;
+}
+
 /** Formats an error of GraphQL execution or of Apollo's HTTP handling. Logs the errors that it masks. */
 export function createErrorFormatter(log: Logger) {
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
@@ -106,13 +121,25 @@ export function createErrorFormatter(log: Logger) {
     }
     record?.errorCodes.push(code);
     if (record && error instanceof Unauthenticated) record.refusal = error.reason;
+    const shown = truncate(message);
     return {
-      message,
+      message: shown,
       ...(formatted.locations && { locations: formatted.locations }),
       ...(formatted.path && { path: formatted.path }),
-      extensions: { code, requestId: record?.requestId, retryable },
+      extensions: {
+        code,
+        requestId: record?.requestId,
+        retryable,
+        ...(code === 'BAD_USER_INPUT' && { faults: faultsOf(formatted, shown) }),
+      },
     };
   };
+}
+
+/** The faults of an invalid input. An error that lists none is a single fault. */
+function faultsOf({ extensions, message }: GraphQLFormattedError, shown: string): unknown {
+  const [, argument] = argumentFault.exec(message) ?? [];
+  return extensions?.faults ?? [{ path: argument ? [argument] : [], message: shown }];
 }
 
 /** The code of an error in the response. */
@@ -126,8 +153,7 @@ function describe(formatted: GraphQLFormattedError, error: unknown) {
   if (error instanceof UpstreamError) {
     return { message: error.message, code: error.code, retryable: error.retryable };
   }
-  // graphql-js finds some faults of arguments only during execution, such as a null that is not allowed.
-  if (error instanceof GraphQLError && error.message.startsWith('Argument "')) {
+  if (error instanceof GraphQLError && argumentFault.test(error.message)) {
     return { message: formatted.message, code: 'BAD_USER_INPUT', retryable: false };
   }
   const code = formatted.extensions?.code;
@@ -193,9 +219,16 @@ function errorBody(
   return { errors: [{ message, extensions: { code, requestId, retryable } }] };
 }
 
+/** The longest stack in the log, in characters. It begins with the message. */
+const MAX_STACK_LENGTH = 10_000;
+
 /** The part of an unexpected error that may be logged: its other properties may hold a token. */
 function loggable(error: unknown) {
   return error instanceof Error
-    ? { name: error.name, message: error.message, stack: error.stack }
+    ? {
+        name: error.name,
+        message: truncate(error.message),
+        stack: truncate(error.stack ?? '', MAX_STACK_LENGTH),
+      }
     : { name: typeof error };
 }

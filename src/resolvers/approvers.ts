@@ -1,5 +1,5 @@
 import type { MutationResolvers } from '../generated/resolvers.ts';
-import { toApprover } from './input.ts';
+import { toApprovers } from './input.ts';
 import { outcome, writeOutcome } from './outcome.ts';
 
 export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = async (
@@ -8,7 +8,7 @@ export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = as
   { service },
   { path },
 ) => {
-  const result = await service().saveApprovers(approvers.map(toApprover), String(path.key));
+  const result = await service().saveApprovers(toApprovers(approvers), String(path.key));
   return writeOutcome(result, (status) =>
     outcome(status, (fields) => ({ __typename: 'ApproversSaved', ...fields })),
   );

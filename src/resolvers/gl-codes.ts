@@ -3,13 +3,13 @@ import { GatewayError } from '../errors.ts';
 import { type GlCode, IntegrationTarget, type QueryResolvers } from '../generated/resolvers.ts';
 import type { Context } from '../graphql/context.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
-import { wellFormed } from './input.ts';
+import { checkProject, textLimits } from './input.ts';
 import { outcome } from './outcome.ts';
 
 export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, context, info) => {
   const loaders = context.loaders(); // Throws first if the token is missing.
-  const query = { ...args, project: wellFormed(args.project, 'project') };
-  const { codes, bytes, ...status } = await loaders.glCodes.load(query);
+  checkProject(args.project);
+  const { codes, bytes, ...status } = await loaders.glCodes.load(args);
   await context.limits.admitList(bytes, info);
   return outcome(status, (fields) => ({ __typename: 'GlCodeList', codes, ...fields }));
 };
@@ -22,8 +22,11 @@ const reference = z.object({
       Object.hasOwn(IntegrationTarget, name),
     )
     .transform((name) => IntegrationTarget[name]),
-  project: z.string().refine((project) => project.isWellFormed()),
-  code: z.string().nullable(),
+  project: z
+    .string()
+    .max(textLimits.project)
+    .refine((project) => project.isWellFormed()),
+  code: z.string().max(textLimits.code).nullable(),
 });
 
 /**
@@ -36,11 +39,10 @@ export async function resolveReference(
 ): Promise<GlCode | null> {
   const { data, error } = reference.safeParse(representation);
   if (error) {
-    const fields = error.issues.map(({ path }) => path.join('.')).join(', ');
-    throw new GatewayError(
-      'BAD_USER_INPUT',
-      `A reference to GlCode has invalid fields: ${fields}.`,
-    );
+    const fields = [...new Set(error.issues.map(({ path }) => path.join('.')))];
+    const message = `A reference to GlCode has invalid fields: ${fields.join(', ')}.`;
+    const faults = fields.map((field) => ({ path: [field], message: `"${field}" is invalid.` }));
+    throw new GatewayError('BAD_USER_INPUT', message, {}, { faults });
   }
   const { target, project, code } = data;
   const { glCodes, byCode } = await context.loaders().glCodeIndex.load({ target, project });

@@ -1,21 +1,52 @@
 /*
- * Converts arguments to records of the service, with the checks that a schema cannot express. Invalid
- * input is rejected with the path of the field before anything is sent.
+ * Converts arguments to records of the service, with the checks that a schema cannot express. One error
+ * reports all faults, each with its path, before anything is sent.
  */
-import { GatewayError } from '../errors.ts';
 import type { ApproverInput, WorkflowCsvInput } from '../generated/resolvers.ts';
-import {
-  type Approver,
-  type Integer,
-  isWorkflowCsvOption,
-  type WorkflowCsvUpload,
-} from '../upstream/records.ts';
+import { InputFaults } from '../input-fault.ts';
+import { type Approver, isWorkflowCsvOption, type WorkflowCsvUpload } from '../upstream/records.ts';
 
-/** Converts an approver (docs/service-api.md, section 2.4). */
-export function toApprover(input: ApproverInput, index: number): Approver {
-  const path = `approvers[${index}]`;
+/** The digits of an identifier. */
+const MAX_DIGITS = 1000;
+
+/** The longest texts, in UTF-16 code units (docs/limits.md). */
+export const textLimits = {
+  project: 1024,
+  code: 256,
+  fileName: 255,
+  message: 10_000,
+  /** A name, description, address or account. */
+  line: 1000,
+} as const;
+
+/** Converts approvers (docs/service-api.md, section 2.4). Throws `BAD_USER_INPUT`. */
+export function toApprovers(inputs: readonly ApproverInput[]): Approver[] {
+  const check = new Checks();
+  inputs.forEach((input, index) => {
+    for (const field of ['approverId', 'workflowId'] as const) {
+      check.integer(input[field], 'approvers', index, field);
+    }
+    for (const field of approverTexts) {
+      check.length(input[field], textLimits.line, 'approvers', index, field);
+    }
+  });
+  check.end();
+  return inputs.map(toApprover);
+}
+
+const approverTexts = [
+  'description',
+  'email',
+  'emailUpload',
+  'myBankAccount',
+  'myEmail',
+  'name',
+  'workflowName',
+] as const;
+
+function toApprover(input: ApproverInput): Approver {
   return {
-    approver_id: integer(input.approverId, `${path}.approverId`),
+    approver_id: input.approverId,
     claim_limit: input.claimLimit,
     description: input.description,
     email: input.email,
@@ -25,74 +56,107 @@ export function toApprover(input: ApproverInput, index: number): Approver {
     my_bank_account: input.myBankAccount,
     my_email: input.myEmail,
     name: input.name,
-    workflow_id: integer(input.workflowId, `${path}.workflowId`),
+    workflow_id: input.workflowId,
     workflow_name: input.workflowName,
   };
 }
 
 /**
- * Converts a CSV upload (docs/service-api.md, section 2.5). `service_status` is left out if neither of
- * its fields is given.
+ * Converts a CSV upload (docs/service-api.md, sections 2.5 and 4.3) to a body and a query. `service_status`
+ * is left out if neither of its fields is given. Section 4.3 does not name the query parameter of the
+ * option: `optionParam` is the configured name. Throws `BAD_USER_INPUT`.
  */
-export function toWorkflowCsvUpload(input: WorkflowCsvInput): WorkflowCsvUpload {
-  const upload = { PictureName: input.fileName, PictureStream: content(input) };
-  if (input.invoiceId === undefined && input.message === undefined) return upload;
-  return {
-    ...upload,
-    service_status: {
-      invoice_id: integer(input.invoiceId, 'input.invoiceId'),
-      message: input.message,
-    },
+export function toWorkflowCsvUpload(
+  input: WorkflowCsvInput,
+  optionParam: string | undefined,
+): { upload: WorkflowCsvUpload; query: Record<string, string> } {
+  const check = new Checks();
+  check.length(input.fileName, textLimits.fileName, 'input', 'fileName');
+  checkContent(input, check);
+  check.integer(input.invoiceId, 'input', 'invoiceId');
+  check.length(input.message, textLimits.message, 'input', 'message');
+  const query = toOptionQuery(input.option, optionParam, check);
+  check.end();
+  const { fileName, csv, contentBase64, invoiceId, message } = input;
+  const upload = {
+    PictureName: fileName,
+    PictureStream: contentBase64 ?? Buffer.from(csv ?? '', 'utf8').toString('base64'),
   };
+  return invoiceId === undefined && message === undefined
+    ? { upload, query }
+    : { upload: { ...upload, service_status: { invoice_id: invoiceId, message } }, query };
 }
 
-/**
- * Converts a CSV option to a query (docs/service-api.md, section 4.3, which does not name the parameter:
- * `param` is the configured name).
- */
-export function toCsvOptionQuery(
+function checkContent({ csv, contentBase64 }: WorkflowCsvInput, check: Checks): void {
+  if ((csv == null) === (contentBase64 == null)) {
+    const given = csv == null ? 'neither csv nor' : 'both csv and';
+    check.fault(`has ${given} contentBase64; give exactly one of them`, 'input');
+  }
+  check.wellFormed(csv, 'input', 'csv');
+  // Node decodes any text; only canonical base64 is the same after a round trip.
+  if (contentBase64 && Buffer.from(contentBase64, 'base64').toString('base64') !== contentBase64) {
+    const problem = 'is not base64 (RFC 4648, section 4, with padding)';
+    check.fault(problem, 'input', 'contentBase64');
+  }
+}
+
+function toOptionQuery(
   option: number | null | undefined,
   param: string | undefined,
+  check: Checks,
 ): Record<string, string> {
   if (option == null) return {};
-  if (param === undefined) {
-    throw badInput(
-      'input.option',
-      'cannot be sent: the name of its query parameter is not configured',
-    );
-  }
-  if (!isWorkflowCsvOption(option))
-    throw badInput('input.option', 'is not an option of the service');
-  return { [param]: String(option) };
+  if (param !== undefined && isWorkflowCsvOption(option)) return { [param]: String(option) };
+  const problem =
+    param === undefined
+      ? 'cannot be sent: the name of its query parameter is not configured'
+      : 'is not an option of the service';
+  check.fault(problem, 'input', 'option');
+  return {};
 }
 
-/** Text for a query string, in which a lone surrogate would silently become another character. */
-export function wellFormed(value: string, path: string): string {
-  if (!value.isWellFormed()) throw badInput(path, 'is not well-formed Unicode text');
-  return value;
+/** Checks the project of `glCodes`. Throws `BAD_USER_INPUT`. */
+export function checkProject(project: string): void {
+  const check = new Checks();
+  check.length(project, textLimits.project, 'project');
+  check.wellFormed(project, 'project');
+  check.end();
 }
 
-function content({ csv, contentBase64 }: WorkflowCsvInput): string {
-  if (csv != null && contentBase64 != null) {
-    throw badInput('input', 'has both csv and contentBase64; give exactly one of them');
-  }
-  if (csv != null) return Buffer.from(wellFormed(csv, 'input.csv'), 'utf8').toString('base64');
-  if (contentBase64 == null) {
-    throw badInput('input', 'has neither csv nor contentBase64; give exactly one of them');
-  }
-  // Node decodes any text; only canonical base64 is the same after a round trip.
-  if (Buffer.from(contentBase64, 'base64').toString('base64') !== contentBase64) {
-    throw badInput('input.contentBase64', 'is not base64 (RFC 4648, section 4, with padding)');
-  }
-  return contentBase64;
-}
+type Path = (string | number)[];
 
-function integer(id: string | null | undefined, path: string): Integer | null | undefined {
-  // The syntax of an integer in JSON: no sign but minus, no leading zero.
-  if (id != null && !/^(0|-?[1-9]\d*)$/.test(id)) throw badInput(path, 'is not an integer');
-  return id;
-}
+/** Checks of values, with the path of each. A missing value or null passes. */
+class Checks {
+  readonly #faults = new InputFaults();
 
-function badInput(path: string, problem: string): GatewayError {
-  return new GatewayError('BAD_USER_INPUT', `"${path}" ${problem}.`);
+  /** The syntax of an integer in JSON: no sign but minus, no leading zero. */
+  integer(id: string | null | undefined, ...path: Path): void {
+    if (id == null) return;
+    if (!/^(0|-?[1-9]\d*)$/.test(id)) this.fault('is not an integer', ...path);
+    else if (id.replace('-', '').length > MAX_DIGITS) {
+      this.fault(`has more than ${MAX_DIGITS} digits`, ...path);
+    }
+  }
+
+  length(text: string | null | undefined, limit: number, ...path: Path): void {
+    if (text != null && text.length > limit) {
+      this.fault(`has more than ${limit} characters`, ...path);
+    }
+  }
+
+  /** A lone surrogate would silently become another character. */
+  wellFormed(text: string | null | undefined, ...path: Path): void {
+    if (text?.isWellFormed() === false) this.fault('is not well-formed Unicode text', ...path);
+  }
+
+  fault(problem: string, ...path: Path): void {
+    const [argument = '', ...rest] = path;
+    const inside = rest.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`));
+    this.#faults.add(path, `"${argument}${inside.join('')}" ${problem}.`);
+  }
+
+  /** Throws `BAD_USER_INPUT` if a check failed. */
+  end(): void {
+    this.#faults.throwIfAny();
+  }
 }

@@ -1,5 +1,5 @@
 import type { MutationResolvers } from '../generated/resolvers.ts';
-import { toCsvOptionQuery, toWorkflowCsvUpload } from './input.ts';
+import { toWorkflowCsvUpload } from './input.ts';
 import { outcome, writeOutcome } from './outcome.ts';
 
 export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv']> = async (
@@ -8,11 +8,8 @@ export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv
   { service, csvOptionParam },
   { path },
 ) => {
-  const result = await service().uploadWorkflowCsv(
-    toWorkflowCsvUpload(input),
-    toCsvOptionQuery(input.option, csvOptionParam),
-    String(path.key),
-  );
+  const { upload, query } = toWorkflowCsvUpload(input, csvOptionParam);
+  const result = await service().uploadWorkflowCsv(upload, query, String(path.key));
   return writeOutcome(result, ({ unresolved, record }) => {
     const uploaded = { __typename: 'WorkflowCsvUploaded', unresolved } as const;
     return record ? outcome(record, () => uploaded) : uploaded;

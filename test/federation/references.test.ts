@@ -158,8 +158,10 @@ test.each([
   ['project', 'a null project', { project: null }],
   ['project', 'a project that is not a string', { project: 7 }],
   ['project', 'a project with a lone surrogate', { project: 'north\ud800' }],
+  ['project', 'a project of more than 1,024 characters', { project: 'x'.repeat(1025) }],
   ['code', 'a missing code', { code: undefined }],
   ['code', 'a code that is not a string', { code: 4010 }],
+  ['code', 'a code of more than 256 characters', { code: 'x'.repeat(257) }],
   ['code', 'a list of codes', { code: ['4010'] }],
 ])(
   'a reference with an invalid %s (%s) is rejected, and others are resolved',
@@ -176,7 +178,12 @@ test.each([
       {
         message: `A reference to GlCode has invalid fields: ${field}.`,
         path: ['_entities', 0],
-        extensions: { code: 'BAD_USER_INPUT', retryable: false, requestId: expect.any(String) },
+        extensions: {
+          code: 'BAD_USER_INPUT',
+          retryable: false,
+          requestId: expect.any(String),
+          faults: [{ path: [field], message: `"${field}" is invalid.` }],
+        },
       },
     ]);
   },

@@ -18,6 +18,14 @@ async function startWith(variables: Record<string, string>) {
   return { service, gateway: await startTestGateway(service, variables) };
 }
 
+/** The keys of a path such as `approvers[0].name`. */
+function keysOf(path: string): (string | number)[] {
+  return path
+    .split(/[.[\]]+/)
+    .map((key) => (/^\d+$/.test(key) ? Number(key) : key))
+    .filter((key) => key !== '');
+}
+
 /** Sends a request, and expects that the field at `path` is rejected and that nothing is sent. */
 async function expectRejected(
   path: string,
@@ -35,7 +43,12 @@ async function expectRejected(
     expect.objectContaining({
       path: ['result'],
       message: expect.stringContaining(`"${path}"`),
-      extensions: { code: 'BAD_USER_INPUT', requestId: expect.any(String), retryable: false },
+      extensions: {
+        code: 'BAD_USER_INPUT',
+        requestId: expect.any(String),
+        retryable: false,
+        faults: [{ path: keysOf(path), message: expect.stringContaining(`"${path}"`) }],
+      },
     }),
   ]);
   expect(service.received).toEqual([]);
@@ -216,7 +229,117 @@ test('a null for an argument that is not nullable is BAD_USER_INPUT', async () =
   const { errors } = await gateway.graphql(query, { hide: null });
   expect(errors?.[0]).toMatchObject({
     message: expect.stringContaining('Argument "includeHide"'),
-    extensions: { code: 'BAD_USER_INPUT' },
+    extensions: { code: 'BAD_USER_INPUT', faults: [{ path: ['includeHide'] }] },
   });
+  expect(service.received).toEqual([]);
+});
+
+const text = (length: number) => 'x'.repeat(length);
+const glCodes =
+  'query ($project: String!) { result: glCodes(target: EMAIL, project: $project) { __typename } }';
+
+test('texts of the longest allowed length are sent', async () => {
+  const { service, gateway } = start();
+  const name = text(1000);
+  const approver = {
+    description: name,
+    email: name,
+    emailUpload: name,
+    myBankAccount: name,
+    myEmail: name,
+    name,
+    workflowName: name,
+    approverId: '9'.repeat(1000),
+    workflowId: `-${'9'.repeat(1000)}`,
+  };
+  const input = { fileName: text(255), csv: text(20_000), message: text(10_000) };
+
+  const responses = [
+    await gateway.graphql(saveApprovers, { approvers: [approver] }),
+    await gateway.graphql(upload, { input }),
+    await gateway.graphql(glCodes, { project: text(1024) }),
+  ];
+
+  expect(responses.map(({ errors }) => errors)).toEqual([undefined, undefined, undefined]);
+  expect(service.received).toHaveLength(3);
+});
+
+test.each([
+  'description',
+  'email',
+  'emailUpload',
+  'myBankAccount',
+  'myEmail',
+  'name',
+  'workflowName',
+])('a %s of more than 1,000 characters is rejected', async (field) => {
+  await expectRejected(`approvers[1].${field}`, saveApprovers, {
+    approvers: [{}, { [field]: text(1001) }],
+  });
+});
+
+test.each(['approverId', 'workflowId'])(
+  'an %s of more than 1,000 digits is rejected',
+  async (field) => {
+    const approvers = [{ [field]: `-${'9'.repeat(1001)}` }];
+    await expectRejected(`approvers[0].${field}`, saveApprovers, { approvers });
+  },
+);
+
+test.each([
+  ['fileName', text(256)],
+  ['message', text(10_001)],
+  ['invoiceId', '1'.repeat(1001)],
+])('an upload with a long %s is rejected', async (field, value) => {
+  const input = { fileName: 'a', csv: 'a', [field]: value };
+  await expectRejected(`input.${field}`, upload, { input });
+});
+
+test('a project of more than 1,024 characters is rejected', async () => {
+  await expectRejected('project', glCodes, { project: text(1025) });
+});
+
+test('one error reports all faults of an upload', async () => {
+  const { service, gateway } = start();
+  const input = {
+    fileName: text(256),
+    csv: '\udc00',
+    contentBase64: 'a',
+    invoiceId: 'x',
+    option: 0,
+  };
+
+  const { errors } = await gateway.graphql(upload, { input });
+
+  expect(errors?.[0]?.message).toBe(
+    'The input has 6 faults. The first: "input.fileName" has more than 255 characters.',
+  );
+  expect(errors?.[0]?.extensions.faults).toEqual([
+    { path: ['input', 'fileName'], message: '"input.fileName" has more than 255 characters.' },
+    {
+      path: ['input'],
+      message: '"input" has both csv and contentBase64; give exactly one of them.',
+    },
+    { path: ['input', 'csv'], message: '"input.csv" is not well-formed Unicode text.' },
+    {
+      path: ['input', 'contentBase64'],
+      message: '"input.contentBase64" is not base64 (RFC 4648, section 4, with padding).',
+    },
+    { path: ['input', 'invoiceId'], message: '"input.invoiceId" is not an integer.' },
+    { path: ['input', 'option'], message: '"input.option" is not an option of the service.' },
+  ]);
+  expect(service.received).toEqual([]);
+});
+
+test('one error reports at most 100 faults', async () => {
+  const { service, gateway } = start();
+  const approvers = Array(60).fill({ approverId: 'x', workflowId: 'x' });
+
+  const { errors } = await gateway.graphql(saveApprovers, { approvers });
+
+  expect(errors?.[0]?.message).toBe(
+    'The input has more than 100 faults. The first: "approvers[0].approverId" is not an integer.',
+  );
+  expect(errors?.[0]?.extensions.faults).toHaveLength(100);
   expect(service.received).toEqual([]);
 });

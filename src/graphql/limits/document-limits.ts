@@ -22,6 +22,8 @@ const limits = {
   bytes: 131_072,
   lines: 5_000,
   tokens: 8_000,
+  /** Characters of a name: the path of every error repeats the names of its fields. */
+  name: 256,
   /** Operations of one document: each may be compiled on its own. */
   operations: 10,
   /** Levels of fields. The introspection query of the explorers has 15. */
@@ -63,6 +65,10 @@ function parseWithinLimits(source: string): DocumentNode | undefined {
     const lexer = new Lexer(new Source(source));
     for (let tokens = 0; lexer.advance().kind !== TokenKind.EOF; tokens++) {
       if (tokens >= limits.tokens) throw limitExceeded('tokens', limits.tokens);
+      const { kind, start, end } = lexer.token;
+      if (kind === TokenKind.NAME && end - start > limits.name) {
+        throw limitExceeded('characters in a name', limits.name);
+      }
     }
     return parse(source, { noLocation: true });
   } catch (error) {

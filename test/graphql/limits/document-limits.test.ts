@@ -60,6 +60,7 @@ const overLimit: [name: string, document: string, limit: string][] = [
     `{ ...A } fragment A on Query ${'@include(if: true) '.repeat(51)} { __typename }`,
     'directives',
   ],
+  ['characters in a name', `{ ${'a'.repeat(257)}: __typename }`, 'characters in a name'],
   ['root fields', `{ ${repeat(201, (n) => `f${n}`)} }`, 'root fields'],
   [
     'nested selections for the parser',

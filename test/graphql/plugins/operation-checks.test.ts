@@ -49,3 +49,49 @@ test('a default and a null where null is allowed are accepted', async () => {
   expect((await gateway.graphql(query, { name: null })).errors).toBeUndefined();
   expect(service.received.map(({ body }) => body)).toEqual(['[{"name":null}]']);
 });
+
+test('one error reports all faults of the variables, each with its path from the argument on', async () => {
+  const service = await startService(json({ status: 0 }));
+  const gateway = await startTestGateway(service);
+  const query = `mutation ($list: [ApproverInput!]!, $name: String, $flag: Boolean = true, $file: String!) {
+    saveApprovers(approvers: $list) { __typename @include(if: $flag) }
+    ...Others
+  }
+  fragment Others on Mutation {
+    b: saveApprovers(approvers: [{}, { name: $name }]) { __typename }
+    uploadWorkflowCsv(input: { fileName: $file }) { __typename }
+  }`;
+
+  const { status, data, errors } = await gateway.graphql(query, {
+    list: [{ name: 1, limit: 2 }, {}, 'x'],
+    name: [],
+    flag: null,
+  });
+
+  expect(status).toBe(400);
+  expect(data).toBeUndefined();
+  expect(errors).toHaveLength(1);
+  expect(errors?.[0]?.message).toBe(
+    'The input has 6 faults. The first: Variable "$list" is invalid at [0].name: String cannot represent a non string value: 1',
+  );
+  expect(errors?.[0]?.extensions.faults).toEqual([
+    { path: ['approvers', 0, 'name'], message: expect.stringContaining('non string value: 1') },
+    { path: ['approvers', 0], message: expect.stringContaining('"limit" is not defined') },
+    { path: ['approvers', 2], message: expect.stringContaining('to be an object') },
+    { path: ['approvers', 1, 'name'], message: expect.stringContaining('Variable "$name"') },
+    { path: ['input', 'fileName'], message: 'Variable "$file" is required.' },
+    { path: ['if'], message: 'Variable "$flag" must not be null.' },
+  ]);
+  expect(service.received).toEqual([]);
+});
+
+test('one error reports at most 100 faults of variables', async () => {
+  const service = await startService(json({ status: 0 }));
+  const gateway = await startTestGateway(service);
+  const query = 'mutation ($a: [ApproverInput!]!) { saveApprovers(approvers: $a) { __typename } }';
+
+  const { errors } = await gateway.graphql(query, { a: Array(101).fill(1) });
+
+  expect(errors?.[0]?.message).toMatch(/^The input has more than 100 faults\. /);
+  expect(errors?.[0]?.extensions.faults).toHaveLength(100);
+});

@@ -1,0 +1,127 @@
+import {
+  coerceInputValue,
+  type DocumentNode,
+  GraphQLID,
+  type GraphQLInputType,
+  type GraphQLSchema,
+  getNamedType,
+  getNullableType,
+  isInputObjectType,
+  isInputType,
+  isListType,
+  isNonNullType,
+  TypeInfo,
+  typeFromAST,
+  type VariableDefinitionNode,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql';
+import { isExact, longNumber } from '../../lib/exact-json.ts';
+import type { OperationFaults } from './operation-fault.ts';
+
+/** The longest reason, in characters: it may repeat a part of the input. */
+const MAX_QUOTED_LENGTH = 200;
+
+export type Variables = Record<string, unknown>;
+
+/**
+ * Adds a fault for each value that does not match the type of its variable. The messages of graphql-js
+ * would repeat the whole input and suggest names of the schema. Converts the numbers that `parseExactly`
+ * left as text.
+ */
+export function checkVariables(
+  schema: GraphQLSchema,
+  definitions: readonly VariableDefinitionNode[],
+  variables: Variables,
+  faults: OperationFaults,
+): void {
+  for (const node of definitions) {
+    const name = node.variable.name.value;
+    const type = typeFromAST(schema, node.type);
+    if (!isInputType(type)) continue; // Validation rejects it.
+    if (!Object.hasOwn(variables, name) || variables[name] === undefined) {
+      const isRequired = isNonNullType(type) && !node.defaultValue;
+      if (isRequired) faults.addInVariable(node, node, [], `Variable "$${name}" is required.`);
+      continue;
+    }
+    const value = convertLongNumbers(variables[name], type);
+    variables[name] = value;
+    coerceInputValue(
+      value,
+      type,
+      (path, invalid, error) => {
+        const isNumber = longNumber(invalid) !== undefined;
+        const reason = isNumber ? 'The number cannot be sent exactly.' : error.message;
+        const quoted = reason.slice(0, MAX_QUOTED_LENGTH);
+        const message = `Variable "$${name}" is invalid${formatPath(path)}: ${quoted}`;
+        faults.addInVariable(node, node, [...path], message);
+      },
+      true,
+    );
+  }
+}
+
+/**
+ * Replaces long numbers, inside lists and objects too: by their digits where an ID is expected, otherwise
+ * by a double if it has the same value. No type accepts those that remain.
+ */
+function convertLongNumbers(value: unknown, type: GraphQLInputType): unknown {
+  const named = getNamedType(type);
+  const text = longNumber(value);
+  if (text !== undefined) {
+    if (named === GraphQLID && /^-?\d+$/.test(text)) return text;
+    return isExact(text) || isInputObjectType(named) ? Number(text) : value;
+  }
+  const nullable = getNullableType(type);
+  if (isListType(nullable)) {
+    if (!Array.isArray(value)) return convertLongNumbers(value, nullable.ofType);
+    value.forEach((item: unknown, index) => {
+      value[index] = convertLongNumbers(item, nullable.ofType);
+    });
+  } else if (isInputObjectType(nullable) && isRecord(value)) {
+    for (const [name, field] of Object.entries(nullable.getFields())) {
+      if (Object.hasOwn(value, name)) value[name] = convertLongNumbers(value[name], field.type);
+    }
+  }
+  return value;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Adds a fault for each null where a value is required. A nullable variable with a default value passes
+ * validation there. graphql-js would find the null only below a field, after its write.
+ */
+export function checkNulls(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  definitions: readonly VariableDefinitionNode[],
+  variables: Variables,
+  faults: OperationFaults,
+): void {
+  const isNull = ({ variable, defaultValue }: VariableDefinitionNode) =>
+    defaultValue !== undefined && variables[variable.name.value] === null;
+  const nulls = new Map(definitions.filter(isNull).map((node) => [node.variable.name.value, node]));
+  if (nulls.size === 0) return;
+  const types = new TypeInfo(schema);
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      VariableDefinition: () => false,
+      Variable({ name: { value: name } }) {
+        const node = nulls.get(name);
+        if (!node || !isNonNullType(types.getInputType())) return;
+        nulls.delete(name);
+        faults.addInVariable(node, node, [], `Variable "$${name}" must not be null.`);
+      },
+    }),
+  );
+}
+
+/** A path within a variable, such as ` at [0].name`. */
+function formatPath(path: readonly (string | number)[]): string {
+  if (path.length === 0) return '';
+  return ` at ${path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('')}`;
+}

@@ -1,0 +1,93 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import { startTestGateway } from '../support/gateway.ts';
+import { json, startService } from '../support/service.ts';
+
+/** The longest message of an error, in characters, with the mark of a text that is cut. */
+const MAX_MESSAGE_LENGTH = 1001;
+
+/** The gateway that all tests share. It must not send anything to the service. */
+let service: Awaited<ReturnType<typeof startService>>;
+let gateway: Awaited<ReturnType<typeof startTestGateway>>;
+beforeAll(async () => {
+  service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));
+  gateway = await startTestGateway(service, { INTROSPECTION: 'true' });
+});
+
+const long = 'x'.repeat(5_000_000);
+/** As long as a document may be. */
+const medium = 'x'.repeat(130_000);
+const approvers =
+  'mutation ($a: [ApproverInput!]!) { saveApprovers(approvers: $a) { __typename } }';
+const upload = 'mutation ($a: WorkflowCsvInput!) { uploadWorkflowCsv(input: $a) { __typename } }';
+const action = 'mutation ($a: WorkflowAction!) { workflowAction(action: $a) { __typename } }';
+const codes = 'query ($a: String!) { glCodes(target: EMAIL, project: $a) { __typename } }';
+const entities =
+  'query ($a: [_Any!]!) { _entities(representations: $a) { ... on GlCode { code } } }';
+const codeReference = { __typename: 'GlCode', target: 'EMAIL', project: 'p', code: 'c' };
+const file = { fileName: 'a', csv: 'a' };
+
+test.each<[name: string, body: { query?: unknown; variables?: unknown; operationName?: unknown }]>([
+  ['operation name', { query: 'query A { __typename }', operationName: long }],
+  ['document', { query: long }],
+  ['name in a document', { query: `{ ${medium} }` }],
+  ['string in a document', { query: `{ glCodes(target: "${medium}", project: 1) { a } }` }],
+  [
+    'number in a document',
+    { query: `{ glCodes(target: EMAIL, project: ${'9'.repeat(130_000)}) }` },
+  ],
+  ['unterminated string', { query: `{ glCodes(project: "${medium} ` }],
+  ['name of an enum value', { query: action, variables: { a: long } }],
+  ['text as an object', { query: upload, variables: { a: long } }],
+  ['object as a text', { query: codes, variables: { a: { [long]: long } } }],
+  ['name of a field', { query: approvers, variables: { a: [{ [long]: 1 }] } }],
+  ['number as a text', { query: approvers, variables: { a: [{ claimLimit: long }] } }],
+  ['identifier', { query: approvers, variables: { a: [{ approverId: '1'.repeat(5_000_000) }] } }],
+  ['identifier of letters', { query: approvers, variables: { a: [{ workflowId: long }] } }],
+  ['name', { query: approvers, variables: { a: [{ name: long }] } }],
+  ['file name', { query: upload, variables: { a: { ...file, fileName: long } } }],
+  ['message', { query: upload, variables: { a: { ...file, message: long } } }],
+  ['content', { query: upload, variables: { a: { fileName: 'a', contentBase64: `${long}!` } } }],
+  ['project', { query: codes, variables: { a: long } }],
+  [
+    'project of a reference',
+    { query: entities, variables: { a: [{ ...codeReference, project: long }] } },
+  ],
+  [
+    'code of a reference',
+    { query: entities, variables: { a: [{ ...codeReference, code: long }] } },
+  ],
+  [
+    'target of a reference',
+    { query: entities, variables: { a: [{ ...codeReference, target: long }] } },
+  ],
+  [
+    'type of a reference',
+    { query: entities, variables: { a: [{ ...codeReference, __typename: long }] } },
+  ],
+])('an error repeats no long %s', async (name, body) => {
+  const requestId = name.replaceAll(' ', '-');
+  const logged = gateway.logText().length;
+
+  const { text } = await gateway.post(body, { 'x-request-id': requestId });
+
+  const { errors } = JSON.parse(text);
+  expect(errors).not.toHaveLength(0);
+  for (const { message } of errors) expect(message.length).toBeLessThanOrEqual(MAX_MESSAGE_LENGTH);
+  expect(text.length).toBeLessThan(10_000);
+  await gateway.logLine({ msg: 'request', requestId });
+  expect(gateway.logText().length - logged).toBeLessThan(10_000);
+  expect(service.received).toEqual([]);
+});
+
+test('a number of five million digits is rejected', async () => {
+  const variables = `{"a":[{"approverId":${'9'.repeat(5_000_000)},"claimLimit":${'9'.repeat(5_000_000)}}]}`;
+  const { status, text } = await gateway.post(
+    `{"query":${JSON.stringify(approvers)},"variables":${variables}}`,
+  );
+  expect(status).toBe(400);
+  expect(JSON.parse(text).errors[0].extensions.faults).toMatchObject([
+    { path: ['approvers', 0, 'claimLimit'] },
+  ]);
+  expect(text.length).toBeLessThan(10_000);
+  expect(service.received).toEqual([]);
+});
