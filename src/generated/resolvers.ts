@@ -18,11 +18,14 @@ export type Scalars = {
   _FieldSet: { input: string; output: string; }
 };
 
-/** An approver. All fields are optional. An omitted field is not sent; a field that is null is sent as null. */
+/**
+ * An approver. All fields are optional. An omitted field is not sent; a field that is null is sent as null.
+ * A text has at most 1,000 characters.
+ */
 export type ApproverInput = {
-  /** The approver's identifier, an integer of any size. */
+  /** The approver's identifier, an integer of up to 1,000 digits. */
   approverId?: InputMaybe<Scalars['ID']['input']>;
-  /** The claim limit. */
+  /** The claim limit. A number that a double cannot represent exactly is refused with `BAD_USER_INPUT`. */
   claimLimit?: InputMaybe<Scalars['Float']['input']>;
   /** A description. */
   description?: InputMaybe<Scalars['String']['input']>;
@@ -40,7 +43,7 @@ export type ApproverInput = {
   myEmail?: InputMaybe<Scalars['String']['input']>;
   /** The approver's name. */
   name?: InputMaybe<Scalars['String']['input']>;
-  /** The workflow's identifier, an integer of any size. */
+  /** The workflow's identifier, an integer of up to 1,000 digits. */
   workflowId?: InputMaybe<Scalars['ID']['input']>;
   /** The workflow's name. */
   workflowName?: InputMaybe<Scalars['String']['input']>;
@@ -400,11 +403,11 @@ export type WorkflowCsvInput = {
   contentBase64?: InputMaybe<Scalars['String']['input']>;
   /** The content as text. It is sent as base64-encoded UTF-8. */
   csv?: InputMaybe<Scalars['String']['input']>;
-  /** The name of the file. */
+  /** The name of the file. At most 255 characters. */
   fileName: Scalars['String']['input'];
-  /** The identifier of the invoice, an integer of any size. */
+  /** The identifier of the invoice, an integer of up to 1,000 digits. */
   invoiceId?: InputMaybe<Scalars['ID']['input']>;
-  /** A message that is sent with the file. */
+  /** A message that is sent with the file. At most 10,000 characters. */
   message?: InputMaybe<Scalars['String']['input']>;
   /**
    * The upload option of the service. If this gateway is not configured for upload options, a value

@@ -66,6 +66,7 @@ export function checkVariables(
  * by a double if it has the same value. No type accepts those that remain.
  */
 function convertLongNumbers(value: unknown, type: GraphQLInputType): unknown {
+  if (!isObject(value)) return value;
   const named = getNamedType(type);
   const text = longNumber(value);
   if (text !== undefined) {
@@ -73,21 +74,22 @@ function convertLongNumbers(value: unknown, type: GraphQLInputType): unknown {
     return isExact(text) || isInputObjectType(named) ? Number(text) : value;
   }
   const nullable = getNullableType(type);
-  if (isListType(nullable)) {
-    if (!Array.isArray(value)) return convertLongNumbers(value, nullable.ofType);
-    value.forEach((item: unknown, index) => {
-      value[index] = convertLongNumbers(item, nullable.ofType);
-    });
-  } else if (isInputObjectType(nullable) && isRecord(value)) {
-    for (const [name, field] of Object.entries(nullable.getFields())) {
-      if (Object.hasOwn(value, name)) value[name] = convertLongNumbers(value[name], field.type);
+  if (isListType(nullable) && !Array.isArray(value)) {
+    return convertLongNumbers(value, nullable.ofType); // A list of one.
+  }
+  for (const [key, item] of Object.entries(value)) {
+    if (!isObject(item)) continue;
+    if (isListType(nullable)) value[key] = convertLongNumbers(item, nullable.ofType);
+    else if (isInputObjectType(nullable)) {
+      const field = nullable.getFields()[key];
+      if (field) value[key] = convertLongNumbers(item, field.type);
     }
   }
   return value;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }
 
 /**
