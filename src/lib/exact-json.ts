@@ -22,6 +22,7 @@ const LONG_EXPONENT = 3;
 const MAX_LONG_NUMBERS = 250_000;
 
 const QUOTE = 0x22;
+const ZERO = 0x30;
 const COMMA = 0x2c;
 const SLASH = 0x2f;
 const BACKSLASH = 0x5c;
@@ -51,16 +52,17 @@ export function isExact(text: string): boolean {
   return printed === text || magnitude(printed) === magnitude(text);
 }
 
+const parts = /^-?(\d*)\.?(\d*)(?:[eE](.*))?$/;
+
 /** The value of a number without its sign: the digits without zeros at the ends, and an exponent. */
 function magnitude(text: string): string {
-  const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
-  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
+  const [, whole = '', fraction = '', exponent = '0'] = parts.exec(text) ?? [];
   const digits = whole + fraction;
   // Not with a regular expression, which is quadratic for zeros in the middle.
   let start = 0;
   let end = digits.length;
-  while (digits[start] === '0') start += 1;
-  while (end > start && digits[end - 1] === '0') end -= 1;
+  while (digits.charCodeAt(start) === ZERO) start += 1;
+  while (end > start && digits.charCodeAt(end - 1) === ZERO) end -= 1;
   if (start === end) return '0';
   return `${digits.slice(start, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }
