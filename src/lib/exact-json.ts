@@ -18,8 +18,8 @@ const MARK = randomUUID();
 /** A double keeps the value of every number with fewer characters and a shorter exponent (sign included). */
 const LONG_NUMBER = 16;
 const LONG_EXPONENT = 3;
-/** Examining more long numbers would block the event loop. No request may have so many values. */
-const MAX_LONG_NUMBERS = 250_000;
+/** Examining more long numbers would block the event loop for long. */
+const MAX_LONG_NUMBERS = 20_000;
 
 const QUOTE = 0x22;
 const ZERO = 0x30;
@@ -34,7 +34,7 @@ const integer = /^-?\d+$/;
 /**
  * Parses JSON. A number that a double would change, and an integer that it would not print as digits,
  * become objects, whose text `longNumber` returns. Throws a SyntaxError if the text is not JSON, and a
- * RangeError if it has more than 250,000 numbers of 16 characters or more.
+ * RangeError if it has more than 20,000 numbers of 16 characters or more.
  */
 export function parseExactly(text: string): unknown {
   return JSON.parse(markLongNumbers(text));

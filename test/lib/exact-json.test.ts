@@ -134,6 +134,7 @@ test('parses sixteen megabytes of small values next to a large integer', () => {
   expect(parseExactly(text)).toHaveLength(8_000_001);
 });
 
-test('rejects more long numbers than any request may have', () => {
-  expect(() => parseExactly(`[1${',1e-100'.repeat(250_001)}]`)).toThrow(RangeError);
+test('rejects more than 20,000 long numbers', () => {
+  expect(parseExactly(`[1${',1e-100'.repeat(20_000)}]`)).toHaveLength(20_001);
+  expect(() => parseExactly(`[1${',1e-100'.repeat(20_001)}]`)).toThrow(RangeError);
 });
