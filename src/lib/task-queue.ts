@@ -3,6 +3,9 @@ import { setImmediate as immediate } from 'node:timers/promises';
 /** Event-loop iterations between two tasks, so that other requests make progress in several steps. */
 const YIELDS = 3;
 
+/** Work on fewer bytes than this takes less than 0.1 ms and does not count. */
+const NEGLIGIBLE_BYTES = 4096;
+
 /** `finish` tasks run before `start` tasks: completing a request frees its memory. */
 type Stage = 'start' | 'finish';
 
@@ -12,35 +15,60 @@ type Stage = 'start' | 'finish';
  */
 export class TaskQueue {
   readonly #threshold: number;
-  readonly #waiting: Record<Stage, (() => void)[]> = { start: [], finish: [] };
+  readonly #waiting: Record<Stage, (() => Promise<void>)[]> = { start: [], finish: [] };
   #running = false;
+  /** The bytes of the short `start` tasks in this iteration of the event loop. */
+  #startedBytes = 0;
 
-  /** Work on fewer than `threshold` bytes does not wait. */
+  /** Work on fewer than `threshold` bytes does not wait, unless there is much of it at the same time. */
   constructor(threshold: number) {
     this.#threshold = threshold;
   }
 
   /**
-   * Resolves when work on so many bytes may run; the caller does it synchronously afterwards. Rejects
-   * with the signal's reason if it is aborted first.
+   * Runs work on so many bytes when it is its turn, and resolves to its result. The next task starts after
+   * it. Rejects with the signal's reason if it is aborted before the work starts.
    */
-  async slot(bytes: number, stage: Stage, signal?: AbortSignal): Promise<void> {
+  async run<Result>(
+    bytes: number,
+    stage: Stage,
+    work: () => Result | Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result> {
     signal?.throwIfAborted();
-    if (bytes < this.#threshold) return;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    if (!this.#mustWait(bytes, stage)) return work();
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const waiting = this.#waiting[stage];
-    const enter = () => {
+    const start = async () => {
       signal?.removeEventListener('abort', cancel);
-      resolve();
+      try {
+        resolve(await work());
+      } catch (error) {
+        reject(error);
+      }
     };
     const cancel = () => {
-      waiting.splice(waiting.indexOf(enter), 1);
+      waiting.splice(waiting.indexOf(start), 1);
       reject(signal?.reason);
     };
     signal?.addEventListener('abort', cancel, { once: true });
-    waiting.push(enter);
+    waiting.push(start);
     void this.#serve();
-    await promise;
+    return promise;
+  }
+
+  /** Resolves when work on so many bytes may run; the caller does it synchronously afterwards. */
+  slot(bytes: number, stage: Stage): Promise<void> {
+    return this.run(bytes, stage, () => {});
+  }
+
+  /** Many short tasks in one iteration of the event loop would delay its timers as one long task does. */
+  #mustWait(bytes: number, stage: Stage): boolean {
+    if (bytes >= this.#threshold) return true;
+    if (stage === 'finish' || bytes < NEGLIGIBLE_BYTES) return false;
+    if (this.#startedBytes === 0) setImmediate(() => (this.#startedBytes = 0));
+    this.#startedBytes += bytes;
+    return this.#startedBytes > this.#threshold;
   }
 
   async #serve(): Promise<void> {
@@ -49,7 +77,7 @@ export class TaskQueue {
     const { start, finish } = this.#waiting;
     while (start.length + finish.length > 0) {
       for (let n = 0; n < YIELDS; n++) await immediate();
-      (finish.shift() ?? start.shift())?.();
+      await (finish.shift() ?? start.shift())?.();
     }
     this.#running = false;
   }

@@ -7,20 +7,23 @@ import { logCall, logSent } from './call-log.ts';
 import {
   type OperationName,
   operations,
-  policyOf,
   type Responses,
   type UpstreamRequest,
 } from './operations.ts';
 import { parseBody } from './records.ts';
 import type { Transport } from './transport/got-client.ts';
-import type { UpstreamResponse } from './transport/undici-handler.ts';
+import type { ResponseBody } from './transport/response-body.ts';
 import { invalidResponse, toUpstreamError } from './upstream-error.ts';
 
-/** One exchange with the service, up to the decoded response. Ends when `signal` is aborted. */
+/**
+ * One exchange with the service, up to the decoded response. Ends when `signal` is aborted. Nothing is sent
+ * after `sendBy`, in the time of `performance.now()`.
+ */
 export type Attempt = <Name extends OperationName>(
   request: UpstreamRequest<Name>,
   scope: RequestScope,
   signal: AbortSignal,
+  sendBy?: number,
 ) => Promise<Responses[Name]>;
 
 /** Events to count. Operation names come from the table only. */
@@ -39,20 +42,22 @@ type Dependencies = {
 
 /** Sends and decodes, with one span, one log line and one observation for each attempt. */
 export function createAttempt({ transport, taskQueue, log, observer }: Dependencies): Attempt {
-  /** Decodes a body. The outcome of a write counts even after the deadline; a late read is dropped. */
-  async function decode<Name extends OperationName>(
-    { operation }: UpstreamRequest<Name>,
-    { rawBody }: UpstreamResponse,
+  /** Decompresses and decodes a body. It holds its turn meanwhile, so only one large body is in memory. */
+  function decode<Name extends OperationName>(
+    operation: Name,
+    body: ResponseBody,
     signal: AbortSignal,
   ): Promise<Responses[Name]> {
-    const cancel = policyOf(operation).abortable ? signal : undefined;
-    await taskQueue.slot(rawBody.length, 'start', cancel);
-    try {
-      return operations[operation].decode(parseBody(rawBody), rawBody.length);
-    } catch {
-      // The error of a parser quotes the body, which may be confidential.
-      throw invalidResponse(`not as specified, ${rawBody.length} bytes`);
-    }
+    const work = async () => {
+      const bytes = await body.read(signal);
+      try {
+        return operations[operation].decode(parseBody(bytes), bytes.length);
+      } catch {
+        // The error of a parser quotes the body, which may be confidential.
+        throw invalidResponse(`not as specified, ${bytes.length} bytes`);
+      }
+    };
+    return taskQueue.run(body.size, 'start', work, signal);
   }
 
   function finish(
@@ -71,7 +76,7 @@ export function createAttempt({ transport, taskQueue, log, observer }: Dependenc
     logCall(log, request, scope, { ...result, ms: Math.round(ms) });
   }
 
-  return (request, scope, signal) => {
+  return (request, scope, signal, sendBy) => {
     const attributes = { 'http.request.method': operations[request.operation].method };
     return inSpan(request.operation, { kind: SpanKind.CLIENT, attributes }, async (span) => {
       const start = performance.now();
@@ -79,9 +84,9 @@ export function createAttempt({ transport, taskQueue, log, observer }: Dependenc
       try {
         const trace = outgoingTraceHeaders(scope.trace);
         if (operations[request.operation].effect === 'write') logSent(log, request, scope);
-        const response = await transport.send(request, scope, signal, trace);
+        const response = await transport.send(request, scope, { signal, sendBy }, trace);
         status = response.statusCode;
-        const result = await decode(request, response, signal);
+        const result = await decode(request.operation, response.body, signal);
         finish(request, scope, span, start, { outcome: 'answered', status });
         return result;
       } catch (cause) {

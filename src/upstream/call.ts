@@ -145,7 +145,9 @@ export class Calls implements Call {
   ): Promise<Responses[Name]> {
     const { signal } = controller;
     const deadline = performance.now() + timeoutMs;
-    const timer = setTimeout(() => controller.abort('deadline'), timeoutMs);
+    // A response that has arrived while the process was busy or frozen is read before the call ends.
+    const abort = () => setImmediate(() => controller.abort('deadline'));
+    const timer = setTimeout(abort, timeoutMs);
     const { retries } = policyOf(request.operation);
     const onRetry = () => this.#observer.retried(request.operation);
     try {
@@ -176,7 +178,8 @@ export class Calls implements Call {
       send: (probeSignal = signal) => {
         if (!isRead) this.#checkTimeLeft(deadline);
         attempted = true;
-        return this.#attempt(request, scope, probeSignal);
+        const sendBy = isRead ? undefined : this.#sendBy(deadline);
+        return this.#attempt(request, scope, probeSignal, sendBy);
       },
     };
     const probe = (probeSignal = signal) => this.#attempt(probeRequest, scope, probeSignal);
@@ -196,9 +199,14 @@ export class Calls implements Call {
     }
   }
 
+  /** The latest time to send a write. It applies again when the write has a connection. */
+  #sendBy(deadline: number): number {
+    return deadline - this.#timeoutMs * WRITE_MARGIN_SHARE;
+  }
+
   /** Throws if too little time is left for the response to a write. */
   #checkTimeLeft(deadline: number): void {
-    if (performance.now() > deadline - this.#timeoutMs * WRITE_MARGIN_SHARE) {
+    if (performance.now() > this.#sendBy(deadline)) {
       throw new UpstreamError('UPSTREAM_TIMEOUT', { sent: 'no', fault: 'too late to send' });
     }
   }

@@ -57,8 +57,7 @@ test('aborted work is rejected at once and never runs', async () => {
   const queue = new TaskQueue(THRESHOLD);
   const started: string[] = [];
   const run = async (name: string, signal?: AbortSignal) => {
-    await queue.slot(THRESHOLD, 'start', signal);
-    started.push(name);
+    await queue.run(THRESHOLD, 'start', () => started.push(name), signal);
   };
   const controller = new AbortController();
   const cancelled = run('cancelled', controller.signal);
@@ -71,15 +70,48 @@ test('aborted work is rejected at once and never runs', async () => {
   expect(started).toEqual(['kept']);
 });
 
-test('a signal aborted after the slot was granted has no effect', async () => {
+test('a signal aborted after the work has started has no effect', async () => {
   const queue = new TaskQueue(THRESHOLD);
   const controller = new AbortController();
-  await queue.slot(THRESHOLD, 'start', controller.signal);
-  controller.abort();
+  const work = async () => {
+    controller.abort();
+    await immediate();
+    return 'done';
+  };
+  expect(await queue.run(THRESHOLD, 'start', work, controller.signal)).toBe('done');
   await expect(queue.slot(THRESHOLD, 'finish')).resolves.toBeUndefined();
+});
+
+test('asynchronous work ends before the next starts', async () => {
+  const queue = new TaskQueue(THRESHOLD);
+  const order: string[] = [];
+  const run = (name: string) =>
+    queue.run(THRESHOLD, 'start', async () => {
+      order.push(`${name} starts`);
+      for (let n = 0; n < 10; n++) await immediate();
+      order.push(`${name} ends`);
+    });
+  await Promise.all([run('a'), run('b')]);
+  expect(order).toEqual(['a starts', 'a ends', 'b starts', 'b ends']);
+});
+
+test('much short work in one iteration of the event loop waits', async () => {
+  const queue = new TaskQueue(10_000);
+  const order: string[] = [];
+  const run = (name: string) => queue.run(4500, 'start', () => order.push(name));
+  const works = ['a', 'b', 'c'].map(run);
+  setImmediate(() => order.push('next iteration'));
+  await Promise.all(works);
+  expect(order).toEqual(['a', 'b', 'next iteration', 'c']);
+  const finish = queue.slot(9000, 'finish').then(() => order.push('finish'));
+  const later = run('d'); // Another iteration, in which there is little work.
+  await Promise.all([finish, later]);
+  expect(order.slice(4).sort()).toEqual(['d', 'finish']);
 });
 
 test('an aborted signal rejects short work as well', async () => {
   const queue = new TaskQueue(THRESHOLD);
-  await expect(queue.slot(1, 'start', AbortSignal.abort('aborted'))).rejects.toBe('aborted');
+  await expect(queue.run(1, 'start', () => {}, AbortSignal.abort('aborted'))).rejects.toBe(
+    'aborted',
+  );
 });

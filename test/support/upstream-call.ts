@@ -4,7 +4,7 @@ import type { RequestScope } from '../../src/request-scope.ts';
 import type { CallObserver } from '../../src/upstream/attempt.ts';
 import { Calls } from '../../src/upstream/call.ts';
 import type { UpstreamRequest, WriteRequest } from '../../src/upstream/operations.ts';
-import { createTransport } from '../../src/upstream/transport/got-client.ts';
+import { createTransport, type Transport } from '../../src/upstream/transport/got-client.ts';
 import { closeAfterTest } from './cleanup.ts';
 
 /** The signal of a client that stays connected. */
@@ -38,7 +38,13 @@ export const upgradeToHq: WriteRequest<'upgradeToHQ'> = {
 /** Creates what lies between a resolver and the service, and counts its events. */
 export function startCalls(
   service: { url: string },
-  options: { maxConcurrency?: number; timeoutMs?: number; taskQueue?: TaskQueue } = {},
+  options: {
+    maxConcurrency?: number;
+    timeoutMs?: number;
+    maxResponseBytes?: number;
+    taskQueue?: TaskQueue;
+    transport?: Transport;
+  } = {},
 ) {
   const limits = { timeoutMs: 10_000, maxResponseBytes: 1_000_000, maxConcurrency: 256 };
   const transport = createTransport({ ...limits, ...options, baseUrl: new URL(service.url) });
@@ -55,8 +61,8 @@ export function startCalls(
   const calls = new Calls({
     taskQueue: new TaskQueue(500_000),
     ...limits,
-    ...options,
     transport,
+    ...options,
     log: pino({ level: 'silent' }),
     observer,
   });

@@ -1,9 +1,13 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { createGzip } from 'node:zlib';
+import { setImmediate as immediate } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { brotliCompressSync, constants, createGzip, gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { TaskQueue } from '../../src/lib/task-queue.ts';
-import type { UpstreamError } from '../../src/upstream/upstream-error.ts';
+import type { Transport } from '../../src/upstream/transport/got-client.ts';
+import { notSent, type UpstreamError } from '../../src/upstream/upstream-error.ts';
+import { closeAfterTest } from '../support/cleanup.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
@@ -213,15 +217,79 @@ test('reads whose responses wait too long to be decoded time out, but do not ope
   await release();
 });
 
-test('a write whose response arrived in time has its outcome, however late it is decoded', async () => {
+test('the outcome of a write is unknown if its response waits too long to be decoded', async () => {
   const service = await startService(success);
   const { taskQueue, release } = createBusyTaskQueue();
   const { calls } = startCalls(service, { timeoutMs: 300, taskQueue });
-  const writing = calls.write(upgradeToHq, scopeOf());
-  const reading = calls.read(glCodesOf(), scopeOf());
-  await expect(reading).rejects.toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+  expect(await calls.write(upgradeToHq, scopeOf())).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
   await release();
-  expect(await writing).toMatchObject({ status: 0 });
+});
+
+test('calls whose responses are large after decompression end at the deadline', async () => {
+  const bomb = brotliCompressSync(Buffer.alloc(16_000_000), {
+    params: { [constants.BROTLI_PARAM_QUALITY]: 5 },
+  });
+  const service = await startService(
+    (response) => void response.setHeader('content-encoding', 'br').end(bomb),
+  );
+  const { calls } = startCalls(service, { timeoutMs: 1000, maxResponseBytes: 15_000_000 });
+  const outcomes = await Promise.all(
+    Array.from({ length: 200 }, () => calls.write(upgradeToHq, scopeOf())),
+  );
+  const codes = outcomes.map((outcome) => 'code' in outcome && outcome.code);
+  expect(codes).toContain('UPSTREAM_TIMEOUT');
+  expect(codes.join()).toMatch(/^(UPSTREAM_(TIMEOUT|INVALID_RESPONSE),?)+$/);
+  expect(calls.inFlight).toBe(0);
+});
+
+/** A service in a thread, which responds while the event loop of the test is blocked. */
+const serviceInThread = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const { state, body, headers } = workerData;
+  const set = (value) => (Atomics.store(state, 0, value), Atomics.notify(state, 0));
+  const server = require('node:http').createServer((request, response) => {
+    set(1);
+    Atomics.wait(state, 0, 1);
+    response.writeHead(200, headers).end(body, () => set(3));
+  });
+  server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`;
+
+test.each([
+  ['plain', {}, '{"status":0}'],
+  ['compressed', { 'content-encoding': 'gzip' }, gzipSync('{"status":0}')],
+])(
+  'a %s response that arrived while the process was frozen counts, even after the deadline',
+  async (_, headers, body) => {
+    const state = new Int32Array(new SharedArrayBuffer(4));
+    const workerData = { state, headers, body };
+    const thread = new Worker(serviceInThread, { eval: true, workerData });
+    closeAfterTest(() => thread.terminate());
+    const [port] = await once(thread, 'message');
+    const { calls } = startCalls({ url: `http://127.0.0.1:${port}/` }, { timeoutMs: 300 });
+    const start = performance.now();
+    const writing = calls.write(upgradeToHq, scopeOf());
+    while (Atomics.load(state, 0) !== 1) await immediate();
+    Atomics.store(state, 0, 2);
+    Atomics.notify(state, 0);
+    while (Atomics.load(state, 0) !== 3 || performance.now() < start + 400);
+    expect(await writing).toMatchObject({ status: 0 });
+  },
+);
+
+test('a write may be sent until shortly before its deadline, a read at any time', async () => {
+  const sendBy: (number | undefined)[] = [];
+  const transport: Transport = {
+    send(_request, _scope, limits) {
+      sendBy.push(limits.sendBy);
+      return Promise.reject(notSent('test'));
+    },
+    close() {},
+  };
+  const { calls } = startCalls({ url: 'http://127.0.0.1/' }, { timeoutMs: 1000, transport });
+  const start = performance.now();
+  await calls.write(upgradeToHq, scopeOf()).catch(() => {});
+  await calls.read(glCodesOf(), scopeOf()).catch(() => {});
+  expect(sendBy).toEqual([expect.closeTo(start + 950, -2), undefined]);
 });
 
 test('a write that may have been sent resolves to an unknown outcome', async () => {

@@ -1,22 +1,26 @@
 import got from 'got';
-import { buildConnector, Pool } from 'undici';
+import { Pool } from 'undici';
 import type { RequestScope } from '../../request-scope.ts';
 import { operations, policyOf, type UpstreamRequest } from '../operations.ts';
+import type { RawResponse } from './exchange.ts';
+import { type ResponseBody, responseBody } from './response-body.ts';
 import { throwForStatus } from './transport-error.ts';
-import { createUndiciHandler, type UpstreamResponse } from './undici-handler.ts';
+import { createUndiciHandler } from './undici-handler.ts';
+import { buildVerifiedConnector } from './verified-connector.ts';
 import { IDLE_MARGIN_MS, MAX_IDLE_MS, WriteConnections } from './write-connections.ts';
 
 export type Transport = {
   /**
-   * Sends a request once and resolves to its 2xx response. Ends when `signal` is aborted. Rejects with an
-   * UpstreamError, whose `sent` tells whether the request may have reached the service.
+   * Sends a request once and resolves to its 2xx response. Ends when `signal` is aborted, and does not send
+   * the request after `sendBy`, in the time of `performance.now()`. Rejects with an UpstreamError, whose
+   * `sent` tells whether the request may have reached the service.
    */
   send(
     request: UpstreamRequest,
     scope: RequestScope,
-    signal: AbortSignal,
+    limits: { signal: AbortSignal; sendBy?: number | undefined },
     trace: Record<string, string>,
-  ): Promise<UpstreamResponse>;
+  ): Promise<{ statusCode: number; body: ResponseBody }>;
   close(): void;
 };
 
@@ -29,7 +33,8 @@ const client = got.extend({
   headers: {
     // The three types of docs/service-api.md, section 4.1. The type of the response is not checked.
     accept: 'application/json, text/json, text/plain;q=0.9',
-    'accept-encoding': 'gzip, deflate, br',
+    // Brotli is accepted, but not asked for: even a small body takes long if it is malicious.
+    'accept-encoding': 'gzip, deflate',
     'user-agent': 'ledger-gateway',
   },
 });
@@ -45,7 +50,7 @@ export function createTransport(options: {
     pipelining: 1,
     allowH2: false,
     // Shared, so that TLS sessions are resumed. Its timeout is longer than any deadline, which decides.
-    connect: buildConnector({ timeout: options.timeoutMs * 2, allowH2: false }),
+    connect: buildVerifiedConnector({ timeout: options.timeoutMs * 2, allowH2: false }),
     // The deadline of the call replaces undici's timeouts.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -66,8 +71,8 @@ export function createTransport(options: {
   };
 
   return {
-    async send({ operation, search = '', body }, scope, signal, trace) {
-      const response: UpstreamResponse = await clients[policyOf(operation).connection](
+    async send({ operation, search = '', body }, scope, { signal, sendBy }, trace) {
+      const response: RawResponse = await clients[policyOf(operation).connection](
         href + operation + search,
         {
           method: operations[operation].method,
@@ -78,12 +83,15 @@ export function createTransport(options: {
             ...(body !== undefined && { 'content-type': 'application/json' }),
           },
           ...(body !== undefined && { body }),
+          ...(sendBy !== undefined && { timeout: { connect: sendBy - performance.now() } }),
           signal,
           responseType: 'buffer',
         },
       );
-      throwForStatus(response.statusCode, response.headers);
-      return response;
+      const { statusCode, headers, rawBody } = response;
+      throwForStatus(statusCode, headers);
+      const coding = String(headers['content-encoding'] ?? '');
+      return { statusCode, body: responseBody(rawBody, coding, maxResponseBytes) };
     },
     close() {
       writeConnections.close();

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { Client } from 'undici';
-import type { Connection } from './undici-handler.ts';
+import type { Connection } from './exchange.ts';
 
 /** Milliseconds after which an idle connection is not reused, regardless of what the service announced. */
 export const MAX_IDLE_MS = 4000;
@@ -16,8 +17,8 @@ type State = 'in use' | { idleUntil: number };
 
 /**
  * Connections for writes. An idle one is reused only while it is verified open: the service announced how
- * long it keeps it (`Keep-Alive: timeout`), and an earlier connection stayed open that long. A connection
- * that breaks, or a response without the announcement, starts the cooldown (docs/decisions/0003).
+ * long it keeps it (`Keep-Alive: timeout`), and an earlier connection stayed open that long. If a connection
+ * closes earlier, or breaks when it is reused, the cooldown starts (docs/decisions/0003).
  */
 export class WriteConnections {
   readonly #open: () => Client;
@@ -31,8 +32,11 @@ export class WriteConnections {
   }
 
   /** A connection for one write. */
-  take(): Connection {
+  async take(): Promise<Connection> {
     const idle = this.#takeIdle();
+    // A close may have arrived together with the previous response. undici waits for one more iteration of
+    // the event loop before it reuses a connection, so there is a poll between the two.
+    if (idle) await immediate();
     const dispatcher = idle ?? this.#open();
     const keep = idle !== undefined || this.#keepsNew();
     if (keep && !idle) {
@@ -42,7 +46,10 @@ export class WriteConnections {
     return {
       dispatcher,
       reset: !keep,
-      release: (headers) => this.#release(dispatcher, headers),
+      release: (headers, sent) => {
+        const isLost = idle !== undefined && sent === 'maybe';
+        this.#release(dispatcher, headers, isLost);
+      },
     };
   }
 
@@ -68,14 +75,17 @@ export class WriteConnections {
     return this.#kept.size === 0 && performance.now() >= this.#cooldownUntil;
   }
 
-  #release(client: Client, headers: IncomingHttpHeaders | null): void {
+  #release(client: Client, headers: IncomingHttpHeaders | null, isLost: boolean): void {
     const isKept = this.#kept.has(client);
     const idleMs = headers ? announcedIdleMs(headers) : 0;
     if (isKept && idleMs > 0) {
       this.#kept.set(client, { idleUntil: performance.now() + idleMs });
       return;
     }
-    if (isKept) this.#startCooldown();
+    this.#kept.delete(client);
+    // A new connection that breaks has broken no promise, nor has one whose end was announced.
+    const announcesNothing = headers !== null && !this.#keepAliveVerified && !closes(headers);
+    if (isKept && (isLost || announcesNothing)) this.#startCooldown();
     // Without a response, the request may still be waiting for its connection.
     if (headers) client.close(() => {});
     else client.destroy(() => {});
@@ -89,9 +99,10 @@ export class WriteConnections {
     // Destroy it, or undici connects again for a request that was not sent yet.
     if (isIdle) client.destroy(() => {});
     // UND_ERR_INFO: undici closed the connection itself, at the end of the idle time or right away.
-    const lasted = isIdle && performance.now() >= state.idleUntil - TIMER_TOLERANCE_MS;
-    if (lasted && code === 'UND_ERR_INFO') this.#keepAliveVerified = true;
-    else this.#startCooldown();
+    if (code !== 'UND_ERR_INFO') this.#startCooldown();
+    else if (isIdle && performance.now() >= state.idleUntil - TIMER_TOLERANCE_MS) {
+      this.#keepAliveVerified = true;
+    }
   }
 
   #startCooldown(): void {
@@ -102,8 +113,12 @@ export class WriteConnections {
 }
 
 /** Milliseconds for which a connection may stay idle after a response with these headers. */
-function announcedIdleMs({ connection, 'keep-alive': keepAlive }: IncomingHttpHeaders): number {
-  const seconds = /\btimeout=(\d+)/i.exec(String(keepAlive))?.[1];
-  if (seconds === undefined || /\bclose\b/i.test(String(connection))) return 0;
+function announcedIdleMs(headers: IncomingHttpHeaders): number {
+  const seconds = /\btimeout=(\d+)/i.exec(String(headers['keep-alive']))?.[1];
+  if (seconds === undefined || closes(headers)) return 0;
   return Math.min(Number(seconds) * 1000 - IDLE_MARGIN_MS, MAX_IDLE_MS);
+}
+
+function closes({ connection }: IncomingHttpHeaders): boolean {
+  return /\bclose\b/i.test(String(connection));
 }

@@ -63,6 +63,24 @@ test('a write is not sent if the service rejects the TLS handshake', async () =>
   expect(await service.read()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
 });
 
+const closings: [name: string, onConnection: (socket: Socket) => void][] = [
+  ['closes', (socket) => socket.destroy()],
+  ['resets', (socket) => socket.resetAndDestroy()],
+  ['responds on and closes', (socket) => socket.end('HTTP/1.1 408 Request Timeout\r\n\r\n')],
+];
+
+test.each(closings)(
+  'a write is not sent if the service %s each connection when it accepts it',
+  async (_, onConnection) => {
+    const { url, sockets } = await startTcp(onConnection);
+    const service = await startOutcomes(url);
+    expect(await service.write()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+    expect(sockets).toHaveLength(1);
+    expect(await service.read()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+    expect(sockets).toHaveLength(4);
+  },
+);
+
 // Maybe sent: the outcome of a write is unknown.
 
 const partOfHead = 'HTTP/1.1 200 OK\r\ncontent-le';

@@ -3,10 +3,8 @@ import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/prom
 import { expect, test } from '@jest/globals';
 import got, { type HandlerFunction } from 'got';
 import { Pool } from 'undici';
-import {
-  type Connection,
-  createUndiciHandler,
-} from '../../../src/upstream/transport/undici-handler.ts';
+import type { Connection } from '../../../src/upstream/transport/exchange.ts';
+import { createUndiciHandler } from '../../../src/upstream/transport/undici-handler.ts';
 import { closeAfterTest } from '../../support/cleanup.ts';
 import { startTestGateway } from '../../support/gateway.ts';
 import { read } from '../../support/graphql-operation.ts';
@@ -125,6 +123,20 @@ test('a signal aborted within the body ends the request, which was sent', async 
   await sleep(50); // No event tells that the client has read the head of the response.
   controller.abort();
   await expect(request).rejects.toMatchObject({ name: 'UpstreamError', sent: 'yes' });
+});
+
+test('a request that gets its connection too late is not sent', async () => {
+  const service = await startService(success);
+  const { client, released } = createClient(service.url);
+  const request = client(service.url, { timeout: { connect: 0 } });
+  await expect(request).rejects.toMatchObject({
+    code: 'UPSTREAM_TIMEOUT',
+    sent: 'no',
+    fault: 'too late to send',
+  });
+  expect(released).toEqual([null]);
+  expect(service.received).toEqual([]);
+  expect((await client(service.url, { timeout: { connect: 60_000 } })).statusCode).toBe(200);
 });
 
 // The body of an error response is discarded, so that its connection can be reused.

@@ -13,6 +13,11 @@ import { glCodesOf, scopeOf, startCalls, upgradeToHq } from '../../support/upstr
 
 const body = '{"service_status":{"status":0},"list":[],"status":0}';
 
+/** A response that every operation decodes as success. */
+function success(response: ServerResponse): void {
+  response.end(body);
+}
+
 type Behavior = {
   /** Closes a connection that has been idle for so long, in milliseconds. */
   closeAfterIdleMs?: number;
@@ -35,7 +40,7 @@ async function startKeepAliveService(behavior: Behavior) {
   const requests: ReceivedRequest[] = [];
   const idleTimers = new Map<Socket, NodeJS.Timeout>();
   const used = new Set<Socket>();
-  let status = 200;
+  let respond = success;
   const server = createServer((request, response: ServerResponse) => {
     const { socket } = request;
     const reused = used.has(socket);
@@ -54,7 +59,7 @@ async function startKeepAliveService(behavior: Behavior) {
         ),
       );
     }
-    response.writeHead(status).end(body);
+    respond(response);
   });
   server.keepAliveTimeout = announcedS * 1000;
   server.listen(0, '127.0.0.1');
@@ -70,22 +75,25 @@ async function startKeepAliveService(behavior: Behavior) {
     /** For each request, whether it arrived on a connection used before. */
     reuse: () => requests.map(({ reused }) => reused),
     requestsTo: (path: string) => requests.filter((request) => request.path === path),
-    respondWith(next: number): void {
-      status = next;
+    respondWith(next: typeof respond): void {
+      respond = next;
     },
-    /** Waits until the connection of the n-th request is closed and both sides have noticed. */
-    async closed(n: number): Promise<void> {
-      const socket = requests.at(n)?.socket;
-      if (socket && !socket.closed) await once(socket, 'close');
-      await immediate();
-      await immediate();
-    },
+    /** Waits until the connection of the n-th request is closed. */
+    closed: (n: number) => closed(requests.at(n)?.socket),
   };
 }
 
+/** Waits until a connection is closed and both sides have noticed. */
+async function closed(socket: Socket | undefined): Promise<void> {
+  // `once` would reject if the gateway resets the connection.
+  if (socket && !socket.closed) await new Promise((resolve) => socket.once('close', resolve));
+  await immediate();
+  await immediate();
+}
+
 /** Starts calls to a service, with a function that sends the smallest write. */
-function startWrites(service: { url: string }) {
-  const { calls } = startCalls(service);
+function startWrites(service: { url: string }, timeoutMs?: number) {
+  const { calls } = startCalls(service, timeoutMs === undefined ? {} : { timeoutMs });
   return { calls, write: () => calls.write(upgradeToHq, scopeOf()) };
 }
 
@@ -196,23 +204,95 @@ test('concurrent writes have connections of their own, and reuse those', async (
   expect(service.reuse()).toEqual([false, false, false, false, true, true, true]);
 });
 
-test.each([400, 403, 500])(
+test.each([204, 400, 401, 403, 404, 500, 503])(
   'writes reuse connections after a response with status %d',
   async (status) => {
     const service = await startKeepAliveService({ announcedS: 2 });
     const { write } = startWrites(service);
-    service.respondWith(status);
+    service.respondWith((response) => {
+      response.writeHead(status).end(status === 204 ? '' : 'x'.repeat(1000));
+    });
     await write().catch(() => {});
     await service.closed(0);
     for (let n = 0; n < 3; n++) {
       await write().catch(() => {});
       await immediate(); // The body of an error is discarded after the error is reported.
     }
-    service.respondWith(200);
+    service.respondWith(success);
     expect(await write()).toMatchObject({ status: 0 });
     expect(service.reuse()).toEqual([false, false, true, true, true]);
   },
 );
+
+const closingResponses: [name: string, respond: (response: ServerResponse) => void][] = [
+  ['announces its end', (response) => response.setHeader('connection', 'close').end(body)],
+  ['announces no time', (response) => response.setHeader('connection', 'keep-alive').end(body)],
+  [
+    'has status 500 and a large body',
+    (response) => response.writeHead(500).end('x'.repeat(1_000_000)),
+  ],
+  ['breaks off', (response) => response.writeHead(200).write('{', () => response.destroy())],
+];
+
+test.each(closingResponses)(
+  'other connections for writes are reused if one response on a connection %s',
+  async (_, respond) => {
+    const service = await startKeepAliveService({ announcedS: 2 });
+    const { write } = startWrites(service);
+    await write();
+    await service.closed(0);
+    await Promise.all([write(), write()]);
+    service.respondWith(respond);
+    await write().catch(() => {});
+    await service.closed(3);
+    service.respondWith(success);
+    for (let n = 0; n < 2; n++) expect(await write()).toMatchObject({ status: 0 });
+    expect(service.reuse()).toEqual([false, false, false, true, true, true]);
+  },
+);
+
+test('keep-alive is observed even if the first connections are closed as announced', async () => {
+  const service = await startKeepAliveService({ announcedS: 2 });
+  const { write } = startWrites(service);
+  service.respondWith((response) => response.setHeader('connection', 'close').end(body));
+  for (let n = 0; n < 2; n++) await write();
+  service.respondWith(success);
+  await write();
+  await service.closed(2);
+  for (let n = 0; n < 2; n++) expect(await write()).toMatchObject({ status: 0 });
+  expect(service.reuse()).toEqual([false, false, false, false, true]);
+});
+
+test('a write that times out on a new connection does not end the reuse of others', async () => {
+  const service = await startKeepAliveService({ announcedS: 2 });
+  const { write } = startWrites(service, 1000);
+  await write();
+  await service.closed(0);
+  service.respondWith(() => {});
+  expect(await write()).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+  service.respondWith(success);
+  for (let n = 0; n < 2; n++) expect(await write()).toMatchObject({ status: 0 });
+  expect(service.reuse()).toEqual([false, false, false, true]);
+});
+
+test('a write is not sent on a connection that was closed together with the response before', async () => {
+  const head = `HTTP/1.1 200 OK\r\nKeep-Alive: timeout=2\r\nContent-Length: ${body.length}\r\n\r\n`;
+  let closes = false;
+  const { url, sockets } = await startTcp((socket) => {
+    socket.on('data', () => {
+      if (closes) socket.end(head + body);
+      else socket.write(head + body);
+    });
+  });
+  const { write } = startWrites({ url });
+  await write();
+  const [observed] = sockets;
+  await closed(observed);
+  await write(); // Its connection is kept.
+  closes = true;
+  for (let n = 0; n < 3; n++) expect(await write()).toMatchObject({ status: 0 });
+  expect(sockets).toHaveLength(4);
+});
 
 test.each([0, 1])(
   'a connection is not kept for writes if the announced timeout is %d s',

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
+import { responseBody } from '../../../src/upstream/transport/response-body.ts';
 import { startTestGateway } from '../../support/gateway.ts';
 import { read, write } from '../../support/graphql-operation.ts';
 import { startHeldService, success } from '../../support/held-service.ts';
@@ -267,4 +269,60 @@ test.each([
   expect(errors?.[0]?.extensions.code).toBe(code);
   if (code === undefined) expect(data.result.__typename).toBe('GlCodeList');
   expect(service.received).toHaveLength(1);
+});
+
+// What is decompressed at once, and what waits.
+
+const { signal } = new AbortController();
+const large = Buffer.alloc(1_000_000);
+
+test('the size of a body is known unless it may be large', () => {
+  const sizeOf = (coding: string, body: Buffer) => responseBody(body, coding, 1_000_000).size;
+  expect(sizeOf('', large)).toBe(1_000_000);
+  expect(sizeOf('gzip', gzipSync('{}'))).toBe(2);
+  expect(sizeOf('deflate', deflateSync('{}'))).toBe(2);
+  expect(sizeOf('gzip', gzipSync(Buffer.alloc(65_536)))).toBe(65_536);
+  expect(sizeOf('gzip', gzipSync(Buffer.alloc(65_537)))).toBe(Infinity);
+  expect(sizeOf('gzip', gzipSync(randomBytes(20_000)))).toBe(Infinity);
+  expect(sizeOf('deflate', deflateSync(large))).toBe(Infinity);
+  expect(sizeOf('br', brotliCompressSync('{}'))).toBe(Infinity);
+});
+
+test.each([
+  ['gzip', gzipSync(large)],
+  ['deflate', deflateSync(large)],
+  ['br', brotliCompressSync(large)],
+])('a large body in %s is decompressed up to the limit and not beyond', async (coding, rawBody) => {
+  const read = (maxBytes: number) => responseBody(rawBody, coding, maxBytes).read(signal);
+  expect(Buffer.compare(await read(1_000_000), large)).toBe(0);
+  await expect(read(999_999)).rejects.toMatchObject({ fault: 'larger than 999999 bytes' });
+});
+
+test('decompression ends when its signal is aborted', async () => {
+  const controller = new AbortController();
+  const reading = responseBody(gzipSync(large), 'gzip', 1_000_000).read(controller.signal);
+  controller.abort();
+  await expect(reading).rejects.toMatchObject({ fault: 'ABORT_ERR' });
+});
+
+test.each(['gzip', 'deflate', 'br'])('a body that is not in %s is invalid', async (coding) => {
+  for (const rawBody of [Buffer.from('no'), randomBytes(100_000)]) {
+    const read = async () => responseBody(rawBody, coding, 1_000_000).read(signal);
+    await expect(read()).rejects.toMatchObject(invalid);
+  }
+});
+
+test.each([
+  ['deflate', deflateSync('{}')],
+  ['deflate', deflateSync(large)],
+  ['br', brotliCompressSync('{}')],
+  ['br', brotliCompressSync(large)],
+])('bytes after the end of a body in %s are invalid', async (coding, rawBody) => {
+  for (const rest of [1, 100_000]) {
+    const longer = Buffer.concat([rawBody, Buffer.alloc(rest)]);
+    const read = async () => responseBody(longer, coding, 1_000_000).read(signal);
+    await expect(read()).rejects.toMatchObject({
+      fault: 'bytes after the end of the compressed data',
+    });
+  }
 });

@@ -1,0 +1,122 @@
+import { addAbortSignal } from 'node:stream';
+import {
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  gunzipSync,
+  inflateSync,
+} from 'node:zlib';
+import { invalidResponse, UpstreamError } from '../upstream-error.ts';
+import { faultOf } from './transport-error.ts';
+
+/** A body up to this size, before and after decompression, is decompressed at once, in about 0.1 ms. */
+const MAX_SMALL_BYTES = { compressed: 16_384, decompressed: 65_536 };
+/** Bytes that zlib processes in one step; an abort takes effect between two steps. */
+const CHUNK_BYTES = 65_536;
+
+/**
+ * The content codings. A small body in Brotli is not decompressed at once: the decoder fills a window of
+ * up to 16 MiB before it hands over the first byte, which takes tens of milliseconds.
+ */
+const codings = {
+  gzip: { create: createGunzip, sync: gunzipSync },
+  'x-gzip': { create: createGunzip, sync: gunzipSync },
+  deflate: { create: createInflate, sync: inflateSync },
+  br: { create: createBrotliDecompress, sync: null },
+} as const;
+
+type Coding = (typeof codings)[keyof typeof codings];
+
+/** The body of one response. */
+export type ResponseBody = {
+  /** Bytes after decompression. Infinity if it is still compressed, and may be large. */
+  readonly size: number;
+  /** The body, decompressed. Rejects with an UpstreamError if it is invalid, and when `signal` is aborted. */
+  read(signal: AbortSignal): Uint8Array | Promise<Uint8Array>;
+};
+
+/**
+ * The body that was received as `rawBody`, at most `maxBytes` long after decompression. Throws an
+ * UpstreamError if it is invalid. It does little work: a body that may be large is decompressed by `read`.
+ */
+export function responseBody(
+  rawBody: Uint8Array,
+  contentEncoding: string,
+  maxBytes: number,
+): ResponseBody {
+  const encoding = contentEncoding.trim().toLowerCase();
+  if (encoding === '' || encoding === 'identity') return bodyOf(rawBody);
+  if (!isSupported(encoding)) throw invalidResponse('unsupported content coding');
+  const coding = codings[encoding];
+  const small = decompressSmall(rawBody, coding, maxBytes);
+  if (small) return bodyOf(small);
+  return { size: Infinity, read: (signal) => decompress(rawBody, coding, maxBytes, signal) };
+}
+
+function bodyOf(bytes: Uint8Array): ResponseBody {
+  return { size: bytes.length, read: () => bytes };
+}
+
+/** The decompressed body, or null if it may be large. */
+function decompressSmall(
+  rawBody: Uint8Array,
+  { sync }: Coding,
+  maxBytes: number,
+): Uint8Array | null {
+  if (!sync || rawBody.length > MAX_SMALL_BYTES.compressed) return null;
+  const maxOutputLength = Math.min(MAX_SMALL_BYTES.decompressed, maxBytes);
+  try {
+    // The type of the result does not depend on `info` in @types/node.
+    const result: unknown = sync(rawBody, { maxOutputLength, info: true });
+    const { buffer, engine } = result as { buffer: Uint8Array; engine: { bytesWritten: number } };
+    if (engine.bytesWritten < rawBody.length) throw trailingBytes();
+    return buffer;
+  } catch (error) {
+    if (faultOf(error) === 'ERR_BUFFER_TOO_LARGE') return null;
+    throw asInvalid(error);
+  }
+}
+
+async function decompress(
+  rawBody: Uint8Array,
+  { create }: Coding,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const decompressor = addAbortSignal(signal, create({ chunkSize: CHUNK_BYTES }));
+  for (let from = 0; from < rawBody.length; from += CHUNK_BYTES) {
+    decompressor.write(rawBody.subarray(from, from + CHUNK_BYTES));
+  }
+  decompressor.end();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of decompressor as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLarge(maxBytes);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw asInvalid(error);
+  }
+  // A decompressor takes in nothing after the end of the compressed data.
+  if (decompressor.bytesWritten < rawBody.length) throw trailingBytes();
+  return Buffer.concat(chunks, bytes);
+}
+
+/** The error for a body of more than so many bytes. */
+export function tooLarge(maxBytes: number): UpstreamError {
+  return invalidResponse(`larger than ${maxBytes} bytes`);
+}
+
+function trailingBytes(): UpstreamError {
+  return invalidResponse('bytes after the end of the compressed data');
+}
+
+function asInvalid(error: unknown): UpstreamError {
+  return error instanceof UpstreamError ? error : invalidResponse(faultOf(error));
+}
+
+function isSupported(encoding: string): encoding is keyof typeof codings {
+  return Object.hasOwn(codings, encoding);
+}
