@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { freePort } from '../../test/support/port.ts';
 import { keepAliveAgent, outcomeOf, post, readQuery, writeMutation } from '../client.ts';
 import type { Harness, Row, Scenario } from '../harness.ts';
@@ -8,6 +9,8 @@ import { warmUp } from '../load.ts';
 import { kill, killOnExit } from '../process.ts';
 import { type Behaviour, succeed } from '../service.ts';
 import { tally } from '../statistics.ts';
+
+const success = { service_status: { status: 0 }, status: 0 };
 
 const TIMEOUT_MS = 1000;
 const TOLERANCE_MS = 250;
@@ -25,6 +28,27 @@ const faults: Record<string, Behaviour> = {
   },
 };
 
+const bomb = brotliCompressSync(Buffer.alloc(64 * 1_048_576), {
+  params: { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 24 },
+});
+/** 15 MB, valid for every operation. */
+const largeBody = gzipSync(
+  JSON.stringify({
+    ...success,
+    list: Array<object>(300_000).fill({ Code: '4711', Name: 'A code', Value: '1' }),
+  }),
+);
+
+/** Responses that are cheap to send and expensive to decode. The operations select nothing large. */
+const expensive: Record<string, Behaviour> = {
+  'a decompression bomb in Brotli': ({ response }) => {
+    response.writeHead(200, { 'content-encoding': 'br' }).end(bomb);
+  },
+  '15 MB in gzip': ({ response }) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(largeBody);
+  },
+};
+
 /** The deadline covers all of an operation: no response comes later than the deadline and 250 ms. */
 export const deadline: Scenario = {
   name: 'deadline',
@@ -38,6 +62,15 @@ export const deadline: Scenario = {
         }),
       );
     }
+    for (const [name, fault] of Object.entries(expensive)) {
+      const service = await harness.startService(succeed);
+      const start = () => {
+        service.behaviour = fault;
+      };
+      rows.push(
+        await measure(harness, `a service that responds with ${name}`, service.url, start, 100),
+      );
+    }
     const silent = await startSilentServer(harness);
     rows.push(await measure(harness, 'a TLS handshake without a response', silent));
     const unreachable = await startUnreachableServer(harness);
@@ -46,12 +79,13 @@ export const deadline: Scenario = {
   },
 };
 
-/** Sends 50 requests at once, half of them writes. Uses a new gateway, whose circuit is closed. */
+/** Sends many requests at once, half of them writes. Uses a new gateway, whose circuit is closed. */
 async function measure(
   harness: Harness,
   name: string,
   url: string,
   startFault?: () => void,
+  count = 50,
 ): Promise<Row> {
   const gateway = await harness.startGateway({ url }, { UPSTREAM_TIMEOUT_MS: String(TIMEOUT_MS) });
   const agent = keepAliveAgent(harness);
@@ -59,7 +93,7 @@ async function measure(
   await warmUp(gateway.url, token, agent);
   if (startFault) await warmUp(gateway.url, token, agent, readQuery('warm'), 2);
   startFault?.();
-  const requests = Array.from({ length: 50 }, (_, n) =>
+  const requests = Array.from({ length: count }, (_, n) =>
     post(gateway.url, token, n % 2 === 0 ? readQuery(`p${n}`) : writeMutation(`w${n}`), {
       agent,
       // Ends the scenario if there is no response at all.
@@ -69,7 +103,7 @@ async function measure(
   const responses = await Promise.all(requests);
   const slowest = Math.max(...responses.map(({ ms }) => ms));
   return {
-    claim: `50 requests to ${name}: the last response within ${TIMEOUT_MS} + ${TOLERANCE_MS} ms`,
+    claim: `${count} requests to ${name}: the last response within ${TIMEOUT_MS} + ${TOLERANCE_MS} ms`,
     measured: `${slowest.toFixed(0)} ms (${tally(responses.map(outcomeOf))})`,
     holds: slowest <= TIMEOUT_MS + TOLERANCE_MS && responses.every(({ status }) => status === 200),
   };
