@@ -68,7 +68,7 @@ export const deadline: Scenario = {
         service.behaviour = fault;
       };
       rows.push(
-        await measure(harness, `a service that responds with ${name}`, service.url, start, 100),
+        await measure(harness, `a service that responds with ${name}`, service.url, start, 60),
       );
     }
     const silent = await startSilentServer(harness);

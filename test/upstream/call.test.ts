@@ -234,7 +234,7 @@ test('calls whose responses are large after decompression end at the deadline', 
   );
   const { calls } = startCalls(service, { timeoutMs: 1000, maxResponseBytes: 15_000_000 });
   const outcomes = await Promise.all(
-    Array.from({ length: 200 }, () => calls.write(upgradeToHq, scopeOf())),
+    Array.from({ length: 60 }, () => calls.write(upgradeToHq, scopeOf())),
   );
   const codes = outcomes.map((outcome) => 'code' in outcome && outcome.code);
   expect(codes).toContain('UPSTREAM_TIMEOUT');
@@ -265,13 +265,13 @@ test.each([
     const thread = new Worker(serviceInThread, { eval: true, workerData });
     closeAfterTest(() => thread.terminate());
     const [port] = await once(thread, 'message');
-    const { calls } = startCalls({ url: `http://127.0.0.1:${port}/` }, { timeoutMs: 300 });
+    const { calls } = startCalls({ url: `http://127.0.0.1:${port}/` }, { timeoutMs: 2000 });
     const start = performance.now();
     const writing = calls.write(upgradeToHq, scopeOf());
     while (Atomics.load(state, 0) !== 1) await immediate();
     Atomics.store(state, 0, 2);
     Atomics.notify(state, 0);
-    while (Atomics.load(state, 0) !== 3 || performance.now() < start + 400);
+    while (Atomics.load(state, 0) !== 3 || performance.now() < start + 2100);
     expect(await writing).toMatchObject({ status: 0 });
   },
 );
@@ -289,7 +289,10 @@ test('a write may be sent until shortly before its deadline, a read at any time'
   const start = performance.now();
   await calls.write(upgradeToHq, scopeOf()).catch(() => {});
   await calls.read(glCodesOf(), scopeOf()).catch(() => {});
-  expect(sendBy).toEqual([expect.closeTo(start + 950, -2), undefined]);
+  const end = performance.now();
+  expect(sendBy).toEqual([expect.any(Number), undefined]);
+  expect(sendBy[0]).toBeGreaterThanOrEqual(start + 950);
+  expect(sendBy[0]).toBeLessThanOrEqual(end + 950);
 });
 
 test('a write that may have been sent resolves to an unknown outcome', async () => {
