@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { closest as closestName, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { ConfigError } from './errors.ts';
@@ -5,6 +6,7 @@ import {
   asymmetric,
   baseUrl,
   boolean,
+  certificates,
   documentManifest,
   headers,
   integer,
@@ -12,6 +14,7 @@ import {
   list,
   nonEmptyList,
   origin,
+  privateKey,
   url,
 } from './variable-types.ts';
 
@@ -38,6 +41,9 @@ const environment = z.object({
   UPSTREAM_CSV_OPTION_PARAM: z.string().optional(),
   UPSTREAM_MAX_RESPONSE_BYTES: integer(1, 268_435_456).default(16_777_216),
   UPSTREAM_MAX_CONCURRENCY: integer(1, 65_535).default(256),
+  UPSTREAM_TLS_CA_FILE: certificates.optional(),
+  UPSTREAM_TLS_CERT_FILE: certificates.optional(),
+  UPSTREAM_TLS_KEY_FILE: privateKey.optional(),
   JWT_JWKS_URL: url.optional(),
   JWT_JWKS_FILE: jwksFile.optional(),
   JWT_ISSUER: z.string(required).pipe(nonEmptyList),
@@ -92,6 +98,24 @@ const environment = z.object({
     .default('info'),
 });
 
+/** What is wrong with the variables for TLS together. */
+function tlsProblems(env: z.infer<typeof environment>): string[] {
+  const {
+    UPSTREAM_TLS_CA_FILE: ca,
+    UPSTREAM_TLS_CERT_FILE: cert,
+    UPSTREAM_TLS_KEY_FILE: key,
+  } = env;
+  if ((ca ?? cert ?? key) === undefined) return [];
+  if (env.UPSTREAM_BASE_URL.protocol !== 'https:') {
+    return ['UPSTREAM_BASE_URL must be https with UPSTREAM_TLS_CA_FILE, _CERT_FILE or _KEY_FILE'];
+  }
+  if ((cert === undefined) !== (key === undefined)) {
+    return ['UPSTREAM_TLS_CERT_FILE and UPSTREAM_TLS_KEY_FILE are required together'];
+  }
+  const isPair = !cert || !key || new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+  return isPair ? [] : ['UPSTREAM_TLS_KEY_FILE must be the key of UPSTREAM_TLS_CERT_FILE'];
+}
+
 /** Whether every issuer of a list is a URL, so that its keys can be found by discovery. */
 function isDiscoverable(issuers = ''): boolean {
   return list.parse(issuers).every((issuer) => url.safeParse(issuer).success);
@@ -135,6 +159,7 @@ export function readConfig(variables: Record<string, string | undefined>) {
   if (!hasKeys && !isDiscoverable(given.JWT_ISSUER)) {
     problems.push('JWT_ISSUER must be http(s) URLs, unless JWT_JWKS_URL or JWT_JWKS_FILE is set');
   }
+  if (env) problems.push(...tlsProblems(env));
   problems.push(...findMisspelled(Object.keys(given)));
   if (env === undefined || problems.length > 0) {
     throw new ConfigError(['The configuration is invalid:', ...new Set(problems)].join('\n  '));
@@ -148,6 +173,11 @@ export function readConfig(variables: Record<string, string | undefined>) {
       csvOptionParam: env.UPSTREAM_CSV_OPTION_PARAM,
       maxResponseBytes: env.UPSTREAM_MAX_RESPONSE_BYTES,
       maxConcurrency: env.UPSTREAM_MAX_CONCURRENCY,
+      tls: {
+        ...(env.UPSTREAM_TLS_CA_FILE !== undefined && { ca: env.UPSTREAM_TLS_CA_FILE }),
+        ...(env.UPSTREAM_TLS_CERT_FILE !== undefined && { cert: env.UPSTREAM_TLS_CERT_FILE }),
+        ...(env.UPSTREAM_TLS_KEY_FILE !== undefined && { key: env.UPSTREAM_TLS_KEY_FILE }),
+      },
     },
     jwt: {
       keys: env.JWT_JWKS_FILE ?? env.JWT_JWKS_URL,
@@ -185,7 +215,7 @@ export function settingsOf({ upstream, jwt, explorerHeaders, idempotency, ...con
   const keys = jwt.keys instanceof URL ? jwt.keys.origin : jwt.keys && 'file';
   return {
     ...config,
-    upstream: { ...upstream, baseUrl: upstream.baseUrl.origin },
+    upstream: { ...upstream, baseUrl: upstream.baseUrl.origin, tls: Object.keys(upstream.tls) },
     jwt: { ...jwt, keys: keys ?? 'discovery' },
     explorerHeaders: Object.keys(explorerHeaders),
     trustedDocuments: config.trustedDocuments?.size,

@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
@@ -112,6 +113,36 @@ export const documentManifest = z.string().transform((path, context) => {
     context.addIssue({
       code: 'custom',
       message: 'must be a readable manifest: a JSON object of ids and documents, or that of Apollo',
+    });
+    return z.NEVER;
+  }
+});
+
+/** A file with one or more certificates in PEM, as text. */
+export const certificates = z.string().transform((path, context) => {
+  try {
+    const pem = readFileSync(path, 'utf8');
+    new X509Certificate(pem);
+    return pem;
+  } catch {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a readable file with certificates in PEM',
+    });
+    return z.NEVER;
+  }
+});
+
+/** A file with a private key in PEM, as text. */
+export const privateKey = z.string().transform((path, context) => {
+  try {
+    const pem = readFileSync(path, 'utf8');
+    createPrivateKey(pem);
+    return pem;
+  } catch {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be a readable file with a private key in PEM',
     });
     return z.NEVER;
   }

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { readConfig, settingsOf } from '../src/config.ts';
+import { createPrivateCa } from './support/certificate.ts';
 
 const required = {
   UPSTREAM_BASE_URL: 'http://service.example/api',
@@ -212,4 +213,35 @@ test('the settings for the log hold nothing secret', () => {
   ).toMatchObject({
     jwt: { keys: 'discovery' },
   });
+});
+
+test('the variables for TLS are checked, alone and together', async () => {
+  const ca = await createPrivateCa();
+  const [one, two] = await Promise.all([ca.issue('one'), ca.issue('two')]);
+  const https = { ...required, UPSTREAM_BASE_URL: 'https://service.example/' };
+  const pair = { UPSTREAM_TLS_CERT_FILE: one.certFile, UPSTREAM_TLS_KEY_FILE: one.keyFile };
+
+  expect(readConfig({ ...https, ...pair, UPSTREAM_TLS_CA_FILE: ca.certFile }).upstream.tls).toEqual(
+    {
+      ca: ca.cert,
+      cert: one.cert,
+      key: one.key,
+    },
+  );
+  expect(problemsOf({ ...https, UPSTREAM_TLS_CA_FILE: one.keyFile })).toEqual([
+    'UPSTREAM_TLS_CA_FILE must be a readable file with certificates in PEM',
+  ]);
+  expect(problemsOf({ ...https, ...pair, UPSTREAM_TLS_KEY_FILE: one.certFile })).toEqual([
+    'UPSTREAM_TLS_KEY_FILE must be a readable file with a private key in PEM',
+  ]);
+  expect(problemsOf({ ...https, UPSTREAM_TLS_CERT_FILE: one.certFile })).toEqual([
+    'UPSTREAM_TLS_CERT_FILE and UPSTREAM_TLS_KEY_FILE are required together',
+  ]);
+  expect(problemsOf({ ...https, ...pair, UPSTREAM_TLS_KEY_FILE: two.keyFile })).toEqual([
+    'UPSTREAM_TLS_KEY_FILE must be the key of UPSTREAM_TLS_CERT_FILE',
+  ]);
+  expect(problemsOf({ ...required, ...pair })).toEqual([
+    'UPSTREAM_BASE_URL must be https with UPSTREAM_TLS_CA_FILE, _CERT_FILE or _KEY_FILE',
+  ]);
+  expect(JSON.stringify(settingsOf(readConfig({ ...https, ...pair })))).not.toContain('BEGIN');
 });

@@ -44,13 +44,19 @@ export function createTransport(options: {
   baseUrl: URL;
   timeoutMs: number;
   maxResponseBytes: number;
+  /** A private CA, and a certificate with its key for mutual TLS, all in PEM. */
+  tls: { ca?: string; cert?: string; key?: string };
 }): Transport {
   const { origin, href } = options.baseUrl;
   const settings = {
     pipelining: 1,
     allowH2: false,
     // Shared, so that TLS sessions are resumed. Its timeout is longer than any deadline, which decides.
-    connect: buildVerifiedConnector({ timeout: options.timeoutMs * 2, allowH2: false }),
+    connect: buildVerifiedConnector({
+      timeout: options.timeoutMs * 2,
+      allowH2: false,
+      ...options.tls,
+    }),
     // The deadline of the call replaces undici's timeouts.
     headersTimeout: 0,
     bodyTimeout: 0,

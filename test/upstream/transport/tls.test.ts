@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type ServerOptions } from 'node:https';
+import { connect } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { beforeAll, expect, test } from '@jest/globals';
+import { type CertificateFiles, createPrivateCa } from '../../support/certificate.ts';
+import { closeAfterTest } from '../../support/cleanup.ts';
+import { startTestGateway } from '../../support/gateway.ts';
+import { startGatewayProcess } from '../../support/gateway-process.ts';
+import { read, write } from '../../support/graphql-operation.ts';
+import { testIssuer } from '../../support/issuer.ts';
+import { portOf } from '../../support/port.ts';
+
+const status = JSON.stringify({ status: 0, service_status: { status: 0 }, list: [] });
+
+let ca: Awaited<ReturnType<typeof createPrivateCa>>;
+let otherCa: Awaited<ReturnType<typeof createPrivateCa>>;
+let service: CertificateFiles;
+let client: CertificateFiles;
+beforeAll(async () => {
+  [ca, otherCa] = await Promise.all([createPrivateCa(), createPrivateCa()]);
+  [service, client] = await Promise.all([ca.issue('service'), ca.issue('client')]);
+});
+
+/** Starts a service with TLS that records its clients. It also serves the keys of the tests' issuer. */
+async function startTlsService(options: ServerOptions = {}) {
+  const { jwks } = await testIssuer();
+  const clients: { path: string; isVerified: boolean }[] = [];
+  const { cert, key } = service;
+  const server = createServer({ cert, key, ...options }, ({ url = '', socket }, response) => {
+    clients.push({ path: url, isVerified: socket instanceof TLSSocket && socket.authorized });
+    response.end(url === '/keys' ? JSON.stringify(jwks) : status);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closeAfterTest(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `https://127.0.0.1:${portOf(server.address())}/`, clients };
+}
+
+test.each([read, write])('a private CA is accepted: %s', async (query) => {
+  const tlsService = await startTlsService();
+  const gateway = await startTestGateway(tlsService, { UPSTREAM_TLS_CA_FILE: ca.certFile });
+  const { errors } = await gateway.graphql(query);
+  expect(errors).toBeUndefined();
+  expect(tlsService.clients).toHaveLength(1);
+});
+
+test.each([
+  ['another CA', () => ({ UPSTREAM_TLS_CA_FILE: otherCa.certFile })],
+  ['the public CAs only', () => ({})],
+])('with %s, nothing is sent, and the log has the reason', async (_, variables) => {
+  const tlsService = await startTlsService();
+  const gateway = await startTestGateway(tlsService, variables());
+  const { errors } = await gateway.graphql(write);
+  expect(errors?.[0]?.extensions.code).toBe('UPSTREAM_UNAVAILABLE');
+  expect(tlsService.clients).toEqual([]);
+  expect(await gateway.logLine({ msg: 'call' })).toMatchObject({
+    fault: expect.stringMatching(/CERT|ISSUER|SIGNATURE/),
+  });
+});
+
+test('the gateway shows its certificate for mutual TLS', async () => {
+  const tlsService = await startTlsService({
+    ca: ca.cert,
+    requestCert: true,
+    rejectUnauthorized: true,
+  });
+  const variables = {
+    UPSTREAM_TLS_CA_FILE: ca.certFile,
+    UPSTREAM_TLS_CERT_FILE: client.certFile,
+    UPSTREAM_TLS_KEY_FILE: client.keyFile,
+  };
+  const gateway = await startTestGateway(tlsService, variables);
+
+  for (const query of [read, write]) expect((await gateway.graphql(query)).errors).toBeUndefined();
+
+  expect(tlsService.clients.map(({ isVerified }) => isVerified)).toEqual([true, true]);
+  expect(gateway.logText()).not.toContain('PRIVATE KEY');
+});
+
+test('without a certificate, a service with mutual TLS gets no write', async () => {
+  const tlsService = await startTlsService({
+    ca: ca.cert,
+    requestCert: true,
+    rejectUnauthorized: true,
+  });
+  const gateway = await startTestGateway(tlsService, { UPSTREAM_TLS_CA_FILE: ca.certFile });
+  await gateway.graphql(write);
+  expect(tlsService.clients).toEqual([]);
+});
+
+test("NODE_EXTRA_CA_CERTS applies to the service and to the issuer's keys", async () => {
+  const tlsService = await startTlsService();
+  const gateway = await startGatewayProcess(tlsService, {
+    NODE_EXTRA_CA_CERTS: ca.certFile,
+    JWT_JWKS_URL: `${tlsService.url}keys`,
+  });
+  const { text } = await gateway.post(
+    { query: read },
+    { authorization: `Bearer ${gateway.token}` },
+  );
+  expect(JSON.parse(text).errors).toBeUndefined();
+  expect(tlsService.clients.map(({ path }) => path)).toEqual([
+    '/keys',
+    expect.stringMatching(/^\/getGLCodes5/),
+  ]);
+});
+
+test("with NODE_USE_ENV_PROXY, the issuer's keys are fetched through the proxy, and the service is not", async () => {
+  const tlsService = await startTlsService();
+  const targets: string[] = [];
+  const proxy = createHttpServer().on('connect', ({ url = '' }, socket) => {
+    targets.push(url);
+    const [host, port] = url.split(':');
+    const tunnel = connect(Number(port), host, () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      tunnel.pipe(socket).pipe(tunnel);
+    });
+    for (const end of [socket, tunnel]) end.on('error', () => {});
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  closeAfterTest(() => proxy.close());
+  const gateway = await startGatewayProcess(tlsService, {
+    NODE_EXTRA_CA_CERTS: ca.certFile,
+    NODE_USE_ENV_PROXY: '1',
+    HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy.address())}`,
+    JWT_JWKS_URL: `${tlsService.url}keys`,
+  });
+
+  const { text } = await gateway.post(
+    { query: read },
+    { authorization: `Bearer ${gateway.token}` },
+  );
+
+  expect(JSON.parse(text).errors).toBeUndefined();
+  expect(targets).toEqual([new URL(tlsService.url).host]);
+  await gateway.stop();
+});
