@@ -12,7 +12,7 @@ import { createServer } from './http/server.ts';
 import { createStore } from './idempotency/create-store.ts';
 import { IdempotentCall } from './idempotency/idempotent-call.ts';
 import { TaskQueue } from './lib/task-queue.ts';
-import { createMetrics, type Metrics } from './telemetry/metrics.ts';
+import { createMetrics, type LogState, type Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { Calls } from './upstream/call.ts';
 import { createTransport } from './upstream/transport/got-client.ts';
@@ -30,11 +30,15 @@ export type Gateway = {
 /** Work on more bytes than this takes tens of milliseconds and waits in the task queue. */
 const LONG_TASK_BYTES = 500_000;
 
-/** Starts a gateway, and composes it from the service's side to the client's. */
-export async function startGateway(config: Config, log: Logger): Promise<Gateway> {
+/** Starts a gateway, and composes it from the service's side to the client's. `output` is where `log` goes. */
+export async function startGateway(
+  config: Config,
+  log: Logger,
+  output?: LogState,
+): Promise<Gateway> {
   log.info({ version, settings: settingsOf(config) }, 'starting');
   const tracing = await startTracing(config.tracing, version);
-  const metrics = createMetrics({ version, commit: config.commit });
+  const metrics = createMetrics({ version, commit: config.commit }, output);
   const taskQueue = new TaskQueue(LONG_TASK_BYTES);
   const service = await connectService(config, metrics, taskQueue, log);
 

@@ -7,12 +7,14 @@ import type { Gateway } from './gateway.ts';
 import { StoreUnavailable } from './idempotency/store.ts';
 import { applyV8Settings } from './lib/v8-settings.ts';
 import { createLog } from './telemetry/log.ts';
+import { LogOutput } from './telemetry/log-output.ts';
 
 /** The process: environment, start, signals. */
 applyV8Settings(join(import.meta.dirname, '../node_modules/.cache/ledger-gateway'));
 try {
   const config = readConfig(process.env);
-  const log = createLog(config.logLevel);
+  const logOutput = new LogOutput();
+  const log = createLog(config.logLevel, logOutput);
   let gateway: Gateway | undefined;
   // The first signal starts the shutdown. A second one, or the timeout, ends the process at once.
   const delay = config.shutdownDelayMs + config.shutdownTimeoutMs;
@@ -29,7 +31,7 @@ try {
   });
   // Imported here, so that the V8 settings and the signal handlers apply to all of it.
   const { startGateway } = await import('./gateway.ts');
-  gateway = await startGateway(config, log);
+  gateway = await startGateway(config, log, logOutput);
 } catch (error) {
   const isExpected =
     error instanceof ConfigError ||

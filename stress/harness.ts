@@ -25,6 +25,8 @@ export type Harness = {
   startGateway(
     service: { url: string },
     variables?: Record<string, string>,
+    /** A file descriptor for its log, which is then not parsed. */
+    stdout?: number,
   ): Promise<RunningGateway>;
   /** Starts a service that announces a keep-alive timeout, in seconds; 0, the default, announces none. */
   startService(behaviour: Behaviour, keepAliveS?: number): Promise<Service>;
@@ -48,7 +50,8 @@ export async function withHarness<Result>(
     return await run({
       issuer,
       token: await issuer.token(),
-      startGateway: (service, variables) => startGateway(issuer, service, variables, defer),
+      startGateway: (service, variables, stdout) =>
+        startGateway(issuer, service, defer, variables, stdout),
       startService: (behaviour, keepAliveS = 0) => startService(behaviour, keepAliveS, defer),
       defer,
     });
@@ -81,8 +84,9 @@ export type RunningGateway = {
 async function startGateway(
   issuer: Issuer,
   service: { url: string },
-  variables: Record<string, string> = {},
   defer: Defer,
+  variables: Record<string, string> = {},
+  stdout: number | 'pipe' = 'pipe',
 ): Promise<RunningGateway> {
   const port = variables.PORT ?? String(await freePort());
   const child = spawn(process.execPath, [main], {
@@ -97,15 +101,17 @@ async function startGateway(
       LOG_LEVEL: 'warn',
       ...variables,
     },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', stdout, 'inherit'],
   });
   const exited = once(child, 'exit');
   killOnExit(child);
   defer(() => kill(child));
   const logs: LogLine[] = [];
-  createInterface(child.stdout).on('line', (line) => {
-    logs.push(logLine.parse(JSON.parse(line)));
-  });
+  if (child.stdout) {
+    createInterface(child.stdout).on('line', (line) => {
+      logs.push(logLine.parse(JSON.parse(line)));
+    });
+  }
   const url = `http://127.0.0.1:${port}`;
   while ((await get(`${url}/readyz`)).status !== 200) {
     if (hasExited(child)) throw new Error('The gateway did not start');

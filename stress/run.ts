@@ -7,6 +7,7 @@ import { idle } from './scenarios/idle.ts';
 import { intents } from './scenarios/intents.ts';
 import { intentsStore } from './scenarios/intents-store.ts';
 import { isolation } from './scenarios/isolation.ts';
+import { logReader } from './scenarios/log-reader.ts';
 import { memory } from './scenarios/memory.ts';
 import { outage } from './scenarios/outage.ts';
 import { overload } from './scenarios/overload.ts';
@@ -31,6 +32,7 @@ const scenarios: Scenario[] = [
   circuitIsolation,
   fairness,
   queue,
+  logReader,
   intents,
   intentsStore,
 ];

@@ -1,32 +1,22 @@
 import { type Logger, pino } from 'pino';
+import type { LogOutput } from './log-output.ts';
 import { currentRecord } from './request-record.ts';
 
-/** The message of the line before each write, which is flushed immediately. */
+/** The message of the line before each write, which is written immediately. */
 export const SENT = 'sent';
 
-/** How long a log line may be buffered, in milliseconds, and how many bytes. */
+/** How long a log line may be buffered, in milliseconds. */
 const FLUSH_MS = 100;
-const BUFFER_BYTES = 8192;
-/** Bytes that are kept while stdout is not writable. Lines beyond that are lost. */
-const MAX_UNWRITTEN_BYTES = 1_048_576;
+/** How long the exit may wait for a slow reader of the log, in milliseconds. */
+const EXIT_MS = 1000;
 
 /**
- * The log on stdout. Lines are written in batches, but warnings, errors and the audit trail of writes
- * immediately. If stdout is not writable, the gateway continues without a log.
+ * The log. Lines are written in batches, but warnings, errors and the audit trail of writes immediately.
+ * If the output accepts no lines, the gateway continues without a log, and logs their number afterwards.
  */
-export function createLog(level: string): Logger {
-  const lines = pino.destination({
-    sync: true, // A worker thread would cost more CPU time.
-    minLength: BUFFER_BYTES,
-    maxLength: MAX_UNWRITTEN_BYTES,
-  });
-  lines.on('error', () => {});
-  // Not flushSync, which waits while a disk is full or a pipe is broken.
-  const flush = () => lines.flush();
-  setInterval(flush, FLUSH_MS).unref();
-  process.once('exit', flush);
+export function createLog(level: string, output: LogOutput): Logger {
   const { info } = pino.levels.values;
-  return pino(
+  const log = pino(
     {
       level,
       base: null,
@@ -37,10 +27,20 @@ export function createLog(level: string): Logger {
       hooks: {
         logMethod(line, write, level) {
           write.apply(this, line);
-          if ((info !== undefined && level > info) || line.at(1) === SENT) flush();
+          if ((info !== undefined && level > info) || line.at(1) === SENT) output.flush();
         },
       },
     },
-    lines,
+    output,
   );
+  let reported = 0;
+  setInterval(() => {
+    const isWritten = output.flush() === undefined;
+    const dropped = output.dropped - reported;
+    if (!isWritten || dropped === 0) return;
+    reported = output.dropped;
+    log.warn({ dropped }, 'log lines dropped');
+  }, FLUSH_MS).unref();
+  process.once('exit', () => output.flushBeforeExit(EXIT_MS));
+  return log;
 }

@@ -43,10 +43,15 @@ type CallState = {
 
 /** Upper bounds, in seconds. The last is the default deadline of an operation. */
 const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** The state of the log: the number of lines that were dropped. */
+export type LogState = { readonly dropped: number };
 
 const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-export function createMetrics(build: { version: string; commit: string }): Metrics {
+export function createMetrics(
+  build: { version: string; commit: string },
+  log?: LogState,
+): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const counters = createCounters(registry);
@@ -56,6 +61,7 @@ export function createMetrics(build: { version: string; commit: string }): Metri
     labelNames: ['version', 'commit'],
     registers: [registry],
   }).set(build, 1);
+  countDroppedLines(registry, log);
 
   // A counter without an initial value shows no increase at its first step, and alerts would miss it.
   for (const { effect, graphql } of Object.values(operations)) {
@@ -185,4 +191,16 @@ function createGauges(registry: Registry, calls: CallState): void {
   );
   gauge('ledger_gateway_calls_in_flight', 'Calls to the service in flight', () => calls.inFlight);
   gauge('ledger_gateway_calls_queued', 'Calls waiting for a place', () => calls.queued);
+}
+
+function countDroppedLines(registry: Registry, log: LogState | undefined): void {
+  new Counter({
+    name: 'ledger_gateway_log_lines_dropped_total',
+    help: 'Log lines dropped because standard output did not accept them',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(log?.dropped ?? 0);
+    },
+  });
 }

@@ -1,17 +1,13 @@
 import { once } from 'node:events';
-import { open } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { closeAfterTest } from '../support/cleanup.ts';
-import { environmentFor } from '../support/environment.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
-import { freePort } from '../support/port.ts';
-import { startProcess } from '../support/process.ts';
 import { connectTo } from '../support/raw-request.ts';
 
 /** Starts the gateway as in production, with an HTTP client that a test can disconnect. */
@@ -237,26 +233,4 @@ test('after a client disconnects, the later writes of its operation are finished
     service.requests.map(({ received }) => [received.url.slice(1), 'answered', 40]),
   );
   expect(outcomes).toHaveLength(3);
-});
-
-test('a gateway whose log cannot be written serves requests and exits with 0', async () => {
-  const port = await freePort();
-  const full = await open('/dev/full', 'w');
-  closeAfterTest(() => full.close());
-  const child = startProcess(['src/main.ts'], {
-    env: await environmentFor(
-      { url: 'http://127.0.0.1:9/' },
-      { PORT: String(port), LOG_LEVEL: 'info' },
-    ),
-    stdout: full.fd,
-  });
-  const statusOf = (path: string) =>
-    fetch(`http://127.0.0.1:${port}${path}`).then(
-      ({ status }) => status,
-      () => 0,
-    );
-  while ((await statusOf('/livez')) === 0) await sleep(20);
-  for (let n = 0; n < 300; n++) expect(await statusOf('/nothing')).toBe(404);
-  child.signal('SIGTERM');
-  expect(await child.exited).toEqual({ code: 0, signal: null });
 });

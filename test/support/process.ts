@@ -63,6 +63,9 @@ export function startProcess(
         await Promise.race([once(output, 'line'), exited]);
       }
     },
+    isRunning: () => running,
+    /** Closes the pipe from which standard output is read. */
+    closeStdout: () => child.stdout?.destroy(),
     signal: (name: NodeJS.Signals) => child.kill(name),
     /** How the process ended, once it has ended and its output is complete. */
     exited,
