@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyError,
@@ -10,17 +10,25 @@ import fastify, {
 import type { Logger } from 'pino';
 import { parseExactly } from '../lib/exact-json.ts';
 import type { ClientConnections } from './client-connections.ts';
+import type { Rejection } from './overload-rejection.ts';
+import { requestIdOf } from './request-id.ts';
 
 /** The largest request body, in bytes: a CSV of 12 MB as base64. */
 const BODY_LIMIT = 16_777_216;
 
-/** A request id of the client's; any other is replaced. */
-const requestIdPattern = /^[\w.:-]{1,128}$/;
+/** In milliseconds. A slow client must not occupy a connection for long. */
+const timeouts = {
+  requestTimeout: 30_000,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 5_000,
+  keepAliveTimeout: 72_000,
+};
 
-/** Fastify with its limits and timeouts, request ids, and a parser for JSON bodies. */
+/** Fastify with its limits and timeouts, request ids, and a parser for JSON bodies. Requests that `reject` rejects do not reach it. */
 export function createFastify(
   log: Logger,
   connections: ClientConnections,
+  reject: Rejection,
   frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void,
 ): FastifyInstance {
   const app = fastify({
@@ -30,14 +38,12 @@ export function createFastify(
     childLoggerFactory: (logger) => logger,
     frameworkErrors,
     clientErrorHandler: (error, socket) => connections.rejectMalformed(error, socket),
-    genReqId: ({ headers }) => {
-      const given = headers['x-request-id'];
-      return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
-    },
+    genReqId: ({ headers }) => requestIdOf(headers),
     bodyLimit: BODY_LIMIT,
-    // Milliseconds for a whole request: a slow client must not occupy a connection for long.
-    requestTimeout: 30_000,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 5_000 },
+    serverFactory: (handle) =>
+      createServer(timeouts, (request, response) => {
+        if (!reject(request, response)) handle(request, response);
+      }),
     // A load balancer that has not noticed the shutdown is still served.
     return503OnClosing: false,
   });

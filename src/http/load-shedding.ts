@@ -1,50 +1,55 @@
 import { totalmem } from 'node:os';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
+import { AdmissionQueue } from './admission-queue.ts';
 
-/** The mean event-loop delay and the share of memory above which the process is overloaded. */
-const MAX_DELAY_MS = 150;
+/** The share of the memory above which every request is rejected. */
 const MAX_MEMORY_SHARE = 0.85;
 const SAMPLE_MS = 50;
-/** Consecutive delayed samples that count as overload: a single one is a cold start or a garbage collection. */
-const DELAYED_SAMPLES = 2;
-/** How long a delay counts, in milliseconds: requests arrive in bursts, one after each delay. */
-const DELAY_MEMORY_MS = 500;
-/** Requests that are always admitted: rejecting all of them would leave the event loop idle. */
-const ALWAYS_ADMITTED = 64;
 
 export type LoadShedding = {
-  /** Whether to reject one more request, with so many being executed. */
-  isOverloaded(executing: number): boolean;
+  /** Whether to reject one more request. */
+  isOverloaded(): boolean;
+  /** Calls `start` now, or, while the event loop is late, when it is the request's turn. */
+  enter: AdmissionQueue['enter'];
+  /** A request that was started has ended. */
+  leave(): void;
   close(): void;
 };
 
 /**
- * Detects that the process is overloaded: its event loop is delayed while many requests are being
- * executed, or its heap or its heap and buffers together are nearly full.
+ * Observes the event loop and the memory. While the event loop is late, requests wait for their turn. They
+ * are rejected if they would wait too long, or if the heap or the heap and buffers together are nearly full.
  */
 export function createLoadShedding(): LoadShedding {
+  const queue = new AdmissionQueue();
   const resolution = 10;
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
   // Zero, or more than there is, if nothing constrains the process.
-  const memory = Math.min(process.constrainedMemory() || Infinity, totalmem());
-  let delayedSamples = 0;
-  let delayedUntil = 0;
+  const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
   let isMemoryFull = false;
+  let sampledAt = performance.now();
+  let utilization = performance.eventLoopUtilization();
   const timer = setInterval(() => {
-    const delayMs = delay.mean / 1e6 - resolution;
-    // NaN means no sample at all: the event loop was blocked throughout.
-    delayedSamples = delayMs <= MAX_DELAY_MS ? 0 : delayedSamples + 1;
-    if (delayedSamples >= DELAYED_SAMPLES) delayedUntil = performance.now() + DELAY_MEMORY_MS;
+    const now = performance.now();
+    const current = performance.eventLoopUtilization();
+    queue.sample({
+      delayMs: delay.mean / 1e6 - resolution,
+      utilization: performance.eventLoopUtilization(current, utilization).utilization,
+      elapsedMs: now - sampledAt,
+    });
+    sampledAt = now;
+    utilization = current;
     delay.reset();
     const { used_heap_size: used, heap_size_limit: limit, external_memory } = getHeapStatistics();
     isMemoryFull =
       used > limit * MAX_MEMORY_SHARE || used + external_memory > memory * MAX_MEMORY_SHARE;
   }, SAMPLE_MS).unref();
   return {
-    isOverloaded: (executing) =>
-      isMemoryFull || (executing >= ALWAYS_ADMITTED && performance.now() < delayedUntil),
+    isOverloaded: () => isMemoryFull || queue.isFull,
+    enter: (start) => queue.enter(start),
+    leave: () => queue.leave(),
     close() {
       clearInterval(timer);
       delay.disable();

@@ -10,6 +10,8 @@ declare module 'fastify' {
     record: RequestRecord;
     /** Aborted when the client disconnects before it has its response. */
     disconnected: AbortSignal;
+    /** Called when the response has been sent, or the client has disconnected. */
+    onEnd: (() => void) | undefined;
   }
 }
 
@@ -34,12 +36,14 @@ export function createRequestLog({ connections, log, count, isClosing }: Request
     const start = performance.now();
     const disconnect = new AbortController();
     request.disconnected = disconnect.signal;
+    request.onEnd = undefined;
     request.record = { requestId: request.id, errorCodes: [], fields: new Map(), writes: [] };
     reply.headers(securityHeaders).header('x-request-id', request.id);
 
     const end = () => {
       if (!connections.remove(request.raw)) return;
       if (!reply.raw.writableFinished) disconnect.abort();
+      request.onEnd?.();
       // A connection that stays open after the shutdown began would keep the process running.
       if (isClosing() && connections.isIdle(request.raw)) request.raw.socket.destroySoon();
       const disconnected = disconnect.signal.aborted;

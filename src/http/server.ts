@@ -1,13 +1,13 @@
-import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
-import { GatewayError } from '../errors.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { ClientConnections } from './client-connections.ts';
+import { registerCors } from './cors.ts';
 import { Drain } from './drain.ts';
-import { createErrorSender, registerErrorHandlers, type SendError } from './error-response.ts';
+import { createErrorSender, registerErrorHandlers } from './error-response.ts';
 import { createFastify } from './fastify-instance.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
 import type { LoadShedding } from './load-shedding.ts';
+import { createRejection } from './overload-rejection.ts';
 import { createRequestLog } from './request-log.ts';
 
 type ServerOptions = GraphqlRouteOptions & {
@@ -22,14 +22,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const { log, metrics } = options;
   const connections = new ClientConnections();
   const drain = new Drain();
-  const startRequest = createRequestLog({
-    connections,
-    log,
-    count: metrics.responded,
-    isClosing: () => drain.isClosing,
-  });
+  const isClosing = () => drain.isClosing;
+  const startRequest = createRequestLog({ connections, log, count: metrics.responded, isClosing });
   const sendError = createErrorSender(log);
-  const app = createFastify(log, connections, (error, request, reply) => {
+  const reject = createRejection(options, isClosing);
+  const app = createFastify(log, connections, reject, (error, request, reply) => {
     startRequest(request, reply); // No hook runs for these errors.
     sendError(error, request, reply);
   });
@@ -41,7 +38,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done();
   });
   await registerCors(app, options.corsOrigins);
-  registerLoadShedding(app, options, drain, sendError);
+  registerLoadShedding(app, options.loadShedding);
   registerErrorHandlers(app, sendError);
 
   app.get('/livez', async () => ({ status: 'ok' }));
@@ -55,32 +52,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return app;
 }
 
-async function registerCors(app: FastifyInstance, origins: string[]): Promise<void> {
-  if (origins.length === 0) return;
-  await app.register(cors, {
-    origin: origins,
-    methods: ['GET', 'POST'],
-    strictPreflight: false,
-    exposedHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
-    maxAge: 600,
-  });
-}
-
-/** Rejects GraphQL requests while overloaded, before any other work: a rejection must be cheap. */
-function registerLoadShedding(
-  app: FastifyInstance,
-  { loadShedding, metrics }: ServerOptions,
-  drain: Drain,
-  sendError: SendError,
-): void {
-  const overloaded = new GatewayError('OVERLOADED', 'The gateway is overloaded.', {
-    'retry-after': '1',
-  });
-  app.addHook('onRequest', (request, reply, done) => {
-    const isGraphql = request.routeOptions.url === '/graphql';
-    if (isGraphql && loadShedding.isOverloaded(drain.executing.size)) {
-      metrics.shed();
-      sendError(overloaded, request, reply);
-    } else done();
+/** Lets GraphQL requests wait for their turn while overloaded. */
+function registerLoadShedding(app: FastifyInstance, { enter, leave }: LoadShedding): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.routeOptions.url !== '/graphql') return done();
+    enter(() => {
+      if (request.disconnected.aborted) return false;
+      request.onEnd = leave;
+      done();
+      return true;
+    });
   });
 }

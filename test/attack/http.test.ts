@@ -103,7 +103,12 @@ function startServer(execute = async () => ({ data: null })) {
     corsOrigins: [],
     explorer: undefined,
     isReady: () => true,
-    loadShedding: { isOverloaded: () => false, close() {} },
+    loadShedding: {
+      isOverloaded: () => false,
+      enter: (start) => void start(),
+      leave() {},
+      close() {},
+    },
     metrics: { text: async () => '', contentType: 'text/plain', responded() {}, shed() {} },
     log: pino({ level: 'silent' }),
   });

@@ -1,58 +1,162 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { createServer } from '../../src/http/server.ts';
+import { closeAfterTest } from '../support/cleanup.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { write } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
+import { createLogRecorder } from '../support/log-recorder.ts';
+import { exchange } from '../support/raw-request.ts';
 
-/** The number of requests that are always admitted. */
-const ALWAYS_ADMITTED = 64;
+/** The number of requests in progress while the event loop is late. */
+const CONCURRENCY = 64;
 
 const readOf = (n: number) => ({
   query: `{ glCodes(target: EMAIL, project: "p${n}") { __typename } }`,
 });
 
-/** Blocks the event loop for this many milliseconds. */
-function block(ms: number): void {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
-}
-
-/** Blocks the event loop for several samples in a row, and then posts a request. */
-async function postAfterBlocking(
-  gateway: Awaited<ReturnType<typeof startTestGateway>>,
-  body: unknown,
-) {
+/** Blocks the event loop for several samples in a row. */
+async function block(): Promise<void> {
   for (let turn = 0; turn < 6; turn++) {
-    block(300);
+    const end = performance.now() + 300;
+    while (performance.now() < end);
     await immediate();
   }
-  return gateway.post(body);
 }
 
-test('while the event loop is delayed and many requests are executed, further requests are rejected', async () => {
+test('a request that arrives while the event loop is late is served after it', async () => {
   const service = await startHeldService();
   const gateway = await startTestGateway(service);
-  const executing = Array.from({ length: ALWAYS_ADMITTED }, (_, n) => gateway.post(readOf(n)));
-  await service.arrived(ALWAYS_ADMITTED);
+  const executing = Array.from({ length: CONCURRENCY }, (_, n) => gateway.post(readOf(n)));
+  await service.arrived(CONCURRENCY);
 
-  const rejected = await postAfterBlocking(gateway, { query: write });
-  expect(rejected.status).toBe(503);
-  expect(rejected.headers.get('retry-after')).toBe('1');
-  expect(JSON.parse(rejected.text)).toMatchObject({
-    errors: [{ extensions: { code: 'OVERLOADED', retryable: true } }],
-  });
-  expect((await fetch(`${gateway.url}/livez`)).status).toBe(200);
-  expect(service.requests).toHaveLength(ALWAYS_ADMITTED);
-
+  await block();
+  const waiting = gateway.post({ query: write });
+  // The event loop is idle while the service holds the others, so they do not delay the request for long.
+  (await service.arrived(CONCURRENCY + 1)).respond();
+  expect((await waiting).status).toBe(200);
   service.release();
   for (const { status } of await Promise.all(executing)) expect(status).toBe(200);
-  expect((await gateway.post({ query: write })).status).toBe(200);
-  expect(service.requests).toHaveLength(ALWAYS_ADMITTED + 1);
 });
 
-test('a delayed event loop alone does not reject requests', async () => {
+test('an overload without other requests delays nothing', async () => {
   const service = await startHeldService();
   service.release();
   const gateway = await startTestGateway(service);
-  expect((await postAfterBlocking(gateway, readOf(0))).status).toBe(200);
+  await block();
+  expect((await gateway.post(readOf(0))).status).toBe(200);
+});
+
+const origin = 'https://app.example';
+
+/** Starts a server that is overloaded until `recover` is called. */
+async function startOverloaded() {
+  const log = createLogRecorder();
+  const statuses: number[] = [];
+  let shed = 0;
+  let isOverloaded = true;
+  const server = await createServer({
+    authenticate: async () => null,
+    checkDocument() {},
+    checkVariables() {},
+    execute: async () => ({ data: null }),
+    corsOrigins: [origin],
+    explorer: undefined,
+    isReady: () => true,
+    loadShedding: {
+      isOverloaded: () => isOverloaded,
+      enter: (start) => void start(),
+      leave() {},
+      close() {},
+    },
+    metrics: {
+      text: async () => '',
+      contentType: 'text/plain',
+      responded: ({ status }) => statuses.push(status),
+      shed() {
+        shed += 1;
+      },
+    },
+    log: pino({ base: null }, { write: log.add }),
+  });
+  const url = await server.listen({ port: 0, host: '127.0.0.1' });
+  closeAfterTest(() => server.close());
+  return {
+    url,
+    log,
+    statuses,
+    shed: () => shed,
+    recover() {
+      isOverloaded = false;
+    },
+    post: (headers: Record<string, string> = {}) =>
+      fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: '{"query":"{__typename}"}',
+      }),
+  };
+}
+
+test('a rejection has the form of every other error, and can be retried', async () => {
+  const server = await startOverloaded();
+  const response = await server.post({ 'x-request-id': 'request-1' });
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toBe('1');
+  expect(response.headers.get('x-request-id')).toBe('request-1');
+  expect(await response.json()).toEqual({
+    errors: [
+      {
+        message: 'The gateway is overloaded.',
+        extensions: { code: 'OVERLOADED', requestId: 'request-1', retryable: true },
+      },
+    ],
+  });
+});
+
+test.each([origin, 'https://other.example', undefined])(
+  'a rejection has the same headers as another error, for the origin %s',
+  async (from) => {
+    const server = await startOverloaded();
+    const sent = { accept: 'text/plain', 'x-request-id': 'a', ...(from && { origin: from }) };
+    const rejected = await server.post(sent);
+    server.recover();
+    const refused = await server.post(sent);
+    expect([rejected.status, refused.status]).toEqual([503, 406]);
+    const headersOf = ({ headers }: Response) =>
+      Object.fromEntries(
+        [...headers].filter(([name]) => !['date', 'content-length', 'retry-after'].includes(name)),
+      );
+    expect(headersOf(rejected)).toEqual(headersOf(refused));
+  },
+);
+
+test('rejections are counted, and logged together', async () => {
+  const server = await startOverloaded();
+  for (let n = 0; n < 3; n++) await (await server.post()).text();
+  expect(server.shed()).toBe(3);
+  expect(server.statuses).toEqual([503, 503, 503]);
+  expect(await server.log.line({ msg: 'requests shed' })).toMatchObject({ level: 40, requests: 3 });
+  expect(server.log.lines.filter(({ msg }) => msg === 'request')).toEqual([]);
+});
+
+test('health checks, metrics and preflights are not rejected', async () => {
+  const { url } = await startOverloaded();
+  for (const path of ['/livez', '/readyz', '/metrics']) {
+    expect((await fetch(`${url}${path}`)).status).toBe(200);
+  }
+  const headers = { origin, 'access-control-request-method': 'POST' };
+  expect((await fetch(`${url}/graphql`, { method: 'OPTIONS', headers })).status).toBe(204);
+  expect((await fetch(`${url}/graphql?query={__typename}`)).status).toBe(503);
+});
+
+test('a connection is usable after a rejection, whose body is not read', async () => {
+  const { url } = await startOverloaded();
+  const body = 'x'.repeat(100_000);
+  const responses = await exchange(
+    url,
+    `POST /graphql HTTP/1.1\nhost: a\ncontent-length: ${body.length}\n\n${body}GET /livez HTTP/1.1\nhost: a\nconnection: close\n\n`,
+  );
+  expect(responses).toMatch(/^HTTP\/1\.1 503 [\s\S]*HTTP\/1\.1 200 /);
 });

@@ -1,0 +1,82 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { GatewayError, toHttpError } from '../errors.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { exposedHeaders } from './cors.ts';
+import type { LoadShedding } from './load-shedding.ts';
+import { requestIdOf } from './request-id.ts';
+import { securityHeaders } from './security-headers.ts';
+
+/** How long rejections are counted for one log line, in milliseconds. */
+const LOG_MS = 1000;
+
+type Options = {
+  corsOrigins: string[];
+  metrics: Pick<Metrics, 'responded' | 'shed'>;
+  log: Logger;
+  loadShedding: Pick<LoadShedding, 'isOverloaded'>;
+};
+
+/** Rejects a request for `/graphql` if the process is overloaded. Returns whether it did. */
+export type Rejection = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/**
+ * Creates the rejection. It does without the framework and a log line of its own, because it must be cheap.
+ * `isClosing` tells whether the server is shutting down.
+ */
+export function createRejection(
+  { corsOrigins, metrics, log, loadShedding }: Options,
+  isClosing: () => boolean,
+): Rejection {
+  const error = new GatewayError('OVERLOADED', 'The gateway is overloaded.', {
+    'retry-after': '1',
+  });
+  const fixedHeaders = Object.entries({
+    ...securityHeaders,
+    'content-type': 'application/json; charset=utf-8',
+    ...(corsOrigins.length > 0 && {
+      vary: 'Origin',
+      'access-control-expose-headers': exposedHeaders.join(', '),
+    }),
+  }).flat();
+  let rejected = 0;
+  const report = () => {
+    log.warn({ requests: rejected }, 'requests shed');
+    rejected = 0;
+  };
+
+  return (request, response) => {
+    if (!loadShedding.isOverloaded() || !isGraphql(request)) return false;
+    const start = performance.now();
+    const requestId = requestIdOf(request.headers);
+    const { status, headers, code, body } = toHttpError(error, requestId, log);
+    const { origin } = request.headers;
+    const text = JSON.stringify(body);
+    const isAllowed = origin !== undefined && corsOrigins.includes(origin);
+    response.shouldKeepAlive &&= !isClosing();
+    response.writeHead(status, [
+      ...fixedHeaders,
+      ...Object.entries(headers).flat(),
+      ...['x-request-id', requestId, 'content-length', String(Buffer.byteLength(text))],
+      ...(isAllowed ? ['access-control-allow-origin', origin] : []),
+    ]);
+    response.end(text);
+    if (rejected === 0) setTimeout(report, LOG_MS).unref();
+    rejected += 1;
+    metrics.shed();
+    metrics.responded({
+      path: '/graphql',
+      status,
+      disconnected: false,
+      errorCodes: [code],
+      seconds: (performance.now() - start) / 1000,
+      fields: new Map(),
+    });
+    return true;
+  };
+}
+
+function isGraphql({ method, url = '' }: IncomingMessage): boolean {
+  const isPath = url.startsWith('/graphql') && (url.length === 8 || url[8] === '?');
+  return isPath && (method === 'POST' || method === 'GET');
+}
