@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { keepOffGateway, stop } from './children.ts';
+import { compareCrowds, tableOfCrowds } from './crowd.ts';
 import { compareKeys, selectStores, tableOfStores } from './keys.ts';
 import { checkResponses, measure, probe, type Round, restingMb, warmUp } from './measure.ts';
 import {
@@ -39,9 +40,15 @@ const { values: options } = parseArgs({
 const resolvePath = (path: string) => resolve(process.env.INIT_CWD ?? '', path);
 const gateway = pathToFileURL(resolvePath(options.gateway));
 
+/** The name of the comparison that is not one of the workloads. */
+const CROWD = 'crowd';
+
 const pace = options.quick
   ? { rounds: 2, warmUp: 1.5, round: 1, probeRounds: 1, pause: 3 }
   : { rounds: 13, warmUp: 6, round: 1.5, probeRounds: 3, pause: 30 };
+const crowdPace = options.quick
+  ? { rounds: 1, warmUp: 3, round: 3, openLoop: 12 }
+  : { rounds: 3, warmUp: 6, round: 6, openLoop: 30 };
 const pairPace = { ...pace, rounds: options.quick ? 6 : 40, round: 0.5 };
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
@@ -65,7 +72,8 @@ else if (options.stores !== undefined) await compareStores(options.stores);
 else await compare();
 
 async function compare(): Promise<void> {
-  const selected = options.only?.split(',').map(workloadNamed) ?? workloads;
+  const only = options.only?.split(',');
+  const selected = only?.filter((name) => name !== CROWD).map(workloadNamed) ?? workloads;
   const names = options.peers?.split(',');
   const unknown = names?.filter((name) => !peers.some((peer) => peer.name === name)) ?? [];
   if (unknown.length > 0) throw new Error(`Unknown peer ${unknown.join(', ')}`);
@@ -90,7 +98,19 @@ async function compare(): Promise<void> {
     workload: workload.name,
     peers: peers.map(({ peer, ...rest }) => ({ peer: peer.name, ...rest })),
   }));
-  writeJson({ pace, figures });
+  const crowds = only?.includes(CROWD) === false ? [] : await compareCrowd(measured);
+  writeJson({ pace, figures, crowdPace, crowds });
+}
+
+/** Measures the throughput with many clients, closed and open loops. */
+async function compareCrowd(measured: Peer[]): Promise<object[]> {
+  print(
+    `\n${crowdPace.rounds} interleaved rounds; closed loops of ${crowdPace.round} s, open loops of ${crowdPace.openLoop} s. In parentheses: the share of the peak, which is the throughput with 64 connections.`,
+  );
+  const graphql = measured.filter(({ protocol }) => protocol === 'graphql');
+  const crowds = await compareCrowds(graphql, gateway, credentials, crowdPace);
+  print(tableOfCrowds(crowds));
+  return crowds.map(({ peer, rounds }) => ({ peer: peer.name, rounds }));
 }
 
 /** Measures the cost of an idempotency key in each store. */

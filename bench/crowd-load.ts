@@ -1,0 +1,185 @@
+import { connect, type Socket } from 'node:net';
+import { requestOf, workloadNamed } from './workloads.ts';
+
+/** A job for the process that creates the load of a crowd. */
+export type CrowdJob = {
+  workload: string;
+  origin: string;
+  token: string;
+  seconds: number;
+  /** A closed loop with this many connections, or an open loop with this many requests per second. */
+  load: { connections: number } | { perSecond: number };
+};
+
+export type CrowdLoad = {
+  /** Responses per second with data, after the onset. In an open loop, those within the deadline. */
+  servedPerSecond: number;
+  /** Requests in all, including the onset: with data, with an error, without a response. */
+  served: number;
+  rejected: number;
+  lost: number;
+  /** Of responses with data, from the time at which the request was due. */
+  p50Ms: number;
+  p99Ms: number;
+};
+
+/** The deadline of a request in an open loop, in milliseconds: the default of UPSTREAM_TIMEOUT_MS. */
+const DEADLINE_MS = 10_000;
+/** The start of a load that is not counted, because connections are opened in it. */
+const ONSET_MS = 1000;
+/** The most connections of an open loop. Requests without one wait for it. */
+const MAX_CONNECTIONS = 8000;
+/** Different requests. */
+const VARIETY = 1024;
+/** How long an open loop waits for responses after its last request. */
+const GRACE_MS = 2000;
+
+const endOfHead = Buffer.from('\r\n\r\n');
+const errors = Buffer.from('"errors":');
+
+/** One keep-alive connection that has at most one request. A plain socket, because it must be cheap. */
+class Connection {
+  readonly #socket: Socket;
+  readonly #onResponse: (connection: Connection, dueAt: number, isServed: boolean) => void;
+  #received: Buffer = Buffer.alloc(0);
+  #dueAt = 0;
+
+  constructor(
+    origin: URL,
+    onResponse: (connection: Connection, dueAt: number, isServed: boolean) => void,
+    onClose: (connection: Connection, isLost: boolean) => void,
+  ) {
+    this.#onResponse = onResponse;
+    this.#socket = connect(Number(origin.port), origin.hostname).setNoDelay();
+    this.#socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    this.#socket.on('error', () => {});
+    this.#socket.on('close', () => onClose(this, this.#dueAt > 0));
+  }
+
+  send(request: Buffer, dueAt: number): void {
+    this.#dueAt = dueAt;
+    this.#socket.write(request);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    const end = this.#received.indexOf(endOfHead);
+    if (end < 0) return;
+    const head = this.#received.toString('latin1', 0, end);
+    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+    if (length === undefined) throw new Error(`A response without a length: ${head}`);
+    const start = end + endOfHead.length;
+    if (this.#received.length < start + Number(length)) return;
+    const isServed = head.startsWith('200', 9) && !this.#received.includes(errors, start);
+    const dueAt = this.#dueAt;
+    this.#received = Buffer.alloc(0);
+    this.#dueAt = 0;
+    this.#onResponse(this, dueAt, isServed);
+  }
+}
+
+/** Runs a load, and stops it after its duration. */
+function run({ workload, origin, token, seconds, load }: CrowdJob): Promise<CrowdLoad> {
+  const requests = createRequests(workload, origin, token);
+  const start = performance.now();
+  const end = start + seconds * 1000;
+  const latencies: number[] = [];
+  const counts = { inTime: 0, served: 0, rejected: 0, lost: 0 };
+  const connections = new Set<Connection>();
+  const idle: Connection[] = [];
+  /** The times at which the requests without a connection were due. */
+  const waiting: number[] = [];
+  let firstWaiting = 0;
+  let n = 0;
+  const isOpen = 'perSecond' in load;
+
+  const send = (connection: Connection, dueAt: number) =>
+    connection.send(requests[n++ % requests.length] as Buffer, dueAt);
+  const open = (dueAt: number) => {
+    const connection = new Connection(new URL(origin), onResponse, onClose);
+    connections.add(connection);
+    send(connection, dueAt);
+  };
+
+  function onResponse(connection: Connection, dueAt: number, isServed: boolean): void {
+    const now = performance.now();
+    counts[isServed ? 'served' : 'rejected'] += 1;
+    if (isServed) latencies.push(now - dueAt);
+    const isInTime = isServed && (!isOpen || now - dueAt <= DEADLINE_MS);
+    if (isInTime && now >= start + ONSET_MS && now < end) counts.inTime += 1;
+    if (now >= end) connection.close();
+    else if (!isOpen) send(connection, now);
+    else if (firstWaiting < waiting.length) send(connection, waiting[firstWaiting++] as number);
+    else idle.push(connection);
+  }
+
+  function onClose(connection: Connection, isLost: boolean): void {
+    connections.delete(connection);
+    if (isLost) counts.lost += 1;
+    const index = idle.indexOf(connection);
+    if (index >= 0) idle.splice(index, 1);
+    if (!isOpen && performance.now() < end) open(performance.now());
+  }
+
+  /** Sends the requests that are due. */
+  function sendDue(perSecond: number, due: { count: number }): void {
+    const now = performance.now();
+    for (; due.count < ((now - start) / 1000) * perSecond; due.count++) {
+      const dueAt = start + (due.count / perSecond) * 1000;
+      const connection = idle.pop();
+      if (connection) send(connection, dueAt);
+      else if (connections.size < MAX_CONNECTIONS) open(dueAt);
+      else waiting.push(dueAt);
+    }
+  }
+
+  if (!isOpen) for (let one = 0; one < load.connections; one++) open(performance.now());
+  const due = { count: 0 };
+  const timer = setInterval(
+    () => isOpen && performance.now() < end && sendDue(load.perSecond, due),
+    2,
+  );
+  return new Promise((resolve) => {
+    setTimeout(
+      () => {
+        clearInterval(timer);
+        const lost = counts.lost + (isOpen ? waiting.length - firstWaiting : 0);
+        for (const connection of connections) connection.close();
+        latencies.sort((a, b) => a - b);
+        const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
+        resolve({
+          servedPerSecond: counts.inTime / ((end - start - ONSET_MS) / 1000),
+          served: counts.served,
+          rejected: counts.rejected,
+          lost,
+          p50Ms: at(0.5),
+          p99Ms: at(0.99),
+        });
+      },
+      seconds * 1000 + GRACE_MS,
+    );
+  });
+}
+
+/** Requests as bytes, with different projects. */
+function createRequests(workload: string, origin: string, token: string): Buffer[] {
+  return Array.from({ length: VARIETY }, (_, n) => {
+    const request = requestOf(workloadNamed(workload), 'graphql', token, n);
+    const { method, path, headers, body = '' } = request;
+    const lines = [
+      `${method} ${path} HTTP/1.1`,
+      `host: ${new URL(origin).host}`,
+      `content-length: ${Buffer.byteLength(body)}`,
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ];
+    return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);
+  });
+}
+
+process.on('message', async (job: CrowdJob) => {
+  process.send?.(await run(job));
+});
