@@ -56,17 +56,27 @@ async function startOverloaded() {
   const statuses: number[] = [];
   let shed = 0;
   let isOverloaded = true;
+  let executed = 0;
+  /** Starts the first waiting request, if requests wait. */
+  let startWaiting: (() => boolean) | undefined;
+  let isWaiting = false;
   const server = await createServer({
     authenticate: async () => null,
     checkDocument() {},
     checkVariables() {},
-    execute: async () => ({ data: null }),
+    async execute() {
+      executed += 1;
+      return { data: null };
+    },
     corsOrigins: [origin],
     explorer: undefined,
     isReady: () => true,
     loadShedding: {
       isOverloaded: () => isOverloaded,
-      enter: (start) => void start(),
+      enter(start) {
+        if (isWaiting) startWaiting = start;
+        else start();
+      },
       leave() {},
       close() {},
     },
@@ -87,12 +97,21 @@ async function startOverloaded() {
     log,
     statuses,
     shed: () => shed,
+    executed: () => executed,
+    startWaiting: () => startWaiting?.(),
+    isWaiting: () => startWaiting !== undefined,
+    /** Requests wait until `startWaiting` is called. */
+    wait() {
+      isOverloaded = false;
+      isWaiting = true;
+    },
     recover() {
       isOverloaded = false;
     },
-    post: (headers: Record<string, string> = {}) =>
+    post: (headers: Record<string, string> = {}, signal: AbortSignal | null = null) =>
       fetch(`${url}/graphql`, {
         method: 'POST',
+        signal,
         headers: { 'content-type': 'application/json', ...headers },
         body: '{"query":"{__typename}"}',
       }),
@@ -139,6 +158,19 @@ test('rejections are counted, and logged together', async () => {
   expect(server.statuses).toEqual([503, 503, 503]);
   expect(await server.log.line({ msg: 'requests shed' })).toMatchObject({ level: 40, requests: 3 });
   expect(server.log.lines.filter(({ msg }) => msg === 'request')).toEqual([]);
+});
+
+test('a request whose client disconnects while it waits is logged, and not executed', async () => {
+  const server = await startOverloaded();
+  server.wait();
+  const client = new AbortController();
+  const lost = expect(server.post({}, client.signal)).rejects.toThrow();
+  while (!server.isWaiting()) await immediate();
+  client.abort();
+  await lost;
+  await server.log.line({ msg: 'request', outcome: 'CLIENT_DISCONNECTED' });
+  expect(server.startWaiting()).toBe(false);
+  expect(server.executed()).toBe(0);
 });
 
 test('health checks, metrics and preflights are not rejected', async () => {
