@@ -48,10 +48,7 @@ export type LogState = { readonly dropped: number };
 
 const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-export function createMetrics(
-  build: { version: string; commit: string },
-  log?: LogState,
-): Metrics {
+export function createMetrics(build: { version: string; commit: string }, log?: LogState): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const counters = createCounters(registry);

@@ -62,6 +62,7 @@ async function startOverloaded() {
   let isWaiting = false;
   const server = await createServer({
     authenticate: async () => null,
+    resolveDocument: undefined,
     checkDocument() {},
     checkVariables() {},
     async execute() {
