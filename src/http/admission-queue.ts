@@ -55,11 +55,12 @@ export class AdmissionQueue {
 
   /** Adjusts the limits. Must be called regularly. */
   sample({ delayMs, utilization, elapsedMs }: Sample): void {
+    // With time to spare, requests wait for the service, and a delay is caused by other processes.
+    const hasTime = utilization < MAX_UTILIZATION;
     // NaN means that the event loop was blocked throughout.
-    this.#lateSamples = delayMs <= LATE_MS ? 0 : this.#lateSamples + 1;
-    if (this.#lateSamples >= LATE_SAMPLES) this.#limit = MIN_CONCURRENCY;
-    // Time to spare means that requests wait for the service. They may do so all at once.
-    else if (utilization < MAX_UTILIZATION) this.#limit *= 2;
+    this.#lateSamples = hasTime || delayMs <= LATE_MS ? 0 : this.#lateSamples + 1;
+    if (hasTime) this.#limit *= 2;
+    else if (this.#lateSamples >= LATE_SAMPLES) this.#limit = MIN_CONCURRENCY;
     this.#measure(elapsedMs);
     this.#startWaiting();
   }

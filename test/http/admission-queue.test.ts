@@ -59,6 +59,13 @@ test('a blocked event loop, whose delay is not a number, is late', () => {
   expect(queue.waiting).toBe(1);
 });
 
+test('a delay that other processes cause is no overload', () => {
+  const { queue, started, enter } = createQueue();
+  for (let n = 0; n < 3; n++) queue.sample({ ...late, utilization: 0.5 });
+  enter(0, 1000);
+  expect(started).toHaveLength(1000);
+});
+
 test('if the event loop has time to spare, more requests start, because they wait for the service', () => {
   const set = createQueue();
   set.fill();
