@@ -84,6 +84,16 @@ export class NotAcceptable extends Error {
   readonly statusCode = 406;
 }
 
+/** A request that HTTP itself rules out. The message is meant for the client. */
+export class InvalidRequest extends Error {
+  readonly statusCode: 400 | 415;
+
+  constructor(statusCode: 400 | 415, message: string) {
+    super(message);
+    this.statusCode = statusCode;
+  }
+}
+
 /** Codes of Apollo Server whose messages concern only the client's document or request. */
 const apolloCodes = new Set([
   'GRAPHQL_PARSE_FAILED',
@@ -197,7 +207,8 @@ export function toHttpError(
   const status = error.statusCode ?? 500;
   const known = httpErrors[status];
   if (known) {
-    const [code, message] = known;
+    const [code, general] = known;
+    const message = error instanceof InvalidRequest ? error.message : general;
     return { status, headers: {}, code, body: errorBody(message, code, requestId, false) };
   }
   log.error({ requestId, error: loggable(error) }, 'internal error');

@@ -1,5 +1,6 @@
 import { type Row, type Scenario, withHarness } from './harness.ts';
 import { circuitIsolation } from './scenarios/circuit-isolation.ts';
+import { bodies } from './scenarios/bodies.ts';
 import { clientDisconnect } from './scenarios/client-disconnect.ts';
 import { deadline } from './scenarios/deadline.ts';
 import { fairness } from './scenarios/fairness.ts';
@@ -25,6 +26,7 @@ const scenarios: Scenario[] = [
   idle,
   overload,
   memory,
+  bodies,
   clientDisconnect,
   rolling,
   isolation,

@@ -8,16 +8,13 @@ import fastify, {
   LogController,
 } from 'fastify';
 import type { Logger } from 'pino';
-import { parseExactly } from '../lib/exact-json.ts';
 import type { ClientConnections } from './client-connections.ts';
-
-/** The largest request body, in bytes: a CSV of 12 MB as base64. */
-const BODY_LIMIT = 16_777_216;
+import { BODY_LIMIT } from './request-body.ts';
 
 /** A request id of the client's; any other is replaced. */
 const requestIdPattern = /^[\w.:-]{1,128}$/;
 
-/** Fastify with its limits and timeouts, request ids, and a parser for JSON bodies. */
+/** Fastify with its limits and timeouts, and request ids. */
 export function createFastify(
   log: Logger,
   connections: ClientConnections,
@@ -41,25 +38,9 @@ export function createFastify(
     // A load balancer that has not noticed the shutdown is still served.
     return503OnClosing: false,
   });
-  registerBodyParser(app);
+  // Only the route decides whether a client that waits for it should send the body.
+  app.server.on('checkContinue', (message, response) => {
+    app.server.emit('request', message, response);
+  });
   return app;
-}
-
-/** Rejects invalid UTF-8, which would otherwise be sent to the service as other characters. */
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function registerBodyParser(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (_: FastifyRequest, body: Buffer) => {
-      try {
-        // Exactly, because a variable of type ID may be written as a number.
-        return parseExactly(utf8.decode(body));
-      } catch {
-        throw Object.assign(new Error('invalid JSON'), { statusCode: 400 });
-      }
-    },
-  );
 }

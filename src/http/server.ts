@@ -1,19 +1,24 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
 import { GatewayError } from '../errors.ts';
+import type { TaskQueue } from '../lib/task-queue.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { BodyBudget } from './body-budget.ts';
 import { ClientConnections } from './client-connections.ts';
 import { Drain } from './drain.ts';
 import { createErrorSender, registerErrorHandlers, type SendError } from './error-response.ts';
 import { createFastify } from './fastify-instance.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
 import type { LoadShedding } from './load-shedding.ts';
+import { registerBodyParser } from './request-body.ts';
+import { checkHeaders } from './request-headers.ts';
 import { createRequestLog } from './request-log.ts';
 
 type ServerOptions = GraphqlRouteOptions & {
   corsOrigins: string[];
   isReady(): boolean;
   loadShedding: LoadShedding;
+  taskQueue: TaskQueue;
   metrics: Pick<Metrics, 'text' | 'contentType' | 'responded' | 'shed'>;
 };
 
@@ -35,6 +40,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   connections.watch(app.server);
   drain.register(app, connections);
+  registerBodyParser(app, options.taskQueue);
 
   app.addHook('onRequest', (request, reply, done) => {
     startRequest(request, reply);
@@ -43,6 +49,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await registerCors(app, options.corsOrigins);
   registerLoadShedding(app, options, drain, sendError);
   registerErrorHandlers(app, sendError);
+  app.addHook('onRequest', async (request) => checkHeaders(request));
 
   app.get('/livez', async () => ({ status: 'ok' }));
   app.get('/readyz', async (_, reply) =>
@@ -51,7 +58,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.get('/metrics', async (_, reply) =>
     reply.type(metrics.contentType).send(await metrics.text()),
   );
-  registerGraphqlRoute(app, drain, options);
+  registerGraphqlRoute(app, drain, new BodyBudget(metrics.shed), options);
   return app;
 }
 
