@@ -122,11 +122,14 @@ function truncate(text: string, limit = MAX_MESSAGE_LENGTH): string {
 
 /** Formats an error of GraphQL execution or of Apollo's HTTP handling. Logs the errors that it masks. */
 export function createErrorFormatter(log: Logger) {
+  /** One cause, such as a failed list, may be the error of thousands of entities. */
+  const logged = new WeakSet<object>();
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
     const error = unwrapResolverError(thrown);
     const record = currentRecord.getStore();
     const { message, code, retryable } = describe(formatted, error);
-    if (code === internalError.code) {
+    if (code === internalError.code && !(error instanceof Error && logged.has(error))) {
+      if (error instanceof Error) logged.add(error);
       log.error({ requestId: record?.requestId, error: loggable(error) }, 'internal error');
     }
     record?.errorCodes.push(code);

@@ -12,6 +12,7 @@ import { memory } from './scenarios/memory.ts';
 import { outage } from './scenarios/outage.ts';
 import { overload } from './scenarios/overload.ts';
 import { queue } from './scenarios/queue.ts';
+import { references } from './scenarios/references.ts';
 import { rolling } from './scenarios/rolling.ts';
 
 /**
@@ -27,6 +28,7 @@ const scenarios: Scenario[] = [
   overload,
   memory,
   bodies,
+  references,
   clientDisconnect,
   rolling,
   isolation,
