@@ -35,13 +35,14 @@ export function createSchema(observe: FieldObserver): GraphQLSchema {
 
 /** Adds a span, a metric and an entry in the request's record to the resolver of a root field. */
 function observed(field: string, resolve: Resolver, observe: FieldObserver): Resolver {
+  const isWrite = field.startsWith('Mutation.');
   return (source, args, context, info) =>
     inSpan(field, {}, async (span) => {
       const settle = (outcome: string) => {
         observe(field, outcome);
         span.setAttribute('ledger.outcome', outcome);
         context.record.fields.set(`${field} ${outcome}`, { operation: field, outcome });
-        if (field.startsWith('Mutation.')) context.record.writes.push(`${field} ${outcome}`);
+        if (isWrite) context.record.writes.push(`${field} ${outcome}`);
         if (outcome === 'LedgerOutcomeUnknown') {
           span.setStatus({ code: SpanStatusCode.ERROR, message: outcome });
         }
@@ -49,7 +50,7 @@ function observed(field: string, resolve: Resolver, observe: FieldObserver): Res
       try {
         const result = await resolve(source, args, context, info);
         settle(typenameOf(result) ?? 'ok');
-        return result;
+        return isWrite ? context.limits.fitOutcome(result, info) : result;
       } catch (error) {
         settle(codeOf(error));
         span.setStatus({ code: SpanStatusCode.ERROR, message: codeOf(error) });

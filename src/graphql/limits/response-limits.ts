@@ -1,6 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import type { GraphQLResolveInfo } from 'graphql';
 import { GatewayError, limitExceeded } from '../../errors.ts';
+import { shorten } from '../../lib/short-text.ts';
 import type { TaskQueue } from '../../lib/task-queue.ts';
 import { selectionOf } from './selection-cost.ts';
 
@@ -16,6 +17,9 @@ const MAX_LISTS = 16;
 /** The share of the heap for one response: its values, its text and its bytes exist at the same time. */
 const HEAP_SHARE = 1 / 8;
 
+/** The length of the outcomes of writes that are passed on whole, as often as they are selected. */
+const MAX_OUTCOMES_LENGTH = 33_554_432;
+
 /** Limits the lists and references of one response, and spaces out the work on long lists. */
 export class ResponseLimits {
   readonly #maxBytes: number;
@@ -24,6 +28,7 @@ export class ResponseLimits {
   #references = 0;
   #responseBytes = 0;
   #listBytes = 0;
+  #outcomesLength = 0;
 
   constructor(maxUpstreamBytes: number, taskQueue: TaskQueue) {
     const { heap_size_limit } = getHeapStatistics();
@@ -74,6 +79,25 @@ export class ResponseLimits {
       }
     }
     this.#count(length, 0, info);
+  }
+
+  /**
+   * The outcome of a write as it fits into the response, with its texts cut if need be. Never an error:
+   * the outcome must reach the client.
+   */
+  fitOutcome(outcome: unknown, info: GraphQLResolveInfo): unknown {
+    if (typeof outcome !== 'object' || outcome === null) return outcome;
+    const length = JSON.stringify(outcome).length * selectionOf(info).fields;
+    if (this.#outcomesLength + length <= MAX_OUTCOMES_LENGTH) {
+      this.#outcomesLength += length;
+      return outcome;
+    }
+    return Object.fromEntries(
+      Object.entries(outcome).map(([name, value]) => [
+        name,
+        typeof value === 'string' ? shorten(value) : value,
+      ]),
+    );
   }
 
   /** Resolves when the response may be serialized. */
