@@ -1,6 +1,6 @@
 import { type Row, type Scenario, withHarness } from './harness.ts';
-import { circuitIsolation } from './scenarios/circuit-isolation.ts';
 import { bodies } from './scenarios/bodies.ts';
+import { circuitIsolation } from './scenarios/circuit-isolation.ts';
 import { clientDisconnect } from './scenarios/client-disconnect.ts';
 import { deadline } from './scenarios/deadline.ts';
 import { fairness } from './scenarios/fairness.ts';

@@ -36,12 +36,12 @@ export function limitEntities(resolve: Resolver): Resolver {
     let completed = started;
     return Array.from({ length: Math.ceil(representations.length / size) }, (_, index) => {
       const part = representations.slice(index * size, (index + 1) * size);
-      const settled = started.then(() =>
-        // One list of promises, whose rejections have handlers from the beginning.
+      // One list of promises, whose rejections have handlers from the beginning.
+      const start = () =>
         Promise.allSettled<unknown>(
           toList(resolve(source, { ...args, representations: part }, context, info)),
-        ),
-      );
+        );
+      const settled = index === 0 ? start() : started.then(start);
       const results = completed.then(async () => {
         const values = (await settled).map((result) =>
           result.status === 'fulfilled' ? result.value : toError(result.reason),

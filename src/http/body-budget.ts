@@ -2,7 +2,7 @@ import { totalmem } from 'node:os';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { getHeapStatistics } from 'node:v8';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayError } from '../errors.ts';
 import { BODY_LIMIT } from './request-body.ts';
 
@@ -27,7 +27,9 @@ export class BodyBudget {
   readonly #onReject: () => void;
   #bytes = 0;
 
-  constructor(onReject: () => void) {
+  constructor(app: FastifyInstance, onReject: () => void) {
+    app.decorateRequest('bodyBytes', 0);
+    app.decorateRequest('execution', null);
     this.#onReject = onReject;
   }
 

@@ -43,8 +43,6 @@ export function registerGraphqlRoute(
   options: GraphqlRouteOptions,
 ): void {
   app.decorateRequest('scope', null);
-  app.decorateRequest('bodyBytes', 0);
-  app.decorateRequest('execution', null);
   app.route({
     method: ['GET', 'POST'],
     url: '/graphql',
@@ -60,9 +58,7 @@ export function registerGraphqlRoute(
       await bodyBudget.admit(request, reply);
     },
 
-    async preParsing(request, _reply, body) {
-      return bodyBudget.admitChunks(request, body);
-    },
+    preParsing: async (request, _reply, body) => bodyBudget.admitChunks(request, body),
 
     preHandler(request, _reply, done) {
       if (options.resolveDocument) useTrustedDocument(request, options.resolveDocument);

@@ -58,7 +58,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.get('/metrics', async (_, reply) =>
     reply.type(metrics.contentType).send(await metrics.text()),
   );
-  registerGraphqlRoute(app, drain, new BodyBudget(metrics.shed), options);
+  registerGraphqlRoute(app, drain, new BodyBudget(app, metrics.shed), options);
   return app;
 }
 
