@@ -71,6 +71,11 @@ export function missingToken(): Unauthenticated {
   return new Unauthenticated('missing', 'A bearer token is required.', 'Bearer');
 }
 
+/** The error for a request that is rejected for the sake of others. */
+export function overloaded(message = 'The gateway is overloaded.'): GatewayError {
+  return new GatewayError('OVERLOADED', message, { 'retry-after': '1' });
+}
+
 /** The error for a GraphQL operation that exceeds a limit. */
 export function limitExceeded(what: string, limit: number): GatewayError {
   return new GatewayError(
@@ -82,6 +87,16 @@ export function limitExceeded(what: string, limit: number): GatewayError {
 /** The `Accept` header allows none of the media types of a response. */
 export class NotAcceptable extends Error {
   readonly statusCode = 406;
+}
+
+/** A request that HTTP itself rules out. The message is meant for the client. */
+export class InvalidRequest extends Error {
+  readonly statusCode: 400 | 415;
+
+  constructor(statusCode: 400 | 415, message: string) {
+    super(message);
+    this.statusCode = statusCode;
+  }
 }
 
 /** Codes of Apollo Server whose messages concern only the client's document or request. */
@@ -112,11 +127,14 @@ function truncate(text: string, limit = MAX_MESSAGE_LENGTH): string {
 
 /** Formats an error of GraphQL execution or of Apollo's HTTP handling. Logs the errors that it masks. */
 export function createErrorFormatter(log: Logger) {
+  /** One cause, such as a failed list, may be the error of thousands of entities. */
+  const logged = new WeakSet<object>();
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
     const error = unwrapResolverError(thrown);
     const record = currentRecord.getStore();
     const { message, code, retryable } = describe(formatted, error);
-    if (code === internalError.code) {
+    if (code === internalError.code && !(error instanceof Error && logged.has(error))) {
+      if (error instanceof Error) logged.add(error);
       log.error({ requestId: record?.requestId, error: loggable(error) }, 'internal error');
     }
     record?.errorCodes.push(code);
@@ -197,7 +215,8 @@ export function toHttpError(
   const status = error.statusCode ?? 500;
   const known = httpErrors[status];
   if (known) {
-    const [code, message] = known;
+    const [code, general] = known;
+    const message = error instanceof InvalidRequest ? error.message : general;
     return { status, headers: {}, code, body: errorBody(message, code, requestId, false) };
   }
   log.error({ requestId, error: loggable(error) }, 'internal error');

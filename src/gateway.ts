@@ -5,7 +5,6 @@ import { type Config, settingsOf } from './config.ts';
 import { startApolloServer } from './graphql/apollo-server.ts';
 import { createContext } from './graphql/context.ts';
 import { createDocumentLimiter } from './graphql/limits/document-limits.ts';
-import { checkVariableCount } from './graphql/limits/variable-limits.ts';
 import { createExplorer } from './http/explorer.ts';
 import { createLoadShedding } from './http/load-shedding.ts';
 import { createServer } from './http/server.ts';
@@ -61,7 +60,7 @@ export async function startGateway(
     authenticate: authenticator.authenticate,
     resolveDocument: trusted && ((request) => trusted.resolve(request)),
     checkDocument,
-    checkVariables: checkVariableCount,
+    taskQueue,
     execute,
     corsOrigins: config.corsOrigins,
     explorer: await createExplorer(config.explorer, config.explorerHeaders),

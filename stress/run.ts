@@ -1,4 +1,5 @@
 import { type Row, type Scenario, withHarness } from './harness.ts';
+import { bodies } from './scenarios/bodies.ts';
 import { circuitIsolation } from './scenarios/circuit-isolation.ts';
 import { clientDisconnect } from './scenarios/client-disconnect.ts';
 import { deadline } from './scenarios/deadline.ts';
@@ -12,6 +13,7 @@ import { memory } from './scenarios/memory.ts';
 import { outage } from './scenarios/outage.ts';
 import { overload } from './scenarios/overload.ts';
 import { queue } from './scenarios/queue.ts';
+import { references } from './scenarios/references.ts';
 import { rolling } from './scenarios/rolling.ts';
 
 /**
@@ -26,6 +28,8 @@ const scenarios: Scenario[] = [
   idle,
   overload,
   memory,
+  bodies,
+  references,
   clientDisconnect,
   rolling,
   isolation,

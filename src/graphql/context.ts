@@ -35,6 +35,7 @@ export function createContext(
 ): Context {
   let service: UpstreamClient | undefined;
   let loaders: Loaders | undefined;
+  const limits = new ResponseLimits(maxResponseBytes, taskQueue);
   const getService = () => {
     if (scope === null) throw missingToken();
     service ??= new UpstreamClient(call, scope);
@@ -43,11 +44,11 @@ export function createContext(
   return {
     service: getService,
     loaders() {
-      loaders ??= createLoaders(getService());
+      loaders ??= createLoaders(getService(), limits);
       return loaders;
     },
     isAuthenticated: scope !== null,
-    limits: new ResponseLimits(maxResponseBytes, taskQueue),
+    limits,
     record,
     csvOptionParam,
   };

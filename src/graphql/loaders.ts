@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type { GlCodesQuery, IntegrationTarget, ServiceStatus } from '../upstream/records.ts';
+import type { ResponseLimits } from './limits/response-limits.ts';
 
 /** A GL code with the target and project it was requested for, which are part of its key in a federated graph. */
 export type GlCodeEntity = {
@@ -25,9 +26,10 @@ export type Loaders = {
 };
 
 /** Creates the loaders of one request. Only reads have one: a write is never de-duplicated. */
-export function createLoaders(service: UpstreamClient): Loaders {
+export function createLoaders(service: UpstreamClient, limits: ResponseLimits): Loaders {
   const glCodes = createLoader(
     async (query: GlCodesQuery): Promise<GlCodes> => {
+      limits.checkLookups(); // Runs after all root fields have been started and counted.
       const { target, project } = query;
       const { list, ...rest } = await service.glCodes(query);
       const codes = list.map(({ Code = null, Name = null, Value = null, Hide = null }) => ({

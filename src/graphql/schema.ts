@@ -8,10 +8,11 @@ import {
   parse,
   type ValidationRule,
 } from 'graphql';
-import { codeOf, GatewayError } from '../errors.ts';
+import { codeOf } from '../errors.ts';
 import { resolvers } from '../resolvers/index.ts';
 import { inSpan } from '../telemetry/tracing.ts';
 import type { Context } from './context.ts';
+import { limitEntities } from './entities.ts';
 
 /** Receives each resolved root field with its outcome: a union member or an error code. */
 export type FieldObserver = (field: string, outcome: string) => void;
@@ -25,7 +26,7 @@ export function createSchema(observe: FieldObserver): GraphQLSchema {
   for (const type of [schema.getQueryType(), schema.getMutationType()]) {
     for (const field of Object.values(type?.getFields() ?? {})) {
       const name = `${type}.${field.name}`;
-      if (name === 'Query._entities' && field.resolve) field.resolve = limited(field.resolve);
+      if (name === 'Query._entities' && field.resolve) field.resolve = limitEntities(field.resolve);
       if (field.resolve) field.resolve = observed(name, field.resolve, observe);
     }
   }
@@ -34,13 +35,14 @@ export function createSchema(observe: FieldObserver): GraphQLSchema {
 
 /** Adds a span, a metric and an entry in the request's record to the resolver of a root field. */
 function observed(field: string, resolve: Resolver, observe: FieldObserver): Resolver {
+  const isWrite = field.startsWith('Mutation.');
   return (source, args, context, info) =>
     inSpan(field, {}, async (span) => {
       const settle = (outcome: string) => {
         observe(field, outcome);
         span.setAttribute('ledger.outcome', outcome);
         context.record.fields.set(`${field} ${outcome}`, { operation: field, outcome });
-        if (field.startsWith('Mutation.')) context.record.writes.push(`${field} ${outcome}`);
+        if (isWrite) context.record.writes.push(`${field} ${outcome}`);
         if (outcome === 'LedgerOutcomeUnknown') {
           span.setStatus({ code: SpanStatusCode.ERROR, message: outcome });
         }
@@ -48,7 +50,7 @@ function observed(field: string, resolve: Resolver, observe: FieldObserver): Res
       try {
         const result = await resolve(source, args, context, info);
         settle(typenameOf(result) ?? 'ok');
-        return result;
+        return isWrite ? context.limits.fitOutcome(result, info) : result;
       } catch (error) {
         settle(codeOf(error));
         span.setStatus({ code: SpanStatusCode.ERROR, message: codeOf(error) });
@@ -57,25 +59,6 @@ function observed(field: string, resolve: Resolver, observe: FieldObserver): Res
         span.end();
       }
     });
-}
-
-/**
- * Checks all representations before any is resolved. Each costs a promise even if all share a call, and
- * the library throws in the middle of the list at an unknown type.
- */
-function limited(resolve: Resolver): Resolver {
-  return (source, args, context, info) => {
-    const representations: readonly unknown[] = args.representations;
-    context.loaders(); // Throws if the request has no token.
-    context.limits.admitReferences(representations.length);
-    if (!representations.every((representation) => typenameOf(representation) === 'GlCode')) {
-      throw new GatewayError(
-        'BAD_USER_INPUT',
-        'A representation has a type that is not an entity of this subgraph.',
-      );
-    }
-    return resolve(source, args, context, info);
-  };
 }
 
 function typenameOf(value: unknown): string | undefined {

@@ -4,8 +4,15 @@ import type { Socket } from 'node:net';
 import { malformedRequestBody } from '../errors.ts';
 import { securityHeaders } from './security-headers.ts';
 
-/** The requests on a connection without a complete response, each with the function that ends it. */
-type OpenRequests = Map<IncomingMessage, () => void>;
+type OpenRequest = {
+  /** Called when the client closes its side of the connection. It may still read the response. */
+  onDisconnect(): void;
+  /** Called when the connection closes. It should remove the request. */
+  end(): void;
+};
+
+/** The requests on a connection without a complete response. */
+type OpenRequests = Map<IncomingMessage, OpenRequest>;
 
 const statusByError: Record<string, number> = {
   HPE_HEADER_OVERFLOW: 431,
@@ -15,27 +22,36 @@ const statusByError: Record<string, number> = {
 /** The connections of clients, and the open requests on each. */
 export class ClientConnections {
   readonly #requests = new Map<Socket, OpenRequests>();
+  /** Connections that close after the responses to their complete requests. */
+  readonly #closing = new WeakSet<Socket>();
 
   watch(server: Server): void {
+    // A client that closes its side still gets its response (docs/decisions/0016).
+    Reflect.set(server, 'httpAllowHalfOpen', true);
     server.on('connection', (socket: Socket) => {
       const requests: OpenRequests = new Map();
       this.#requests.set(socket, requests);
+      socket.once('end', () => {
+        for (const { onDisconnect } of requests.values()) onDisconnect();
+      });
       socket.once('close', () => {
         // Node emits `close` only for the first of several pipelined requests.
-        for (const end of [...requests.values()]) end();
+        for (const { end } of [...requests.values()]) end();
         this.#requests.delete(socket);
       });
     });
   }
 
-  /** Adds a request. `end` is called if its connection closes; it should remove the request. */
-  add(message: IncomingMessage, end: () => void): void {
-    this.#of(message)?.set(message, end);
+  add(message: IncomingMessage, request: OpenRequest): void {
+    this.#of(message)?.set(message, request);
   }
 
   /** Removes a request. False if it was removed before. */
   remove(message: IncomingMessage): boolean {
-    return this.#of(message)?.delete(message) ?? false;
+    const { socket } = message;
+    const isRemoved = this.#of(message)?.delete(message) ?? false;
+    if (this.#closing.has(socket) && !this.#isBusy(socket)) socket.destroySoon();
+    return isRemoved;
   }
 
   /** Whether the connection of a request has no other open request. */
@@ -50,16 +66,17 @@ export class ClientConnections {
 
   /**
    * Responds to bytes that are not HTTP, and closes the connection: Node would otherwise continue to read,
-   * and execute a request that it responded to with 408. If an earlier request on the connection still
-   * waits for its response, the client would mistake this one for it, so none is sent.
+   * and execute a request that it responded to with 408. Earlier requests on the connection get their
+   * responses first, and the client would mistake this one for another of them, so none is sent.
    */
   rejectMalformed(error: Error & { code?: string }, socket: Socket): void {
-    const requests = [...(this.#requests.get(socket)?.keys() ?? [])];
-    const isBusy = requests.some(({ complete }) => complete);
-    if (error.code === 'ECONNRESET' || !socket.writable || isBusy) {
+    if (this.#closing.has(socket)) return;
+    if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
+    this.#closing.add(socket);
+    if (this.#isBusy(socket)) return;
     const status = statusByError[error.code ?? ''] ?? 400;
     const body = JSON.stringify(malformedRequestBody(randomUUID()));
     const head = [
@@ -71,6 +88,10 @@ export class ClientConnections {
     ];
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
     socket.destroySoon();
+  }
+
+  #isBusy(socket: Socket): boolean {
+    return [...(this.#requests.get(socket)?.keys() ?? [])].some(({ complete }) => complete);
   }
 
   #of({ socket }: IncomingMessage): OpenRequests | undefined {

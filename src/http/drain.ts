@@ -33,8 +33,8 @@ export class Drain {
   /** Converts a long response to bytes, which avoids copies of the text, and waits for it when closing. */
   prepareResponse(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
     const isLong = typeof payload === 'string' && payload.length > LONG_RESPONSE;
-    if (!isLong || request.disconnected.aborted) return payload;
     const { socket } = request.raw;
+    if (!isLong || !socket.writable) return payload;
     const timer = setTimeout(() => socket.destroy(), MAX_SENDING_MS);
     this.#sending.track(once(reply.raw, 'close').then(() => clearTimeout(timer)));
     return Buffer.from(payload);

@@ -8,13 +8,10 @@ import fastify, {
   LogController,
 } from 'fastify';
 import type { Logger } from 'pino';
-import { parseExactly } from '../lib/exact-json.ts';
 import type { ClientConnections } from './client-connections.ts';
 import type { Rejection } from './overload-rejection.ts';
+import { BODY_LIMIT } from './request-body.ts';
 import { requestIdOf } from './request-id.ts';
-
-/** The largest request body, in bytes: a CSV of 12 MB as base64. */
-const BODY_LIMIT = 16_777_216;
 
 /** In milliseconds. A slow client must not occupy a connection for long. */
 const timeouts = {
@@ -24,7 +21,7 @@ const timeouts = {
   keepAliveTimeout: 72_000,
 };
 
-/** Fastify with its limits and timeouts, request ids, and a parser for JSON bodies. Requests that `reject` rejects do not reach it. */
+/** Fastify with its limits and timeouts, and request ids. Requests that `reject` rejects do not reach it. */
 export function createFastify(
   log: Logger,
   connections: ClientConnections,
@@ -47,25 +44,9 @@ export function createFastify(
     // A load balancer that has not noticed the shutdown is still served.
     return503OnClosing: false,
   });
-  registerBodyParser(app);
+  // Only the route decides whether a client that waits for it should send the body.
+  app.server.on('checkContinue', (message, response) => {
+    app.server.emit('request', message, response);
+  });
   return app;
-}
-
-/** Rejects invalid UTF-8, which would otherwise be sent to the service as other characters. */
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function registerBodyParser(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (_: FastifyRequest, body: Buffer) => {
-      try {
-        // Exactly, because a variable of type ID may be written as a number.
-        return parseExactly(utf8.decode(body));
-      } catch {
-        throw Object.assign(new Error('invalid JSON'), { statusCode: 400 });
-      }
-    },
-  );
 }

@@ -5,6 +5,7 @@ import { missingToken, NotAcceptable } from '../errors.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { currentRecord } from '../telemetry/request-record.ts';
 import { traceHeaders } from '../telemetry/tracing.ts';
+import type { BodyBudget } from './body-budget.ts';
 import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
 import { acceptsResponse } from './media-type.ts';
@@ -27,8 +28,6 @@ export type GraphqlRouteOptions = {
   resolveDocument: ResolveDocument | undefined;
   /** Throws a GatewayError if a document exceeds a limit. */
   checkDocument(document: string): void;
-  /** Throws a GatewayError if the variables in a request body exceed a limit. */
-  checkVariables(body: unknown): void;
   /** Executes the GraphQL request. */
   execute: RouteHandlerMethod;
   /** The page for browsers, if there is one. */
@@ -40,6 +39,7 @@ export type GraphqlRouteOptions = {
 export function registerGraphqlRoute(
   app: FastifyInstance,
   drain: Drain,
+  bodyBudget: BodyBudget,
   options: GraphqlRouteOptions,
 ): void {
   app.decorateRequest('scope', null);
@@ -55,12 +55,14 @@ export function registerGraphqlRoute(
       const credentials = await options.authenticate(request.raw);
       if (!credentials && bodyMayExceed(request, ANONYMOUS_BODY_LIMIT)) throw missingToken();
       request.scope = credentials && createScope(request, credentials);
+      await bodyBudget.admit(request, reply);
     },
+
+    preParsing: async (request, _reply, body) => bodyBudget.admitChunks(request, body),
 
     preHandler(request, _reply, done) {
       if (options.resolveDocument) useTrustedDocument(request, options.resolveDocument);
       for (const document of documentsOf(request)) options.checkDocument(document);
-      options.checkVariables(request.body);
       done();
     },
 
@@ -68,6 +70,7 @@ export function registerGraphqlRoute(
       const response = inRequestSpan(request, reply, () =>
         currentRecord.run(request.record, async () => options.execute.call(app, request, reply)),
       );
+      request.execution = response;
       const done = () => logUndeliveredWrites(options.log, request);
       drain.executing.track(response).then(done, done);
       return response;

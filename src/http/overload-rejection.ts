@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { GatewayError, toHttpError } from '../errors.ts';
+import { overloaded, toHttpError } from '../errors.ts';
 import type { Metrics, RespondedRequest } from '../telemetry/metrics.ts';
 import { exposedHeaders } from './cors.ts';
 import type { LoadShedding } from './load-shedding.ts';
@@ -30,10 +30,7 @@ export function createRejection(
   { corsOrigins, metrics, log, loadShedding }: Options,
   isClosing: () => boolean,
 ): Rejection {
-  const error = new GatewayError('OVERLOADED', 'The gateway is overloaded.', {
-    'retry-after': '1',
-  });
-  const { status, headers, code, body } = toHttpError(error, ID, log);
+  const { status, headers, code, body } = toHttpError(overloaded(), ID, log);
   const [start = '', end = ''] = JSON.stringify(body).split(ID);
   const fixedLength = Buffer.byteLength(start + end);
   const fixedHeaders = Object.entries({

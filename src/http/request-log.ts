@@ -8,7 +8,10 @@ import { securityHeaders } from './security-headers.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     record: RequestRecord;
-    /** Aborted when the client disconnects before it has its response. */
+    /**
+     * Aborted when the client closes its side of the connection before it has its response. It may have
+     * disconnected, or still wait: reads are cancelled, and whatever is left is sent all the same.
+     */
     disconnected: AbortSignal;
     /** Called when the response has been sent, or the client has disconnected. */
     onEnd: (() => void) | undefined;
@@ -30,7 +33,7 @@ type RequestLogOptions = {
   isClosing(): boolean;
 };
 
-/** Returns the function that starts a request. When the request ends, it is logged and counted once. */
+/** Returns the function that starts a request. When the request ends, or its client disconnects, it is logged and counted once. */
 export function createRequestLog({ connections, log, count, isClosing }: RequestLogOptions) {
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const start = performance.now();
@@ -40,12 +43,10 @@ export function createRequestLog({ connections, log, count, isClosing }: Request
     request.record = { requestId: request.id, errorCodes: [], fields: new Map(), writes: [] };
     reply.headers(securityHeaders).header('x-request-id', request.id);
 
-    const end = () => {
-      if (!connections.remove(request.raw)) return;
-      if (!reply.raw.writableFinished) disconnect.abort();
-      request.onEnd?.();
-      // A connection that stays open after the shutdown began would keep the process running.
-      if (isClosing() && connections.isIdle(request.raw)) request.raw.socket.destroySoon();
+    let isLogged = false;
+    const logOnce = () => {
+      if (isLogged) return;
+      isLogged = true;
       const disconnected = disconnect.signal.aborted;
       const status = disconnected ? CLIENT_CLOSED_REQUEST : reply.statusCode;
       const outcome = disconnected ? 'CLIENT_DISCONNECTED' : outcomeOf(request.record);
@@ -68,7 +69,19 @@ export function createRequestLog({ connections, log, count, isClosing }: Request
         'request',
       );
     };
-    connections.add(request.raw, end);
+    const onDisconnect = () => {
+      disconnect.abort();
+      logOnce();
+    };
+    const end = () => {
+      if (!connections.remove(request.raw)) return;
+      if (!reply.raw.writableFinished) disconnect.abort();
+      request.onEnd?.();
+      // A connection that stays open after the shutdown began would keep the process running.
+      if (isClosing() && connections.isIdle(request.raw)) request.raw.socket.destroySoon();
+      logOnce();
+    };
+    connections.add(request.raw, { onDisconnect, end });
     reply.raw.once('close', end);
   };
 }

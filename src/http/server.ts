@@ -1,5 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import { overloaded } from '../errors.ts';
+import type { TaskQueue } from '../lib/task-queue.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { BodyBudget } from './body-budget.ts';
 import { ClientConnections } from './client-connections.ts';
 import { registerCors } from './cors.ts';
 import { Drain } from './drain.ts';
@@ -8,12 +11,15 @@ import { createFastify } from './fastify-instance.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
 import type { LoadShedding } from './load-shedding.ts';
 import { createRejection } from './overload-rejection.ts';
+import { registerBodyParser } from './request-body.ts';
+import { checkHeaders } from './request-headers.ts';
 import { createRequestLog } from './request-log.ts';
 
 type ServerOptions = GraphqlRouteOptions & {
   corsOrigins: string[];
   isReady(): boolean;
   loadShedding: LoadShedding;
+  taskQueue: TaskQueue;
   metrics: Pick<Metrics, 'text' | 'contentType' | 'responded' | 'shed'>;
 };
 
@@ -32,6 +38,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   connections.watch(app.server);
   drain.register(app, connections);
+  registerBodyParser(app, options.taskQueue);
 
   app.addHook('onRequest', (request, reply, done) => {
     startRequest(request, reply);
@@ -40,6 +47,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await registerCors(app, options.corsOrigins);
   registerLoadShedding(app, options.loadShedding);
   registerErrorHandlers(app, sendError);
+  app.addHook('onRequest', async (request) => checkHeaders(request));
 
   app.get('/livez', async () => ({ status: 'ok' }));
   app.get('/readyz', async (_, reply) =>
@@ -48,7 +56,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.get('/metrics', async (_, reply) =>
     reply.type(metrics.contentType).send(await metrics.text()),
   );
-  registerGraphqlRoute(app, drain, options);
+  registerGraphqlRoute(app, drain, new BodyBudget(app, metrics.shed), options);
   return app;
 }
 
@@ -57,7 +65,10 @@ function registerLoadShedding(app: FastifyInstance, { enter, leave }: LoadSheddi
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.routeOptions.url !== '/graphql') return done();
     enter(() => {
-      if (request.disconnected.aborted) return false;
+      if (request.disconnected.aborted) {
+        done(overloaded()); // If the client only closed its side, it still gets a response.
+        return false;
+      }
       request.onEnd = leave;
       done();
       return true;

@@ -86,7 +86,7 @@ export class IdempotentCall implements Call {
       const outcome = first ? await this.#join(first, write) : await this.#claim(write, isRepeat);
       if (outcome !== null) return outcome;
       isRepeat = true;
-      if (performance.now() + delayMs >= deadline) {
+      if (scope.signal.aborted || performance.now() + delayMs >= deadline) {
         this.#count('joined');
         return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
       }

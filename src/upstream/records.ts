@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { longNumber, parseExactly } from '../lib/exact-json.ts';
+import { shorten } from '../lib/short-text.ts';
 
 /**
  * The records of the service as JSON (docs/service-api.md, section 2), and how they are encoded and
@@ -103,7 +104,8 @@ const text = z.string().nullish();
 const longInteger = z.custom((value) => longNumber(value) !== undefined).transform(longNumber);
 const identifier = z
   .union([z.number().transform(String), longInteger])
-  .pipe(z.string().regex(/^-?\d+$/))
+  // No real one has more digits, and each may be selected hundreds of times.
+  .pipe(z.string().regex(/^-?\d{1,1000}$/))
   .nullish();
 
 const statusValue = z.int32();
@@ -171,18 +173,15 @@ export const recordedCsvResult: z.ZodType<WorkflowCsvResult> = z.object({
 
 /** A larger response to a write, in bytes, is passed on in a short form: its outcome must reach the client. */
 const MAX_WRITE_BYTES = 1_048_576;
-/** The length of a text in the short form, in characters. */
-const SHORT_TEXT = 10_000;
 
-function shorten(text: string | null, bytes: number): string | null {
-  if (bytes <= MAX_WRITE_BYTES || text === null || text.length <= SHORT_TEXT) return text;
-  return `${text.slice(0, SHORT_TEXT)}…`;
+function shortenIfLarge(text: string | null, bytes: number): string | null {
+  return bytes <= MAX_WRITE_BYTES || text === null ? text : shorten(text);
 }
 
 /** Decodes a ServiceStatus. Throws if it is invalid. */
 export function decodeServiceStatus(body: unknown, bytes: number): ServiceStatus {
   const status = serviceStatus.parse(body);
-  return { ...status, message: shorten(status.message, bytes) };
+  return { ...status, message: shortenIfLarge(status.message, bytes) };
 }
 
 /**
@@ -192,7 +191,7 @@ export function decodeServiceStatus(body: unknown, bytes: number): ServiceStatus
 export function decodeWorkflowCsvResult(body: unknown, bytes: number): WorkflowCsvResult {
   const record = z.looseObject({}).parse(body);
   return {
-    unresolved: shorten(unresolvedRecord.parse(record).unresolved ?? null, bytes),
+    unresolved: shortenIfLarge(unresolvedRecord.parse(record).unresolved ?? null, bytes),
     record:
       'unresolved' in record && !('status' in record) ? null : decodeServiceStatus(record, bytes),
   };

@@ -16,7 +16,7 @@ export type UpstreamErrorCode =
   | 'UPSTREAM_BUSY'
   /** The response does not match docs/service-api.md, was cut off, or is too large. */
   | 'UPSTREAM_INVALID_RESPONSE'
-  /** The client disconnected, so its read was cancelled, or its wait for an earlier write. */
+  /** The client disconnected, or closed its side of the connection, so its read was cancelled. */
   | 'CLIENT_DISCONNECTED';
 
 const messages: Record<UpstreamErrorCode, string> = {
@@ -77,6 +77,7 @@ export class UpstreamError extends Error {
       case 'UPSTREAM_TIMEOUT':
       case 'UPSTREAM_UNAVAILABLE':
       case 'UPSTREAM_BUSY':
+      case 'CLIENT_DISCONNECTED':
         return true;
       case 'UPSTREAM_BAD_REQUEST':
         return this.status === 429; // Too many requests, for now.

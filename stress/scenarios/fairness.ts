@@ -8,7 +8,7 @@ const SECONDS = 12;
 const PLACES = 16;
 const RESPONSE_MS = 500;
 /** References in each request of the caller that sends many. */
-const REFERENCES = 400;
+const REFERENCES = 200;
 
 const respondSlowly: Behaviour = (exchange) => void setTimeout(succeed, RESPONSE_MS, exchange);
 

@@ -88,6 +88,10 @@ const documents: [name: string, document: string][] = [
     '1,000 levels of fragments',
     `{ ...F0 } ${repeat(1000, (n) => `fragment F${n} on Query { ...F${n + 1} }`)} fragment F1000 on Query { a }`,
   ],
+  [
+    '3,900 levels of list types',
+    `query ($a: ${nested(3900, '[', 'Boolean', ']')}) { __typename @skip(if: $a) }`,
+  ],
   // Width.
   ['10,000 aliases', `{ ${repeat(10_000, (n) => `a${n}: __typename`)} }`],
   ['1,000 aliases of a read', `{ ${repeat(1000, (n) => `a${n}: ${read}`)} }`],

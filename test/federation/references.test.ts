@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { MAX_REFERENCES } from '../../src/graphql/limits/response-limits.ts';
+import { MAX_LOOKUPS, MAX_REFERENCES } from '../../src/graphql/limits/response-limits.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
@@ -292,6 +292,61 @@ test('the limit applies to all aliases of a request together', async () => {
   expect(status).toBe(400);
   expect(errors?.map(({ extensions }) => extensions.code)).toContain('OPERATION_LIMIT_EXCEEDED');
 });
+
+test.each([
+  ['references', MAX_LOOKUPS + 1, '__typename'],
+  ['references and fields', MAX_LOOKUPS, 'glCodes(target: EMAIL, project: "other") { __typename }'],
+])('more lists than allowed in %s are rejected before sending', async (_, count, field) => {
+  const { service, gateway } = share(list);
+
+  const representations = Array.from({ length: count }, (_, n) => reference({ project: `p${n}` }));
+  const { status, errors } = await gateway.graphql(
+    `query ($representations: [_Any!]!) { ${field} _entities(representations: $representations) { __typename } }`,
+    { representations },
+  );
+
+  expect(status).toBe(400);
+  expect(errors?.map(({ extensions }) => extensions.code)).toContain('OPERATION_LIMIT_EXCEEDED');
+  await gateway.graphql('{ __typename }');
+  expect(service.received).toEqual([]);
+});
+
+test('the largest allowed number of lists is requested', async () => {
+  const { service, gateway } = share(list);
+
+  const representations = Array.from({ length: MAX_LOOKUPS }, (_, n) =>
+    reference({ project: `p${n}` }),
+  );
+  const { errors } = await gateway.graphql(query, { representations });
+
+  expect(errors).toBeUndefined();
+  expect(service.received).toHaveLength(MAX_LOOKUPS);
+});
+
+test('references whose response would be too large are rejected before sending', async () => {
+  const { service, gateway } = share(list);
+
+  const fields = Array.from({ length: 190 }, (_, n) => `${'a'.repeat(600)}${n}: name`).join(' ');
+  const { status, errors } = await gateway.graphql(
+    `query ($representations: [_Any!]!) { _entities(representations: $representations) { ... on GlCode { ${fields} } } }`,
+    { representations: Array(MAX_REFERENCES).fill(reference()) },
+  );
+
+  expect(status).toBe(400);
+  expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['OPERATION_LIMIT_EXCEEDED']);
+  expect(service.received).toEqual([]);
+});
+
+test.each(['{ __typename: "GlCode", target: {}, project: { a: 1 }, code: "1" }'])(
+  'a representation %s with objects is invalid in its place',
+  async (representation) => {
+    const { gateway } = share(list);
+    const { errors } = await gateway.graphql(
+      `{ _entities(representations: [${representation}]) { __typename } }`,
+    );
+    expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['BAD_USER_INPUT']);
+  },
+);
 
 test('references without a token get 401', async () => {
   const { service, gateway } = share(list);

@@ -1,6 +1,7 @@
+import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
-import { read } from '../support/graphql-operation.ts';
+import { read, write } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
 import { metric } from '../support/metric.ts';
 import { connectTo } from '../support/raw-request.ts';
@@ -30,4 +31,110 @@ test('each request whose client disconnects is logged and counted once', async (
   expect(new Set(lines.map(({ requestId }) => requestId)).size).toBe(2);
   expect(lines).toHaveLength(2);
   expect(await metric(gateway, 'ledger_gateway_http_requests_total', { status: '499' })).toBe(2);
+});
+
+/** A request with this body, as it goes over the connection. */
+function requestOf(gateway: { token: string }, query: string, headers: string[] = []): string {
+  const body = JSON.stringify({ query });
+  return [
+    'POST /graphql HTTP/1.1',
+    'host: gateway',
+    `authorization: Bearer ${gateway.token}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    ...headers,
+    '',
+    body,
+  ].join('\r\n');
+}
+
+/** The bodies of the responses on a connection, as text. */
+function bodiesOf(responses: string): string[] {
+  return responses
+    .split(/HTTP\/1\.1 \d+ /)
+    .flatMap((response) => response.split('\r\n\r\n')[1] ?? []);
+}
+
+test('a client that closes its side after a write gets the outcome', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const socket = connectTo(gateway.url);
+  const responses = text(socket);
+  socket.end(requestOf(gateway, write));
+  const { respond } = await service.arrived(1);
+  await gateway.logLine({ msg: 'sent' });
+  respond();
+
+  expect(bodiesOf(await responses)).toEqual([expect.stringContaining('WorkflowActionCompleted')]);
+});
+
+test('a client that closes its side after a read gets a response, and its read is cancelled', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const socket = connectTo(gateway.url);
+  const responses = text(socket);
+  socket.write(requestOf(gateway, read));
+  await service.arrived(1);
+  socket.end();
+
+  expect(bodiesOf(await responses)).toEqual([expect.stringContaining('CLIENT_DISCONNECTED')]);
+  await service.idle();
+});
+
+test('a client that closes its side between two pipelined writes gets both outcomes', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const socket = connectTo(gateway.url);
+  const responses = text(socket);
+  socket.end(requestOf(gateway, write) + requestOf(gateway, write));
+  await service.arrived(2);
+  service.release();
+
+  const outcome = expect.stringContaining('WorkflowActionCompleted');
+  expect(bodiesOf(await responses)).toEqual([outcome, outcome]);
+});
+
+test.each([
+  ['garbage', '\x00\x01 garbage\r\n\r\n'],
+  ['an incomplete request', 'POST /graphql HTTP/1.1\r\nhost: gate'],
+  ['a request with an invalid length', 'POST /graphql HTTP/1.1\r\ncontent-length: x\r\n\r\n'],
+])('after a write and %s, the client gets the outcome of the write', async (_, rest) => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const socket = connectTo(gateway.url);
+  const responses = text(socket);
+  socket.end(requestOf(gateway, write) + rest);
+  const { respond } = await service.arrived(1);
+  await gateway.logLine({ msg: 'sent' });
+  respond();
+
+  expect(bodiesOf(await responses)).toEqual([expect.stringContaining('WorkflowActionCompleted')]);
+});
+
+test('after a write and more data behind "connection: close", the client gets the outcome', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const socket = connectTo(gateway.url);
+  const responses = text(socket);
+  socket.write(requestOf(gateway, write, ['connection: close']) + requestOf(gateway, write));
+  const { respond } = await service.arrived(1);
+  respond();
+
+  expect(bodiesOf(await responses)).toEqual([expect.stringContaining('WorkflowActionCompleted')]);
+  expect(service.requests).toHaveLength(1);
+});
+
+test('a client that closes its side while its repeat waits is told to ask again', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const request = requestOf(gateway, write, ['idempotency-key: a']);
+  connectTo(gateway.url).write(request);
+  const { respond } = await service.arrived(1);
+  const socket = connectTo(gateway.url);
+  const responses = text(socket);
+  socket.end(request);
+
+  expect(bodiesOf(await responses)).toEqual([expect.stringContaining('IN_PROGRESS')]);
+  respond();
+  expect(service.requests).toHaveLength(1);
 });

@@ -2,6 +2,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { createServer } from '../../src/http/server.ts';
+import { TaskQueue } from '../../src/lib/task-queue.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { write } from '../support/graphql-operation.ts';
@@ -64,12 +65,12 @@ async function startOverloaded() {
     authenticate: async () => null,
     resolveDocument: undefined,
     checkDocument() {},
-    checkVariables() {},
     async execute() {
       executed += 1;
       return { data: null };
     },
     corsOrigins: [origin],
+    taskQueue: new TaskQueue(Number.POSITIVE_INFINITY),
     explorer: undefined,
     isReady: () => true,
     loadShedding: {

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
 import { json, startService } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 
 const query =
   'mutation { saveApprovers(approvers: [{ name: "NAME" }]) { ... on LedgerStatus { message } } }';
@@ -36,4 +37,39 @@ test('text outside ASCII arrives unchanged', async () => {
   const { status, sent } = await post(bodyOf(Buffer.from('Müller 🧾 \ufffd')));
   expect(status).toBe(200);
   expect(sent).toEqual(['[{"name":"Müller 🧾 \ufffd"}]']);
+});
+
+const share = shareGateway();
+const approvers = (list: string) =>
+  `{"query":"mutation ($a: [ApproverInput!]!) { saveApprovers(approvers: $a) { __typename } }","variables":{"a":${list}}}`;
+const keys = (count: number) => Array.from({ length: count }, (_, n) => `"k${n}":1`).join();
+
+test.each([
+  ['a million keys', `[{${keys(1_000_000)}}]`, 'values in its variables'],
+  ['60,000 values', `[${Array(60_000).fill('1').join()}]`, 'values in its variables'],
+  ['60,000 lists', `[${Array(60_000).fill('[]').join()}]`, 'values in its variables'],
+  ['30,000 lists of one', `[${Array(30_000).fill('[1]').join()}]`, 'values in its variables'],
+  ['100,000 levels', '['.repeat(100_000) + ']'.repeat(100_000), 'levels of nesting'],
+  ['60 levels of objects', '{"a":'.repeat(60) + 1 + '}'.repeat(60), 'levels of nesting'],
+])('variables with %s are rejected', async (_, list, reason) => {
+  const { service, gateway } = share(json({ status: 0 }));
+  const { status, text } = await gateway.post(approvers(list));
+  expect(status).toBe(400);
+  expect(JSON.parse(text).errors).toEqual([
+    expect.objectContaining({
+      message: expect.stringContaining(reason),
+      extensions: expect.objectContaining({ code: 'OPERATION_LIMIT_EXCEEDED' }),
+    }),
+  ]);
+  expect(service.received).toEqual([]);
+});
+
+test.each([
+  ['59,000 values', `[{}],"b":[${Array(59_000).fill('1').join()}]`, 1],
+  ['brackets and commas in a string', `[{}],"b":${JSON.stringify('[{,'.repeat(100_000))}`, 1],
+  ['escaped quotes in a string', `[{}],"b":${JSON.stringify('"\\,'.repeat(50_000))}`, 1],
+])('variables with %s are sent', async (_, list, count) => {
+  const { service, gateway } = share(json({ status: 0 }));
+  expect((await gateway.post(approvers(list))).status).toBe(200);
+  expect(JSON.parse(service.received[0]?.body ?? '')).toHaveLength(count);
 });

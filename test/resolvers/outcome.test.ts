@@ -169,3 +169,32 @@ test('closing the gateway waits for a write whose client has disconnected', asyn
   expect(await service.closed).toEqual({ responded: true });
   expect(await gateway.logLine({ msg: 'call' })).toMatchObject({ outcome: 'answered' });
 });
+
+test('the outcomes of writes reach the client, however long and however often selected', async () => {
+  const message = 'm'.repeat(1_000_000);
+  const service = await startService(json({ status: 0, message }));
+  const gateway = await startTestGateway(service);
+  const names = Array.from({ length: 39 }, (_, n) => `m${n}`);
+  const fields = names.map((name) => `${name}: message`).join(' ');
+  const write = `workflowAction(action: RESTART) { __typename ... on LedgerStatus { ${fields} } }`;
+
+  const { status, data, errors } = await gateway.graphql(
+    `mutation { a: ${write} b: ${write} c: ${write} d: ${write} e: ${write} }`,
+  );
+
+  expect(status).toBe(200);
+  expect(errors).toBeUndefined();
+  for (const outcome of Object.values<Record<string, string>>(data)) {
+    expect(outcome.__typename).toBe('WorkflowActionCompleted');
+    for (const name of names) expect(outcome[name]).toBe(`${'m'.repeat(10_000)}…`);
+  }
+  expect(service.received).toHaveLength(5);
+});
+
+test('a long message that is selected once is passed on whole', async () => {
+  const message = 'm'.repeat(1_000_000);
+  const service = await startService(json({ status: 0, message }));
+  const gateway = await startTestGateway(service);
+  const { data } = await gateway.graphql(`mutation { result: ${writes.restartWorkflow2} }`);
+  expect(data.result.message).toBe(message);
+});

@@ -4,7 +4,9 @@ import type { Socket } from 'node:net';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import { expect, test } from '@jest/globals';
 import { type GraphQLObjectType, isEnumType, parse } from 'graphql';
+import { ResponseLimits } from '../../src/graphql/limits/response-limits.ts';
 import { createLoaders } from '../../src/graphql/loaders.ts';
+import { TaskQueue } from '../../src/lib/task-queue.ts';
 import { resolvers } from '../../src/resolvers/index.ts';
 import type { Call } from '../../src/upstream/call.ts';
 import { UpstreamClient } from '../../src/upstream/client.ts';
@@ -84,7 +86,10 @@ test('loaders, which share responses, only call the read', async () => {
   };
   const call: Call = { read: fail, write: fail };
   const loaders: { load(key: unknown): Promise<unknown> }[] = Object.values(
-    createLoaders(new UpstreamClient(call, scopeOf())),
+    createLoaders(
+      new UpstreamClient(call, scopeOf()),
+      new ResponseLimits(1_000_000, new TaskQueue(Infinity)),
+    ),
   );
 
   for (const loader of loaders) {

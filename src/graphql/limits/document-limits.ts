@@ -33,7 +33,7 @@ const limits = {
   directives: 50,
   /** Fields at all levels: what a response contains if every list has one item. */
   fields: 2_000,
-  /** Levels of list and object literals, which validation compares recursively. */
+  /** Levels of list and object literals and of list types, which validation compares recursively. */
   nesting: 50,
 } as const;
 
@@ -126,5 +126,6 @@ function checkNesting(document: DocumentNode): void {
   const leave = () => {
     depth -= 1;
   };
-  visit(document, { ListValue: { enter, leave }, ObjectValue: { enter, leave } });
+  const level = { enter, leave };
+  visit(document, { ListValue: level, ObjectValue: level, ListType: level });
 }

@@ -1,58 +1,117 @@
+import { getHeapStatistics } from 'node:v8';
 import type { GraphQLResolveInfo } from 'graphql';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError, limitExceeded } from '../../errors.ts';
+import { shorten } from '../../lib/short-text.ts';
 import type { TaskQueue } from '../../lib/task-queue.ts';
-import { selectedFields } from './selection-cost.ts';
+import { selectionOf } from './selection-cost.ts';
 
 /** Entity references that one request may resolve, over all of its aliases. */
 export const MAX_REFERENCES = 10_000;
+/** Different lists, by target and project, that one request may ask the service for. */
+export const MAX_LOOKUPS = 200;
 /**
  * The largest response, in multiples of the largest response of the service: aliases multiply one list
  * without another call.
  */
 const MAX_LISTS = 16;
+/** The share of the heap for one response: its values, its text and its bytes exist at the same time. */
+const HEAP_SHARE = 1 / 8;
+
+/** The length of the outcomes of writes that are passed on whole, as often as they are selected. */
+const MAX_OUTCOMES_LENGTH = 33_554_432;
 
 /** Limits the lists and references of one response, and spaces out the work on long lists. */
 export class ResponseLimits {
   readonly #maxBytes: number;
   readonly #taskQueue: TaskQueue;
+  readonly #lookups = new Set<string>();
   #references = 0;
   #responseBytes = 0;
   #listBytes = 0;
+  #outcomesLength = 0;
 
   constructor(maxUpstreamBytes: number, taskQueue: TaskQueue) {
-    this.#maxBytes = maxUpstreamBytes * MAX_LISTS;
+    const { heap_size_limit } = getHeapStatistics();
+    this.#maxBytes = Math.min(maxUpstreamBytes * MAX_LISTS, heap_size_limit * HEAP_SHARE);
     this.#taskQueue = taskQueue;
   }
 
   /** Counts entity references. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
-  admitReferences(count: number): void {
+  admitReferences(count: number, info: GraphQLResolveInfo): void {
     this.#references += count;
-    if (this.#references <= MAX_REFERENCES) return;
-    throw new GatewayError(
-      'OPERATION_LIMIT_EXCEEDED',
-      `The request has more than ${MAX_REFERENCES} representations.`,
-    );
+    this.checkLookups();
+    this.#count(0, count, info);
+  }
+
+  /** Counts a list to ask for, by target and project. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
+  admitLookup(key: string): void {
+    if (this.#lookups.size <= MAX_LOOKUPS) this.#lookups.add(key);
+    this.checkLookups();
+  }
+
+  /** Throws if too many references or lists were counted: then nothing is sent, for other fields either. */
+  checkLookups(): void {
+    if (this.#references > MAX_REFERENCES) {
+      throw limitExceeded('entity representations', MAX_REFERENCES);
+    }
+    if (this.#lookups.size > MAX_LOOKUPS) {
+      throw limitExceeded('different targets and projects', MAX_LOOKUPS);
+    }
   }
 
   /**
-   * Counts a list of so many bytes, once for each field selected of it. Throws
+   * Counts a list of so many items and bytes, once for each field selected of it. Throws
    * `OPERATION_LIMIT_EXCEEDED` if the response would be too large. Resolves when the list may be
    * processed: many short lists take as long as one long list.
    */
-  async admitList(bytes: number, info: GraphQLResolveInfo): Promise<void> {
-    this.#responseBytes += bytes * selectedFields(info);
-    if (this.#responseBytes > this.#maxBytes) {
-      throw new GatewayError(
-        'OPERATION_LIMIT_EXCEEDED',
-        'The response would be too large. Request fewer lists, or fewer fields of them, at a time.',
-      );
-    }
+  async admitList(bytes: number, items: number, info: GraphQLResolveInfo): Promise<void> {
+    this.#count(bytes, items, info);
     this.#listBytes += bytes;
     await this.#taskQueue.slot(this.#listBytes, 'finish');
+  }
+
+  /** Counts the texts of entities in the same way. Their number was counted before. */
+  admitEntities(entities: readonly unknown[], info: GraphQLResolveInfo): void {
+    let length = 0;
+    for (const entity of entities) {
+      for (const text of Object.values(entity ?? {})) {
+        if (typeof text === 'string') length += text.length;
+      }
+    }
+    this.#count(length, 0, info);
+  }
+
+  /**
+   * The outcome of a write as it fits into the response, with its texts cut if need be. Never an error:
+   * the outcome must reach the client.
+   */
+  fitOutcome(outcome: unknown, info: GraphQLResolveInfo): unknown {
+    if (typeof outcome !== 'object' || outcome === null) return outcome;
+    const length = JSON.stringify(outcome).length * selectionOf(info).fields;
+    if (this.#outcomesLength + length <= MAX_OUTCOMES_LENGTH) {
+      this.#outcomesLength += length;
+      return outcome;
+    }
+    return Object.fromEntries(
+      Object.entries(outcome).map(([name, value]) => [
+        name,
+        typeof value === 'string' ? shorten(value) : value,
+      ]),
+    );
   }
 
   /** Resolves when the response may be serialized. */
   async admitSerialization(): Promise<void> {
     await this.#taskQueue.slot(this.#listBytes, 'finish');
+  }
+
+  #count(bytes: number, items: number, info: GraphQLResolveInfo): void {
+    const { fields, length } = selectionOf(info);
+    this.#responseBytes += bytes * fields + items * length;
+    if (this.#responseBytes <= this.#maxBytes) return;
+    throw new GatewayError(
+      'OPERATION_LIMIT_EXCEEDED',
+      'The response would be too large. Request fewer lists or entities, or fewer fields of them, at a time.',
+    );
   }
 }

@@ -13,6 +13,8 @@ export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 /** What a selection set contains at all levels, with its fragments expanded. */
 type SelectionCost = {
   fields: number;
+  /** The length of the JSON text of all fields if they are null. */
+  length: number;
   aliases: number;
   directives: number;
   /** Levels of fields. */
@@ -31,11 +33,12 @@ export class SelectionCosts {
 
   /** Throws `OPERATION_LIMIT_EXCEEDED` for a fragment that spreads itself. */
   of(set: SelectionSetNode | undefined): SelectionCost {
-    const sum: SelectionCost = { fields: 0, aliases: 0, directives: 0, depth: 0 };
+    const sum: SelectionCost = { fields: 0, length: 0, aliases: 0, directives: 0, depth: 0 };
     for (const selection of set?.selections ?? []) {
       const isField = selection.kind === Kind.FIELD;
       const inner = this.#inside(selection);
       sum.fields += inner.fields + (isField ? 1 : 0);
+      sum.length += inner.length + (isField ? lengthOf(selection) : 0);
       sum.aliases += inner.aliases + (isField && selection.alias ? 1 : 0);
       sum.directives += inner.directives + (selection.directives?.length ?? 0);
       sum.depth = Math.max(sum.depth, inner.depth + (isField ? 1 : 0));
@@ -65,17 +68,25 @@ export class SelectionCosts {
   }
 }
 
-const countsByNode = new WeakMap<FieldNode, number>();
+/** The length of a field as `"name":null,`. */
+function lengthOf({ alias, name }: FieldNode): number {
+  return (alias ?? name).value.length + '"":null,'.length;
+}
 
-/** The number of fields selected of a field's value, at all levels. */
-export function selectedFields({ fieldNodes, fragments }: GraphQLResolveInfo): number {
-  let sum = 0;
+type Selection = Pick<SelectionCost, 'fields' | 'length'>;
+
+const selectionsByNode = new WeakMap<FieldNode, Selection>();
+
+/** What is selected of a field's value, at all levels. */
+export function selectionOf({ fieldNodes, fragments }: GraphQLResolveInfo): Selection {
+  const sum: Selection = { fields: 0, length: 0 };
   for (const node of fieldNodes) {
-    const known = countsByNode.get(node);
-    const fields =
-      known ?? new SelectionCosts(new Map(Object.entries(fragments))).of(node.selectionSet).fields;
-    countsByNode.set(node, fields);
-    sum += fields;
+    const known = selectionsByNode.get(node);
+    const selection =
+      known ?? new SelectionCosts(new Map(Object.entries(fragments))).of(node.selectionSet);
+    selectionsByNode.set(node, selection);
+    sum.fields += selection.fields;
+    sum.length += selection.length;
   }
   return sum;
 }

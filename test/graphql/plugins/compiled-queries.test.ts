@@ -91,6 +91,7 @@ async function execute(
       ),
     },
   );
+  await immediate(); // After an error in one field, others may start their calls after the response.
   if (response.body.kind !== 'single') throw new Error('not a single result');
   const { data, errors = [] } = response.body.singleResult;
   const { status, headers } = response.http;

@@ -1,0 +1,91 @@
+import { totalmem } from 'node:os';
+import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { getHeapStatistics } from 'node:v8';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { overloaded } from '../errors.ts';
+import { BODY_LIMIT } from './request-body.ts';
+
+/** The share of the memory for the bodies of all requests in progress: each is copied several times. */
+const MEMORY_SHARE = 0.1;
+/** Bodies of more bytes than this leave a quarter of it to others: uploads must not stop queries. */
+const SMALL_BODY = 65_536;
+const LARGE_SHARE = 0.75;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The bytes reserved for the body. */
+    bodyBytes: number;
+    /** Settles when the request is executed, which may be after its client has disconnected. */
+    execution: Promise<unknown> | null;
+  }
+}
+
+/** Limits the total size of the request bodies in memory. */
+export class BodyBudget {
+  readonly #totalBytes = memoryLimit() * MEMORY_SHARE;
+  readonly #onReject: () => void;
+  #bytes = 0;
+
+  constructor(app: FastifyInstance, onReject: () => void) {
+    app.decorateRequest('bodyBytes', 0);
+    app.decorateRequest('execution', null);
+    this.#onReject = onReject;
+  }
+
+  /**
+   * Reserves the declared length of a body until the request is executed and has its response, and tells
+   * a client that waits for it to continue. Throws `OVERLOADED` if too much is reserved, after the body has
+   * been read and discarded.
+   */
+  async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { 'content-length': length, expect } = request.headers;
+    const bytes = Number(length ?? 0);
+    if (bytes > BODY_LIMIT) return; // Rejected without being read.
+    try {
+      this.#reserve(request, bytes);
+    } catch (error) {
+      // A connection that closes while the client is sending would lose the response.
+      if (expect === undefined) await finished(request.raw.resume()).catch(() => {});
+      throw error;
+    }
+    const release = () => {
+      this.#bytes -= request.bodyBytes;
+    };
+    reply.raw.once('close', () => Promise.resolve(request.execution).then(release, release));
+    if (expect !== undefined) reply.raw.writeContinue();
+  }
+
+  /** The same for a body without a declared length, while it arrives. */
+  admitChunks(request: FastifyRequest, body: Readable): Readable {
+    if (request.headers['transfer-encoding'] === undefined) return body;
+    const reserve = (chunk: Buffer) => this.#reserve(request, chunk.length);
+    async function* chunks() {
+      // Destroying the body would close the connection before the response.
+      for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+        reserve(chunk);
+        yield chunk;
+      }
+    }
+    return Readable.from(chunks(), { objectMode: false });
+  }
+
+  #reserve(request: FastifyRequest, bytes: number): void {
+    const isLarge = request.bodyBytes + bytes > SMALL_BODY;
+    const limit = this.#totalBytes * (isLarge ? LARGE_SHARE : 1);
+    // A single body is always accepted.
+    if (this.#bytes + bytes > limit && this.#bytes > request.bodyBytes) {
+      this.#onReject();
+      throw overloaded('The gateway is processing too many large requests.');
+    }
+    request.bodyBytes += bytes;
+    this.#bytes += bytes;
+  }
+}
+
+/** The memory of the process, in bytes: of its heap, its container, or the machine. */
+function memoryLimit(): number {
+  // Zero, or more than there is, if nothing constrains the process.
+  const constrained = process.constrainedMemory() || Infinity;
+  return Math.min(getHeapStatistics().heap_size_limit, constrained, totalmem());
+}

@@ -1,0 +1,63 @@
+import { setImmediate as immediate } from 'node:timers/promises';
+import { limitExceeded } from '../errors.ts';
+
+/**
+ * Values at all levels of a request body: 10,000 entity references with four fields each fit. Parsing and
+ * checking more would block the event loop for too long.
+ */
+const MAX_VALUES = 60_000;
+/** Levels of lists and objects in a request body, as in documents. */
+const MAX_NESTING = 50;
+/** The bytes that are examined between two iterations of the event loop. */
+const PORTION = 524_288;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+/** With this bit set, `[` and `{` are the same, and so are `]` and `}`. */
+const BRACE = 0x20;
+const OPENING = 0x7b;
+const CLOSING = 0x7d;
+const SPACE = 0x20;
+
+/**
+ * Limits the values and levels in JSON text before it is parsed, in steps that do not block the event
+ * loop. Throws `OPERATION_LIMIT_EXCEEDED`. Text that is not JSON passes, because the parser rejects it.
+ */
+export async function checkJson(text: Buffer): Promise<void> {
+  let values = 1;
+  let nesting = 0;
+  let previous = 0;
+  let next = PORTION;
+  for (let index = 0; index < text.length; index++) {
+    if (index >= next) {
+      await immediate();
+      next = index + PORTION;
+    }
+    const byte = text[index] ?? 0;
+    if (byte <= SPACE) continue;
+    if (byte === QUOTE) index = endOfString(text, index);
+    else if (byte === COMMA) values += 1;
+    else if ((byte | BRACE) === OPENING) {
+      values += 1;
+      nesting += 1;
+    } else if ((byte | BRACE) === CLOSING) {
+      nesting -= 1;
+      // An empty list or object has no first value.
+      if ((previous | BRACE) === OPENING) values -= 1;
+    }
+    previous = byte;
+    if (nesting > MAX_NESTING) throw limitExceeded('levels of nesting', MAX_NESTING);
+    if (values > MAX_VALUES) throw limitExceeded('values in its variables', MAX_VALUES);
+  }
+}
+
+/** The index of the quote that ends the string at `open`. */
+function endOfString(text: Buffer, open: number): number {
+  for (let end = text.indexOf(QUOTE, open + 1); end !== -1; end = text.indexOf(QUOTE, end + 1)) {
+    let backslashes = 0;
+    while (text[end - 1 - backslashes] === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return end;
+  }
+  return text.length;
+}

@@ -1,0 +1,39 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { parseExactly } from '../lib/exact-json.ts';
+import type { TaskQueue } from '../lib/task-queue.ts';
+import { checkJson } from './json-limits.ts';
+
+/** The largest request body, in bytes: a CSV of 12 MB as base64. */
+export const BODY_LIMIT = 16_777_216;
+
+/** Rejects invalid UTF-8, which would otherwise be sent to the service as other characters. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Registers the parser for JSON, the only content type. Long bodies are parsed one at a time. */
+export function registerBodyParser(app: FastifyInstance, taskQueue: TaskQueue): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (_: FastifyRequest, body: Buffer) => {
+      await checkJson(body);
+      // Each step is a task of its own, and so is the execution.
+      const turn = () => taskQueue.slot(body.length, 'start');
+      await turn();
+      const text = orBadRequest(() => utf8.decode(body));
+      await turn();
+      // Exactly, because a variable of type ID may be written as a number.
+      const value = orBadRequest(() => parseExactly(text));
+      await turn();
+      return value;
+    },
+  );
+}
+
+function orBadRequest<Result>(parse: () => Result): Result {
+  try {
+    return parse();
+  } catch {
+    throw Object.assign(new Error('invalid JSON'), { statusCode: 400 });
+  }
+}

@@ -1,0 +1,7 @@
+/** The length of a text in the short form, in characters. */
+const SHORT_TEXT = 10_000;
+
+/** A text in its short form: its beginning and an ellipsis, or all of it if it is short. */
+export function shorten(text: string): string {
+  return text.length <= SHORT_TEXT ? text : `${text.slice(0, SHORT_TEXT)}…`;
+}
