@@ -47,7 +47,9 @@ const sandboxScript = 'https://embeddable-sandbox.cdn.apollographql.com';
 const sandboxFrame = 'https://sandbox.embed.apollographql.com';
 
 function sandbox(documents: string[], headers: Record<string, string>): Explorer {
-  const style = 'html, body, #sandbox, iframe { margin: 0; width: 100%; height: 100%; border: 0 }';
+  const style = `html, body, #sandbox, iframe { margin: 0; width: 100%; height: 100%; border: 0 }
+#sandbox:empty, #sandbox:not(:empty) + p { display: none }
+p { padding: 2em; font: 1em/1.5 sans-serif }`;
   const state = { document: documents.join('\n'), headers, includeCookies: false };
   const script = `new window.EmbeddedSandbox({
   target: '#sandbox',
@@ -64,6 +66,8 @@ function sandbox(documents: string[], headers: Record<string, string>): Explorer
 <head><meta charset="utf-8"><title>Ledger Gateway</title><style>${style}</style></head>
 <body>
 <div id="sandbox"></div>
+<p>Apollo Sandbox is loaded from the internet. If it does not appear, there may be no connection. GraphiQL needs
+none: start the gateway with <code>EXPLORER=graphiql</code>.</p>
 <script src="${sandboxScript}/v2/embeddable-sandbox.umd.production.min.js"></script>
 <script>${script}</script>
 </body>

@@ -120,6 +120,15 @@ describe('Apollo Sandbox', () => {
     expect(html).toContain('id="sandbox"');
   });
 
+  test('names the explorer that needs no internet', async () => {
+    const gateway = start();
+
+    const { html } = await visit(`${gateway.url}/graphql`);
+
+    const [notice] = elements(html, 'p');
+    expect(notice?.content).toContain('EXPLORER=graphiql');
+  });
+
   test('a header cannot end the script element', async () => {
     const gateway = start();
 
