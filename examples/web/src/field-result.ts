@@ -1,0 +1,83 @@
+import { CombinedGraphQLErrors, ServerError } from '@apollo/client/errors';
+import type { Intent } from './links/idempotency-link.ts';
+import { SignInError } from './session.ts';
+
+/** A fault of the input, and the path of the field that has it, from the argument on. */
+export type Fault = { readonly path: readonly (string | number)[]; readonly message: string };
+
+/** An entry in `errors`: this request did nothing in the field. */
+export type Refusal = {
+  readonly code: string;
+  readonly requestId: string | undefined;
+  readonly retryable: boolean;
+  readonly faults: readonly Fault[];
+};
+
+/** What became of one root field of a mutation. */
+export type FieldResult<Member> =
+  | { readonly kind: 'member'; readonly member: Member }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  /** No response arrived. The field may or may not have taken effect. */
+  | { readonly kind: 'lost' };
+
+type Data = Readonly<Record<string, unknown>>;
+export type MemberOf<D extends object, Name extends keyof D> = NonNullable<D[Name]>;
+
+/**
+ * Reads the result of one root field, by its response name. Each field of a mutation has its own result: the
+ * success of one says nothing about its neighbours.
+ */
+export function readField<D extends object, Name extends keyof D & string>(
+  result: { readonly data?: D | null | undefined; readonly error?: unknown },
+  name: Name,
+  intent: Intent,
+): FieldResult<MemberOf<D, Name>> {
+  const member = result.data?.[name];
+  if (member != null) return { kind: 'member', member };
+  const { refusal, isFromField } = readRefusal(result.error, name);
+  if (intent.responseLost && !(isFromField && settlesEarlierRequests(refusal))) {
+    return { kind: 'lost' };
+  }
+  return { kind: 'refused', refusal };
+}
+
+/**
+ * Whether an error of a repeat also says that the earlier request did nothing. If the gateway executed the
+ * field, its key was free, so it did. An error of the key itself says nothing about earlier requests.
+ */
+function settlesEarlierRequests({ code }: Refusal): boolean {
+  return !code.startsWith('IDEMPOTENCY_');
+}
+
+/** The error that concerns a root field: its own, or one without a path, which concerns all fields. */
+export function readRefusal(
+  error: unknown,
+  name: string,
+): { refusal: Refusal; isFromField: boolean } {
+  if (CombinedGraphQLErrors.is(error)) {
+    const own = error.errors.find(({ path }) => path?.[0] === name);
+    const entry = own ?? error.errors.find(({ path }) => path === undefined);
+    const { code, requestId, retryable, faults } = entry?.extensions ?? {};
+    const refusal = {
+      code: typeof code === 'string' ? code : 'UNKNOWN',
+      requestId: typeof requestId === 'string' ? requestId : undefined,
+      retryable: retryable === true,
+      faults: Array.isArray(faults) ? faults.filter(isFault) : [],
+    };
+    return { refusal, isFromField: own !== undefined };
+  }
+  const code =
+    error instanceof SignInError
+      ? 'UNAUTHENTICATED'
+      : ServerError.is(error)
+        ? `HTTP_${error.statusCode}`
+        : 'NOT_REACHED';
+  const refusal = { code, requestId: undefined, retryable: code !== 'UNAUTHENTICATED', faults: [] };
+  return { refusal, isFromField: false };
+}
+
+function isFault(value: Data): boolean {
+  return (
+    typeof value === 'object' && Array.isArray(value.path) && typeof value.message === 'string'
+  );
+}

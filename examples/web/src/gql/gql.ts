@@ -1,0 +1,64 @@
+/* eslint-disable */
+import * as types from './graphql';
+import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
+
+/**
+ * Map of all GraphQL operations in the project.
+ *
+ * This map has several performance disadvantages:
+ * 1. It is not tree-shakeable, so it will include all operations in the project.
+ * 2. It is not minifiable, so the string of a GraphQL query will be multiple times inside the bundle.
+ * 3. It does not support dead code elimination, so it will add unused operations.
+ *
+ * Therefore it is highly recommended to use the babel or swc plugin for production.
+ * Learn more about it here: https://the-guild.dev/graphql/codegen/plugins/presets/preset-client#reducing-bundle-size
+ */
+type Documents = {
+    "query GlCodes($target: IntegrationTarget!, $project: String!, $includeHide: Boolean!) {\n  glCodes(target: $target, project: $project, includeHide: $includeHide) {\n    __typename\n    ... on GlCodeList {\n      codes {\n        code\n        name\n        value\n        hide\n      }\n    }\n    ... on LedgerProblem {\n      message\n    }\n  }\n}": typeof types.GlCodesDocument,
+    "mutation SaveApprovers($approvers: [ApproverInput!]!) {\n  saveApprovers(approvers: $approvers) {\n    __typename\n    ... on LedgerStatus {\n      message\n    }\n    ... on LedgerProblem {\n      message\n    }\n    ... on LedgerOutcomeUnknown {\n      code\n      requestId\n    }\n  }\n}": typeof types.SaveApproversDocument,
+    "mutation UploadWorkflowCsv($input: WorkflowCsvInput!) {\n  uploadWorkflowCsv(input: $input) {\n    __typename\n    ... on WorkflowCsvUploaded {\n      unresolved\n    }\n    ... on LedgerProblem {\n      message\n    }\n    ... on LedgerOutcomeUnknown {\n      code\n      requestId\n    }\n  }\n}": typeof types.UploadWorkflowCsvDocument,
+    "mutation WorkflowAction($action: WorkflowAction!) {\n  workflowAction(action: $action) {\n    __typename\n    ... on WorkflowActionCompleted {\n      action\n      message\n    }\n    ... on LedgerProblem {\n      message\n    }\n    ... on LedgerOutcomeUnknown {\n      code\n      requestId\n    }\n  }\n}": typeof types.WorkflowActionDocument,
+};
+const documents: Documents = {
+    "query GlCodes($target: IntegrationTarget!, $project: String!, $includeHide: Boolean!) {\n  glCodes(target: $target, project: $project, includeHide: $includeHide) {\n    __typename\n    ... on GlCodeList {\n      codes {\n        code\n        name\n        value\n        hide\n      }\n    }\n    ... on LedgerProblem {\n      message\n    }\n  }\n}": types.GlCodesDocument,
+    "mutation SaveApprovers($approvers: [ApproverInput!]!) {\n  saveApprovers(approvers: $approvers) {\n    __typename\n    ... on LedgerStatus {\n      message\n    }\n    ... on LedgerProblem {\n      message\n    }\n    ... on LedgerOutcomeUnknown {\n      code\n      requestId\n    }\n  }\n}": types.SaveApproversDocument,
+    "mutation UploadWorkflowCsv($input: WorkflowCsvInput!) {\n  uploadWorkflowCsv(input: $input) {\n    __typename\n    ... on WorkflowCsvUploaded {\n      unresolved\n    }\n    ... on LedgerProblem {\n      message\n    }\n    ... on LedgerOutcomeUnknown {\n      code\n      requestId\n    }\n  }\n}": types.UploadWorkflowCsvDocument,
+    "mutation WorkflowAction($action: WorkflowAction!) {\n  workflowAction(action: $action) {\n    __typename\n    ... on WorkflowActionCompleted {\n      action\n      message\n    }\n    ... on LedgerProblem {\n      message\n    }\n    ... on LedgerOutcomeUnknown {\n      code\n      requestId\n    }\n  }\n}": types.WorkflowActionDocument,
+};
+
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ *
+ *
+ * @example
+ * ```ts
+ * const query = graphql(`query GetUser($id: ID!) { user(id: $id) { name } }`);
+ * ```
+ *
+ * The query argument is unknown!
+ * Please regenerate the types.
+ */
+export function graphql(source: string): unknown;
+
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "query GlCodes($target: IntegrationTarget!, $project: String!, $includeHide: Boolean!) {\n  glCodes(target: $target, project: $project, includeHide: $includeHide) {\n    __typename\n    ... on GlCodeList {\n      codes {\n        code\n        name\n        value\n        hide\n      }\n    }\n    ... on LedgerProblem {\n      message\n    }\n  }\n}"): (typeof documents)["query GlCodes($target: IntegrationTarget!, $project: String!, $includeHide: Boolean!) {\n  glCodes(target: $target, project: $project, includeHide: $includeHide) {\n    __typename\n    ... on GlCodeList {\n      codes {\n        code\n        name\n        value\n        hide\n      }\n    }\n    ... on LedgerProblem {\n      message\n    }\n  }\n}"];
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "mutation SaveApprovers($approvers: [ApproverInput!]!) {\n  saveApprovers(approvers: $approvers) {\n    __typename\n    ... on LedgerStatus {\n      message\n    }\n    ... on LedgerProblem {\n      message\n    }\n    ... on LedgerOutcomeUnknown {\n      code\n      requestId\n    }\n  }\n}"): (typeof documents)["mutation SaveApprovers($approvers: [ApproverInput!]!) {\n  saveApprovers(approvers: $approvers) {\n    __typename\n    ... on LedgerStatus {\n      message\n    }\n    ... on LedgerProblem {\n      message\n    }\n    ... on LedgerOutcomeUnknown {\n      code\n      requestId\n    }\n  }\n}"];
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "mutation UploadWorkflowCsv($input: WorkflowCsvInput!) {\n  uploadWorkflowCsv(input: $input) {\n    __typename\n    ... on WorkflowCsvUploaded {\n      unresolved\n    }\n    ... on LedgerProblem {\n      message\n    }\n    ... on LedgerOutcomeUnknown {\n      code\n      requestId\n    }\n  }\n}"): (typeof documents)["mutation UploadWorkflowCsv($input: WorkflowCsvInput!) {\n  uploadWorkflowCsv(input: $input) {\n    __typename\n    ... on WorkflowCsvUploaded {\n      unresolved\n    }\n    ... on LedgerProblem {\n      message\n    }\n    ... on LedgerOutcomeUnknown {\n      code\n      requestId\n    }\n  }\n}"];
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "mutation WorkflowAction($action: WorkflowAction!) {\n  workflowAction(action: $action) {\n    __typename\n    ... on WorkflowActionCompleted {\n      action\n      message\n    }\n    ... on LedgerProblem {\n      message\n    }\n    ... on LedgerOutcomeUnknown {\n      code\n      requestId\n    }\n  }\n}"): (typeof documents)["mutation WorkflowAction($action: WorkflowAction!) {\n  workflowAction(action: $action) {\n    __typename\n    ... on WorkflowActionCompleted {\n      action\n      message\n    }\n    ... on LedgerProblem {\n      message\n    }\n    ... on LedgerOutcomeUnknown {\n      code\n      requestId\n    }\n  }\n}"];
+
+export function graphql(source: string) {
+  return (documents as any)[source] ?? {};
+}
+
+export type DocumentType<TDocumentNode extends DocumentNode<any, any>> = TDocumentNode extends DocumentNode<  infer TType,  any>  ? TType  : never;

@@ -1,0 +1,243 @@
+/* eslint-disable */
+/** Internal type. DO NOT USE DIRECTLY. */
+type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+/** Internal type. DO NOT USE DIRECTLY. */
+export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
+/** An approver. All fields are optional. An omitted field is not sent; a field that is null is sent as null. */
+export type ApproverInput = {
+  /** The approver's identifier, an integer of any size. */
+  approverId?: string | null | undefined;
+  /** The claim limit. */
+  claimLimit?: number | null | undefined;
+  /** A description. */
+  description?: string | null | undefined;
+  /** The approver's email address. */
+  email?: string | null | undefined;
+  /** The email address for uploads. */
+  emailUpload?: string | null | undefined;
+  /** Whether approval is disabled. */
+  isDisableApproval?: boolean | null | undefined;
+  /** Whether the approver is for expense claims. */
+  isExpenseClaim?: boolean | null | undefined;
+  /** The service's `my_bank_account`. */
+  myBankAccount?: string | null | undefined;
+  /** The service's `my_email`. */
+  myEmail?: string | null | undefined;
+  /** The approver's name. */
+  name?: string | null | undefined;
+  /** The workflow's identifier, an integer of any size. */
+  workflowId?: string | null | undefined;
+  /** The workflow's name. */
+  workflowName?: string | null | undefined;
+};
+
+/** The system that general-ledger codes are for. */
+export const IntegrationTarget = {
+  /** Custom workflow (value 10). */
+  CUSTOM_WORKFLOW: 'CUSTOM_WORKFLOW',
+  /** Electronic invoice (value 22). */
+  ELECTRONIC_INVOICE: 'ELECTRONIC_INVOICE',
+  /** Email (value 5). */
+  EMAIL: 'EMAIL',
+  /** File transfer (value 4). */
+  FILE_TRANSFER: 'FILE_TRANSFER',
+  /** Gateway (value 6). */
+  GATEWAY: 'GATEWAY',
+  /** Save and search (value 36). */
+  SAVE_AND_SEARCH: 'SAVE_AND_SEARCH',
+  /** Storage device (value 4001). */
+  STORAGE_DEVICE: 'STORAGE_DEVICE',
+  /** A named external system (value 0). */
+  TARGET_0: 'TARGET_0',
+  /** A named external system (value 1). */
+  TARGET_1: 'TARGET_1',
+  /** A named external system (value 2). */
+  TARGET_2: 'TARGET_2',
+  /** A named external system (value 3). */
+  TARGET_3: 'TARGET_3',
+  /** A named external system (value 7). */
+  TARGET_7: 'TARGET_7',
+  /** A named external system (value 8). */
+  TARGET_8: 'TARGET_8',
+  /** A named external system (value 9). */
+  TARGET_9: 'TARGET_9',
+  /** A named external system (value 11). */
+  TARGET_11: 'TARGET_11',
+  /** A named external system (value 12). */
+  TARGET_12: 'TARGET_12',
+  /** A named external system (value 20). */
+  TARGET_20: 'TARGET_20',
+  /** A named external system (value 21). */
+  TARGET_21: 'TARGET_21',
+  /** A named external system (value 23). */
+  TARGET_23: 'TARGET_23',
+  /** A named external system (value 24). */
+  TARGET_24: 'TARGET_24',
+  /** A named external system (value 26). */
+  TARGET_26: 'TARGET_26',
+  /** A named external system (value 27). */
+  TARGET_27: 'TARGET_27',
+  /** A named external system (value 33). */
+  TARGET_33: 'TARGET_33',
+  /** A named external system (value 34). */
+  TARGET_34: 'TARGET_34',
+  /** A named external system (value 35). */
+  TARGET_35: 'TARGET_35',
+  /** A named external system (value 37). */
+  TARGET_37: 'TARGET_37',
+  /** A named external system (value 38). */
+  TARGET_38: 'TARGET_38',
+  /** A named external system (value 39). */
+  TARGET_39: 'TARGET_39',
+  /** A named external system (value 40). */
+  TARGET_40: 'TARGET_40',
+  /** A named external system (value 41). */
+  TARGET_41: 'TARGET_41',
+  /** A named external system (value 42). */
+  TARGET_42: 'TARGET_42',
+  /** A named external system (value 43). */
+  TARGET_43: 'TARGET_43',
+  /** A named external system (value 44). */
+  TARGET_44: 'TARGET_44',
+  /** A named external system (value 45). */
+  TARGET_45: 'TARGET_45',
+  /** A named external system (value 46). */
+  TARGET_46: 'TARGET_46',
+  /** A named external system (value 47). */
+  TARGET_47: 'TARGET_47',
+  /** A named external system (value 48). */
+  TARGET_48: 'TARGET_48',
+  /** A named external system (value 49). */
+  TARGET_49: 'TARGET_49',
+  /** A named external system (value 50). */
+  TARGET_50: 'TARGET_50',
+  /** A named external system (value 51). */
+  TARGET_51: 'TARGET_51',
+  /** Unknown (value -1). */
+  UNKNOWN: 'UNKNOWN'
+} as const;
+
+export type IntegrationTarget = typeof IntegrationTarget[keyof typeof IntegrationTarget];
+/** Why the outcome of a write is unknown. */
+export const LedgerOutcomeUnknownCode = {
+  /**
+   * An earlier request with the same idempotency key has no recorded outcome yet. Send the same request
+   * again, with the same key, to get its outcome.
+   */
+  IN_PROGRESS: 'IN_PROGRESS',
+  /**
+   * An earlier request with the same idempotency key may have been sent, but no outcome was recorded in time:
+   * the gateway stopped, the request took too long, or the recording failed. An outcome that is recorded
+   * later replaces this one. If it turns out that the earlier request was not sent, the key is free again.
+   */
+  ORPHANED: 'ORPHANED',
+  /** The service responded with an HTTP 5xx status. */
+  UPSTREAM_FAILED: 'UPSTREAM_FAILED',
+  /** The response of the service was a redirect, incomplete, unreadable, or too large. */
+  UPSTREAM_INVALID_RESPONSE: 'UPSTREAM_INVALID_RESPONSE',
+  /** The service did not respond before the deadline. */
+  UPSTREAM_TIMEOUT: 'UPSTREAM_TIMEOUT',
+  /** The connection to the service failed before a response began. */
+  UPSTREAM_UNAVAILABLE: 'UPSTREAM_UNAVAILABLE'
+} as const;
+
+export type LedgerOutcomeUnknownCode = typeof LedgerOutcomeUnknownCode[keyof typeof LedgerOutcomeUnknownCode];
+/** An action on a workflow, a solution or an account. */
+export const WorkflowAction = {
+  /** Restart the workflow (`restartWorkflow2`). */
+  RESTART: 'RESTART',
+  /** Restart the workflow and move to the next one (`restartWorkflowAndMoveToNext`). */
+  RESTART_AND_MOVE_TO_NEXT: 'RESTART_AND_MOVE_TO_NEXT',
+  /** Restore the global solution (`reStoreGlobalSolution`). */
+  RESTORE_GLOBAL_SOLUTION: 'RESTORE_GLOBAL_SOLUTION',
+  /** Restore the solution (`reStoreSolution`). */
+  RESTORE_SOLUTION: 'RESTORE_SOLUTION',
+  /** Update the solution guide (`updateSolutionGuide`). */
+  UPDATE_SOLUTION_GUIDE: 'UPDATE_SOLUTION_GUIDE',
+  /** Upgrade to HQ (`upgradeToHQ`). */
+  UPGRADE_TO_HQ: 'UPGRADE_TO_HQ'
+} as const;
+
+export type WorkflowAction = typeof WorkflowAction[keyof typeof WorkflowAction];
+/** A CSV file for a workflow. Provide its content in exactly one of `csv` and `contentBase64`. */
+export type WorkflowCsvInput = {
+  /** The content as base64 (RFC 4648, section 4; padded, without line breaks). */
+  contentBase64?: string | null | undefined;
+  /** The content as text. It is sent as base64-encoded UTF-8. */
+  csv?: string | null | undefined;
+  /** The name of the file. */
+  fileName: string;
+  /** The identifier of the invoice, an integer of any size. */
+  invoiceId?: string | null | undefined;
+  /** A message that is sent with the file. */
+  message?: string | null | undefined;
+  /**
+   * The upload option of the service. If this gateway is not configured for upload options, a value
+   * is refused with `BAD_USER_INPUT`.
+   */
+  option?: number | null | undefined;
+};
+
+export type GlCodesQueryVariables = Exact<{
+  target: IntegrationTarget;
+  project: string;
+  includeHide: boolean;
+}>;
+
+
+export type GlCodesQuery = { __typename: 'Query', glCodes:
+    | { __typename: 'GlCodeList', codes: Array<{ __typename: 'GlCode', code: string | null, name: string | null, value: string | null, hide: number | null }> }
+    | { __typename: 'LedgerFailed', message: string | null }
+    | { __typename: 'LedgerNoMoreInvoices', message: string | null }
+    | { __typename: 'LedgerNotPermitted', message: string | null }
+    | { __typename: 'LedgerUnrecognizedStatus', message: string | null }
+   | null };
+
+export type SaveApproversMutationVariables = Exact<{
+  approvers: Array<ApproverInput> | ApproverInput;
+}>;
+
+
+export type SaveApproversMutation = { __typename: 'Mutation', saveApprovers:
+    | { __typename: 'ApproversSaved', message: string | null }
+    | { __typename: 'LedgerFailed', message: string | null }
+    | { __typename: 'LedgerNoMoreInvoices', message: string | null }
+    | { __typename: 'LedgerNotPermitted', message: string | null }
+    | { __typename: 'LedgerOutcomeUnknown', message: string | null, code: LedgerOutcomeUnknownCode, requestId: string }
+    | { __typename: 'LedgerUnrecognizedStatus', message: string | null }
+   | null };
+
+export type UploadWorkflowCsvMutationVariables = Exact<{
+  input: WorkflowCsvInput;
+}>;
+
+
+export type UploadWorkflowCsvMutation = { __typename: 'Mutation', uploadWorkflowCsv:
+    | { __typename: 'LedgerFailed', message: string | null }
+    | { __typename: 'LedgerNoMoreInvoices', message: string | null }
+    | { __typename: 'LedgerNotPermitted', message: string | null }
+    | { __typename: 'LedgerOutcomeUnknown', message: string | null, code: LedgerOutcomeUnknownCode, requestId: string }
+    | { __typename: 'LedgerUnrecognizedStatus', message: string | null }
+    | { __typename: 'WorkflowCsvUploaded', unresolved: string | null }
+   | null };
+
+export type WorkflowActionMutationVariables = Exact<{
+  action: WorkflowAction;
+}>;
+
+
+export type WorkflowActionMutation = { __typename: 'Mutation', workflowAction:
+    | { __typename: 'LedgerFailed', message: string | null }
+    | { __typename: 'LedgerNoMoreInvoices', message: string | null }
+    | { __typename: 'LedgerNotPermitted', message: string | null }
+    | { __typename: 'LedgerOutcomeUnknown', message: string | null, code: LedgerOutcomeUnknownCode, requestId: string }
+    | { __typename: 'LedgerUnrecognizedStatus', message: string | null }
+    | { __typename: 'WorkflowActionCompleted', action: WorkflowAction, message: string | null }
+   | null };
+
+
+export const GlCodesDocument = {"__meta__":{"hash":"sha256:4ddd35f24d8e4d4019cff8ca1a0365e78be7d2f0012035acec826f332a102a6f"},"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"GlCodes"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"target"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"IntegrationTarget"}}}},{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"project"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"String"}}}},{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"includeHide"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Boolean"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"glCodes"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"target"},"value":{"kind":"Variable","name":{"kind":"Name","value":"target"}}},{"kind":"Argument","name":{"kind":"Name","value":"project"},"value":{"kind":"Variable","name":{"kind":"Name","value":"project"}}},{"kind":"Argument","name":{"kind":"Name","value":"includeHide"},"value":{"kind":"Variable","name":{"kind":"Name","value":"includeHide"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"GlCodeList"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"codes"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"name"}},{"kind":"Field","name":{"kind":"Name","value":"value"}},{"kind":"Field","name":{"kind":"Name","value":"hide"}}]}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"LedgerProblem"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"message"}}]}}]}}]}}]} as unknown as DocumentNode<GlCodesQuery, GlCodesQueryVariables>;
+export const SaveApproversDocument = {"__meta__":{"hash":"sha256:256d1118c23a4728b3cd06244feeb2cbd8520066223ea4d43506f12c30f4265b"},"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"SaveApprovers"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"approvers"}},"type":{"kind":"NonNullType","type":{"kind":"ListType","type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"ApproverInput"}}}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"saveApprovers"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"approvers"},"value":{"kind":"Variable","name":{"kind":"Name","value":"approvers"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"LedgerStatus"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"message"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"LedgerProblem"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"message"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"LedgerOutcomeUnknown"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"requestId"}}]}}]}}]}}]} as unknown as DocumentNode<SaveApproversMutation, SaveApproversMutationVariables>;
+export const UploadWorkflowCsvDocument = {"__meta__":{"hash":"sha256:235180f153970f05a6601e0a3541f2e970c7d3dcb50bcc6983ccc4ed34a405d1"},"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"UploadWorkflowCsv"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"WorkflowCsvInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"uploadWorkflowCsv"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"WorkflowCsvUploaded"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"unresolved"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"LedgerProblem"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"message"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"LedgerOutcomeUnknown"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"requestId"}}]}}]}}]}}]} as unknown as DocumentNode<UploadWorkflowCsvMutation, UploadWorkflowCsvMutationVariables>;
+export const WorkflowActionDocument = {"__meta__":{"hash":"sha256:f0f86b73d5276d97e15b8de3d5a4de167483cec4a7d7a297714c2b8e39662179"},"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"WorkflowAction"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"action"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"WorkflowAction"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"workflowAction"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"action"},"value":{"kind":"Variable","name":{"kind":"Name","value":"action"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"WorkflowActionCompleted"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"action"}},{"kind":"Field","name":{"kind":"Name","value":"message"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"LedgerProblem"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"message"}}]}},{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"LedgerOutcomeUnknown"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"__typename"}},{"kind":"Field","name":{"kind":"Name","value":"code"}},{"kind":"Field","name":{"kind":"Name","value":"requestId"}}]}}]}}]}}]} as unknown as DocumentNode<WorkflowActionMutation, WorkflowActionMutationVariables>;

@@ -1,0 +1,96 @@
+import { useId, useRef, useState } from 'react';
+import {
+  WorkflowAction,
+  WorkflowActionDocument,
+  type WorkflowActionMutation,
+} from '../gql/graphql.ts';
+import { describeProblem, type Notice, quote } from '../notice.ts';
+import { isLocked, WriteOutcome } from '../parts/write-outcome.tsx';
+import { useWrite } from '../use-write.ts';
+import { actionNames, workflowActions } from './workflow-actions.ts';
+
+/** Runs a workflow action, after a confirmation. */
+export function ActionPage() {
+  const [action, setAction] = useState<WorkflowAction>(WorkflowAction.RESTART);
+  const { state, submit, dismiss } = useWrite(WorkflowActionDocument, 'workflowAction');
+  const dialog = useRef<HTMLDialogElement>(null);
+  const questionId = useId();
+  const words = workflowActions[action];
+
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        dismiss();
+        dialog.current?.showModal();
+      }}
+    >
+      <WriteOutcome
+        state={state}
+        words={words}
+        describe={(member) => describe(member, action)}
+        onDismiss={dismiss}
+      />
+      <fieldset className="card" disabled={isLocked(state)}>
+        <legend>Action</legend>
+        {actionNames.map((name) => (
+          <label className="check" key={name}>
+            <input
+              type="radio"
+              name="action"
+              checked={name === action}
+              onChange={() => {
+                dismiss();
+                setAction(name);
+              }}
+            />
+            {workflowActions[name].label}
+          </label>
+        ))}
+        <div className="actions">
+          <button type="submit" className="primary">
+            Run…
+          </button>
+        </div>
+      </fieldset>
+      <dialog ref={dialog} aria-labelledby={questionId}>
+        <h2 id={questionId}>{words.label}?</h2>
+        <p>This changes data in the ledger and cannot be undone here.</p>
+        <div className="actions">
+          <button
+            type="button"
+            className="primary"
+            onClick={() => {
+              dialog.current?.close();
+              submit({ action });
+            }}
+          >
+            Yes, run it
+          </button>
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Cancel
+          </button>
+        </div>
+      </dialog>
+    </form>
+  );
+}
+
+function describe(
+  member: NonNullable<WorkflowActionMutation['workflowAction']>,
+  action: WorkflowAction,
+): Notice {
+  const words = workflowActions[action];
+  switch (member.__typename) {
+    case 'WorkflowActionCompleted':
+      return { tone: 'success', title: words.success, details: quote(member.message) };
+    case 'LedgerFailed':
+    case 'LedgerNotPermitted':
+    case 'LedgerNoMoreInvoices':
+    case 'LedgerUnrecognizedStatus':
+    case 'LedgerOutcomeUnknown':
+      return describeProblem(member, words);
+    default:
+      return describeProblem(member satisfies never, words);
+  }
+}

@@ -1,0 +1,61 @@
+import type { Fault } from '../field-result.ts';
+import type { ApproverInput } from '../gql/graphql.ts';
+
+export type FieldName = keyof ApproverInput;
+
+type FieldSpec = {
+  readonly label: string;
+  readonly kind: 'text' | 'email' | 'number' | 'check';
+  readonly hint?: string;
+  /** Whether it is among the first fields, which are always visible. */
+  readonly isCommon?: true;
+};
+
+/** The fields of an approver, in the order of the form. One that is missing here does not compile. */
+export const fields: Readonly<Record<FieldName, FieldSpec>> = {
+  name: { label: 'Name', kind: 'text', isCommon: true },
+  email: { label: 'Email', kind: 'email', isCommon: true },
+  approverId: { label: 'Approver number', kind: 'text', hint: 'Digits only', isCommon: true },
+  claimLimit: { label: 'Claim limit', kind: 'number', hint: 'For example 2500', isCommon: true },
+  workflowId: { label: 'Workflow number', kind: 'text', hint: 'Digits only', isCommon: true },
+  workflowName: { label: 'Workflow name', kind: 'text', isCommon: true },
+  description: { label: 'Description', kind: 'text' },
+  emailUpload: { label: 'Email for uploads', kind: 'email' },
+  myEmail: { label: 'My email', kind: 'email' },
+  myBankAccount: { label: 'My bank account', kind: 'text' },
+  isExpenseClaim: { label: 'For expense claims', kind: 'check' },
+  isDisableApproval: { label: 'Approval is turned off', kind: 'check' },
+};
+
+/** An approver as the user edits it. Every value is text; that of a check is `on` or empty. */
+export type Draft = {
+  readonly id: string;
+  readonly values: Readonly<Partial<Record<FieldName, string>>>;
+};
+
+export const newDraft = (): Draft => ({ id: crypto.randomUUID(), values: {} });
+
+/** The input for a draft. An empty field is left out, and so is not changed. */
+export function toInput({ values }: Draft): ApproverInput {
+  const { claimLimit, isExpenseClaim, isDisableApproval, ...texts } = values;
+  return {
+    ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text.trim() !== '')),
+    ...(claimLimit?.trim() && { claimLimit: Number(claimLimit) }),
+    ...(isExpenseClaim && { isExpenseClaim: true }),
+    ...(isDisableApproval && { isDisableApproval: true }),
+  };
+}
+
+/** The faults that the form itself finds, in the shape of those of the gateway. */
+export function findFaults(drafts: readonly Draft[]): Fault[] {
+  return drafts.flatMap(({ values: { claimLimit = '' } }, index) =>
+    Number.isFinite(Number(claimLimit))
+      ? []
+      : [{ path: ['approvers', index, 'claimLimit'], message: 'is not a number' }],
+  );
+}
+
+/** The fault of a field, if it has one. */
+export function faultOf(faults: readonly Fault[], path: Fault['path']): string | undefined {
+  return faults.find((fault) => fault.path.join('.') === path.join('.'))?.message;
+}

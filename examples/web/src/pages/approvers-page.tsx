@@ -1,0 +1,84 @@
+import { type FormEvent, useState } from 'react';
+import type { Fault } from '../field-result.ts';
+import { SaveApproversDocument, type SaveApproversMutation } from '../gql/graphql.ts';
+import { describeProblem, type Notice, quote, type Words } from '../notice.ts';
+import { isLocked, WriteOutcome } from '../parts/write-outcome.tsx';
+import { useWrite } from '../use-write.ts';
+import { findFaults, newDraft, toInput } from './approver-fields.ts';
+import { ApproverForm } from './approver-form.tsx';
+
+const words: Words = {
+  nothingDone: 'Nothing was saved.',
+  toDo: 'save the approvers',
+  done: 'the approvers were saved',
+};
+
+/** Edits and saves a list of approvers. */
+export function ApproversPage() {
+  const [drafts, setDrafts] = useState([newDraft()]);
+  const [ownFaults, setOwnFaults] = useState<readonly Fault[]>([]);
+  const { state, submit, dismiss } = useWrite(SaveApproversDocument, 'saveApprovers');
+  const refused =
+    state.phase === 'settled' && state.result.kind === 'refused' ? state.result.refusal : undefined;
+  const faults = ownFaults.length > 0 ? ownFaults : (refused?.faults ?? []);
+
+  function save(event: FormEvent): void {
+    event.preventDefault();
+    const found = findFaults(drafts);
+    setOwnFaults(found);
+    dismiss();
+    if (found.length === 0) submit({ approvers: drafts.map(toInput) });
+  }
+
+  /** Faults name an approver by its place in the list. */
+  function remove(index: number): void {
+    setDrafts(drafts.toSpliced(index, 1));
+    setOwnFaults([]);
+    dismiss();
+  }
+
+  return (
+    <form onSubmit={save} noValidate>
+      <WriteOutcome state={state} words={words} describe={describe} onDismiss={dismiss} />
+      <fieldset className="plain" disabled={isLocked(state)}>
+        {drafts.map((draft, index) => (
+          <ApproverForm
+            key={draft.id}
+            index={index}
+            draft={draft}
+            faults={faults}
+            onChange={(values) => setDrafts(drafts.with(index, { ...draft, values }))}
+            onRemove={drafts.length > 1 ? () => remove(index) : undefined}
+          />
+        ))}
+        <div className="actions">
+          <button type="submit" className="primary">
+            Save approvers
+          </button>
+          <button type="button" onClick={() => setDrafts([...drafts, newDraft()])}>
+            Add an approver
+          </button>
+        </div>
+      </fieldset>
+    </form>
+  );
+}
+
+function describe(member: NonNullable<SaveApproversMutation['saveApprovers']>): Notice {
+  switch (member.__typename) {
+    case 'ApproversSaved':
+      return {
+        tone: 'success',
+        title: 'The approvers were saved.',
+        details: quote(member.message),
+      };
+    case 'LedgerFailed':
+    case 'LedgerNotPermitted':
+    case 'LedgerNoMoreInvoices':
+    case 'LedgerUnrecognizedStatus':
+    case 'LedgerOutcomeUnknown':
+      return describeProblem(member, words);
+    default:
+      return describeProblem(member satisfies never, words);
+  }
+}

@@ -1,0 +1,143 @@
+import { type FormEvent, useState } from 'react';
+import type { Fault } from '../field-result.ts';
+import {
+  UploadWorkflowCsvDocument,
+  type UploadWorkflowCsvMutation,
+  type WorkflowCsvInput,
+} from '../gql/graphql.ts';
+import { describeProblem, type Notice, type Words } from '../notice.ts';
+import { Field } from '../parts/field.tsx';
+import { isLocked, WriteOutcome } from '../parts/write-outcome.tsx';
+import { useWrite } from '../use-write.ts';
+import { faultOf } from './approver-fields.ts';
+import { readBase64 } from './read-base64.ts';
+
+const words: Words = {
+  nothingDone: 'The file was not used.',
+  toDo: 'use the file',
+  done: 'the file was used',
+};
+
+/** The largest file in bytes. As base64 it fits into the gateway's limit of 16 MiB for a request. */
+const LARGEST_FILE = 12_000_000;
+
+/** Uploads a CSV file for a workflow. */
+export function CsvPage() {
+  const [file, setFile] = useState<File>();
+  const [invoiceId, setInvoiceId] = useState('');
+  const [message, setMessage] = useState('');
+  const [fileFault, setFileFault] = useState<string>();
+  const { state, submit, dismiss } = useWrite(UploadWorkflowCsvDocument, 'uploadWorkflowCsv', {
+    isUpload: true,
+  });
+  const faults: readonly Fault[] =
+    state.phase === 'settled' && state.result.kind === 'refused' ? state.result.refusal.faults : [];
+
+  async function upload(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    dismiss();
+    const fault = faultOfFile(file);
+    setFileFault(fault);
+    if (file === undefined || fault !== undefined) return;
+    const input: WorkflowCsvInput = {
+      fileName: file.name,
+      contentBase64: await readBase64(file),
+      ...(invoiceId.trim() && { invoiceId: invoiceId.trim() }),
+      ...(message && { message }),
+    };
+    submit({ input });
+  }
+
+  return (
+    <form onSubmit={(event) => void upload(event)} noValidate>
+      <WriteOutcome
+        state={state}
+        words={words}
+        describe={describe}
+        onDismiss={dismiss}
+        sending={state.phase === 'sending' && <Progress share={state.share} />}
+      />
+      <fieldset className="plain" disabled={isLocked(state)}>
+        <Field label="CSV file" hint="Up to 12 MB" fault={fileFault}>
+          {(attributes) => (
+            <input
+              {...attributes}
+              type="file"
+              accept=".csv,text/csv"
+              onChange={(event) => setFile(event.target.files?.[0])}
+            />
+          )}
+        </Field>
+        <div className="columns">
+          <Field
+            label="Invoice number (optional)"
+            hint="Digits only"
+            fault={faultOf(faults, ['input', 'invoiceId'])}
+          >
+            {(attributes) => (
+              <input
+                {...attributes}
+                value={invoiceId}
+                onChange={(event) => setInvoiceId(event.target.value)}
+              />
+            )}
+          </Field>
+          <Field label="Message (optional)" fault={faultOf(faults, ['input', 'message'])}>
+            {(attributes) => (
+              <input
+                {...attributes}
+                value={message}
+                onChange={(event) => setMessage(event.target.value)}
+              />
+            )}
+          </Field>
+        </div>
+        <div className="actions">
+          <button type="submit" className="primary">
+            Upload the file
+          </button>
+        </div>
+      </fieldset>
+    </form>
+  );
+}
+
+function faultOfFile(file: File | undefined): string | undefined {
+  if (file === undefined) return 'Choose a file.';
+  return file.size > LARGEST_FILE ? 'The file is larger than 12 MB.' : undefined;
+}
+
+function Progress({ share }: { readonly share: number }) {
+  const percent = Math.round(share * 100);
+  return (
+    <div className="sending">
+      <label>
+        {percent < 100
+          ? `Sending the file: ${percent} %`
+          : 'The file was sent. Waiting for the answer…'}
+        <progress max={100} value={percent} />
+      </label>
+    </div>
+  );
+}
+
+function describe(member: NonNullable<UploadWorkflowCsvMutation['uploadWorkflowCsv']>): Notice {
+  switch (member.__typename) {
+    case 'WorkflowCsvUploaded':
+      return member.unresolved
+        ? {
+            tone: 'problem',
+            title: 'The file was used, except for these rows:',
+            details: member.unresolved.split(/\r?\n/),
+          }
+        : { tone: 'success', title: 'The whole file was used.', details: [] };
+    case 'LedgerFailed':
+    case 'LedgerNotPermitted':
+    case 'LedgerNoMoreInvoices':
+    case 'LedgerUnrecognizedStatus':
+    case 'LedgerOutcomeUnknown':
+      return describeProblem(member, words);
+    default:
+      return describeProblem(member satisfies never, words);
+  }
+}

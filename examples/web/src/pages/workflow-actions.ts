@@ -1,0 +1,52 @@
+import { WorkflowAction } from '../gql/graphql.ts';
+import type { Words } from '../notice.ts';
+
+type ActionWords = Words & { readonly label: string; readonly success: string };
+
+/** How the app talks about each action. One that is missing here does not compile. */
+export const workflowActions: Readonly<Record<WorkflowAction, ActionWords>> = {
+  RESTART: {
+    label: 'Restart the workflow',
+    toDo: 'restart the workflow',
+    done: 'the workflow was restarted',
+    success: 'The workflow was restarted.',
+    nothingDone: 'The workflow was not restarted.',
+  },
+  RESTART_AND_MOVE_TO_NEXT: {
+    label: 'Restart the workflow and move to the next',
+    toDo: 'restart the workflow and move to the next',
+    done: 'the workflow was restarted and moved to the next',
+    success: 'The workflow was restarted and moved to the next.',
+    nothingDone: 'The workflow was not restarted.',
+  },
+  RESTORE_SOLUTION: {
+    label: 'Restore the solution',
+    toDo: 'restore the solution',
+    done: 'the solution was restored',
+    success: 'The solution was restored.',
+    nothingDone: 'The solution was not restored.',
+  },
+  RESTORE_GLOBAL_SOLUTION: {
+    label: 'Restore the global solution',
+    toDo: 'restore the global solution',
+    done: 'the global solution was restored',
+    success: 'The global solution was restored.',
+    nothingDone: 'The global solution was not restored.',
+  },
+  UPDATE_SOLUTION_GUIDE: {
+    label: 'Update the solution guide',
+    toDo: 'update the solution guide',
+    done: 'the solution guide was updated',
+    success: 'The solution guide was updated.',
+    nothingDone: 'The solution guide was not updated.',
+  },
+  UPGRADE_TO_HQ: {
+    label: 'Upgrade to HQ',
+    toDo: 'upgrade to HQ',
+    done: 'the account was upgraded to HQ',
+    success: 'The account was upgraded to HQ.',
+    nothingDone: 'The account was not upgraded.',
+  },
+};
+
+export const actionNames = Object.values(WorkflowAction);

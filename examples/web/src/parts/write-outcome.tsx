@@ -1,0 +1,80 @@
+import { type ReactNode, useEffect } from 'react';
+import { describeLost, describeRefusal, type Notice, type Words } from '../notice.ts';
+import type { WriteState } from '../use-write.ts';
+import { NoticeBox } from './notice-box.tsx';
+
+type Props<Member> = {
+  readonly state: WriteState<Member>;
+  readonly words: Words;
+  /** The words for each member of the union. */
+  readonly describe: (member: Member) => Notice;
+  readonly onDismiss: () => void;
+  /** What to show while the request is sent, instead of the usual text. */
+  readonly sending?: ReactNode;
+};
+
+/** The state of a write: that it is being sent, or what became of it. */
+export function WriteOutcome<Member>({
+  state,
+  words,
+  describe,
+  onDismiss,
+  sending,
+}: Props<Member>) {
+  const isSending = state.phase === 'sending';
+  useEffect(() => {
+    if (!isSending) return;
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    return () => removeEventListener('beforeunload', warn);
+  }, [isSending]);
+
+  return (
+    <div aria-live="polite">
+      {isSending && (
+        <>
+          {sending ?? <p className="sending">Sending…</p>}
+          {state.repeats > 0 && (
+            <p className="sending">
+              No answer yet. We are asking what became of it, without doing it again.
+            </p>
+          )}
+        </>
+      )}
+      {state.phase === 'settled' && (
+        <NoticeBox
+          notice={toNotice(state, words, describe)}
+          onAskAgain={state.askAgain}
+          onDismiss={onDismiss}
+        />
+      )}
+    </div>
+  );
+}
+
+function toNotice<Member>(
+  { result }: Extract<WriteState<Member>, { phase: 'settled' }>,
+  words: Words,
+  describe: (member: Member) => Notice,
+): Notice {
+  switch (result.kind) {
+    case 'member':
+      return describe(result.member);
+    case 'refused':
+      return describeRefusal(result.refusal, words);
+    case 'lost':
+      return describeLost(words);
+    default:
+      throw new Error(result satisfies never);
+  }
+}
+
+/** Whether the form is locked: until the outcome of the last write is known, or the user closes the notice. */
+export function isLocked(state: WriteState<{ readonly __typename: string }>): boolean {
+  if (state.phase !== 'settled') return state.phase === 'sending';
+  const { result } = state;
+  return (
+    result.kind === 'lost' ||
+    (result.kind === 'member' && result.member.__typename === 'LedgerOutcomeUnknown')
+  );
+}

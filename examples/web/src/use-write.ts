@@ -1,0 +1,64 @@
+import type { OperationVariables, TypedDocumentNode } from '@apollo/client';
+import { useApolloClient } from '@apollo/client/react';
+import { useState } from 'react';
+import { type FieldResult, type MemberOf, readField } from './field-result.ts';
+import { type Intent, newIntent } from './links/idempotency-link.ts';
+
+/** The state of a write. */
+export type WriteState<Member> =
+  | { readonly phase: 'idle' }
+  /** `share` is the part of the request that was sent, from 0 to 1. `repeats` counts the requests after the first. */
+  | { readonly phase: 'sending'; readonly share: number; readonly repeats: number }
+  | {
+      readonly phase: 'settled';
+      readonly result: FieldResult<Member>;
+      /** Asks again with the same key: the gateway does not send the write a second time. */
+      readonly askAgain: () => void;
+    };
+
+/** The time for an upload over a slow connection, in milliseconds. */
+const UPLOAD_MS = 10 * 60_000;
+
+/** A mutation with one root field. Each call of `submit` is a new intent, with a new key. */
+export function useWrite<
+  D extends object,
+  Variables extends OperationVariables,
+  Name extends keyof D & string,
+>(document: TypedDocumentNode<D, Variables>, name: Name, { isUpload = false } = {}) {
+  const client = useApolloClient();
+  const [state, setState] = useState<WriteState<MemberOf<D, Name>>>({ phase: 'idle' });
+
+  async function send(variables: Variables, intent: Intent): Promise<void> {
+    setState({ phase: 'sending', share: 0, repeats: 0 });
+    const result = await client.mutate<D, OperationVariables>({
+      mutation: document,
+      variables,
+      // An outcome is an event, and no data to cache.
+      fetchPolicy: 'no-cache',
+      errorPolicy: 'all',
+      context: {
+        intent,
+        onRepeat: () =>
+          setState((now) => (now.phase === 'sending' ? { ...now, repeats: now.repeats + 1 } : now)),
+        ...(isUpload && {
+          attemptMs: UPLOAD_MS,
+          fetchOptions: {
+            onUploadProgress: (share: number) =>
+              setState((now) => (now.phase === 'sending' ? { ...now, share } : now)),
+          },
+        }),
+      },
+    });
+    setState({
+      phase: 'settled',
+      result: readField(result, name, intent),
+      askAgain: () => void send(variables, intent),
+    });
+  }
+
+  return {
+    state,
+    submit: (variables: Variables) => void send(variables, newIntent()),
+    dismiss: () => setState({ phase: 'idle' }),
+  };
+}
