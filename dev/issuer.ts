@@ -1,3 +1,4 @@
+import cors from '@fastify/cors';
 import Fastify from 'fastify';
 import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
 import { z } from 'zod';
@@ -35,7 +36,8 @@ export interface Issuer {
  * Starts an issuer of bearer JWTs for development, with a new key pair that is not stored. (How to obtain a
  * token of the real service is not documented: docs/service-api.md, section 5.)
  *
- * `GET /.well-known/jwks.json` returns the public key, `GET /token?scenario=<name>` a token as text.
+ * `GET /.well-known/jwks.json` returns the public key, `GET /token?scenario=<name>` a token as text, and
+ * `GET /scenarios` the names of the scenarios, one per line. Pages of any port of localhost may read them.
  */
 export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> {
   const { port = 0, host = '127.0.0.1', audience = 'ledger-gateway' } = options;
@@ -46,6 +48,9 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
   const jwks = { keys: [{ ...publicJwk, kid: keyId, alg: algorithm, use: 'sig' }] };
 
   const app = Fastify({ forceCloseConnections: true });
+  await app.register(cors, { origin: /^http:\/\/localhost(:\d+)?$/ });
+
+  app.get('/scenarios', async () => scenarios.map(({ name }) => name).join('\n'));
 
   app.get('/.well-known/jwks.json', async () => jwks);
 

@@ -67,7 +67,17 @@ export const codesByProject: ReadonlyMap<string, readonly SampleCode[]> = new Ma
       hidden('9999', 'Suspense account', 'HQ-9999'),
     ],
   ],
+  ['group', manyCodes()],
 ]);
+
+/** A project with as many codes as a large company has. */
+function manyCodes(): SampleCode[] {
+  const kinds = ['Travel', 'Materials', 'Rent', 'Insurance', 'Services'];
+  return Array.from({ length: 5_000 }, (_, index) => {
+    const code = String(10_000 + index);
+    return visible(code, `${kinds[index % kinds.length]}, cost centre ${index}`, `GR-${code}`);
+  });
+}
 
 /**
  * The `invoice_id` in the response of each operation. Two are beyond 2^53, to show that large identifiers

@@ -6,11 +6,12 @@ import { type Gateway, startGateway } from '../src/gateway.ts';
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
 import { type ReferenceService, startReferenceService } from './service.ts';
+import { startWebApp, type WebApp } from './web-app.ts';
 
 /**
  * `npm run dev`: starts the reference service, the token issuer, a proxy that loses responses, and the
  * gateway, which is configured only with the variables that it also has in production. Variables of the
- * environment take precedence.
+ * environment take precedence. With `--web`, also starts the example web app.
  */
 try {
   const issuer = await startIssuer({ port: Number(process.env.DEV_ISSUER_PORT ?? 4010) });
@@ -26,6 +27,7 @@ try {
     JWT_JWKS_URL: issuer.jwksUrl,
     JWT_ISSUER: issuer.issuer,
     JWT_AUDIENCE: issuer.audience,
+    CORS_ORIGINS: localOrigins().join(','),
     INTROSPECTION: 'true',
     EXPLORER: 'sandbox',
     EXPLORER_HEADERS: JSON.stringify({
@@ -39,15 +41,23 @@ try {
     target: gateway.url,
     port: Number(process.env.DEV_CUTTING_PROXY_PORT ?? 4001),
   });
+  const webApp = process.argv.includes('--web')
+    ? await startWebApp({
+        gatewayUrl: `${gateway.url}/graphql`,
+        issuerUrl: issuer.url,
+        port: process.env.DEV_WEB_PORT ?? '5173',
+      })
+    : undefined;
   closeWithGrace(
     { delay: config.shutdownDelayMs + config.shutdownTimeoutMs, logger: false },
     async () => {
+      await webApp?.close();
       await proxy.close();
       await gateway.close();
       await Promise.all([service.close(), issuer.close()]);
     },
   );
-  process.stdout.write(instructions({ config, gateway, proxy, issuer, service, token }));
+  process.stdout.write(instructions({ config, gateway, proxy, issuer, service, webApp, token }));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
   process.exit(1);
@@ -59,10 +69,20 @@ interface Setup {
   readonly proxy: CuttingProxy;
   readonly issuer: Issuer;
   readonly service: ReferenceService;
+  readonly webApp: WebApp | undefined;
   readonly token: string;
 }
 
-function instructions({ config, gateway, proxy, issuer, service, token }: Setup): string {
+/** Every port of localhost: a frontend in development may have any, and CORS_ORIGINS has no wildcards. */
+function localOrigins(): string[] {
+  return Array.from(
+    { length: 65_535 },
+    (_, index) => new URL(`http://localhost:${index + 1}`).origin,
+  );
+}
+
+function instructions(setup: Setup): string {
+  const { config, gateway, proxy, issuer, service, webApp, token } = setup;
   const explorer =
     config.explorer === 'off'
       ? 'off (EXPLORER)'
@@ -77,7 +97,9 @@ function instructions({ config, gateway, proxy, issuer, service, token }: Setup)
 
   return `
 The gateway listens at ${gateway.url}/graphql
+  web app                ${webApp ? `open ${webApp.url}` : 'npm run dev -- --web starts it'}
   explorer               ${explorer}
+                         Sandbox loads its page from the internet; EXPLORER=graphiql works without
                          its Idempotency-Key is fixed: change the key for a new intent, or get IDEMPOTENCY_KEY_REUSED
   reference service      ${service.url}
   token, valid for 12 h  ${issuer.url}token

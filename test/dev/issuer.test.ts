@@ -33,6 +33,25 @@ test('a token verifies with the served keys', async () => {
   });
 });
 
+test('a page on any port of localhost may get a token, and other pages may not', async () => {
+  const { url } = await start();
+  for (const [origin, allowed] of [
+    ['http://localhost:5173', true],
+    ['http://localhost:61234', true],
+    ['http://localhost.evil.example', false],
+    ['https://app.example.com', false],
+  ] as const) {
+    const { headers } = await fetch(`${url}token`, { headers: { origin } });
+    expect(headers.get('access-control-allow-origin')).toBe(allowed ? origin : null);
+  }
+});
+
+test('the names of the scenarios are served', async () => {
+  const { url } = await start();
+  const text = await (await fetch(`${url}scenarios`)).text();
+  expect(text.split('\n')).toEqual(scenarios.map(({ name }) => name));
+});
+
 test('the private key is not served', async () => {
   const { jwksUrl, jwks } = await start();
   const served = await (await fetch(jwksUrl)).json();

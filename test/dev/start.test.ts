@@ -43,6 +43,14 @@ test('the printed commands lose the response of a write and get its outcome', as
   expect(response.headers.get('idempotent-replayed')).toBe('true');
   expect(await response.text()).toContain('Approvers saved: 1.');
 
+  // A frontend on any port of localhost may send requests.
+  const origin = 'http://localhost:61234';
+  const { headers } = await fetch(url, {
+    method: 'OPTIONS',
+    headers: { origin, 'access-control-request-method': 'POST' },
+  });
+  expect(headers.get('access-control-allow-origin')).toBe(origin);
+
   // The explorer starts with a token and a key.
   const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text();
   expect(page).toMatch(/"Authorization":"Bearer [\w.-]+","Idempotency-Key":"[\w-]{36}"/);

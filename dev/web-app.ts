@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
+
+export interface WebApp {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface WebAppOptions {
+  readonly gatewayUrl: string;
+  /** Ends with a slash. */
+  readonly issuerUrl: string;
+  readonly port: string;
+}
+
+const folder = fileURLToPath(new URL('../examples/web/', import.meta.url));
+
+/** Starts the example web app with Vite. Installs its packages first if there are none. */
+export async function startWebApp(options: WebAppOptions): Promise<WebApp> {
+  const { gatewayUrl, issuerUrl, port } = options;
+  if (!existsSync(`${folder}node_modules`)) {
+    const npm = spawn('npm', ['ci'], { cwd: folder, stdio: 'inherit' });
+    const [code] = await once(npm, 'exit');
+    if (code !== 0) throw new Error('npm ci failed in examples/web.');
+  }
+  const vite = spawn(process.execPath, ['node_modules/vite/bin/vite.js', '--port', port], {
+    cwd: folder,
+    env: { ...process.env, VITE_GATEWAY_URL: gatewayUrl, VITE_ISSUER_URL: issuerUrl },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(vite, 'exit');
+  const ready = Promise.withResolvers<string>();
+  vite.stdout.setEncoding('utf8').on('data', (text: string) => {
+    // Vite writes the port in bold.
+    const [, url] = /Local:\s+(http:\S+)/.exec(stripVTControlCharacters(text)) ?? [];
+    if (url !== undefined) ready.resolve(url);
+  });
+  exited.then(() => ready.reject(new Error('The web app did not start.')));
+  return {
+    url: await ready.promise,
+    async close() {
+      vite.kill();
+      await exited;
+    },
+  };
+}
