@@ -1,9 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import chromium from '@sparticuz/chromium';
-import { chromium as playwright } from 'playwright-core';
 import { closeAfterTest } from '../test/support/cleanup.ts';
 import { startProcess } from '../test/support/process.ts';
+import { openPage } from './browser.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -25,27 +24,6 @@ async function startDev(explorer: string): Promise<string> {
   });
   const [, url = ''] = await dev.line(/^The gateway listens at (\S+)$/);
   return url;
-}
-
-/**
- * Opens a page in a real browser, and records its requests and its errors. The package of Chromium has a
- * binary for Linux on x64: CHROMIUM_PATH names another one.
- */
-async function openPage() {
-  const browser = await playwright.launch({
-    executablePath: process.env.CHROMIUM_PATH ?? (await chromium.executablePath()),
-    args: chromium.args,
-  });
-  closeAfterTest(() => browser.close());
-  const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
-  const requests: string[] = [];
-  const errors: string[] = [];
-  page.on('request', (request) => requests.push(request.url()));
-  page.on('pageerror', (error) => errors.push(error.message));
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text());
-  });
-  return { page, requests, errors };
 }
 
 test('GraphiQL loads offline, reads GL codes and restarts a workflow', async () => {
@@ -112,6 +90,7 @@ test('the content security policy of the Sandbox page allows the embed and nothi
   await page.goto(url);
   await page.frameLocator('iframe').getByText('the framed page').waitFor();
   await page.waitForFunction(() => document.title.startsWith('{'));
+  expect(await page.getByText('EXPLORER=graphiql').isVisible()).toBe(false);
   expect(JSON.parse(await page.title())).toEqual({ data: { __typename: 'Query' } });
   expect(errors).toEqual([]);
 
@@ -123,4 +102,14 @@ test('the content security policy of the Sandbox page allows the embed and nothi
     return refused;
   });
   expect(blocked).toBe('https://blocked.example/');
+});
+
+test('without a connection to the internet, the Sandbox page names GraphiQL', async () => {
+  const url = await startDev('sandbox');
+  const { page } = await openPage();
+  await page.route('https://embeddable-sandbox.cdn.apollographql.com/**', (route) => route.abort());
+
+  await page.goto(url);
+
+  await page.getByText('EXPLORER=graphiql').waitFor();
 });

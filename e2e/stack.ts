@@ -122,7 +122,7 @@ async function startInvoices(references: readonly Reference[]) {
 }
 
 /** Starts a proxy that passes everything on as it is, a connection reset included. */
-async function startProxy(
+export async function startProxy(
   target: string,
   onRequest: (url: string, headers: IncomingHttpHeaders) => void,
 ): Promise<string> {

@@ -1,0 +1,24 @@
+import chromium from '@sparticuz/chromium';
+import { chromium as playwright } from 'playwright-core';
+import { closeAfterTest } from '../test/support/cleanup.ts';
+
+/**
+ * Opens a page in a real browser, and records its requests and its errors. The package of Chromium has a
+ * binary for Linux on x64: CHROMIUM_PATH names another one.
+ */
+export async function openPage(viewport = { width: 1400, height: 900 }) {
+  const browser = await playwright.launch({
+    executablePath: process.env.CHROMIUM_PATH ?? (await chromium.executablePath()),
+    args: chromium.args,
+  });
+  closeAfterTest(() => browser.close());
+  const page = await browser.newPage({ viewport });
+  const requests: string[] = [];
+  const errors: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text());
+  });
+  return { page, requests, errors };
+}

@@ -1,0 +1,119 @@
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { outcomeOf, startWebStack } from './web-stack.ts';
+
+let stack: Awaited<ReturnType<typeof startWebStack>>;
+
+beforeAll(async () => {
+  stack = await startWebStack();
+});
+
+beforeEach(async () => {
+  stack.proxy.lose(0);
+  await stack.page.reload();
+  await stack.visit('Approvers');
+});
+
+const save = (name: string) => async () => {
+  const { page } = stack;
+  await page.getByLabel('Name', { exact: true }).fill(name);
+  await page.getByRole('button', { name: 'Save approvers' }).click();
+};
+
+test('one click is one arrival at the service, although the kept connection breaks each time', async () => {
+  const { page, proxy, arrivals, service } = stack;
+  await save('warm-up')();
+  await outcomeOf(page).getByText('The approvers were saved.').waitFor();
+
+  for (let click = 1; click <= 10; click += 1) {
+    const before = arrivals.length;
+    // One loss is repeated by the browser itself. With two or three, the link of the app repeats as well.
+    const losses = 1 + (click % 3);
+    proxy.lose(losses);
+
+    await save(`Approver ${click}`)();
+
+    await outcomeOf(page).getByText('The approvers were saved.').waitFor();
+    expect(await outcomeOf(page).textContent()).toContain('Approvers saved: 1.');
+    expect(proxy.lost.length).toBe(losses);
+    expect(proxy.lost[0]).toEqual({ wasReused: true });
+    expect(arrivals.slice(before)).toEqual(['/saveApproverList']);
+  }
+  expect(service.approvers().map(({ name }) => name)).toEqual([
+    'warm-up',
+    ...Array.from({ length: 10 }, (_, index) => `Approver ${index + 1}`),
+  ]);
+});
+
+test('an upload and a workflow action survive a broken connection, too', async () => {
+  const { page, proxy, arrivals, visit } = stack;
+  const before = arrivals.length;
+  await visit('CSV upload');
+  const buffer = Buffer.from('name,email\nAda,ada@example.com\n');
+  await page
+    .getByLabel('CSV file')
+    .setInputFiles({ name: 'approvers.csv', mimeType: 'text/csv', buffer });
+  proxy.lose(2);
+  await page.getByRole('button', { name: 'Upload the file' }).click();
+  await outcomeOf(page).getByText('The whole file was used.').waitFor();
+  expect(proxy.lost.length).toBe(2);
+
+  await visit('Workflow actions');
+  proxy.lose(2);
+  await page.getByRole('button', { name: 'Run…' }).click();
+  await page.getByRole('button', { name: 'Yes, run it' }).click();
+  await outcomeOf(page).getByText('The workflow was restarted.').waitFor();
+  expect(proxy.lost.length).toBe(2);
+
+  expect(arrivals.slice(before)).toEqual([
+    expect.stringMatching(/^\/updateWorkflowCSV/),
+    '/restartWorkflow2',
+  ]);
+});
+
+test('while the connection stays broken, the page tells so, and asks again with the same key', async () => {
+  const { page, proxy, arrivals } = stack;
+  await page.clock.install();
+  const before = arrivals.length;
+  proxy.lose(Number.POSITIVE_INFINITY);
+
+  await save('Ada')();
+  const notice = page.getByRole('heading', { name: 'The connection broke before we learned' });
+  while (!(await notice.isVisible())) await page.clock.runFor(1_000);
+  // A second save could be a second effect.
+  expect(await page.getByRole('button', { name: 'Save approvers' }).isDisabled()).toBe(true);
+
+  proxy.lose(0);
+  await page.getByRole('button', { name: 'Ask again' }).click();
+  await outcomeOf(page).getByText('The approvers were saved.').waitFor();
+  expect(arrivals.slice(before)).toEqual(['/saveApproverList']);
+});
+
+test.each([
+  ['IN_PROGRESS', 'The ledger is still working on it.'],
+  ['ORPHANED', 'We could not learn whether the approvers were saved.'],
+])('%s: the page offers to ask again with the same key', async (code, title) => {
+  const { page } = stack;
+  await page.clock.install();
+  const keys = new Set<string | undefined>();
+  const member = { __typename: 'LedgerOutcomeUnknown', message: '', code, requestId: '7' };
+  // An outcome that only the end of a process or a very slow service causes.
+  await page.route('**/graphql', async (route) => {
+    if (route.request().method() === 'OPTIONS') return route.continue();
+    keys.add(route.request().headers()['idempotency-key']);
+    return route.fulfill({ json: { data: { __typename: 'Mutation', saveApprovers: member } } });
+  });
+
+  await save('Ada')();
+  const notice = outcomeOf(page).getByRole('heading', { name: title });
+  while (!(await notice.isVisible())) await page.clock.runFor(1_000);
+  await page.unroute('**/graphql');
+  await page.route('**/graphql', (route) => {
+    keys.add(route.request().headers()['idempotency-key']);
+    return route.continue();
+  });
+  await page.getByRole('button', { name: 'Ask again' }).click();
+
+  await outcomeOf(page).getByText('The approvers were saved.').waitFor();
+  expect(keys.size).toBe(1);
+  await page.unroute('**/graphql');
+});

@@ -1,0 +1,99 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { type ScenarioName, startReferenceService } from '../dev/service.ts';
+import { closeAfterTest } from '../test/support/cleanup.ts';
+import { startTestGateway } from '../test/support/gateway.ts';
+import { startHttpServer } from '../test/support/http-server.ts';
+import { testIssuer } from '../test/support/issuer.ts';
+import { openPage } from './browser.ts';
+import { startLossyProxy } from './lossy-proxy.ts';
+import { startProxy } from './stack.ts';
+
+const webFolder = fileURLToPath(new URL('../examples/web/', import.meta.url));
+
+const contentTypes: Record<string, string> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+};
+
+/** Starts everything that the example web app needs, builds the app, and opens it in a browser. */
+export async function startWebStack() {
+  const issuer = await testIssuer();
+  const service = await startReferenceService({ issuerKeys: issuer.jwks });
+  closeAfterTest(() => service.close());
+  const arrivals: string[] = [];
+  const counted = await startProxy(service.url, (url) => arrivals.push(url));
+  const dist = await mkdtemp(join(tmpdir(), 'ledger-web-'));
+  closeAfterTest(() => rm(dist, { recursive: true }));
+  const app = await serve(dist);
+  const gateway = await startTestGateway(
+    { url: counted },
+    { CORS_ORIGINS: app, UPSTREAM_TIMEOUT_MS: '2000', LOG_LEVEL: 'warn' },
+  );
+  const proxy = await startLossyProxy(gateway.url);
+  await build(dist, { VITE_GATEWAY_URL: `${proxy.url}graphql`, VITE_ISSUER_URL: issuer.url });
+  const { page, errors } = await openPage({ width: 900, height: 1000 });
+  await page.goto(app);
+
+  return {
+    page,
+    /** The errors and warnings in the console of the page. */
+    errors,
+    proxy,
+    service,
+    /** The requests that the service received, in order. */
+    arrivals,
+    /** Makes the service respond as a scenario requires. */
+    practise: (scenario: ScenarioName | '') => page.getByLabel('Practice').selectOption(scenario),
+    /** Opens a page of the app by its link. */
+    async visit(name: string) {
+      await page.getByRole('link', { name, exact: true }).click();
+      await page.getByRole('heading', { name, level: 1 }).waitFor();
+    },
+  };
+}
+
+/** The heading of the notice that tells an outcome. */
+export const outcomeOf = (page: Page) =>
+  page.locator('main > section:not([hidden])').getByRole('region', { name: 'Outcome' });
+
+/** Serves the files of a folder at localhost, where the browser allows a page to create keys. */
+async function serve(folder: string): Promise<string> {
+  const { origin } = await startHttpServer(({ url = '/' }, response) => {
+    const path = url === '/' ? 'index.html' : join('assets', basename(url));
+    response.setHeader('content-type', contentTypes[extname(path)] ?? 'text/plain');
+    createReadStream(join(folder, path))
+      .once('error', () => response.writeHead(404).end())
+      .pipe(response);
+  });
+  return origin.replace('127.0.0.1', 'localhost');
+}
+
+async function build(outDir: string, variables: Record<string, string>): Promise<void> {
+  const vite = spawn(
+    process.execPath,
+    [
+      'node_modules/vite/bin/vite.js',
+      'build',
+      '--logLevel',
+      'warn',
+      '--emptyOutDir',
+      '--outDir',
+      outDir,
+    ],
+    {
+      cwd: webFolder,
+      env: { PATH: process.env.PATH, ...variables },
+      stdio: ['ignore', 'inherit', 'inherit'],
+    },
+  );
+  const [code] = await once(vite, 'exit');
+  if (code !== 0) throw new Error('The web app was not built.');
+}
