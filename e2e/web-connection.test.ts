@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { outcomeOf, startWebStack } from './web-stack.ts';
+import { outcomeOf, startWebStack, type WebStack } from './web-stack.ts';
 
-let stack: Awaited<ReturnType<typeof startWebStack>>;
+let stack: WebStack;
 
 beforeAll(async () => {
   stack = await startWebStack();
@@ -54,7 +54,7 @@ test('an upload and a workflow action survive a broken connection, too', async (
     .setInputFiles({ name: 'approvers.csv', mimeType: 'text/csv', buffer });
   proxy.lose(2);
   await page.getByRole('button', { name: 'Upload the file' }).click();
-  await outcomeOf(page).getByText('The whole file was used.').waitFor();
+  await outcomeOf(page).getByText('The file was processed.').waitFor();
   expect(proxy.lost.length).toBe(2);
 
   await visit('Workflow actions');

@@ -23,6 +23,8 @@ const contentTypes: Record<string, string> = {
   '.css': 'text/css',
 };
 
+export type WebStack = Awaited<ReturnType<typeof startWebStack>>;
+
 /** Starts everything that the example web app needs, builds the app, and opens it in a browser. */
 export async function startWebStack() {
   const issuer = await testIssuer();

@@ -1,6 +1,7 @@
 import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
 import { ApolloLink } from '@apollo/client/link';
 import possibleTypes from './gql/possible-types.ts';
+import { errorResponseLink } from './links/error-response-link.ts';
 import { createIdempotencyLink } from './links/idempotency-link.ts';
 import { createSignInLink } from './links/sign-in-link.ts';
 import { createTrustedDocumentLink } from './links/trusted-document-link.ts';
@@ -21,6 +22,7 @@ export function createClient({ gatewayUrl, session, trustedDocuments }: ClientOp
       createSignInLink(session),
       createIdempotencyLink(),
       ...(trustedDocuments ? [createTrustedDocumentLink()] : []),
+      errorResponseLink,
       new HttpLink({ uri: gatewayUrl, fetch: fetchWithProgress }),
     ]),
     cache: new InMemoryCache({

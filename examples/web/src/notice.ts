@@ -3,7 +3,7 @@ import type { LedgerOutcomeUnknownCode } from './gql/graphql.ts';
 
 /** What the app tells the user about an outcome. */
 export type Notice = {
-  readonly tone: 'success' | 'problem' | 'unknown';
+  readonly tone: 'success' | 'problem' | 'warning';
   readonly title: string;
   readonly details: readonly string[];
   /** The offer to ask again, if that can help. */
@@ -59,7 +59,7 @@ export function describeProblem(problem: Problem, words: Words): Notice {
       };
     case 'LedgerUnrecognizedStatus':
       return {
-        tone: 'unknown',
+        tone: 'warning',
         title: 'The ledger gave an answer that we do not understand.',
         details: [
           `It is not clear whether ${words.done}. Please check in the ledger before you try again.`,
@@ -79,7 +79,7 @@ function describeUnknown(code: LedgerOutcomeUnknownCode, requestId: string, word
   const check = `Please check in the ledger before you do it again. Reference: ${requestId}`;
   const askAgain = 'Ask again';
   const because = (reason: string): Notice => ({
-    tone: 'unknown',
+    tone: 'warning',
     title,
     details: [`${reason} It was not repeated.`, check],
     askAgain,
@@ -97,7 +97,7 @@ function describeUnknown(code: LedgerOutcomeUnknownCode, requestId: string, word
       return because('The answer of the ledger was lost.');
     case 'IN_PROGRESS':
       return {
-        tone: 'unknown',
+        tone: 'warning',
         title: 'The ledger is still working on it.',
         details: [
           'Ask again in a moment. Asking does not start it a second time.',
@@ -114,7 +114,7 @@ function describeUnknown(code: LedgerOutcomeUnknownCode, requestId: string, word
 /** An answer from a newer gateway, which this version of the app does not know. */
 function unexpectedAnswer({ done }: Words): Notice {
   return {
-    tone: 'unknown',
+    tone: 'warning',
     title: 'The gateway gave an answer that this app does not know.',
     details: [`It is not clear whether ${done}. Please reload the page and check in the ledger.`],
   };
@@ -123,7 +123,7 @@ function unexpectedAnswer({ done }: Words): Notice {
 /** No response arrived, in spite of repeats. */
 export function describeLost({ done }: Words): Notice {
   return {
-    tone: 'unknown',
+    tone: 'warning',
     title: `The connection broke before we learned whether ${done}.`,
     details: ['You can safely ask again: it is not done a second time.'],
     askAgain: 'Ask again',

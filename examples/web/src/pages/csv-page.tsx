@@ -13,9 +13,9 @@ import { faultOf } from './approver-fields.ts';
 import { readBase64 } from './read-base64.ts';
 
 const words: Words = {
-  nothingDone: 'The file was not used.',
-  toDo: 'use the file',
-  done: 'the file was used',
+  nothingDone: 'The file was not processed.',
+  toDo: 'process the file',
+  done: 'the file was processed',
 };
 
 /** The largest file in bytes. As base64 it fits into the gateway's limit of 16 MiB for a request. */
@@ -126,11 +126,11 @@ function describe(member: NonNullable<UploadWorkflowCsvMutation['uploadWorkflowC
     case 'WorkflowCsvUploaded':
       return member.unresolved
         ? {
-            tone: 'problem',
-            title: 'The file was used, except for these rows:',
-            details: member.unresolved.split(/\r?\n/),
+            tone: 'warning',
+            title: 'The file was processed, except for these rows:',
+            details: [member.unresolved],
           }
-        : { tone: 'success', title: 'The whole file was used.', details: [] };
+        : { tone: 'success', title: 'The file was processed.', details: [] };
     case 'LedgerFailed':
     case 'LedgerNotPermitted':
     case 'LedgerNoMoreInvoices':

@@ -32,7 +32,9 @@ export function GlCodesPage() {
                 }
               >
                 {integrationTargets.map((entry) => (
-                  <option key={entry.target}>{entry.label}</option>
+                  <option key={entry.target} value={entry.target}>
+                    {entry.label}
+                  </option>
                 ))}
               </select>
             )}
