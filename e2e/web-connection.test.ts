@@ -13,15 +13,16 @@ beforeEach(async () => {
   await stack.visit('Approvers');
 });
 
-const save = (name: string) => async () => {
+/** What a user does to save an approver. */
+async function save(name: string): Promise<void> {
   const { page } = stack;
   await page.getByLabel('Name', { exact: true }).fill(name);
   await page.getByRole('button', { name: 'Save approvers' }).click();
-};
+}
 
 test('one click is one arrival at the service, although the kept connection breaks each time', async () => {
   const { page, proxy, arrivals, service } = stack;
-  await save('warm-up')();
+  await save('warm-up');
   await outcomeOf(page).getByText('The approvers were saved.').waitFor();
 
   for (let click = 1; click <= 10; click += 1) {
@@ -30,7 +31,7 @@ test('one click is one arrival at the service, although the kept connection brea
     const losses = 1 + (click % 3);
     proxy.lose(losses);
 
-    await save(`Approver ${click}`)();
+    await save(`Approver ${click}`);
 
     await outcomeOf(page).getByText('The approvers were saved.').waitFor();
     expect(await outcomeOf(page).textContent()).toContain('Approvers saved: 1.');
@@ -76,7 +77,7 @@ test('while the connection stays broken, the page tells so, and asks again with 
   const before = arrivals.length;
   proxy.lose(Number.POSITIVE_INFINITY);
 
-  await save('Ada')();
+  await save('Ada');
   const notice = page.getByRole('heading', { name: 'The connection broke before we learned' });
   while (!(await notice.isVisible())) await page.clock.runFor(1_000);
   // A second save could be a second effect.
@@ -103,7 +104,7 @@ test.each([
     return route.fulfill({ json: { data: { __typename: 'Mutation', saveApprovers: member } } });
   });
 
-  await save('Ada')();
+  await save('Ada');
   const notice = outcomeOf(page).getByRole('heading', { name: title });
   while (!(await notice.isVisible())) await page.clock.runFor(1_000);
   await page.unroute('**/graphql');

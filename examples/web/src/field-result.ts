@@ -81,3 +81,8 @@ function isFault(value: Data): boolean {
     typeof value === 'object' && Array.isArray(value.path) && typeof value.message === 'string'
   );
 }
+
+/** The fault of a field, if it has one. */
+export function faultOf(faults: readonly Fault[], path: Fault['path']): string | undefined {
+  return faults.find((fault) => fault.path.join('.') === path.join('.'))?.message;
+}

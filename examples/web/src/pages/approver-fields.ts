@@ -54,8 +54,3 @@ export function findFaults(drafts: readonly Draft[]): Fault[] {
       : [{ path: ['approvers', index, 'claimLimit'], message: 'is not a number' }],
   );
 }
-
-/** The fault of a field, if it has one. */
-export function faultOf(faults: readonly Fault[], path: Fault['path']): string | undefined {
-  return faults.find((fault) => fault.path.join('.') === path.join('.'))?.message;
-}

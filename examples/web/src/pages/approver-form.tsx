@@ -1,6 +1,6 @@
-import type { Fault } from '../field-result.ts';
+import { type Fault, faultOf } from '../field-result.ts';
 import { Field } from '../parts/field.tsx';
-import { type Draft, type FieldName, faultOf, fields } from './approver-fields.ts';
+import { type Draft, type FieldName, fields } from './approver-fields.ts';
 
 type Props = {
   readonly index: number;

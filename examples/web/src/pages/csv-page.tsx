@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import type { Fault } from '../field-result.ts';
+import { type Fault, faultOf } from '../field-result.ts';
 import {
   UploadWorkflowCsvDocument,
   type UploadWorkflowCsvMutation,
@@ -9,7 +9,6 @@ import { describeProblem, type Notice, type Words } from '../notice.ts';
 import { Field } from '../parts/field.tsx';
 import { isLocked, WriteOutcome } from '../parts/write-outcome.tsx';
 import { useWrite } from '../use-write.ts';
-import { faultOf } from './approver-fields.ts';
 import { readBase64 } from './read-base64.ts';
 
 const words: Words = {
