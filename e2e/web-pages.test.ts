@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import axe from 'axe-core';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { outcomeOf, startWebStack, type WebStack } from './web-stack.ts';
 import { createUser, operations } from './web-user.ts';
 
@@ -27,6 +27,16 @@ async function updateScreenshot(page: Page, name: string): Promise<void> {
 }
 
 const isFocused = (element: Element) => element === document.activeElement;
+
+/** The text that a screen reader reads after the label of a field. */
+async function descriptionOf(field: Locator): Promise<string> {
+  return field.evaluate((element) =>
+    (element.getAttribute('aria-describedby') ?? '')
+      .split(' ')
+      .map((id) => document.getElementById(id)?.textContent)
+      .join(' '),
+  );
+}
 
 /** The violations of accessibility rules that axe finds on the page as it is now. */
 async function findViolations(page: Page) {
@@ -136,6 +146,53 @@ test('the progress of an upload is shown', async () => {
   expect(shares).toEqual(shares.toSorted((a, b) => a - b));
   expect(shares.at(-1)).toBe(100);
   await network.detach();
+});
+
+test('faults are shown beside their fields', async () => {
+  const { page, arrivals } = stack;
+  await stack.visit('Approvers');
+  const before = arrivals.length;
+  await page.getByRole('button', { name: 'Add an approver' }).click();
+  const second = page.getByRole('group', { name: 'Approver 2' });
+  await second.getByLabel('Approver number').fill('12a');
+  await second.getByLabel('Workflow number').fill('x');
+  await page.getByRole('button', { name: 'Save approvers' }).click();
+
+  await outcomeOf(page).getByText('Nothing was saved.').waitFor();
+  for (const label of ['Approver number', 'Workflow number']) {
+    const field = second.getByLabel(label);
+    expect(await field.getAttribute('aria-invalid')).toBe('true');
+    expect(await descriptionOf(field)).toContain('This is not an integer.');
+  }
+  expect(await second.getByLabel('Name', { exact: true }).getAttribute('aria-invalid')).toBe(
+    'false',
+  );
+
+  expect(arrivals.length).toBe(before);
+
+  // The form finds this fault by itself.
+  await second.getByLabel('Claim limit').fill('a lot');
+  await page.getByRole('button', { name: 'Save approvers' }).click();
+  expect(await descriptionOf(second.getByLabel('Claim limit'))).toContain('This is not a number.');
+  expect(arrivals.length).toBe(before);
+});
+
+test('the fault of a file name is shown beside the file, and that of a project in the notice', async () => {
+  const { page, visit } = stack;
+  await visit('CSV upload');
+  const buffer = Buffer.from('name,email\n');
+  const file = { name: `${'x'.repeat(260)}.csv`, mimeType: 'text/csv', buffer };
+  await page.getByLabel('CSV file').setInputFiles(file);
+  await user.send('CSV upload');
+  await outcomeOf(page).getByText('The file was not processed.').waitFor();
+  expect(await descriptionOf(page.getByLabel('CSV file'))).toContain(
+    'This has more than 255 characters.',
+  );
+
+  await visit('GL codes');
+  await page.getByLabel('Project').fill('x'.repeat(1_025));
+  await user.send('GL codes');
+  await outcomeOf(page).getByText('project: This has more than 1024 characters.').waitFor();
 });
 
 test.each(['light', 'dark'] as const)('axe finds nothing on any page: %s', async (colorScheme) => {

@@ -62,7 +62,7 @@ export function readRefusal(
       code: typeof code === 'string' ? code : 'UNKNOWN',
       requestId: typeof requestId === 'string' ? requestId : undefined,
       retryable: retryable === true,
-      faults: Array.isArray(faults) ? faults.filter(isFault) : [],
+      faults: Array.isArray(faults) ? faults.filter(isFault).map(toFault) : [],
     };
     return { refusal, isFromField: own !== undefined };
   }
@@ -74,6 +74,11 @@ export function readRefusal(
         : 'NOT_REACHED';
   const refusal = { code, requestId: undefined, retryable: code !== 'UNAUTHENTICATED', faults: [] };
   return { refusal, isFromField: false };
+}
+
+/** The message of the gateway names the path. Beside the field, the user need not read it. */
+function toFault({ path, message }: Fault): Fault {
+  return { path, message: message.replace(/^"[^"]*" /, 'This ') };
 }
 
 function isFault(value: Data): boolean {

@@ -145,7 +145,14 @@ export function describeRefusal(refusal: Refusal, { nothingDone, toDo }: Words):
       return {
         tone: 'problem',
         title: 'Something needs a correction.',
-        details: [nothingDone, ...(faults.length > 0 ? ['The fields are marked below.'] : details)],
+        details: [
+          nothingDone,
+          // The fault of a whole argument has no field of its own.
+          ...faults.flatMap(({ path, message }) =>
+            path.length === 1 ? [`${path[0]}: ${message}`] : [],
+          ),
+          ...(faults.length > 0 ? ['Please look for marked fields.'] : details),
+        ],
       };
     case 'UNAUTHENTICATED':
       return problem('You are not signed in.');

@@ -4,11 +4,14 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
-/** An approver. All fields are optional. An omitted field is not sent; a field that is null is sent as null. */
+/**
+ * An approver. All fields are optional. An omitted field is not sent; a field that is null is sent as null.
+ * A text has at most 1,000 characters.
+ */
 export type ApproverInput = {
-  /** The approver's identifier, an integer of any size. */
+  /** The approver's identifier, an integer of up to 1,000 digits. */
   approverId?: string | null | undefined;
-  /** The claim limit. */
+  /** The claim limit. A number that a double cannot represent exactly is refused with `BAD_USER_INPUT`. */
   claimLimit?: number | null | undefined;
   /** A description. */
   description?: string | null | undefined;
@@ -26,7 +29,7 @@ export type ApproverInput = {
   myEmail?: string | null | undefined;
   /** The approver's name. */
   name?: string | null | undefined;
-  /** The workflow's identifier, an integer of any size. */
+  /** The workflow's identifier, an integer of up to 1,000 digits. */
   workflowId?: string | null | undefined;
   /** The workflow's name. */
   workflowName?: string | null | undefined;
@@ -166,11 +169,11 @@ export type WorkflowCsvInput = {
   contentBase64?: string | null | undefined;
   /** The content as text. It is sent as base64-encoded UTF-8. */
   csv?: string | null | undefined;
-  /** The name of the file. */
+  /** The name of the file. At most 255 characters. */
   fileName: string;
-  /** The identifier of the invoice, an integer of any size. */
+  /** The identifier of the invoice, an integer of up to 1,000 digits. */
   invoiceId?: string | null | undefined;
-  /** A message that is sent with the file. */
+  /** A message that is sent with the file. At most 10,000 characters. */
   message?: string | null | undefined;
   /**
    * The upload option of the service. If this gateway is not configured for upload options, a value

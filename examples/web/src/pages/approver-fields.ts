@@ -51,6 +51,6 @@ export function findFaults(drafts: readonly Draft[]): Fault[] {
   return drafts.flatMap(({ values: { claimLimit = '' } }, index) =>
     Number.isFinite(Number(claimLimit))
       ? []
-      : [{ path: ['approvers', index, 'claimLimit'], message: 'is not a number' }],
+      : [{ path: ['approvers', index, 'claimLimit'], message: 'This is not a number.' }],
   );
 }

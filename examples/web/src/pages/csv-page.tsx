@@ -57,7 +57,11 @@ export function CsvPage() {
         sending={state.phase === 'sending' && <Progress share={state.share} />}
       />
       <fieldset className="plain" disabled={isLocked(state)}>
-        <Field label="CSV file" hint="Up to 12 MB" fault={fileFault}>
+        <Field
+          label="CSV file"
+          hint="Up to 12 MB"
+          fault={fileFault ?? faultOf(faults, ['input', 'fileName'])}
+        >
           {(attributes) => (
             <input
               {...attributes}
