@@ -3,8 +3,7 @@ import { startTcp } from '../test/support/tcp-server.ts';
 
 /**
  * Starts a TCP proxy in front of an HTTP server that can lose responses: the request reaches the server, and
- * then the connection is reset before the client gets a byte of the response. Only mutations are affected
- * (requests with an `idempotency-key`).
+ * then the connection is reset before the client gets a byte of the response.
  */
 export async function startLossyProxy(target: string) {
   const { hostname, port } = new URL(target);
@@ -17,11 +16,7 @@ export async function startLossyProxy(target: string) {
     let exchanges = 0;
     let isLosing = false;
     client.on('data', (chunk) => {
-      if (
-        chunk.includes('POST /graphql') &&
-        chunk.includes('idempotency-key') &&
-        responsesToLose > 0
-      ) {
+      if (responsesToLose > 0 && chunk.includes('POST /graphql')) {
         responsesToLose -= 1;
         isLosing = true;
       }
@@ -46,7 +41,7 @@ export async function startLossyProxy(target: string) {
     /** Ends with a slash. */
     url,
     lost,
-    /** Loses the responses of the next mutations, and forgets the earlier ones. */
+    /** Loses the responses of the next GraphQL requests, and forgets the earlier ones. */
     lose(count: number) {
       responsesToLose = count;
       lost.length = 0;

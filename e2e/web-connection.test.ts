@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { testIssuer } from '../test/support/issuer.ts';
 import { outcomeOf, startWebStack, type WebStack } from './web-stack.ts';
 
 let stack: WebStack;
@@ -43,6 +44,32 @@ test('one click is one arrival at the service, although the kept connection brea
     'warm-up',
     ...Array.from({ length: 10 }, (_, index) => `Approver ${index + 1}`),
   ]);
+});
+
+test('without a key, the browser itself makes two arrivals of one request', async () => {
+  const { page, proxy, arrivals } = stack;
+  const token = await (await testIssuer()).token();
+  const mutate = () =>
+    page.evaluate(
+      async ({ url, token }) => {
+        const query = 'mutation { workflowAction(action: RESTART) { __typename } }';
+        const response = await fetch(`${url}graphql`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+          body: JSON.stringify({ query }),
+        });
+        return response.status;
+      },
+      { url: proxy.url, token },
+    );
+  await mutate(); // Leaves a connection that can be used again.
+  const before = arrivals.length;
+  proxy.lose(1);
+
+  expect(await mutate()).toBe(200);
+
+  expect(proxy.lost).toEqual([{ wasReused: true }]);
+  expect(arrivals.slice(before)).toEqual(['/restartWorkflow2', '/restartWorkflow2']);
 });
 
 test('an upload and a workflow action survive a broken connection, too', async () => {

@@ -22,12 +22,14 @@ export function WriteOutcome<Member>({
   sending,
 }: Props<Member>) {
   const isSending = state.phase === 'sending';
+  const isOpen = isSending || (state.phase === 'settled' && state.result.kind === 'lost');
+  // The key is gone with the page, and with it the way to ask again.
   useEffect(() => {
-    if (!isSending) return;
+    if (!isOpen) return;
     const warn = (event: BeforeUnloadEvent) => event.preventDefault();
     addEventListener('beforeunload', warn);
     return () => removeEventListener('beforeunload', warn);
-  }, [isSending]);
+  }, [isOpen]);
 
   return (
     <div aria-live="polite">
