@@ -1,0 +1,118 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startIssuer } from '../dev/issuer.ts';
+import { startReferenceService } from '../dev/service.ts';
+import { freePort } from '../test/support/port.ts';
+import { buildImage, removeImages } from './build-image.ts';
+import { startContainer } from './container.ts';
+
+/**
+ * `npm run image:check`: builds the Dockerfile, starts the result read-only, and exits with 1 unless it answers a
+ * query and drains on SIGTERM. It needs no container runtime and no registry of images, but root and these
+ * commands, each from the Debian package beside it.
+ */
+const commands = {
+  buildah: 'buildah',
+  debootstrap: 'debootstrap',
+  bwrap: 'bubblewrap',
+  setpriv: 'util-linux',
+};
+/** How late the service answers the write that is in flight at SIGTERM: after the port has closed. */
+const SLOW_MS = 2000;
+const SHUTDOWN_DELAY_MS = 500;
+/** How long the check waits for anything. */
+const PATIENCE_MS = 20_000;
+
+const write = 'mutation { saveApprovers(approvers: [{ name: "Ada" }]) { __typename } }';
+const read =
+  '{ glCodes(target: EMAIL, project: "north-plant") { ... on GlCodeList { codes { code } } } }';
+
+function check(claim: string, holds: boolean): void {
+  process.stdout.write(`${holds ? 'pass' : 'FAIL'}  ${claim}\n`);
+  if (!holds) process.exitCode = 1;
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<boolean> {
+  const end = performance.now() + PATIENCE_MS;
+  while (!(await condition())) {
+    if (performance.now() > end) return false;
+    await sleep(20);
+  }
+  return true;
+}
+
+async function checkImage(folder: string): Promise<void> {
+  const image = buildImage(folder);
+  check('the user has a number that is not root', /^[1-9]\d*:[1-9]\d*$/.test(image.user));
+
+  const issuer = await startIssuer();
+  const service = await startReferenceService({ issuerKeys: issuer.jwks, slowMs: SLOW_MS });
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const variables = {
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    UPSTREAM_BASE_URL: service.url,
+    JWT_JWKS_URL: issuer.jwksUrl,
+    JWT_ISSUER: issuer.issuer,
+    JWT_AUDIENCE: issuer.audience,
+    SHUTDOWN_DELAY_MS: String(SHUTDOWN_DELAY_MS),
+  };
+  const statusOf = (path: string) =>
+    fetch(`${url}${path}`).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  const post = async (query: string, token: string) => {
+    const response = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    });
+    return response.text();
+  };
+
+  const container = await startContainer(image, variables);
+  const isUp = await until(
+    async () => container.hasExited() || (await statusOf('/readyz')) === 200,
+  );
+  check('it starts on a read-only root', isUp && !container.hasExited());
+  const process1 = (file: string) => readFileSync(`/proc/${container.pid}/${file}`, 'utf8');
+  const isNode = process1('cmdline').startsWith('node\0src/main.ts');
+  check('node is process 1', isNode && /^NSpid:.*\t1$/m.test(process1('status')));
+  const health = await startContainer(image, variables, image.healthCheck);
+  check('the health check succeeds', (await health.exited) === 0);
+  check('a query is answered', (await post(read, await issuer.token())).includes('"code":"1200"'));
+
+  const slow = post(write, await issuer.token({ scenario: 'slow' }));
+  check('a write is in flight', await until(() => service.approvers().length === 1));
+  process.kill(container.pid, 'SIGTERM');
+  check(
+    '/readyz responds 503 after SIGTERM',
+    await until(async () => (await statusOf('/readyz')) === 503),
+  );
+  check('the write is answered', (await slow).includes('"ApproversSaved"'));
+  check('it exits with 0', (await container.exited) === 0);
+  const sick = await startContainer(image, variables, image.healthCheck);
+  check('the health check fails without the gateway', (await sick.exited) === 1);
+  if (process.exitCode) process.stdout.write(container.output());
+  await Promise.all([service.close(), issuer.close()]);
+}
+
+const missing = Object.entries(commands).filter(
+  ([command]) => spawnSync(command, ['--version']).error !== undefined,
+);
+if (missing.length > 0 || process.getuid?.() !== 0) {
+  const packages = missing.map(([, name]) => name).join(' ') || 'are installed';
+  process.stderr.write(`image:check needs root, and these Debian packages: ${packages}\n`);
+  process.exit(1);
+}
+const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-image-'));
+process.once('exit', () => removeImages(folder));
+// The commands run synchronously and receive Ctrl+C themselves.
+process.once('SIGINT', () => process.exit(130));
+process.once('SIGTERM', () => process.exit(143));
+await checkImage(folder);

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { hasExited } from '../stress/process.ts';
+import type { Image } from './build-image.ts';
+
+export type Container = {
+  /** The process of the image's command, as this machine sees it. Inside, it is process 1. */
+  pid: number;
+  /** Everything that the container has printed. */
+  output(): string;
+  /** The exit code, once the container has exited. */
+  exited: Promise<unknown>;
+  hasExited(): boolean;
+};
+
+/**
+ * Runs a command of an image, by default its own, as a container runtime does: on a read-only root without a
+ * writable folder, as the image's user without rights, in its own process namespace. The network is this machine's.
+ */
+export async function startContainer(
+  image: Image,
+  variables: Record<string, string>,
+  command = image.command,
+): Promise<Container> {
+  const [user = '', group = ''] = image.user.split(':');
+  const environment = Object.entries({ ...image.variables, ...variables });
+  const child = spawn(
+    'bwrap',
+    [
+      ...['--ro-bind', image.root, '/', '--proc', '/proc', '--dev', '/dev'],
+      ...['--unshare-pid', '--as-pid-1', '--die-with-parent', '--info-fd', '3'],
+      ...['--chdir', image.workingFolder, '--clearenv'],
+      ...environment.flatMap(([name, value]) => ['--setenv', name, value]),
+      // It replaces itself by the command.
+      ...['setpriv', '--reuid', user, '--regid', group, '--clear-groups', '--no-new-privs'],
+      ...command,
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe', 'pipe'] },
+  );
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk;
+    });
+  }
+  const exited = once(child, 'close').then(([code]: unknown[]) => code);
+  const [, , , infoStream] = child.stdio;
+  const info = infoStream instanceof Readable ? await text(infoStream) : '';
+  return {
+    pid: z.object({ 'child-pid': z.number() }).parse(JSON.parse(info))['child-pid'],
+    output: () => output,
+    exited,
+    hasExited: () => hasExited(child),
+  };
+}
