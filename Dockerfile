@@ -10,7 +10,7 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci --omit=dev --no-fund
 
 FROM ${BASE}
 # The id of the commit, for the metric ledger_gateway_build_info: docker build --build-arg GIT_COMMIT=…
-ARG GIT_COMMIT
+ARG GIT_COMMIT=unknown
 ENV NODE_ENV=production GIT_COMMIT=${GIT_COMMIT}
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules

@@ -29,7 +29,7 @@ const rules = z
       }),
     ),
   })
-  .parse(parse(text('operations/alerts.rules.yml')))
+  .parse(parse(text('../deploy/prometheus/alerts.rules.yml')))
   .groups.flatMap((group) => group.rules);
 
 const dashboard = z
@@ -48,7 +48,7 @@ const dashboard = z
       )
       .min(1),
   })
-  .parse(JSON.parse(text('operations/dashboard.json')));
+  .parse(JSON.parse(text('../deploy/grafana/dashboard.json')));
 
 const keywords = new Set(
   'and or unless by without on ignoring group_left group_right offset bool'.split(' '),
@@ -151,6 +151,20 @@ test('the runbook of every alert is a heading of the page', () => {
     expect([alert, page]).toEqual([alert, 'docs/operations.md']);
     expect(anchors).toContain(anchor);
   }
+});
+
+test('every alert has a test in which it fires, for promtool', () => {
+  const cases = z.array(
+    z.object({ alertname: z.string(), exp_alerts: z.array(z.unknown()).optional() }),
+  );
+  const { tests } = z
+    .object({ tests: z.array(z.object({ alert_rule_test: cases })) })
+    .parse(parse(text('../deploy/prometheus/alerts.test.yml')));
+  const firing = tests
+    .flatMap(({ alert_rule_test }) => alert_rule_test)
+    .filter(({ exp_alerts }) => exp_alerts !== undefined)
+    .map(({ alertname }) => alertname);
+  expect(new Set(firing)).toEqual(new Set(rules.map(({ alert }) => alert)));
 });
 
 test('alerts and panels are unique', () => {
