@@ -3,6 +3,7 @@ import closeWithGrace from 'close-with-grace';
 import { pino } from 'pino';
 import { type Config, readConfig } from '../src/config.ts';
 import { type Gateway, startGateway } from '../src/gateway.ts';
+import { longestDelayMs } from '../src/http/shutdown-delay.ts';
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
 import { type ReferenceService, startReferenceService } from './service.ts';
@@ -22,6 +23,7 @@ try {
   const token = await issuer.token();
   const config = readConfig({
     HOST: '127.0.0.1',
+    SHUTDOWN_DELAY_MS: '0',
     UPSTREAM_BASE_URL: service.url,
     UPSTREAM_CSV_OPTION_PARAM: 'option',
     JWT_JWKS_URL: issuer.jwksUrl,
@@ -49,7 +51,7 @@ try {
       })
     : undefined;
   closeWithGrace(
-    { delay: config.shutdownDelayMs + config.shutdownTimeoutMs, logger: false },
+    { delay: longestDelayMs(config.shutdownDelayMs) + config.shutdownTimeoutMs, logger: false },
     async () => {
       await webApp?.close();
       await proxy.close();

@@ -74,7 +74,7 @@ const environment = z.object({
   IDEMPOTENCY_RETENTION_S: integer(3600, 31_536_000).default(86_400),
   IDEMPOTENCY_MAX_KEYS: integer(1, 100_000_000).default(100_000),
   IDEMPOTENCY_REQUIRED: boolean.default(false),
-  SHUTDOWN_DELAY_MS: integer(0, 600_000).default(0),
+  SHUTDOWN_DELAY_MS: integer(0, 600_000).default(2000),
   SHUTDOWN_TIMEOUT_MS: integer(1, 600_000).default(15_000),
   OTEL_EXPORTER_OTLP_ENDPOINT: url.optional(),
   OTEL_TRACES_SAMPLER: z

@@ -65,6 +65,7 @@ export async function startGateway(
     corsOrigins: config.corsOrigins,
     explorer: await createExplorer(config.explorer, config.explorerHeaders),
     isReady: () => !isClosing && authenticator.isReady(),
+    shutdownDelayMs: config.shutdownDelayMs,
     loadShedding,
     metrics,
     log,
@@ -80,7 +81,6 @@ export async function startGateway(
     },
     async close() {
       isClosing = true;
-      await new Promise((resolve) => setTimeout(resolve, config.shutdownDelayMs));
       await server.close();
       await service.calls.idle();
       await service.store.close();

@@ -4,6 +4,7 @@ import closeWithGrace from 'close-with-grace';
 import { readConfig } from './config.ts';
 import { ConfigError } from './errors.ts';
 import type { Gateway } from './gateway.ts';
+import { longestDelayMs } from './http/shutdown-delay.ts';
 import { StoreUnavailable } from './idempotency/store.ts';
 import { applyV8Settings } from './lib/v8-settings.ts';
 import { createLog } from './telemetry/log.ts';
@@ -17,7 +18,7 @@ try {
   const log = createLog(config.logLevel, logOutput);
   let gateway: Gateway | undefined;
   // The first signal starts the shutdown. A second one, or the timeout, ends the process at once.
-  const delay = config.shutdownDelayMs + config.shutdownTimeoutMs;
+  const delay = longestDelayMs(config.shutdownDelayMs) + config.shutdownTimeoutMs;
   const giveUp = () => gateway?.logPendingWrites();
   const handlers = { onTimeout: giveUp, onSecondSignal: giveUp, onSecondError: giveUp };
   closeWithGrace({ delay, logger: log, ...handlers }, async ({ signal, err }) => {

@@ -18,15 +18,21 @@ export const missingHaproxy = existsSync(HAPROXY)
 export type Haproxy = {
   url: string;
   port: number;
+  /** Whether HAProxy has seen the gateway at this port ready, with no failed check since. */
+  isUp(port: number): Promise<boolean>;
   /** How often HAProxy connected or sent again: to the same gateway, and to the other one. */
   resent(): Promise<{ same: number; other: number }>;
 };
 
-/** Starts HAProxy in front of gateways. `settings` are lines for its section `defaults`. */
+/**
+ * Starts HAProxy in front of gateways. `settings` are lines for its section `defaults`. Without them, HAProxy has its
+ * own defaults: it checks every two seconds, takes a gateway out of service after three failures, and repeats only a
+ * failed connection, to the same gateway.
+ */
 export async function startHaproxy(
   harness: Harness,
   ports: number[],
-  settings: string[],
+  settings: string[] = [],
 ): Promise<Haproxy> {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-stress-'));
   harness.defer(() => rmSync(folder, { recursive: true }));
@@ -43,15 +49,24 @@ export async function startHaproxy(
   const url = `http://127.0.0.1:${port}`;
   const up = await until(async () => (await get(`${url}/readyz`)).status === 200, 5000);
   if (!up) throw new Error(`HAProxy did not start: ${output}`);
+  /** A column of HAProxy's statistics of the backend, or of one of its servers. */
+  const statistics = async (server: string) => {
+    const { body } = await get(`${url}${STATS};csv`);
+    const [names = [], ...rows] = body.split('\n').map((line) => line.split(','));
+    const row = rows.find((cells) => cells[0] === 'gateways' && cells[1] === server) ?? [];
+    return (column: string) => row[names.indexOf(column)];
+  };
   return {
     url,
     port,
+    async isUp(port) {
+      const column = await statistics(`gateway${ports.indexOf(port)}`);
+      // While checks fail or succeed but not often enough, the status is `UP 2/3` or `DOWN 1/2`.
+      return column('status') === 'UP' && column('check_status') === 'L7OK';
+    },
     async resent() {
-      const { body } = await get(`${url}${STATS};csv`);
-      const [names = [], ...rows] = body.split('\n').map((line) => line.split(','));
-      const backend = rows.find((row) => row[0] === 'gateways' && row[1] === 'BACKEND') ?? [];
-      const column = (name: string) => Number(backend[names.indexOf(name)]);
-      return { same: column('wretr'), other: column('wredis') };
+      const column = await statistics('BACKEND');
+      return { same: Number(column('wretr')), other: Number(column('wredis')) };
     },
   };
 }
@@ -75,7 +90,6 @@ backend gateways
   balance roundrobin
   option httpchk GET /readyz
   http-check expect status 200
-  default-server inter 100ms fall 2 rise 1
 ${servers.join('\n')}
 `;
 }

@@ -45,7 +45,7 @@ test('the defaults are as documented', () => {
     introspection: false,
     corsOrigins: [],
     maxWritesPerOperation: 5,
-    shutdownDelayMs: 0,
+    shutdownDelayMs: 2000,
     shutdownTimeoutMs: 15_000,
     tracing: { endpoint: undefined, sampler: 'parentbased_always_on', sampledShare: 1 },
     commit: 'unknown',

@@ -10,6 +10,7 @@ import { ConfigMap, Service } from 'kubernetes-models/v1';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { readConfig } from '../../src/config.ts';
+import { longestDelayMs } from '../../src/http/shutdown-delay.ts';
 
 /**
  * `npm run manifests:check`: checks the manifests of deploy/ against their schemas, the variables that they set against
@@ -41,7 +42,7 @@ const own = {
 /** Throws unless a gateway with these variables shuts down within a grace period. */
 function checkShutdown(variables: Record<string, string>, graceS: number): void {
   const { shutdownDelayMs, shutdownTimeoutMs } = readConfig(variables);
-  const neededS = (shutdownDelayMs + shutdownTimeoutMs) / 1000;
+  const neededS = (longestDelayMs(shutdownDelayMs) + shutdownTimeoutMs) / 1000;
   if (graceS <= neededS)
     throw new Error(`${graceS} s of grace, and the shutdown takes ${neededS} s`);
 }

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { ClientConnections } from './client-connections.ts';
+import { longestDelayMs } from './shutdown-delay.ts';
 
 /** A longer response, in characters, is sent as bytes, and the shutdown waits for it. */
 const LONG_RESPONSE = 16_384;
@@ -13,14 +15,29 @@ export class Drain {
   /** GraphQL requests being executed, including those whose client has disconnected. */
   readonly executing = new WaitGroup();
   readonly #sending = new WaitGroup();
+  readonly #delayMs: number;
   #closing = false;
+  /** When a client last sent a GraphQL request, in the time of `performance.now()`. */
+  #lastRequestAt = 0;
+
+  /** `delayMs` is how long the port stays open after the last request, in milliseconds. */
+  constructor(delayMs: number) {
+    this.#delayMs = delayMs;
+  }
 
   get isClosing(): boolean {
     return this.#closing;
   }
 
+  /** A GraphQL request arrived. */
+  requestArrived(): void {
+    this.#lastRequestAt = performance.now();
+  }
+
   register(app: FastifyInstance, connections: ClientConnections): void {
+    // Fastify calls it first, and adds `connection: close` to all responses from then on.
     app.addHook('preClose', async () => {
+      await this.#lastRequest();
       this.#closing = true;
       // Node considers a connection idle as soon as its response is handed over, and would cut it off.
       await this.#sending.idle();
@@ -28,6 +45,18 @@ export class Drain {
       connections.closeIdle();
     });
     app.addHook('onClose', () => this.executing.idle());
+  }
+
+  /** Waits until load balancers have noticed the shutdown and send no more requests. */
+  async #lastRequest(): Promise<void> {
+    const start = performance.now();
+    const end = start + longestDelayMs(this.#delayMs);
+    for (;;) {
+      const quietAt = Math.max(start, this.#lastRequestAt) + this.#delayMs;
+      const leftMs = Math.min(quietAt, end) - performance.now();
+      if (leftMs <= 0) return;
+      await sleep(leftMs);
+    }
   }
 
   /** Converts a long response to bytes, which avoids copies of the text, and waits for it when closing. */

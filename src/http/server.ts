@@ -18,6 +18,7 @@ import { createRequestLog } from './request-log.ts';
 type ServerOptions = GraphqlRouteOptions & {
   corsOrigins: string[];
   isReady(): boolean;
+  shutdownDelayMs: number;
   loadShedding: LoadShedding;
   taskQueue: TaskQueue;
   metrics: Pick<Metrics, 'text' | 'contentType' | 'responded' | 'shed'>;
@@ -27,7 +28,7 @@ type ServerOptions = GraphqlRouteOptions & {
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { log, metrics } = options;
   const connections = new ClientConnections();
-  const drain = new Drain();
+  const drain = new Drain(options.shutdownDelayMs);
   const isClosing = () => drain.isClosing;
   const startRequest = createRequestLog({ connections, log, count: metrics.responded, isClosing });
   const sendError = createErrorSender(log);
@@ -45,7 +46,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done();
   });
   await registerCors(app, options.corsOrigins);
-  registerLoadShedding(app, options.loadShedding);
+  registerLoadShedding(app, options.loadShedding, drain);
   registerErrorHandlers(app, sendError);
   app.addHook('onRequest', async (request) => checkHeaders(request));
 
@@ -61,9 +62,14 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 }
 
 /** Lets GraphQL requests wait for their turn while overloaded. */
-function registerLoadShedding(app: FastifyInstance, { enter, leave }: LoadShedding): void {
+function registerLoadShedding(
+  app: FastifyInstance,
+  { enter, leave }: LoadShedding,
+  drain: Drain,
+): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.routeOptions.url !== '/graphql') return done();
+    drain.requestArrived();
     enter(() => {
       if (request.disconnected.aborted) {
         done(overloaded()); // If the client only closed its side, it still gets a response.

@@ -27,6 +27,7 @@ const REFUSAL = { everyMs: 10_000, ms: 300 };
 
 /** Also repeats requests that may have arrived. Without idempotency keys, that is unsafe for writes. */
 const RETRY_EVERYTHING = ['retries 3', 'retry-on all-retryable-errors', 'option redispatch 1'];
+const CHECK_OFTEN = ['default-server inter 100ms fall 2 rise 1'];
 
 /** With an idempotency key, a write takes effect at most once, and the client learns what happened. */
 export const intents: Scenario = {
@@ -99,7 +100,11 @@ async function setUp(harness: Harness) {
     });
   const gateways = new Map<number, RunningGateway>();
   for (const port of [await freePort(), await freePort()]) gateways.set(port, await start(port));
-  const haproxy = await startHaproxy(harness, [...gateways.keys()], RETRY_EVERYTHING);
+  const haproxy = await startHaproxy(
+    harness,
+    [...gateways.keys()],
+    [...RETRY_EVERYTHING, ...CHECK_OFTEN],
+  );
   const clientProxy = await startFaultProxy(haproxy.port, pickClientFault, harness.defer);
   return { ledger, serviceProxy, start, gateways, haproxy, clientProxy };
 }

@@ -103,6 +103,7 @@ function startServer(execute = async () => ({ data: null })) {
     corsOrigins: [],
     explorer: undefined,
     isReady: () => true,
+    shutdownDelayMs: 0,
     loadShedding: {
       isOverloaded: () => false,
       enter: (start) => void start(),

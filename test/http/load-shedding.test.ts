@@ -73,6 +73,7 @@ async function startOverloaded() {
     taskQueue: new TaskQueue(Number.POSITIVE_INFINITY),
     explorer: undefined,
     isReady: () => true,
+    shutdownDelayMs: 0,
     loadShedding: {
       isOverloaded: () => isOverloaded,
       enter(start) {

@@ -50,7 +50,7 @@ test.each(['/livez', '/readyz'])('%s responds with ok, without a token', async (
 });
 
 test('/readyz responds with 503 during SHUTDOWN_DELAY_MS, while requests are still served', async () => {
-  const { gateway, send } = await startWith({ SHUTDOWN_DELAY_MS: '500' });
+  const { gateway, send } = await startWith({ SHUTDOWN_DELAY_MS: '1000' });
 
   const closed = gateway.close();
 

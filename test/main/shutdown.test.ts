@@ -101,6 +101,35 @@ test('new requests are served during SHUTDOWN_DELAY_MS, and the port is closed a
   expect(await gateway.exited).toEqual({ code: 0, signal: null });
 });
 
+test('requests that still arrive extend the delay, to four times SHUTDOWN_DELAY_MS', async () => {
+  const service = await startHeldService();
+  service.release();
+  const gateway = await startGateway(service, { SHUTDOWN_DELAY_MS: '1000' });
+  gateway.signal('SIGTERM');
+  await gateway.logLine(draining);
+  const start = performance.now();
+  let lastServedMs = 0;
+  for (;;) {
+    const sentMs = performance.now() - start;
+    const response = await gateway.post(read).catch(() => undefined);
+    if (response === undefined) break;
+    expect(response).toEqual(readResponse);
+    lastServedMs = sentMs;
+  }
+  expect(lastServedMs).toBeGreaterThan(1500);
+  expect(await gateway.exited).toEqual({ code: 0, signal: null });
+});
+
+test('responses during SHUTDOWN_DELAY_MS ask the client to close its connection', async () => {
+  const service = await startHeldService();
+  const gateway = await startGateway(service, { SHUTDOWN_DELAY_MS: '500' });
+  const connectionOf = async () => (await fetch(`${gateway.url}/livez`)).headers.get('connection');
+  expect(await connectionOf()).toBe('keep-alive');
+  gateway.signal('SIGTERM');
+  await gateway.logLine(draining);
+  expect(await connectionOf()).toBe('close');
+});
+
 test('a kept-alive connection does not delay the exit, whether it is idle or has just received a response', async () => {
   const service = await startHeldService();
   const gateway = await startGateway(service, { SHUTDOWN_TIMEOUT_MS: '4000' });
