@@ -52,6 +52,8 @@ export class CircuitBreaker {
   readonly #quota = new FaultQuota();
   readonly #timeoutMs: number;
   #changes = 0;
+  /** When the circuit last opened or a probe last failed, in the time of `Date.now()`, as in the policy. */
+  #openedAt = 0;
   /** The caller of all faults since the last success, null if there are several, undefined if none. */
   #faultsOf: string | null | undefined;
   /** The caller of the last probe, if it failed, and when another caller was last rejected after it. */
@@ -62,15 +64,18 @@ export class CircuitBreaker {
     this.#timeoutMs = timeoutMs;
     this.#policy.onStateChange((state) => {
       this.#changes += 1;
+      if (state === CircuitState.Open) this.#openedAt = Date.now();
       if (state !== CircuitState.Closed) return;
       this.#faultsOf = undefined;
       this.#failedProbe = noProbe;
     });
   }
 
+  /** For the metric. Also `half-open` while a probe is due: without requests, none is sent. */
   get state(): 'closed' | 'half-open' | 'open' {
     if (this.#policy.state === CircuitState.Closed) return 'closed';
-    return this.#policy.state === CircuitState.HalfOpen ? 'half-open' : 'open';
+    const isDue = Date.now() - this.#openedAt >= OPEN_MS.maxDelay;
+    return isDue || this.#policy.state === CircuitState.HalfOpen ? 'half-open' : 'open';
   }
 
   /** Whether calls of this caller are rejected. A circuit that one caller opened is open only for that caller. */
@@ -85,7 +90,7 @@ export class CircuitBreaker {
     // One probe at a time; other calls are rejected at once instead of waiting for it.
     if (
       this.isOpenFor(caller) &&
-      (this.state === 'half-open' || this.#leavesProbeToOthers(caller))
+      (this.#policy.state === CircuitState.HalfOpen || this.#leavesProbeToOthers(caller))
     ) {
       throw this.#rejection(caller);
     }

@@ -82,6 +82,16 @@ test.each<[string, Reply]>([
   expect(paths()).toHaveLength(10);
 });
 
+test('without requests, an open circuit is reported as half-open when a probe is due', async () => {
+  const { state, respondWith, read } = await startOpen(success);
+  makeProbeDue();
+  expect(await state()).toBe(states.halfOpen);
+
+  respondWith(fault);
+  await read(1);
+  expect(await state()).toBe(states.open);
+});
+
 test('ten writes that fail open the circuit, and later ones are rejected before sending', async () => {
   const { send, state, paths } = await start();
   for (let n = 0; n < 10; n++) {
