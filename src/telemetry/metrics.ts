@@ -61,10 +61,12 @@ export function createMetrics(build: { version: string; commit: string }, log?: 
   countDroppedLines(registry, log);
 
   // A counter without an initial value shows no increase at its first step, and alerts would miss it.
-  for (const { effect, graphql } of Object.values(operations)) {
-    if (effect !== 'write') continue;
-    counters.fields.inc({ operation: graphql, outcome: 'LedgerOutcomeUnknown' }, 0);
+  for (const { effect, graphql: operation } of Object.values(operations)) {
+    counters.fields.inc({ operation, outcome: 'INTERNAL_SERVER_ERROR' }, 0);
+    if (effect === 'write') counters.fields.inc({ operation, outcome: 'LedgerOutcomeUnknown' }, 0);
   }
+  counters.requests.inc({ status: 500 }, 0);
+  counters.tokens.inc({ outcome: 'unavailable' }, 0);
   for (const reason of refusalReasons) counters.refusals.inc({ reason }, 0);
   for (const result of idempotencyResults) counters.claims.inc({ result }, 0);
 

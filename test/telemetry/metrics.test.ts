@@ -38,6 +38,25 @@ test('the metrics are in Prometheus text format, and need no token', async () =>
   }
 });
 
+test('the counters whose first step alerts start at 0', async () => {
+  const { scrape } = await start(success);
+  const samples = parseSamples(await scrape());
+  for (const { graphql: operation } of Object.values(operations)) {
+    const labels = { operation, outcome: 'INTERNAL_SERVER_ERROR' };
+    expect(samples).toContainEqual({ name: 'ledger_gateway_operations_total', labels, value: 0 });
+  }
+  expect(samples).toContainEqual({
+    name: 'ledger_gateway_http_requests_total',
+    labels: { status: '500' },
+    value: 0,
+  });
+  expect(samples).toContainEqual({
+    name: 'ledger_gateway_token_verifications_total',
+    labels: { outcome: 'unavailable' },
+    value: 0,
+  });
+});
+
 test.each([
   ['ledger_gateway_http_requests_total', 'counter'],
   ['ledger_gateway_operations_total', 'counter'],
