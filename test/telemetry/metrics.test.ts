@@ -215,7 +215,7 @@ test('calls in flight, queued calls and shared calls have metrics', async () => 
 });
 
 test('the state of the circuit breaker has a metric', async () => {
-  const { gateway, sample } = await start(reply(500));
+  const { gateway, sample } = await start(reply(503));
   expect(await sample('ledger_gateway_circuit_state')).toBe(0);
   for (let times = 0; times < 11; times++) await gateway.graphql(read);
   expect(await sample('ledger_gateway_circuit_state')).toBeGreaterThan(0);
