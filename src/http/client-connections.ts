@@ -9,6 +9,8 @@ type OpenRequest = {
   onDisconnect(): void;
   /** Called when the connection closes. It should remove the request. */
   end(): void;
+  /** Whether its response has begun, which may be before the request is complete. */
+  hasResponse(): boolean;
 };
 
 /** The requests on a connection without a complete response. */
@@ -91,7 +93,9 @@ export class ClientConnections {
   }
 
   #isBusy(socket: Socket): boolean {
-    return [...(this.#requests.get(socket)?.keys() ?? [])].some(({ complete }) => complete);
+    return [...(this.#requests.get(socket) ?? [])].some(
+      ([{ complete }, request]) => complete || request.hasResponse(),
+    );
   }
 
   #of({ socket }: IncomingMessage): OpenRequests | undefined {

@@ -58,7 +58,9 @@ export function registerGraphqlRoute(
       await bodyBudget.admit(request, reply);
     },
 
-    preParsing: async (request, _reply, body) => bodyBudget.admitChunks(request, body),
+    preParsing(request, _reply, body, done) {
+      done(null, bodyBudget.admitChunks(request, body));
+    },
 
     preHandler(request, _reply, done) {
       if (options.resolveDocument) useTrustedDocument(request, options.resolveDocument);

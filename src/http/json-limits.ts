@@ -1,4 +1,3 @@
-import { setImmediate as immediate } from 'node:timers/promises';
 import { limitExceeded } from '../errors.ts';
 
 /**
@@ -21,17 +20,18 @@ const CLOSING = 0x7d;
 const SPACE = 0x20;
 
 /**
- * Limits the values and levels in JSON text before it is parsed, in steps that do not block the event
- * loop. Throws `OPERATION_LIMIT_EXCEEDED`. Text that is not JSON passes, because the parser rejects it.
+ * Limits the values and levels in JSON text before it is parsed. It yields between portions, so that the
+ * caller can let the event loop continue. Throws `OPERATION_LIMIT_EXCEEDED`. Text that is not JSON passes,
+ * because the parser rejects it.
  */
-export async function checkJson(text: Buffer): Promise<void> {
+export function* checkJson(text: Buffer): Generator<void> {
   let values = 1;
   let nesting = 0;
   let previous = 0;
   let next = PORTION;
   for (let index = 0; index < text.length; index++) {
     if (index >= next) {
-      await immediate();
+      yield;
       next = index + PORTION;
     }
     const byte = text[index] ?? 0;

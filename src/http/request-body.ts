@@ -1,3 +1,4 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parseExactly } from '../lib/exact-json.ts';
 import type { TaskQueue } from '../lib/task-queue.ts';
@@ -5,6 +6,9 @@ import { checkJson } from './json-limits.ts';
 
 /** The largest request body, in bytes: a CSV of 12 MB as base64. */
 export const BODY_LIMIT = 16_777_216;
+
+/** A shorter body, in bytes, is parsed at once: it takes less than 0.1 ms. */
+const SHORT_BODY = 4096;
 
 /** Rejects invalid UTF-8, which would otherwise be sent to the service as other characters. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -16,13 +20,14 @@ export function registerBodyParser(app: FastifyInstance, taskQueue: TaskQueue): 
     'application/json',
     { parseAs: 'buffer' },
     async (_: FastifyRequest, body: Buffer) => {
-      await checkJson(body);
+      for (const _portion of checkJson(body)) await immediate();
+      // Exactly, because a variable of type ID may be written as a number.
+      if (body.length < SHORT_BODY) return orBadRequest(() => parseExactly(utf8.decode(body)));
       // Each step is a task of its own, and so is the execution.
       const turn = () => taskQueue.slot(body.length, 'start');
       await turn();
       const text = orBadRequest(() => utf8.decode(body));
       await turn();
-      // Exactly, because a variable of type ID may be written as a number.
       const value = orBadRequest(() => parseExactly(text));
       await turn();
       return value;

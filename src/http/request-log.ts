@@ -81,7 +81,8 @@ export function createRequestLog({ connections, log, count, isClosing }: Request
       if (isClosing() && connections.isIdle(request.raw)) request.raw.socket.destroySoon();
       logOnce();
     };
-    connections.add(request.raw, { onDisconnect, end });
+    const hasResponse = () => reply.raw.headersSent;
+    connections.add(request.raw, { onDisconnect, end, hasResponse });
     reply.raw.once('close', end);
   };
 }

@@ -12,7 +12,7 @@ import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.
 import type { LoadShedding } from './load-shedding.ts';
 import { createRejection } from './overload-rejection.ts';
 import { registerBodyParser } from './request-body.ts';
-import { checkHeaders } from './request-headers.ts';
+import { findInvalidHeader } from './request-headers.ts';
 import { createRequestLog } from './request-log.ts';
 
 type ServerOptions = GraphqlRouteOptions & {
@@ -48,7 +48,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await registerCors(app, options.corsOrigins);
   registerLoadShedding(app, options.loadShedding, drain);
   registerErrorHandlers(app, sendError);
-  app.addHook('onRequest', async (request) => checkHeaders(request));
+  app.addHook('onRequest', (request, reply, done) => {
+    const error = findInvalidHeader(request);
+    // Where such a request ends is ambiguous, so nothing behind it is read.
+    if (error) reply.header('connection', 'close');
+    done(error);
+  });
 
   app.get('/livez', async () => ({ status: 'ok' }));
   app.get('/readyz', async (_, reply) =>
