@@ -47,8 +47,8 @@ const pace = options.quick
   ? { rounds: 2, warmUp: 1.5, round: 1, probeRounds: 1, pause: 3 }
   : { rounds: 13, warmUp: 6, round: 1.5, probeRounds: 3, pause: 30 };
 const crowdPace = options.quick
-  ? { rounds: 1, warmUp: 3, round: 3, openLoop: 12 }
-  : { rounds: 3, warmUp: 6, round: 6, openLoop: 30 };
+  ? { rounds: 1, warmUp: 10, round: 5, openLoop: 15 }
+  : { rounds: 3, warmUp: 15, round: 6, openLoop: 30 };
 const pairPace = { ...pace, rounds: options.quick ? 6 : 40, round: 0.5 };
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
