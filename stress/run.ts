@@ -20,7 +20,7 @@ import { rolling } from './scenarios/rolling.ts';
  * `npm run stress`: runs real gateway processes under load and faults, on the loopback interface. It
  * prints each claim with what was measured, and exits with 1 if a claim does not hold.
  *
- * `--only <name>` runs one scenario.
+ * `--only <name>,<name>` runs some of the scenarios.
  */
 const scenarios: Scenario[] = [
   deadline,
@@ -42,9 +42,9 @@ const scenarios: Scenario[] = [
 ];
 
 const only = process.argv.includes('--only')
-  ? process.argv[process.argv.indexOf('--only') + 1]
+  ? process.argv[process.argv.indexOf('--only') + 1]?.split(',')
   : undefined;
-const selected = scenarios.filter(({ name }) => only === undefined || name === only);
+const selected = scenarios.filter(({ name }) => only?.includes(name) ?? true);
 if (selected.length === 0) {
   process.stderr.write(
     `Unknown scenario. Known: ${scenarios.map(({ name }) => name).join(', ')}\n`,
