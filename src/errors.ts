@@ -30,10 +30,11 @@ const gatewayCodes = {
 
 type GatewayCode = keyof typeof gatewayCodes;
 
-const retryableCodes: ReadonlySet<string> = new Set<GatewayCode>([
+const retryableCodes: ReadonlySet<string> = new Set<GatewayCode | 'REQUEST_TIMEOUT'>([
   'AUTH_UNAVAILABLE',
   'OVERLOADED',
   'IDEMPOTENCY_UNAVAILABLE',
+  'REQUEST_TIMEOUT',
 ]);
 
 /** An error of the gateway whose message is meant for the client. */
@@ -186,11 +187,13 @@ function isRetryable(code: string): boolean {
 }
 
 /** Codes and messages for requests that HTTP itself rules out, by status. */
+const malformed = ['BAD_REQUEST', 'The request is malformed.'] as const;
 const httpErrors: Record<number, readonly [code: string, message: string]> = {
-  400: ['BAD_REQUEST', 'The request is malformed.'],
+  400: malformed,
   404: ['NOT_FOUND', 'There is no such path.'],
   405: ['METHOD_NOT_ALLOWED', 'This path does not support the method.'],
   406: ['BAD_REQUEST', 'The Accept header allows none of the supported media types.'],
+  408: ['REQUEST_TIMEOUT', 'The request arrived too slowly, and was not executed.'],
   413: ['PAYLOAD_TOO_LARGE', 'The request body is too large.'],
   415: ['UNSUPPORTED_MEDIA_TYPE', 'The content type must be application/json.'],
 };
@@ -217,16 +220,22 @@ export function toHttpError(
   if (known) {
     const [code, general] = known;
     const message = error instanceof InvalidRequest ? error.message : general;
-    return { status, headers: {}, code, body: errorBody(message, code, requestId, false) };
+    return {
+      status,
+      headers: {},
+      code,
+      body: errorBody(message, code, requestId, isRetryable(code)),
+    };
   }
   log.error({ requestId, error: loggable(error) }, 'internal error');
   const { message, code, retryable } = internalError;
   return { status: 500, headers: {}, code, body: errorBody(message, code, requestId, retryable) };
 }
 
-/** The response body for bytes that are not HTTP. */
-export function malformedRequestBody(requestId: string): ErrorBody {
-  return errorBody('The request is malformed.', 'BAD_REQUEST', requestId, false);
+/** The response body for bytes that are not HTTP, or that arrive too slowly. */
+export function malformedRequestBody(status: number, requestId: string): ErrorBody {
+  const [code, message] = httpErrors[status] ?? malformed;
+  return errorBody(message, code, requestId, isRetryable(code));
 }
 
 function errorBody(

@@ -1,5 +1,5 @@
 import { totalmem } from 'node:os';
-import { Readable } from 'node:stream';
+import { type Readable, Transform } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { getHeapStatistics } from 'node:v8';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -41,7 +41,8 @@ export class BodyBudget {
   async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { 'content-length': length, expect } = request.headers;
     const bytes = Number(length ?? 0);
-    if (bytes > BODY_LIMIT) return; // Rejected without being read.
+    // Rejected without being read, or the client has disconnected.
+    if (bytes > BODY_LIMIT || reply.raw.closed) return;
     try {
       this.#reserve(request, bytes);
     } catch (error) {
@@ -59,15 +60,20 @@ export class BodyBudget {
   /** The same for a body without a declared length, while it arrives. */
   admitChunks(request: FastifyRequest, body: Readable): Readable {
     if (request.headers['transfer-encoding'] === undefined) return body;
-    const reserve = (chunk: Buffer) => this.#reserve(request, chunk.length);
-    async function* chunks() {
-      // Destroying the body would close the connection before the response.
-      for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-        reserve(chunk);
-        yield chunk;
-      }
-    }
-    return Readable.from(chunks(), { objectMode: false });
+    const reserve = ({ length }: Buffer) => this.#reserve(request, length);
+    const chunks = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        try {
+          reserve(chunk);
+          done(null, chunk);
+        } catch {
+          this.destroy(tooManyBytes());
+        }
+      },
+    });
+    // Not as a pipeline: destroying the body would close the connection before the response.
+    body.once('error', (error) => chunks.destroy(error));
+    return body.pipe(chunks);
   }
 
   #reserve(request: FastifyRequest, bytes: number): void {
@@ -76,11 +82,15 @@ export class BodyBudget {
     // A single body is always accepted.
     if (this.#bytes + bytes > limit && this.#bytes > request.bodyBytes) {
       this.#onReject();
-      throw overloaded('The gateway is processing too many large requests.');
+      throw tooManyBytes();
     }
     request.bodyBytes += bytes;
     this.#bytes += bytes;
   }
+}
+
+function tooManyBytes() {
+  return overloaded('The gateway is processing too many large requests.');
 }
 
 /** The memory of the process, in bytes: of its heap, its container, or the machine. */

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { malformedRequestBody } from '../errors.ts';
+import { JSON_TYPE } from './media-type.ts';
 import { securityHeaders } from './security-headers.ts';
+import { SlowBodies } from './slow-bodies.ts';
 
 type OpenRequest = {
   /** Called when the client closes its side of the connection. It may still read the response. */
@@ -11,21 +13,30 @@ type OpenRequest = {
   end(): void;
   /** Whether its response has begun, which may be before the request is complete. */
   hasResponse(): boolean;
+  /** Whether its token is verified. */
+  isVerified(): boolean;
+  /** Responds with an error, because the body is invalid or too slow. */
+  reject(status: 400 | 408): void;
 };
 
 /** The requests on a connection without a complete response. */
 type OpenRequests = Map<IncomingMessage, OpenRequest>;
 
-const statusByError: Record<string, number> = {
-  HPE_HEADER_OVERFLOW: 431,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-};
+const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
+const statusByError: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, [TIMEOUT]: 408 };
 
 /** The connections of clients, and the open requests on each. */
 export class ClientConnections {
   readonly #requests = new Map<Socket, OpenRequests>();
   /** Connections that close after the responses to their complete requests. */
   readonly #closing = new WeakSet<Socket>();
+  /** Requests that have their response, and whose body has not arrived completely. */
+  readonly #responded = new WeakMap<Socket, IncomingMessage>();
+  readonly #slowBodies: SlowBodies;
+
+  constructor(slowBodies = new SlowBodies()) {
+    this.#slowBodies = slowBodies;
+  }
 
   watch(server: Server): void {
     // A client that closes its side still gets its response (docs/decisions/0016).
@@ -52,8 +63,14 @@ export class ClientConnections {
   remove(message: IncomingMessage): boolean {
     const { socket } = message;
     const isRemoved = this.#of(message)?.delete(message) ?? false;
+    if (!message.complete) this.addResponded(message);
     if (this.#closing.has(socket) && !this.#isBusy(socket)) socket.destroySoon();
     return isRemoved;
+  }
+
+  /** Limits the time for the body of a request that already has its response. */
+  addResponded(message: IncomingMessage): void {
+    this.#responded.set(message.socket, message);
   }
 
   /** Whether the connection of a request has no other open request. */
@@ -67,29 +84,35 @@ export class ClientConnections {
   }
 
   /**
-   * Responds to bytes that are not HTTP, and closes the connection: Node would otherwise continue to read,
-   * and execute a request that it responded to with 408. Earlier requests on the connection get their
-   * responses first, and the client would mistake this one for another of them, so none is sent.
+   * Handles bytes that are not HTTP, and a request that is not complete after Node's timeouts. Only a slow
+   * body gets more time. Otherwise the connection is closed: Node would continue to read, and execute a
+   * request that got 408.
    */
-  rejectMalformed(error: Error & { code?: string }, socket: Socket): void {
+  handleError(error: Error & { code?: string }, socket: Socket): void {
     if (this.#closing.has(socket)) return;
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
+    const open = [...(this.#requests.get(socket) ?? [])].find(([{ complete }]) => !complete);
+    if (error.code === TIMEOUT && this.#isSlowBody(socket, open)) return;
     this.#closing.add(socket);
-    if (this.#isBusy(socket)) return;
-    const status = statusByError[error.code ?? ''] ?? 400;
-    const body = JSON.stringify(malformedRequestBody(randomUUID()));
-    const head = [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-      'content-type: application/json; charset=utf-8',
-      `content-length: ${Buffer.byteLength(body)}`,
-      'connection: close',
-      ...Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}`),
-    ];
-    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
-    socket.destroySoon();
+    if (open && !open[1].hasResponse()) open[1].reject(400);
+    else if (!this.#isBusy(socket)) rejectMalformed(error.code, socket);
+  }
+
+  /** Whether the headers have arrived, and only the body is slow. It then gets more time. */
+  #isSlowBody(socket: Socket, open: [IncomingMessage, OpenRequest] | undefined): boolean {
+    const responded = this.#responded.get(socket);
+    if (open) {
+      this.#slowBodies.add(...open);
+    } else if (responded && !responded.complete) {
+      const reject = () => socket.destroy();
+      this.#slowBodies.add(responded, { isVerified: () => false, reject });
+    } else {
+      return false;
+    }
+    return true;
   }
 
   #isBusy(socket: Socket): boolean {
@@ -101,4 +124,22 @@ export class ClientConnections {
   #of({ socket }: IncomingMessage): OpenRequests | undefined {
     return this.#requests.get(socket);
   }
+}
+
+/**
+ * Responds to bytes that are not HTTP, and closes the connection. Earlier requests on the connection get
+ * their responses first, and the client would mistake this one for another of them, so none is sent then.
+ */
+function rejectMalformed(errorCode: string | undefined, socket: Socket): void {
+  const status = statusByError[errorCode ?? ''] ?? 400;
+  const body = JSON.stringify(malformedRequestBody(status, randomUUID()));
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `content-type: ${JSON_TYPE}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+    ...Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.destroySoon();
 }

@@ -2,7 +2,7 @@ import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
 
 /** The response headers that pages of other origins may read. */
-export const exposedHeaders = ['x-request-id', 'retry-after', 'idempotent-replayed'];
+const exposedHeaders = ['x-request-id', 'retry-after', 'idempotent-replayed'];
 
 /** Allows pages of these origins to send requests. */
 export async function registerCors(app: FastifyInstance, origins: string[]): Promise<void> {
@@ -14,4 +14,14 @@ export async function registerCors(app: FastifyInstance, origins: string[]): Pro
     exposedHeaders,
     maxAge: 600,
   });
+}
+
+/** The CORS headers of a response to a page of `origin`, where none of the framework's hooks run. */
+export function corsHeaders(allowed: string[], origin: string | undefined): Record<string, string> {
+  if (allowed.length === 0) return {};
+  return {
+    vary: 'Accept, Origin',
+    'access-control-expose-headers': exposedHeaders.join(', '),
+    ...(origin && allowed.includes(origin) && { 'access-control-allow-origin': origin }),
+  };
 }

@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { type GatewayError, toHttpError, Unauthenticated } from '../errors.ts';
+import { discardBody } from './discarded-body.ts';
+import { errorMediaType } from './media-type.ts';
 
 /** Sends the response for an error outside GraphQL, and notes its code for the log. */
 export type SendError = (
@@ -12,9 +14,10 @@ export type SendError = (
 export function createErrorSender(log: Logger): SendError {
   return (error, request, reply) => {
     const { status, headers, code, body } = toHttpError(error, request.id, log);
+    discardBody(request.raw);
     request.record?.errorCodes.push(code);
     if (error instanceof Unauthenticated) request.record.refusal = error.reason;
-    return reply.code(status).headers(headers).send(body);
+    return reply.code(status).headers(headers).type(errorMediaType(request.headers)).send(body);
   };
 }
 

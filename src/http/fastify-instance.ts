@@ -12,10 +12,11 @@ import type { ClientConnections } from './client-connections.ts';
 import type { Rejection } from './overload-rejection.ts';
 import { BODY_LIMIT } from './request-body.ts';
 import { requestIdOf } from './request-id.ts';
+import { SLOW_AFTER_MS } from './slow-bodies.ts';
 
 /** In milliseconds. A slow client must not occupy a connection for long. */
 const timeouts = {
-  requestTimeout: 30_000,
+  requestTimeout: SLOW_AFTER_MS, // A slow body may get more time.
   headersTimeout: 10_000,
   connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 72_000,
@@ -34,12 +35,15 @@ export function createFastify(
     // The framework logs nothing for a request, so a logger for each is unnecessary.
     childLoggerFactory: (logger) => logger,
     frameworkErrors,
-    clientErrorHandler: (error, socket) => connections.rejectMalformed(error, socket),
+    clientErrorHandler: (error, socket) => connections.handleError(error, socket),
     genReqId: ({ headers }) => requestIdOf(headers),
     bodyLimit: BODY_LIMIT,
     serverFactory: (handle) =>
       createServer(timeouts, (request, response) => {
-        if (!reject(request, response)) handle(request, response);
+        // After a response that announces the close, the client expects no other.
+        if (request.socket.writableEnded) return;
+        if (reject(request, response)) connections.addResponded(request);
+        else handle(request, response);
       }),
     // A load balancer that has not noticed the shutdown is still served.
     return503OnClosing: false,

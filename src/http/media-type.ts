@@ -1,15 +1,30 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import Negotiator from 'negotiator';
 
+export const JSON_TYPE = 'application/json; charset=utf-8';
+export const GRAPHQL_RESPONSE_TYPE = 'application/graphql-response+json; charset=utf-8';
+
 /** The media types that Apollo Server responds with. It checks them only after the execution. */
 const mediaTypes = [
-  'application/json; charset=utf-8',
-  'application/graphql-response+json; charset=utf-8',
+  JSON_TYPE,
+  GRAPHQL_RESPONSE_TYPE,
   'application/json; callbackSpec=1.0; charset=utf-8',
 ];
 
 /** Whether the `Accept` header allows one of the media types of a response. */
 export function acceptsResponse({ accept }: IncomingHttpHeaders): boolean {
-  if (!accept) return true;
-  return new Negotiator({ headers: { accept } }).mediaType(mediaTypes) !== undefined;
+  return !accept || preferredType(accept) !== undefined;
+}
+
+/**
+ * The media type of an error outside Apollo Server, chosen as Apollo Server does it. Clients read GraphQL
+ * errors from a response that is not 2xx only if it has the type of GraphQL.
+ */
+export function errorMediaType({ accept }: IncomingHttpHeaders) {
+  const isGraphql = accept && preferredType(accept) === GRAPHQL_RESPONSE_TYPE;
+  return isGraphql ? GRAPHQL_RESPONSE_TYPE : JSON_TYPE;
+}
+
+function preferredType(accept: string): string | undefined {
+  return new Negotiator({ headers: { accept } }).mediaType(mediaTypes);
 }

@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { overloaded, toHttpError } from '../errors.ts';
 import type { Metrics, RespondedRequest } from '../telemetry/metrics.ts';
-import { exposedHeaders } from './cors.ts';
+import { corsHeaders } from './cors.ts';
 import type { LoadShedding } from './load-shedding.ts';
+import { errorMediaType, GRAPHQL_RESPONSE_TYPE, JSON_TYPE } from './media-type.ts';
 import { requestIdOf } from './request-id.ts';
 import { securityHeaders } from './security-headers.ts';
 
@@ -33,15 +34,18 @@ export function createRejection(
   const { status, headers, code, body } = toHttpError(overloaded(), ID, log);
   const [start = '', end = ''] = JSON.stringify(body).split(ID);
   const fixedLength = Buffer.byteLength(start + end);
-  const fixedHeaders = Object.entries({
-    ...securityHeaders,
-    ...headers,
-    'content-type': 'application/json; charset=utf-8',
-    ...(corsOrigins.length > 0 && {
-      vary: 'Origin',
-      'access-control-expose-headers': exposedHeaders.join(', '),
-    }),
-  }).flat();
+  const headersOf = (type: string) =>
+    Object.entries({
+      ...securityHeaders,
+      ...headers,
+      'content-type': type,
+      vary: 'Accept',
+      ...corsHeaders(corsOrigins, undefined),
+    }).flat();
+  const fixedHeaders = {
+    [JSON_TYPE]: headersOf(JSON_TYPE),
+    [GRAPHQL_RESPONSE_TYPE]: headersOf(GRAPHQL_RESPONSE_TYPE),
+  };
   const counted: RespondedRequest = {
     path: '/graphql',
     status,
@@ -61,7 +65,8 @@ export function createRejection(
     const requestId = requestIdOf(request.headers);
     const { origin } = request.headers;
     const length = String(fixedLength + requestId.length);
-    const responseHeaders = [...fixedHeaders, 'x-request-id', requestId, 'content-length', length];
+    const fixed = fixedHeaders[errorMediaType(request.headers)];
+    const responseHeaders = [...fixed, 'x-request-id', requestId, 'content-length', length];
     if (origin !== undefined && corsOrigins.includes(origin)) {
       responseHeaders.push('access-control-allow-origin', origin);
     }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { RespondedRequest } from '../telemetry/metrics.ts';
 import { outcomeOf, type RequestRecord } from '../telemetry/request-record.ts';
 import type { ClientConnections } from './client-connections.ts';
+import type { SendError } from './error-response.ts';
 import { securityHeaders } from './security-headers.ts';
 
 declare module 'fastify' {
@@ -31,17 +32,19 @@ type RequestLogOptions = {
   count(request: RespondedRequest): void;
   /** Whether the server is shutting down. */
   isClosing(): boolean;
+  sendError: SendError;
 };
 
 /** Returns the function that starts a request. When the request ends, or its client disconnects, it is logged and counted once. */
-export function createRequestLog({ connections, log, count, isClosing }: RequestLogOptions) {
+export function createRequestLog(options: RequestLogOptions) {
+  const { connections, log, count, isClosing, sendError } = options;
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const start = performance.now();
     const disconnect = new AbortController();
     request.disconnected = disconnect.signal;
     request.onEnd = undefined;
     request.record = { requestId: request.id, errorCodes: [], fields: new Map(), writes: [] };
-    reply.headers(securityHeaders).header('x-request-id', request.id);
+    reply.headers({ ...securityHeaders, vary: 'Accept', 'x-request-id': request.id });
 
     let isLogged = false;
     const logOnce = () => {
@@ -82,7 +85,12 @@ export function createRequestLog({ connections, log, count, isClosing }: Request
       logOnce();
     };
     const hasResponse = () => reply.raw.headersSent;
-    connections.add(request.raw, { onDisconnect, end, hasResponse });
+    const isVerified = () => request.scope !== null;
+    const reject = (statusCode: 400 | 408) => {
+      if (hasResponse()) request.raw.socket.destroy();
+      else sendError({ statusCode }, request, reply.header('connection', 'close'));
+    };
+    connections.add(request.raw, { onDisconnect, end, hasResponse, isVerified, reject });
     reply.raw.once('close', end);
   };
 }

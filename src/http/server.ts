@@ -4,7 +4,7 @@ import type { TaskQueue } from '../lib/task-queue.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { BodyBudget } from './body-budget.ts';
 import { ClientConnections } from './client-connections.ts';
-import { registerCors } from './cors.ts';
+import { corsHeaders, registerCors } from './cors.ts';
 import { Drain } from './drain.ts';
 import { createErrorSender, registerErrorHandlers } from './error-response.ts';
 import { createFastify } from './fastify-instance.ts';
@@ -30,11 +30,13 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const connections = new ClientConnections();
   const drain = new Drain(options.shutdownDelayMs);
   const isClosing = () => drain.isClosing;
-  const startRequest = createRequestLog({ connections, log, count: metrics.responded, isClosing });
   const sendError = createErrorSender(log);
+  const count = metrics.responded;
+  const startRequest = createRequestLog({ connections, log, count, isClosing, sendError });
   const reject = createRejection(options, isClosing);
   const app = createFastify(log, connections, reject, (error, request, reply) => {
     startRequest(request, reply); // No hook runs for these errors.
+    reply.headers(corsHeaders(options.corsOrigins, request.headers.origin));
     sendError(error, request, reply);
   });
   connections.watch(app.server);
