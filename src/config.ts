@@ -58,6 +58,7 @@ const environment = z.object({
   EXPLORER_HEADERS: headers.optional(),
   INTROSPECTION: boolean.default(false),
   CORS_ORIGINS: list.pipe(z.array(origin)).default([]),
+  COMPRESSION: z.enum(['on', 'off'], 'must be on or off').default('on'),
   MAX_WRITES_PER_OPERATION: integer(1, 1000).default(5),
   IDEMPOTENCY_STORE: z
     .string()
@@ -190,6 +191,7 @@ export function readConfig(variables: Record<string, string | undefined>) {
     explorerHeaders: env.EXPLORER_HEADERS ?? {},
     introspection: env.INTROSPECTION,
     corsOrigins: env.CORS_ORIGINS,
+    compression: env.COMPRESSION === 'on',
     maxWritesPerOperation: env.MAX_WRITES_PER_OPERATION,
     trustedDocuments: env.TRUSTED_DOCUMENTS,
     idempotency: {

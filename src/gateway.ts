@@ -63,6 +63,7 @@ export async function startGateway(
     taskQueue,
     execute,
     corsOrigins: config.corsOrigins,
+    compression: config.compression,
     explorer: await createExplorer(config.explorer, config.explorerHeaders),
     isReady: () => !isClosing && authenticator.isReady(),
     shutdownDelayMs: config.shutdownDelayMs,

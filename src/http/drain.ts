@@ -5,7 +5,7 @@ import { WaitGroup } from '../lib/wait-group.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { longestDelayMs } from './shutdown-delay.ts';
 
-/** A longer response, in characters, is sent as bytes, and the shutdown waits for it. */
+/** A longer response, in characters or compressed bytes, is sent as bytes, and the shutdown waits for it. */
 const LONG_RESPONSE = 16_384;
 /** How long a client may take to receive a long response, in milliseconds: it occupies memory. */
 const MAX_SENDING_MS = 60_000;
@@ -61,11 +61,12 @@ export class Drain {
 
   /** Converts a long response to bytes, which avoids copies of the text, and waits for it when closing. */
   prepareResponse(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
-    const isLong = typeof payload === 'string' && payload.length > LONG_RESPONSE;
+    const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
+    const isLong = isText && payload.length > LONG_RESPONSE;
     const { socket } = request.raw;
     if (!isLong || !socket.writable) return payload;
     const timer = setTimeout(() => socket.destroy(), MAX_SENDING_MS);
     this.#sending.track(once(reply.raw, 'close').then(() => clearTimeout(timer)));
-    return Buffer.from(payload);
+    return typeof payload === 'string' ? Buffer.from(payload) : payload;
   }
 }

@@ -87,7 +87,8 @@ export function createRequestLog(options: RequestLogOptions) {
     const hasResponse = () => reply.raw.headersSent;
     const isVerified = () => request.scope !== null;
     const reject = (statusCode: 400 | 408) => {
-      if (hasResponse()) request.raw.socket.destroy();
+      // A GET may be executed before its body has arrived.
+      if (hasResponse() || request.execution !== null) request.raw.socket.destroy();
       else sendError({ statusCode }, request, reply.header('connection', 'close'));
     };
     connections.add(request.raw, { onDisconnect, end, hasResponse, isVerified, reject });

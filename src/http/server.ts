@@ -4,6 +4,7 @@ import type { TaskQueue } from '../lib/task-queue.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { BodyBudget } from './body-budget.ts';
 import { ClientConnections } from './client-connections.ts';
+import { registerCompression } from './compression.ts';
 import { corsHeaders, registerCors } from './cors.ts';
 import { Drain } from './drain.ts';
 import { createErrorSender, registerErrorHandlers } from './error-response.ts';
@@ -17,6 +18,7 @@ import { createRequestLog } from './request-log.ts';
 
 type ServerOptions = GraphqlRouteOptions & {
   corsOrigins: string[];
+  compression: boolean;
   isReady(): boolean;
   shutdownDelayMs: number;
   loadShedding: LoadShedding;
@@ -48,6 +50,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done();
   });
   await registerCors(app, options.corsOrigins);
+  registerCompression(app, options.compression);
   registerLoadShedding(app, options.loadShedding, drain);
   registerErrorHandlers(app, sendError);
   app.addHook('onRequest', (request, reply, done) => {

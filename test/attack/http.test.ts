@@ -107,6 +107,7 @@ function startServer(execute = async () => ({ data: null })) {
     checkDocument() {},
     execute,
     corsOrigins: [],
+    compression: true,
     explorer: undefined,
     isReady: () => true,
     shutdownDelayMs: 0,

@@ -70,6 +70,7 @@ async function startOverloaded() {
       return { data: null };
     },
     corsOrigins: [origin],
+    compression: true,
     taskQueue: new TaskQueue(Number.POSITIVE_INFINITY),
     explorer: undefined,
     isReady: () => true,

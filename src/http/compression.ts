@@ -1,0 +1,44 @@
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import type { FastifyInstance } from 'fastify';
+import Negotiator from 'negotiator';
+
+/** A shorter response is not compressed, in characters: it fits into one packet. */
+const MIN_LENGTH = 1024;
+/** The quality of Brotli: higher ones take several times as long for a few percent. */
+const brotli = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
+
+const brotliCompress = promisify(zlib.brotliCompress);
+const gzip = promisify(zlib.gzip);
+const zstdCompress = promisify(zlib.zstdCompress);
+
+/** In the order in which they are preferred. All run in the thread pool. */
+const encoders = new Map<string, (text: string) => Promise<Buffer>>([
+  ['br', (text) => brotliCompress(text, brotli)],
+  ['gzip', (text) => gzip(text)],
+  ['zstd', (text) => zstdCompress(text)],
+]);
+const encodings = [...encoders.keys()];
+
+/** Compresses responses as `Accept-Encoding` asks for it. */
+export function registerCompression(app: FastifyInstance, isOn: boolean): void {
+  if (!isOn) return;
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const { raw, headers } = request;
+    const isLong = typeof payload === 'string' && payload.length >= MIN_LENGTH;
+    // A request that is not complete may be rejected at any time.
+    if (!isLong || !raw.complete || raw.socket.destroyed) return done(null, payload);
+    reply.header('vary', `${reply.getHeader('vary')}, Accept-Encoding`);
+    const encoding = acceptedEncoding(headers['accept-encoding'] ?? 'identity');
+    const encode = encoding && encoders.get(encoding);
+    if (!encode) return done(null, payload);
+    reply.header('content-encoding', encoding);
+    encode(payload).then((bytes) => done(null, bytes), done);
+  });
+}
+
+/** The first of our encodings that a client accepts: clients list several with the same weight. */
+function acceptedEncoding(accepted: string): string | undefined {
+  const all = new Negotiator({ headers: { 'accept-encoding': accepted } }).encodings(encodings);
+  return encodings.find((encoding) => all.includes(encoding));
+}

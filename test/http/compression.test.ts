@@ -1,0 +1,190 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { Transform } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import zlib from 'node:zlib';
+import { afterEach, expect, jest, test } from '@jest/globals';
+import { startTestGateway } from '../support/gateway.ts';
+import { read } from '../support/graphql-operation.ts';
+import { connectTo } from '../support/raw-request.ts';
+import { json, startService } from '../support/service.ts';
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+const query = read.replace('{ code }', '{ code name }');
+
+/** A gateway for lists of this many codes. */
+async function start(codes: number, variables: Record<string, string> = {}) {
+  const list = Array.from({ length: codes }, (_, n) => ({
+    Code: `${n}`,
+    Name: `Account ${n * 7}`,
+  }));
+  const service = await startService(json({ service_status: { status: 0 }, list }));
+  const gateway = await startTestGateway(service, variables);
+  /** Sends a request without decoding the response. */
+  async function send(encoding: string, method = 'POST', path = '/graphql', accept = '*/*') {
+    const sent = request(`${gateway.url}${path}`, {
+      method,
+      headers: {
+        'accept-encoding': encoding,
+        accept,
+        authorization: `Bearer ${gateway.token}`,
+        ...(method === 'POST' && { 'content-type': 'application/json' }),
+      },
+    });
+    sent.end(method === 'POST' ? JSON.stringify({ query }) : undefined);
+    const [response] = await once(sent, 'response');
+    return { headers: response.headers, status: response.statusCode, body: await buffer(response) };
+  }
+  return { gateway, send };
+}
+
+const decoders: Record<string, (body: Buffer) => Buffer> = {
+  br: zlib.brotliDecompressSync,
+  gzip: zlib.gunzipSync,
+  zstd: zlib.zstdDecompressSync,
+};
+
+test.each([
+  ['br', 100],
+  ['gzip', 100],
+  ['zstd', 100],
+  ['br', 5000],
+  ['gzip', 5000],
+  ['zstd', 5000],
+])('a response is compressed with %s, with %i codes', async (encoding, codes) => {
+  const { send } = await start(codes);
+  const plain = await send('identity');
+  const { headers, body } = await send(encoding);
+
+  expect(headers['content-encoding']).toBe(encoding);
+  expect(headers['content-type']).toBe('application/json; charset=utf-8');
+  expect(headers.vary).toMatch(/Accept-Encoding$/);
+  expect(body.length).toBeLessThan(plain.body.length / 3);
+  expect(decoders[encoding]?.(body)).toEqual(plain.body);
+  expect(JSON.parse(plain.body.toString()).data.result.codes).toHaveLength(codes);
+});
+
+test.each([
+  ['gzip, deflate, br, zstd', 'br'],
+  ['gzip, zstd', 'gzip'],
+  ['br;q=0, zstd', 'zstd'],
+  ['deflate', undefined],
+  ['identity', undefined],
+  ['br;q=0', undefined],
+])('of %s, the encoding is %s', async (accepted, encoding) => {
+  const { send } = await start(100);
+  expect((await send(accepted)).headers['content-encoding']).toBe(encoding);
+});
+
+test('a response of less than a kilobyte is not compressed', async () => {
+  const { send } = await start(1);
+  const { headers, body } = await send('br');
+  expect(headers['content-encoding']).toBeUndefined();
+  expect(headers['content-length']).toBe(String(body.length));
+});
+
+test('with COMPRESSION=off no response is compressed', async () => {
+  const { send } = await start(5000, { COMPRESSION: 'off' });
+  const { headers, body } = await send('br');
+  expect(headers['content-encoding']).toBeUndefined();
+  expect(JSON.parse(body.toString()).data.result.codes).toHaveLength(5000);
+});
+
+test('the media type of an error that is compressed is kept', async () => {
+  const { gateway } = await start(1);
+  const fields = Array.from({ length: 30 }, (_, n) => `nothing${n}`).join(' ');
+  const { status, headers } = await gateway.post(
+    { query: `{ ${fields} }` },
+    { 'accept-encoding': 'gzip', accept: 'application/graphql-response+json' },
+  );
+  expect(status).toBe(400);
+  expect(headers.get('content-encoding')).toBe('gzip');
+  expect(headers.get('content-type')).toBe('application/graphql-response+json; charset=utf-8');
+});
+
+test('a HEAD request gets the headers of the compressed response', async () => {
+  const { send } = await start(1);
+  const { status, headers, body } = await send('br', 'HEAD', '/metrics');
+  expect(status).toBe(200);
+  expect(headers['content-encoding']).toBe('br');
+  expect(Number(headers['content-length'])).toBeGreaterThan(100);
+  expect(body).toHaveLength(0);
+});
+
+test('metrics and the page of the explorer are compressed', async () => {
+  const { send } = await start(1, { EXPLORER: 'graphiql' });
+  expect((await send('gzip', 'GET', '/metrics')).headers['content-encoding']).toBe('gzip');
+  const page = await send('gzip', 'GET', '/graphql', 'text/html');
+  expect(page.headers['content-encoding']).toBe('gzip');
+  expect(zlib.gunzipSync(page.body).includes('<!doctype html>')).toBe(true);
+});
+
+/** Names that do not compress, so that the response exceeds the buffers of the connection. */
+const randomText = () => Array.from({ length: 40 }, () => Math.random().toString(36)).join('');
+
+/** Requests a long list with gzip over a TCP connection, and does not read the response. */
+async function requestWithoutReading() {
+  const list = Array.from({ length: 20_000 }, () => ({ Code: '1', Name: randomText() }));
+  const service = await startService(json({ service_status: { status: 0 }, list }));
+  const gateway = await startTestGateway(service);
+  const socket = connectTo(gateway.url);
+  const body = JSON.stringify({ query });
+  socket.write(
+    [
+      'POST /graphql HTTP/1.1',
+      'host: a',
+      'connection: close',
+      'accept-encoding: gzip',
+      'content-type: application/json',
+      `authorization: Bearer ${gateway.token}`,
+      `content-length: ${body.length}`,
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  return { gateway, socket };
+}
+
+test('a client may disconnect while its response is compressed', async () => {
+  const prototype: Transform = Object.getPrototypeOf(zlib.createGzip());
+  const { _transform } = prototype;
+  const started = new Promise<void>((resolve) => {
+    jest.spyOn(prototype, '_transform').mockImplementation(function (this: Transform, ...args) {
+      resolve();
+      return Reflect.apply(_transform, this, args);
+    });
+  });
+  const { gateway, socket } = await requestWithoutReading();
+  await started;
+  socket.destroy();
+  await gateway.logLine({ msg: 'request', status: 499, outcome: 'CLIENT_DISCONNECTED' });
+  await gateway.close();
+  expect(gateway.logs.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+});
+
+test('closing the gateway does not cut off a compressed response that is being sent', async () => {
+  const { gateway, socket } = await requestWithoutReading();
+  await once(socket, 'readable');
+  const closed = gateway.close();
+  const response = await buffer(socket);
+  const start = response.indexOf('\r\n\r\n') + 4;
+  const head = response.subarray(0, start).toString();
+  expect(head).toMatch(/^content-encoding: gzip\r$/im);
+  expect(head).toMatch(new RegExp(`^content-length: ${response.length - start}\r$`, 'im'));
+  expect(response.length).toBeGreaterThan(4_000_000);
+  await closed;
+});
+
+test('a client that does not read its compressed response for a minute is disconnected', async () => {
+  const setTimer = globalThis.setTimeout;
+  jest
+    .spyOn(globalThis, 'setTimeout')
+    .mockImplementation((run, ms, ...args) => setTimer(run, ms === 60_000 ? 50 : ms, ...args));
+  const { gateway, socket } = await requestWithoutReading();
+  await once(socket, 'readable');
+  const line = await gateway.logLine({ msg: 'request', outcome: 'CLIENT_DISCONNECTED' });
+  expect(line).toMatchObject({ status: 499 });
+});
