@@ -15,6 +15,7 @@ import { overload } from './scenarios/overload.ts';
 import { queue } from './scenarios/queue.ts';
 import { references } from './scenarios/references.ts';
 import { rolling } from './scenarios/rolling.ts';
+import { slowBodies } from './scenarios/slow-bodies.ts';
 
 /**
  * `npm run stress`: runs real gateway processes under load and faults, on the loopback interface. It
@@ -29,6 +30,7 @@ const scenarios: Scenario[] = [
   overload,
   memory,
   bodies,
+  slowBodies,
   references,
   clientDisconnect,
   rolling,
