@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
@@ -26,8 +27,9 @@ export function registerCompression(app: FastifyInstance, isOn: boolean): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     const { raw, headers } = request;
     const isLong = typeof payload === 'string' && payload.length >= MIN_LENGTH;
-    // A request that is not complete may be rejected at any time.
-    if (!isLong || !raw.complete || raw.socket.destroyed) return done(null, payload);
+    // A request whose body is still arriving may be rejected at any time.
+    const isArriving = !raw.complete && hasBody(headers);
+    if (!isLong || isArriving || raw.socket.destroyed) return done(null, payload);
     reply.header('vary', `${reply.getHeader('vary')}, Accept-Encoding`);
     const encoding = acceptedEncoding(headers['accept-encoding'] ?? 'identity');
     const encode = encoding && encoders.get(encoding);
@@ -41,4 +43,8 @@ export function registerCompression(app: FastifyInstance, isOn: boolean): void {
 function acceptedEncoding(accepted: string): string | undefined {
   const all = new Negotiator({ headers: { 'accept-encoding': accepted } }).encodings(encodings);
   return encodings.find((encoding) => all.includes(encoding));
+}
+
+function hasBody({ 'content-length': length, 'transfer-encoding': coding }: IncomingHttpHeaders) {
+  return coding !== undefined || Number(length ?? 0) > 0;
 }

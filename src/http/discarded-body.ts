@@ -33,7 +33,7 @@ export function discardBody(message: IncomingMessage): void {
     socket.end();
     message.once('end', close);
     socket.once('end', () => socket.destroy());
-    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
     socket.once('close', () => clearTimeout(timer));
   };
 }

@@ -155,6 +155,18 @@ test.each([origin, 'https://other.example', undefined])(
   },
 );
 
+test('a rejection has the media type that the client prefers', async () => {
+  const server = await startOverloaded();
+  const accept = 'application/graphql-response+json,application/json;q=0.9';
+  const response = await server.post({ accept, origin });
+  expect(response.status).toBe(503);
+  expect(response.headers.get('content-type')).toBe(
+    'application/graphql-response+json; charset=utf-8',
+  );
+  expect(response.headers.get('access-control-allow-origin')).toBe(origin);
+  expect(response.headers.get('vary')).toBe('Accept, Origin');
+});
+
 test('rejections are counted, and logged together', async () => {
   const server = await startOverloaded();
   for (let n = 0; n < 3; n++) await (await server.post()).text();
