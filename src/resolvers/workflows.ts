@@ -8,8 +8,9 @@ export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv
   { service, csvOptionParam },
   { path },
 ) => {
+  const client = service(); // Throws first if the token is missing.
   const { upload, query } = toWorkflowCsvUpload(input, csvOptionParam);
-  const result = await service().uploadWorkflowCsv(upload, query, String(path.key));
+  const result = await client.uploadWorkflowCsv(upload, query, String(path.key));
   return writeOutcome(result, ({ unresolved, record }) => {
     const uploaded = { __typename: 'WorkflowCsvUploaded', unresolved } as const;
     return record ? outcome(record, () => uploaded) : uploaded;
