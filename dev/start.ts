@@ -61,7 +61,9 @@ try {
   );
   process.stdout.write(instructions({ config, gateway, proxy, issuer, service, webApp, token }));
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  const hint = isInUse ? '\ndocs/development.md names the variable of each port.' : '';
+  process.stderr.write(`${error instanceof Error ? error.message : error}${hint}\n`);
   process.exit(1);
 }
 

@@ -66,6 +66,16 @@ test('an empty variable counts as missing', () => {
   expect(problemsOf({ ...required, JWT_ISSUER: '' })).toEqual(['JWT_ISSUER is required']);
 });
 
+test('the log has the first origins of a long list', () => {
+  const origins = (count: number) =>
+    Array.from({ length: count }, (_, index) => `http://localhost:${index + 3_000}`);
+  const settings = (count: number) =>
+    settingsOf(readConfig({ ...required, CORS_ORIGINS: origins(count).join(',') }));
+
+  expect(settings(10).corsOrigins).toEqual(origins(10));
+  expect(settings(1_000).corsOrigins).toEqual([...origins(10), 'and 990 more']);
+});
+
 test('lists are separated by commas, with or without spaces', () => {
   const { corsOrigins, jwt } = readConfig({
     ...required,

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { closeAfterTest } from '../support/cleanup.ts';
+import { startHttpServer } from '../support/http-server.ts';
 import { startProcess } from '../support/process.ts';
 
 /** Starts `npm run dev` on free ports, and waits until it has printed its instructions. */
@@ -54,4 +55,12 @@ test('the printed commands lose the response of a write and get its outcome', as
   // The explorer starts with a token and a key.
   const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text();
   expect(page).toMatch(/"Authorization":"Bearer [\w.-]+","Idempotency-Key":"[\w-]{36}"/);
+}, 30_000);
+
+test('an occupied port is reported with the page that names its variable', async () => {
+  const { origin } = await startHttpServer(() => undefined);
+  const dev = startProcess(['dev/start.ts'], { env: { DEV_ISSUER_PORT: new URL(origin).port } });
+
+  expect(await dev.exited).toEqual({ code: 1, signal: null });
+  expect(dev.errorText()).toMatch(/EADDRINUSE.*\ndocs\/development\.md names the variable/);
 }, 30_000);
