@@ -82,18 +82,25 @@ test('codes are listed for the chosen system', async () => {
   await updateScreenshot(page, 'web-codes');
 });
 
-test('a problem does not replace the list from the last time', async () => {
+test('a problem does not replace the list from the last time, nor the picked codes', async () => {
   const { page } = stack;
   await stack.visit('GL codes');
   await user.prepare['GL codes']();
   await page.getByRole('button', { name: 'Show codes' }).click();
-  await page.getByText('Packaging').waitFor();
+  await page.getByRole('checkbox', { name: '4020' }).check();
 
   const told = await user.run('GL codes', 'failed');
 
   expect(told).toContain('The ledger could not list the codes.');
   await page.getByText('These are the codes from the last time:').waitFor();
   expect(await page.getByText('Packaging').isVisible()).toBe(true);
+  await page.getByText('Picked: 4020').waitFor();
+
+  // Codes of another project are other codes.
+  await stack.practise('');
+  await page.getByLabel('Project').fill('harbour-office');
+  await user.send('GL codes');
+  await page.getByText('No codes are picked.').waitFor();
 });
 
 test('a workflow action that is not confirmed is not sent', async () => {

@@ -5,10 +5,15 @@ import type { GlCode } from './use-gl-codes.ts';
 /** More rows would be slow to render, and nobody reads them. */
 const SHOWN_ROWS = 100;
 
+export type PickProps = {
+  /** The numbers of the picked codes. */
+  readonly picked: ReadonlySet<string>;
+  readonly onPick: (picked: ReadonlySet<string>) => void;
+};
+
 /** A list of codes with a search. The search is fast with thousands of codes, because few are rendered. */
-export function CodePicker({ codes }: { readonly codes: readonly GlCode[] }) {
+export function CodePicker({ codes, picked, onPick }: PickProps & { codes: readonly GlCode[] }) {
   const [search, setSearch] = useState('');
-  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const wanted = useDeferredValue(search);
   const rows = useMemo(
     () => codes.map((code, index) => ({ id: code.code ?? `#${index}`, code, text: textOf(code) })),
@@ -22,7 +27,7 @@ export function CodePicker({ codes }: { readonly codes: readonly GlCode[] }) {
   function toggle(id: string): void {
     const next = new Set(picked);
     if (!next.delete(id)) next.add(id);
-    setPicked(next);
+    onPick(next);
   }
 
   return (

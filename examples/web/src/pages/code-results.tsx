@@ -2,7 +2,7 @@ import { readRefusal } from '../field-result.ts';
 import type { GlCodesQueryVariables } from '../gql/graphql.ts';
 import { describeProblem, describeRefusal, type Notice, type Words } from '../notice.ts';
 import { NoticeBox } from '../parts/notice-box.tsx';
-import { CodePicker } from './code-picker.tsx';
+import { CodePicker, type PickProps } from './code-picker.tsx';
 import { type GlCodesMember, useGlCodes } from './use-gl-codes.ts';
 
 const words: Words = {
@@ -11,8 +11,10 @@ const words: Words = {
   done: 'this is the complete list',
 };
 
+type Props = PickProps & { readonly query: GlCodesQueryVariables };
+
 /** The codes that a query finds, or why there are none. */
-export function CodeResults({ query }: { readonly query: GlCodesQueryVariables }) {
+export function CodeResults({ query, picked, onPick }: Props) {
   const { member, list, error, loading, askAgain } = useGlCodes(query);
   const notice = member
     ? describe(member)
@@ -26,7 +28,7 @@ export function CodeResults({ query }: { readonly query: GlCodesQueryVariables }
         )}
         {!loading && notice && list && <p>These are the codes from the last time:</p>}
       </div>
-      {list && <CodePicker codes={list} />}
+      {list && <CodePicker codes={list} picked={picked} onPick={onPick} />}
     </>
   );
 }

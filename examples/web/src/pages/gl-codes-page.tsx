@@ -11,10 +11,14 @@ export function GlCodesPage() {
   const [includeHide, setIncludeHide] = useState(false);
   const [query, setQuery] = useState<GlCodesQueryVariables>();
   const [count, setCount] = useState(0);
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
 
   function show(event: FormEvent): void {
     event.preventDefault();
-    setQuery({ target, project: project.trim(), includeHide });
+    const next = { target, project: project.trim(), includeHide };
+    // A code of another list is not this one, even with the same number.
+    if (next.target !== query?.target || next.project !== query.project) setPicked(new Set());
+    setQuery(next);
     setCount(count + 1); // Asks for the same list again, too.
   }
 
@@ -64,7 +68,7 @@ export function GlCodesPage() {
           </button>
         </div>
       </form>
-      {query && <CodeResults key={count} query={query} />}
+      {query && <CodeResults key={count} query={query} picked={picked} onPick={setPicked} />}
     </>
   );
 }
