@@ -76,12 +76,12 @@ export function describeProblem(problem: Problem, words: Words): Notice {
 
 function describeUnknown(code: LedgerOutcomeUnknownCode, requestId: string, words: Words): Notice {
   const title = `We could not learn whether ${words.done}.`;
-  const check = `Please check in the ledger before you do it again. Reference: ${requestId}`;
+  const check = 'Please check in the ledger before you do it again.';
   const askAgain = 'Ask again';
   const because = (reason: string): Notice => ({
     tone: 'warning',
     title,
-    details: [`${reason} It was not repeated.`, check],
+    details: [`${reason} It was not repeated.`, check, `Reference: ${requestId}`],
     askAgain,
   });
   switch (code) {
@@ -151,7 +151,7 @@ export function describeRefusal(refusal: Refusal, { nothingDone, toDo }: Words):
           ...faults.flatMap(({ path, message }) =>
             path.length === 1 ? [`${path[0]}: ${message}`] : [],
           ),
-          ...(faults.length > 0 ? ['Please look for marked fields.'] : details),
+          ...(faults.length > 0 ? ['Please correct the marked fields.'] : details),
         ],
       };
     case 'UNAUTHENTICATED':
