@@ -180,7 +180,12 @@ test('faults are shown beside their fields', async () => {
   // The form finds this fault by itself.
   await second.getByLabel('Claim limit').fill('a lot');
   await page.getByRole('button', { name: 'Save approvers' }).click();
-  expect(await descriptionOf(second.getByLabel('Claim limit'))).toContain('This is not a number.');
+  const claimLimit = second.getByLabel('Claim limit');
+  expect(await descriptionOf(claimLimit)).toContain('This is not a number.');
+  expect(await claimLimit.evaluate(isFocused)).toBe(true);
+  await claimLimit.fill('9007199254740993');
+  await page.getByRole('button', { name: 'Save approvers' }).click();
+  expect(await descriptionOf(claimLimit)).toContain('This has more than 15 digits.');
   expect(arrivals.length).toBe(before);
 });
 

@@ -48,9 +48,15 @@ export function toInput({ values }: Draft): ApproverInput {
 
 /** The faults that the form itself finds, in the shape of those of the gateway. */
 export function findFaults(drafts: readonly Draft[]): Fault[] {
-  return drafts.flatMap(({ values: { claimLimit = '' } }, index) =>
-    Number.isFinite(Number(claimLimit))
-      ? []
-      : [{ path: ['approvers', index, 'claimLimit'], message: 'This is not a number.' }],
-  );
+  return drafts.flatMap(({ values: { claimLimit = '' } }, index) => {
+    const message = faultOfNumber(claimLimit.trim());
+    return message === undefined ? [] : [{ path: ['approvers', index, 'claimLimit'], message }];
+  });
+}
+
+/** JavaScript changes a number with more than 15 digits, so it must not be sent. */
+function faultOfNumber(text: string): string | undefined {
+  if (text === '') return undefined;
+  if (!/^-?\d+(\.\d+)?$/.test(text)) return 'This is not a number.';
+  return text.replace(/\D/g, '').length > 15 ? 'This has more than 15 digits.' : undefined;
 }

@@ -2,6 +2,7 @@ import { type FormEvent, useState } from 'react';
 import type { Fault } from '../field-result.ts';
 import { SaveApproversDocument, type SaveApproversMutation } from '../gql/graphql.ts';
 import { describeProblem, type Notice, quote, type Words } from '../notice.ts';
+import { useFaultFocus } from '../parts/use-fault-focus.ts';
 import { isLocked, WriteOutcome } from '../parts/write-outcome.tsx';
 import { useWrite } from '../use-write.ts';
 import { findFaults, newDraft, toInput } from './approver-fields.ts';
@@ -18,6 +19,7 @@ export function ApproversPage() {
   const [drafts, setDrafts] = useState([newDraft()]);
   const [ownFaults, setOwnFaults] = useState<readonly Fault[]>([]);
   const { state, submit, dismiss } = useWrite(SaveApproversDocument, 'saveApprovers');
+  const form = useFaultFocus(ownFaults);
   const refused =
     state.phase === 'settled' && state.result.kind === 'refused' ? state.result.refusal : undefined;
   const faults = ownFaults.length > 0 ? ownFaults : (refused?.faults ?? []);
@@ -38,7 +40,7 @@ export function ApproversPage() {
   }
 
   return (
-    <form onSubmit={save} noValidate>
+    <form ref={form} onSubmit={save} noValidate>
       <WriteOutcome state={state} words={words} describe={describe} onDismiss={dismiss} />
       <fieldset className="plain" disabled={isLocked(state)}>
         {drafts.map((draft, index) => (

@@ -7,6 +7,7 @@ import {
 } from '../gql/graphql.ts';
 import { describeProblem, type Notice, type Words } from '../notice.ts';
 import { Field } from '../parts/field.tsx';
+import { useFaultFocus } from '../parts/use-fault-focus.ts';
 import { isLocked, WriteOutcome } from '../parts/write-outcome.tsx';
 import { useWrite } from '../use-write.ts';
 import { readBase64 } from './read-base64.ts';
@@ -29,6 +30,7 @@ export function CsvPage() {
   const { state, submit, dismiss } = useWrite(UploadWorkflowCsvDocument, 'uploadWorkflowCsv', {
     isUpload: true,
   });
+  const form = useFaultFocus(fileFault);
   const faults: readonly Fault[] =
     state.phase === 'settled' && state.result.kind === 'refused' ? state.result.refusal.faults : [];
 
@@ -48,7 +50,7 @@ export function CsvPage() {
   }
 
   return (
-    <form onSubmit={(event) => void upload(event)} noValidate>
+    <form ref={form} onSubmit={(event) => void upload(event)} noValidate>
       <WriteOutcome
         state={state}
         words={words}
