@@ -40,7 +40,7 @@ function outcomes(toDo: string, done: string, nothingDone: string) {
 /** What the page tells when a write is sent and its outcome is not known. */
 function unknown(done: string) {
   const title = `We could not learn whether ${done}.`;
-  const again = ['It was not repeated.', 'Please check in the ledger'];
+  const again = ['The request was not repeated.', 'Please check in the ledger'];
   return {
     'http-500': [title, 'a fault of its own', ...again],
     slow: [title, 'did not answer in time', ...again],
@@ -118,6 +118,18 @@ test.each([
 
   await outcomeOf(page).getByText(told).waitFor();
   expect(arrivals.at(-1)).toBe(path);
+});
+
+test('to ask again about an unknown outcome shows when, and sends nothing to the service', async () => {
+  const { page, arrivals } = stack;
+  await user.run('Approvers', 'reset');
+  const before = arrivals.length;
+
+  await page.getByRole('button', { name: 'Ask again' }).click();
+
+  await outcomeOf(page).getByText('Last asked at').waitFor();
+  expect(await outcomeOf(page).textContent()).toContain('We could not learn whether');
+  expect(arrivals.length).toBe(before);
 });
 
 test('the page reports no errors in its console', () => {

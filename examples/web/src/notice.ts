@@ -81,7 +81,7 @@ function describeUnknown(code: LedgerOutcomeUnknownCode, requestId: string, word
   const because = (reason: string): Notice => ({
     tone: 'warning',
     title,
-    details: [`${reason} It was not repeated.`, check, `Reference: ${requestId}`],
+    details: [`${reason} The request was not repeated.`, check, `Reference: ${requestId}`],
     askAgain,
   });
   switch (code) {

@@ -12,6 +12,8 @@ export type WriteState<Member> =
   | {
       readonly phase: 'settled';
       readonly result: FieldResult<Member>;
+      /** When the user asked again for this result. */
+      readonly askedAt?: Date | undefined;
       /** Asks again with the same key: the gateway does not send the write a second time. */
       readonly askAgain: () => void;
     };
@@ -28,7 +30,7 @@ export function useWrite<
   const client = useApolloClient();
   const [state, setState] = useState<WriteState<MemberOf<D, Name>>>({ phase: 'idle' });
 
-  async function send(variables: Variables, intent: Intent): Promise<void> {
+  async function send(variables: Variables, intent: Intent, askedAt?: Date): Promise<void> {
     setState({ phase: 'sending', share: 0, repeats: 0 });
     const result = await client.mutate<D, OperationVariables>({
       mutation: document,
@@ -52,7 +54,8 @@ export function useWrite<
     setState({
       phase: 'settled',
       result: readField(result, name, intent),
-      askAgain: () => void send(variables, intent),
+      askedAt,
+      askAgain: () => void send(variables, intent, new Date()),
     });
   }
 

@@ -45,7 +45,7 @@ export function WriteOutcome<Member>({
       )}
       {state.phase === 'settled' && (
         <NoticeBox
-          notice={toNotice(state, words, describe)}
+          notice={withTime(toNotice(state, words, describe), state.askedAt)}
           onAskAgain={state.askAgain}
           onDismiss={onDismiss}
         />
@@ -69,6 +69,15 @@ function toNotice<Member>(
     default:
       throw new Error(result satisfies never);
   }
+}
+
+/** Adds when the user asked last. Otherwise, the same answer again looks as if nothing happened. */
+function withTime(notice: Notice, askedAt: Date | undefined): Notice {
+  if (notice.askAgain === undefined || askedAt === undefined) return notice;
+  return {
+    ...notice,
+    details: [...notice.details, `Last asked at ${askedAt.toLocaleTimeString()}.`],
+  };
 }
 
 /** Whether the form is locked: until the outcome of the last write is known, or the user closes the notice. */
