@@ -83,11 +83,11 @@ test('with JWT_JWKS_URL, its keys are those of every issuer of the list', async 
 });
 
 test.each([
-  ['names another issuer', { issuer: 'https://elsewhere.example' }],
-  ['has no jwks_uri', { jwks_uri: undefined }],
-  ['has a jwks_uri that is no URL', { jwks_uri: 'keys' }],
-  ['has a jwks_uri of another scheme', { jwks_uri: 'file:///keys.json' }],
-])('no token is accepted if the discovery document %s', async (_, document) => {
+  ['names another issuer', { issuer: 'https://elsewhere.example' }, 'elsewhere.example'],
+  ['has no jwks_uri', { jwks_uri: undefined }, 'jwks_uri'],
+  ['has a jwks_uri that is no URL', { jwks_uri: 'keys' }, 'jwks_uri'],
+  ['has a jwks_uri of another scheme', { jwks_uri: 'file:///keys.json' }, 'jwks_uri'],
+])('no token is accepted if the discovery document %s', async (_, document, fault) => {
   const provider = await startProvider(document);
   const { send, readiness, logLine } = await start([provider.issuer]);
 
@@ -96,7 +96,16 @@ test.each([
   expect(await logLine({ msg: 'cannot fetch keys' })).toMatchObject({
     issuer: provider.issuer,
     keysAvailable: false,
-    fault: expect.any(String),
+    fault: expect.stringContaining(fault),
+  });
+});
+
+test('the log has the status of a missing discovery document', async () => {
+  const provider = await startProvider();
+  provider.respondWith(reply(404));
+  const { logLine } = await start([provider.issuer]);
+  expect(await logLine({ msg: 'cannot fetch keys' })).toMatchObject({
+    fault: 'the discovery document has status 404',
   });
 });
 
