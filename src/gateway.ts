@@ -56,6 +56,8 @@ export async function startGateway(
   const authenticator = createAuthenticator(config.jwt, log, metrics.authenticated);
   const loadShedding = createLoadShedding();
   let isClosing = false;
+  const isReady = () => !isClosing && authenticator.isReady();
+  metrics.watchReadiness(isReady);
   const server = await createServer({
     authenticate: authenticator.authenticate,
     resolveDocument: trusted && ((request) => trusted.resolve(request)),
@@ -65,7 +67,7 @@ export async function startGateway(
     corsOrigins: config.corsOrigins,
     compression: config.compression,
     explorer: await createExplorer(config.explorer, config.explorerHeaders),
-    isReady: () => !isClosing && authenticator.isReady(),
+    isReady,
     shutdownDelayMs: config.shutdownDelayMs,
     loadShedding,
     metrics,

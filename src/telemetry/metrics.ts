@@ -22,6 +22,7 @@ export type Metrics = {
   shed(): void;
   /** Reads these values at each scrape. */
   watch(calls: CallState): void;
+  watchReadiness(isReady: () => boolean): void;
 };
 
 /** A request of a client, when its response has been sent or its client has disconnected. */
@@ -52,6 +53,7 @@ export function createMetrics(build: { version: string; commit: string }, log?: 
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const counters = createCounters(registry);
+  const createGauge = gaugesIn(registry);
   new Gauge({
     name: 'ledger_gateway_build_info',
     help: 'Always 1, with the version and the commit of the running gateway',
@@ -95,7 +97,11 @@ export function createMetrics(build: { version: string; commit: string }, log?: 
       counters.durations.observe({ operation: 'none', outcome }, seconds);
     },
     shed: () => counters.shed.inc(),
-    watch: (calls) => createGauges(registry, calls),
+    watch: (calls) => watchCalls(createGauge, calls),
+    watchReadiness: (isReady) =>
+      createGauge('ledger_gateway_ready', 'Whether /readyz responds with 200', () =>
+        Number(isReady()),
+      ),
   };
 }
 
@@ -173,8 +179,10 @@ function createCounters(registry: Registry) {
   };
 }
 
-function createGauges(registry: Registry, calls: CallState): void {
-  const gauge = (name: string, help: string, read: () => number) =>
+type CreateGauge = (name: string, help: string, read: () => number) => void;
+
+function gaugesIn(registry: Registry): CreateGauge {
+  return (name, help, read) => {
     new Gauge({
       name,
       help,
@@ -183,6 +191,10 @@ function createGauges(registry: Registry, calls: CallState): void {
         this.set(read());
       },
     });
+  };
+}
+
+function watchCalls(gauge: CreateGauge, calls: CallState): void {
   gauge(
     'ledger_gateway_circuit_state',
     'The circuit breaker: 0 closed, 1 half-open, 2 open',

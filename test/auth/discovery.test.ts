@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { startTestGateway } from '../support/gateway.ts';
 import { read } from '../support/graphql-operation.ts';
+import { metric } from '../support/metric.ts';
 import { freePort } from '../support/port.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
 
@@ -118,15 +119,18 @@ test('an issuer that differs from the discovery document by its final slash is n
 test('/readyz is 503 until the keys of every issuer are available, and then 200', async () => {
   const [one, two] = [await startProvider(), await startProvider()];
   two.respondWith(reply(500));
-  const { send, readiness, logLine } = await start([one.issuer, two.issuer]);
+  const gateway = await start([one.issuer, two.issuer]);
+  const { send, readiness, logLine } = gateway;
   expect(await send(await one.token())).toBe(200);
   await logLine({ msg: 'cannot fetch keys', issuer: two.issuer });
   expect(await readiness()).toBe(503);
+  expect(await metric(gateway, 'ledger_gateway_ready')).toBe(0);
 
   two.respondWith(undefined);
   await logLine({ msg: 'keys fetched', issuer: two.issuer });
 
   expect(await readiness()).toBe(200);
+  expect(await metric(gateway, 'ledger_gateway_ready')).toBe(1);
   expect(await send(await two.token())).toBe(200);
 });
 
