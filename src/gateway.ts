@@ -36,7 +36,7 @@ export async function startGateway(
   output?: LogState,
 ): Promise<Gateway> {
   log.info({ version, settings: settingsOf(config) }, 'starting');
-  const tracing = await startTracing(config.tracing, version);
+  const tracing = await startTracing(config.tracing, version, log);
   const metrics = createMetrics({ version, commit: config.commit }, output);
   const taskQueue = new TaskQueue(LONG_TASK_BYTES);
   const service = await connectService(config, metrics, taskQueue, log);

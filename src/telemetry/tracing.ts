@@ -3,15 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Context,
   context,
+  type Exception,
   isSpanContextValid,
   propagation,
   type Span,
   type SpanOptions,
   trace,
 } from '@opentelemetry/api';
+import type { Logger } from 'pino';
 
 /** How long the last spans may take to be exported at the end, in milliseconds. */
 const FLUSH_MS = 2000;
+
+/** How often failed exports are logged at most, in milliseconds. */
+const WARNING_MS = 60_000;
 
 const traceparentPattern = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
 const MAX_TRACESTATE_LENGTH = 512;
@@ -63,10 +68,22 @@ export type TracingConfig = {
   sampledShare: number;
 };
 
+/** Logs what the SDK reports: batches of spans that could not be exported. */
+function createErrorHandler(log: Logger): (error: Exception) => void {
+  let quietUntil = 0;
+  return (error) => {
+    if (performance.now() < quietUntil) return;
+    quietUntil = performance.now() + WARNING_MS;
+    const fault = typeof error === 'string' ? error : (error.message ?? error.name);
+    log.warn({ fault: fault ?? 'unknown' }, 'cannot export traces');
+  };
+}
+
 /** Starts exporting traces over OTLP (HTTP, protobuf). Without an endpoint, the SDK is not loaded. */
 export async function startTracing(
   { endpoint, sampler, sampledShare }: TracingConfig,
   version: string,
+  log: Logger,
 ): Promise<{ close(): Promise<void> }> {
   if (endpoint === undefined) return { async close() {} };
   const [sdk, { OTLPTraceExporter }, { AsyncLocalStorageContextManager }, core, resources] =
@@ -90,6 +107,7 @@ export async function startTracing(
       .merge(resources.detectResources({ detectors: [resources.envDetector] })),
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url }) })],
   });
+  core.setGlobalErrorHandler(createErrorHandler(log));
   trace.setGlobalTracerProvider(provider);
   propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());

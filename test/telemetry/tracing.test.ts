@@ -229,6 +229,23 @@ test('a failing or unreachable collector affects neither responses nor the exit 
   });
 }, 30_000);
 
+test('batches of spans that the collector refuses are one warning in the log', async () => {
+  const collector = await startService(reply(404));
+  const service = await startService(success);
+  const gateway = await startGatewayProcess(service, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+  });
+  const authorization = `Bearer ${gateway.token}`;
+  // A batch has up to 512 spans, and a request has two or three. The shutdown exports the rest.
+  await Promise.all(
+    Array.from({ length: 300 }, () => gateway.post({ query: read }, { authorization })),
+  );
+  await gateway.stop();
+  expect(collector.received.length).toBeGreaterThan(1);
+  const warnings = gateway.output().match(/"fault":"Not Found","msg":"cannot export traces"/g);
+  expect(warnings).toHaveLength(1);
+}, 30_000);
+
 /** A module that writes the URL of every loaded module to a file. Node imports it before the gateway. */
 const recorder = (file: string) => `
 import { appendFileSync } from 'node:fs';
