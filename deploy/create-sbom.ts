@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,15 +11,18 @@ import { fileURLToPath } from 'node:url';
  * other tree it leaves out what peer dependencies need. So it gets a production tree that asks for nothing else.
  */
 const root = fileURLToPath(new URL('..', import.meta.url));
-const cwd = mkdtempSync(join(tmpdir(), 'ledger-gateway-sbom-'));
+const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-sbom-'));
+// npm names the component after its folder.
+const cwd = join(folder, 'ledger-gateway');
 const npm = (...args: string[]) =>
   execFileSync('npm', args, { cwd, encoding: 'utf8', maxBuffer: 2 ** 26 });
 try {
+  mkdirSync(cwd);
   for (const file of ['package.json', 'package-lock.json', '.npmrc'])
     cpSync(join(root, file), join(cwd, file));
   npm('ci', '--omit=dev', '--ignore-scripts');
   npm('pkg', 'delete', 'devDependencies');
-  process.stdout.write(npm('sbom', '--sbom-format=cyclonedx'));
+  process.stdout.write(npm('sbom', '--sbom-format=cyclonedx', '--sbom-type=application'));
 } finally {
-  rmSync(cwd, { recursive: true });
+  rmSync(folder, { recursive: true });
 }

@@ -113,6 +113,7 @@ export const manifest1: IDeployment = {
                 "port": "http"
               },
               "periodSeconds": 2,
+              "timeoutSeconds": 5,
               "failureThreshold": 2
             },
             "livenessProbe": {
@@ -187,6 +188,7 @@ export const manifest3: IPodDisruptionBudget = {
   },
   "spec": {
     "maxUnavailable": 1,
+    "unhealthyPodEvictionPolicy": "AlwaysAllow",
     "selector": {
       "matchLabels": {
         "app.kubernetes.io/name": "ledger-gateway"
