@@ -61,9 +61,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
 
   app.get('/livez', async () => ({ status: 'ok' }));
-  app.get('/readyz', async (_, reply) =>
-    options.isReady() ? { status: 'ok' } : reply.code(503).send({ status: 'unavailable' }),
-  );
+  app.get('/readyz', async ({ record }, reply) => {
+    if (options.isReady()) return { status: 'ok' };
+    record.errorCodes.push('NOT_READY');
+    return reply.code(503).send({ status: 'unavailable' });
+  });
   app.get('/metrics', async (_, reply) =>
     reply.type(metrics.contentType).send(await metrics.text()),
   );

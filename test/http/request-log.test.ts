@@ -208,6 +208,7 @@ test('probes and scrapes are logged at debug, and at info if they fail', async (
   expect(await gateway.logLine({ msg: 'request', path: '/metrics' })).toMatchObject({ level: 20 });
   expect(await gateway.logLine({ msg: 'request', path: '/readyz' })).toMatchObject({
     level: 30,
+    outcome: 'NOT_READY',
     status: 503,
   });
 });
