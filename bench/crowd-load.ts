@@ -18,7 +18,7 @@ export type CrowdLoad = {
   served: number;
   rejected: number;
   lost: number;
-  /** Of responses with data, from the time at which the request was due. */
+  /** Of responses with data, from the time at which the request was due. In a closed loop, after the onset. */
   p50Ms: number;
   p99Ms: number;
 };
@@ -108,7 +108,8 @@ function run({ workload, origin, token, seconds, load }: CrowdJob): Promise<Crow
   function onResponse(connection: Connection, dueAt: number, isServed: boolean): void {
     const now = performance.now();
     counts[isServed ? 'served' : 'rejected'] += 1;
-    if (isServed) latencies.push(now - dueAt);
+    // Connections are opened one after another: at first, a request waits for its connection.
+    if (isServed && (isOpen || dueAt >= start + ONSET_MS)) latencies.push(now - dueAt);
     const isInTime = isServed && (!isOpen || now - dueAt <= DEADLINE_MS);
     if (isInTime && now >= start + ONSET_MS && now < end) counts.inTime += 1;
     if (now >= end) connection.close();

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, cores, cpuSeconds, start, stop } from './children.ts';
 import type { CrowdJob, CrowdLoad } from './crowd-load.ts';
 import { checkResponses } from './measure.ts';
@@ -51,12 +52,23 @@ export async function compareCrowds(
           closed[connections] = await run(one, pace.round, { connections });
         const peak = closed[PEAK_CONNECTIONS]?.servedPerSecond ?? 0;
         const open = await run(one, pace.openLoop, { perSecond: peak * OVERLOAD });
+        // A peer that does not reject works on what is left, and would slow down the next one.
+        await idle(one.child.pid);
         rounds.push({ closed, open });
       }
     }
     return results.map(({ one, rounds }) => ({ peer: one.peer, rounds }));
   } finally {
     await Promise.all([...running.map(({ child }) => child), service.child, load].map(stop));
+  }
+}
+
+/** Resolves when a process has used less than a tenth of a core for a second, or after a minute. */
+async function idle(pid: number): Promise<void> {
+  for (let seconds = 0; seconds < 60; seconds++) {
+    const before = cpuSeconds(pid);
+    await sleep(1000);
+    if (cpuSeconds(pid) - before < 0.1) return;
   }
 }
 

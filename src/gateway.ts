@@ -26,6 +26,8 @@ export type Gateway = {
   logPendingWrites(): void;
 };
 
+/** Connections that wait to be accepted. Node accepts one per iteration of its event loop, so bursts have to wait. */
+const BACKLOG = 4096;
 /** Work on more bytes than this takes tens of milliseconds and waits in the task queue. */
 const LONG_TASK_BYTES = 500_000;
 
@@ -73,7 +75,7 @@ export async function startGateway(
     metrics,
     log,
   });
-  const url = await server.listen({ port: config.port, host: config.host });
+  const url = await server.listen({ port: config.port, host: config.host, backlog: BACKLOG });
 
   return {
     url,
