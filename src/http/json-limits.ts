@@ -5,6 +5,8 @@ import { limitExceeded } from '../errors.ts';
  * checking more would block the event loop for too long.
  */
 const MAX_VALUES = 60_000;
+/** Lists and objects among them. graphql-js looks for every field of its type in an object, even in an empty one. */
+const MAX_COMPOSITES = 12_000;
 /** Levels of lists and objects in a request body, as in documents. */
 const MAX_NESTING = 50;
 /** The bytes that are examined between two iterations of the event loop. */
@@ -26,20 +28,29 @@ const SPACE = 0x20;
  */
 export function* checkJson(text: Buffer): Generator<void> {
   let values = 1;
+  let composites = 0;
   let nesting = 0;
   let previous = 0;
   let next = PORTION;
+  let isInString = false;
   for (let index = 0; index < text.length; index++) {
     if (index >= next) {
       yield;
       next = index + PORTION;
     }
+    if (isInString) {
+      index = text.indexOf(QUOTE, index);
+      if (index === -1) return;
+      isInString = isEscaped(text, index);
+      continue;
+    }
     const byte = text[index] ?? 0;
     if (byte <= SPACE) continue;
-    if (byte === QUOTE) index = endOfString(text, index);
+    if (byte === QUOTE) isInString = true;
     else if (byte === COMMA) values += 1;
     else if ((byte | BRACE) === OPENING) {
       values += 1;
+      composites += 1;
       nesting += 1;
     } else if ((byte | BRACE) === CLOSING) {
       nesting -= 1;
@@ -48,16 +59,16 @@ export function* checkJson(text: Buffer): Generator<void> {
     }
     previous = byte;
     if (nesting > MAX_NESTING) throw limitExceeded('levels of nesting', MAX_NESTING);
+    if (composites > MAX_COMPOSITES) {
+      throw limitExceeded('lists and objects in its variables', MAX_COMPOSITES);
+    }
     if (values > MAX_VALUES) throw limitExceeded('values in its variables', MAX_VALUES);
   }
 }
 
-/** The index of the quote that ends the string at `open`. */
-function endOfString(text: Buffer, open: number): number {
-  for (let end = text.indexOf(QUOTE, open + 1); end !== -1; end = text.indexOf(QUOTE, end + 1)) {
-    let backslashes = 0;
-    while (text[end - 1 - backslashes] === BACKSLASH) backslashes += 1;
-    if (backslashes % 2 === 0) return end;
-  }
-  return text.length;
+/** Whether the quote at `end` is part of the string. */
+function isEscaped(text: Buffer, end: number): boolean {
+  let backslashes = 0;
+  while (text[end - 1 - backslashes] === BACKSLASH) backslashes += 1;
+  return backslashes % 2 === 1;
 }

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { checkJson } from '../../src/http/json-limits.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { json, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -47,8 +48,13 @@ const keys = (count: number) => Array.from({ length: count }, (_, n) => `"k${n}"
 test.each([
   ['a million keys', `[{${keys(1_000_000)}}]`, 'values in its variables'],
   ['60,000 values', `[${Array(60_000).fill('1').join()}]`, 'values in its variables'],
-  ['60,000 lists', `[${Array(60_000).fill('[]').join()}]`, 'values in its variables'],
-  ['30,000 lists of one', `[${Array(30_000).fill('[1]').join()}]`, 'values in its variables'],
+  ['12,000 lists', `[${Array(12_000).fill('[]').join()}]`, 'lists and objects in its variables'],
+  ['12,000 objects', `[${Array(12_000).fill('{}').join()}]`, 'lists and objects in its variables'],
+  [
+    '10,000 lists of six',
+    `[${Array(10_000).fill('[1,1,1,1,1,1]').join()}]`,
+    'values in its variables',
+  ],
   ['100,000 levels', '['.repeat(100_000) + ']'.repeat(100_000), 'levels of nesting'],
   ['60 levels of objects', '{"a":'.repeat(60) + 1 + '}'.repeat(60), 'levels of nesting'],
 ])('variables with %s are rejected', async (_, list, reason) => {
@@ -67,9 +73,15 @@ test.each([
 test.each([
   ['59,000 values', `[{}],"b":[${Array(59_000).fill('1').join()}]`, 1],
   ['brackets and commas in a string', `[{}],"b":${JSON.stringify('[{,'.repeat(100_000))}`, 1],
+  ['11,000 objects', `[${Array(11_000).fill('{}').join()}]`, 11_000],
   ['escaped quotes in a string', `[{}],"b":${JSON.stringify('"\\,'.repeat(50_000))}`, 1],
 ])('variables with %s are sent', async (_, list, count) => {
   const { service, gateway } = share(json({ status: 0 }));
   expect((await gateway.post(approvers(list))).status).toBe(200);
   expect(JSON.parse(service.received[0]?.body ?? '')).toHaveLength(count);
+});
+
+test('a long text of escaped quotes is examined in portions', () => {
+  const text = Buffer.from(`"${'\\"'.repeat(1_000_000)}"`);
+  expect([...checkJson(text)].length).toBeGreaterThan(2);
 });

@@ -33,8 +33,10 @@ const limits = {
   directives: 50,
   /** Fields at all levels: what a response contains if every list has one item. */
   fields: 2_000,
-  /** Levels of list and object literals and of list types, which validation compares recursively. */
+  /** Levels of list and object literals, which validation compares recursively. */
   nesting: 50,
+  /** Levels of a list type. A value that is not a list becomes one at each level, and the schema has one level. */
+  listTypes: 2,
 } as const;
 
 /** Memory for the documents that passed, in characters. */
@@ -118,14 +120,19 @@ function checkRootFields(
 }
 
 function checkNesting(document: DocumentNode): void {
-  let depth = 0;
-  const enter = () => {
-    depth += 1;
-    if (depth > limits.nesting) throw limitExceeded('levels of nesting', limits.nesting);
+  const levels = (limit: number, what: string) => {
+    let depth = 0;
+    return {
+      enter() {
+        depth += 1;
+        if (depth > limit) throw limitExceeded(what, limit);
+      },
+      leave() {
+        depth -= 1;
+      },
+    };
   };
-  const leave = () => {
-    depth -= 1;
-  };
-  const level = { enter, leave };
-  visit(document, { ListValue: level, ObjectValue: level, ListType: level });
+  const literal = levels(limits.nesting, 'levels of nesting');
+  const ListType = levels(limits.listTypes, 'levels of list types');
+  visit(document, { ListValue: literal, ObjectValue: literal, ListType });
 }

@@ -43,6 +43,11 @@ const overLimit: [name: string, document: string, limit: string][] = [
     `{ ...A } fragment A on Query { ${'a { '.repeat(15)} ...B ${'}'.repeat(15)} } fragment B on X { ${'b { '.repeat(15)} c ${'}'.repeat(15)} }`,
     'levels of fields',
   ],
+  [
+    'levels of list types',
+    'query ($list: [[[Float]]]) { _entities(representations: [{ x: $list }]) { __typename } }',
+    'levels of list types',
+  ],
   ['aliases', `{ ${repeat(201, (n) => `a${n}: __typename`)} }`, 'aliases'],
   [
     'aliases in fragments',
