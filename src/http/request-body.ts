@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { parseExactly } from '../lib/exact-json.ts';
+import { parseExactly, parseInSteps } from '../lib/exact-json.ts';
 import type { TaskQueue } from '../lib/task-queue.ts';
 import { checkJson } from './json-limits.ts';
 
@@ -28,9 +28,12 @@ export function registerBodyParser(app: FastifyInstance, taskQueue: TaskQueue): 
       await turn();
       const text = orBadRequest(() => utf8.decode(body));
       await turn();
-      const value = orBadRequest(() => parseExactly(text));
-      await turn();
-      return value;
+      const steps = parseInSteps(text);
+      for (;;) {
+        const { done, value } = orBadRequest(() => steps.next());
+        await turn();
+        if (done) return value;
+      }
     },
   );
 }

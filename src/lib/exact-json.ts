@@ -18,8 +18,11 @@ const MARK = randomUUID();
 /** A double keeps the value of every number with fewer characters and a shorter exponent (sign included). */
 const LONG_NUMBER = 16;
 const LONG_EXPONENT = 3;
-/** Examining more long numbers would block the event loop for long. */
+/** Examining more long numbers, or longer ones, would block the event loop for long. */
 const MAX_LONG_NUMBERS = 20_000;
+const MAX_NUMBER_LENGTH = 10_000;
+/** The characters that are examined in one step. */
+const PORTION = 262_144;
 
 const QUOTE = 0x22;
 const ZERO = 0x30;
@@ -34,10 +37,21 @@ const integer = /^-?\d+$/;
 /**
  * Parses JSON. A number that a double would change, and an integer that it would not print as digits,
  * become objects, whose text `longNumber` returns. Throws a SyntaxError if the text is not JSON, and a
- * RangeError if it has more than 20,000 numbers of 16 characters or more.
+ * RangeError if it has more than 20,000 numbers of 16 characters or more, or one of more than 10,000.
  */
 export function parseExactly(text: string): unknown {
-  return JSON.parse(markLongNumbers(text));
+  const steps = parseInSteps(text);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** The same, in steps that are short for a long text. */
+export function* parseInSteps(text: string): Generator<void, unknown> {
+  const marked = yield* markLongNumbers(text);
+  yield;
+  return JSON.parse(marked);
 }
 
 /** The text of a number that `parseExactly` did not convert to a double. Undefined for other values. */
@@ -71,13 +85,25 @@ function magnitude(text: string): string {
  * Marks numbers in a JSON text. It works on the text because a reviver is called for every value, which
  * takes several times as long as parsing.
  */
-function markLongNumbers(text: string): string {
+function* markLongNumbers(text: string): Generator<void, string> {
   let marked = '';
   let from = 0;
   let longNumbers = 0;
+  let next = PORTION;
+  let isInString = false;
   for (let at = 0; at < text.length; at++) {
+    if (at >= next) {
+      yield;
+      next = at + PORTION;
+    }
+    if (isInString) {
+      at = text.indexOf('"', at);
+      if (at === -1) break;
+      isInString = isEscaped(text, at);
+      continue;
+    }
     const char = text.charCodeAt(at);
-    if (char === QUOTE) at = closingQuote(text, at);
+    if (char === QUOTE) isInString = true;
     else if (isInNumber(char)) {
       const start = at;
       at = endOfDigits(text, start);
@@ -87,6 +113,7 @@ function markLongNumbers(text: string): string {
       if (at - start >= LONG_NUMBER || at - mantissa > LONG_EXPONENT) {
         longNumbers += 1;
         if (longNumbers > MAX_LONG_NUMBERS) throw new RangeError('too many long numbers');
+        if (at - start > MAX_NUMBER_LENGTH) throw new RangeError('too long a number');
         const found = text.slice(start, at);
         if (mustMark(found)) {
           marked += `${text.slice(from, start)}{"${MARK}":"${found}"}`;
@@ -116,16 +143,9 @@ function endOfDigits(text: string, start: number): number {
   return end;
 }
 
-/** The index of the quote that closes the string that opens at `open`. */
-function closingQuote(text: string, open: number): number {
-  for (
-    let close = text.indexOf('"', open + 1);
-    close !== -1;
-    close = text.indexOf('"', close + 1)
-  ) {
-    let backslashes = 0;
-    while (text.charCodeAt(close - 1 - backslashes) === BACKSLASH) backslashes += 1;
-    if (backslashes % 2 === 0) return close;
-  }
-  return text.length;
+/** Whether the quote at `end` is part of the string. */
+function isEscaped(text: string, end: number): boolean {
+  let backslashes = 0;
+  while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes += 1;
+  return backslashes % 2 === 1;
 }

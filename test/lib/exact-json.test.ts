@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { isExact, longNumber, parseExactly } from '../../src/lib/exact-json.ts';
+import { isExact, longNumber, parseExactly, parseInSteps } from '../../src/lib/exact-json.ts';
 
 /** A parsed value, with long numbers as their text in angle brackets. */
 function readable(value: unknown): unknown {
@@ -137,4 +137,15 @@ test('parses sixteen megabytes of small values next to a large integer', () => {
 test('rejects more than 20,000 long numbers', () => {
   expect(parseExactly(`[1${',1e-100'.repeat(20_000)}]`)).toHaveLength(20_001);
   expect(() => parseExactly(`[1${',1e-100'.repeat(20_001)}]`)).toThrow(RangeError);
+});
+
+test.each([
+  ['escaped quotes', `"${'\\"'.repeat(1_000_000)}"`],
+  ['spaces', `${' '.repeat(2_000_000)}1`],
+])('parses a long text with %s in several steps', (_, text) => {
+  expect([...parseInSteps(text)].length).toBeGreaterThan(5);
+});
+
+test('rejects a number of more than 10,000 characters', () => {
+  expect(() => parseExactly(`[${'1'.repeat(10_001)}]`)).toThrow(RangeError);
 });
