@@ -78,3 +78,19 @@ test('a body in chunks counts as it arrives', async () => {
   service.release();
   expect((await first).status).toBe(200);
 });
+
+test('a body in chunks of one byte takes little more memory than its bytes', async () => {
+  const service = await startHeldService();
+  const gateway = await startGatewayProcess(service, {}, ['--max-old-space-size=96']);
+  const socket = connectTo(gateway.url);
+  socket.on('error', () => {});
+  socket.write(
+    `POST /graphql HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${gateway.token}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
+  );
+  socket.write('1\r\n \r\n'.repeat(600_000));
+  const body = '{"query":"{ __typename }"}';
+  socket.write(`${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`);
+  const [response] = await Promise.race([once(socket, 'data'), once(socket, 'close')]);
+
+  expect(String(response)).toMatch(/^HTTP\/1\.1 200 /);
+});
