@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { type Sent, UpstreamError } from '../upstream-error.ts';
+import { ByteParts } from './byte-parts.ts';
 import { tooLarge } from './response-body.ts';
 import { connectionError } from './transport-error.ts';
 
@@ -38,7 +39,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #sent: Sent = 'no';
   #statusCode = 0;
   #headers: IncomingHttpHeaders = {};
-  readonly #chunks: Buffer[] = [];
+  readonly #body = new ByteParts();
   #bytes = 0;
   #ended = false;
   #discardTimer: NodeJS.Timeout | undefined;
@@ -97,14 +98,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     if (this.#bytes > this.#limits.maxBytes) controller.abort(tooLarge(this.#limits.maxBytes));
-    else this.#chunks.push(chunk);
+    else this.#body.add(chunk);
   }
 
   onResponseEnd(): void {
     this.#end(this.#headers);
-    const [first] = this.#chunks;
-    const isWhole = first && this.#chunks.length === 1;
-    const rawBody = isWhole ? first : Buffer.concat(this.#chunks, this.#bytes);
+    const rawBody = this.#body.join();
     this.#resolve({ statusCode: this.#statusCode, headers: this.#headers, rawBody });
   }
 

@@ -1,0 +1,21 @@
+import { once } from 'node:events';
+import { expect, test } from '@jest/globals';
+import { startGatewayProcess } from '../../support/gateway-process.ts';
+import { read } from '../../support/graphql-operation.ts';
+import { startService } from '../../support/service.ts';
+
+test('a response in chunks of one byte takes little more memory than its bytes', async () => {
+  const service = await startService(async ({ socket }) => {
+    if (!socket) return;
+    socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+    if (!socket.write('1\r\n \r\n'.repeat(1_500_000))) await once(socket, 'drain');
+    socket.write('2\r\n{}\r\n0\r\n\r\n');
+  });
+  const variables = { UPSTREAM_TIMEOUT_MS: '60000' };
+  const gateway = await startGatewayProcess(service, variables, ['--max-old-space-size=96']);
+  const { text } = await gateway.post(
+    { query: read },
+    { authorization: `Bearer ${gateway.token}` },
+  );
+  expect(text).toContain('LedgerUnrecognizedStatus');
+});
