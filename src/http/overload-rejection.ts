@@ -10,6 +10,8 @@ import { securityHeaders } from './security-headers.ts';
 
 /** How long rejections are counted for one log line, in milliseconds. */
 const LOG_MS = 1000;
+/** Requests for these are cheap, and tell operators about the overload. */
+const internalPaths = new Set(['/livez', '/readyz', '/metrics']);
 /** Stands for the request id in the prepared body. Neither needs escaping in JSON. */
 const ID = '<id>';
 
@@ -20,7 +22,7 @@ type Options = {
   loadShedding: Pick<LoadShedding, 'isOverloaded'>;
 };
 
-/** Rejects a request for `/graphql` if the process is overloaded. Returns whether it did. */
+/** Rejects a request that may be for `/graphql` if the process is overloaded. Returns whether it did. */
 export type Rejection = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
@@ -61,7 +63,7 @@ export function createRejection(
   };
 
   return (request, response) => {
-    if (!loadShedding.isOverloaded() || !isGraphql(request)) return false;
+    if (!loadShedding.isOverloaded() || !mayBeGraphql(request)) return false;
     const requestId = requestIdOf(request.headers);
     const { origin } = request.headers;
     const length = String(fixedLength + requestId.length);
@@ -81,7 +83,8 @@ export function createRejection(
   };
 }
 
-function isGraphql({ method, url = '' }: IncomingMessage): boolean {
-  const isPath = url.startsWith('/graphql') && (url.length === 8 || url[8] === '?');
-  return isPath && (method === 'POST' || method === 'GET');
+/** Not by the path of GraphQL, which can be written in several ways, such as `/%67raphql`. */
+function mayBeGraphql({ method, url = '' }: IncomingMessage): boolean {
+  const [path = ''] = url.split('?', 1);
+  return (method === 'POST' || method === 'GET') && !internalPaths.has(path);
 }

@@ -199,6 +199,18 @@ test('health checks, metrics and preflights are not rejected', async () => {
   expect((await fetch(`${url}/graphql?query={__typename}`)).status).toBe(503);
 });
 
+test.each(['/%67raphql', '/graphql#a', 'http://gateway/graphql'])(
+  'a request for %s is rejected too',
+  async (target) => {
+    const { url } = await startOverloaded();
+    const response = await exchange(
+      url,
+      `GET ${target} HTTP/1.1\nhost: a\naccept: */*\nconnection: close\n\n`,
+    );
+    expect(response).toMatch(/^HTTP\/1\.1 503 /);
+  },
+);
+
 test('a connection is usable after a rejection, whose body is not read', async () => {
   const { url } = await startOverloaded();
   const body = 'x'.repeat(100_000);
