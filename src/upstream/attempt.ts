@@ -11,6 +11,7 @@ import {
   type UpstreamRequest,
 } from './operations.ts';
 import { parseBody } from './records.ts';
+import { checkSize } from './response-size.ts';
 import type { Transport } from './transport/got-client.ts';
 import type { ResponseBody } from './transport/response-body.ts';
 import { invalidResponse, toUpstreamError } from './upstream-error.ts';
@@ -50,6 +51,7 @@ export function createAttempt({ transport, taskQueue, log, observer }: Dependenc
   ): Promise<Responses[Name]> {
     const work = async () => {
       const bytes = await body.read(signal);
+      await checkSize(bytes);
       try {
         return operations[operation].decode(parseBody(bytes), bytes.length);
       } catch {

@@ -1,0 +1,20 @@
+import { setImmediate as immediate } from 'node:timers/promises';
+import { findExceeded } from '../lib/json-size.ts';
+import { invalidResponse } from './upstream-error.ts';
+
+/** A smaller response, in bytes, cannot have so many values that they use up the memory. */
+const SMALL_BYTES = 1_048_576;
+/** A list of 16 MB of typical codes has 250,000. An empty one takes 50 times its text in memory. */
+const limits = { values: 2_000_000, composites: 300_000, nesting: 1000 };
+
+/** Throws an UpstreamError if a response has too many values to be parsed. */
+export async function checkSize({ buffer, byteOffset, length }: Uint8Array): Promise<void> {
+  if (length <= SMALL_BYTES) return;
+  const steps = findExceeded(Buffer.from(buffer, byteOffset, length), limits);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (value) throw invalidResponse(`more ${value} than the ${limits[value]} allowed`);
+    if (done) return;
+    await immediate();
+  }
+}
