@@ -18,9 +18,11 @@ const MARK = randomUUID();
 /** A double keeps the value of every number with fewer characters and a shorter exponent (sign included). */
 const LONG_NUMBER = 16;
 const LONG_EXPONENT = 3;
-/** Examining more long numbers, or longer ones, would block the event loop for long. */
+/** Examining more long numbers would block the event loop for long. */
 const MAX_LONG_NUMBERS = 20_000;
+/** A longer one, in characters, is not examined either. It becomes another number that no double has. */
 const MAX_NUMBER_LENGTH = 10_000;
+const TOO_LONG = '1e99999';
 /** The characters that are examined in one step. */
 const PORTION = 262_144;
 
@@ -37,7 +39,7 @@ const integer = /^-?\d+$/;
 /**
  * Parses JSON. A number that a double would change, and an integer that it would not print as digits,
  * become objects, whose text `longNumber` returns. Throws a SyntaxError if the text is not JSON, and a
- * RangeError if it has more than 20,000 numbers of 16 characters or more, or one of more than 10,000.
+ * RangeError if it has more than 20,000 numbers of 16 characters or more.
  */
 export function parseExactly(text: string): unknown {
   const steps = parseInSteps(text);
@@ -113,10 +115,10 @@ function* markLongNumbers(text: string): Generator<void, string> {
       if (at - start >= LONG_NUMBER || at - mantissa > LONG_EXPONENT) {
         longNumbers += 1;
         if (longNumbers > MAX_LONG_NUMBERS) throw new RangeError('too many long numbers');
-        if (at - start > MAX_NUMBER_LENGTH) throw new RangeError('too long a number');
         const found = text.slice(start, at);
         if (mustMark(found)) {
-          marked += `${text.slice(from, start)}{"${MARK}":"${found}"}`;
+          const kept = found.length > MAX_NUMBER_LENGTH ? TOO_LONG : found;
+          marked += `${text.slice(from, start)}{"${MARK}":"${kept}"}`;
           from = at;
         }
       }
@@ -129,6 +131,7 @@ function* markLongNumbers(text: string): Generator<void, string> {
 /** What is not a number stays, so that parsing fails. */
 function mustMark(found: string): boolean {
   if (!number.test(found)) return false;
+  if (found.length > MAX_NUMBER_LENGTH) return true;
   return integer.test(found) ? String(Number(found)) !== found : !isExact(found);
 }
 

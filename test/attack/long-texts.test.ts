@@ -86,6 +86,7 @@ test('a number of five million digits is rejected', async () => {
   );
   expect(status).toBe(400);
   expect(JSON.parse(text).errors[0].extensions.faults).toMatchObject([
+    { path: ['approvers', 0, 'approverId'] },
     { path: ['approvers', 0, 'claimLimit'] },
   ]);
   expect(text.length).toBeLessThan(10_000);

@@ -146,6 +146,10 @@ test.each([
   expect([...parseInSteps(text)].length).toBeGreaterThan(5);
 });
 
-test('rejects a number of more than 10,000 characters', () => {
-  expect(() => parseExactly(`[${'1'.repeat(10_001)}]`)).toThrow(RangeError);
-});
+test.each(['1'.repeat(10_001), `0.${'0'.repeat(10_000)}`])(
+  'a number of more than 10,000 characters becomes one that is not exact',
+  (text) => {
+    expect(isExact(longNumber(parseExactly(text)) ?? '')).toBe(false);
+    expect(longNumber(parseExactly(text))).not.toMatch(/^\d+$/);
+  },
+);
