@@ -3,12 +3,12 @@ import { findExceeded } from '../lib/json-size.ts';
 
 const limits = {
   /**
-   * Values at all levels of a request body: 10,000 entity references with four fields each fit. Parsing and
+   * Values at all levels of a request body: 5,000 entity references with four fields each fit. Parsing and
    * checking more would block the event loop for too long.
    */
-  values: 60_000,
+  values: 40_000,
   /** Lists and objects among them. graphql-js looks for every field of its type in an object, even in an empty one. */
-  composites: 12_000,
+  composites: 6_000,
   /** Levels of lists and objects in a request body, as in documents. */
   nesting: 50,
 };

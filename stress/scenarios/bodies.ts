@@ -43,10 +43,10 @@ const requests = [
     outcome: 'OPERATION_LIMIT_EXCEEDED',
   },
   {
-    name: '4,000 approvers',
+    name: '3,000 approvers',
     query: saveApprovers,
     variables: {
-      a: Array.from({ length: 4_000 }, (_, n) => ({ approverId: String(n), ...approver })),
+      a: Array.from({ length: 3_000 }, (_, n) => ({ approverId: String(n), ...approver })),
     },
     outcome: 'ApproversSaved',
   },

@@ -5,7 +5,7 @@ import { warmUp } from '../load.ts';
 import { residentMb } from '../process.ts';
 import { tally } from '../statistics.ts';
 
-const REFERENCES = 10_000;
+const REFERENCES = 5_000;
 /** How often each request is sent, one after the other. */
 const ROUNDS = 4;
 

@@ -269,7 +269,7 @@ test('one reference more is rejected, and nothing is sent to the service', async
   expect(data ?? null).toBeNull();
   expect(errors).toEqual([
     expect.objectContaining({
-      message: expect.stringContaining('10000'),
+      message: expect.stringContaining(String(MAX_REFERENCES)),
       extensions: expect.objectContaining({ code: 'OPERATION_LIMIT_EXCEEDED', retryable: false }),
     }),
   ]);

@@ -6,7 +6,7 @@ import type { TaskQueue } from '../../lib/task-queue.ts';
 import { selectionOf } from './selection-cost.ts';
 
 /** Entity references that one request may resolve, over all of its aliases. */
-export const MAX_REFERENCES = 10_000;
+export const MAX_REFERENCES = 5_000;
 /** Different lists, by target and project, that one request may ask the service for. */
 export const MAX_LOOKUPS = 200;
 /**
