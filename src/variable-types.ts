@@ -72,28 +72,30 @@ export const origin = z
     'must be exact origins such as https://app.example.com, separated by commas',
   );
 
-export const jwksFile = z.string().transform((path, context): JSONWebKeySet => {
-  try {
-    return z
-      .object({ keys: z.array(z.looseObject({ kty: z.string() })).min(1) })
-      .parse(JSON.parse(readFileSync(path, 'utf8')));
-  } catch {
-    context.addIssue({
-      code: 'custom',
-      message: 'must be a readable file with a JSON Web Key Set',
-    });
-    return z.NEVER;
-  }
-});
+/** A text that `parse` reads. If it throws, the variable must be what `message` says. */
+function parsedBy<Value>(parse: (text: string) => Value, message: string) {
+  return z.string().transform((text, context) => {
+    try {
+      return parse(text);
+    } catch {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    }
+  });
+}
 
-export const headers = z.string().transform((value, context) => {
-  try {
-    return z.record(z.string(), z.string()).parse(JSON.parse(value));
-  } catch {
-    context.addIssue({ code: 'custom', message: 'must be a JSON object of strings' });
-    return z.NEVER;
-  }
-});
+export const jwksFile = parsedBy(
+  (path): JSONWebKeySet =>
+    z
+      .object({ keys: z.array(z.looseObject({ kty: z.string() })).min(1) })
+      .parse(JSON.parse(readFileSync(path, 'utf8'))),
+  'must be a readable file with a JSON Web Key Set',
+);
+
+export const headers = parsedBy(
+  (text) => z.record(z.string(), z.string()).parse(JSON.parse(text)),
+  'must be a JSON object of strings',
+);
 
 /** A manifest of documents by their ids, of graphql-codegen's client preset or of Apollo's tools. */
 const manifest = z.union([
@@ -106,44 +108,21 @@ const manifest = z.union([
   z.record(z.string(), z.string()).transform((documents) => new Map(Object.entries(documents))),
 ]);
 
-export const documentManifest = z.string().transform((path, context) => {
-  try {
-    return manifest.parse(JSON.parse(readFileSync(path, 'utf8')));
-  } catch {
-    context.addIssue({
-      code: 'custom',
-      message: 'must be a readable manifest: a JSON object of ids and documents, or that of Apollo',
-    });
-    return z.NEVER;
-  }
-});
+export const documentManifest = parsedBy(
+  (path) => manifest.parse(JSON.parse(readFileSync(path, 'utf8'))),
+  'must be a readable manifest: a JSON object of ids and documents, or that of Apollo',
+);
 
 /** A file with one or more certificates in PEM, as text. */
-export const certificates = z.string().transform((path, context) => {
-  try {
-    const pem = readFileSync(path, 'utf8');
-    new X509Certificate(pem);
-    return pem;
-  } catch {
-    context.addIssue({
-      code: 'custom',
-      message: 'must be a readable file with certificates in PEM',
-    });
-    return z.NEVER;
-  }
-});
+export const certificates = parsedBy((path) => {
+  const pem = readFileSync(path, 'utf8');
+  new X509Certificate(pem);
+  return pem;
+}, 'must be a readable file with certificates in PEM');
 
 /** A file with a private key in PEM, as text. */
-export const privateKey = z.string().transform((path, context) => {
-  try {
-    const pem = readFileSync(path, 'utf8');
-    createPrivateKey(pem);
-    return pem;
-  } catch {
-    context.addIssue({
-      code: 'custom',
-      message: 'must be a readable file with a private key in PEM',
-    });
-    return z.NEVER;
-  }
-});
+export const privateKey = parsedBy((path) => {
+  const pem = readFileSync(path, 'utf8');
+  createPrivateKey(pem);
+  return pem;
+}, 'must be a readable file with a private key in PEM');
