@@ -235,15 +235,22 @@ test('a 500 response to the probe closes the circuit, since the service responds
   expect(await state()).toBe(states.closed);
 });
 
-test('only one probe is sent at a time, and other calls are rejected at once', async () => {
-  const { respondWith, send, state, paths, gateway } = await startOpen(success);
+/** A reply that reports when its request has arrived, and succeeds when it is released. */
+function holdSuccess() {
   const arrived = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
-  respondWith(async (response, received) => {
+  const held: Reply = async (response, received) => {
     arrived.resolve();
     await released.promise;
     await success(response, received);
-  });
+  };
+  return { arrived, released, held };
+}
+
+test('only one probe is sent at a time, and other calls are rejected at once', async () => {
+  const { respondWith, send, state, paths, gateway } = await startOpen(success);
+  const { arrived, released, held } = holdSuccess();
+  respondWith(held);
   makeProbeDue();
   const probing = send(write);
   await arrived.promise;
@@ -259,13 +266,8 @@ test('only one probe is sent at a time, and other calls are rejected at once', a
 
 test('a probe whose client disconnects continues, and closes the circuit if it succeeds', async () => {
   const { respondWith, gateway, state, paths, send } = await startOpen(success);
-  const arrived = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
-  respondWith(async (response, received) => {
-    arrived.resolve();
-    await released.promise;
-    await success(response, received);
-  });
+  const { arrived, released, held } = holdSuccess();
+  respondWith(held);
   makeProbeDue();
   const client = new AbortController();
   const probing = fetch(`${gateway.url}/graphql`, {
