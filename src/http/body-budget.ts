@@ -1,9 +1,8 @@
-import { totalmem } from 'node:os';
 import { type Readable, Transform } from 'node:stream';
 import { finished } from 'node:stream/promises';
-import { getHeapStatistics } from 'node:v8';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { overloaded } from '../errors.ts';
+import { HEAP_LIMIT, MEMORY_LIMIT } from '../lib/memory-limit.ts';
 import { BODY_LIMIT } from './request-body.ts';
 
 /** The share of the memory for the bodies of all requests in progress: each is copied several times. */
@@ -25,7 +24,7 @@ declare module 'fastify' {
 
 /** Limits the total size of the request bodies in memory. */
 export class BodyBudget {
-  readonly #totalBytes = memoryLimit() * MEMORY_SHARE;
+  readonly #totalBytes = Math.min(HEAP_LIMIT, MEMORY_LIMIT) * MEMORY_SHARE;
   readonly #onReject: () => void;
   #bytes = 0;
 
@@ -107,11 +106,4 @@ export class BodyBudget {
 
 function tooManyBytes() {
   return overloaded('The gateway is processing too many large requests.');
-}
-
-/** The memory of the process, in bytes: of its heap, its container, or the machine. */
-function memoryLimit(): number {
-  // Zero, or more than there is, if nothing constrains the process.
-  const constrained = process.constrainedMemory() || Infinity;
-  return Math.min(getHeapStatistics().heap_size_limit, constrained, totalmem());
 }

@@ -1,6 +1,6 @@
-import { totalmem } from 'node:os';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
+import { HEAP_LIMIT, MEMORY_LIMIT } from '../lib/memory-limit.ts';
 import { AdmissionQueue } from './admission-queue.ts';
 
 /** The share of the memory above which every request is rejected. */
@@ -26,8 +26,6 @@ export function createLoadShedding(): LoadShedding {
   const resolution = 10;
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
-  // Zero, or more than there is, if nothing constrains the process.
-  const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
   let isMemoryFull = false;
   let sampledAt = performance.now();
   let utilization = performance.eventLoopUtilization();
@@ -42,9 +40,10 @@ export function createLoadShedding(): LoadShedding {
     sampledAt = now;
     utilization = current;
     delay.reset();
-    const { used_heap_size: used, heap_size_limit: limit, external_memory } = getHeapStatistics();
+    const { used_heap_size: used, external_memory } = getHeapStatistics();
     isMemoryFull =
-      used > limit * MAX_MEMORY_SHARE || used + external_memory > memory * MAX_MEMORY_SHARE;
+      used > HEAP_LIMIT * MAX_MEMORY_SHARE ||
+      used + external_memory > MEMORY_LIMIT * MAX_MEMORY_SHARE;
   }, SAMPLE_MS).unref();
   return {
     isOverloaded: () => isMemoryFull || queue.isFull,

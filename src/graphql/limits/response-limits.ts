@@ -1,6 +1,6 @@
-import { getHeapStatistics } from 'node:v8';
 import type { GraphQLResolveInfo } from 'graphql';
 import { GatewayError, limitExceeded } from '../../errors.ts';
+import { HEAP_LIMIT } from '../../lib/memory-limit.ts';
 import { shorten } from '../../lib/short-text.ts';
 import type { TaskQueue } from '../../lib/task-queue.ts';
 import { selectionOf } from './selection-cost.ts';
@@ -31,8 +31,7 @@ export class ResponseLimits {
   #outcomesLength = 0;
 
   constructor(maxUpstreamBytes: number, taskQueue: TaskQueue) {
-    const { heap_size_limit } = getHeapStatistics();
-    this.#maxBytes = Math.min(maxUpstreamBytes * MAX_LISTS, heap_size_limit * HEAP_SHARE);
+    this.#maxBytes = Math.min(maxUpstreamBytes * MAX_LISTS, HEAP_LIMIT * HEAP_SHARE);
     this.#taskQueue = taskQueue;
   }
 
