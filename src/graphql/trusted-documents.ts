@@ -22,6 +22,7 @@ export type DocumentRequest = {
  */
 export class TrustedDocuments {
   readonly #textById = new Map<string, string>();
+  readonly #texts = new Set<string>();
   readonly #documentByHash = new Map<string, DocumentNode>();
 
   /**
@@ -43,6 +44,7 @@ export class TrustedDocuments {
         if (error) throw error;
         const digest = sha256(text);
         this.#textById.set(id, text).set(digest, text);
+        this.#texts.add(text);
         this.#documentByHash.set(digest, document);
       } catch (error) {
         problems.push(`${id}: ${error instanceof Error ? error.message : 'invalid'}`);
@@ -69,8 +71,7 @@ export class TrustedDocuments {
         'No trusted document has the id of this request.',
       );
     }
-    const isOther = query !== undefined && query !== text;
-    if (isOther || (text !== undefined && !this.#documentByHash.has(sha256(text)))) {
+    if (query !== undefined && (query !== text || !this.#texts.has(query))) {
       throw new GatewayError(
         'QUERY_NOT_IN_SAFELIST',
         'Only trusted documents are executed, and this is none of them.',
