@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { outcomeFields } from '../support/graphql-operation.ts';
+import { problemOfStatus } from '../support/outcome.ts';
 import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
@@ -152,31 +153,23 @@ test('sends a long list in one call, in the same order', async () => {
   );
 });
 
-test.each([
-  ['0', { __typename: 'ApproversSaved' }],
-  ['1', { __typename: 'LedgerFailed' }],
-  ['2', { __typename: 'LedgerNoMoreInvoices' }],
-  ['3', { __typename: 'LedgerNotPermitted' }],
-  ['7', { __typename: 'LedgerUnrecognizedStatus', status: 7 }],
-  ['-1', { __typename: 'LedgerUnrecognizedStatus', status: -1 }],
-  ['2147483648', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-  ['"0"', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-  ['1.5', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-  ['null', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-])('status %s is mapped to its outcome', async (status, expected) => {
-  const { gateway } = start(
-    `{"invoice_id":9223372036854775807,"message":"why","status":${status}}`,
-  );
+test.each([['0', { __typename: 'ApproversSaved' }], ...problemOfStatus])(
+  'status %s is mapped to its outcome',
+  async (status, expected) => {
+    const { gateway } = start(
+      `{"invoice_id":9223372036854775807,"message":"why","status":${status}}`,
+    );
 
-  const { data, errors } = await gateway.graphql(mutation);
+    const { data, errors } = await gateway.graphql(mutation);
 
-  expect(errors).toBeUndefined();
-  expect(data.saveApprovers).toEqual({
-    ...expected,
-    invoiceId: '9223372036854775807',
-    message: 'why',
-  });
-});
+    expect(errors).toBeUndefined();
+    expect(data.saveApprovers).toEqual({
+      ...expected,
+      invoiceId: '9223372036854775807',
+      message: 'why',
+    });
+  },
+);
 
 test('a record without a status is an unrecognized status', async () => {
   const { gateway } = start({});

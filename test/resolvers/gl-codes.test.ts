@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
+import { problemOfStatus } from '../support/outcome.ts';
 import { json, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
@@ -135,17 +136,9 @@ test('the path of the base URL is kept', async () => {
 });
 
 test.each([
-  ['1', { __typename: 'LedgerFailed' }],
-  ['2', { __typename: 'LedgerNoMoreInvoices' }],
-  ['3', { __typename: 'LedgerNotPermitted' }],
-  ['7', { __typename: 'LedgerUnrecognizedStatus', status: 7 }],
-  ['-1', { __typename: 'LedgerUnrecognizedStatus', status: -1 }],
-  ['2147483648', { __typename: 'LedgerUnrecognizedStatus', status: null }],
+  ...problemOfStatus,
   ['9007199254740993', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-  ['"0"', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-  ['1.5', { __typename: 'LedgerUnrecognizedStatus', status: null }],
   ['true', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-  ['null', { __typename: 'LedgerUnrecognizedStatus', status: null }],
 ])('status %s is mapped to its outcome', async (status, expected) => {
   const { gateway } = share(
     json(

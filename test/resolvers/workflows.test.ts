@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { actions, outcomeFields } from '../support/graphql-operation.ts';
+import { problemOfStatus } from '../support/outcome.ts';
 import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
@@ -104,28 +105,21 @@ test('a status record with status 0 is an upload with a null `unresolved`', asyn
   expect(data.uploadWorkflowCsv).toEqual({ __typename: 'WorkflowCsvUploaded', unresolved: null });
 });
 
-test.each([
-  ['1', { __typename: 'LedgerFailed' }],
-  ['2', { __typename: 'LedgerNoMoreInvoices' }],
-  ['3', { __typename: 'LedgerNotPermitted' }],
-  ['7', { __typename: 'LedgerUnrecognizedStatus', status: 7 }],
-  ['-1', { __typename: 'LedgerUnrecognizedStatus', status: -1 }],
-  ['2147483648', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-  ['"0"', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-  ['1.5', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-  ['null', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-])('a status record with status %s is mapped to its outcome', async (status, expected) => {
-  const { gateway } = start(`{"invoice_id":9007199254740993,"message":"why","status":${status}}`);
+test.each(problemOfStatus)(
+  'a status record with status %s is mapped to its outcome',
+  async (status, expected) => {
+    const { gateway } = start(`{"invoice_id":9007199254740993,"message":"why","status":${status}}`);
 
-  const { data, errors } = await gateway.graphql(uploadMutation);
+    const { data, errors } = await gateway.graphql(uploadMutation);
 
-  expect(errors).toBeUndefined();
-  expect(data.uploadWorkflowCsv).toEqual({
-    ...expected,
-    invoiceId: '9007199254740993',
-    message: 'why',
-  });
-});
+    expect(errors).toBeUndefined();
+    expect(data.uploadWorkflowCsv).toEqual({
+      ...expected,
+      invoiceId: '9007199254740993',
+      message: 'why',
+    });
+  },
+);
 
 const actionMutation = `mutation ($action: WorkflowAction! = UPGRADE_TO_HQ) {
   workflowAction(action: $action) { ${outcomeFields} ... on WorkflowActionCompleted { action } }
