@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
@@ -7,10 +8,17 @@ export function portOf(address: AddressInfo | string | null): number {
   return address.port;
 }
 
-/** A loopback port that no server listens on at the moment. */
+/** Below the ports that systems assign to port 0, so that no other test is given this port. */
+const UNASSIGNED_PORTS = [20_000, 32_768] as const;
+
+/** A loopback port that no server listens on, and that only another call of this function can return. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const server = createServer().listen(randomInt(...UNASSIGNED_PORTS), '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return freePort(); // In use.
+  }
   const port = portOf(server.address());
   server.close();
   await once(server, 'close');
