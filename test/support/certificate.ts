@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createCA, createCert } from 'mkcert';
+import { generate, type SelfsignedOptions } from 'selfsigned';
 import { closeAfterTest } from './cleanup.ts';
 
 /** A certificate and its key, in PEM and as files. */
@@ -11,24 +11,31 @@ export type CertificateFiles = { cert: string; key: string; certFile: string; ke
 export async function createPrivateCa() {
   const folder = await mkdtemp(join(tmpdir(), 'certificates-'));
   closeAfterTest(() => rm(folder, { recursive: true }));
-  const ca = await createCA({
-    organization: 'Test',
-    countryCode: 'DE',
-    state: '-',
-    locality: '-',
-    validity: 1,
-  });
 
-  async function save(name: string, { cert, key }: { cert: string; key: string }) {
+  async function create(name: string, options: SelfsignedOptions): Promise<CertificateFiles> {
+    const subject = [{ name: 'commonName', value: name }];
+    const { cert, private: key } = await generate(subject, {
+      keyType: 'ec',
+      algorithm: 'sha256',
+      ...options,
+    });
     const [certFile, keyFile] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)];
     await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key)]);
     return { cert, key, certFile, keyFile };
   }
 
+  const ca = await create('ca', {
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', keyCertSign: true, critical: true },
+    ],
+  });
   return {
-    ...(await save('ca', ca)),
-    async issue(name: string): Promise<CertificateFiles> {
-      return save(name, await createCert({ ca, domains: ['127.0.0.1'], validity: 1 }));
-    },
+    ...ca,
+    issue: (name: string): Promise<CertificateFiles> =>
+      create(name, {
+        ca,
+        extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
+      }),
   };
 }
