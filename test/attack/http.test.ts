@@ -175,17 +175,17 @@ test('a request that gets 408 is not executed when the rest of it arrives', asyn
     allowHalfOpen: true,
   });
   closeAfterTest(async () => socket.destroy());
-  socket.on('error', () => {});
   const body = '{"query":"{ __typename }"}';
   socket.write(
     `POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n{`,
   );
 
-  const ended = once(socket, 'end');
   const [response] = await once(socket, 'data');
-  socket.write(body.slice(1));
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.on('error', () => {}); // The server may already have closed the connection.
+  socket.end(body.slice(1));
   socket.resume();
-  await ended;
+  await closed;
   const port = portOf(app.server.address());
   expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
 

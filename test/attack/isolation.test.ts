@@ -125,7 +125,7 @@ test('no response contains data of another token', async () => {
     service.received.filter(({ url }) => url.startsWith(path)).length;
   expect(received('/getGLCodes5')).toBeLessThan((reads * 2) / 3);
   expect(received('/restartWorkflow2')).toBe(writes);
-}, 60_000);
+});
 
 test('references of one request are not resolved with the token of another', async () => {
   const service = await startMarkingService();
@@ -157,7 +157,7 @@ test('references of one request are not resolved with the token of another', asy
       });
     }),
   );
-}, 30_000);
+});
 
 function fail(): never {
   throw new Error('index out of range');

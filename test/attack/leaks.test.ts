@@ -294,7 +294,7 @@ test('responses, logs, metrics and traces never contain tokens or bodies, whatev
   expect(places.traces).toContain('updateWorkflowCSV');
   expect(places.metrics).toMatch(/^ledger_gateway_circuit_state [12]$/m);
   expectNone(places, [...encodings(serviceCanary), ...encodings(clientCanary), ...partsOf(token)]);
-}, 60_000);
+});
 
 test('after successful calls, logs, metrics and traces contain nothing of requests and responses', async () => {
   const { token, send, collected } = await start(() => success);
@@ -370,7 +370,7 @@ test('responses, logs, metrics and traces contain nothing of a rejected request'
 
   const places = await collected();
   expectNone(places, [...encodings(clientCanary), ...partsOf(token)]);
-}, 30_000);
+});
 
 test('an error may quote an invalid variable, but logs, metrics and traces do not', async () => {
   const { token, send, collected } = await start(() => success);

@@ -513,4 +513,4 @@ test('a randomly changed token is accepted only if its content and signature are
 
   expect(started.trap.received).toEqual([]);
   expect(keys.received.length).toBeLessThanOrEqual(2);
-}, 60_000);
+});

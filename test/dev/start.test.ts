@@ -55,7 +55,7 @@ test('the printed commands lose the response of a write and get its outcome', as
   // The explorer starts with a token and a key.
   const page = await (await fetch(url, { headers: { accept: 'text/html' } })).text();
   expect(page).toMatch(/"Authorization":"Bearer [\w.-]+","Idempotency-Key":"[\w-]{36}"/);
-}, 30_000);
+});
 
 test('an occupied port is reported with the page that names its variable', async () => {
   const { origin } = await startHttpServer(() => undefined);
@@ -63,4 +63,4 @@ test('an occupied port is reported with the page that names its variable', async
 
   expect(await dev.exited).toEqual({ code: 1, signal: null });
   expect(dev.errorText()).toMatch(/EADDRINUSE.*\ndocs\/development\.md names the variable/);
-}, 30_000);
+});

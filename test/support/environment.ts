@@ -10,6 +10,8 @@ export async function environmentFor(
     HOST: '127.0.0.1',
     PORT: '0',
     UPSTREAM_BASE_URL: service.url,
+    // More than the default: a busy machine must not cause a timeout.
+    UPSTREAM_TIMEOUT_MS: '30000',
     JWT_JWKS_URL: jwksUrl,
     JWT_ISSUER: issuer,
     JWT_AUDIENCE: audience,

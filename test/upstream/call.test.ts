@@ -234,7 +234,10 @@ test('calls whose responses are large after decompression end at the deadline', 
   );
   const { calls } = startCalls(service, { timeoutMs: 1000, maxResponseBytes: 15_000_000 });
   const outcomes = await Promise.all(
-    Array.from({ length: 60 }, () => calls.write(upgradeToHq, scopeOf())),
+    // On a busy machine, the deadline of some passes before they are sent.
+    Array.from({ length: 60 }, () =>
+      calls.write(upgradeToHq, scopeOf()).catch((error: UpstreamError) => error),
+    ),
   );
   const codes = outcomes.map((outcome) => 'code' in outcome && outcome.code);
   expect(codes).toContain('UPSTREAM_TIMEOUT');
