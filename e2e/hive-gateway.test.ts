@@ -11,6 +11,8 @@ import { testSupergraph } from './supergraph.ts';
 async function start(supergraph: string): Promise<string> {
   const runtime = createGatewayRuntime({
     ...(gatewayConfig satisfies GatewayCLIConfig),
+    // Longer, because a busy machine must not cause a timeout.
+    upstreamTimeout: 60_000,
     supergraph,
   });
   closeAfterTest(() => runtime[Symbol.asyncDispose]());

@@ -186,7 +186,7 @@ const approver = {
 };
 const file = { fileName: clientCanary, csv: `a;${clientCanary}`, message: clientCanary };
 
-const variables = { UPSTREAM_TIMEOUT_MS: '700', UPSTREAM_MAX_RESPONSE_BYTES: '100000' };
+const variables = { UPSTREAM_TIMEOUT_MS: '2500', UPSTREAM_MAX_RESPONSE_BYTES: '100000' };
 
 /** Starts a gateway in its own process, and collects everything that it sends and writes. */
 async function start(serviceReply: () => Reply, more: Record<string, string> = {}) {
