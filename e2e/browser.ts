@@ -2,6 +2,11 @@ import chromium from '@sparticuz/chromium';
 import { chromium as playwright } from 'playwright-core';
 import { closeAfterTest } from '../test/support/cleanup.ts';
 
+/** The package turns off what a page in a user's browser is subject to, such as CORS. */
+const args = chromium.args.filter(
+  (arg) => !['--disable-web-security', '--allow-running-insecure-content'].includes(arg),
+);
+
 /**
  * Opens a page in a real browser, and records its requests and its errors. The package of Chromium has a
  * binary for Linux on x64: CHROMIUM_PATH names another one.
@@ -9,7 +14,7 @@ import { closeAfterTest } from '../test/support/cleanup.ts';
 export async function openPage(viewport = { width: 1400, height: 900 }) {
   const browser = await playwright.launch({
     executablePath: process.env.CHROMIUM_PATH ?? (await chromium.executablePath()),
-    args: chromium.args,
+    args,
   });
   closeAfterTest(() => browser.close());
   const page = await browser.newPage({ viewport });
