@@ -12,7 +12,7 @@ import { closeAfterTest } from '../test/support/cleanup.ts';
 import { startTestGateway } from '../test/support/gateway.ts';
 import { startHttpServer } from '../test/support/http-server.ts';
 import { testIssuer } from '../test/support/issuer.ts';
-import { startLossyProxy } from './lossy-proxy.ts';
+import { startFaultyProxy } from './faulty-proxy.ts';
 import { startProxy } from './stack.ts';
 
 /** Starts a gateway behind a proxy that can lose responses. `arrivals` are the requests to the service. */
@@ -23,7 +23,7 @@ async function start(variables: Record<string, string> = {}) {
   const arrivals: string[] = [];
   const url = await startProxy(service.url, (path) => arrivals.push(path));
   const gateway = await startTestGateway({ url }, variables);
-  const proxy = await startLossyProxy(gateway.url);
+  const proxy = await startFaultyProxy(gateway.url);
   return { arrivals, proxy, gatewayUrl: `${proxy.url}graphql`, token: gateway.token };
 }
 

@@ -10,7 +10,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   stack.proxy.lose(0);
-  await stack.page.reload();
+  await stack.restart();
   await stack.visit('Approvers');
 });
 
@@ -105,7 +105,7 @@ test('while the connection stays broken, the page tells so, and asks again with 
   proxy.lose(Number.POSITIVE_INFINITY);
 
   await save('Ada');
-  const notice = page.getByRole('heading', { name: 'The connection broke before we learned' });
+  const notice = page.getByRole('heading', { name: 'We do not know yet whether' });
   while (!(await notice.isVisible())) await page.clock.runFor(1_000);
   // A second save could be a second effect.
   expect(await page.getByRole('button', { name: 'Save approvers' }).isDisabled()).toBe(true);

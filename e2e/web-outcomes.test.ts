@@ -11,9 +11,7 @@ beforeAll(async () => {
   user = createUser(stack);
 });
 
-beforeEach(async () => {
-  await stack.page.reload();
-});
+beforeEach(() => stack.restart());
 
 const ledgerSays = {
   failed: 'The operation could not be completed.',

@@ -15,9 +15,7 @@ beforeAll(async () => {
   user = createUser(stack);
 });
 
-beforeEach(async () => {
-  await stack.page.reload();
-});
+beforeEach(() => stack.restart());
 
 /** With `npm run screenshot`, updates a picture of the docs. */
 async function updateScreenshot(page: Page, name: string): Promise<void> {

@@ -12,7 +12,7 @@ import { startTestGateway } from '../test/support/gateway.ts';
 import { startHttpServer } from '../test/support/http-server.ts';
 import { testIssuer } from '../test/support/issuer.ts';
 import { openPage } from './browser.ts';
-import { startLossyProxy } from './lossy-proxy.ts';
+import { startFaultyProxy } from './faulty-proxy.ts';
 import { startProxy } from './stack.ts';
 
 const webFolder = fileURLToPath(new URL('../examples/web/', import.meta.url));
@@ -39,7 +39,7 @@ export async function startWebStack() {
     { url: counted },
     { CORS_ORIGINS: app, UPSTREAM_TIMEOUT_MS: '2000', LOG_LEVEL: 'warn' },
   );
-  const proxy = await startLossyProxy(gateway.url);
+  const proxy = await startFaultyProxy(gateway.url);
   await build(dist, { VITE_GATEWAY_URL: `${proxy.url}graphql`, VITE_ISSUER_URL: issuer.url });
   const { page, errors } = await openPage({ width: 900, height: 1000 });
   await page.goto(app);
@@ -54,6 +54,11 @@ export async function startWebStack() {
     arrivals,
     /** Makes the service respond as a scenario requires. */
     practise: (scenario: ScenarioName | '') => page.getByLabel('Practice').selectOption(scenario),
+    /** Loads the page anew, without anything from before. */
+    async restart() {
+      await page.evaluate(() => sessionStorage.clear());
+      await page.reload();
+    },
     /** Opens a page of the app by its link. */
     async visit(name: string) {
       await page.getByRole('link', { name, exact: true }).click();

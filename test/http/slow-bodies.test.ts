@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { IncomingMessage } from 'node:http';
-import { Server, Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { SlowBodies } from '../../src/http/slow-bodies.ts';
+import { speedUpTimeouts } from '../support/fast-timeouts.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { read } from '../support/graphql-operation.ts';
 import { connectTo } from '../support/raw-request.ts';
@@ -12,7 +13,6 @@ import { json, startService } from '../support/service.ts';
 
 afterEach(() => {
   jest.useRealTimers();
-  jest.restoreAllMocks();
 });
 
 // The rules, by a clock that the test advances
@@ -115,17 +115,7 @@ const origin = 'https://app.example';
 
 /** Starts a gateway for which 10 s are 200 ms. */
 async function start() {
-  const { listen } = Server.prototype;
-  jest.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server, ...args) {
-    Reflect.set(this, 'headersTimeout', 200);
-    Reflect.set(this, 'requestTimeout', 200);
-    Reflect.set(this, 'connectionsCheckingInterval', 20);
-    return Reflect.apply(listen, this, args);
-  });
-  const setTimer = globalThis.setInterval;
-  jest
-    .spyOn(globalThis, 'setInterval')
-    .mockImplementation((run, ms, ...args) => setTimer(run, ms === 1000 ? 20 : ms, ...args));
+  speedUpTimeouts();
   const service = await startService(json({ service_status: { status: 0 }, list: [] }));
   const gateway = await startTestGateway(service, { CORS_ORIGINS: origin });
   /** Sends the head of a request with a body of this length. */

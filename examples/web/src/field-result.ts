@@ -17,7 +17,7 @@ export type Refusal = {
 export type FieldResult<Member> =
   | { readonly kind: 'member'; readonly member: Member }
   | { readonly kind: 'refused'; readonly refusal: Refusal }
-  /** No response arrived. The field may or may not have taken effect. */
+  /** No response arrived that says what became of the field. It may or may not have taken effect. */
   | { readonly kind: 'lost' };
 
 type Data = Readonly<Record<string, unknown>>;
@@ -35,15 +35,17 @@ export function readField<D extends object, Name extends keyof D & string>(
   const member = result.data?.[name];
   if (member != null) return { kind: 'member', member };
   const { refusal, isFromField } = readRefusal(result.error, name);
-  if (intent.responseLost && !(isFromField && settlesEarlierRequests(refusal))) {
-    return { kind: 'lost' };
-  }
-  return { kind: 'refused', refusal };
+  // The browser repeats a request when a connection breaks, and the page does not learn of it. A condition that will
+  // pass, such as an overload, may have begun after the first request.
+  const mayBeRepeat = intent.responseLost || refusal.retryable;
+  return mayBeRepeat && !(isFromField && settlesEarlierRequests(refusal))
+    ? { kind: 'lost' }
+    : { kind: 'refused', refusal };
 }
 
 /**
- * Whether an error of a repeat also says that the earlier request did nothing. If the gateway executed the
- * field, its key was free, so it did. An error of the key itself says nothing about earlier requests.
+ * Whether an error also says that no earlier request with the same key took effect. If the gateway executed the
+ * field, its key was free, so none did. An error of the key itself says nothing about earlier requests.
  */
 function settlesEarlierRequests({ code }: Refusal): boolean {
   return !code.startsWith('IDEMPOTENCY_');
@@ -72,7 +74,7 @@ export function readRefusal(
       : ServerError.is(error)
         ? `HTTP_${error.statusCode}`
         : 'NOT_REACHED';
-  const refusal = { code, requestId: undefined, retryable: code !== 'UNAUTHENTICATED', faults: [] };
+  const refusal = { code, requestId: undefined, retryable: code === 'NOT_REACHED', faults: [] };
   return { refusal, isFromField: false };
 }
 

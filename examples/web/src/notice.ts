@@ -120,12 +120,12 @@ function unexpectedAnswer({ done }: Words): Notice {
   };
 }
 
-/** No response arrived, in spite of repeats. */
+/** No response arrived that settles the matter, in spite of repeats. */
 export function describeLost({ done }: Words): Notice {
   return {
     tone: 'warning',
-    title: `The connection broke before we learned whether ${done}.`,
-    details: ['You can safely ask again: it is not done a second time.'],
+    title: `We do not know yet whether ${done}.`,
+    details: ['No answer has arrived.', 'You can safely ask again: it is not done a second time.'],
     askAgain: 'Ask again',
   };
 }
@@ -166,7 +166,6 @@ export function describeRefusal(refusal: Refusal, { nothingDone, toDo }: Words):
     case 'UPSTREAM_INVALID_RESPONSE':
       return problem('The ledger cannot be reached at the moment.');
     case 'AUTH_UNAVAILABLE':
-    case 'IDEMPOTENCY_UNAVAILABLE':
     case 'OVERLOADED':
     case 'UPSTREAM_BUSY':
       return problem('There is too much to do at the moment.');
