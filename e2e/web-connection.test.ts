@@ -145,3 +145,76 @@ test.each([
   expect(keys.size).toBe(1);
   await page.unroute('**/graphql');
 });
+
+test('a write that is open when the page reloads is shown, and asked about with the same key', async () => {
+  const { page, proxy, arrivals } = stack;
+  const before = arrivals.length;
+  proxy.lose(Number.POSITIVE_INFINITY);
+  await save('Ada');
+  await page.getByText('No answer yet. We are asking what became of it').waitFor();
+
+  await page.reload();
+
+  const notice = outcomeOf(page);
+  await notice.getByText('We do not know yet whether the approvers were saved.').waitFor();
+  expect(await page.getByRole('button', { name: 'Save approvers' }).isDisabled()).toBe(true);
+  proxy.lose(0);
+  await page.getByRole('button', { name: 'Ask again' }).click();
+  await notice.getByText('The approvers were saved.').waitFor();
+  expect(await notice.textContent()).toContain('Approvers saved: 1.');
+  expect(arrivals.slice(before)).toEqual(['/saveApproverList']);
+
+  // What is known is not shown again.
+  await page.reload();
+  await page.getByRole('button', { name: 'Save approvers' }).waitFor();
+  expect(await notice.isVisible()).toBe(false);
+});
+
+test('after a reload, the page names the workflow action that it asks about', async () => {
+  const { page, proxy, arrivals, visit } = stack;
+  await visit('Workflow actions');
+  const before = arrivals.length;
+  proxy.lose(Number.POSITIVE_INFINITY);
+  await page.getByLabel('Upgrade to HQ').check();
+  await page.getByRole('button', { name: 'Run…' }).click();
+  await page.getByRole('button', { name: 'Yes, run it' }).click();
+  await page.getByText('No answer yet. We are asking what became of it').waitFor();
+
+  await page.reload();
+
+  await outcomeOf(page)
+    .getByText('We do not know yet whether the account was upgraded to HQ.')
+    .waitFor();
+  proxy.lose(0);
+  await page.getByRole('button', { name: 'Ask again' }).click();
+  await outcomeOf(page).getByText('The account was upgraded to HQ.').waitFor();
+  expect(arrivals.slice(before)).toEqual(['/upgradeToHQ']);
+});
+
+test('after a reload, the page does not offer to ask about a large file or an old key', async () => {
+  const { page, proxy, visit } = stack;
+  const advice = 'Please check in the ledger before you do it again.';
+  const askAgain = outcomeOf(page).getByRole('button', { name: 'Ask again' });
+  proxy.lose(Number.POSITIVE_INFINITY);
+  await save('Ada');
+  await page.getByText('No answer yet. We are asking what became of it').waitFor();
+  await visit('CSV upload');
+  const buffer = Buffer.alloc(6_000_000, 'name,email\n');
+  const file = { name: 'approvers.csv', mimeType: 'text/csv', buffer };
+  await page.getByLabel('CSV file').setInputFiles(file);
+  await page.getByRole('button', { name: 'Upload the file' }).click();
+  await page.getByText('No answer yet. We are asking').and(page.locator(':visible')).waitFor();
+
+  await page.reload();
+  await outcomeOf(page).getByText('We do not know yet whether the file was processed.').waitFor();
+  expect(await outcomeOf(page).textContent()).toContain(advice);
+  expect(await askAgain.isVisible()).toBe(false);
+  await visit('Approvers');
+  expect(await askAgain.isVisible()).toBe(true);
+
+  await page.clock.setSystemTime(Date.now() + 24 * 60 * 60_000);
+  await page.reload();
+  await visit('Approvers');
+  expect(await outcomeOf(page).textContent()).toContain(advice);
+  expect(await askAgain.isVisible()).toBe(false);
+});

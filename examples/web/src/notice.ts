@@ -120,14 +120,27 @@ function unexpectedAnswer({ done }: Words): Notice {
   };
 }
 
-/** No response arrived that settles the matter, in spite of repeats. */
-export function describeLost({ done }: Words): Notice {
-  return {
-    tone: 'warning',
-    title: `We do not know yet whether ${done}.`,
-    details: ['No answer has arrived.', 'You can safely ask again: it is not done a second time.'],
-    askAgain: 'Ask again',
-  };
+/** No response arrived that settles the matter, in spite of repeats, or the page was left before. */
+export function describeLost({ done }: Words, canAskAgain: boolean): Notice {
+  const title = `We do not know yet whether ${done}.`;
+  return canAskAgain
+    ? {
+        tone: 'warning',
+        title,
+        details: [
+          'No answer has arrived.',
+          'You can safely ask again: it is not done a second time.',
+        ],
+        askAgain: 'Ask again',
+      }
+    : {
+        tone: 'warning',
+        title,
+        details: [
+          'The page was left before the answer arrived, and can no longer ask.',
+          'Please check in the ledger before you do it again.',
+        ],
+      };
 }
 
 /** The request did nothing. The codes are those of the gateway, which may add more. */

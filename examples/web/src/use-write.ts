@@ -3,6 +3,7 @@ import { useApolloClient } from '@apollo/client/react';
 import { useState } from 'react';
 import { type FieldResult, type MemberOf, readField } from './field-result.ts';
 import { type Intent, newIntent } from './links/idempotency-link.ts';
+import { findOpenWrite, forgetOpenWrite, keepOpenWrite } from './open-write.ts';
 
 /** The state of a write. */
 export type WriteState<Member> =
@@ -14,9 +15,19 @@ export type WriteState<Member> =
       readonly result: FieldResult<Member>;
       /** When the user asked again for this result. */
       readonly askedAt?: Date | undefined;
-      /** Asks again with the same key: the gateway does not send the write a second time. */
-      readonly askAgain: () => void;
+      /** Asks again with the same key: the gateway does not send the write a second time. Missing if it cannot. */
+      readonly askAgain: (() => void) | undefined;
     };
+
+/** Whether the outcome of a write is not known: until it is, or the user closes the notice, its form is locked. */
+export function isOpen(state: WriteState<{ readonly __typename?: string }>): boolean {
+  if (state.phase !== 'settled') return state.phase === 'sending';
+  const { result } = state;
+  return (
+    result.kind === 'lost' ||
+    (result.kind === 'member' && result.member.__typename === 'LedgerOutcomeUnknown')
+  );
+}
 
 /** The time for an upload over a slow connection, in milliseconds. */
 const UPLOAD_MS = 10 * 60_000;
@@ -28,10 +39,24 @@ export function useWrite<
   Name extends keyof D & string,
 >(document: TypedDocumentNode<D, Variables>, name: Name, { isUpload = false } = {}) {
   const client = useApolloClient();
-  const [state, setState] = useState<WriteState<MemberOf<D, Name>>>({ phase: 'idle' });
+  const [left] = useState(() => findOpenWrite<Variables>(name));
+  const [state, setState] = useState<WriteState<MemberOf<D, Name>>>(
+    left
+      ? {
+          phase: 'settled',
+          result: { kind: 'lost' },
+          askAgain: left.variables && askAgain(left.variables, left.intent),
+        }
+      : { phase: 'idle' },
+  );
+
+  function askAgain(variables: Variables, intent: Intent): () => void {
+    return () => void send(variables, intent, new Date());
+  }
 
   async function send(variables: Variables, intent: Intent, askedAt?: Date): Promise<void> {
     setState({ phase: 'sending', share: 0, repeats: 0 });
+    keepOpenWrite(name, { intent, variables });
     const result = await client.mutate<D, OperationVariables>({
       mutation: document,
       variables,
@@ -51,17 +76,26 @@ export function useWrite<
         }),
       },
     });
-    setState({
+    const settled: WriteState<MemberOf<D, Name>> = {
       phase: 'settled',
       result: readField(result, name, intent),
       askedAt,
-      askAgain: () => void send(variables, intent, new Date()),
-    });
+      askAgain: askAgain(variables, intent),
+    };
+    if (!isOpen(settled)) forgetOpenWrite(name);
+    setState(settled);
+  }
+
+  function dismiss(): void {
+    forgetOpenWrite(name);
+    setState({ phase: 'idle' });
   }
 
   return {
     state,
+    /** The variables of the write that was open when the page was left. */
+    leftVariables: left?.variables,
     submit: (variables: Variables) => void send(variables, newIntent()),
-    dismiss: () => setState({ phase: 'idle' }),
+    dismiss,
   };
 }

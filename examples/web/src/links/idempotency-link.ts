@@ -6,6 +6,8 @@ import { catchError, defer, map, of, retry, throwError, timeout, timer } from 'r
 /** What the user decided to do, once. To ask again what became of it, pass the same object again. */
 export type Intent = {
   readonly key: string;
+  /** When the user decided, in milliseconds since 1970. */
+  readonly since: number;
   /** A request was sent and got no response, so it may have taken effect. */
   responseLost: boolean;
 };
@@ -20,7 +22,11 @@ declare module '@apollo/client' {
   }
 }
 
-export const newIntent = (): Intent => ({ key: crypto.randomUUID(), responseLost: false });
+export const newIntent = (): Intent => ({
+  key: crypto.randomUUID(),
+  since: Date.now(),
+  responseLost: false,
+});
 
 /** A response that does not settle what became of the intent. */
 class Unsettled {

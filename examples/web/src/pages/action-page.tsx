@@ -5,14 +5,19 @@ import {
   type WorkflowActionMutation,
 } from '../gql/graphql.ts';
 import { describeProblem, type Notice, quote } from '../notice.ts';
-import { isLocked, WriteOutcome } from '../parts/write-outcome.tsx';
-import { useWrite } from '../use-write.ts';
+import { WriteOutcome } from '../parts/write-outcome.tsx';
+import { isOpen, useWrite } from '../use-write.ts';
 import { actionNames, workflowActions } from './workflow-actions.ts';
 
 /** Runs a workflow action, after a confirmation. */
 export function ActionPage() {
-  const [action, setAction] = useState<WorkflowAction>(WorkflowAction.RESTART);
-  const { state, submit, dismiss } = useWrite(WorkflowActionDocument, 'workflowAction');
+  const { state, submit, dismiss, leftVariables } = useWrite(
+    WorkflowActionDocument,
+    'workflowAction',
+  );
+  const [action, setAction] = useState<WorkflowAction>(
+    leftVariables?.action ?? WorkflowAction.RESTART,
+  );
   const dialog = useRef<HTMLDialogElement>(null);
   const questionId = useId();
   const words = workflowActions[action];
@@ -31,7 +36,7 @@ export function ActionPage() {
         describe={(member) => describe(member, action)}
         onDismiss={dismiss}
       />
-      <fieldset className="card" disabled={isLocked(state)}>
+      <fieldset className="card" disabled={isOpen(state)}>
         <legend>Action</legend>
         {actionNames.map((name) => (
           <label className="check" key={name}>

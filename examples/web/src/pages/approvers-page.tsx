@@ -3,8 +3,8 @@ import type { Fault } from '../field-result.ts';
 import { SaveApproversDocument, type SaveApproversMutation } from '../gql/graphql.ts';
 import { describeProblem, type Notice, quote, type Words } from '../notice.ts';
 import { useFaultFocus } from '../parts/use-fault-focus.ts';
-import { isLocked, WriteOutcome } from '../parts/write-outcome.tsx';
-import { useWrite } from '../use-write.ts';
+import { WriteOutcome } from '../parts/write-outcome.tsx';
+import { isOpen, useWrite } from '../use-write.ts';
 import { findFaults, newDraft, toInput } from './approver-fields.ts';
 import { ApproverForm } from './approver-form.tsx';
 
@@ -42,7 +42,7 @@ export function ApproversPage() {
   return (
     <form ref={form} onSubmit={save} noValidate>
       <WriteOutcome state={state} words={words} describe={describe} onDismiss={dismiss} />
-      <fieldset className="plain" disabled={isLocked(state)}>
+      <fieldset className="plain" disabled={isOpen(state)}>
         {drafts.map((draft, index) => (
           <ApproverForm
             key={draft.id}

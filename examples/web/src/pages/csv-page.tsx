@@ -8,8 +8,8 @@ import {
 import { describeProblem, type Notice, type Words } from '../notice.ts';
 import { Field } from '../parts/field.tsx';
 import { useFaultFocus } from '../parts/use-fault-focus.ts';
-import { isLocked, WriteOutcome } from '../parts/write-outcome.tsx';
-import { useWrite } from '../use-write.ts';
+import { WriteOutcome } from '../parts/write-outcome.tsx';
+import { isOpen, useWrite } from '../use-write.ts';
 import { readBase64 } from './read-base64.ts';
 
 const words: Words = {
@@ -58,7 +58,7 @@ export function CsvPage() {
         onDismiss={dismiss}
         sending={state.phase === 'sending' && <Progress share={state.share} />}
       />
-      <fieldset className="plain" disabled={isLocked(state)}>
+      <fieldset className="plain" disabled={isOpen(state)}>
         <Field
           label="CSV file"
           hint="Up to 12 MB"

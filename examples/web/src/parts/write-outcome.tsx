@@ -22,14 +22,14 @@ export function WriteOutcome<Member>({
   sending,
 }: Props<Member>) {
   const isSending = state.phase === 'sending';
-  const isOpen = isSending || (state.phase === 'settled' && state.result.kind === 'lost');
-  // The key is gone with the page, and with it the way to ask again.
+  const isLost = isSending || (state.phase === 'settled' && state.result.kind === 'lost');
+  // The key is gone with the tab, and with it the way to ask again.
   useEffect(() => {
-    if (!isOpen) return;
+    if (!isLost) return;
     const warn = (event: BeforeUnloadEvent) => event.preventDefault();
     addEventListener('beforeunload', warn);
     return () => removeEventListener('beforeunload', warn);
-  }, [isOpen]);
+  }, [isLost]);
 
   return (
     <div aria-live="polite">
@@ -55,7 +55,7 @@ export function WriteOutcome<Member>({
 }
 
 function toNotice<Member>(
-  { result }: Extract<WriteState<Member>, { phase: 'settled' }>,
+  { result, askAgain }: Extract<WriteState<Member>, { phase: 'settled' }>,
   words: Words,
   describe: (member: Member) => Notice,
 ): Notice {
@@ -65,7 +65,7 @@ function toNotice<Member>(
     case 'refused':
       return describeRefusal(result.refusal, words);
     case 'lost':
-      return describeLost(words);
+      return describeLost(words, askAgain !== undefined);
     default:
       throw new Error(result satisfies never);
   }
@@ -78,14 +78,4 @@ function withTime(notice: Notice, askedAt: Date | undefined): Notice {
     ...notice,
     details: [...notice.details, `Last asked at ${askedAt.toLocaleTimeString()}.`],
   };
-}
-
-/** Whether the form is locked: until the outcome of the last write is known, or the user closes the notice. */
-export function isLocked(state: WriteState<{ readonly __typename: string }>): boolean {
-  if (state.phase !== 'settled') return state.phase === 'sending';
-  const { result } = state;
-  return (
-    result.kind === 'lost' ||
-    (result.kind === 'member' && result.member.__typename === 'LedgerOutcomeUnknown')
-  );
 }
