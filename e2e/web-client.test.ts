@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'graphql';
@@ -128,9 +129,40 @@ describe('Apollo Client', () => {
 });
 
 describe('urql', () => {
+  test('a rejected token is renewed, and the write keeps its key', async () => {
+    const { arrivals, gatewayUrl, token } = await start();
+    const sent: IncomingHttpHeaders[] = [];
+    const url = await startProxy(gatewayUrl, (_, headers) => sent.push(headers));
+    const expired = await (await testIssuer()).token({ expiresIn: '-1h' });
+    const client = createUrqlClient(`${url}graphql`, sessionWith(expired, token));
+
+    const { data, error } = await client.mutation(SaveApproversDocument, variables).toPromise();
+
+    expect(error).toBeUndefined();
+    expect(data?.saveApprovers?.__typename).toBe('ApproversSaved');
+    expect(sent.map(({ authorization }) => authorization)).toEqual([
+      `Bearer ${expired}`,
+      `Bearer ${token}`,
+    ]);
+    const keys = sent.map((headers) => headers['idempotency-key']);
+    expect(keys).toEqual([expect.stringMatching(/^[\w-]{36}$/), keys[0]]);
+    expect(arrivals).toEqual(['/saveApproverList']);
+  });
+
+  test('a new token that is rejected, too, is not renewed again', async () => {
+    const { arrivals, gatewayUrl } = await start();
+    const expired = await (await testIssuer()).token({ expiresIn: '-1h' });
+    const client = createUrqlClient(gatewayUrl, sessionWith(expired, expired, expired));
+
+    const { error } = await client.mutation(SaveApproversDocument, variables).toPromise();
+
+    expect(error?.graphQLErrors[0]?.extensions.code).toBe('UNAUTHENTICATED');
+    expect(arrivals).toEqual([]);
+  });
+
   test('a write whose response is lost is repeated with the same key', async () => {
     const { arrivals, proxy, gatewayUrl, token } = await start();
-    const client = createUrqlClient(gatewayUrl, () => token);
+    const client = createUrqlClient(gatewayUrl, sessionWith(token));
     proxy.lose(2);
 
     const { data, error } = await client.mutation(SaveApproversDocument, variables).toPromise();
@@ -152,7 +184,7 @@ describe('urql', () => {
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify({ data: { saveApprovers } }));
     });
-    const client = createUrqlClient(origin, () => 'token');
+    const client = createUrqlClient(origin, sessionWith('token'));
 
     const { data } = await client.mutation(SaveApproversDocument, variables).toPromise();
 

@@ -1,5 +1,7 @@
 import { Client, CombinedError, fetchExchange, makeOperation, mapExchange } from '@urql/core';
+import { authExchange } from '@urql/exchange-auth';
 import { retryExchange } from '@urql/exchange-retry';
+import type { Session } from '../src/session.ts';
 
 /** Gives each mutation its key. To ask again, pass the same `idempotencyKey` in the context. */
 const keyExchange = mapExchange({
@@ -16,6 +18,21 @@ const keyExchange = mapExchange({
     });
   },
 });
+
+/** Sends the token of the session. If it is rejected, sends the operation once more with a new one, and the same key. */
+const createSignInExchange = (session: Session) =>
+  authExchange(async ({ appendHeaders }) => {
+    let token = await session.token();
+    return {
+      addAuthToOperation: (operation) =>
+        appendHeaders(operation, { authorization: `Bearer ${token}` }),
+      didAuthError: ({ graphQLErrors }) =>
+        graphQLErrors.some(({ extensions }) => extensions.code === 'UNAUTHENTICATED'),
+      async refreshAuth() {
+        token = await session.renew();
+      },
+    };
+  });
 
 /** Repeats a mutation until its outcome is known. The key is in its context, so a repeat has the same one. */
 const repeatExchange = retryExchange({
@@ -44,11 +61,16 @@ const inProgressExchange = mapExchange({
   },
 });
 
-export function createUrqlClient(url: string, token: () => string): Client {
+export function createUrqlClient(url: string, session: Session): Client {
   return new Client({
     url,
     preferGetMethod: false,
-    fetchOptions: () => ({ headers: { authorization: `Bearer ${token()}` } }),
-    exchanges: [keyExchange, repeatExchange, inProgressExchange, fetchExchange],
+    exchanges: [
+      keyExchange,
+      createSignInExchange(session),
+      repeatExchange,
+      inProgressExchange,
+      fetchExchange,
+    ],
   });
 }
