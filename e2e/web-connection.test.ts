@@ -158,6 +158,7 @@ test('a write that is open when the page reloads is shown, and asked about with 
   const notice = outcomeOf(page);
   await notice.getByText('We do not know yet whether the approvers were saved.').waitFor();
   expect(await page.getByRole('button', { name: 'Save approvers' }).isDisabled()).toBe(true);
+  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ada');
   proxy.lose(0);
   await page.getByRole('button', { name: 'Ask again' }).click();
   await notice.getByText('The approvers were saved.').waitFor();

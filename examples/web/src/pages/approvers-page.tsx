@@ -5,7 +5,7 @@ import { describeProblem, type Notice, quote, type Words } from '../notice.ts';
 import { useFaultFocus } from '../parts/use-fault-focus.ts';
 import { WriteOutcome } from '../parts/write-outcome.tsx';
 import { isOpen, useWrite } from '../use-write.ts';
-import { findFaults, newDraft, toInput } from './approver-fields.ts';
+import { findFaults, newDraft, toDraft, toInput } from './approver-fields.ts';
 import { ApproverForm } from './approver-form.tsx';
 
 const words: Words = {
@@ -16,9 +16,14 @@ const words: Words = {
 
 /** Edits and saves a list of approvers. */
 export function ApproversPage() {
-  const [drafts, setDrafts] = useState([newDraft()]);
+  const { state, submit, dismiss, leftVariables } = useWrite(
+    SaveApproversDocument,
+    'saveApprovers',
+  );
+  const [drafts, setDrafts] = useState(() =>
+    leftVariables ? [leftVariables.approvers].flat().map(toDraft) : [newDraft()],
+  );
   const [ownFaults, setOwnFaults] = useState<readonly Fault[]>([]);
-  const { state, submit, dismiss } = useWrite(SaveApproversDocument, 'saveApprovers');
   const form = useFaultFocus(ownFaults);
   const refused =
     state.phase === 'settled' && state.result.kind === 'refused' ? state.result.refusal : undefined;
