@@ -108,7 +108,8 @@ test('a workflow action that is not confirmed is not sent', async () => {
   await stack.visit('Workflow actions');
   await user.prepare['Workflow actions']();
   await page.getByRole('heading', { name: 'Restart the workflow?' }).waitFor();
-  await page.keyboard.press('Escape');
+  // A second Enter does not run it.
+  await page.keyboard.press('Enter');
 
   await page.getByRole('dialog').waitFor({ state: 'hidden' });
   expect(arrivals.length).toBe(before);

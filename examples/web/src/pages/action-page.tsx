@@ -62,6 +62,10 @@ export function ActionPage() {
         <h2 id={questionId}>{words.label}?</h2>
         <p>This changes data in the ledger and cannot be undone here.</p>
         <div className="actions">
+          {/* The dialog gives the focus to its first button: to press Enter twice does not run it. */}
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Cancel
+          </button>
           <button
             type="button"
             className="primary"
@@ -71,9 +75,6 @@ export function ActionPage() {
             }}
           >
             Yes, run it
-          </button>
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Cancel
           </button>
         </div>
       </dialog>
