@@ -58,6 +58,7 @@ test('without a key, the browser itself makes two arrivals of one request', asyn
           headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
           body: JSON.stringify({ query }),
         });
+        await response.text(); // The connection can be used again only after that.
         return response.status;
       },
       { url: proxy.url, token },
