@@ -9,11 +9,11 @@ import { createExplorer } from './http/explorer.ts';
 import { createLoadShedding } from './http/load-shedding.ts';
 import { createServer } from './http/server.ts';
 import { createStore } from './idempotency/create-store.ts';
-import { IdempotentCall } from './idempotency/idempotent-call.ts';
+import { IdempotentCalls } from './idempotency/idempotent-call.ts';
 import { TaskQueue } from './lib/task-queue.ts';
 import { createMetrics, type LogState, type Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
-import { Calls } from './upstream/call.ts';
+import { UpstreamCalls } from './upstream/call.ts';
 import { createTransport } from './upstream/transport/got-client.ts';
 import { version } from './version.ts';
 
@@ -50,7 +50,7 @@ export async function startGateway(
     observe: metrics.resolved,
     log,
   });
-  const resolverDependencies = { ...config.upstream, call: service.call, taskQueue };
+  const resolverDependencies = { ...config.upstream, calls: service.calls, taskQueue };
   const execute = fastifyApolloHandler(apollo, {
     context: async ({ scope, record }) => createContext(resolverDependencies, scope, record),
   });
@@ -80,14 +80,14 @@ export async function startGateway(
   return {
     url,
     logPendingWrites() {
-      for (const write of service.calls.pendingWrites) {
+      for (const write of service.upstreamCalls.pendingWrites) {
         log.warn({ ...write, outcome: 'UNKNOWN', fault: 'process exited' }, 'call');
       }
     },
     async close() {
       isClosing = true;
       await server.close();
-      await service.calls.idle();
+      await service.upstreamCalls.idle();
       await service.store.close();
       await apollo.stop();
       loadShedding.close();
@@ -101,22 +101,22 @@ export async function startGateway(
 /** The service's side: connections, calls, and the idempotency keys of writes. */
 async function connectService(config: Config, metrics: Metrics, taskQueue: TaskQueue, log: Logger) {
   const transport = createTransport(config.upstream);
-  const calls = new Calls({
+  const upstreamCalls = new UpstreamCalls({
     ...config.upstream,
     transport,
     taskQueue,
     log,
     observer: metrics.calls,
   });
-  metrics.watch(calls);
+  metrics.watch(upstreamCalls);
   const store = await createStore(config.idempotency.store, { ...config.idempotency, log });
-  const call = new IdempotentCall({
-    call: calls,
+  const calls = new IdempotentCalls({
+    calls: upstreamCalls,
     store,
     timeoutMs: config.upstream.timeoutMs,
     isKeyRequired: config.idempotency.isRequired,
     observer: metrics.idempotency,
     log,
   });
-  return { transport, calls, store, call };
+  return { transport, upstreamCalls, store, calls };
 }

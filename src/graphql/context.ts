@@ -2,7 +2,7 @@ import { missingToken } from '../errors.ts';
 import type { TaskQueue } from '../lib/task-queue.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
-import type { Call } from '../upstream/call.ts';
+import type { Calls } from '../upstream/call.ts';
 import { UpstreamClient } from '../upstream/client.ts';
 import { ResponseLimits } from './limits/response-limits.ts';
 import { createLoaders, type Loaders } from './loaders.ts';
@@ -21,7 +21,7 @@ export type Context = {
 };
 
 type ContextDependencies = {
-  call: Call;
+  calls: Calls;
   taskQueue: TaskQueue;
   csvOptionParam: string | undefined;
   maxResponseBytes: number;
@@ -29,7 +29,7 @@ type ContextDependencies = {
 
 /** Creates the context of a request; `scope` is null if the request has no token. */
 export function createContext(
-  { call, taskQueue, csvOptionParam, maxResponseBytes }: ContextDependencies,
+  { calls, taskQueue, csvOptionParam, maxResponseBytes }: ContextDependencies,
   scope: RequestScope | null,
   record: RequestRecord,
 ): Context {
@@ -38,7 +38,7 @@ export function createContext(
   const limits = new ResponseLimits(maxResponseBytes, taskQueue);
   const getService = () => {
     if (scope === null) throw missingToken();
-    service ??= new UpstreamClient(call, scope);
+    service ??= new UpstreamClient(calls, scope);
     return service;
   };
   return {

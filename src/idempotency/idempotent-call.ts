@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.ts';
 import type { RequestScope } from '../request-scope.ts';
-import type { Call } from '../upstream/call.ts';
+import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
 import { claimId, fingerprintOf, missingKey, parseIdempotencyKey } from './idempotency-key.ts';
@@ -20,7 +20,7 @@ const RECORDING_MS = 5000;
 const POLL_MS = { first: 25, last: 500 };
 
 type Options = {
-  call: Call;
+  calls: Calls;
   store: IdempotencyStore;
   /** The timeout of a call, and of a repeat that waits for one. */
   timeoutMs: number;
@@ -46,7 +46,7 @@ type KeyedWrite<Name extends WriteName> = {
  * (docs/decisions/0012). The claim is stored before the request is sent, and the outcome after the
  * response. A repeat gets the recorded outcome. Reads and writes without a key pass through.
  */
-export class IdempotentCall implements Call {
+export class IdempotentCalls implements Calls {
   readonly #options: Options;
   readonly #store: ObservedStore;
   readonly #inFlight = new InFlightWrites();
@@ -56,17 +56,17 @@ export class IdempotentCall implements Call {
     this.#store = new ObservedStore(options.store, options.observer, options.log);
   }
 
-  readonly read: Call['read'] = (request, scope) => this.#options.call.read(request, scope);
+  readonly read: Calls['read'] = (request, scope) => this.#options.calls.read(request, scope);
 
   async write<Name extends WriteName>(
     request: WriteRequest<Name>,
     scope: RequestScope,
   ): Promise<Outcome<Name>> {
-    const { call, isKeyRequired, timeoutMs } = this.#options;
+    const { calls, isKeyRequired, timeoutMs } = this.#options;
     const { idempotencyKey } = scope;
     if (idempotencyKey === undefined) {
       if (isKeyRequired) throw missingKey();
-      return call.write(request, scope);
+      return calls.write(request, scope);
     }
     const claim: Claim = {
       key: claimId(parseIdempotencyKey(idempotencyKey), scope, request.responseName),
@@ -142,7 +142,7 @@ export class IdempotentCall implements Call {
     const timeoutMs = Math.max(0, deadline - performance.now());
     try {
       const sent = { ...request, claimId: claim.key, timeoutMs };
-      const outcome = await this.#options.call.write(sent, scope);
+      const outcome = await this.#options.calls.write(sent, scope);
       await this.#store.record(claim, encodeOutcome(outcome), scope);
       return outcome;
     } catch (error) {

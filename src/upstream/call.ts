@@ -34,8 +34,8 @@ const QUEUE_SHARE = 0.25;
 /** The share of the timeout that must be left when a write is sent. */
 const WRITE_MARGIN_SHARE = 0.05;
 
-/** Performs calls of operations on behalf of a client. */
-export type Call = {
+/** Calls of operations: `UpstreamCalls` sends them, `IdempotentCalls` adds idempotency keys to writes. */
+export type Calls = {
   /** Calls a read. Throws an UpstreamError if it fails. */
   read<Name extends ReadName>(
     request: UpstreamRequest<Name>,
@@ -52,7 +52,7 @@ export type Call = {
  * Everything around the attempts of a call, by the policy of its operation: the deadline, retries, a
  * place among the calls in flight, and the circuit breaker.
  */
-export class Calls implements Call {
+export class UpstreamCalls implements Calls {
   readonly #attempt: Attempt;
   readonly #timeoutMs: number;
   readonly #log: Logger;

@@ -1,5 +1,5 @@
 import type { RequestScope } from '../request-scope.ts';
-import type { Call } from './call.ts';
+import type { Calls } from './call.ts';
 import type { WorkflowOperation } from './operations.ts';
 import { type Approver, encode, type GlCodesQuery, type WorkflowCsvUpload } from './records.ts';
 
@@ -9,22 +9,22 @@ import { type Approver, encode, type GlCodesQuery, type WorkflowCsvUpload } from
  * resolves to the outcome. `responseName` is that of the root field that asks for the write.
  */
 export class UpstreamClient {
-  readonly #call: Call;
+  readonly #calls: Calls;
   readonly #scope: RequestScope;
 
-  constructor(call: Call, scope: RequestScope) {
-    this.#call = call;
+  constructor(calls: Calls, scope: RequestScope) {
+    this.#calls = calls;
     this.#scope = scope;
   }
 
   glCodes({ target, project, includeHide }: GlCodesQuery) {
     const query = { target: String(target), project, includeHide: String(includeHide) };
-    return this.#call.read({ operation: 'getGLCodes5', search: toSearch(query) }, this.#scope);
+    return this.#calls.read({ operation: 'getGLCodes5', search: toSearch(query) }, this.#scope);
   }
 
   saveApprovers(approvers: Approver[], responseName: string) {
     const body = encode(approvers);
-    return this.#call.write({ operation: 'saveApproverList', body, responseName }, this.#scope);
+    return this.#calls.write({ operation: 'saveApproverList', body, responseName }, this.#scope);
   }
 
   uploadWorkflowCsv(
@@ -33,11 +33,11 @@ export class UpstreamClient {
     responseName: string,
   ) {
     const request = { search: toSearch(option), body: encode(upload), responseName };
-    return this.#call.write({ operation: 'updateWorkflowCSV', ...request }, this.#scope);
+    return this.#calls.write({ operation: 'updateWorkflowCSV', ...request }, this.#scope);
   }
 
   workflowAction(operation: WorkflowOperation, responseName: string) {
-    return this.#call.write({ operation, responseName }, this.#scope);
+    return this.#calls.write({ operation, responseName }, this.#scope);
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { fingerprintOf } from '../../src/idempotency/idempotency-key.ts';
-import { IdempotentCall } from '../../src/idempotency/idempotent-call.ts';
+import { IdempotentCalls } from '../../src/idempotency/idempotent-call.ts';
 import {
   type ClaimResult,
   type IdempotencyStore,
@@ -331,8 +331,8 @@ function startWithStore(results: (ClaimResult | StoreUnavailable)[], timeoutMs =
     async release() {},
     async close() {},
   };
-  const idempotentCall = new IdempotentCall({
-    call: {
+  const calls = new IdempotentCalls({
+    calls: {
       read: async () => {
         throw new Error('not a write');
       },
@@ -348,7 +348,7 @@ function startWithStore(results: (ClaimResult | StoreUnavailable)[], timeoutMs =
     log: pino({ level: 'silent' }),
   });
   const scope = { ...scopeOf(), idempotencyKey: 'intent-1' };
-  return { sent, write: () => idempotentCall.write(upgradeToHq, scope) };
+  return { sent, write: () => calls.write(upgradeToHq, scope) };
 }
 
 const inFlight: ClaimResult = { state: 'in-flight', fingerprint: fingerprintOf(upgradeToHq) };

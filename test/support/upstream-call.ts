@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { TaskQueue } from '../../src/lib/task-queue.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import type { CallObserver } from '../../src/upstream/attempt.ts';
-import { Calls } from '../../src/upstream/call.ts';
+import { UpstreamCalls } from '../../src/upstream/call.ts';
 import type { UpstreamRequest, WriteRequest } from '../../src/upstream/operations.ts';
 import { createTransport, type Transport } from '../../src/upstream/transport/got-client.ts';
 import { closeAfterTest } from './cleanup.ts';
@@ -59,7 +59,7 @@ export function startCalls(
     retried: count('retried'),
     shared: count('shared'),
   };
-  const calls = new Calls({
+  const calls = new UpstreamCalls({
     taskQueue: new TaskQueue(500_000),
     ...limits,
     transport,

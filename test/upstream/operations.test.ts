@@ -8,7 +8,7 @@ import { ResponseLimits } from '../../src/graphql/limits/response-limits.ts';
 import { createLoaders } from '../../src/graphql/loaders.ts';
 import { TaskQueue } from '../../src/lib/task-queue.ts';
 import { resolvers } from '../../src/resolvers/index.ts';
-import type { Call } from '../../src/upstream/call.ts';
+import type { Calls } from '../../src/upstream/call.ts';
 import { UpstreamClient } from '../../src/upstream/client.ts';
 import { type OperationName, operations, policyOf } from '../../src/upstream/operations.ts';
 import { startTestGateway } from '../support/gateway.ts';
@@ -84,10 +84,10 @@ test('loaders, which share responses, only call the read', async () => {
     called.add(operation);
     throw new Error('no service');
   };
-  const call: Call = { read: fail, write: fail };
+  const calls: Calls = { read: fail, write: fail };
   const loaders: { load(key: unknown): Promise<unknown> }[] = Object.values(
     createLoaders(
-      new UpstreamClient(call, scopeOf()),
+      new UpstreamClient(calls, scopeOf()),
       new ResponseLimits(1_000_000, new TaskQueue(Infinity)),
     ),
   );

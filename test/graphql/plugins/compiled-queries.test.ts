@@ -12,7 +12,7 @@ import { createExecutor } from '../../../src/graphql/plugins/executor.ts';
 import { createOperationChecks } from '../../../src/graphql/plugins/operation-checks.ts';
 import { createSchema } from '../../../src/graphql/schema.ts';
 import { TaskQueue } from '../../../src/lib/task-queue.ts';
-import type { Call } from '../../../src/upstream/call.ts';
+import type { Calls } from '../../../src/upstream/call.ts';
 import {
   type OperationName,
   operations,
@@ -49,7 +49,7 @@ async function respond<Name extends OperationName>({
   return operations[operation].decode(parseBody(Buffer.from(body)), body.length);
 }
 
-const call: Call = {
+const service: Calls = {
   read: respond,
   write: (request, { requestId }) =>
     respond(request).catch(() => new OutcomeUnknown('UPSTREAM_FAILED', requestId)),
@@ -85,7 +85,12 @@ async function execute(
     { query, variables },
     {
       contextValue: createContext(
-        { call, taskQueue: new TaskQueue(500_000), csvOptionParam: undefined, maxResponseBytes },
+        {
+          calls: service,
+          taskQueue: new TaskQueue(500_000),
+          csvOptionParam: undefined,
+          maxResponseBytes,
+        },
         token === null ? null : scopeOf(token),
         { requestId: 'request-1', errorCodes: [], fields: new Map(), writes: [] },
       ),
