@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { RequestScope } from '../request-scope.ts';
 import { SENT } from '../telemetry/log.ts';
-import { policyOf, type UpstreamRequest } from './operations.ts';
+import { operations, type UpstreamRequest } from './operations.ts';
 
 /** The audit trail: if the process dies, the log tells which writes were in flight. */
 export function logSent(
@@ -20,7 +20,7 @@ export function logCall(
   { requestId, signal, caller }: RequestScope,
   line: { outcome: string; status?: number | undefined; fault?: string | undefined; ms: number },
 ): void {
-  const isWrite = !policyOf(operation).abortable;
+  const isWrite = operations[operation].effect === 'write';
   const clientDisconnected = signal.aborted && isWrite;
   const hash = isWrite ? caller.hash : undefined;
   const level = clientDisconnected || line.fault !== undefined ? 'warn' : 'info';

@@ -24,6 +24,7 @@ import type { Transport } from './transport/got-client.ts';
 import {
   notSent,
   type OutcomeUnknown,
+  tooLate,
   toUpstreamError,
   UpstreamError,
   unknownOutcome,
@@ -171,14 +172,15 @@ export class UpstreamCalls implements Calls {
   ): Promise<Responses[Name]> {
     const isRead = operations[request.operation].effect === 'read';
     const caller = scope.caller.hash;
+    // The latest time to send a write. It is checked again when the write has a connection.
+    const sendBy = isRead ? undefined : deadline - this.#timeoutMs * WRITE_MARGIN_SHARE;
     let attempted = false;
     const attempt = {
       caller,
       deadline,
       send: (probeSignal = signal) => {
-        if (!isRead) this.#checkTimeLeft(deadline);
+        if (sendBy !== undefined && performance.now() > sendBy) throw tooLate();
         attempted = true;
-        const sendBy = isRead ? undefined : this.#sendBy(deadline);
         return this.#attempt(request, scope, probeSignal, sendBy);
       },
     };
@@ -196,18 +198,6 @@ export class UpstreamCalls implements Calls {
       const { code: outcome, fault } = error;
       if (!attempted) logCall(this.#log, request, scope, { outcome, fault, ms: 0 });
       throw error;
-    }
-  }
-
-  /** The latest time to send a write. It applies again when the write has a connection. */
-  #sendBy(deadline: number): number {
-    return deadline - this.#timeoutMs * WRITE_MARGIN_SHARE;
-  }
-
-  /** Throws if too little time is left for the response to a write. */
-  #checkTimeLeft(deadline: number): void {
-    if (performance.now() > this.#sendBy(deadline)) {
-      throw new UpstreamError('UPSTREAM_TIMEOUT', { sent: 'no', fault: 'too late to send' });
     }
   }
 }

@@ -112,18 +112,15 @@ export const probeRequest: UpstreamRequest<ReadName> = {
   search: '?target=-1&project=&includeHide=false',
 };
 
-/** What the gateway may do with a call. A write is sent once, never shared, and never cancelled. */
+/** How a call is sent, by the effect of its operation. A write is sent once. */
 const policies = {
   read: {
     /** Attempts after the first, only on connection faults and 502, 503, 504. */
     retries: 2,
-    /** Whether the call is cancelled when its clients have disconnected. */
-    abortable: true,
     connection: 'pooled',
   },
   write: {
     retries: 0,
-    abortable: false,
     /** If the service closes a reused connection at the wrong moment, the outcome is unknown (docs/decisions/0003). */
     connection: 'verified',
   },

@@ -97,6 +97,11 @@ export function busy(fault: string): UpstreamError {
   return new UpstreamError('UPSTREAM_BUSY', { sent: 'no', fault });
 }
 
+/** A call with too little time left for its response. */
+export function tooLate(): UpstreamError {
+  return new UpstreamError('UPSTREAM_TIMEOUT', { sent: 'no', fault: 'too late to send' });
+}
+
 /** A response that arrived and cannot be used. */
 export function invalidResponse(fault: string): UpstreamError {
   return new UpstreamError('UPSTREAM_INVALID_RESPONSE', { sent: 'yes', fault });
@@ -108,9 +113,9 @@ export function toUpstreamError(
   signal: AbortSignal,
   responseStatus?: number,
 ): UpstreamError {
-  const isTranslated = cause instanceof UpstreamError;
-  const { sent, status = responseStatus } = isTranslated ? cause : unexpected(responseStatus);
-  if (!signal.aborted) return isTranslated ? cause : unexpected(responseStatus);
+  const error = cause instanceof UpstreamError ? cause : unexpected(responseStatus);
+  if (!signal.aborted) return error;
+  const { sent, status = responseStatus } = error;
   return signal.reason === 'client disconnected'
     ? new UpstreamError('CLIENT_DISCONNECTED', { sent, status, fault: 'client disconnected' })
     : new UpstreamError('UPSTREAM_TIMEOUT', { sent, status, fault: 'deadline' });
@@ -171,9 +176,8 @@ export function unknownOutcome(error: UpstreamError, requestId: string): Outcome
     case 'UNAUTHENTICATED':
     case 'FORBIDDEN':
     case 'UPSTREAM_BAD_REQUEST':
-      return null; // The service refused the operation.
     case 'UPSTREAM_BUSY':
-      return null;
+      return null; // The service, or the gateway, rejected the operation.
     case 'CLIENT_DISCONNECTED':
       return new OutcomeUnknown('UPSTREAM_UNAVAILABLE', requestId);
     default:

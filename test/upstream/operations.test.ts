@@ -47,10 +47,9 @@ test('the table holds exactly the nine operations of the service', () => {
   expect(Object.fromEntries(table)).toEqual(specification);
 });
 
-test.each(writeNames)('%s is never retried or aborted, and uses a verified connection', (name) => {
+test.each(writeNames)('%s is never retried, and uses a verified connection', (name) => {
   expect(policyOf(name)).toEqual({
     retries: 0,
-    abortable: false,
     connection: 'verified',
   });
 });

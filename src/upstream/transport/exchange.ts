@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { type Sent, UpstreamError } from '../upstream-error.ts';
+import { type Sent, tooLate } from '../upstream-error.ts';
 import { ByteParts } from './byte-parts.ts';
 import { tooLarge } from './response-body.ts';
 import { connectionError } from './transport-error.ts';
@@ -134,8 +134,4 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#limits.signal?.removeEventListener('abort', this.#abort);
     this.#connection.release(headers, this.#sent);
   }
-}
-
-function tooLate(): UpstreamError {
-  return new UpstreamError('UPSTREAM_TIMEOUT', { sent: 'no', fault: 'too late to send' });
 }
