@@ -5,6 +5,7 @@
 import { unwrapResolverError } from '@apollo/server/errors';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import type { Logger } from 'pino';
+import { shorten } from './lib/short-text.ts';
 import { currentRecord, type RefusalReason } from './telemetry/request-record.ts';
 import { UpstreamError } from './upstream/upstream-error.ts';
 
@@ -45,12 +46,11 @@ export class GatewayError extends GraphQLError {
   constructor(
     code: GatewayCode,
     message: string,
-    headers: Record<string, string> = {},
-    details: Record<string, unknown> = {},
+    { headers = {}, faults }: { headers?: Record<string, string>; faults?: unknown[] } = {},
   ) {
     const status = gatewayCodes[code];
     const http = status && { status, headers: new Map(Object.entries(headers)) };
-    const extensions: Record<string, unknown> = { ...details, code, ...(http && { http }) };
+    const extensions: Record<string, unknown> = { faults, code, ...(http && { http }) };
     super(message, { extensions });
     this.code = code;
     this.http = http;
@@ -62,7 +62,7 @@ export class Unauthenticated extends GatewayError {
   readonly reason: RefusalReason;
 
   constructor(reason: RefusalReason, message: string, challenge: string) {
-    super('UNAUTHENTICATED', message, { 'www-authenticate': challenge });
+    super('UNAUTHENTICATED', message, { headers: { 'www-authenticate': challenge } });
     this.reason = reason;
   }
 }
@@ -72,9 +72,15 @@ export function missingToken(): Unauthenticated {
   return new Unauthenticated('missing', 'A bearer token is required.', 'Bearer');
 }
 
+/** The error for a token that does not verify. The client does not learn the reason. */
+export function invalidToken(reason: RefusalReason): Unauthenticated {
+  const challenge = 'Bearer error="invalid_token"';
+  return new Unauthenticated(reason, 'The bearer token is not valid.', challenge);
+}
+
 /** The error for a request that is rejected for the sake of others. */
 export function overloaded(message = 'The gateway is overloaded.'): GatewayError {
-  return new GatewayError('OVERLOADED', message, { 'retry-after': '1' });
+  return new GatewayError('OVERLOADED', message, { headers: { 'retry-after': '1' } });
 }
 
 /** The error for a GraphQL operation that exceeds a limit. */
@@ -85,16 +91,11 @@ export function limitExceeded(what: string, limit: number): GatewayError {
   );
 }
 
-/** The `Accept` header allows none of the media types of a response. */
-export class NotAcceptable extends Error {
-  readonly statusCode = 406;
-}
-
-/** A request that HTTP itself rules out. The message is meant for the client. */
+/** A request that HTTP itself rules out. The message, if there is one, is meant for the client. */
 export class InvalidRequest extends Error {
-  readonly statusCode: 400 | 415;
+  readonly statusCode: 400 | 406 | 415;
 
-  constructor(statusCode: 400 | 415, message: string) {
+  constructor(statusCode: 400 | 406 | 415, message?: string) {
     super(message);
     this.statusCode = statusCode;
   }
@@ -110,21 +111,13 @@ const apolloCodes = new Set([
   'PERSISTED_QUERY_NOT_SUPPORTED',
 ]);
 
-const internalError = {
-  message: 'Internal server error',
-  code: 'INTERNAL_SERVER_ERROR',
-  retryable: false,
-} as const;
+const internalError = { message: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' } as const;
 
 /** The messages of graphql-js for a null that it finds only during execution. */
 const argumentFault = /^Argument "(\w+)"/;
 
 /** The longest message, in characters. Those of graphql-js and Apollo Server repeat parts of a request. */
 const MAX_MESSAGE_LENGTH = 1000;
-
-function truncate(text: string, limit = MAX_MESSAGE_LENGTH): string {
-  return text.length > limit ? `${text.slice(0, limit)}…` : text;
-}
 
 /** Formats an error of GraphQL execution or of Apollo's HTTP handling. Logs the errors that it masks. */
 export function createErrorFormatter(log: Logger) {
@@ -140,7 +133,7 @@ export function createErrorFormatter(log: Logger) {
     }
     record?.errorCodes.push(code);
     if (record && error instanceof Unauthenticated) record.refusal = error.reason;
-    const shown = truncate(message);
+    const shown = shorten(message, MAX_MESSAGE_LENGTH);
     return {
       message: shown,
       ...(formatted.locations && { locations: formatted.locations }),
@@ -168,22 +161,16 @@ export function codeOf(error: unknown): string {
     : internalError.code;
 }
 
-function describe(formatted: GraphQLFormattedError, error: unknown) {
-  if (error instanceof UpstreamError) {
-    return { message: error.message, code: error.code, retryable: error.retryable };
-  }
+function describe({ message, extensions }: GraphQLFormattedError, error: unknown) {
+  if (error instanceof UpstreamError) return error;
   if (error instanceof GraphQLError && argumentFault.test(error.message)) {
-    return { message: formatted.message, code: 'BAD_USER_INPUT', retryable: false };
+    return { message, code: 'BAD_USER_INPUT', retryable: false };
   }
-  const code = formatted.extensions?.code;
-  if (error instanceof GatewayError || (typeof code === 'string' && apolloCodes.has(code))) {
-    return { message: formatted.message, code: String(code), retryable: isRetryable(String(code)) };
+  const code = String(extensions?.code);
+  if (error instanceof GatewayError || apolloCodes.has(code)) {
+    return { message, code, retryable: retryableCodes.has(code) };
   }
-  return internalError;
-}
-
-function isRetryable(code: string): boolean {
-  return retryableCodes.has(code);
+  return { ...internalError, retryable: false };
 }
 
 /** Codes and messages for requests that HTTP itself rules out, by status. */
@@ -212,51 +199,39 @@ export function toHttpError(
       status: error.http?.status ?? 400,
       headers: Object.fromEntries(error.http?.headers ?? []),
       code: error.code,
-      body: errorBody(error.message, error.code, requestId, isRetryable(error.code)),
+      body: errorBody(error.message, error.code, requestId),
     };
   }
-  const status = error.statusCode ?? 500;
+  const { statusCode: status = 500 } = error;
   const known = httpErrors[status];
-  if (known) {
-    const [code, general] = known;
-    const message = error instanceof InvalidRequest ? error.message : general;
-    return {
-      status,
-      headers: {},
-      code,
-      body: errorBody(message, code, requestId, isRetryable(code)),
-    };
+  if (!known) {
+    log.error({ requestId, error: loggable(error) }, 'internal error');
+    const { message, code } = internalError;
+    return { status: 500, headers: {}, code, body: errorBody(message, code, requestId) };
   }
-  log.error({ requestId, error: loggable(error) }, 'internal error');
-  const { message, code, retryable } = internalError;
-  return { status: 500, headers: {}, code, body: errorBody(message, code, requestId, retryable) };
+  const [code, general] = known;
+  const message = (error instanceof InvalidRequest && error.message) || general;
+  return { status, headers: {}, code, body: errorBody(message, code, requestId) };
 }
 
 /** The response body for bytes that are not HTTP, or that arrive too slowly. */
 export function malformedRequestBody(status: number, requestId: string): ErrorBody {
   const [code, message] = httpErrors[status] ?? malformed;
-  return errorBody(message, code, requestId, isRetryable(code));
+  return errorBody(message, code, requestId);
 }
 
-function errorBody(
-  message: string,
-  code: string,
-  requestId: string,
-  retryable: boolean,
-): ErrorBody {
+function errorBody(message: string, code: string, requestId: string): ErrorBody {
+  const retryable = retryableCodes.has(code);
   return { errors: [{ message, extensions: { code, requestId, retryable } }] };
 }
-
-/** The longest stack in the log, in characters. It begins with the message. */
-const MAX_STACK_LENGTH = 10_000;
 
 /** The part of an unexpected error that may be logged: its other properties may hold a token. */
 function loggable(error: unknown) {
   return error instanceof Error
     ? {
         name: error.name,
-        message: truncate(error.message),
-        stack: truncate(error.stack ?? '', MAX_STACK_LENGTH),
+        message: shorten(error.message, MAX_MESSAGE_LENGTH),
+        stack: shorten(error.stack ?? ''), // It begins with the message.
       }
     : { name: typeof error };
 }

@@ -13,7 +13,7 @@ export class InputFaults {
 
   constructor(
     toError = (message: string, faults: InputFault[]): Error =>
-      new GatewayError('BAD_USER_INPUT', message, {}, { faults }),
+      new GatewayError('BAD_USER_INPUT', message, { faults }),
   ) {
     this.#toError = toError;
   }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { GatewayError, type RefusalReason, Unauthenticated } from '../errors.ts';
+import { GatewayError, invalidToken, type RefusalReason } from '../errors.ts';
 import type { Caller } from '../request-scope.ts';
 import { createKeySource } from './jwks.ts';
 import { KeysUnavailable } from './remote-keys.ts';
@@ -42,10 +42,15 @@ export function createAuthenticator(
   const verify = createVerify(config, keySource);
   const cache = new LRUCache<string, Caller>({ max: CACHED_TOKENS });
 
+  function refused(reason: RefusalReason) {
+    count('refused');
+    return invalidToken(reason);
+  }
+
   async function authenticate(request: IncomingMessage): Promise<Credentials | null> {
     if (request.headers.authorization === undefined) return null;
     const token = readToken(request);
-    if (token === undefined) throw invalidToken('malformed', count);
+    if (token === undefined) throw refused('malformed');
     const digest = hash('sha256', token, 'base64');
     const known = cache.get(digest);
     if (known) {
@@ -57,7 +62,7 @@ export function createAuthenticator(
       iss = '',
       sub,
     } = await verify(token).catch((error: unknown) => {
-      if (!(error instanceof KeysUnavailable)) throw invalidToken(refusalOf(error), count);
+      if (!(error instanceof KeysUnavailable)) throw refused(refusalOf(error));
       count('unavailable');
       throw new GatewayError('AUTH_UNAVAILABLE', 'Tokens cannot be verified at the moment.');
     });
@@ -89,16 +94,4 @@ function toCaller(issuer: string, subject: unknown, tokenHash: string): Caller {
   if (typeof subject !== 'string' || subject === '')
     return { issuer, subject: null, hash: tokenHash };
   return { issuer, subject, hash: hash('sha256', JSON.stringify([issuer, subject]), 'base64') };
-}
-
-function invalidToken(
-  reason: RefusalReason,
-  count: (result: VerificationResult) => void,
-): Unauthenticated {
-  count('refused');
-  return new Unauthenticated(
-    reason,
-    'The bearer token is not valid.',
-    'Bearer error="invalid_token"',
-  );
 }

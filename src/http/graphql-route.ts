@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import type { Logger } from 'pino';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
-import { missingToken, NotAcceptable } from '../errors.ts';
+import { InvalidRequest, missingToken } from '../errors.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { currentRecord } from '../telemetry/request-record.ts';
 import { traceHeaders } from '../telemetry/tracing.ts';
@@ -50,7 +50,7 @@ export function registerGraphqlRoute(
     async onRequest(request, reply) {
       if (options.explorer && acceptsPage(request)) return sendPage(reply, options.explorer);
       // Everything that can reject a request does so before a write is executed.
-      if (!acceptsResponse(request.headers)) throw new NotAcceptable();
+      if (!acceptsResponse(request.headers)) throw new InvalidRequest(406);
       // Before the body is read, so that a client with an invalid token cannot send one.
       const credentials = await options.authenticate(request.raw);
       if (!credentials && bodyMayExceed(request, ANONYMOUS_BODY_LIMIT)) throw missingToken();

@@ -1,5 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { InvalidRequest } from '../errors.ts';
 import { parseExactly, parseInSteps } from '../lib/exact-json.ts';
 import type { TaskQueue } from '../lib/task-queue.ts';
 import { checkJson } from './json-limits.ts';
@@ -42,6 +43,6 @@ function orBadRequest<Result>(parse: () => Result): Result {
   try {
     return parse();
   } catch {
-    throw Object.assign(new Error('invalid JSON'), { statusCode: 400 });
+    throw new InvalidRequest(400);
   }
 }

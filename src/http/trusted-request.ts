@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { InvalidRequest } from '../errors.ts';
 
 /**
  * The text of the trusted document with an id or with the text of a query. Undefined if both are missing.
@@ -27,7 +28,7 @@ export function useTrustedDocument(request: FastifyRequest, resolve: ResolveDocu
   const url = new URL(request.url, 'http://gateway');
   const given = request.method === 'GET' ? parametersOf(url) : request.body;
   const { data } = parameters.safeParse(given);
-  if (!data) throw Object.assign(new Error('malformed request'), { statusCode: 400 });
+  if (!data) throw new InvalidRequest(400);
   const { documentId, extensions, ...others } = data;
   const id = documentId ?? extensions?.persistedQuery?.sha256Hash;
   const query = resolve({ query: data.query, id });

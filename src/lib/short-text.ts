@@ -2,6 +2,6 @@
 const SHORT_TEXT = 10_000;
 
 /** A text in its short form: its beginning and an ellipsis, or all of it if it is short. */
-export function shorten(text: string): string {
-  return text.length <= SHORT_TEXT ? text : `${text.slice(0, SHORT_TEXT)}…`;
+export function shorten(text: string, maxLength = SHORT_TEXT): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`;
 }

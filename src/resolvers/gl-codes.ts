@@ -43,7 +43,7 @@ export async function resolveReference(
     const fields = [...new Set(error.issues.map(({ path }) => path.join('.')))];
     const message = `A reference to GlCode has invalid fields: ${fields.join(', ')}.`;
     const faults = fields.map((field) => ({ path: [field], message: `"${field}" is invalid.` }));
-    throw new GatewayError('BAD_USER_INPUT', message, {}, { faults });
+    throw new GatewayError('BAD_USER_INPUT', message, { faults });
   }
   const { target, project, code } = data;
   const { glCodes, byCode } = await context.loaders().glCodeIndex.load({ target, project });
