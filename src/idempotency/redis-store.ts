@@ -57,9 +57,7 @@ export class RedisStore implements IdempotencyStore {
       await this.#checkEpoch(session);
     };
     this.#connection = new RedisConnection({ url, log, check });
-    this.#retry = new BackgroundRetry(() =>
-      log.error({}, 'An idempotency key could not be updated in its store and will be orphaned'),
-    );
+    this.#retry = new BackgroundRetry(log);
   }
 
   async claim({ key, owner, fingerprint, leaseMs }: Claim): Promise<ClaimResult> {
@@ -78,21 +76,11 @@ export class RedisStore implements IdempotencyStore {
 
   async record(key: string, owner: string, outcome: string): Promise<void> {
     const record = () => this.#connection.run(recordScript, [keyOf(key)], [owner, outcome]);
-    try {
-      await record();
-    } catch (error) {
-      this.#retry.start(record, { dataBytes: Buffer.byteLength(outcome) });
-      throw error;
-    }
+    await this.#retry.run(record, Buffer.byteLength(outcome));
   }
 
   async release(key: string, owner: string): Promise<void> {
-    try {
-      await this.#release(key, owner);
-    } catch (error) {
-      this.#retry.start(() => this.#release(key, owner));
-      throw error;
-    }
+    await this.#retry.run(() => this.#release(key, owner));
   }
 
   /** Tries pending background work one last time, then disconnects. */
@@ -109,9 +97,8 @@ export class RedisStore implements IdempotencyStore {
   /** Frees the key of a claim whose reply was lost. */
   #cancel(key: string, owner: string): void {
     this.#cancelling.add(owner);
-    this.#retry.start(() => this.#release(key, owner), {
-      onEnd: () => this.#cancelling.delete(owner),
-    });
+    const released = this.#retry.start(() => this.#release(key, owner));
+    void released.then(() => this.#cancelling.delete(owner));
   }
 
   async #checkEpoch(session: RedisSession): Promise<void> {

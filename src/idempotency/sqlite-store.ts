@@ -82,9 +82,7 @@ export class SqliteStore implements IdempotencyStore {
     // The clock starts at the newest claim, even if the wall clock was set back since.
     this.#clock = clock;
     this.#clockOffset = Math.max(0, (newest ?? 0) - clock());
-    this.#retry = new BackgroundRetry(() =>
-      log?.error({}, 'An idempotency key could not be updated in its store and will be orphaned'),
-    );
+    this.#retry = new BackgroundRetry(log);
     this.#sweepTimer = this.#scheduleSweep(SWEEP_INTERVAL_MS);
   }
 
@@ -114,7 +112,7 @@ export class SqliteStore implements IdempotencyStore {
 
   async record(key: string, owner: string, outcome: string): Promise<void> {
     const record = () => this.#use(() => this.#statements.record.run(outcome, key, owner));
-    await this.#untilWritten(record, Buffer.byteLength(outcome));
+    await this.#retry.run(record, Buffer.byteLength(outcome));
   }
 
   async release(key: string, owner: string): Promise<void> {
@@ -122,7 +120,7 @@ export class SqliteStore implements IdempotencyStore {
       this.#use(() => {
         this.#size -= Number(this.#statements.release.run(key, owner).changes);
       });
-    await this.#untilWritten(release);
+    await this.#retry.run(release);
   }
 
   /** Tries pending background work one last time, then closes the database. */
@@ -132,16 +130,6 @@ export class SqliteStore implements IdempotencyStore {
     // Work that has been started, such as recording the last outcome, ends first.
     await this.#iterationEnd;
     if (this.#database.isOpen) this.#database.close();
-  }
-
-  /** Repeats a failed write in the background: a full disk may have space again later. */
-  async #untilWritten(write: () => Promise<unknown>, dataBytes = 0): Promise<void> {
-    try {
-      await write();
-    } catch (error) {
-      this.#retry.start(write, { dataBytes });
-      throw error;
-    }
   }
 
   #now(): number {
