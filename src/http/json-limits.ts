@@ -20,11 +20,10 @@ const names = {
 };
 
 /**
- * Limits the values and levels in JSON text before it is parsed. It yields between portions, so that the
- * caller can let the event loop continue. Throws `OPERATION_LIMIT_EXCEEDED`. Text that is not JSON passes,
- * because the parser rejects it.
+ * Limits the values and levels in JSON text before it is parsed. Throws `OPERATION_LIMIT_EXCEEDED`. Text
+ * that is not JSON passes, because the parser rejects it.
  */
-export function* checkJson(text: Buffer): Generator<void> {
-  const exceeded = yield* findExceeded(text, limits);
+export async function checkJson(text: Buffer): Promise<void> {
+  const exceeded = await findExceeded(text, limits);
   if (exceeded) throw limitExceeded(names[exceeded], limits[exceeded]);
 }

@@ -1,4 +1,3 @@
-import { setImmediate as immediate } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { InvalidRequest } from '../errors.ts';
 import { parseExactly, parseInSteps } from '../lib/exact-json.ts';
@@ -21,7 +20,7 @@ export function registerBodyParser(app: FastifyInstance, taskQueue: TaskQueue): 
     'application/json',
     { parseAs: 'buffer' },
     async (_: FastifyRequest, body: Buffer) => {
-      for (const _portion of checkJson(body)) await immediate();
+      await checkJson(body);
       // Exactly, because a variable of type ID may be written as a number.
       if (body.length < SHORT_BODY) return orBadRequest(() => parseExactly(utf8.decode(body)));
       // Each step is a task of its own, and so is the execution.

@@ -1,3 +1,5 @@
+import { setImmediate as immediate } from 'node:timers/promises';
+
 /** The bytes that are examined between two iterations of the event loop. */
 const PORTION = 524_288;
 
@@ -14,13 +16,13 @@ const SPACE = 0x20;
 export type JsonLimits = { values: number; composites: number; nesting: number };
 
 /**
- * Returns the first limit that a JSON text exceeds, if any. It yields between portions, so that the caller
- * can let the event loop continue. Text that is not JSON passes, because the parser rejects it.
+ * Resolves to the first limit that a JSON text exceeds, if any. Examines a long text in portions, between
+ * which the event loop continues. Text that is not JSON passes, because the parser rejects it.
  */
-export function* findExceeded(
+export async function findExceeded(
   text: Buffer,
   limits: JsonLimits,
-): Generator<void, keyof JsonLimits | undefined> {
+): Promise<keyof JsonLimits | undefined> {
   let values = 1;
   let composites = 0;
   let nesting = 0;
@@ -29,7 +31,7 @@ export function* findExceeded(
   let isInString = false;
   for (let index = 0; index < text.length; index++) {
     if (index >= next) {
-      yield;
+      await immediate();
       next = index + PORTION;
     }
     if (isInString) {

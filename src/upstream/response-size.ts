@@ -1,4 +1,3 @@
-import { setImmediate as immediate } from 'node:timers/promises';
 import { findExceeded } from '../lib/json-size.ts';
 import { invalidResponse } from './upstream-error.ts';
 
@@ -10,11 +9,6 @@ const limits = { values: 2_000_000, composites: 300_000, nesting: 1000 };
 /** Throws an UpstreamError if a response has too many values to be parsed. */
 export async function checkSize({ buffer, byteOffset, length }: Uint8Array): Promise<void> {
   if (length <= SMALL_BYTES) return;
-  const steps = findExceeded(Buffer.from(buffer, byteOffset, length), limits);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (value) throw invalidResponse(`more ${value} than the ${limits[value]} allowed`);
-    if (done) return;
-    await immediate();
-  }
+  const exceeded = await findExceeded(Buffer.from(buffer, byteOffset, length), limits);
+  if (exceeded) throw invalidResponse(`more ${exceeded} than the ${limits[exceeded]} allowed`);
 }
