@@ -1,7 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { closest as closestName, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
-import { ConfigError } from './errors.ts';
 import {
   asymmetric,
   baseUrl,
@@ -15,8 +14,10 @@ import {
   nonEmptyList,
   origin,
   privateKey,
+  store,
   url,
-} from './variable-types.ts';
+} from './environment-variable.ts';
+import { ConfigError } from './errors.ts';
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */
 export type Config = ReturnType<typeof readConfig>;
@@ -60,17 +61,7 @@ const environment = z.object({
   CORS_ORIGINS: list.pipe(z.array(origin)).default([]),
   COMPRESSION: z.enum(['on', 'off'], 'must be on or off').default('on'),
   MAX_WRITES_PER_OPERATION: integer(1, 1000).default(5),
-  IDEMPOTENCY_STORE: z
-    .string()
-    .regex(
-      /^(memory|file:.+|rediss?:\/\/.+)$/,
-      'must be memory, file:PATH, redis://… or rediss://…',
-    )
-    .refine(
-      (value) => !value.startsWith('redis') || URL.canParse(value),
-      'must be memory, file:PATH, redis://… or rediss://…',
-    )
-    .default('memory'),
+  IDEMPOTENCY_STORE: store.default('memory'),
   // Longer than a claim may be held by a live sender.
   IDEMPOTENCY_RETENTION_S: integer(3600, 31_536_000).default(86_400),
   IDEMPOTENCY_MAX_KEYS: integer(1, 100_000_000).default(100_000),

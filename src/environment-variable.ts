@@ -4,7 +4,8 @@ import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 
 /*
- * The types of environment variables. Each parses the text of a variable, or says what it must be.
+ * The types of environment variables. Each parses the text of a variable, or has a message that names what
+ * it must be.
  */
 
 /** Asymmetric algorithms only: with a shared secret, every verifier could forge tokens. */
@@ -26,14 +27,11 @@ export const asymmetric = z.enum(algorithms, `must be a list of ${algorithms.joi
 export const integer = (min: number, max: number) =>
   z
     .string()
-    .regex(/^\d+$/, `must be an integer from ${min} to ${max}`)
-    .transform(Number)
-    .pipe(
-      z
-        .number()
-        .min(min, `must be an integer from ${min} to ${max}`)
-        .max(max, `must be an integer from ${min} to ${max}`),
-    );
+    .refine(
+      (value) => /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max,
+      `must be an integer from ${min} to ${max}`,
+    )
+    .transform(Number);
 
 export const boolean = z
   .enum(['true', 'false'], 'must be true or false')
@@ -70,6 +68,15 @@ export const origin = z
   .refine(
     (value) => !value.includes('*') && URL.canParse(value) && new URL(value).origin === value,
     'must be exact origins such as https://app.example.com, separated by commas',
+  );
+
+/** The store of idempotency keys. */
+export const store = z
+  .string()
+  .refine(
+    (value) =>
+      /^(memory|file:.+)$/.test(value) || (/^rediss?:\/\/.+$/.test(value) && URL.canParse(value)),
+    'must be memory, file:PATH, redis://… or rediss://…',
   );
 
 /** A text that `parse` reads. If it throws, the variable must be what `message` says. */
