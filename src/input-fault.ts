@@ -3,6 +3,11 @@ import { GatewayError } from './errors.ts';
 /** A fault of a client's input. The path begins with the name of the argument. */
 export type InputFault = { path: (string | number)[]; message: string };
 
+/** A path as text, such as `[0].name`. */
+export function formatPath(path: readonly (string | number)[]): string {
+  return path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('');
+}
+
 /** The faults that one error reports. */
 const MAX_FAULTS = 100;
 

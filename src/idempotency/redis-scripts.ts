@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** A Lua script, with the hash by which Redis knows it. */
 export type Script = { source: string; sha: string };
 
 function script(source: string): Script {
-  return { source, sha: createHash('sha1').update(source).digest('hex') };
+  return { source, sha: hash('sha1', source, 'hex') };
 }
 
 /*

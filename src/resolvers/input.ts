@@ -3,7 +3,7 @@
  * reports all faults, each with its path, before anything is sent.
  */
 import type { ApproverInput, WorkflowCsvInput } from '../generated/resolvers.ts';
-import { InputFaults } from '../input-fault.ts';
+import { formatPath, InputFaults } from '../input-fault.ts';
 import { type Approver, isWorkflowCsvOption, type WorkflowCsvUpload } from '../upstream/records.ts';
 
 /** The digits of an identifier. */
@@ -151,8 +151,7 @@ class Checks {
 
   fault(problem: string, ...path: Path): void {
     const [argument = '', ...rest] = path;
-    const inside = rest.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`));
-    this.#faults.add(path, `"${argument}${inside.join('')}" ${problem}.`);
+    this.#faults.add(path, `"${argument}${formatPath(rest)}" ${problem}.`);
   }
 
   /** Throws `BAD_USER_INPUT` if a check failed. */

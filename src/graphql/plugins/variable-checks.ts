@@ -16,6 +16,7 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
+import { formatPath } from '../../input-fault.ts';
 import { isExact, longNumber } from '../../lib/exact-json.ts';
 import type { OperationFaults } from './operation-fault.ts';
 
@@ -53,7 +54,8 @@ export function checkVariables(
         const isNumber = longNumber(invalid) !== undefined;
         const reason = isNumber ? 'The number cannot be sent exactly.' : error.message;
         const quoted = reason.slice(0, MAX_QUOTED_LENGTH);
-        const message = `Variable "$${name}" is invalid${formatPath(path)}: ${quoted}`;
+        const place = path.length === 0 ? '' : ` at ${formatPath(path)}`;
+        const message = `Variable "$${name}" is invalid${place}: ${quoted}`;
         faults.addInVariable(node, node, [...path], message);
       },
       true,
@@ -120,10 +122,4 @@ export function checkNulls(
       },
     }),
   );
-}
-
-/** A path within a variable, such as ` at [0].name`. */
-function formatPath(path: readonly (string | number)[]): string {
-  if (path.length === 0) return '';
-  return ` at ${path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('')}`;
 }
