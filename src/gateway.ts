@@ -11,7 +11,8 @@ import { createServer } from './http/server.ts';
 import { createStore } from './idempotency/create-store.ts';
 import { IdempotentCalls } from './idempotency/idempotent-call.ts';
 import { TaskQueue } from './lib/task-queue.ts';
-import { createMetrics, type LogState, type Metrics } from './telemetry/metrics.ts';
+import type { LogOutput } from './telemetry/log-output.ts';
+import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { UpstreamCalls } from './upstream/call.ts';
 import { createTransport } from './upstream/transport/got-client.ts';
@@ -35,7 +36,7 @@ const LONG_TASK_BYTES = 500_000;
 export async function startGateway(
   config: Config,
   log: Logger,
-  output?: LogState,
+  output: Pick<LogOutput, 'dropped'> = { dropped: 0 },
 ): Promise<Gateway> {
   log.info({ version, settings: settingsOf(config) }, 'starting');
   const tracing = await startTracing(config.tracing, version, log);

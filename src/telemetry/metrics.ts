@@ -3,6 +3,7 @@ import type { VerificationResult } from '../auth/authenticate.ts';
 import { type IdempotencyObserver, idempotencyResults } from '../idempotency/observed-store.ts';
 import type { CallObserver } from '../upstream/attempt.ts';
 import { operations } from '../upstream/operations.ts';
+import type { LogOutput } from './log-output.ts';
 import { type FieldOutcome, type RefusalReason, refusalReasons } from './request-record.ts';
 
 /** The metrics of the gateway. Their labels come from the code, never from a client. */
@@ -36,6 +37,8 @@ export type RespondedRequest = {
   refusal?: RefusalReason;
 };
 
+type DroppedLines = Pick<LogOutput, 'dropped'>;
+
 type CallState = {
   readonly circuitState: keyof typeof circuitStates;
   readonly inFlight: number;
@@ -44,12 +47,13 @@ type CallState = {
 
 /** Upper bounds, in seconds. The last is the default deadline of an operation. */
 const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** The state of the log: the number of lines that were dropped. */
-export type LogState = { readonly dropped: number };
 
 const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-export function createMetrics(build: { version: string; commit: string }, log?: LogState): Metrics {
+export function createMetrics(
+  build: { version: string; commit: string },
+  log: DroppedLines,
+): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const counters = createCounters(registry);
@@ -204,14 +208,14 @@ function watchCalls(gauge: CreateGauge, calls: CallState): void {
   gauge('ledger_gateway_calls_queued', 'Calls waiting for a place', () => calls.queued);
 }
 
-function countDroppedLines(registry: Registry, log: LogState | undefined): void {
+function countDroppedLines(registry: Registry, log: DroppedLines): void {
   new Counter({
     name: 'ledger_gateway_log_lines_dropped_total',
     help: 'Log lines dropped because standard output did not accept them',
     registers: [registry],
     collect() {
       this.reset();
-      this.inc(log?.dropped ?? 0);
+      this.inc(log.dropped);
     },
   });
 }
