@@ -11,7 +11,7 @@ const FIELDS_AT_A_TIME = 2_500;
 
 /**
  * Wraps the resolver of `_entities`: checks all representations before any is resolved, and resolves them
- * in portions, so that a long list does not block the event loop.
+ * in portions.
  */
 export function limitEntities(resolve: Resolver): Resolver {
   return (source, args, context, info) => {
@@ -32,31 +32,49 @@ export function limitEntities(resolve: Resolver): Resolver {
       }
     }
     const size = Math.ceil(FIELDS_AT_A_TIME / (selectionOf(info).fields + 1));
-    let started = Promise.resolve<unknown>(undefined);
-    let completed = started;
-    return Array.from({ length: Math.ceil(representations.length / size) }, (_, index) => {
-      const part = representations.slice(index * size, (index + 1) * size);
-      // One list of promises, whose rejections have handlers from the beginning.
-      const start = () =>
-        Promise.allSettled<unknown>(
-          toList(resolve(source, { ...args, representations: part }, context, info)),
-        );
-      const settled = index === 0 ? start() : started.then(start);
-      const results = completed.then(async () => {
-        const values = (await settled).map((result) =>
+    return inPortions(
+      representations,
+      size,
+      async (portion) => {
+        const entities = resolve(source, { ...args, representations: portion }, context, info);
+        // One list of promises, whose rejections have handlers from the beginning.
+        const results = await Promise.allSettled<unknown>(toList(entities));
+        return results.map((result) =>
           result.status === 'fulfilled' ? result.value : toError(result.reason),
         );
-        context.limits.admitEntities(values, info);
-        return values;
-      });
-      started = started.then(() => immediate());
-      completed = results.then(
-        () => immediate(),
-        () => immediate(),
-      );
-      return part.map((_, position) => results.then((values) => values[position]));
-    }).flat();
+      },
+      (entities) => context.limits.admitEntities(entities, info),
+    );
   };
+}
+
+/**
+ * Resolves a list in portions, and returns a promise for each item. Only one portion starts, and only one
+ * completes, in each iteration of the event loop. `admit` throws if the values of a portion exceed a limit.
+ */
+function inPortions<Item>(
+  items: readonly Item[],
+  size: number,
+  resolve: (portion: readonly Item[]) => Promise<unknown[]>,
+  admit: (values: readonly unknown[]) => void,
+): Promise<unknown>[] {
+  let started = Promise.resolve<unknown>(undefined);
+  let completed = started;
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) => {
+    const portion = items.slice(index * size, (index + 1) * size);
+    const resolved = index === 0 ? resolve(portion) : started.then(() => resolve(portion));
+    const values = completed.then(async () => {
+      const admitted = await resolved;
+      admit(admitted);
+      return admitted;
+    });
+    started = started.then(() => immediate());
+    completed = values.then(
+      () => immediate(),
+      () => immediate(),
+    );
+    return portion.map((_, position) => values.then((all) => all[position]));
+  }).flat();
 }
 
 function isGlCode(value: unknown): value is { target?: unknown; project?: unknown } {
