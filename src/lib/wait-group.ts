@@ -1,14 +1,10 @@
 /**
- * Counts pending work and tells when none is left. It holds no reference to the work: a long-lived Set of
+ * Counts pending work, and resolves when none is left. It holds no reference to the work: a long-lived Set of
  * short-lived objects would keep them from being collected early (docs/decisions/0011).
  */
 export class WaitGroup {
   #size = 0;
   #empty: PromiseWithResolvers<void> | undefined;
-
-  get size(): number {
-    return this.#size;
-  }
 
   /** Counts a promise until it settles, and returns it. */
   track<Result>(promise: Promise<Result>): Promise<Result> {

@@ -256,16 +256,7 @@ test('the outcome is recorded although the client of the first request disconnec
   const service = await startHeldService();
   const gateway = await startTestGateway(service);
   const client = new AbortController();
-  const first = fetch(`${gateway.url}/graphql`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      authorization: `Bearer ${gateway.token}`,
-      ...key,
-    },
-    body: JSON.stringify({ query: write }),
-    signal: client.signal,
-  });
+  const first = gateway.post({ query: write }, key, client.signal);
   const call = await service.arrived(1);
   client.abort();
   await expect(first).rejects.toThrow();

@@ -24,21 +24,12 @@ async function startSlowService() {
 
 /** Sends a request, and disconnects as soon as it has arrived at the service. */
 async function sendAndDisconnect(
-  gateway: { url: string; token: string },
+  gateway: Awaited<ReturnType<typeof startTestGateway>>,
   query: string,
   arrived: Promise<unknown>,
 ) {
   const client = new AbortController();
-  const response = fetch(`${gateway.url}/graphql`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      authorization: `Bearer ${gateway.token}`,
-      'x-request-id': 'request-1',
-    },
-    body: JSON.stringify({ query }),
-    signal: client.signal,
-  });
+  const response = gateway.post({ query }, { 'x-request-id': 'request-1' }, client.signal);
   await arrived;
   client.abort();
   await expect(response).rejects.toThrow();

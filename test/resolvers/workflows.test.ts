@@ -159,17 +159,7 @@ test.each(Object.entries(actions))(
   },
 );
 
-test.each([
-  ['1', { __typename: 'LedgerFailed' }],
-  ['2', { __typename: 'LedgerNoMoreInvoices' }],
-  ['3', { __typename: 'LedgerNotPermitted' }],
-  ['7', { __typename: 'LedgerUnrecognizedStatus', status: 7 }],
-  ['-1', { __typename: 'LedgerUnrecognizedStatus', status: -1 }],
-  ['2147483648', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-  ['"0"', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-  ['1.5', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-  ['null', { __typename: 'LedgerUnrecognizedStatus', status: null }],
-])('status %s is mapped to its outcome', async (status, expected) => {
+test.each(problemOfStatus)('status %s is mapped to its outcome', async (status, expected) => {
   const { gateway } = share(json(`{"message":"why","status":${status}}`));
 
   const { data, errors } = await gateway.graphql(actionMutation);

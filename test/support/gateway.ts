@@ -50,7 +50,11 @@ export async function startTestGateway(
   };
   closeAfterTest(close);
 
-  async function post(body: unknown, headers: Record<string, string> = {}) {
+  async function post(
+    body: unknown,
+    headers: Record<string, string> = {},
+    signal: AbortSignal | null = null,
+  ) {
     const response = await fetch(`${gateway.url}/graphql`, {
       method: 'POST',
       headers: {
@@ -59,6 +63,7 @@ export async function startTestGateway(
         ...headers,
       },
       body: typeof body === 'string' ? body : JSON.stringify(body),
+      signal,
     });
     const text = await response.text();
     return { status: response.status, headers: response.headers, text };
@@ -73,7 +78,7 @@ export async function startTestGateway(
     logText: () => logText,
     /** Waits for a log line with these properties, and returns the first one. */
     logLine: log.line,
-    /** Posts a body: a string unchanged, anything else as JSON. With a valid token by default. */
+    /** Posts a body: a string unchanged, anything else as JSON. With a valid token by default. `signal` disconnects. */
     post,
     /** Posts a GraphQL operation and parses the response. */
     async graphql(

@@ -113,26 +113,30 @@ async function start(reaction: Reply) {
   return { service, gateway, expectNoLeak };
 }
 
+/** Sends a GraphQL operation whose only field fails with this error, and returns the response. */
+async function expectError(
+  gateway: Awaited<ReturnType<typeof startTestGateway>>,
+  query: string,
+  error: { code: string; retryable: boolean },
+): Promise<string> {
+  const headers = { 'x-request-id': 'request-1' };
+  const { status, data, errors, text } = await gateway.graphql(query, {}, headers);
+  expect(status).toBe(200);
+  expect(data).toEqual({ result: null });
+  expect(errors).toEqual([
+    expect.objectContaining({
+      path: ['result'],
+      extensions: { ...error, requestId: 'request-1' },
+    }),
+  ]);
+  return text;
+}
+
 test.each([...refusals, ...unusable])(
   'the error of a read whose response is %s',
   async (_, reaction, code, retryable) => {
     const { gateway, expectNoLeak } = await start(reaction);
-
-    const { status, data, errors, text } = await gateway.graphql(
-      read,
-      {},
-      { 'x-request-id': 'request-1' },
-    );
-
-    expect(status).toBe(200);
-    expect(data).toEqual({ result: null });
-    expect(errors).toEqual([
-      expect.objectContaining({
-        path: ['result'],
-        extensions: { code, requestId: 'request-1', retryable },
-      }),
-    ]);
-    expectNoLeak(text);
+    expectNoLeak(await expectError(gateway, read, { code, retryable }));
     // The settings at the start have the service's address.
     const lines = gateway
       .logText()
@@ -146,22 +150,7 @@ test.each(refusals)(
   'the error of a write whose response is %s',
   async (_, reaction, code, retryable) => {
     const { service, gateway, expectNoLeak } = await start(reaction);
-
-    const { status, data, errors, text } = await gateway.graphql(
-      write,
-      {},
-      { 'x-request-id': 'request-1' },
-    );
-
-    expect(status).toBe(200);
-    expect(data).toEqual({ result: null });
-    expect(errors).toEqual([
-      expect.objectContaining({
-        path: ['result'],
-        extensions: { code, requestId: 'request-1', retryable },
-      }),
-    ]);
-    expectNoLeak(text);
+    expectNoLeak(await expectError(gateway, write, { code, retryable }));
     expect(service.received).toHaveLength(1);
   },
 );

@@ -315,12 +315,7 @@ test('a read whose client disconnects while it is queued is never sent', async (
   const first = gateway.graphql(write);
   await service.arrived(1);
   const client = new AbortController();
-  const response = fetch(`${gateway.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.token}` },
-    body: JSON.stringify({ query: read }),
-    signal: client.signal,
-  });
+  const response = gateway.post({ query: read }, {}, client.signal);
   await metricIs(gateway, queued, 1);
   client.abort();
   await expect(response).rejects.toThrow();

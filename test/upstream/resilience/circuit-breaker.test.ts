@@ -270,12 +270,7 @@ test('a probe whose client disconnects continues, and closes the circuit if it s
   respondWith(held);
   makeProbeDue();
   const client = new AbortController();
-  const probing = fetch(`${gateway.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.token}` },
-    body: JSON.stringify({ query: read }),
-    signal: client.signal,
-  });
+  const probing = gateway.post({ query: read }, {}, client.signal);
   await arrived.promise;
   client.abort();
   await expect(probing).rejects.toThrow();
