@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-export interface CuttingProxy {
+export type CuttingProxy = {
   /** Without a slash at the end, such as `http://127.0.0.1:4001`. */
   readonly url: string;
   close(): Promise<void>;
-}
+};
 
-export interface CuttingProxyOptions {
+export type CuttingProxyOptions = {
   /** The URL of the server that receives the requests. */
   readonly target: string;
   /** 0, the default, selects any free port. */
   readonly port?: number;
-}
+};
 
 /**
  * Starts a TCP proxy that loses every response: it forwards requests to a server, and closes the connection

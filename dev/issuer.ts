@@ -4,24 +4,23 @@ import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
 import { z } from 'zod';
 import { type ScenarioName, scenarioName, scenarios } from './scenarios.ts';
 
-export interface IssuerOptions {
+export type IssuerOptions = {
   /** 0, the default, selects any free port. */
   readonly port?: number;
-  readonly host?: string;
   /** The claim `iss`. By default the URL of this issuer. */
   readonly issuer?: string;
   readonly audience?: string;
-}
+};
 
-export interface TokenClaims {
+export type TokenClaims = {
   readonly sub?: string;
   /** The scenario that the reference service runs for requests with this token. */
   readonly scenario?: ScenarioName;
   /** A duration such as `12h`; `-1m` creates an expired token. */
   readonly expiresIn?: string;
-}
+};
 
-export interface Issuer {
+export type Issuer = {
   /** Ends with a slash. */
   readonly url: string;
   readonly jwksUrl: string;
@@ -30,7 +29,7 @@ export interface Issuer {
   readonly jwks: JSONWebKeySet;
   token(claims?: TokenClaims): Promise<string>;
   close(): Promise<void>;
-}
+};
 
 /**
  * Starts an issuer of bearer JWTs for development, with a new key pair that is not stored. (How to obtain a
@@ -40,7 +39,7 @@ export interface Issuer {
  * `GET /scenarios` the names of the scenarios, one per line. Pages of any port of localhost may read them.
  */
 export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> {
-  const { port = 0, host = '127.0.0.1', audience = 'ledger-gateway' } = options;
+  const { port = 0, audience = 'ledger-gateway' } = options;
   const algorithm = 'ES256';
   const keyId = crypto.randomUUID();
   const { publicKey, privateKey } = await generateKeyPair(algorithm);
@@ -62,7 +61,7 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
     return reply.code(400).send(`Unknown scenario. Known scenarios:\n${known}\n`);
   });
 
-  const url = `${await app.listen({ port, host })}/`;
+  const url = `${await app.listen({ port, host: '127.0.0.1' })}/`;
   const issuer = options.issuer ?? url;
 
   function token({ sub = 'dev-user', scenario, expiresIn = '12h' }: TokenClaims = {}) {

@@ -13,7 +13,7 @@ import { codesByProject, invoiceIds } from './sample-data.ts';
 import { type ScenarioName, scenarioName } from './scenarios.ts';
 
 /** An operation of the service (docs/service-api.md, section 4). */
-export interface Operation {
+export type Operation = {
   readonly method: 'GET' | 'POST';
   /** The content types of the response, the preferred one first. */
   readonly contentTypes: readonly [string, ...string[]];
@@ -21,14 +21,14 @@ export interface Operation {
   parse(request: FastifyRequest): Task;
   /** The response of this operation for a status record that is not a success. */
   refusal(record: ServiceStatus): unknown;
-}
+};
 
-interface Task {
+type Task = {
   /** A scenario that the request itself selects. */
   readonly scenario?: ScenarioName;
   /** Performs the operation and returns the response. */
   perform(): unknown;
-}
+};
 
 /** The nine operations by path. `saved` collects the approvers. */
 export function createOperations(saved: Approver[]): ReadonlyMap<string, Operation> {

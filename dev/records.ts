@@ -3,11 +3,11 @@ import { z } from 'zod';
 /** The records and queries of the service (docs/service-api.md, sections 2 and 4). */
 
 /** docs/service-api.md, section 2.1. */
-export interface ServiceStatus {
+export type ServiceStatus = {
   readonly invoice_id: bigint;
   readonly message: string;
   readonly status: number;
-}
+};
 
 // What a request may contain. No field is documented as required, so each may be missing or null.
 

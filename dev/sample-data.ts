@@ -1,10 +1,10 @@
 /** A GLCodeInfo (docs/service-api.md, section 2.3). `Hide` is 0 or 1 here; its meaning is not documented. */
-export interface SampleCode {
+export type SampleCode = {
   readonly Code: string;
   readonly Name: string;
   readonly Value: string;
   readonly Hide: number;
-}
+};
 
 /** The codes of each project, the same for every integration target. */
 export const codesByProject: ReadonlyMap<string, readonly SampleCode[]> = new Map([

@@ -44,7 +44,7 @@ export type ScenarioName = (typeof scenarios)[number]['name'];
 export const scenarioName = z.enum(scenarios.map(({ name }) => name));
 
 /** A valid request that is ready to be performed or refused. */
-interface Exchange {
+type Exchange = {
   readonly reply: FastifyReply;
   readonly slowMs: number;
   readonly contentType: string;
@@ -52,7 +52,7 @@ interface Exchange {
   perform(): string;
   /** The body of a response with this status record, without performing the operation. */
   refuse(record: ServiceStatus): string;
-}
+};
 
 /** Responds as a scenario requires, or with a success if there is none. */
 export function respond(scenario: ScenarioName | undefined, exchange: Exchange): void {

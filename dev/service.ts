@@ -8,24 +8,23 @@ import { respond, scenarioName } from './scenarios.ts';
 
 export { type ScenarioName, scenarios } from './scenarios.ts';
 
-export interface ReferenceServiceOptions {
+export type ReferenceServiceOptions = {
   /** The keys that verify tokens. Without keys, any well-formed JWT is accepted. */
   readonly issuerKeys?: JSONWebKeySet;
   /** 0, the default, selects any free port. */
   readonly port?: number;
-  readonly host?: string;
   /** The delay of the scenario `slow`, in milliseconds. */
   readonly slowMs?: number;
-}
+};
 
-export interface ReferenceService {
+export type ReferenceService = {
   /** The base URL; ends with a slash. */
   readonly url: string;
   /** All saved approvers in order of arrival. One that was saved twice is listed twice. */
   approvers(): readonly Approver[];
   /** Also closes open connections, including those that wait for a slow response. */
   close(): Promise<void>;
-}
+};
 
 const claimsSchema = z.object({ scenario: scenarioName.optional() });
 
@@ -36,7 +35,7 @@ const claimsSchema = z.object({ scenario: scenarioName.optional() });
 export async function startReferenceService(
   options: ReferenceServiceOptions = {},
 ): Promise<ReferenceService> {
-  const { port = 0, host = '127.0.0.1', slowMs = 30_000 } = options;
+  const { port = 0, slowMs = 30_000 } = options;
   const verify = createVerifier(options.issuerKeys);
   const saved: Approver[] = [];
   const operations = createOperations(saved);
@@ -80,7 +79,7 @@ export async function startReferenceService(
     });
   }
 
-  const address = await app.listen({ port, host });
+  const address = await app.listen({ port, host: '127.0.0.1' });
   return { url: `${address}/`, approvers: () => [...saved], close: () => app.close() };
 }
 

@@ -67,7 +67,7 @@ try {
   process.exit(1);
 }
 
-interface Setup {
+type Setup = {
   readonly config: Config;
   readonly gateway: Gateway;
   readonly proxy: CuttingProxy;
@@ -75,7 +75,7 @@ interface Setup {
   readonly service: ReferenceService;
   readonly webApp: WebApp | undefined;
   readonly token: string;
-}
+};
 
 /** Every port of localhost: a frontend in development may have any, and CORS_ORIGINS has no wildcards. */
 function localOrigins(): string[] {

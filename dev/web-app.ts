@@ -4,17 +4,17 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 
-export interface WebApp {
+export type WebApp = {
   readonly url: string;
   close(): Promise<void>;
-}
+};
 
-export interface WebAppOptions {
+export type WebAppOptions = {
   readonly gatewayUrl: string;
   /** Ends with a slash. */
   readonly issuerUrl: string;
   readonly port: string;
-}
+};
 
 const folder = fileURLToPath(new URL('../examples/web/', import.meta.url));
 

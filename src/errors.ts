@@ -78,7 +78,7 @@ export function invalidToken(reason: RefusalReason): Unauthenticated {
   return new Unauthenticated(reason, 'The bearer token is not valid.', challenge);
 }
 
-/** The error for a request that is rejected for the sake of others. */
+/** The error for a request that is rejected because the gateway is overloaded. */
 export function overloaded(message = 'The gateway is overloaded.'): GatewayError {
   return new GatewayError('OVERLOADED', message, { headers: { 'retry-after': '1' } });
 }

@@ -32,11 +32,7 @@ export class ClientConnections {
   readonly #closing = new WeakSet<Socket>();
   /** Requests that have their response, and whose body has not arrived completely. */
   readonly #responded = new WeakMap<Socket, IncomingMessage>();
-  readonly #slowBodies: SlowBodies;
-
-  constructor(slowBodies = new SlowBodies()) {
-    this.#slowBodies = slowBodies;
-  }
+  readonly #slowBodies = new SlowBodies();
 
   watch(server: Server): void {
     // A client that closes its side still gets its response (docs/decisions/0016).
@@ -127,8 +123,8 @@ export class ClientConnections {
 }
 
 /**
- * Responds to bytes that are not HTTP, and closes the connection. Earlier requests on the connection get
- * their responses first, and the client would mistake this one for another of them, so none is sent then.
+ * Responds to bytes that are not HTTP, and closes the connection. Call it only if no earlier request on the
+ * connection waits for its response, because the client would take this one for it.
  */
 function rejectMalformed(errorCode: string | undefined, socket: Socket): void {
   const status = statusByError[errorCode ?? ''] ?? 400;

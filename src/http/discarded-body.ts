@@ -13,7 +13,7 @@ const LINGER_MS = 5000;
 export function discardBody(message: IncomingMessage): void {
   if (message.complete) return;
   const { socket } = message;
-  // Whatever reads the body must not learn of its end: it would send another response.
+  // The end of the body would make its reader send a second response.
   message.unpipe();
   for (const event of ['data', 'end', 'error']) message.removeAllListeners(event);
   let bytes = 0;

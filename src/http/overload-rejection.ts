@@ -10,7 +10,7 @@ import { securityHeaders } from './security-headers.ts';
 
 /** How long rejections are counted for one log line, in milliseconds. */
 const LOG_MS = 1000;
-/** Requests for these are cheap, and tell operators about the overload. */
+/** Requests for these are cheap, and operators need the responses during an overload. */
 const internalPaths = new Set(['/livez', '/readyz', '/metrics']);
 /** Stands for the request id in the prepared body. Neither needs escaping in JSON. */
 const ID = '<id>';

@@ -10,8 +10,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     record: RequestRecord;
     /**
-     * Aborted when the client closes its side of the connection before it has its response. It may have
-     * disconnected, or still wait: reads are cancelled, and whatever is left is sent all the same.
+     * Aborted when the client closes its side of the connection before it has its response. Reads are
+     * cancelled then, and the response is still sent: the client may be waiting for it.
      */
     disconnected: AbortSignal;
     /** Called when the response has been sent, or the client has disconnected. */

@@ -33,12 +33,7 @@ type SlowBody = {
  */
 export class SlowBodies {
   readonly #bodies = new Map<IncomingMessage, SlowBody>();
-  readonly #sampleMs: number;
   #timer: NodeJS.Timeout | undefined;
-
-  constructor(sampleMs = SAMPLE_MS) {
-    this.#sampleMs = sampleMs;
-  }
 
   /** The number of bodies that are being examined. */
   get size(): number {
@@ -47,7 +42,7 @@ export class SlowBodies {
 
   add(message: IncomingMessage, request: SlowRequest): void {
     this.#bodies.set(message, { request, age: SLOW_AFTER, received: [message.socket.bytesRead] });
-    this.#timer ??= setInterval(() => this.#examine(), this.#sampleMs).unref();
+    this.#timer ??= setInterval(() => this.#examine(), SAMPLE_MS).unref();
   }
 
   #examine(): void {

@@ -53,7 +53,7 @@ export class ObservedStore {
     }
   }
 
-  /** Records the outcome. A failure is only logged, because the client gets the outcome all the same. */
+  /** Records the outcome. A failure is only logged, because the client still gets the outcome. */
   async record({ key, owner }: Claim, outcome: string, scope: RequestScope): Promise<void> {
     const recorded = this.#timed('record', this.#store.record(key, owner, outcome));
     await recorded.catch((error: unknown) => this.#warn(error, key, scope));

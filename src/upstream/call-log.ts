@@ -3,7 +3,7 @@ import type { RequestScope } from '../request-scope.ts';
 import { SENT } from '../telemetry/log.ts';
 import { operations, type UpstreamRequest } from './operations.ts';
 
-/** The audit trail: if the process dies, the log tells which writes were in flight. */
+/** The audit trail: if the process dies, the log shows which writes were in flight. */
 export function logSent(
   log: Logger,
   request: UpstreamRequest,

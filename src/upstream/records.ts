@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { longNumber, parseExactly } from '../lib/exact-json.ts';
 import { shorten } from '../lib/short-text.ts';
 
-/**
+/*
  * The records of the service as JSON (docs/service-api.md, section 2), and how they are encoded and
  * decoded. Identifiers are integers of any size on the wire and strings of digits here, because a double
  * would change large ones.

@@ -39,14 +39,14 @@ function token(claims: Record<string, unknown> = {}, key = privateKey) {
   return new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).setExpirationTime('1h').sign(key);
 }
 
-interface Call {
+type Call = {
   method?: string;
   body?: string;
   type?: string;
   claims?: Record<string, unknown>;
   headers?: Record<string, string>;
   signal?: AbortSignal;
-}
+};
 
 async function call(path: string, { claims, headers, type, ...init }: Call = {}) {
   const { url } = running ?? (await start());

@@ -13,7 +13,7 @@ export type Transport = {
   /**
    * Sends a request once and resolves to its 2xx response. Ends when `signal` is aborted, and does not send
    * the request after `sendBy`, in the time of `performance.now()`. Rejects with an UpstreamError, whose
-   * `sent` tells whether the request may have reached the service.
+   * `sent` says whether the request may have reached the service.
    */
   send(
     request: UpstreamRequest,

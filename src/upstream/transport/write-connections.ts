@@ -83,7 +83,7 @@ export class WriteConnections {
       return;
     }
     this.#kept.delete(client);
-    // A new connection that breaks has broken no promise, nor has one whose end was announced.
+    // Neither a new connection that breaks nor one with `connection: close` breaks a keep-alive promise.
     const announcesNothing = headers !== null && !this.#keepAliveVerified && !closes(headers);
     if (isKept && (isLost || announcesNothing)) this.#startCooldown();
     // Without a response, the request may still be waiting for its connection.
