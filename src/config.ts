@@ -211,7 +211,7 @@ export function settingsOf({ upstream, jwt, explorerHeaders, idempotency, ...con
     upstream: { ...upstream, baseUrl: upstream.baseUrl.origin, tls: Object.keys(upstream.tls) },
     jwt: { ...jwt, keys: keys ?? 'discovery' },
     explorerHeaders: Object.keys(explorerHeaders),
-    corsOrigins: shorten(config.corsOrigins),
+    corsOrigins: firstOf(config.corsOrigins),
     trustedDocuments: config.trustedDocuments?.size,
     idempotency: { ...idempotency, store: idempotency.store.split(':')[0] },
     tracing: { ...config.tracing, endpoint: config.tracing.endpoint?.origin },
@@ -219,6 +219,6 @@ export function settingsOf({ upstream, jwt, explorerHeaders, idempotency, ...con
 }
 
 /** The first 10 of a list, and how many more there are: `npm run dev` allows every port of localhost. */
-function shorten(list: readonly string[]): readonly string[] {
+function firstOf(list: readonly string[]): readonly string[] {
   return list.length <= 10 ? list : [...list.slice(0, 10), `and ${list.length - 10} more`];
 }

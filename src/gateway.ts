@@ -109,7 +109,7 @@ async function connectService(config: Config, metrics: Metrics, taskQueue: TaskQ
     log,
     observer: metrics.calls,
   });
-  metrics.watch(upstreamCalls);
+  metrics.watchCalls(upstreamCalls);
   const store = await createStore(config.idempotency.store, { ...config.idempotency, log });
   const calls = new IdempotentCalls({
     calls: upstreamCalls,

@@ -1,10 +1,12 @@
 import { GatewayError } from './errors.ts';
 
 /** A fault of a client's input. The path begins with the name of the argument. */
-export type InputFault = { path: (string | number)[]; message: string };
+export type InputFault = { path: Path; message: string };
+
+export type Path = (string | number)[];
 
 /** A path as text, such as `[0].name`. */
-export function formatPath(path: readonly (string | number)[]): string {
+export function formatPath(path: Readonly<Path>): string {
   return path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('');
 }
 
@@ -14,17 +16,9 @@ const MAX_FAULTS = 100;
 /** Collects the faults of an input, so that one error reports all of them. */
 export class InputFaults {
   readonly #faults: InputFault[] = [];
-  readonly #toError: (message: string, faults: InputFault[]) => Error;
-
-  constructor(
-    toError = (message: string, faults: InputFault[]): Error =>
-      new GatewayError('BAD_USER_INPUT', message, { faults }),
-  ) {
-    this.#toError = toError;
-  }
 
   /** Adds a fault with a sentence. Throws them all if there are too many for one error. */
-  add(path: (string | number)[], message: string): void {
+  add(path: Path, message: string): void {
     if (this.#faults.length === MAX_FAULTS) throw this.#error(`more than ${MAX_FAULTS}`);
     this.#faults.push({ path, message });
   }
@@ -34,9 +28,13 @@ export class InputFaults {
     if (this.#faults.length > 0) throw this.#error(String(this.#faults.length));
   }
 
+  protected toError(message: string, faults: InputFault[]): Error {
+    return new GatewayError('BAD_USER_INPUT', message, { faults });
+  }
+
   #error(count: string): Error {
     const first = this.#faults[0]?.message ?? '';
     const message = count === '1' ? first : `The input has ${count} faults. The first: ${first}`;
-    return this.#toError(message, this.#faults);
+    return this.toError(message, this.#faults);
   }
 }

@@ -3,7 +3,7 @@
  * reports all faults, each with its path, before anything is sent.
  */
 import type { ApproverInput, WorkflowCsvInput } from '../generated/resolvers.ts';
-import { formatPath, InputFaults } from '../input-fault.ts';
+import { formatPath, InputFaults, type Path } from '../input-fault.ts';
 import { type Approver, isWorkflowCsvOption, type WorkflowCsvUpload } from '../upstream/records.ts';
 
 /** The digits of an identifier. */
@@ -30,7 +30,7 @@ export function toApprovers(inputs: readonly ApproverInput[]): Approver[] {
       check.length(input[field], textLimits.line, 'approvers', index, field);
     }
   });
-  check.end();
+  check.throwIfAny();
   return inputs.map(toApprover);
 }
 
@@ -76,7 +76,7 @@ export function toWorkflowCsvUpload(
   check.integer(input.invoiceId, 'input', 'invoiceId');
   check.length(input.message, textLimits.message, 'input', 'message');
   const query = toOptionQuery(input.option, optionParam, check);
-  check.end();
+  check.throwIfAny();
   const { fileName, csv, contentBase64, invoiceId, message } = input;
   const upload = {
     PictureName: fileName,
@@ -120,15 +120,11 @@ export function checkProject(project: string): void {
   const check = new Checks();
   check.length(project, textLimits.project, 'project');
   check.wellFormed(project, 'project');
-  check.end();
+  check.throwIfAny();
 }
 
-type Path = (string | number)[];
-
 /** Checks of values, with the path of each. A missing value or null passes. */
-class Checks {
-  readonly #faults = new InputFaults();
-
+class Checks extends InputFaults {
   /** The syntax of an integer in JSON: no sign but minus, no leading zero. */
   integer(id: string | null | undefined, ...path: Path): void {
     if (id == null) return;
@@ -151,11 +147,6 @@ class Checks {
 
   fault(problem: string, ...path: Path): void {
     const [argument = '', ...rest] = path;
-    this.#faults.add(path, `"${argument}${formatPath(rest)}" ${problem}.`);
-  }
-
-  /** Throws `BAD_USER_INPUT` if a check failed. */
-  end(): void {
-    this.#faults.throwIfAny();
+    this.add(path, `"${argument}${formatPath(rest)}" ${problem}.`);
   }
 }

@@ -22,7 +22,7 @@ export type Metrics = {
   /** A request was rejected because of overload. */
   shed(): void;
   /** Reads these values at each scrape. */
-  watch(calls: CallState): void;
+  watchCalls(calls: CallState): void;
   watchReadiness(isReady: () => boolean): void;
 };
 
@@ -101,7 +101,7 @@ export function createMetrics(
       counters.durations.observe({ operation: 'none', outcome }, seconds);
     },
     shed: () => counters.shed.inc(),
-    watch: (calls) => watchCalls(createGauge, calls),
+    watchCalls: (calls) => watchCalls(createGauge, calls),
     watchReadiness: (isReady) =>
       createGauge('ledger_gateway_ready', 'Whether /readyz responds with 200', () =>
         Number(isReady()),

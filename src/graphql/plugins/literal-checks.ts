@@ -35,7 +35,7 @@ export function createLiteralChecks(schema: GraphQLSchema) {
       const path = argumentPath(keys, [...ancestors, parent]);
       const message = 'A number in the document cannot be sent exactly.';
       if (variable) faults.addInVariable(variable, node, path, message);
-      else faults.add(node, path, message);
+      else faults.addAt(node, path, message);
     };
     const visitor: ASTVisitor = {
       VariableDefinition: {

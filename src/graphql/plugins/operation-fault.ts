@@ -7,44 +7,39 @@ import {
   type VariableDefinitionNode,
   visit,
 } from 'graphql';
-import { InputFaults } from '../../input-fault.ts';
-
-type Path = (string | number)[];
+import { type InputFault, InputFaults, type Path } from '../../input-fault.ts';
 
 /** Collects the faults of the variables and literals of an operation. Nothing of it is executed then. */
-export class OperationFaults {
+export class OperationFaults extends InputFaults {
   readonly #document: DocumentNode;
   readonly #operation: OperationDefinitionNode;
   #uses: Map<string, Path> | undefined;
   readonly #nodes = new Set<ASTNode>();
-  readonly #faults = new InputFaults(
-    (message, faults) =>
-      new GraphQLError(message, {
-        nodes: [...this.#nodes],
-        extensions: { code: 'BAD_USER_INPUT', http: { status: 400 }, faults },
-      }),
-  );
 
   constructor(document: DocumentNode, operation: OperationDefinitionNode) {
+    super();
     this.#document = document;
     this.#operation = operation;
   }
 
   /** Adds a fault of a value in the document. */
-  add(node: ASTNode, path: Path, message: string): void {
+  addAt(node: ASTNode, path: Path, message: string): void {
     this.#nodes.add(node);
-    this.#faults.add(path, message);
+    this.add(path, message);
   }
 
   /** Adds a fault inside a variable. Its path begins where the operation first uses the variable. */
   addInVariable({ variable }: VariableDefinitionNode, node: ASTNode, path: Path, message: string) {
     this.#uses ??= firstUses(this.#document, this.#operation);
     const use = this.#uses.get(variable.name.value) ?? [];
-    this.add(node, [...use, ...path], message);
+    this.addAt(node, [...use, ...path], message);
   }
 
-  throwIfAny(): void {
-    this.#faults.throwIfAny();
+  protected override toError(message: string, faults: InputFault[]): GraphQLError {
+    return new GraphQLError(message, {
+      nodes: [...this.#nodes],
+      extensions: { code: 'BAD_USER_INPUT', http: { status: 400 }, faults },
+    });
   }
 }
 
