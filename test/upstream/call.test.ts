@@ -162,14 +162,15 @@ test('the timeout includes the attempts of a read and the delays between them', 
   expect(service.received.length).toBeLessThanOrEqual(2);
 });
 
-test('many concurrent calls end at their deadlines', async () => {
+test('concurrent calls end at their deadlines', async () => {
   const service = await startHeldService();
   const gateway = await startGateway(service.url);
   await outcomeAtDeadline(gateway, read); // Code runs slowly the first time.
-  const outcomes = Array.from({ length: 20 }, (_, n) =>
+  // Fewer than the faults that open the circuit, which might reject the last ones.
+  const outcomes = Array.from({ length: 8 }, (_, n) =>
     outcomeAtDeadline(gateway, n % 2 === 0 ? write : read.replace('north', `p${n}`)),
   );
-  expect(await Promise.all(outcomes)).toEqual(Array(20).fill('UPSTREAM_TIMEOUT'));
+  expect(await Promise.all(outcomes)).toEqual(Array(8).fill('UPSTREAM_TIMEOUT'));
 });
 
 test('each write of a GraphQL operation has its own deadline', async () => {
