@@ -3,11 +3,15 @@ import { InvalidRequest } from '../errors.ts';
 
 /**
  * The error for headers that a proxy in front may read in another way than the gateway, or that ask for what it
- * does not do, if there are any: several `Host` headers, transfer codings besides `chunked`, and compressed bodies.
+ * does not do, if there are any: not exactly one valid `Host` header, transfer codings besides `chunked`, and
+ * compressed bodies.
  */
-export function findInvalidHeader({ headers, raw }: FastifyRequest): InvalidRequest | undefined {
+export function findInvalidHeader(request: FastifyRequest): InvalidRequest | undefined {
+  const { headers, raw } = request;
   const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name));
   if (hosts.length > 1) return new InvalidRequest(400, 'The request has several Host headers.');
+  if (!hasValidHost(request))
+    return new InvalidRequest(400, 'The request has no valid Host header.');
   const transfer = headers['transfer-encoding'];
   if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
     return new InvalidRequest(400, 'The only supported transfer coding is chunked.');
@@ -17,4 +21,10 @@ export function findInvalidHeader({ headers, raw }: FastifyRequest): InvalidRequ
     return new InvalidRequest(415, 'A request body must not be compressed.');
   }
   return undefined;
+}
+
+/** Health checks of load balancers use HTTP/1.0, which has no such header. */
+function hasValidHost({ headers: { host }, raw, routeOptions }: FastifyRequest): boolean {
+  if (host !== undefined) return URL.canParse(`http://${host}`);
+  return raw.httpVersion === '1.0' && routeOptions.url !== '/graphql';
 }

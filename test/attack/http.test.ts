@@ -270,6 +270,29 @@ test.each([
   expect(service.received).toEqual([]);
 });
 
+test.each(['Host:', 'Host: [', 'Host: a b', 'Host: a:99999', 'Host: %'])(
+  'a request with the invalid header "%s" gets 400',
+  async (host) => {
+    const { service, gateway } = start();
+    const headers = `${jsonType}Authorization: Bearer ${gateway.token}\n`;
+    const request = post(headers, JSON.stringify({ query: write })).replace('Host: a', host);
+    expect(await exchange(gateway.url, request)).toMatch(/^HTTP\/1\.1 400 .*valid Host/s);
+    expect(service.received).toEqual([]);
+  },
+);
+
+test('without a Host header, HTTP/1.0 reaches the health checks only', async () => {
+  const { gateway } = start();
+  const responses = ['/livez', '/readyz', '/graphql'].map((path) =>
+    exchange(gateway.url, `GET ${path} HTTP/1.0\n\n`),
+  );
+  expect(await Promise.all(responses)).toEqual([
+    expect.stringMatching(/^HTTP\/1\.1 200 /),
+    expect.stringMatching(/^HTTP\/1\.1 200 /),
+    expect.stringMatching(/^HTTP\/1\.1 400 .*valid Host/s),
+  ]);
+});
+
 test('a request with a compressed transfer coding gets 400', async () => {
   const { service, gateway } = start();
   const body = JSON.stringify({ query: write });
