@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { malformedRequestBody } from '../errors.ts';
 import { JSON_TYPE } from './media-type.ts';
@@ -28,6 +28,8 @@ const statusByError: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, [TIMEO
 /** The connections of clients, and the open requests on each. */
 export class ClientConnections {
   readonly #requests = new Map<Socket, OpenRequests>();
+  /** The response to the latest request on each connection. */
+  readonly #latest = new WeakMap<Socket, ServerResponse>();
   /** Connections that close after the responses to their complete requests. */
   readonly #closing = new WeakSet<Socket>();
   /** Requests that have their response, and whose body has not arrived completely. */
@@ -49,6 +51,17 @@ export class ClientConnections {
         this.#requests.delete(socket);
       });
     });
+  }
+
+  /**
+   * Whether an earlier response on the connection is the last one. A request behind it must not be executed,
+   * because the client would never receive the outcome.
+   */
+  isEnding({ socket }: IncomingMessage, response: ServerResponse): boolean {
+    const earlier = this.#latest.get(socket);
+    if (socket.writableEnded || (earlier && isLast(earlier))) return true;
+    this.#latest.set(socket, response);
+    return false;
   }
 
   add(message: IncomingMessage, request: OpenRequest): void {
@@ -120,6 +133,11 @@ export class ClientConnections {
   #of({ socket }: IncomingMessage): OpenRequests | undefined {
     return this.#requests.get(socket);
   }
+}
+
+/** Whether a response announces, or will announce, the end of its connection. Fastify sets the header while it closes. */
+function isLast(response: ServerResponse): boolean {
+  return !response.shouldKeepAlive || response.getHeader('connection') === 'close';
 }
 
 /**

@@ -14,11 +14,24 @@ export type SendError = (
 export function createErrorSender(log: Logger): SendError {
   return (error, request, reply) => {
     const { status, headers, code, body } = toHttpError(error, request.id, log);
+    keepConnection(request, reply);
     discardBody(request.raw);
     request.record?.errorCodes.push(code);
     if (error instanceof Unauthenticated) request.record.refusal = error.reason;
     return reply.code(status).headers(headers).type(errorMediaType(request.headers)).send(body);
   };
+}
+
+/**
+ * Fastify announces the end of the connection after every error of a body. After a complete body, that would lose
+ * the responses to requests behind it.
+ */
+function keepConnection({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (!reply.hasHeader('connection')) return;
+  if (!raw.complete) reply.raw.setHeader('connection', 'close');
+  else if (!reply.raw.hasHeader('connection') && reply.raw.shouldKeepAlive) {
+    reply.header('connection', 'keep-alive');
+  }
 }
 
 /** Sends errors of hooks and handlers, and the response for unknown paths and methods. */

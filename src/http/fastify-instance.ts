@@ -14,12 +14,14 @@ import { BODY_LIMIT } from './request-body.ts';
 import { requestIdOf } from './request-id.ts';
 import { SLOW_AFTER_MS } from './slow-bodies.ts';
 
-/** In milliseconds. A slow client must not occupy a connection for long. */
-const timeouts = {
+/** Timeouts in milliseconds. A slow client must not occupy a connection for long. */
+const options = {
   requestTimeout: SLOW_AFTER_MS, // A slow body may get more time.
   headersTimeout: 10_000,
   connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 72_000,
+  // Checked by a hook: Node would respond itself, and execute the request behind it.
+  requireHostHeader: false,
 };
 
 /** Fastify with its limits and timeouts, and request ids. Requests that `reject` rejects do not reach it. */
@@ -39,9 +41,8 @@ export function createFastify(
     genReqId: ({ headers }) => requestIdOf(headers),
     bodyLimit: BODY_LIMIT,
     serverFactory: (handle) =>
-      createServer(timeouts, (request, response) => {
-        // After a response that announces the close, the client expects no other.
-        if (request.socket.writableEnded) return;
+      createServer(options, (request, response) => {
+        if (connections.isEnding(request, response)) return;
         if (reject(request, response)) connections.addResponded(request);
         else handle(request, response);
       }),

@@ -55,8 +55,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   registerErrorHandlers(app, sendError);
   app.addHook('onRequest', (request, reply, done) => {
     const error = findInvalidHeader(request);
-    // Where such a request ends is ambiguous, so nothing behind it is read.
-    if (error) reply.header('connection', 'close');
+    // Where such a request ends is ambiguous, so nothing behind it is executed.
+    if (error) reply.raw.setHeader('connection', 'close');
     done(error);
   });
 

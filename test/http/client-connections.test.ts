@@ -138,3 +138,61 @@ test('a client that closes its side while its repeat waits is told to ask again'
   respond();
   expect(service.requests).toHaveLength(1);
 });
+
+test.each([
+  ['two Host headers', 'POST /graphql HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n'],
+  ['no Host header', 'GET /livez HTTP/1.1\r\n\r\n'],
+  [
+    'an unsupported transfer coding',
+    'POST /graphql HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+  ],
+])(
+  'a write behind a request with %s, whose response closes the connection, is not executed',
+  async (_, first) => {
+    const service = await startHeldService();
+    service.release();
+    const gateway = await startTestGateway(service);
+    await gateway.graphql(write); // Now the token is cached, and nothing delays the next write.
+    const socket = connectTo(gateway.url);
+    const responses = text(socket);
+    socket.write(first + requestOf(gateway, write));
+
+    expect(await responses).toMatch(/^HTTP\/1\.1 400 .*connection: close/is);
+    await gateway.graphql(write);
+    expect(gateway.logs.filter(({ msg }) => msg === 'sent')).toHaveLength(2);
+  },
+);
+
+test('a write behind an invalid body gets its outcome', async () => {
+  const service = await startHeldService();
+  service.release();
+  const gateway = await startTestGateway(service);
+  await gateway.graphql(write);
+  const socket = connectTo(gateway.url);
+  const responses = text(socket);
+  const invalid = requestOf(gateway, write).replace('{', '[');
+  socket.end(invalid + requestOf(gateway, write));
+
+  const outcome = expect.stringContaining('WorkflowActionCompleted');
+  expect(bodiesOf(await responses)).toEqual([expect.stringContaining('BAD_REQUEST'), outcome]);
+});
+
+test('a write behind the last response before a shutdown is not executed', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const socket = connectTo(gateway.url);
+  const responses = text(socket);
+  socket.write(requestOf(gateway, write));
+  const { respond } = await service.arrived(1);
+  const closed = gateway.close();
+  await expect(fetch(gateway.url)).rejects.toThrow(); // The port is closed.
+  socket.write(requestOf(gateway, write) + requestOf(gateway, write));
+  const second = await service.arrived(2);
+  respond();
+  second.respond();
+
+  const outcome = expect.stringContaining('WorkflowActionCompleted');
+  expect(bodiesOf(await responses)).toEqual([outcome, outcome]);
+  await closed;
+  expect(service.requests).toHaveLength(2);
+});
