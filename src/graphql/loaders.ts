@@ -1,6 +1,11 @@
 import DataLoader from 'dataloader';
 import type { UpstreamClient } from '../upstream/client.ts';
-import type { GlCodesQuery, IntegrationTarget, ServiceStatus } from '../upstream/records.ts';
+import type {
+  GlCodeInfo,
+  GlCodesQuery,
+  IntegrationTarget,
+  ServiceStatus,
+} from '../upstream/records.ts';
 import type { ResponseLimits } from './limits/response-limits.ts';
 
 /** A GL code with the target and project it was requested for, which are part of its key in a federated graph. */
@@ -30,17 +35,9 @@ export function createLoaders(service: UpstreamClient, limits: ResponseLimits): 
   const glCodes = createLoader(
     async (query: GlCodesQuery): Promise<GlCodes> => {
       limits.checkLookups(); // Runs after all root fields have been started and counted.
-      const { target, project } = query;
       const { list, ...rest } = await service.glCodes(query);
-      const codes = list.map(({ Code = null, Name = null, Value = null, Hide = null }) => ({
-        target,
-        project,
-        code: Code,
-        name: Name,
-        value: Value,
-        hide: Hide,
-      }));
-      return { ...rest, codes };
+      limits.holdList(rest.bytes, list.length);
+      return { ...rest, codes: entitiesOf(list, query) };
     },
     ({ target, project, includeHide }) => `${target} ${includeHide} ${project}`,
   );
@@ -57,6 +54,25 @@ export function createLoaders(service: UpstreamClient, limits: ResponseLimits): 
     ({ target, project }) => `${target} ${project}`,
   );
   return { glCodes, glCodeIndex };
+}
+
+/** The entities of lists that several requests share: each of them would need as much memory again. */
+const entitiesByList = new WeakMap<GlCodeInfo[], GlCodeEntity[]>();
+
+/** The entities of a list. Requests that share a list asked for the same target and project. */
+function entitiesOf(list: GlCodeInfo[], { target, project }: GlCodesQuery): GlCodeEntity[] {
+  const known = entitiesByList.get(list);
+  if (known) return known;
+  const codes = list.map(({ Code = null, Name = null, Value = null, Hide = null }) => ({
+    target,
+    project,
+    code: Code,
+    name: Name,
+    value: Value,
+    hide: Hide,
+  }));
+  entitiesByList.set(list, codes);
+  return codes;
 }
 
 function createLoader<Key, Value>(

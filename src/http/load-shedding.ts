@@ -1,6 +1,5 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import { getHeapStatistics } from 'node:v8';
-import { HEAP_LIMIT, MEMORY_LIMIT } from '../lib/memory-limit.ts';
+import { isBelow } from '../lib/memory-limit.ts';
 import { AdmissionQueue } from './admission-queue.ts';
 
 /** The share of the memory above which every request is rejected. */
@@ -40,10 +39,7 @@ export function createLoadShedding(): LoadShedding {
     sampledAt = now;
     utilization = current;
     delay.reset();
-    const { used_heap_size: used, external_memory } = getHeapStatistics();
-    isMemoryFull =
-      used > HEAP_LIMIT * MAX_MEMORY_SHARE ||
-      used + external_memory > MEMORY_LIMIT * MAX_MEMORY_SHARE;
+    isMemoryFull = !isBelow(MAX_MEMORY_SHARE);
   }, SAMPLE_MS).unref();
   return {
     isOverloaded: () => isMemoryFull || queue.isFull,

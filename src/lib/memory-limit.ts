@@ -10,3 +10,18 @@ export const MEMORY_LIMIT = Math.min(
   process.constrainedMemory() || Number.POSITIVE_INFINITY,
   totalmem(),
 );
+
+/** Whether the used heap, and heap and buffers together, with so many bytes more, are below a share of their limits. */
+export function isBelow(share: number, bytes = 0): boolean {
+  const { used_heap_size, external_memory } = getHeapStatistics();
+  const used = used_heap_size + bytes;
+  return used <= HEAP_LIMIT * share && used + external_memory <= MEMORY_LIMIT * share;
+}
+
+/** The share of the memory that work on large lists may fill. Above a higher share, every request is rejected. */
+const LIST_SHARE = 0.6;
+
+/** Whether there is memory for work on a large list that takes so many bytes. */
+export function hasRoomForList(bytes: number): boolean {
+  return isBelow(LIST_SHARE, bytes);
+}

@@ -6,8 +6,8 @@ const YIELDS = 3;
 /** Work on fewer bytes than this takes less than 0.1 ms and does not count. */
 const NEGLIGIBLE_BYTES = 4096;
 
-/** `finish` tasks run before `start` tasks: completing a request frees its memory. */
-type Stage = 'start' | 'finish';
+/** Tasks of a later stage run first: completing a request frees its memory. */
+type Stage = 'start' | 'continue' | 'finish';
 
 /**
  * Spaces out CPU-bound work, such as parsing a response of several megabytes. Tasks that take tens of
@@ -15,7 +15,11 @@ type Stage = 'start' | 'finish';
  */
 export class TaskQueue {
   readonly #threshold: number;
-  readonly #waiting: Record<Stage, (() => Promise<void>)[]> = { start: [], finish: [] };
+  readonly #waiting: Record<Stage, (() => Promise<void>)[]> = {
+    start: [],
+    continue: [],
+    finish: [],
+  };
   #running = false;
   /** The bytes of the short `start` tasks in this iteration of the event loop. */
   #startedBytes = 0;
@@ -65,7 +69,7 @@ export class TaskQueue {
   /** Many short tasks in one iteration of the event loop would delay its timers as one long task does. */
   #mustWait(bytes: number, stage: Stage): boolean {
     if (bytes >= this.#threshold) return true;
-    if (stage === 'finish' || bytes < NEGLIGIBLE_BYTES) return false;
+    if (stage !== 'start' || bytes < NEGLIGIBLE_BYTES) return false;
     if (this.#startedBytes === 0) setImmediate(() => (this.#startedBytes = 0));
     this.#startedBytes += bytes;
     return this.#startedBytes > this.#threshold;
@@ -74,10 +78,10 @@ export class TaskQueue {
   async #serve(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
-    const { start, finish } = this.#waiting;
-    while (start.length + finish.length > 0) {
+    const { start, continue: next, finish } = this.#waiting;
+    while (start.length + next.length + finish.length > 0) {
       for (let n = 0; n < YIELDS; n++) await immediate();
-      await (finish.shift() ?? start.shift())?.();
+      await (finish.shift() ?? next.shift() ?? start.shift())?.();
     }
     this.#running = false;
   }

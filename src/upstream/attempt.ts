@@ -11,7 +11,7 @@ import {
   type UpstreamRequest,
 } from './operations.ts';
 import { parseBody } from './records.ts';
-import { checkSize } from './response-size.ts';
+import { checkRoom, checkSize } from './response-size.ts';
 import type { Transport } from './transport/got-client.ts';
 import type { ResponseBody } from './transport/response-body.ts';
 import { invalidResponse, toUpstreamError } from './upstream-error.ts';
@@ -52,6 +52,7 @@ export function createAttempt({ transport, taskQueue, log, observer }: Dependenc
     const work = async () => {
       const bytes = await body.read(signal);
       await checkSize(bytes);
+      if (operations[operation].effect === 'read') checkRoom(bytes.length);
       try {
         return operations[operation].decode(parseBody(bytes), bytes.length);
       } catch {

@@ -14,6 +14,8 @@ export type UpstreamErrorCode =
   | 'UPSTREAM_UNAVAILABLE'
   /** Too many calls waited for a place. The request was not sent. */
   | 'UPSTREAM_BUSY'
+  /** There is no memory for the response to a read. */
+  | 'OVERLOADED'
   /** The response does not match docs/service-api.md, was cut off, or is too large. */
   | 'UPSTREAM_INVALID_RESPONSE'
   /** The client disconnected, or closed its side of the connection, so its read was cancelled. */
@@ -27,6 +29,7 @@ const messages: Record<UpstreamErrorCode, string> = {
   UPSTREAM_TIMEOUT: 'The service did not respond in time.',
   UPSTREAM_UNAVAILABLE: 'The service is currently unavailable.',
   UPSTREAM_BUSY: 'Too many calls are waiting for the service. Nothing was sent.',
+  OVERLOADED: 'The gateway is processing too many large responses.',
   UPSTREAM_INVALID_RESPONSE: 'The service sent an invalid response.',
   CLIENT_DISCONNECTED: 'The client disconnected.',
 };
@@ -77,6 +80,7 @@ export class UpstreamError extends Error {
       case 'UPSTREAM_TIMEOUT':
       case 'UPSTREAM_UNAVAILABLE':
       case 'UPSTREAM_BUSY':
+      case 'OVERLOADED':
       case 'CLIENT_DISCONNECTED':
         return true;
       case 'UPSTREAM_BAD_REQUEST':
@@ -100,6 +104,11 @@ export function busy(fault: string): UpstreamError {
 /** A call with too little time left for its response. */
 export function tooLate(): UpstreamError {
   return new UpstreamError('UPSTREAM_TIMEOUT', { sent: 'no', fault: 'too late to send' });
+}
+
+/** A list for which there is no memory. */
+export function noRoom(fault: string): UpstreamError {
+  return new UpstreamError('OVERLOADED', { sent: 'yes', fault });
 }
 
 /** A response that arrived and cannot be used. */
@@ -178,6 +187,8 @@ export function unknownOutcome(error: UpstreamError, requestId: string): Outcome
     case 'UPSTREAM_BAD_REQUEST':
     case 'UPSTREAM_BUSY':
       return null; // The service, or the gateway, rejected the operation.
+    case 'OVERLOADED': // Not of a write. If it were, the write would have been sent.
+      return new OutcomeUnknown('UPSTREAM_INVALID_RESPONSE', requestId);
     case 'CLIENT_DISCONNECTED':
       return new OutcomeUnknown('UPSTREAM_UNAVAILABLE', requestId);
     default:

@@ -29,6 +29,14 @@ test('long work waits, and the event loop runs between two tasks', async () => {
   expect(order).toEqual(['before', ...names.flatMap((name) => [name, `after ${name}`])]);
 });
 
+test('work of a later stage runs first', async () => {
+  const queue = new TaskQueue(THRESHOLD);
+  const order: string[] = [];
+  const stages = ['start', 'continue', 'finish', 'start', 'continue', 'finish'] as const;
+  await Promise.all(stages.map((stage) => queue.run(THRESHOLD, stage, () => order.push(stage))));
+  expect(order).toEqual(['finish', 'finish', 'continue', 'continue', 'start', 'start']);
+});
+
 test('work to finish a request runs before work to start another', async () => {
   const queue = new TaskQueue(THRESHOLD);
   const order: string[] = [];

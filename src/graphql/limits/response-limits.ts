@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { GatewayError, limitExceeded } from '../../errors.ts';
-import { HEAP_LIMIT } from '../../lib/memory-limit.ts';
+import { GatewayError, limitExceeded, noRoom } from '../../errors.ts';
+import { HEAP_LIMIT, hasRoomForList } from '../../lib/memory-limit.ts';
 import { shorten } from '../../lib/short-text.ts';
 import type { TaskQueue } from '../../lib/task-queue.ts';
 import { selectionOf } from './selection-cost.ts';
@@ -17,6 +17,13 @@ const MAX_LISTS = 16;
 /** The share of the heap for one response: its values, its text and its bytes exist at the same time. */
 const HEAP_SHARE = 1 / 8;
 
+/** The share of the heap for the lists that one request holds, and what an item takes besides its texts, in bytes. */
+const LISTS_SHARE = 1 / 4;
+const ITEM_BYTES = 150;
+/** The bytes of a list whose execution needs memory that matters, and what each of its fields takes meanwhile. */
+const LARGE_LIST = 65_536;
+const FIELD_BYTES = 150;
+
 /** The length of the outcomes of writes that are passed on whole, as often as they are selected. */
 const MAX_OUTCOMES_LENGTH = 33_554_432;
 
@@ -27,6 +34,7 @@ export class ResponseLimits {
   readonly #lookups = new Set<string>();
   #references = 0;
   #responseBytes = 0;
+  #heldBytes = 0;
   #listBytes = 0;
   #outcomesLength = 0;
 
@@ -58,6 +66,12 @@ export class ResponseLimits {
     }
   }
 
+  /** Counts a list that the request holds until its end. Throws `OPERATION_LIMIT_EXCEEDED` if it holds too much. */
+  holdList(bytes: number, items: number): void {
+    this.#heldBytes += bytes + items * ITEM_BYTES;
+    if (this.#heldBytes > HEAP_LIMIT * LISTS_SHARE) throw tooLarge();
+  }
+
   /**
    * Counts a list of so many items and bytes, once for each field selected of it. Throws
    * `OPERATION_LIMIT_EXCEEDED` if the response would be too large. Resolves when the list may be
@@ -66,7 +80,10 @@ export class ResponseLimits {
   async admitList(bytes: number, items: number, info: GraphQLResolveInfo): Promise<void> {
     this.#count(bytes, items, info);
     this.#listBytes += bytes;
-    await this.#taskQueue.slot(this.#listBytes, 'finish');
+    await this.#taskQueue.slot(this.#listBytes, 'continue');
+    if (bytes > LARGE_LIST && !hasRoomForList(items * selectionOf(info).fields * FIELD_BYTES)) {
+      throw noRoom(`no memory for ${items} items`);
+    }
   }
 
   /** Counts the texts of entities in the same way. Their number was counted before. */
@@ -108,9 +125,13 @@ export class ResponseLimits {
     const { fields, length } = selectionOf(info);
     this.#responseBytes += bytes * fields + items * length;
     if (this.#responseBytes <= this.#maxBytes) return;
-    throw new GatewayError(
-      'OPERATION_LIMIT_EXCEEDED',
-      'The response would be too large. Request fewer lists or entities, or fewer fields of them, at a time.',
-    );
+    throw tooLarge();
   }
+}
+
+function tooLarge(): GatewayError {
+  return new GatewayError(
+    'OPERATION_LIMIT_EXCEEDED',
+    'The response would be too large. Request fewer lists or entities, or fewer fields of them, at a time.',
+  );
 }

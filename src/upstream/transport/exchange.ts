@@ -18,6 +18,8 @@ export type Connection = {
   dispatcher: Dispatcher;
   /** Whether the connection closes after the exchange. */
   reset: boolean;
+  /** Throws an UpstreamError if there is no memory for a response of so many bytes. */
+  checkRoom?(bytes: number): void;
   /** Called when the exchange is over, with the headers of a complete response, or null. */
   release(headers: IncomingHttpHeaders | null, sent: Sent): void;
 };
@@ -97,8 +99,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
       if (this.#bytes > DISCARD_BYTES) this.#abort();
       return;
     }
-    if (this.#bytes > this.#limits.maxBytes) controller.abort(tooLarge(this.#limits.maxBytes));
-    else this.#body.add(chunk);
+    try {
+      if (this.#bytes > this.#limits.maxBytes) throw tooLarge(this.#limits.maxBytes);
+      this.#connection.checkRoom?.(this.#bytes);
+      this.#body.add(chunk);
+    } catch (error) {
+      controller.abort(error instanceof Error ? error : new Error('aborted'));
+    }
   }
 
   onResponseEnd(): void {

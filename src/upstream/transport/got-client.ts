@@ -44,6 +44,8 @@ export function createTransport(options: {
   baseUrl: URL;
   timeoutMs: number;
   maxResponseBytes: number;
+  /** Throws an UpstreamError if there is no memory for so many bytes of a response to a read. */
+  checkRoom(bytes: number): void;
   /** A private CA, and a certificate with its key for mutual TLS, all in PEM. */
   tls: { ca?: string; cert?: string; key?: string };
 }): Transport {
@@ -67,8 +69,8 @@ export function createTransport(options: {
   // body is being discarded must not delay another call.
   const pool = new Pool(origin, settings);
   const writeConnections = new WriteConnections(origin, settings);
-  const pooled = { dispatcher: pool, reset: false, release() {} };
-  const { maxResponseBytes } = options;
+  const { maxResponseBytes, checkRoom } = options;
+  const pooled = { dispatcher: pool, reset: false, checkRoom, release() {} };
   const clients = {
     pooled: client.extend({ handlers: [createUndiciHandler(() => pooled, maxResponseBytes)] }),
     verified: client.extend({

@@ -31,3 +31,51 @@ test('a response of millions of empty records is rejected before it is parsed', 
   );
   expect(text).toContain('UPSTREAM_INVALID_RESPONSE');
 });
+
+const longList = json({
+  service_status: { status: 0 },
+  list: Array.from({ length: 20_000 }, (_, code) => ({
+    Code: `C${code}`,
+    Name: `General ledger code ${code}`,
+    Value: `value ${code}`,
+    Hide: 0,
+  })),
+});
+
+/** A query for the codes of these projects. */
+function codesOf(projects: readonly string[]): string {
+  const fields = projects.map(
+    (project, index) =>
+      `a${index}: glCodes(target: EMAIL, project: "${project}") { ... on GlCodeList { codes { code } } }`,
+  );
+  return `{ ${fields.join(' ')} }`;
+}
+
+test.each([
+  ['one query for 40 long lists', [codesOf(Array.from({ length: 40 }, (_, n) => `p${n}`))]],
+  ['60 queries for the same long list', Array<string>(60).fill(codesOf(['p']))],
+])('%s, at the same time, leave the process running', async (_, queries) => {
+  const service = await startService(longList);
+  const variables = { UPSTREAM_TIMEOUT_MS: '60000' };
+  const gateway = await startGatewayProcess(service, variables, ['--max-old-space-size=160']);
+  const headers = { authorization: `Bearer ${gateway.token}` };
+  const responses = await Promise.all(queries.map((query) => gateway.post({ query }, headers)));
+
+  for (const { text } of responses) {
+    expect(text).toMatch(/"codes":|"OVERLOADED"|"OPERATION_LIMIT_EXCEEDED"/);
+  }
+  const { text } = await gateway.post({ query: '{ __typename }' }, headers);
+  expect(text).toContain('Query');
+});
+
+test('a list for which there is no memory is rejected, and other requests are served', async () => {
+  const list = Array.from({ length: 60_000 }, () => ({ Code: 'C', Name: 'x'.repeat(60) }));
+  const service = await startService(json({ service_status: { status: 0 }, list }));
+  // As in a container with 100 MB.
+  const preload = 'data:text/javascript,process.constrainedMemory = () => 100_000_000';
+  const gateway = await startGatewayProcess(service, {}, ['--import', preload]);
+  const headers = { authorization: `Bearer ${gateway.token}` };
+  const { status, text } = await gateway.post({ query: codesOf(['p']) }, headers);
+  expect([status, text]).toEqual([200, expect.stringContaining('"OVERLOADED"')]);
+  expect((await gateway.post({ query: '{ __typename }' }, headers)).status).toBe(200);
+});
