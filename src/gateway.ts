@@ -15,7 +15,6 @@ import type { LogOutput } from './telemetry/log-output.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { UpstreamCalls } from './upstream/call.ts';
-import { checkRoom } from './upstream/response-size.ts';
 import { createTransport } from './upstream/transport/got-client.ts';
 import { version } from './version.ts';
 
@@ -102,7 +101,7 @@ export async function startGateway(
 
 /** The service's side: connections, calls, and the idempotency keys of writes. */
 async function connectService(config: Config, metrics: Metrics, taskQueue: TaskQueue, log: Logger) {
-  const transport = createTransport({ ...config.upstream, checkRoom });
+  const transport = createTransport(config.upstream);
   const upstreamCalls = new UpstreamCalls({
     ...config.upstream,
     transport,

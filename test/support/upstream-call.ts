@@ -48,7 +48,7 @@ export function startCalls(
 ) {
   const limits = { timeoutMs: 10_000, maxResponseBytes: 1_000_000, maxConcurrency: 256 };
   const baseUrl = new URL(service.url);
-  const transport = createTransport({ ...limits, ...options, baseUrl, checkRoom() {}, tls: {} });
+  const transport = createTransport({ ...limits, ...options, baseUrl, tls: {} });
   closeAfterTest(() => transport.close());
   const counts = { attempted: 0, retried: 0, shared: 0 };
   const count = (name: keyof typeof counts) => () => {

@@ -2,6 +2,7 @@ import got from 'got';
 import { Pool } from 'undici';
 import type { RequestScope } from '../../request-scope.ts';
 import { operations, policyOf, type UpstreamRequest } from '../operations.ts';
+import { checkRoom } from '../response-size.ts';
 import type { RawResponse } from './exchange.ts';
 import { type ResponseBody, responseBody } from './response-body.ts';
 import { throwForStatus } from './transport-error.ts';
@@ -44,8 +45,6 @@ export function createTransport(options: {
   baseUrl: URL;
   timeoutMs: number;
   maxResponseBytes: number;
-  /** Throws an UpstreamError if there is no memory for so many bytes of a response to a read. */
-  checkRoom(bytes: number): void;
   /** A private CA, and a certificate with its key for mutual TLS, all in PEM. */
   tls: { ca?: string; cert?: string; key?: string };
 }): Transport {
@@ -69,7 +68,7 @@ export function createTransport(options: {
   // body is being discarded must not delay another call.
   const pool = new Pool(origin, settings);
   const writeConnections = new WriteConnections(origin, settings);
-  const { maxResponseBytes, checkRoom } = options;
+  const { maxResponseBytes } = options;
   const pooled = { dispatcher: pool, reset: false, checkRoom, release() {} };
   const clients = {
     pooled: client.extend({ handlers: [createUndiciHandler(() => pooled, maxResponseBytes)] }),
