@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type {
-  GlCodeInfo,
+  GlCodeList,
   GlCodesQuery,
   IntegrationTarget,
   ServiceStatus,
@@ -35,9 +35,9 @@ export function createLoaders(service: UpstreamClient, limits: ResponseLimits): 
   const glCodes = createLoader(
     async (query: GlCodesQuery): Promise<GlCodes> => {
       limits.checkLookups(); // Runs after all root fields have been started and counted.
-      const { list, ...rest } = await service.glCodes(query);
-      limits.holdList(rest.bytes, list.length);
-      return { ...rest, codes: entitiesOf(list, query) };
+      const response = await service.glCodes(query);
+      limits.holdList(response.bytes, response.list.length);
+      return { ...response, codes: entitiesOf(response, query) };
     },
     ({ target, project, includeHide }) => `${target} ${includeHide} ${project}`,
   );
@@ -56,23 +56,25 @@ export function createLoaders(service: UpstreamClient, limits: ResponseLimits): 
   return { glCodes, glCodeIndex };
 }
 
-/** The entities of lists that several requests share: each of them would need as much memory again. */
-const entitiesByList = new WeakMap<GlCodeInfo[], GlCodeEntity[]>();
-
-/** The entities of a list. Requests that share a list asked for the same target and project. */
-function entitiesOf(list: GlCodeInfo[], { target, project }: GlCodesQuery): GlCodeEntity[] {
-  const known = entitiesByList.get(list);
-  if (known) return known;
-  const codes = list.map(({ Code = null, Name = null, Value = null, Hide = null }) => ({
-    target,
-    project,
-    code: Code,
-    name: Name,
-    value: Value,
-    hide: Hide,
-  }));
-  entitiesByList.set(list, codes);
-  return codes;
+/**
+ * The entities of a list, which requests that share the response share: each of them would need as much memory
+ * again. A property, because the garbage collector would keep the values of a WeakMap for longer.
+ */
+function entitiesOf(
+  response: GlCodeList & { entities?: GlCodeEntity[] },
+  { target, project }: GlCodesQuery,
+): GlCodeEntity[] {
+  response.entities ??= response.list.map(
+    ({ Code = null, Name = null, Value = null, Hide = null }) => ({
+      target,
+      project,
+      code: Code,
+      name: Name,
+      value: Value,
+      hide: Hide,
+    }),
+  );
+  return response.entities;
 }
 
 function createLoader<Key, Value>(
