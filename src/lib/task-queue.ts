@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 
-/** Event-loop iterations between two tasks, so that other requests make progress in several steps. */
+/** Event-loop iterations between two long tasks, so that other requests make progress in several steps. */
 const YIELDS = 3;
 
 /** Work on fewer bytes than this takes less than 0.1 ms and does not count. */
@@ -9,13 +9,15 @@ const NEGLIGIBLE_BYTES = 4096;
 /** Tasks of a later stage run first: completing a request frees its memory. */
 type Stage = 'start' | 'continue' | 'finish';
 
+type Task = { bytes: number; run: () => Promise<void> };
+
 /**
  * Spaces out CPU-bound work, such as parsing a response of several megabytes. Tasks that take tens of
  * milliseconds run one at a time, with pauses in which the event loop serves other requests.
  */
 export class TaskQueue {
   readonly #threshold: number;
-  readonly #waiting: Record<Stage, (() => Promise<void>)[]> = {
+  readonly #waiting: Record<Stage, Task[]> = {
     start: [],
     continue: [],
     finish: [],
@@ -43,7 +45,7 @@ export class TaskQueue {
     if (!this.#mustWait(bytes, stage)) return work();
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const waiting = this.#waiting[stage];
-    const start = async () => {
+    const run = async () => {
       signal?.removeEventListener('abort', cancel);
       try {
         resolve(await work());
@@ -51,12 +53,13 @@ export class TaskQueue {
         reject(error);
       }
     };
+    const task = { bytes, run };
     const cancel = () => {
-      waiting.splice(waiting.indexOf(start), 1);
+      waiting.splice(waiting.indexOf(task), 1);
       reject(signal?.reason);
     };
     signal?.addEventListener('abort', cancel, { once: true });
-    waiting.push(start);
+    waiting.push(task);
     void this.#serve();
     return promise;
   }
@@ -70,6 +73,7 @@ export class TaskQueue {
   #mustWait(bytes: number, stage: Stage): boolean {
     if (bytes >= this.#threshold) return true;
     if (stage !== 'start' || bytes < NEGLIGIBLE_BYTES) return false;
+    if (this.#waiting.start.length > 0) return true; // Earlier work is first.
     if (this.#startedBytes === 0) setImmediate(() => (this.#startedBytes = 0));
     this.#startedBytes += bytes;
     return this.#startedBytes > this.#threshold;
@@ -81,7 +85,13 @@ export class TaskQueue {
     const { start, continue: next, finish } = this.#waiting;
     while (start.length + next.length + finish.length > 0) {
       for (let n = 0; n < YIELDS; n++) await immediate();
-      await (finish.shift() ?? next.shift() ?? start.shift())?.();
+      // One long task, or several short ones.
+      for (let bytes = 0; bytes < this.#threshold; ) {
+        const task = finish.shift() ?? next.shift() ?? start.shift();
+        if (!task) break;
+        bytes += task.bytes;
+        await task.run();
+      }
     }
     this.#running = false;
   }

@@ -117,6 +117,19 @@ test('much short work in one iteration of the event loop waits', async () => {
   expect(order.slice(4).sort()).toEqual(['d', 'finish']);
 });
 
+test('short work that arrives later does not overtake, and several tasks run in one turn', async () => {
+  const queue = new TaskQueue(10_000);
+  const order: string[] = [];
+  const run = (name: string) => queue.run(4500, 'start', () => order.push(name));
+  const earlier = ['a', 'b', 'c', 'd', 'e'].map(run);
+  setImmediate(() => order.push('next iteration'));
+  await immediate();
+  const last = run('last');
+  void earlier.at(-1)?.then(() => setImmediate(() => order.push('later iteration')));
+  await last;
+  expect(order).toEqual(['a', 'b', 'next iteration', 'c', 'd', 'e', 'later iteration', 'last']);
+});
+
 test('an aborted signal rejects short work as well', async () => {
   const queue = new TaskQueue(THRESHOLD);
   await expect(queue.run(1, 'start', () => {}, AbortSignal.abort('aborted'))).rejects.toBe(
