@@ -36,8 +36,10 @@ export function createLoaders(service: UpstreamClient, limits: ResponseLimits): 
     async (query: GlCodesQuery): Promise<GlCodes> => {
       limits.checkLookups(); // Runs after all root fields have been started and counted.
       const response = await service.glCodes(query);
-      limits.holdList(response.bytes, response.list.length);
-      return { ...response, codes: entitiesOf(response, query) };
+      const { invoiceId, message, status, bytes, list } = response;
+      limits.holdList(bytes, list.length);
+      // Without the list, whose memory is free once no request shares the response.
+      return { invoiceId, message, status, bytes, codes: entitiesOf(response, query) };
     },
     ({ target, project, includeHide }) => `${target} ${includeHide} ${project}`,
   );
