@@ -3,6 +3,9 @@ import { setImmediate as immediate } from 'node:timers/promises';
 /** Event-loop iterations between two long tasks, so that other requests make progress in several steps. */
 const YIELDS = 3;
 
+/** How much short work runs in one iteration, as a multiple of the smallest long task: tens of milliseconds. */
+const PORTION = 8;
+
 /** Work on fewer bytes than this takes less than 0.1 ms and does not count. */
 const NEGLIGIBLE_BYTES = 4096;
 
@@ -17,6 +20,7 @@ type Task = { bytes: number; run: () => Promise<void> };
  */
 export class TaskQueue {
   readonly #threshold: number;
+  readonly #portion: number;
   readonly #waiting: Record<Stage, Task[]> = {
     start: [],
     continue: [],
@@ -29,6 +33,7 @@ export class TaskQueue {
   /** Work on fewer than `threshold` bytes does not wait, unless there is much of it at the same time. */
   constructor(threshold: number) {
     this.#threshold = threshold;
+    this.#portion = threshold * PORTION;
   }
 
   /**
@@ -76,7 +81,7 @@ export class TaskQueue {
     if (this.#waiting.start.length > 0) return true; // Earlier work is first.
     if (this.#startedBytes === 0) setImmediate(() => (this.#startedBytes = 0));
     this.#startedBytes += bytes;
-    return this.#startedBytes > this.#threshold;
+    return this.#startedBytes > this.#portion;
   }
 
   async #serve(): Promise<void> {
@@ -86,12 +91,13 @@ export class TaskQueue {
     while (start.length + next.length + finish.length > 0) {
       for (let n = 0; n < YIELDS; n++) await immediate();
       // One long task, or several short ones.
-      for (let bytes = 0; bytes < this.#threshold; ) {
+      let bytes = 0;
+      do {
         const task = finish.shift() ?? next.shift() ?? start.shift();
         if (!task) break;
-        bytes += task.bytes;
+        bytes += task.bytes < this.#threshold ? task.bytes : this.#portion;
         await task.run();
-      }
+      } while (bytes < this.#portion);
     }
     this.#running = false;
   }

@@ -25,8 +25,8 @@ test('long work waits, and the event loop runs between two tasks', async () => {
   setImmediate(() => order.push('before'));
   await Promise.all([run('first'), run('second'), run('third')]);
   await immediate();
-  const names = ['first', 'second', 'third'];
-  expect(order).toEqual(['before', ...names.flatMap((name) => [name, `after ${name}`])]);
+  const works = ['first', 'second', 'third'];
+  expect(order).toEqual(['before', ...works.flatMap((name) => [name, `after ${name}`])]);
 });
 
 test('work of a later stage runs first', async () => {
@@ -103,31 +103,34 @@ test('asynchronous work ends before the next starts', async () => {
   expect(order).toEqual(['a starts', 'a ends', 'b starts', 'b ends']);
 });
 
+/** Nine short tasks, one more than run in an iteration of the event loop. */
+const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
+const [first, last] = [names.slice(0, 8), 'i'];
+
 test('much short work in one iteration of the event loop waits', async () => {
-  const queue = new TaskQueue(10_000);
+  const queue = new TaskQueue(5000);
   const order: string[] = [];
   const run = (name: string) => queue.run(4500, 'start', () => order.push(name));
-  const works = ['a', 'b', 'c'].map(run);
+  const works = names.map(run);
   setImmediate(() => order.push('next iteration'));
   await Promise.all(works);
-  expect(order).toEqual(['a', 'b', 'next iteration', 'c']);
-  const finish = queue.slot(9000, 'finish').then(() => order.push('finish'));
-  const later = run('d'); // Another iteration, in which there is little work.
+  expect(order).toEqual([...first, 'next iteration', last]);
+  const finish = queue.slot(4500, 'finish').then(() => order.push('finish'));
+  const later = run('later'); // Another iteration, in which there is little work.
   await Promise.all([finish, later]);
-  expect(order.slice(4).sort()).toEqual(['d', 'finish']);
+  expect(order.slice(10).sort()).toEqual(['finish', 'later']);
 });
 
 test('short work that arrives later does not overtake, and several tasks run in one turn', async () => {
-  const queue = new TaskQueue(10_000);
+  const queue = new TaskQueue(5000);
   const order: string[] = [];
   const run = (name: string) => queue.run(4500, 'start', () => order.push(name));
-  const earlier = ['a', 'b', 'c', 'd', 'e'].map(run);
-  setImmediate(() => order.push('next iteration'));
+  const earlier = names.map(run);
   await immediate();
-  const last = run('last');
-  void earlier.at(-1)?.then(() => setImmediate(() => order.push('later iteration')));
-  await last;
-  expect(order).toEqual(['a', 'b', 'next iteration', 'c', 'd', 'e', 'later iteration', 'last']);
+  const later = ['j', 'k'].map(run);
+  setImmediate(() => order.push('next iteration'));
+  await Promise.all([...earlier, ...later]);
+  expect(order).toEqual([...first, 'next iteration', last, 'j', 'k']);
 });
 
 test('an aborted signal rejects short work as well', async () => {
