@@ -4,21 +4,12 @@ import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
 import { metric } from '../support/metric.ts';
-import { connectTo } from '../support/raw-request.ts';
+import { connectTo, requestOf } from '../support/raw-request.ts';
 
 test('each request whose client disconnects is logged and counted once', async () => {
   const service = await startHeldService();
   const gateway = await startTestGateway(service);
-  const body = JSON.stringify({ query: read });
-  const request = [
-    'POST /graphql HTTP/1.1',
-    'host: gateway',
-    `authorization: Bearer ${gateway.token}`,
-    'content-type: application/json',
-    `content-length: ${body.length}`,
-    '',
-    body,
-  ].join('\r\n');
+  const request = requestOf(gateway, read);
   const socket = connectTo(gateway.url);
   socket.write(request + request); // Two pipelined requests.
   await service.arrived(1);
@@ -32,21 +23,6 @@ test('each request whose client disconnects is logged and counted once', async (
   expect(lines).toHaveLength(2);
   expect(await metric(gateway, 'ledger_gateway_http_requests_total', { status: '499' })).toBe(2);
 });
-
-/** A request with this body, as it goes over the connection. */
-function requestOf(gateway: { token: string }, query: string, headers: string[] = []): string {
-  const body = JSON.stringify({ query });
-  return [
-    'POST /graphql HTTP/1.1',
-    'host: gateway',
-    `authorization: Bearer ${gateway.token}`,
-    'content-type: application/json',
-    `content-length: ${Buffer.byteLength(body)}`,
-    ...headers,
-    '',
-    body,
-  ].join('\r\n');
-}
 
 /** The bodies of the responses on a connection, as text. */
 function bodiesOf(responses: string): string[] {

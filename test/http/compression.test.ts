@@ -6,7 +6,7 @@ import zlib from 'node:zlib';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
 import { read } from '../support/graphql-operation.ts';
-import { connectTo } from '../support/raw-request.ts';
+import { connectTo, requestOf } from '../support/raw-request.ts';
 import { json, startService } from '../support/service.ts';
 
 afterEach(() => {
@@ -131,20 +131,7 @@ async function requestWithoutReading() {
   const service = await startService(json({ service_status: { status: 0 }, list }));
   const gateway = await startTestGateway(service);
   const socket = connectTo(gateway.url);
-  const body = JSON.stringify({ query });
-  socket.write(
-    [
-      'POST /graphql HTTP/1.1',
-      'host: a',
-      'connection: close',
-      'accept-encoding: gzip',
-      'content-type: application/json',
-      `authorization: Bearer ${gateway.token}`,
-      `content-length: ${body.length}`,
-      '',
-      body,
-    ].join('\r\n'),
-  );
+  socket.write(requestOf(gateway, query, ['connection: close', 'accept-encoding: gzip']));
   return { gateway, socket };
 }
 

@@ -5,7 +5,7 @@ import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
 import { metric } from '../support/metric.ts';
-import { connectTo, exchange } from '../support/raw-request.ts';
+import { connectTo, exchange, requestOf } from '../support/raw-request.ts';
 import { json, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
@@ -353,19 +353,8 @@ test('when a client disconnects, all of its pipelined requests end', async () =>
   const gateway = await startTestGateway(service);
   const socket = connectTo(gateway.url);
   for (const n of [1, 2, 3]) {
-    const body = JSON.stringify({ query: read.replace('north', `p${n}`) });
-    socket.write(
-      [
-        'POST /graphql HTTP/1.1',
-        'host: a',
-        'content-type: application/json',
-        `authorization: Bearer ${gateway.token}`,
-        `x-request-id: pipelined-${n}`,
-        `content-length: ${body.length}`,
-        '',
-        body,
-      ].join('\r\n'),
-    );
+    const query = read.replace('north', `p${n}`);
+    socket.write(requestOf(gateway, query, [`x-request-id: pipelined-${n}`]));
   }
   await service.arrived(3);
   socket.destroy();
@@ -394,19 +383,8 @@ async function requestWithoutReading() {
   const service = await startService(json({ service_status: { status: 0 }, list }));
   const gateway = await startTestGateway(service);
   const socket = connectTo(gateway.url);
-  const body = JSON.stringify({ query: read.replace('{ code }', '{ code name }') });
-  socket.write(
-    [
-      'POST /graphql HTTP/1.1',
-      'host: a',
-      'connection: close',
-      'content-type: application/json',
-      `authorization: Bearer ${gateway.token}`,
-      `content-length: ${body.length}`,
-      '',
-      body,
-    ].join('\r\n'),
-  );
+  const query = read.replace('{ code }', '{ code name }');
+  socket.write(requestOf(gateway, query, ['connection: close']));
   await once(socket, 'readable');
   return { gateway, socket };
 }

@@ -16,3 +16,22 @@ export async function exchange(url: string, request: string): Promise<string> {
   socket.write(request.replaceAll(/\r?\n/g, '\r\n'));
   return text(socket);
 }
+
+/** A GraphQL request, as it goes over the connection. */
+export function requestOf(
+  gateway: { token: string },
+  query: string,
+  headers: string[] = [],
+): string {
+  const body = JSON.stringify({ query });
+  return [
+    'POST /graphql HTTP/1.1',
+    'host: gateway',
+    `authorization: Bearer ${gateway.token}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    ...headers,
+    '',
+    body,
+  ].join('\r\n');
+}

@@ -4,6 +4,17 @@ import { startGatewayProcess } from '../../support/gateway-process.ts';
 import { read } from '../../support/graphql-operation.ts';
 import { json, startService } from '../../support/service.ts';
 
+/** Starts a gateway with these options of Node, and returns a function that posts a query. */
+async function startWithOptions(service: { url: string }, nodeOptions: string[]) {
+  const variables = { UPSTREAM_TIMEOUT_MS: '60000' };
+  const gateway = await startGatewayProcess(service, variables, nodeOptions);
+  const headers = { authorization: `Bearer ${gateway.token}` };
+  return (query: string) => gateway.post({ query }, headers);
+}
+
+const startWithHeap = (service: { url: string }, megabytes: number) =>
+  startWithOptions(service, [`--max-old-space-size=${megabytes}`]);
+
 test('a response in chunks of one byte takes little more memory than its bytes', async () => {
   const service = await startService(async ({ socket }) => {
     if (!socket) return;
@@ -11,24 +22,16 @@ test('a response in chunks of one byte takes little more memory than its bytes',
     if (!socket.write('1\r\n \r\n'.repeat(1_500_000))) await once(socket, 'drain');
     socket.write('2\r\n{}\r\n0\r\n\r\n');
   });
-  const variables = { UPSTREAM_TIMEOUT_MS: '60000' };
-  const gateway = await startGatewayProcess(service, variables, ['--max-old-space-size=96']);
-  const { text } = await gateway.post(
-    { query: read },
-    { authorization: `Bearer ${gateway.token}` },
-  );
+  const post = await startWithHeap(service, 96);
+  const { text } = await post(read);
   expect(text).toContain('LedgerUnrecognizedStatus');
 });
 
 test('a response of millions of empty records is rejected before it is parsed', async () => {
   const list = `[${'{},'.repeat(5_000_000)}{}]`;
   const service = await startService(json(`{"service_status":{"status":0},"list":${list}}`));
-  const variables = { UPSTREAM_TIMEOUT_MS: '60000' };
-  const gateway = await startGatewayProcess(service, variables, ['--max-old-space-size=256']);
-  const { text } = await gateway.post(
-    { query: read },
-    { authorization: `Bearer ${gateway.token}` },
-  );
+  const post = await startWithHeap(service, 256);
+  const { text } = await post(read);
   expect(text).toContain('UPSTREAM_INVALID_RESPONSE');
 });
 
@@ -56,15 +59,13 @@ test.each([
   ['60 queries for the same long list', Array<string>(60).fill(codesOf(['p']))],
 ])('%s, at the same time, leave the process running', async (_, queries) => {
   const service = await startService(longList);
-  const variables = { UPSTREAM_TIMEOUT_MS: '60000' };
-  const gateway = await startGatewayProcess(service, variables, ['--max-old-space-size=160']);
-  const headers = { authorization: `Bearer ${gateway.token}` };
-  const responses = await Promise.all(queries.map((query) => gateway.post({ query }, headers)));
+  const post = await startWithHeap(service, 160);
+  const responses = await Promise.all(queries.map(post));
 
   for (const { text } of responses) {
     expect(text).toMatch(/"codes":|"OVERLOADED"|"OPERATION_LIMIT_EXCEEDED"/);
   }
-  const { text } = await gateway.post({ query: '{ __typename }' }, headers);
+  const { text } = await post('{ __typename }');
   expect(text).toContain('Query');
 });
 
@@ -73,9 +74,8 @@ test('a list for which there is no memory is rejected, and other requests are se
   const service = await startService(json({ service_status: { status: 0 }, list }));
   // As in a container with 100 MB.
   const preload = 'data:text/javascript,process.constrainedMemory = () => 100_000_000';
-  const gateway = await startGatewayProcess(service, {}, ['--import', preload]);
-  const headers = { authorization: `Bearer ${gateway.token}` };
-  const { status, text } = await gateway.post({ query: codesOf(['p']) }, headers);
+  const post = await startWithOptions(service, ['--import', preload]);
+  const { status, text } = await post(codesOf(['p']));
   expect([status, text]).toEqual([200, expect.stringContaining('"OVERLOADED"')]);
-  expect((await gateway.post({ query: '{ __typename }' }, headers)).status).toBe(200);
+  expect((await post('{ __typename }')).status).toBe(200);
 });
