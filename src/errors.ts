@@ -7,10 +7,10 @@ import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import type { Logger } from 'pino';
 import { shorten } from './lib/short-text.ts';
 import { currentRecord, type RefusalReason } from './telemetry/request-record.ts';
-import { noRoom, UpstreamError } from './upstream/upstream-error.ts';
+import { UpstreamError } from './upstream/upstream-error.ts';
 
+export { noRoom } from './upstream/upstream-error.ts';
 export type { RefusalReason };
-export { noRoom };
 
 /** The environment is invalid. The message names every invalid or missing variable. */
 export class ConfigError extends Error {

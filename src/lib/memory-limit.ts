@@ -18,10 +18,10 @@ export function isBelow(share: number, bytes = 0): boolean {
   return used <= HEAP_LIMIT * share && used + external_memory <= MEMORY_LIMIT * share;
 }
 
-/** The share of the memory that work on large lists may fill. Above a higher share, every request is rejected. */
-const LIST_SHARE = 0.6;
+/** The share of the memory that large work may fill, so that small requests still have some. */
+const LARGE_WORK_SHARE = 0.6;
 
-/** Whether there is memory for work on a large list that takes so many bytes. */
-export function hasRoomForList(bytes: number): boolean {
-  return isBelow(LIST_SHARE, bytes);
+/** Whether there is memory for large work that takes so many bytes. */
+export function hasRoom(bytes: number): boolean {
+  return isBelow(LARGE_WORK_SHARE, bytes);
 }

@@ -1,5 +1,5 @@
 import { findExceeded } from '../lib/json-size.ts';
-import { hasRoomForList } from '../lib/memory-limit.ts';
+import { hasRoom } from '../lib/memory-limit.ts';
 import { invalidResponse, noRoom } from './upstream-error.ts';
 
 /** A smaller response, in bytes, cannot have so many values that they use up the memory. */
@@ -20,6 +20,6 @@ const LARGE_BYTES = 65_536;
 
 /** Throws an UpstreamError if there is no memory for so many bytes of a response to a read. */
 export function checkRoom(bytes: number): void {
-  if (bytes <= LARGE_BYTES || hasRoomForList(bytes * MEMORY_PER_BYTE)) return;
+  if (bytes <= LARGE_BYTES || hasRoom(bytes * MEMORY_PER_BYTE)) return;
   throw noRoom(`no memory for ${bytes} bytes`);
 }

@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { GatewayError, limitExceeded, noRoom } from '../../errors.ts';
-import { HEAP_LIMIT, hasRoomForList } from '../../lib/memory-limit.ts';
+import { HEAP_LIMIT, hasRoom } from '../../lib/memory-limit.ts';
 import { shorten } from '../../lib/short-text.ts';
 import type { TaskQueue } from '../../lib/task-queue.ts';
 import { selectionOf } from './selection-cost.ts';
@@ -81,7 +81,7 @@ export class ResponseLimits {
     this.#count(bytes, items, info);
     this.#listBytes += bytes;
     await this.#taskQueue.slot(this.#listBytes, 'continue');
-    if (bytes > LARGE_LIST && !hasRoomForList(items * selectionOf(info).fields * FIELD_BYTES)) {
+    if (bytes > LARGE_LIST && !hasRoom(items * selectionOf(info).fields * FIELD_BYTES)) {
       throw noRoom(`no memory for ${items} items`);
     }
   }
