@@ -17,7 +17,7 @@ import {
   store,
   url,
 } from './environment-variable.ts';
-import { ConfigError } from './errors.ts';
+import { ConfigError } from './errors/gateway-error.ts';
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */
 export type Config = ReturnType<typeof readConfig>;

@@ -2,7 +2,7 @@ import './lib/node-version.ts'; // First: everything else needs this version.
 import { join } from 'node:path';
 import closeWithGrace from 'close-with-grace';
 import { readConfig } from './config.ts';
-import { ConfigError } from './errors.ts';
+import { ConfigError } from './errors/gateway-error.ts';
 import type { Gateway } from './gateway.ts';
 import { longestDelayMs } from './http/shutdown-delay.ts';
 import { StoreUnavailable } from './idempotency/store.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { GatewayError, invalidToken, type RefusalReason } from '../errors.ts';
+import { GatewayError, invalidToken, type RefusalReason } from '../errors/gateway-error.ts';
 import type { Caller } from '../request-scope.ts';
 import { createKeySource } from './jwks.ts';
 import { KeysUnavailable } from './remote-keys.ts';

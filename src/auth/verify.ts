@@ -6,7 +6,7 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose';
-import type { RefusalReason } from '../errors.ts';
+import type { RefusalReason } from '../errors/gateway-error.ts';
 import type { KeySource } from './jwks.ts';
 
 export type JwtConfig = {

@@ -5,7 +5,7 @@ import {
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
 import type { Logger } from 'pino';
-import { createErrorFormatter } from '../errors.ts';
+import { createErrorFormatter } from '../errors/graphql-error-format.ts';
 import type { Context } from './context.ts';
 import { createExecutor } from './plugins/executor.ts';
 import { createOperationChecks } from './plugins/operation-checks.ts';

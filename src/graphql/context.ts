@@ -1,4 +1,4 @@
-import { missingToken } from '../errors.ts';
+import { missingToken } from '../errors/gateway-error.ts';
 import type { TaskQueue } from '../lib/task-queue.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';

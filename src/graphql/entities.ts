@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { GraphQLFieldResolver } from 'graphql';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { Context } from './context.ts';
 import { selectionOf } from './limits/selection-cost.ts';
 

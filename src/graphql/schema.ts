@@ -8,7 +8,7 @@ import {
   parse,
   type ValidationRule,
 } from 'graphql';
-import { codeOf } from '../errors.ts';
+import { codeOf } from '../errors/graphql-error-format.ts';
 import { resolvers } from '../resolvers/index.ts';
 import { inSpan } from '../telemetry/tracing.ts';
 import type { Context } from './context.ts';

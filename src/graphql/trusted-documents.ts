@@ -7,7 +7,7 @@ import {
   type ValidationRule,
   validate,
 } from 'graphql';
-import { ConfigError, GatewayError } from '../errors.ts';
+import { ConfigError, GatewayError } from '../errors/gateway-error.ts';
 
 /** The parts of a GraphQL request that name a document. */
 export type DocumentRequest = {

@@ -1,7 +1,7 @@
 import { type Readable, Transform } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { overloaded } from '../errors.ts';
+import { overloaded } from '../errors/gateway-error.ts';
 import { HEAP_LIMIT, MEMORY_LIMIT } from '../lib/memory-limit.ts';
 import { BODY_LIMIT } from './request-body.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { malformedRequestBody } from '../errors.ts';
+import { malformedRequestBody } from '../errors/http-error-format.ts';
 import { JSON_TYPE } from './media-type.ts';
 import { securityHeaders } from './security-headers.ts';
 import { SlowBodies } from './slow-bodies.ts';

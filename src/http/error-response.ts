@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { type GatewayError, toHttpError, Unauthenticated } from '../errors.ts';
+import { type GatewayError, Unauthenticated } from '../errors/gateway-error.ts';
+import { toHttpError } from '../errors/http-error-format.ts';
 import { discardBody } from './discarded-body.ts';
 import { errorMediaType } from './media-type.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import type { Logger } from 'pino';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
-import { InvalidRequest, missingToken } from '../errors.ts';
+import { InvalidRequest, missingToken } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { currentRecord } from '../telemetry/request-record.ts';
 import { traceHeaders } from '../telemetry/tracing.ts';

@@ -1,4 +1,4 @@
-import { limitExceeded } from '../errors.ts';
+import { limitExceeded } from '../errors/gateway-error.ts';
 import { findExceeded } from '../lib/json-size.ts';
 
 const limits = {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { overloaded, toHttpError } from '../errors.ts';
+import { overloaded } from '../errors/gateway-error.ts';
+import { toHttpError } from '../errors/http-error-format.ts';
 import type { Metrics, RespondedRequest } from '../telemetry/metrics.ts';
 import { corsHeaders } from './cors.ts';
 import type { LoadShedding } from './load-shedding.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { InvalidRequest } from '../errors.ts';
+import { InvalidRequest } from '../errors/gateway-error.ts';
 import { parseExactly, parseInSteps } from '../lib/exact-json.ts';
 import type { TaskQueue } from '../lib/task-queue.ts';
 import { checkJson } from './json-limits.ts';

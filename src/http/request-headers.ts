@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { InvalidRequest } from '../errors.ts';
+import { InvalidRequest } from '../errors/gateway-error.ts';
 
 /**
  * The error for headers that a proxy in front may read in another way than the gateway, or that ask for what it

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { overloaded } from '../errors.ts';
+import { overloaded } from '../errors/gateway-error.ts';
 import type { TaskQueue } from '../lib/task-queue.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { BodyBudget } from './body-budget.ts';

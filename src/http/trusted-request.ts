@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { InvalidRequest } from '../errors.ts';
+import { InvalidRequest } from '../errors/gateway-error.ts';
 
 /**
  * The text of the trusted document with an id or with the text of a query. Undefined if both are missing.

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { UpstreamRequest } from '../upstream/operations.ts';
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';

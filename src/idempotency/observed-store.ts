@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type Claim, type ClaimResult, type IdempotencyStore, StoreUnavailable } from './store.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { type GlCode, IntegrationTarget, type QueryResolvers } from '../generated/resolvers.ts';
 import type { Context } from '../graphql/context.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';

@@ -2,8 +2,9 @@
  * Converts arguments to records of the service, with the checks that a schema cannot express. One error
  * reports all faults, each with its path, before anything is sent.
  */
+
+import { formatPath, InputFaults, type Path } from '../errors/input-fault.ts';
 import type { ApproverInput, WorkflowCsvInput } from '../generated/resolvers.ts';
-import { formatPath, InputFaults, type Path } from '../input-fault.ts';
 import { type Approver, isWorkflowCsvOption, type WorkflowCsvUpload } from '../upstream/records.ts';
 
 /** The digits of an identifier. */

@@ -1,10 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { VerificationResult } from '../auth/authenticate.ts';
+import { type RefusalReason, refusalReasons } from '../errors/gateway-error.ts';
 import { type IdempotencyObserver, idempotencyResults } from '../idempotency/observed-store.ts';
 import type { CallObserver } from '../upstream/attempt.ts';
 import { operations } from '../upstream/operations.ts';
 import type { LogOutput } from './log-output.ts';
-import { type FieldOutcome, type RefusalReason, refusalReasons } from './request-record.ts';
+import type { FieldOutcome } from './request-record.ts';
 
 /** The metrics of the gateway. Their labels come from the code, never from a client. */
 export type Metrics = {

@@ -1,19 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-
-/** Why a token is refused, for the log and a metric. The client learns only that it is. */
-export const refusalReasons = [
-  /** Expired, or not valid yet. */
-  'expired',
-  'audience',
-  'issuer',
-  /** The signature does not verify, or its algorithm is not accepted. */
-  'signature',
-  'unknown_key',
-  'malformed',
-  'missing',
-] as const;
-
-export type RefusalReason = (typeof refusalReasons)[number];
+import type { RefusalReason } from '../errors/gateway-error.ts';
 
 /** A root field, such as `Query.glCodes`, with its outcome: a union member or an error code. */
 export type FieldOutcome = { operation: string; outcome: string };

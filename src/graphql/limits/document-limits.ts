@@ -10,7 +10,7 @@ import {
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { GatewayError, limitExceeded } from '../../errors.ts';
+import { GatewayError, limitExceeded } from '../../errors/gateway-error.ts';
 import { countRootFields, type Fragments, SelectionCosts } from './selection-cost.ts';
 
 /**

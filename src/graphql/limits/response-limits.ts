@@ -1,8 +1,9 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { GatewayError, limitExceeded, noRoom } from '../../errors.ts';
+import { GatewayError, limitExceeded } from '../../errors/gateway-error.ts';
 import { HEAP_LIMIT, hasRoom } from '../../lib/memory-limit.ts';
 import { shorten } from '../../lib/short-text.ts';
 import type { TaskQueue } from '../../lib/task-queue.ts';
+import { noRoom } from '../../upstream/upstream-error.ts';
 import { selectionOf } from './selection-cost.ts';
 
 /** Entity references that one request may resolve, over all of its aliases. */

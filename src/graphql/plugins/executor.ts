@@ -10,7 +10,7 @@ import {
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors/gateway-error.ts';
 import type { Context } from '../context.ts';
 import { CompiledQueries } from './compiled-queries.ts';
 

@@ -16,7 +16,7 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
-import { formatPath } from '../../input-fault.ts';
+import { formatPath } from '../../errors/input-fault.ts';
 import { isExact, longNumber } from '../../lib/exact-json.ts';
 import type { OperationFaults } from './operation-fault.ts';
 

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { getOperationAST, parse } from 'graphql';
 import { pino } from 'pino';
-import { createErrorFormatter } from '../../../src/errors.ts';
+import { createErrorFormatter } from '../../../src/errors/graphql-error-format.ts';
 import { type Context, createContext } from '../../../src/graphql/context.ts';
 import { COMPILE_AT } from '../../../src/graphql/plugins/compile-threshold.ts';
 import { CompiledQueries } from '../../../src/graphql/plugins/compiled-queries.ts';

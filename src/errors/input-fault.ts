@@ -1,4 +1,4 @@
-import { GatewayError } from './errors.ts';
+import { GatewayError } from './gateway-error.ts';
 
 /** A fault of a client's input. The path begins with the name of the argument. */
 export type InputFault = { path: Path; message: string };

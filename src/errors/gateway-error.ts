@@ -1,0 +1,133 @@
+import { GraphQLError } from 'graphql';
+import { shorten } from '../lib/short-text.ts';
+
+/*
+ * What the gateway throws. Every error of a response has a message, a `code`, the `requestId` and
+ * `retryable`, and reveals nothing else: no URL, no stack, no body of the service. Errors leave through
+ * graphql-error-format.ts or http-error-format.ts, and nowhere else.
+ */
+
+/** Why a token is refused, for the log and a metric. The client learns only that it is. */
+export const refusalReasons = [
+  /** Expired, or not valid yet. */
+  'expired',
+  'audience',
+  'issuer',
+  /** The signature does not verify, or its algorithm is not accepted. */
+  'signature',
+  'unknown_key',
+  'malformed',
+  'missing',
+] as const;
+
+export type RefusalReason = (typeof refusalReasons)[number];
+
+/** The environment is invalid. The message names every invalid or missing variable. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** The gateway's own codes, with the HTTP status of a response that has no data. */
+const gatewayCodes = {
+  UNAUTHENTICATED: 401,
+  BAD_USER_INPUT: undefined,
+  AUTH_UNAVAILABLE: 503,
+  OVERLOADED: 503,
+  OPERATION_LIMIT_EXCEEDED: 400,
+  QUERY_NOT_IN_SAFELIST: 400,
+  PERSISTED_QUERY_NOT_IN_LIST: 400,
+  IDEMPOTENCY_KEY_REUSED: undefined,
+  IDEMPOTENCY_UNAVAILABLE: undefined,
+} as const;
+
+type GatewayCode = keyof typeof gatewayCodes;
+
+/** Codes of errors whose very same request may be sent again. */
+export const retryableCodes: ReadonlySet<string> = new Set<GatewayCode | 'REQUEST_TIMEOUT'>([
+  'AUTH_UNAVAILABLE',
+  'OVERLOADED',
+  'IDEMPOTENCY_UNAVAILABLE',
+  'REQUEST_TIMEOUT',
+]);
+
+/** An error of the gateway whose message is meant for the client. */
+export class GatewayError extends GraphQLError {
+  readonly code: GatewayCode;
+  readonly http: { status: number; headers: Map<string, string> } | undefined;
+
+  constructor(
+    code: GatewayCode,
+    message: string,
+    { headers = {}, faults }: { headers?: Record<string, string>; faults?: unknown[] } = {},
+  ) {
+    const status = gatewayCodes[code];
+    const http = status && { status, headers: new Map(Object.entries(headers)) };
+    const extensions: Record<string, unknown> = { faults, code, ...(http && { http }) };
+    super(message, { extensions });
+    this.code = code;
+    this.http = http;
+  }
+}
+
+/** A request without a valid token. */
+export class Unauthenticated extends GatewayError {
+  readonly reason: RefusalReason;
+
+  constructor(reason: RefusalReason, message: string, challenge: string) {
+    super('UNAUTHENTICATED', message, { headers: { 'www-authenticate': challenge } });
+    this.reason = reason;
+  }
+}
+
+/** The error for a request that needs a token and has none. */
+export function missingToken(): Unauthenticated {
+  return new Unauthenticated('missing', 'A bearer token is required.', 'Bearer');
+}
+
+/** The error for a token that does not verify. The client does not learn the reason. */
+export function invalidToken(reason: RefusalReason): Unauthenticated {
+  const challenge = 'Bearer error="invalid_token"';
+  return new Unauthenticated(reason, 'The bearer token is not valid.', challenge);
+}
+
+/** The error for a request that is rejected because the gateway is overloaded. */
+export function overloaded(message = 'The gateway is overloaded.'): GatewayError {
+  return new GatewayError('OVERLOADED', message, { headers: { 'retry-after': '1' } });
+}
+
+/** The error for a GraphQL operation that exceeds a limit. */
+export function limitExceeded(what: string, limit: number): GatewayError {
+  return new GatewayError(
+    'OPERATION_LIMIT_EXCEEDED',
+    `The operation has more ${what} than the ${limit} allowed.`,
+  );
+}
+
+/** A request that HTTP itself rules out. The message, if there is one, is meant for the client. */
+export class InvalidRequest extends Error {
+  readonly statusCode: 400 | 406 | 415;
+
+  constructor(statusCode: 400 | 406 | 415, message?: string) {
+    super(message);
+    this.statusCode = statusCode;
+  }
+}
+
+export const internalError = {
+  message: 'Internal server error',
+  code: 'INTERNAL_SERVER_ERROR',
+} as const;
+
+/** The longest message, in characters. Those of graphql-js and Apollo Server repeat parts of a request. */
+export const MAX_MESSAGE_LENGTH = 1000;
+
+/** The part of an unexpected error that may be logged: its other properties may hold a token. */
+export function loggable(error: unknown) {
+  return error instanceof Error
+    ? {
+        name: error.name,
+        message: shorten(error.message, MAX_MESSAGE_LENGTH),
+        stack: shorten(error.stack ?? ''), // It begins with the message.
+      }
+    : { name: typeof error };
+}

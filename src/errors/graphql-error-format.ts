@@ -1,0 +1,81 @@
+import { unwrapResolverError } from '@apollo/server/errors';
+import { GraphQLError, type GraphQLFormattedError } from 'graphql';
+import type { Logger } from 'pino';
+import { shorten } from '../lib/short-text.ts';
+import { currentRecord } from '../telemetry/request-record.ts';
+import { UpstreamError } from '../upstream/upstream-error.ts';
+import {
+  GatewayError,
+  internalError,
+  loggable,
+  MAX_MESSAGE_LENGTH,
+  retryableCodes,
+  Unauthenticated,
+} from './gateway-error.ts';
+
+/** Codes of Apollo Server whose messages concern only the client's document or request. */
+const apolloCodes = new Set([
+  'GRAPHQL_PARSE_FAILED',
+  'GRAPHQL_VALIDATION_FAILED',
+  'BAD_USER_INPUT',
+  'BAD_REQUEST',
+  'OPERATION_RESOLUTION_FAILURE',
+  'PERSISTED_QUERY_NOT_SUPPORTED',
+]);
+
+/** The messages of graphql-js for a null that it finds only during execution. */
+const argumentFault = /^Argument "(\w+)"/;
+
+/** Formats an error of GraphQL execution or of Apollo's HTTP handling. Logs the errors that it masks. */
+export function createErrorFormatter(log: Logger) {
+  /** One cause, such as a failed list, may be the error of thousands of entities. */
+  const logged = new WeakSet<object>();
+  return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
+    const error = unwrapResolverError(thrown);
+    const record = currentRecord.getStore();
+    const { message, code, retryable } = describe(formatted, error);
+    if (code === internalError.code && !(error instanceof Error && logged.has(error))) {
+      if (error instanceof Error) logged.add(error);
+      log.error({ requestId: record?.requestId, error: loggable(error) }, 'internal error');
+    }
+    record?.errorCodes.push(code);
+    if (record && error instanceof Unauthenticated) record.refusal = error.reason;
+    const shown = shorten(message, MAX_MESSAGE_LENGTH);
+    return {
+      message: shown,
+      ...(formatted.locations && { locations: formatted.locations }),
+      ...(formatted.path && { path: formatted.path }),
+      extensions: {
+        code,
+        requestId: record?.requestId,
+        retryable,
+        ...(code === 'BAD_USER_INPUT' && { faults: faultsOf(formatted, shown) }),
+      },
+    };
+  };
+}
+
+/** The faults of an invalid input. An error that lists none is a single fault. */
+function faultsOf({ extensions, message }: GraphQLFormattedError, shown: string): unknown {
+  const [, argument] = argumentFault.exec(message) ?? [];
+  return extensions?.faults ?? [{ path: argument ? [argument] : [], message: shown }];
+}
+
+/** The code of an error in the response. */
+export function codeOf(error: unknown): string {
+  return error instanceof UpstreamError || error instanceof GatewayError
+    ? error.code
+    : internalError.code;
+}
+
+function describe({ message, extensions }: GraphQLFormattedError, error: unknown) {
+  if (error instanceof UpstreamError) return error;
+  if (error instanceof GraphQLError && argumentFault.test(error.message)) {
+    return { message, code: 'BAD_USER_INPUT', retryable: false };
+  }
+  const code = String(extensions?.code);
+  if (error instanceof GatewayError || apolloCodes.has(code)) {
+    return { message, code, retryable: retryableCodes.has(code) };
+  }
+  return { ...internalError, retryable: false };
+}

@@ -1,0 +1,61 @@
+import type { GraphQLFormattedError } from 'graphql';
+import type { Logger } from 'pino';
+import {
+  GatewayError,
+  InvalidRequest,
+  internalError,
+  loggable,
+  retryableCodes,
+} from './gateway-error.ts';
+
+/** Codes and messages for requests that HTTP itself rules out, by status. */
+const malformed = ['BAD_REQUEST', 'The request is malformed.'] as const;
+const httpErrors: Record<number, readonly [code: string, message: string]> = {
+  400: malformed,
+  404: ['NOT_FOUND', 'There is no such path.'],
+  405: ['METHOD_NOT_ALLOWED', 'This path does not support the method.'],
+  406: ['BAD_REQUEST', 'The Accept header allows none of the supported media types.'],
+  408: ['REQUEST_TIMEOUT', 'The request arrived too slowly, and was not executed.'],
+  413: ['PAYLOAD_TOO_LARGE', 'The request body is too large.'],
+  415: ['UNSUPPORTED_MEDIA_TYPE', 'The content type must be application/json.'],
+};
+
+/** The response body of an error outside GraphQL: the same shape as inside. */
+type ErrorBody = { errors: [GraphQLFormattedError] };
+
+/** The response to a request that does not reach GraphQL. Logs the errors that it masks. */
+export function toHttpError(
+  error: GatewayError | { statusCode?: number },
+  requestId: string,
+  log: Logger,
+): { status: number; headers: Record<string, string>; code: string; body: ErrorBody } {
+  if (error instanceof GatewayError) {
+    return {
+      status: error.http?.status ?? 400,
+      headers: Object.fromEntries(error.http?.headers ?? []),
+      code: error.code,
+      body: errorBody(error.message, error.code, requestId),
+    };
+  }
+  const { statusCode: status = 500 } = error;
+  const known = httpErrors[status];
+  if (!known) {
+    log.error({ requestId, error: loggable(error) }, 'internal error');
+    const { message, code } = internalError;
+    return { status: 500, headers: {}, code, body: errorBody(message, code, requestId) };
+  }
+  const [code, general] = known;
+  const message = (error instanceof InvalidRequest && error.message) || general;
+  return { status, headers: {}, code, body: errorBody(message, code, requestId) };
+}
+
+/** The response body for bytes that are not HTTP, or that arrive too slowly. */
+export function malformedRequestBody(status: number, requestId: string): ErrorBody {
+  const [code, message] = httpErrors[status] ?? malformed;
+  return errorBody(message, code, requestId);
+}
+
+function errorBody(message: string, code: string, requestId: string): ErrorBody {
+  const retryable = retryableCodes.has(code);
+  return { errors: [{ message, extensions: { code, requestId, retryable } }] };
+}

@@ -1,0 +1,104 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+
+const src = new URL('../../src/', import.meta.url).pathname;
+
+/**
+ * What each folder of src/ may import: other folders or single files of src/, and packages that only some
+ * folders use. A folder imports itself, `request-scope.ts` and every other package freely.
+ */
+const allowed: Record<string, string[]> = {
+  lib: [],
+  account: ['errors/gateway-error.ts', 'lib'],
+  errors: [
+    'lib',
+    'telemetry/request-record.ts',
+    'upstream/upstream-error.ts',
+    'graphql',
+    '@apollo',
+  ],
+  telemetry: [
+    'errors/gateway-error.ts',
+    'auth/authenticate.ts',
+    'idempotency/observed-store.ts',
+    'upstream/attempt.ts',
+    'upstream/operations.ts',
+    'node:http',
+  ],
+  auth: ['errors', 'jose', 'node:http', 'telemetry/metrics.ts'],
+  upstream: ['account', 'lib', 'telemetry', 'got', 'undici', 'node:http'],
+  idempotency: ['errors/gateway-error.ts', 'lib', 'upstream', 'telemetry/metrics.ts'],
+  resolvers: [
+    'errors/gateway-error.ts',
+    'errors/input-fault.ts',
+    'generated',
+    'graphql/context.ts',
+    'upstream/records.ts',
+    'upstream/upstream-error.ts',
+    'graphql',
+  ],
+  graphql: [
+    'account',
+    'errors',
+    'lib',
+    'resolvers/index.ts',
+    'telemetry',
+    'upstream',
+    'graphql',
+    '@apollo',
+  ],
+  generated: ['graphql/context.ts', 'graphql'],
+  http: [
+    'account',
+    'auth/authenticate.ts',
+    'errors',
+    'lib',
+    'telemetry',
+    'fastify',
+    '@fastify',
+    'node:http',
+  ],
+};
+
+/** Packages that a folder may import only if its list names them. */
+const restricted = [
+  'graphql',
+  '@apollo',
+  '@as-integrations',
+  'fastify',
+  '@fastify',
+  'got',
+  'undici',
+  'jose',
+  'node:http',
+];
+
+const files = globSync('*/**/*.ts', { cwd: src });
+
+test.each(files)('%s imports only what its folder may import', (file) => {
+  const [folder = ''] = file.split('/');
+  const rules = allowed[folder];
+  if (rules === undefined) throw new Error(`Add ${folder}/ to the table`);
+  const forbidden = importsOf(file).filter((target) => {
+    const isOwn = target.startsWith(`src/${folder}/`) || target === 'src/request-scope.ts';
+    if (target.startsWith('src/')) {
+      return !isOwn && !rules.some((rule) => isInside(target, `src/${rule}`));
+    }
+    const isRestricted = restricted.some((name) => isInside(target, name));
+    return isRestricted && !rules.some((rule) => isInside(target, rule));
+  });
+  expect(forbidden).toEqual([]);
+});
+
+/** What a file imports: files as `src/…`, packages by name. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(src, file), 'utf8');
+  return [...text.matchAll(/(?:from|import)\s*\(?'([^']+)'/g)].map(([, target = '']) =>
+    target.startsWith('.') ? join('src', file, '..', target) : target,
+  );
+}
+
+function isInside(target: string, name: string): boolean {
+  return target === name || target.startsWith(`${name}/`);
+}
