@@ -1,5 +1,6 @@
 import { fastifyApolloHandler } from '@as-integrations/fastify';
 import type { Logger } from 'pino';
+import { Account, memoryForRequests } from './account/account.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
 import { type Config, settingsOf } from './config.ts';
 import { startApolloServer } from './graphql/apollo-server.ts';
@@ -41,6 +42,7 @@ export async function startGateway(
   log.info({ version, settings: settingsOf(config) }, 'starting');
   const tracing = await startTracing(config.tracing, version, log);
   const metrics = createMetrics({ version, commit: config.commit }, output);
+  const account = new Account(memoryForRequests());
   const taskQueue = new TaskQueue(LONG_TASK_BYTES);
   const service = await connectService(config, metrics, taskQueue, log);
 
@@ -62,6 +64,7 @@ export async function startGateway(
   const isReady = () => !isClosing && authenticator.isReady();
   metrics.watchReadiness(isReady);
   const server = await createServer({
+    account,
     authenticate: authenticator.authenticate,
     resolveDocument: trusted && ((request) => trusted.resolve(request)),
     checkDocument,

@@ -1,3 +1,5 @@
+import type { Holding } from './account/account.ts';
+
 /** The identity in a verified token. */
 export type Caller = {
   /** The claim `iss` of the verified token. */
@@ -6,6 +8,8 @@ export type Caller = {
   readonly subject: string | null;
   /** A hash of both, or of a token without `sub`, for the log. */
   readonly hash: string;
+  /** Who is accounted for what it holds: a hash of both, or of the issuer for all of its tokens without `sub`. */
+  readonly account: string;
 };
 
 /**
@@ -17,6 +21,8 @@ export type RequestScope = {
   readonly token: string;
   readonly caller: Caller;
   readonly requestId: string;
+  /** The memory that the request holds. */
+  readonly holding: Holding;
   /** The client's trace headers (W3C Trace Context), if they are valid. */
   readonly trace: Readonly<Record<string, string>> | undefined;
   /** Aborted when the client disconnects before it has its response. */

@@ -90,8 +90,8 @@ function isAuthorizationName(rawHeaders: readonly string[], index: number): bool
 }
 
 /** jose does not check that `sub` is text. Numbers and objects could make two callers equal. */
-function toCaller(issuer: string, subject: unknown, tokenHash: string): Caller {
-  if (typeof subject !== 'string' || subject === '')
-    return { issuer, subject: null, hash: tokenHash };
-  return { issuer, subject, hash: hash('sha256', JSON.stringify([issuer, subject]), 'base64') };
+function toCaller(issuer: string, sub: unknown, tokenHash: string): Caller {
+  const subject = typeof sub === 'string' && sub !== '' ? sub : null;
+  const account = hash('sha256', JSON.stringify([issuer, subject]), 'base64');
+  return { issuer, subject, hash: subject === null ? tokenHash : account, account };
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import type { Logger } from 'pino';
+import type { Account, Holding } from '../account/account.ts';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
 import { InvalidRequest, missingToken } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -23,6 +24,7 @@ declare module 'fastify' {
 const ANONYMOUS_BODY_LIMIT = 65_536;
 
 export type GraphqlRouteOptions = {
+  account: Account;
   authenticate: Authenticate;
   /** Finds the trusted document of a request. Undefined if any document is executed. */
   resolveDocument: ResolveDocument | undefined;
@@ -54,7 +56,10 @@ export function registerGraphqlRoute(
       // Before the body is read, so that a client with an invalid token cannot send one.
       const credentials = await options.authenticate(request.raw);
       if (!credentials && bodyMayExceed(request, ANONYMOUS_BODY_LIMIT)) throw missingToken();
-      request.scope = credentials && createScope(request, credentials);
+      const holding = credentials && options.account.open(credentials.caller.account);
+      request.scope = holding && createScope(request, credentials, holding);
+      const close = () => holding?.close();
+      reply.raw.once('close', () => Promise.resolve(request.execution).then(close, close));
       await bodyBudget.admit(request, reply);
     },
 
@@ -88,12 +93,14 @@ export function registerGraphqlRoute(
 function createScope(
   { id, headers, disconnected, record }: FastifyRequest,
   { token, caller }: Credentials,
+  holding: Holding,
 ): RequestScope {
   const key = headers['idempotency-key'];
   return {
     token,
     caller,
     requestId: id,
+    holding,
     trace: traceHeaders(headers),
     signal: disconnected,
     idempotencyKey: typeof key === 'string' ? key : undefined,

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
+import { Account } from '../../src/account/account.ts';
 import { createServer } from '../../src/http/server.ts';
 import { TaskQueue } from '../../src/lib/task-queue.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
@@ -102,6 +103,7 @@ function startServer(execute = async () => ({ data: null })) {
     .mockImplementation((run, ms, ...args) => setTimer(run, ms === 1000 ? 10 : ms, ...args));
   closeAfterTest(() => jest.restoreAllMocks());
   return createServer({
+    account: new Account(Infinity),
     authenticate: async () => null,
     resolveDocument: undefined,
     checkDocument() {},

@@ -1,6 +1,7 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { Account } from '../../src/account/account.ts';
 import { createServer } from '../../src/http/server.ts';
 import { TaskQueue } from '../../src/lib/task-queue.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
@@ -62,6 +63,7 @@ async function startOverloaded() {
   let startWaiting: (() => boolean) | undefined;
   let isWaiting = false;
   const server = await createServer({
+    account: new Account(Infinity),
     authenticate: async () => null,
     resolveDocument: undefined,
     checkDocument() {},

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { Account } from '../../src/account/account.ts';
 import { TaskQueue } from '../../src/lib/task-queue.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import type { CallObserver } from '../../src/upstream/attempt.ts';
@@ -14,8 +15,9 @@ export const neverAborted = new AbortController().signal;
 export function scopeOf(token = 'token', signal = neverAborted): RequestScope {
   return {
     token,
-    caller: { issuer: 'issuer', subject: 'ada', hash: 'hash of ada' },
+    caller: { issuer: 'issuer', subject: 'ada', hash: 'hash of ada', account: 'ada' },
     requestId: 'request-1',
+    holding: new Account(Infinity).open('ada'),
     trace: undefined,
     signal,
     idempotencyKey: undefined,

@@ -141,7 +141,7 @@ test('the timeout includes the time in the queue', async () => {
   const ended: string[] = [];
   const end = (name: string) => (error: UpstreamError) => ended.push(`${name} ${error.code}`);
   const queued = calls.read(glCodesOf('queued'), scopeOf()).catch(end('queued'));
-  const bob = { issuer: 'issuer', subject: 'bob', hash: 'hash of bob' };
+  const bob = { issuer: 'issuer', subject: 'bob', hash: 'hash of bob', account: 'bob' };
   const later = calls.read(glCodesOf(), { ...scopeOf(), caller: bob }).catch(end('later'));
   await service.arrived(4);
   for (const { respond } of service.requests.slice(0, 3)) respond();

@@ -1,0 +1,161 @@
+import { totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
+import { limitExceeded, overloaded } from '../errors/gateway-error.ts';
+import { Gate, NoPlace } from './gate.ts';
+
+/** The part of the free memory that requests may hold: what they hold is estimated, and garbage needs room. */
+const MEMORY_SHARE = 0.5;
+/** What a request holds without being booked: its place among the requests in progress accounts for it. */
+const INCLUDED_BYTES = 65_536;
+/** How long memory may take to become free, in milliseconds. */
+const MAX_WAIT_MS = 2000;
+/** How long a client may take to read a response while others need its memory, in milliseconds. */
+const UNREAD_MS = 1000;
+
+/** The memory that requests may hold together, in bytes, as seen when the process has started. */
+export function memoryForRequests(): number {
+  const { heap_size_limit, used_heap_size } = getHeapStatistics();
+  // Zero, or more than there is, if nothing constrains the process.
+  const memory = Math.min(process.constrainedMemory() || Infinity, totalmem());
+  const free = Math.min(heap_size_limit - used_heap_size, memory - process.memoryUsage.rss());
+  return Math.max(free, 0) * MEMORY_SHARE;
+}
+
+/** A response that its client has not taken yet. */
+type UnreadResponse = { caller: string; since: number; drop(): void };
+
+/** The memory that requests hold, by caller. */
+export class Account {
+  readonly #gate: Gate;
+  /** The oldest first. */
+  readonly #unread = new Set<UnreadResponse>();
+
+  constructor(limitBytes: number) {
+    this.#gate = new Gate({ limit: limitBytes, maxWaitMs: MAX_WAIT_MS });
+  }
+
+  /** The bytes that are booked. */
+  get bytes(): number {
+    return this.#gate.held;
+  }
+
+  /** Starts to account for one request or call of a caller. */
+  open(caller: string): Holding {
+    return new Holding(this.#gate, this.#unread, caller);
+  }
+}
+
+/**
+ * What one request or call holds: its body, the lists of the service until the response exists, and the response
+ * until the client has taken it. One `close` gives everything back.
+ */
+export class Holding {
+  readonly caller: string;
+  readonly #gate: Gate;
+  readonly #unread: Set<UnreadResponse>;
+  #bytes = 0;
+  /** The part of the bytes that the account knows. */
+  #booked = 0;
+  #response: UnreadResponse | undefined;
+  #isClosed = false;
+
+  constructor(gate: Gate, unread: Set<UnreadResponse>, caller: string) {
+    this.caller = caller;
+    this.#gate = gate;
+    this.#unread = unread;
+  }
+
+  /**
+   * Holds so many bytes more, and waits for them if need be. Throws `OPERATION_LIMIT_EXCEEDED` for more than one
+   * caller can ever hold, and `OVERLOADED` if they do not become free in time.
+   */
+  async hold(bytes: number, signal?: AbortSignal): Promise<void> {
+    const amount = this.#toBook(bytes);
+    if (amount > 0) await this.#enter(amount, signal);
+    this.#add(bytes, amount);
+  }
+
+  /**
+   * Holds so many bytes more, before requests that wait, because what is in progress frees memory when it ends.
+   * Returns false if there is no room.
+   */
+  tryHold(bytes: number): boolean {
+    const amount = this.#toBook(bytes);
+    if (amount > 0 && !this.#makeRoom(() => this.#gate.tryOvertake(this.caller, amount), amount)) {
+      return false;
+    }
+    this.#add(bytes, amount);
+    return true;
+  }
+
+  /** Gives back what exceeds so many bytes. */
+  reduceTo(bytes: number): void {
+    this.#bytes = Math.min(this.#bytes, bytes);
+    this.#giveBack(this.#booked - (this.#bytes > INCLUDED_BYTES ? this.#bytes : 0));
+  }
+
+  /** The response is complete, and only it is held. `drop` ends its connection if others need the memory. */
+  responseSent(drop: () => void): void {
+    if (this.#booked === 0 || this.#isClosed) return;
+    this.#response = { caller: this.caller, since: performance.now(), drop };
+    this.#unread.add(this.#response);
+  }
+
+  /** Gives everything back. */
+  close(): void {
+    this.#isClosed = true;
+    this.#giveBack(this.#booked);
+    if (this.#response) this.#unread.delete(this.#response);
+  }
+
+  async #enter(amount: number, signal?: AbortSignal): Promise<void> {
+    if (this.#makeRoom(() => this.#gate.tryEnter(this.caller, amount), amount)) return;
+    if (this.#booked + amount > this.#gate.most) {
+      throw limitExceeded('bytes of memory', Math.floor(this.#gate.most));
+    }
+    try {
+      await this.#gate.enter(this.caller, { amount, signal });
+    } catch (error) {
+      if (error instanceof NoPlace) throw overloaded('There is no memory for this request now.');
+      throw error;
+    }
+  }
+
+  #add(bytes: number, booked: number): void {
+    this.#bytes += bytes;
+    this.#booked += booked;
+    if (this.#isClosed) this.#giveBack(this.#booked); // It waited longer than its request lasted.
+  }
+
+  #giveBack(bytes: number): void {
+    if (bytes <= 0) return;
+    this.#booked -= bytes;
+    this.#gate.leave(this.caller, bytes);
+  }
+
+  /** What to book for so many bytes more. */
+  #toBook(bytes: number): number {
+    const all = this.#bytes + bytes;
+    return all > INCLUDED_BYTES ? Math.max(0, all - this.#booked) : 0;
+  }
+
+  /** Tries to enter, and ends connections of clients that do not read their responses as long as that helps. */
+  #makeRoom(tryEnter: () => boolean, amount: number): boolean {
+    while (!tryEnter()) if (!this.#dropUnread(amount)) return false;
+    return true;
+  }
+
+  /** A caller beyond its share only gets the memory of its own responses. */
+  #dropUnread(amount: number): boolean {
+    const overdueSince = performance.now() - UNREAD_MS;
+    const isInShare = this.#gate.isInShare(this.caller, amount);
+    for (const response of this.#unread) {
+      if (response.since > overdueSince) return false;
+      if (!isInShare && response.caller !== this.caller) continue;
+      this.#unread.delete(response);
+      response.drop();
+      return true;
+    }
+    return false;
+  }
+}

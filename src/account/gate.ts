@@ -1,0 +1,170 @@
+import { Shares } from './shares.ts';
+
+/** Writes of a caller go before its reads, but after this many in a row a read is next. */
+const MAX_WRITES_IN_A_ROW = 3;
+
+export type Effect = 'read' | 'write';
+
+/** Why nothing was given: the queue is full, the time to wait is over, or the signal was aborted. */
+export type NoPlaceReason = 'full' | 'late' | 'aborted';
+
+/** The gate did not open. The caller holds nothing. */
+export class NoPlace extends Error {
+  override readonly name = 'NoPlace';
+  readonly reason: NoPlaceReason;
+
+  constructor(reason: NoPlaceReason) {
+    super(`no place: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+type GateOptions = {
+  /** How much can be held at the same time: places, or bytes. */
+  limit: number;
+  /** How long it may take to enter, in milliseconds. */
+  maxWaitMs?: number;
+  /** How many may wait. */
+  maxWaiting?: number;
+};
+
+type EnterOptions = {
+  effect?: Effect;
+  amount?: number;
+  /** Ends the waiting. */
+  signal?: AbortSignal | undefined;
+};
+
+type Waiting = { readonly amount: number; enter(): void };
+
+/** What waits of one caller. */
+type Line = { read: Set<Waiting>; write: Set<Waiting>; writesInARow: number };
+
+/**
+ * The one place where requests, calls and CPU-bound work wait. Callers take turns, the entries of one caller keep
+ * their order, and no caller holds or queues more than its share while that is scarce. Whoever entered must leave.
+ */
+export class Gate {
+  readonly #held: Shares;
+  readonly #queued: Shares;
+  readonly #maxWaitMs: number;
+  /** The callers that have something waiting. The first one is next. */
+  readonly #lines = new Map<string, Line>();
+
+  constructor({ limit, maxWaitMs = Infinity, maxWaiting = 10_000 }: GateOptions) {
+    this.#held = new Shares(limit);
+    this.#queued = new Shares(maxWaiting);
+    this.#maxWaitMs = maxWaitMs;
+  }
+
+  /** How much is held. */
+  get held(): number {
+    return this.#held.total;
+  }
+
+  /** How many wait. */
+  get waiting(): number {
+    return this.#queued.total;
+  }
+
+  /** The most that one caller can ever hold. */
+  get most(): number {
+    return this.#held.most;
+  }
+
+  /** Whether one more entry of a caller would be rejected at once. */
+  isFullFor(caller: string): boolean {
+    return this.waiting > 0 && !this.#queued.fits(caller, 1) && !this.#held.fits(caller, 1);
+  }
+
+  /** Whether a caller with so much more holds no more than its share. */
+  isInShare(caller: string, amount: number): boolean {
+    return this.#held.isInShare(caller, amount);
+  }
+
+  /** Enters if nothing else of the caller waits and there is a place. */
+  tryEnter(caller: string, amount = 1): boolean {
+    return !this.#lines.has(caller) && this.tryOvertake(caller, amount);
+  }
+
+  /** Enters before what waits, if there is a place: for work in progress, whose end lets others in. */
+  tryOvertake(caller: string, amount: number): boolean {
+    if (!this.#held.fits(caller, amount)) return false;
+    this.#held.take(caller, amount);
+    return true;
+  }
+
+  /** Resolves when the caller has entered. Rejects with NoPlace. */
+  async enter(caller: string, options: EnterOptions = {}): Promise<void> {
+    const { effect = 'read', amount = 1, signal } = options;
+    if (signal?.aborted) throw new NoPlace('aborted');
+    if (this.tryEnter(caller, amount)) return;
+    if (!this.#queued.fits(caller, 1)) throw new NoPlace('full');
+    await this.#wait(caller, effect, amount, signal);
+  }
+
+  /** Gives back what was entered with. */
+  leave(caller: string, amount = 1): void {
+    this.#held.give(caller, amount);
+    if (this.waiting > 0) this.#admit();
+  }
+
+  #wait(caller: string, effect: Effect, amount: number, signal?: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const line = this.#lines.get(caller) ?? { read: new Set(), write: new Set(), writesInARow: 0 };
+    const remove = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+      line[effect].delete(waiting);
+      this.#queued.give(caller, 1);
+      if (line.read.size + line.write.size === 0) this.#lines.delete(caller);
+    };
+    const fail = (reason: NoPlaceReason) => {
+      remove();
+      reject(new NoPlace(reason));
+      this.#admit(); // What was behind it may need less.
+    };
+    const abort = () => fail('aborted');
+    const waiting: Waiting = {
+      amount,
+      enter() {
+        remove();
+        resolve();
+      },
+    };
+    const timer =
+      this.#maxWaitMs === Infinity ? undefined : setTimeout(fail, this.#maxWaitMs, 'late');
+    signal?.addEventListener('abort', abort, { once: true });
+    line[effect].add(waiting);
+    this.#lines.set(caller, line);
+    this.#queued.take(caller, 1);
+    return promise;
+  }
+
+  /** Lets in whoever fits, one caller after another. */
+  #admit(): void {
+    for (let caller = this.#nextCaller(); caller !== undefined; caller = this.#nextCaller()) {
+      const line = this.#lines.get(caller);
+      const next = line && nextOf(line);
+      if (!line || !next) return;
+      line.writesInARow = line.write.has(next) ? line.writesInARow + 1 : 0;
+      this.#lines.delete(caller); // Moves it to the end.
+      this.#lines.set(caller, line);
+      this.#held.take(caller, next.amount);
+      next.enter();
+    }
+  }
+
+  /** Only callers above their share do not fit while something is free, and these are few. */
+  #nextCaller(): string | undefined {
+    for (const [caller, line] of this.#lines) {
+      if (this.#held.fits(caller, nextOf(line)?.amount ?? 0)) return caller;
+    }
+    return undefined;
+  }
+}
+
+function nextOf({ read, write, writesInARow }: Line): Waiting | undefined {
+  const [first, second] = writesInARow < MAX_WRITES_IN_A_ROW ? [write, read] : [read, write];
+  return first.values().next().value ?? second.values().next().value;
+}

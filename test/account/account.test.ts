@@ -1,0 +1,83 @@
+import { expect, jest, test } from '@jest/globals';
+import { Account } from '../../src/account/account.ts';
+
+const LIMIT = 10_000_000;
+const UNREAD_MS = 1000;
+
+test('a small request is not booked, and a large one as a whole', async () => {
+  const account = new Account(LIMIT);
+  const holding = account.open('a');
+  await holding.hold(65_536);
+  expect(account.bytes).toBe(0);
+  expect(holding.tryHold(1)).toBe(true);
+  expect(account.bytes).toBe(65_537);
+  holding.reduceTo(100_000);
+  expect(account.bytes).toBe(65_537);
+  holding.reduceTo(60_000);
+  expect(account.bytes).toBe(0);
+  await holding.hold(1_000_000);
+  expect(account.bytes).toBe(1_060_000);
+  holding.close();
+  holding.close();
+  expect(account.bytes).toBe(0);
+});
+
+test('a caller holds at most three quarters, and others get their part at once', async () => {
+  const account = new Account(LIMIT);
+  const first = account.open('a');
+  expect(first.tryHold(7_400_000)).toBe(true);
+  expect(first.tryHold(200_000)).toBe(false);
+  expect(account.open('b').tryHold(2_500_000)).toBe(true);
+  await expect(first.hold(8_000_000)).rejects.toMatchObject({ code: 'OPERATION_LIMIT_EXCEEDED' });
+});
+
+test('a request waits for memory, and gives back what it gets after its end', async () => {
+  const account = new Account(LIMIT);
+  const first = account.open('a');
+  const second = account.open('a');
+  const third = account.open('a');
+  await first.hold(7_000_000);
+  const granted = second.hold(3_000_000);
+  const late = third.hold(4_000_000);
+  third.close();
+  first.close();
+  await Promise.all([granted, late]);
+  expect(account.bytes).toBe(3_000_000);
+});
+
+test('a request that gets no memory in time is rejected', async () => {
+  jest.useFakeTimers();
+  const account = new Account(LIMIT);
+  await account.open('a').hold(7_500_000);
+  const waiting = account.open('a').hold(100_000);
+  jest.advanceTimersByTime(2000);
+  jest.useRealTimers();
+  await expect(waiting).rejects.toMatchObject({ code: 'OVERLOADED' });
+});
+
+test('unread responses are dropped when their memory is needed: of others only by a caller within its share', async () => {
+  jest.useFakeTimers({ now: 0 });
+  const account = new Account(LIMIT);
+  const dropped: string[] = [];
+  const unread = (caller: string, name: string, bytes: number) => {
+    const holding = account.open(caller);
+    expect(holding.tryHold(bytes)).toBe(true);
+    holding.responseSent(() => {
+      dropped.push(name);
+      holding.close();
+    });
+  };
+  unread('a', 'first', 3_000_000);
+  unread('b', 'of b', 1_000_000);
+  unread('a', 'second', 3_500_000);
+  const c = account.open('c');
+  expect(c.tryHold(2_500_000)).toBe(true);
+  const b = account.open('b');
+  expect(b.tryHold(1_000_000)).toBe(false); // Nothing is overdue yet.
+  jest.advanceTimersByTime(UNREAD_MS);
+  expect(b.tryHold(1_000_000)).toBe(true);
+  expect(dropped).toEqual(['first']);
+  expect(account.open('a').tryHold(3_000_000)).toBe(true);
+  expect(dropped).toEqual(['first', 'second']);
+  jest.useRealTimers();
+});

@@ -1,0 +1,85 @@
+import { expect, test } from '@jest/globals';
+import { type Effect, Gate } from '../../src/account/gate.ts';
+
+/** Enters many times with one caller, and notes in which order that succeeds. */
+function crowd(gate: Gate, entered: string[]) {
+  return (caller: string, effect: Effect, count: number) => {
+    for (let n = 0; n < count; n++) {
+      void gate.enter(caller, { effect }).then(() => entered.push(`${caller} ${effect}`));
+    }
+  };
+}
+
+/** Lets every promise settle that can. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+test('of one caller, every fourth place goes to a read while writes wait, also without a free share', async () => {
+  const gate = new Gate({ limit: 8 });
+  const entered: string[] = [];
+  const enter = crowd(gate, entered);
+  enter('busy', 'write', 140);
+  enter('busy', 'read', 60);
+  await settled();
+  entered.length = 0;
+  for (let n = 0; n < 100; n++) {
+    gate.leave('busy');
+    await settled();
+  }
+  expect(entered.length).toBe(100);
+  expect(entered.filter((entry) => entry === 'busy read').length).toBe(25);
+});
+
+test('callers take turns', async () => {
+  const gate = new Gate({ limit: 1 });
+  const entered: string[] = [];
+  const enter = crowd(gate, entered);
+  enter('a', 'read', 3);
+  enter('b', 'read', 2);
+  enter('c', 'write', 1);
+  for (const caller of ['a', 'a', 'b', 'c', 'a']) {
+    await settled();
+    gate.leave(caller);
+  }
+  await settled();
+  expect(entered).toEqual(
+    ['a', 'a', 'b', 'c', 'a', 'b'].map((c) => (c === 'c' ? 'c write' : `${c} read`)),
+  );
+});
+
+test('a new caller enters at once while another one holds and queues all that it may', async () => {
+  const gate = new Gate({ limit: 4, maxWaiting: 8 });
+  const entered: string[] = [];
+  crowd(gate, entered)('a', 'read', 9);
+  await settled();
+  expect([gate.held, gate.waiting]).toEqual([3, 6]);
+  expect([gate.isFullFor('a'), gate.isFullFor('b')]).toEqual([true, false]);
+  await expect(gate.enter('a')).rejects.toMatchObject({ reason: 'full' });
+  expect([gate.tryEnter('b'), gate.tryEnter('b')]).toEqual([true, false]);
+});
+
+test('what is larger waits without stopping others, and enters when there is room', async () => {
+  const gate = new Gate({ limit: 100 });
+  gate.tryEnter('a', 70);
+  const large = gate.enter('a', { amount: 40 });
+  expect(gate.tryEnter('a', 1)).toBe(false); // It would overtake.
+  expect([gate.tryOvertake('a', 5), gate.tryEnter('b', 20)]).toEqual([true, true]);
+  gate.leave('a', 70);
+  await large;
+  expect([gate.held, gate.waiting]).toEqual([65, 0]);
+});
+
+test('waiting ends with the signal or the time, and what is behind moves up', async () => {
+  const gate = new Gate({ limit: 1, maxWaitMs: 1 });
+  await gate.enter('a');
+  await expect(gate.enter('b')).rejects.toMatchObject({ reason: 'late' });
+  const patient = new Gate({ limit: 1 });
+  await patient.enter('a', { amount: 1 });
+  const controller = new AbortController();
+  const aborted = patient.enter('b', { signal: controller.signal });
+  controller.abort();
+  await expect(aborted).rejects.toMatchObject({ reason: 'aborted' });
+  await expect(patient.enter('b', { signal: controller.signal })).rejects.toMatchObject({
+    reason: 'aborted',
+  });
+  expect([gate.waiting, patient.waiting, patient.held]).toEqual([0, 0, 1]);
+});

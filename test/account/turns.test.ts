@@ -1,0 +1,47 @@
+import { expect, test } from '@jest/globals';
+import { Turns } from '../../src/account/turns.ts';
+
+/** Runs work of these sizes, and returns in which iteration of the event loop each of it ran. */
+async function iterations(turns: Turns, works: [caller: string, bytes: number][]) {
+  let iteration = 0;
+  let isOver = false;
+  const count = () => {
+    iteration += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const ran = works.map(async ([caller, bytes]) => {
+    await turns.take(caller, bytes);
+    return iteration;
+  });
+  const result = await Promise.all(ran);
+  isOver = true;
+  return result;
+}
+
+test('negligible work does not wait, and long work runs one at a time, with pauses', async () => {
+  const [first = 0, second = 0, small = 0, third = 0] = await iterations(new Turns(), [
+    ['a', 1_000_000],
+    ['a', 1_000_000],
+    ['a', 1000],
+    ['b', 1_000_000],
+  ]);
+  expect([first, small]).toEqual([0, 0]);
+  expect(second - first).toBeGreaterThanOrEqual(3);
+  expect(third - second).toBeGreaterThanOrEqual(3);
+});
+
+test('several short lists share an iteration, and another caller does not wait behind them', async () => {
+  const lists = Array.from({ length: 30 }, () => ['a', 240_000] as [string, number]);
+  const ran = await iterations(new Turns(), [...lists, ['b', 240_000]]);
+  expect(ran.at(-1)).toBe(0);
+  expect(ran.slice(0, 12)).toEqual(Array(12).fill(0));
+  expect(Math.max(...ran)).toBeGreaterThan(1);
+});
+
+test('work that is not wanted any more does not run', async () => {
+  const turns = new Turns();
+  await turns.take('a', 1_000_000);
+  const signal = AbortSignal.abort();
+  await expect(turns.take('a', 1_000_000, signal)).rejects.toMatchObject({ reason: 'aborted' });
+});
