@@ -1,13 +1,14 @@
 import { fastifyApolloHandler } from '@as-integrations/fastify';
 import type { Logger } from 'pino';
 import { Account, memoryForRequests } from './account/account.ts';
+import { Gate } from './account/gate.ts';
+import { Turns } from './account/turns.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
 import { type Config, settingsOf } from './config.ts';
 import { startApolloServer } from './graphql/apollo-server.ts';
 import { createContext } from './graphql/context.ts';
 import { createDocumentLimiter } from './graphql/limits/document-limits.ts';
 import { createExplorer } from './http/explorer.ts';
-import { createLoadShedding } from './http/load-shedding.ts';
 import { createServer } from './http/server.ts';
 import { createStore } from './idempotency/create-store.ts';
 import { IdempotentCalls } from './idempotency/idempotent-call.ts';
@@ -33,6 +34,14 @@ const BACKLOG = 4096;
 /** Work on more bytes than this takes tens of milliseconds and waits in the task queue. */
 const LONG_TASK_BYTES = 500_000;
 
+/**
+ * The requests in progress: more than calls to the service, because some need none. Others wait at most two seconds, well
+ * below the deadline of an operation.
+ */
+function requestLimits(maxConcurrency: number) {
+  return { limit: Math.max(64, maxConcurrency * 1.25), maxWaitMs: 2000, maxWaiting: 4096 };
+}
+
 /** Starts a gateway, and composes it from the service's side to the client's. `output` is where `log` goes. */
 export async function startGateway(
   config: Config,
@@ -43,6 +52,8 @@ export async function startGateway(
   const tracing = await startTracing(config.tracing, version, log);
   const metrics = createMetrics({ version, commit: config.commit }, output);
   const account = new Account(memoryForRequests());
+  const turns = new Turns();
+  const requests = new Gate(requestLimits(config.upstream.maxConcurrency));
   const taskQueue = new TaskQueue(LONG_TASK_BYTES);
   const service = await connectService(config, metrics, taskQueue, log);
 
@@ -59,23 +70,28 @@ export async function startGateway(
   });
 
   const authenticator = createAuthenticator(config.jwt, log, metrics.authenticated);
-  const loadShedding = createLoadShedding();
   let isClosing = false;
   const isReady = () => !isClosing && authenticator.isReady();
   metrics.watchReadiness(isReady);
   const server = await createServer({
     account,
+    requests,
     authenticate: authenticator.authenticate,
+    allowsAnonymous: config.introspection,
+    isOverloadedFor(request) {
+      if (requests.waiting === 0) return false;
+      const caller = authenticator.remembered(request);
+      return caller !== undefined && requests.isFullFor(caller.account);
+    },
     resolveDocument: trusted && ((request) => trusted.resolve(request)),
     checkDocument,
-    taskQueue,
+    turns,
     execute,
     corsOrigins: config.corsOrigins,
     compression: config.compression,
     explorer: await createExplorer(config.explorer, config.explorerHeaders),
     isReady,
     shutdownDelayMs: config.shutdownDelayMs,
-    loadShedding,
     metrics,
     log,
   });
@@ -94,7 +110,6 @@ export async function startGateway(
       await service.upstreamCalls.idle();
       await service.store.close();
       await apollo.stop();
-      loadShedding.close();
       authenticator.close();
       service.transport.close();
       await tracing.close();

@@ -37,7 +37,13 @@ export function createAuthenticator(
   config: JwtConfig,
   log: Logger,
   count: (result: VerificationResult) => void,
-): { authenticate: Authenticate; isReady(): boolean; close(): void } {
+): {
+  authenticate: Authenticate;
+  /** The caller of a token that was verified before; undefined for any other. */
+  remembered(request: IncomingMessage): Caller | undefined;
+  isReady(): boolean;
+  close(): void;
+} {
   const keySource = createKeySource(config.keys, config.issuers, log);
   const verify = createVerify(config, keySource);
   const cache = new LRUCache<string, Caller>({ max: CACHED_TOKENS });
@@ -73,7 +79,12 @@ export function createAuthenticator(
     return { token, caller };
   }
 
-  return { authenticate, isReady: keySource.isReady, close: keySource.close };
+  function remembered(request: IncomingMessage): Caller | undefined {
+    const token = readToken(request);
+    return token === undefined ? undefined : cache.get(hash('sha256', token, 'base64'));
+  }
+
+  return { authenticate, remembered, isReady: keySource.isReady, close: keySource.close };
 }
 
 /** The bearer token of a request; undefined if there is none, several headers, or it is too long. */

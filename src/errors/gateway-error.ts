@@ -105,9 +105,9 @@ export function limitExceeded(what: string, limit: number): GatewayError {
 
 /** A request that HTTP itself rules out. The message, if there is one, is meant for the client. */
 export class InvalidRequest extends Error {
-  readonly statusCode: 400 | 406 | 415;
+  readonly statusCode: 400 | 406 | 413 | 415;
 
-  constructor(statusCode: 400 | 406 | 415, message?: string) {
+  constructor(statusCode: 400 | 406 | 413 | 415, message?: string) {
     super(message);
     this.statusCode = statusCode;
   }
