@@ -1,22 +1,28 @@
 import { fastifyApolloHandler } from '@as-integrations/fastify';
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import { Account, memoryForRequests } from './account/account.ts';
 import { Gate } from './account/gate.ts';
 import { Turns } from './account/turns.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
+import { createTokenCounter } from './auth/token-metrics.ts';
 import { type Config, settingsOf } from './config.ts';
 import { startApolloServer } from './graphql/apollo-server.ts';
 import { createContext } from './graphql/context.ts';
+import { createFieldObserver } from './graphql/field-metrics.ts';
 import { createDocumentLimiter } from './graphql/limits/document-limits.ts';
 import { createExplorer } from './http/explorer.ts';
+import { registerHttpMetrics } from './http/http-metrics.ts';
 import { createServer } from './http/server.ts';
 import { createStore } from './idempotency/create-store.ts';
+import { createIdempotencyObserver } from './idempotency/idempotency-metrics.ts';
 import { IdempotentCalls } from './idempotency/idempotent-call.ts';
 import { TaskQueue } from './lib/task-queue.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
-import { createMetrics, type Metrics } from './telemetry/metrics.ts';
+import { createRegistry } from './telemetry/registry.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { UpstreamCalls } from './upstream/call.ts';
+import { createCallObserver, watchCalls } from './upstream/call-metrics.ts';
 import { createTransport } from './upstream/transport/got-client.ts';
 import { version } from './version.ts';
 
@@ -50,18 +56,18 @@ export async function startGateway(
 ): Promise<Gateway> {
   log.info({ version, settings: settingsOf(config) }, 'starting');
   const tracing = await startTracing(config.tracing, version, log);
-  const metrics = createMetrics({ version, commit: config.commit }, output);
+  const registry = createRegistry({ version, commit: config.commit }, output);
   const account = new Account(memoryForRequests());
   const turns = new Turns();
   const requests = new Gate(requestLimits(config.upstream.maxConcurrency));
   const taskQueue = new TaskQueue(LONG_TASK_BYTES);
-  const service = await connectService(config, metrics, taskQueue, log);
+  const service = await connectService(config, registry, taskQueue, log);
 
   const checkDocument = createDocumentLimiter(config.maxWritesPerOperation);
   const { apollo, trusted } = await startApolloServer({
     ...config,
     checkDocument,
-    observe: metrics.resolved,
+    observe: createFieldObserver(registry),
     log,
   });
   const resolverDependencies = { ...config.upstream, calls: service.calls, taskQueue };
@@ -69,10 +75,10 @@ export async function startGateway(
     context: async ({ scope, record }) => createContext(resolverDependencies, scope, record),
   });
 
-  const authenticator = createAuthenticator(config.jwt, log, metrics.authenticated);
+  const authenticator = createAuthenticator(config.jwt, log, createTokenCounter(registry));
   let isClosing = false;
   const isReady = () => !isClosing && authenticator.isReady();
-  metrics.watchReadiness(isReady);
+  const metrics = registerHttpMetrics(registry, { requests, account, isReady });
   const server = await createServer({
     account,
     requests,
@@ -118,23 +124,28 @@ export async function startGateway(
 }
 
 /** The service's side: connections, calls, and the idempotency keys of writes. */
-async function connectService(config: Config, metrics: Metrics, taskQueue: TaskQueue, log: Logger) {
+async function connectService(
+  config: Config,
+  registry: Registry,
+  taskQueue: TaskQueue,
+  log: Logger,
+) {
   const transport = createTransport(config.upstream);
   const upstreamCalls = new UpstreamCalls({
     ...config.upstream,
     transport,
     taskQueue,
     log,
-    observer: metrics.calls,
+    observer: createCallObserver(registry),
   });
-  metrics.watchCalls(upstreamCalls);
+  watchCalls(registry, upstreamCalls);
   const store = await createStore(config.idempotency.store, { ...config.idempotency, log });
   const calls = new IdempotentCalls({
     calls: upstreamCalls,
     store,
     timeoutMs: config.upstream.timeoutMs,
     isKeyRequired: config.idempotency.isRequired,
-    observer: metrics.idempotency,
+    observer: createIdempotencyObserver(registry),
     log,
   });
   return { transport, upstreamCalls, store, calls };

@@ -79,7 +79,7 @@ export class Drain {
     const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
     const { holding, record, raw } = request;
     const { socket } = raw;
-    holding?.reduceTo(isText ? payload.length * MEMORY_PER_BYTE : 0);
+    holding?.become(isText ? payload.length * MEMORY_PER_BYTE : 0);
     const isLong = isText && payload.length > LONG_RESPONSE;
     if (!isLong || !socket.writable) return payload;
     const timer = setTimeout(() => socket.destroy(), MAX_SENDING_MS);

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { overloaded } from '../errors/gateway-error.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
-import type { Metrics, RespondedRequest } from '../telemetry/metrics.ts';
 import { corsHeaders } from './cors.ts';
+import type { HttpMetrics, RespondedRequest } from './http-metrics.ts';
 import { errorMediaType, GRAPHQL_RESPONSE_TYPE, JSON_TYPE } from './media-type.ts';
 import { requestIdOf } from './request-id.ts';
 import { securityHeaders } from './security-headers.ts';
@@ -17,7 +17,7 @@ const ID = '<id>';
 
 type Options = {
   corsOrigins: string[];
-  metrics: Pick<Metrics, 'responded' | 'shed'>;
+  metrics: Pick<HttpMetrics, 'responded' | 'shed'>;
   log: Logger;
   /** Whether the caller of a request has so many requests waiting that one more is rejected. */
   isOverloadedFor(request: IncomingMessage): boolean;

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { RespondedRequest } from '../telemetry/metrics.ts';
 import { outcomeOf, type RequestRecord } from '../telemetry/request-record.ts';
 import type { ClientConnections } from './client-connections.ts';
 import type { SendError } from './error-response.ts';
+import type { RespondedRequest } from './http-metrics.ts';
 import { securityHeaders } from './security-headers.ts';
 
 declare module 'fastify' {

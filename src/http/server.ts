@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Turns } from '../account/turns.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import { ClientConnections } from './client-connections.ts';
 import { registerCompression } from './compression.ts';
 import { corsHeaders, registerCors } from './cors.ts';
@@ -9,6 +8,7 @@ import { Drain } from './drain.ts';
 import { createErrorSender, registerErrorHandlers } from './error-response.ts';
 import { createFastify } from './fastify-instance.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
+import type { HttpMetrics } from './http-metrics.ts';
 import { createRejection } from './overload-rejection.ts';
 import { registerBodyParser } from './request-body.ts';
 import { findInvalidHeader } from './request-headers.ts';
@@ -22,7 +22,7 @@ type ServerOptions = GraphqlRouteOptions & {
   turns: Turns;
   /** Whether one more request of this client's caller would be rejected at once. */
   isOverloadedFor(request: IncomingMessage): boolean;
-  metrics: Pick<Metrics, 'text' | 'contentType' | 'responded' | 'shed'>;
+  metrics: HttpMetrics;
 };
 
 /** The HTTP server. Its hooks run in the order in which they are registered here. */
