@@ -5,7 +5,7 @@ import { Account, memoryForRequests } from './account/account.ts';
 import { Gate } from './account/gate.ts';
 import { Turns } from './account/turns.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
-import { createTokenCounter } from './auth/token-metrics.ts';
+import { createTokenCounter, registerKeyMetrics } from './auth/token-metrics.ts';
 import { type Config, settingsOf } from './config.ts';
 import { startApolloServer } from './graphql/apollo-server.ts';
 import { createContext } from './graphql/context.ts';
@@ -76,6 +76,7 @@ export async function startGateway(
   });
 
   const authenticator = createAuthenticator(config.jwt, log, createTokenCounter(registry));
+  registerKeyMetrics(registry, authenticator.lastFetches);
   let isClosing = false;
   const isReady = () => !isClosing && authenticator.isReady();
   const metrics = registerHttpMetrics(registry, { requests, account, isReady });
