@@ -1,4 +1,3 @@
-import { fastifyApolloHandler } from '@as-integrations/fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { Account, memoryForRequests } from './account/account.ts';
@@ -7,10 +6,8 @@ import { Turns } from './account/turns.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
 import { createTokenCounter, registerKeyMetrics } from './auth/token-metrics.ts';
 import { type Config, settingsOf } from './config.ts';
-import { startApolloServer } from './graphql/apollo-server.ts';
-import { createContext } from './graphql/context.ts';
 import { createFieldObserver } from './graphql/field-metrics.ts';
-import { createDocumentLimiter } from './graphql/limits/document-limits.ts';
+import { startGraphql } from './graphql/server.ts';
 import { createExplorer } from './http/explorer.ts';
 import { registerHttpMetrics } from './http/http-metrics.ts';
 import { createServer } from './http/server.ts';
@@ -63,16 +60,13 @@ export async function startGateway(
   const taskQueue = new TaskQueue(LONG_TASK_BYTES);
   const service = await connectService(config, registry, taskQueue, log);
 
-  const checkDocument = createDocumentLimiter(config.maxWritesPerOperation);
-  const { apollo, trusted } = await startApolloServer({
+  const graphql = await startGraphql({
     ...config,
-    checkDocument,
+    ...config.upstream,
+    calls: service.calls,
+    turns,
     observe: createFieldObserver(registry),
     log,
-  });
-  const resolverDependencies = { ...config.upstream, calls: service.calls, taskQueue };
-  const execute = fastifyApolloHandler(apollo, {
-    context: async ({ scope, record }) => createContext(resolverDependencies, scope, record),
   });
 
   const authenticator = createAuthenticator(config.jwt, log, createTokenCounter(registry));
@@ -90,10 +84,8 @@ export async function startGateway(
       const caller = authenticator.remembered(request);
       return caller !== undefined && requests.isFullFor(caller.account);
     },
-    resolveDocument: trusted && ((request) => trusted.resolve(request)),
-    checkDocument,
+    prepare: graphql.prepare,
     turns,
-    execute,
     corsOrigins: config.corsOrigins,
     compression: config.compression,
     explorer: await createExplorer(config.explorer, config.explorerHeaders),
@@ -116,7 +108,7 @@ export async function startGateway(
       await server.close();
       await service.upstreamCalls.idle();
       await service.store.close();
-      await apollo.stop();
+      await graphql.stop();
       authenticator.close();
       service.transport.close();
       await tracing.close();

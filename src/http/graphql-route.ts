@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Account, Holding } from '../account/account.ts';
 import { type Gate, NoPlace } from '../account/gate.ts';
@@ -9,10 +9,10 @@ import { currentRecord } from '../telemetry/request-record.ts';
 import { traceHeaders } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
-import { acceptsResponse } from './media-type.ts';
+import { documentRequestOf, type Execute, type Prepare, searchOf } from './graphql-request.ts';
+import { acceptsResponse, errorMediaType } from './media-type.ts';
 import { BODY_LIMIT } from './request-body.ts';
 import { inRequestSpan } from './request-span.ts';
-import { type ResolveDocument, useTrustedDocument } from './trusted-request.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,6 +24,7 @@ declare module 'fastify' {
     holding: Holding | null;
     /** Settles when the request has been executed, which may be after its client has disconnected. */
     execution: Promise<unknown> | null;
+    execute: Execute | null;
   }
 }
 
@@ -39,12 +40,8 @@ export type GraphqlRouteOptions = {
   authenticate: Authenticate;
   /** Whether requests without a token are executed, which may only introspect. */
   allowsAnonymous: boolean;
-  /** Finds the trusted document of a request. Undefined if any document is executed. */
-  resolveDocument: ResolveDocument | undefined;
-  /** Throws a GatewayError if a document exceeds a limit. */
-  checkDocument(document: string): void;
-  /** Executes the GraphQL request. */
-  execute: RouteHandlerMethod;
+  /** Finds and checks the document of a request. */
+  prepare: Prepare;
   /** The page for browsers, if there is one. */
   explorer: Explorer | undefined;
   log: Logger;
@@ -63,6 +60,7 @@ export function registerGraphqlRoute(
   app.decorateRequest('caller', ANONYMOUS);
   app.decorateRequest('holding', null);
   app.decorateRequest('execution', null);
+  app.decorateRequest('execute', null);
   app.route({
     method: ['GET', 'POST'],
     url: '/graphql',
@@ -85,14 +83,13 @@ export function registerGraphqlRoute(
     },
 
     preHandler(request, _reply, done) {
-      if (options.resolveDocument) useTrustedDocument(request, options.resolveDocument);
-      for (const document of documentsOf(request)) options.checkDocument(document);
+      request.execute = options.prepare(documentRequestOf(request));
       done();
     },
 
     handler(request, reply) {
       const response = inRequestSpan(request, reply, () =>
-        currentRecord.run(request.record, async () => options.execute.call(app, request, reply)),
+        currentRecord.run(request.record, () => respond(request, reply)),
       );
       request.execution = response;
       const done = () => logUndeliveredWrites(options.log, request);
@@ -169,10 +166,16 @@ function logUndeliveredWrites(log: Logger, { id, record, disconnected }: Fastify
   );
 }
 
-/** The documents of a request. Several in one URL are rejected later. */
-function documentsOf({ method, url, body }: FastifyRequest): string[] {
-  // Decoded as Apollo does it: with two decoders, a document could evade the limits.
-  if (method === 'GET') return new URLSearchParams(url.slice(url.indexOf('?') + 1)).getAll('query');
-  const hasDocument = typeof body === 'object' && body !== null && 'query' in body;
-  return hasDocument && typeof body.query === 'string' ? [body.query] : [];
+async function respond(request: FastifyRequest, reply: FastifyReply): Promise<string | undefined> {
+  const { method, body, execute, scope, record } = request;
+  const search = searchOf(request);
+  const response = await execute?.(
+    { method, headers: request.headers, search, body },
+    scope,
+    record,
+  );
+  if (!response) return undefined;
+  for (const [name, value] of response.headers) reply.header(name, value);
+  reply.code(response.status).type(errorMediaType(request.headers));
+  return response.text;
 }

@@ -134,9 +134,9 @@ test.each([
 test('a request that gets 408 is not executed when the rest of it arrives', async () => {
   let executed = 0;
   const app = await createTestServer({
-    async execute() {
+    prepare: () => async () => {
       executed += 1;
-      return { data: null };
+      return { status: 200, headers: [], text: '{"data":null}' };
     },
   });
   app.server.headersTimeout = 100;

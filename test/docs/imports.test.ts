@@ -58,7 +58,6 @@ const allowed: Record<string, string[]> = {
 const restricted = [
   'graphql',
   '@apollo',
-  '@as-integrations',
   'fastify',
   '@fastify',
   'got',

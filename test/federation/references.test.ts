@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { MAX_LOOKUPS, MAX_REFERENCES } from '../../src/graphql/limits/response-limits.ts';
+import { MAX_LOOKUPS, MAX_REFERENCES } from '../../src/graphql/response-limits.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';

@@ -20,9 +20,9 @@ async function start(limits: { requests?: number; bytes?: number }) {
       const caller = { issuer: '', subject: name, hash: name, account: name };
       return { token: name, caller };
     },
-    async execute(_, reply) {
+    prepare: () => async () => {
       if (isHeld) await new Promise<void>((resolve) => executions.push(resolve));
-      return reply.type('application/json').send(response);
+      return { status: 200, headers: [], text: response };
     },
   });
   const url = await server.listen({ port: 0, host: '127.0.0.1' });

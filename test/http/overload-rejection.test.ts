@@ -20,9 +20,9 @@ async function startOverloaded() {
   const server = await createTestServer({
     requests,
     isOverloadedFor: () => isOverloaded,
-    async execute() {
+    prepare: () => async () => {
       executed += 1;
-      return { data: null };
+      return { status: 200, headers: [], text: '{"data":null}' };
     },
     corsOrigins: [origin],
     metrics: {

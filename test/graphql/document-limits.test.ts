@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { startTestGateway } from '../../support/gateway.ts';
-import { json, startService } from '../../support/service.ts';
-import { shareGateway } from '../../support/shared-gateway.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { json, startService } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 
 const success = json({ status: 0, service_status: { status: 0 }, list: [] });
 const share = shareGateway();
@@ -35,7 +35,7 @@ const overLimit: [name: string, document: string, limit: string][] = [
     `query { __typename } mutation Other { ${repeat(6, (n) => `a${n}: ${write}`)} }`,
     'writes',
   ],
-  ['tokens', `{ ${repeat(8001, () => '__typename')} }`, 'tokens'],
+  ['tokens', `{ ${repeat(4001, () => '__typename')} }`, 'tokens'],
   ['bytes', `{ __typename } #${'é'.repeat(65_600)}`, 'bytes'],
   ['levels', `{ ${'a { '.repeat(21)} b ${'}'.repeat(21)} }`, 'levels of fields'],
   [
@@ -67,11 +67,6 @@ const overLimit: [name: string, document: string, limit: string][] = [
   ],
   ['characters in a name', `{ ${'a'.repeat(257)}: __typename }`, 'characters in a name'],
   ['root fields', `{ ${repeat(201, (n) => `f${n}`)} }`, 'root fields'],
-  [
-    'nested selections for the parser',
-    `{ ${'a{'.repeat(20_000)} b ${'}'.repeat(20_000)} }`,
-    'tokens',
-  ],
 ];
 
 test.each(overLimit)('a document with too many %s is rejected', async (_, query, limit) => {
