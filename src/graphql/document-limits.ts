@@ -34,7 +34,7 @@ const limits = {
   /** Fields of one response name in a selection set, which validation compares with each other. */
   sameName: 50,
   /** The squares of these numbers, summed up over a document. */
-  comparisons: 20_000,
+  comparisons: 5_000,
   /** Levels of list and object literals, which validation compares recursively. */
   nesting: 50,
   /** Levels of a list type. A value that is not a list becomes one at each level, and the schema has one level. */

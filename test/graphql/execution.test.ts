@@ -1,15 +1,17 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { ApolloServer } from '@apollo/server';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { Turns } from '../../src/account/turns.ts';
+import { overloaded } from '../../src/errors/gateway-error.ts';
 import { createErrorFormatter } from '../../src/errors/graphql-error-format.ts';
 import { COMPILE_AT } from '../../src/graphql/compile-threshold.ts';
 import { type Context, createContext } from '../../src/graphql/context.ts';
 import { Documents } from '../../src/graphql/documents.ts';
 import { createExecution } from '../../src/graphql/execution.ts';
 import { createSchema } from '../../src/graphql/schema.ts';
+import type { RequestScope } from '../../src/request-scope.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import {
   type OperationName,
@@ -79,6 +81,7 @@ type Request = {
   variables?: Record<string, unknown>;
   token?: string | null;
   maxResponseBytes?: number;
+  scope?: RequestScope;
 };
 
 type Response = { text: string; errors: string[]; calls: string[] };
@@ -87,7 +90,13 @@ type Response = { text: string; errors: string[]; calls: string[] };
 async function execute(
   server: ApolloServer<Context>,
   documents: Documents,
-  { query, variables = {}, token = 'token', maxResponseBytes = 1_000_000 }: Request,
+  {
+    query,
+    variables = {},
+    token = 'token',
+    maxResponseBytes = 1_000_000,
+    scope = scopeOf(),
+  }: Request,
 ): Promise<Response> {
   calls.length = 0;
   const response = await server.executeOperation(
@@ -100,7 +109,7 @@ async function execute(
           csvOptionParam: undefined,
           maxResponseBytes,
         },
-        token === null ? null : scopeOf(token),
+        token === null ? null : scope,
         { requestId: 'request-1', errorCodes: [], fields: new Map(), writes: [] },
         documents.find({ query }),
       ),
@@ -243,6 +252,23 @@ test('a mutation that ends without data is not executed again', async () => {
   const request = { query, variables: { a: undefined }, maxResponseBytes: 1 };
   await expect(interpret(request)).rejects.toThrow();
   expect(calls).toEqual([]);
+});
+
+test('a list without memory is an error of its field, and the status stays 200', async () => {
+  const scope = scopeOf();
+  jest.spyOn(scope.holding, 'hold').mockRejectedValueOnce(overloaded());
+  const field = (project: string) =>
+    `${project}: glCodes(target: EMAIL, project: "${project}") { __typename }`;
+  const { text, errors } = await interpret({
+    query: `{ ${field('codes')} ${field('failed')} }`,
+    scope,
+  });
+  expect(errors).toEqual(['OVERLOADED']);
+  expect(JSON.parse(text)).toMatchObject({
+    errors: [{ path: ['codes'], extensions: { retryable: true } }],
+    data: { codes: null, failed: { __typename: 'LedgerFailed' } },
+  });
+  expect(JSON.parse(text).status).toBeUndefined();
 });
 
 test.each([
