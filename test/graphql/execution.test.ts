@@ -66,7 +66,7 @@ const apollo = new ApolloServer<Context>({
   dangerouslyDisableValidation: true,
 });
 /** The reference. */
-const apolloAlone = new ApolloServer<Context>(base);
+const apolloAlone = new ApolloServer<Context>({ ...base, validationOptions: { maxErrors: 9 } });
 const newDocuments = () =>
   new Documents({
     schema,
