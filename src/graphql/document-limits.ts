@@ -35,6 +35,8 @@ const limits = {
   sameName: 50,
   /** The squares of these numbers, summed up over a document. */
   comparisons: 5_000,
+  /** Fields `__schema` and `__type`, each of which may return thousands of fields. */
+  introspections: 5,
   /** Levels of list and object literals, which validation compares recursively. */
   nesting: 50,
   /** Levels of a list type. A value that is not a list becomes one at each level, and the schema has one level. */
@@ -153,11 +155,16 @@ function checkNodes(document: DocumentNode): void {
     };
   };
   const literal = levels(limits.nesting, 'levels of nesting');
+  let introspections = 0;
   visit(document, {
     ListValue: literal,
     ObjectValue: literal,
     ListType: levels(limits.listTypes, 'levels of list types'),
     Name({ value }) {
+      if (value === '__schema' || value === '__type') introspections += 1;
+      if (introspections > limits.introspections) {
+        throw limitExceeded('fields for introspection', limits.introspections);
+      }
       if (value.length > limits.name) throw limitExceeded('characters in a name', limits.name);
     },
   });

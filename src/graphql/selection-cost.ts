@@ -14,29 +14,31 @@ type Variables = Readonly<Record<string, unknown>>;
 const LIST_FIELD = 'codes';
 
 /** What a selection set contains at all levels, with its fragments expanded. */
-class SelectionCost {
-  fields = 0;
+const nothing = {
+  fields: 0,
   /** The length of the JSON text of all fields if they are null. */
-  length = 0;
+  length: 0,
   /** The fields selected of each item of a list, and their length. */
-  itemFields = 0;
-  itemLength = 0;
-  aliases = 0;
-  directives = 0;
-  spreads = 0;
+  itemFields: 0,
+  itemLength: 0,
+  aliases: 0,
+  directives: 0,
+  spreads: 0,
   /** Levels of fields. */
-  depth = 0;
+  depth: 0,
+};
 
-  add(other: SelectionCost): void {
-    this.fields += other.fields;
-    this.length += other.length;
-    this.itemFields += other.itemFields;
-    this.itemLength += other.itemLength;
-    this.aliases += other.aliases;
-    this.directives += other.directives;
-    this.spreads += other.spreads;
-    this.depth = Math.max(this.depth, other.depth);
-  }
+type SelectionCost = typeof nothing;
+
+function add(sum: SelectionCost, other: SelectionCost): void {
+  sum.fields += other.fields;
+  sum.length += other.length;
+  sum.itemFields += other.itemFields;
+  sum.itemLength += other.itemLength;
+  sum.aliases += other.aliases;
+  sum.directives += other.directives;
+  sum.spreads += other.spreads;
+  sum.depth = Math.max(sum.depth, other.depth);
 }
 
 /** Computes the cost of selection sets. Each fragment is computed once and added wherever it is spread. */
@@ -54,12 +56,12 @@ export class SelectionCosts {
 
   /** Throws `OPERATION_LIMIT_EXCEEDED` for a fragment that spreads itself. */
   of(set: SelectionSetNode | undefined): SelectionCost {
-    const sum = new SelectionCost();
+    const sum = { ...nothing };
     for (const selection of set?.selections ?? []) {
       if (this.#variables && !isIncluded(selection, this.#variables)) continue;
       sum.directives += selection.directives?.length ?? 0;
       if (selection.kind === Kind.FRAGMENT_SPREAD) {
-        sum.add(this.#ofFragment(selection.name.value));
+        add(sum, this.#ofFragment(selection.name.value));
         sum.spreads += 1;
         continue;
       }
@@ -75,7 +77,7 @@ export class SelectionCosts {
         inner.depth += 1;
         if (alias) inner.aliases += 1;
       }
-      sum.add(inner);
+      add(sum, inner);
     }
     return sum;
   }
@@ -100,8 +102,8 @@ export class SelectionCosts {
 export function selectionOf(info: GraphQLResolveInfo): Readonly<SelectionCost> {
   const fragments = new Map(Object.entries(info.fragments));
   const costs = new SelectionCosts(fragments, info.variableValues);
-  const sum = new SelectionCost();
-  for (const { selectionSet } of info.fieldNodes) sum.add(costs.of(selectionSet));
+  const sum = { ...nothing };
+  for (const { selectionSet } of info.fieldNodes) add(sum, costs.of(selectionSet));
   return sum;
 }
 

@@ -86,6 +86,11 @@ const overLimit: [name: string, document: string, limit: string][] = [
     `{ ...F0 } ${repeat(11, (n) => `fragment F${n} on Query { ...F${n + 1} ...F${n + 1} }`)} fragment F11 on Query { ...None }`,
     'fragment spreads',
   ],
+  [
+    'fields for introspection',
+    `{ ${repeat(6, (n) => `a${n}: __schema { types { name } }`)} }`,
+    'fields for introspection',
+  ],
   ['characters in a name', `{ ${'a'.repeat(257)}: __typename }`, 'characters in a name'],
   ['root fields', `{ ${repeat(201, (n) => `f${n}`)} }`, 'root fields'],
 ];
