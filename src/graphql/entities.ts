@@ -23,6 +23,7 @@ export function limitEntities(resolve: Resolver): Resolver {
         context.limits().admitLookup(`${target} ${project}`);
       }
     }
+    await context.limits().admitResolution(representations.length);
     const promises: unknown = resolve(source, args, context, info);
     const results = await Promise.allSettled<unknown>(Array.isArray(promises) ? promises : []);
     const entities = results.map((result) =>

@@ -25,6 +25,8 @@ const ITEM_BYTES = 150;
 const FIELD_BYTES = 100;
 /** The work of a field, as a number of bytes to parse. */
 const FIELD_WORK = { compiled: 20, interpreted: 80 };
+/** The work to resolve a reference, in the same unit. */
+const REFERENCE_WORK = 100;
 /** The length of the outcomes of writes that are passed on whole, as often as they are selected. */
 const MAX_OUTCOMES_LENGTH = 33_554_432;
 
@@ -72,6 +74,11 @@ export class ResponseLimits {
     this.checkLookups();
     const { fields, length } = selectionOf(info);
     this.#count(count * fields, count * length);
+  }
+
+  /** Resolves when so many references may be resolved. */
+  async admitResolution(count: number): Promise<void> {
+    await this.#turn(count * REFERENCE_WORK);
   }
 
   /** Counts a list to ask for, by target and project. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */

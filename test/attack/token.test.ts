@@ -63,9 +63,9 @@ const accepted: unknown[] = [];
 const server = await createTestServer({
   authenticate: authenticateRequest,
   allowsAnonymous: false,
-  async execute({ scope }) {
+  prepare: () => async (_, scope) => {
     accepted.push(scope?.token);
-    return { data: null };
+    return { status: 200, headers: [], text: '{"data":null}' };
   },
 });
 const url = await server.listen({ host: '127.0.0.1', port: 0 });
