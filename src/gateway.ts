@@ -58,7 +58,7 @@ export async function startGateway(
   const turns = new Turns();
   const requests = new Gate(requestLimits(config.upstream.maxConcurrency));
   const taskQueue = new TaskQueue(LONG_TASK_BYTES);
-  const service = await connectService(config, registry, taskQueue, log);
+  const service = await connectService(config, registry, { account, turns, log });
 
   const graphql = await startGraphql({
     ...config,
@@ -120,15 +120,14 @@ export async function startGateway(
 async function connectService(
   config: Config,
   registry: Registry,
-  taskQueue: TaskQueue,
-  log: Logger,
+  shared: { account: Account; turns: Turns; log: Logger },
 ) {
+  const { log } = shared;
   const transport = createTransport(config.upstream);
   const upstreamCalls = new UpstreamCalls({
     ...config.upstream,
+    ...shared,
     transport,
-    taskQueue,
-    log,
     observer: createCallObserver(registry),
   });
   watchCalls(registry, upstreamCalls);
