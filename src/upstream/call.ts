@@ -26,6 +26,7 @@ import {
 
 /** The share of the timeout that must be left when a write is sent. */
 const WRITE_MARGIN_SHARE = 0.05;
+
 /** Calls of operations: `UpstreamCalls` sends them, `IdempotentCalls` adds idempotency keys to writes. */
 export type Calls = {
   /** Calls a read. Throws an UpstreamError if it fails. */
