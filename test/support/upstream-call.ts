@@ -1,4 +1,4 @@
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { Account } from '../../src/account/account.ts';
 import { Turns } from '../../src/account/turns.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
@@ -53,6 +53,7 @@ export function startCalls(
     idleMarginMs?: number;
     turns?: Turns;
     account?: Account;
+    log?: Logger;
   } = {},
 ) {
   const limits = { timeoutMs: 10_000, maxResponseBytes: 1_000_000, maxConcurrency: 256 };
@@ -73,8 +74,8 @@ export function startCalls(
     account: new Account(Infinity),
     ...limits,
     transport,
-    ...options,
     log: pino({ level: 'silent' }),
+    ...options,
     observer,
   });
   return { calls, counts };

@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { startTestGateway } from '../../support/gateway.ts';
 import { read, write, writes } from '../../support/graphql-operation.ts';
@@ -240,19 +239,6 @@ test('only one probe is sent at a time, and other calls are rejected at once', a
   expect(paths().slice(10)).toEqual(['getGLCodes5', 'upgradeToHQ']);
 });
 
-test('the next probe is due within four seconds, however many have failed', async () => {
-  const { respondWith, send, state, paths } = await startOpen(fault);
-  for (let probe = 1; probe <= 12; probe++) {
-    makeProbeDue();
-    expect(await send()).toMatchObject({ code: 'UPSTREAM_FAILED' });
-    expect(paths()).toHaveLength(10 + probe);
-  }
-  respondWith(success);
-  makeProbeDue();
-  await send();
-  expect(await state()).toBe(states.closed);
-});
-
 test('a circuit that closes starts counting anew', async () => {
   const { respondWith, send, read, state } = await startOpen(success);
   makeProbeDue();
@@ -262,64 +248,4 @@ test('a circuit that closes starts counting anew', async () => {
   expect(await state()).toBe(states.closed);
   await read(1);
   expect(await state()).toBe(states.open);
-});
-
-// Calls that started before the circuit opened.
-
-/** Starts a gateway with twenty writes in flight and an open circuit; `lose` resets the writes' connections. */
-async function startHolding() {
-  const sockets: Socket[] = [];
-  const arrived = Promise.withResolvers<void>();
-  let readReply: Reply = fault;
-  const gateway = await start((response, received) => {
-    if (!received.url.startsWith('/upgradeToHQ')) return readReply(response, received);
-    if (response.socket) sockets.push(response.socket);
-    if (sockets.length === 20) arrived.resolve();
-  });
-  const held = Array.from({ length: 20 }, () => gateway.send(write));
-  await arrived.promise;
-  await gateway.read(10);
-  expect(await gateway.state()).toBe(states.open);
-  return {
-    ...gateway,
-    respondToReadsWith(reply: Reply): void {
-      readReply = reply;
-    },
-    async lose(): Promise<void> {
-      for (const socket of sockets) socket.resetAndDestroy();
-      for (const outcome of await Promise.all(held)) {
-        expect(outcome).toMatchObject({ __typename: 'LedgerOutcomeUnknown' });
-      }
-    },
-  };
-}
-
-test('faults of calls that started before the circuit opened do not open it again', async () => {
-  const { respondToReadsWith, read, state, lose, send } = await startHolding();
-  respondToReadsWith(success);
-  makeProbeDue();
-  await read(1);
-  expect(await state()).toBe(states.closed);
-  await lose();
-  expect(await state()).toBe(states.closed);
-  expect(await send()).toMatchObject({ __typename: 'GlCodeList' });
-});
-
-test('faults of calls that started before the circuit opened do not affect the probe', async () => {
-  const { respondToReadsWith, state, lose, send } = await startHolding();
-  const probe = Promise.withResolvers<void>();
-  const probed = Promise.withResolvers<void>();
-  respondToReadsWith(async (response, received) => {
-    probed.resolve();
-    await probe.promise;
-    await success(response, received);
-  });
-  makeProbeDue();
-  const probing = send();
-  await probed.promise;
-  await lose();
-  expect(await state()).toBe(states.open);
-  probe.resolve();
-  expect(await probing).toMatchObject({ __typename: 'GlCodeList' });
-  expect(await state()).toBe(states.closed);
 });

@@ -150,6 +150,27 @@ test('a probe of a hanging service does not keep others from theirs', async () =
   expect(circuit.state).toBe('closed');
 });
 
+test('attempts that started before the circuit opened or closed do not count', async () => {
+  const { circuit, read, times } = createCircuit();
+  const held = Promise.withResolvers<void>();
+  const served = Promise.withResolvers<void>();
+  const start = (send: () => Promise<void>) => {
+    const deadline = performance.now() + TIMEOUT_MS;
+    return circuit.read({ caller: 'ada', deadline, send }).catch(() => {});
+  };
+  const before = Array.from({ length: 10 }, () => start(() => held.promise));
+  const successful = start(() => served.promise);
+  await times(10, 'ada', unavailable);
+  served.resolve();
+  await successful;
+  expect(circuit.state).toBe('open');
+  nowMs += PROBE_MS;
+  expect(await read('ada')).toBe('served');
+  held.reject(unavailable);
+  await Promise.all(before);
+  expect(circuit.state).toBe('closed');
+});
+
 // Through calls.
 
 const reset: Reply = (response) => void response.socket?.resetAndDestroy();
