@@ -41,8 +41,11 @@ export function createConnections({ baseUrl, timeoutMs, tls, idleMarginMs }: Con
     pooled({ caller }: RequestScope): Connection {
       // Without a limit of connections: the gate limits the calls, and the connection of an error whose body is
       // being discarded must not delay another call.
-      const dispatcher = pools.get(caller.hash) ?? new Pool(origin, settings);
-      pools.set(caller.hash, dispatcher);
+      let dispatcher = pools.get(caller.hash);
+      if (!dispatcher) {
+        dispatcher = new Pool(origin, settings);
+        pools.set(caller.hash, dispatcher);
+      }
       return { dispatcher, reset: false, release() {} };
     },
     verified: () => writes.take(),
