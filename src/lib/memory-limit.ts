@@ -5,14 +5,14 @@ import { getHeapStatistics } from 'node:v8';
 export const HEAP_LIMIT = getHeapStatistics().heap_size_limit;
 
 /** The memory that the process may use, in bytes: that of its container, or of the machine. */
-export const MEMORY_LIMIT = Math.min(
+const MEMORY_LIMIT = Math.min(
   // Zero, or more than there is, if nothing constrains the process.
   process.constrainedMemory() || Number.POSITIVE_INFINITY,
   totalmem(),
 );
 
 /** Whether the used heap, and heap and buffers together, with so many bytes more, are below a share of their limits. */
-export function isBelow(share: number, bytes = 0): boolean {
+function isBelow(share: number, bytes = 0): boolean {
   const { used_heap_size, external_memory } = getHeapStatistics();
   const used = used_heap_size + bytes;
   return used <= HEAP_LIMIT * share && used + external_memory <= MEMORY_LIMIT * share;

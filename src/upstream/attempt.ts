@@ -1,26 +1,20 @@
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Logger } from 'pino';
-import type { Account, Holding } from '../account/account.ts';
+import type { Account } from '../account/account.ts';
 import type { Turns } from '../account/turns.ts';
-import { JsonLimitExceeded } from '../lib/json.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { inSpan, outgoingTraceHeaders } from '../telemetry/tracing.ts';
 import { logCall, logSent } from './call-log.ts';
+import { decode, holdDecoded } from './decoding.ts';
 import {
   type OperationName,
   operations,
   type Responses,
   type UpstreamRequest,
 } from './operations.ts';
-import { parseBody } from './records.ts';
 import type { Transport } from './transport/got-client.ts';
 import { Exchange } from './transport/send-once.ts';
-import { invalidResponse, noRoom, toUpstreamError } from './upstream-error.ts';
-
-/** The memory that decoding takes besides the body, in multiples of it: its text, and the values. */
-const DECODED = 4;
-/** The work of a step of a long body, in bytes of a turn: a few of them fit into an iteration of the event loop. */
-const STEP_BYTES = 400_000;
+import { toUpstreamError } from './upstream-error.ts';
 
 /**
  * One exchange with the service, up to the decoded response. Ends when `signal` is aborted. Nothing is sent
@@ -76,7 +70,7 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
         status = response.statusCode;
         const bytes = await response.body.read(signal, hold);
         if (effect === 'read') await holdDecoded(holding, bytes.length, signal);
-        const result = await decode(request.operation, bytes, holding.caller, signal);
+        const result = await decode(request.operation, bytes, turns, holding.caller, signal);
         finish('answered', status);
         return result;
       } catch (cause) {
@@ -88,32 +82,4 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
       }
     });
   };
-
-  async function decode<Name extends OperationName>(
-    operation: Name,
-    body: Uint8Array,
-    caller: string,
-    signal: AbortSignal,
-  ): Promise<Responses[Name]> {
-    await turns.take(caller, body.length, signal);
-    const steps = parseBody(body);
-    for (;;) {
-      try {
-        const { done, value } = steps.next();
-        if (done) return operations[operation].decode(value, body.length);
-      } catch (error) {
-        // The error of a parser quotes the body, which may be confidential.
-        const reason = error instanceof JsonLimitExceeded ? error.message : 'not as specified';
-        throw invalidResponse(`${reason}, ${body.length} bytes`);
-      }
-      await turns.take(caller, STEP_BYTES, signal);
-    }
-  }
-}
-
-/** Holds the memory to decode so many bytes. Throws an UpstreamError if there is none in time. */
-async function holdDecoded(holding: Holding, bytes: number, signal: AbortSignal): Promise<void> {
-  await holding.hold(bytes * DECODED, signal).catch(() => {
-    throw noRoom(`no memory to decode ${bytes} bytes`);
-  });
 }

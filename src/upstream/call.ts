@@ -109,7 +109,6 @@ export class UpstreamCalls implements Calls {
     return this.#pendingWrites;
   }
 
-  /** For the metrics. */
   get circuitState() {
     return this.#admission.circuitState;
   }
@@ -135,11 +134,9 @@ export class UpstreamCalls implements Calls {
     const timer = setTimeout(abort, timeoutMs);
     const { retries } = policyOf(request.operation);
     const onRetry = () => this.#observer.retried(request.operation);
+    const options = { retries, deadline, signal, budget: this.#retryBudget, onRetry };
     try {
-      return await withRetries(
-        { retries, deadline, signal, budget: this.#retryBudget, onRetry },
-        () => this.#admit(request, scope, signal, deadline),
-      );
+      return await withRetries(options, () => this.#admit(request, scope, signal, deadline));
     } catch (cause) {
       throw toUpstreamError(cause, signal);
     } finally {
