@@ -14,7 +14,6 @@ import { createServer } from './http/server.ts';
 import { createStore } from './idempotency/create-store.ts';
 import { createIdempotencyObserver } from './idempotency/idempotency-metrics.ts';
 import { IdempotentCalls } from './idempotency/idempotent-call.ts';
-import { TaskQueue } from './lib/task-queue.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
 import { createRegistry } from './telemetry/registry.ts';
 import { startTracing } from './telemetry/tracing.ts';
@@ -34,8 +33,6 @@ export type Gateway = {
 
 /** Connections that wait to be accepted. Node accepts one per iteration of its event loop, so bursts have to wait. */
 const BACKLOG = 4096;
-/** Work on more bytes than this takes tens of milliseconds and waits in the task queue. */
-const LONG_TASK_BYTES = 500_000;
 
 /**
  * The requests in progress: more than calls to the service, because some need none. Others wait at most two seconds, well
@@ -57,7 +54,6 @@ export async function startGateway(
   const account = new Account(memoryForRequests());
   const turns = new Turns();
   const requests = new Gate(requestLimits(config.upstream.maxConcurrency));
-  const taskQueue = new TaskQueue(LONG_TASK_BYTES);
   const service = await connectService(config, registry, { account, turns, log });
 
   const graphql = await startGraphql({

@@ -135,20 +135,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#response.resolve({ statusCode: this.#statusCode, headers: this.#headers, rawBody });
   }
 
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#fail(error);
+  onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.#end(null);
+    this.#response.reject(connectionError(error, this.#sent));
   }
 
   readonly #abort = (): void => {
     const error = new Error('aborted');
     if (this.#controller) this.#controller.abort(error);
-    else this.#fail(error);
+    else this.onResponseError(undefined, error);
   };
-
-  #fail(error: Error): void {
-    this.#end(null);
-    this.#response.reject(connectionError(error, this.#sent));
-  }
 
   get #isError(): boolean {
     return this.#statusCode > 299;
