@@ -45,96 +45,76 @@ type Fault = [name: string, reply: Reply, read: string | RegExp, write: string];
 /** Other tests distinguish the two. */
 const invalidOrUnavailable = /^UPSTREAM_(INVALID_RESPONSE|UNAVAILABLE)$/;
 
+const unknown = 'LedgerOutcomeUnknown';
+const unrecognized = 'LedgerUnrecognizedStatus';
+const invalid = 'UPSTREAM_INVALID_RESPONSE';
+const refused = 'UPSTREAM_BAD_REQUEST';
+
 /** Replies of the service, with the error code or union member for a read and for a write. */
 const faults: Fault[] = [
   ['status 1', record(1), 'LedgerFailed', 'LedgerFailed'],
   ['status 2', record(2), 'LedgerNoMoreInvoices', 'LedgerNoMoreInvoices'],
   ['status 3', record(3), 'LedgerNotPermitted', 'LedgerNotPermitted'],
-  ['status 7', record(7), 'LedgerUnrecognizedStatus', 'LedgerUnrecognizedStatus'],
-  [
-    'a status that is not a number',
-    record(serviceCanary),
-    'LedgerUnrecognizedStatus',
-    'LedgerUnrecognizedStatus',
-  ],
-  ['HTTP 400', status(400), 'UPSTREAM_BAD_REQUEST', 'UPSTREAM_BAD_REQUEST'],
+  ['status 7', record(7), unrecognized, unrecognized],
+  ['a status that is not a number', record(serviceCanary), unrecognized, unrecognized],
+  ['HTTP 400', status(400), refused, refused],
   ['HTTP 401', status(401), 'UNAUTHENTICATED', 'UNAUTHENTICATED'],
   ['HTTP 403', status(403), 'FORBIDDEN', 'FORBIDDEN'],
-  ['HTTP 404', status(404), 'UPSTREAM_BAD_REQUEST', 'UPSTREAM_BAD_REQUEST'],
-  ['HTTP 429', status(429), 'UPSTREAM_BAD_REQUEST', 'UPSTREAM_BAD_REQUEST'],
-  ['HTTP 500', status(500), 'UPSTREAM_FAILED', 'LedgerOutcomeUnknown'],
-  ['HTTP 502', status(502), 'UPSTREAM_FAILED', 'LedgerOutcomeUnknown'],
+  ['HTTP 404', status(404), refused, refused],
+  ['HTTP 429', status(429), refused, refused],
+  ['HTTP 500', status(500), 'UPSTREAM_FAILED', unknown],
+  ['HTTP 502', status(502), 'UPSTREAM_FAILED', unknown],
   [
     'HTTP 503',
     reply(503, serviceCanary, { 'retry-after': serviceCanary }),
     'UPSTREAM_FAILED',
-    'LedgerOutcomeUnknown',
+    unknown,
   ],
-  [
-    'a redirect',
-    reply(302, serviceCanary, { location: `/${serviceCanary}` }),
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
-  ],
+  ['a redirect', reply(302, serviceCanary, { location: `/${serviceCanary}` }), invalid, unknown],
   [
     'a reason phrase',
     raw(`HTTP/1.1 500 ${serviceCanary}\r\nContent-Length: 0\r\n\r\n`),
     'UPSTREAM_FAILED',
-    'LedgerOutcomeUnknown',
+    unknown,
   ],
-  [
-    'a response that is not HTTP',
-    raw(`${serviceCanary}\r\n\r\n`),
-    invalidOrUnavailable,
-    'LedgerOutcomeUnknown',
-  ],
+  ['a response that is not HTTP', raw(`${serviceCanary}\r\n\r\n`), invalidOrUnavailable, unknown],
   [
     'an invalid header',
     raw(`HTTP/1.1 200 OK\r\n${serviceCanary}\r\n\r\n`),
     invalidOrUnavailable,
-    'LedgerOutcomeUnknown',
+    unknown,
   ],
   [
     'an invalid chunk',
     raw(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${serviceCanary}\r\n`),
     invalidOrUnavailable,
-    'LedgerOutcomeUnknown',
+    unknown,
   ],
-  [
-    'text instead of JSON',
-    reply(200, serviceCanary, headers),
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
-  ],
-  [
-    'incomplete JSON',
-    reply(200, `{"message":"${serviceCanary}`),
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
-  ],
+  ['text instead of JSON', reply(200, serviceCanary, headers), invalid, unknown],
+  ['incomplete JSON', reply(200, `{"message":"${serviceCanary}`), invalid, unknown],
   [
     'wrong types',
     json({ status: 0, message: [serviceCanary], service_status: serviceCanary, unresolved: 1 }),
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
+    invalid,
+    unknown,
   ],
   [
     'unknown fields',
     json({ [serviceCanary]: 1, service_status: { message: { [serviceCanary]: 1 } }, message: 1 }),
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
+    invalid,
+    unknown,
   ],
   [
     'a body that is not UTF-8',
     (response) => void response.end(Buffer.from(`"${serviceCanary}\xff"`, 'latin1')),
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
+    invalid,
+    unknown,
   ],
   [
     'an invalid compression',
     reply(200, serviceCanary, { 'content-encoding': 'gzip' }),
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
+    invalid,
+    unknown,
   ],
   [
     'a body that is too large',
@@ -142,8 +122,8 @@ const faults: Fault[] = [
       response.setHeader('content-encoding', 'gzip');
       response.end(gzipSync(JSON.stringify(serviceCanary.repeat(50_000))));
     },
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
+    invalid,
+    unknown,
   ],
   [
     'a response that is cut off',
@@ -151,21 +131,21 @@ const faults: Fault[] = [
       response.writeHead(200, { 'content-length': 1000 });
       response.write(`{"message":"${serviceCanary}`, () => response.destroy());
     },
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
+    invalid,
+    unknown,
   ],
   [
     'a connection reset',
     (response) => void response.socket?.resetAndDestroy(),
     'UPSTREAM_UNAVAILABLE',
-    'LedgerOutcomeUnknown',
+    unknown,
   ],
-  ['no response', () => {}, 'UPSTREAM_TIMEOUT', 'LedgerOutcomeUnknown'],
+  ['no response', () => {}, 'UPSTREAM_TIMEOUT', unknown],
   [
     'an incomplete response',
     (response) => void response.write(`{"message":"${serviceCanary}`),
     'UPSTREAM_TIMEOUT',
-    'LedgerOutcomeUnknown',
+    unknown,
   ],
 ];
 
