@@ -8,8 +8,11 @@ const classes = {
   Error: isNativeError,
   Map: isMap,
   Promise: isPromise,
+  RangeError: (value) => isNativeError(value) && value.name === 'RangeError',
   RegExp: isRegExp,
   Set: isSet,
+  SyntaxError: (value) => isNativeError(value) && value.name === 'SyntaxError',
+  TypeError: (value) => isNativeError(value) && value.name === 'TypeError',
 };
 
 /** The environment of Jest, in which `native-package.js` finds Node's own `require`. */
