@@ -9,8 +9,7 @@ import { createDocumentLimiter } from './graphql/limits/document-limits.ts';
 import { createExplorer } from './http/explorer.ts';
 import { createLoadShedding } from './http/load-shedding.ts';
 import { createServer } from './http/server.ts';
-import { createStore } from './idempotency/create-store.ts';
-import { IdempotentCalls } from './idempotency/idempotent-call.ts';
+import { createIdempotency } from './idempotency/idempotency.ts';
 import { TaskQueue } from './lib/task-queue.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
@@ -53,7 +52,7 @@ export async function startGateway(
     observe: metrics.resolved,
     log,
   });
-  const resolverDependencies = { ...config.upstream, calls: service.calls, taskQueue };
+  const resolverDependencies = { ...config.upstream, ...service.idempotency, taskQueue };
   const execute = fastifyApolloHandler(apollo, {
     context: async ({ scope, record }) => createContext(resolverDependencies, scope, record),
   });
@@ -92,7 +91,7 @@ export async function startGateway(
       isClosing = true;
       await server.close();
       await service.upstreamCalls.idle();
-      await service.store.close();
+      await service.idempotency.close();
       await apollo.stop();
       loadShedding.close();
       authenticator.close();
@@ -113,14 +112,12 @@ async function connectService(config: Config, metrics: Metrics, taskQueue: TaskQ
     observer: metrics.calls,
   });
   metrics.watchCalls(upstreamCalls);
-  const store = await createStore(config.idempotency.store, { ...config.idempotency, log });
-  const calls = new IdempotentCalls({
-    calls: upstreamCalls,
-    store,
+  const idempotency = await createIdempotency({
+    ...config.idempotency,
     timeoutMs: config.upstream.timeoutMs,
-    isKeyRequired: config.idempotency.isRequired,
-    observer: metrics.idempotency,
+    calls: upstreamCalls,
+    registry: metrics.registry,
     log,
   });
-  return { transport, upstreamCalls, store, calls };
+  return { transport, upstreamCalls, idempotency };
 }

@@ -1,4 +1,5 @@
 import { missingToken } from '../errors/gateway-error.ts';
+import type { Settle, SettledWrites } from '../idempotency/settle.ts';
 import type { TaskQueue } from '../lib/task-queue.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
@@ -13,6 +14,8 @@ export type Context = {
   readonly service: () => UpstreamClient;
   /** The reads of this request, each made once. Throws `UNAUTHENTICATED` if the request has no token. */
   readonly loaders: () => Loaders;
+  /** Closes an idempotency key of the caller. Throws `UNAUTHENTICATED` if the request has no token. */
+  readonly settle: (key: string, ageMs: number | null | undefined) => Promise<SettledWrites>;
   readonly isAuthenticated: boolean;
   readonly limits: ResponseLimits;
   readonly record: RequestRecord;
@@ -22,6 +25,7 @@ export type Context = {
 
 type ContextDependencies = {
   calls: Calls;
+  settle: Settle;
   taskQueue: TaskQueue;
   csvOptionParam: string | undefined;
   maxResponseBytes: number;
@@ -29,7 +33,7 @@ type ContextDependencies = {
 
 /** Creates the context of a request; `scope` is null if the request has no token. */
 export function createContext(
-  { calls, taskQueue, csvOptionParam, maxResponseBytes }: ContextDependencies,
+  { calls, settle, taskQueue, csvOptionParam, maxResponseBytes }: ContextDependencies,
   scope: RequestScope | null,
   record: RequestRecord,
 ): Context {
@@ -46,6 +50,10 @@ export function createContext(
     loaders() {
       loaders ??= createLoaders(getService(), limits);
       return loaders;
+    },
+    async settle(key, ageMs) {
+      if (scope === null) throw missingToken();
+      return settle(key, ageMs, scope);
     },
     isAuthenticated: scope !== null,
     limits,

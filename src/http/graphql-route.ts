@@ -96,6 +96,7 @@ function createScope(
   holding: Holding,
 ): RequestScope {
   const key = headers['idempotency-key'];
+  const age = headers['idempotency-key-age'];
   return {
     token,
     caller,
@@ -104,6 +105,8 @@ function createScope(
     trace: traceHeaders(headers),
     signal: disconnected,
     idempotencyKey: typeof key === 'string' ? key : undefined,
+    idempotencyKeyAge: typeof age === 'string' ? age : undefined,
+    receivedAt: performance.now(),
     onReplay() {
       record.isReplay = true;
     },

@@ -1,7 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { VerificationResult } from '../auth/authenticate.ts';
 import { type RefusalReason, refusalReasons } from '../errors/gateway-error.ts';
-import { type IdempotencyObserver, idempotencyResults } from '../idempotency/observed-store.ts';
 import type { CallObserver } from '../upstream/attempt.ts';
 import { operations } from '../upstream/operations.ts';
 import type { LogOutput } from './log-output.ts';
@@ -13,7 +12,8 @@ export type Metrics = {
   text(): Promise<string>;
   contentType: string;
   calls: CallObserver;
-  idempotency: IdempotencyObserver;
+  /** Where a part registers metrics of its own. */
+  registry: Registry;
   /** A root field was resolved to a union member or an error code. */
   resolved(field: string, outcome: string): void;
   /** A token was checked. */
@@ -75,7 +75,6 @@ export function createMetrics(
   counters.requests.inc({ status: 500 }, 0);
   counters.tokens.inc({ outcome: 'unavailable' }, 0);
   for (const reason of refusalReasons) counters.refusals.inc({ reason }, 0);
-  for (const result of idempotencyResults) counters.claims.inc({ result }, 0);
 
   return {
     text: () => registry.metrics(),
@@ -86,10 +85,7 @@ export function createMetrics(
       retried: (operation) => counters.retries.inc({ operation }),
       shared: (operation) => counters.shared.inc({ operation }),
     },
-    idempotency: {
-      settled: (result) => counters.claims.inc({ result }),
-      stored: (operation, seconds) => counters.storeLatency.observe({ operation }, seconds),
-    },
+    registry,
     resolved: (operation, outcome) => counters.fields.inc({ operation, outcome }),
     authenticated: (outcome) => counters.tokens.inc({ outcome }),
     responded({ path, status, disconnected, errorCodes, seconds, fields, refusal }) {
@@ -154,19 +150,6 @@ function createCounters(registry: Registry) {
       name: 'ledger_gateway_calls_shared_total',
       help: 'Reads that shared an equal call in flight',
       labelNames: ['operation'],
-      registers,
-    }),
-    claims: new Counter({
-      name: 'ledger_gateway_idempotency_total',
-      help: 'Writes with an idempotency key, by result',
-      labelNames: ['result'],
-      registers,
-    }),
-    storeLatency: new Histogram({
-      name: 'ledger_gateway_idempotency_store_duration_seconds',
-      help: 'Uses of the store of idempotency keys, by operation',
-      labelNames: ['operation'],
-      buckets: [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5],
       registers,
     }),
     tokens: new Counter({

@@ -21,6 +21,8 @@ export function scopeOf(token = 'token', signal = neverAborted): RequestScope {
     trace: undefined,
     signal,
     idempotencyKey: undefined,
+    idempotencyKeyAge: undefined,
+    receivedAt: performance.now(),
     onReplay() {},
   };
 }

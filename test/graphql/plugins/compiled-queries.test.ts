@@ -87,6 +87,7 @@ async function execute(
       contextValue: createContext(
         {
           calls: service,
+          settle: async () => ({ writes: [], isComplete: false }),
           taskQueue: new TaskQueue(500_000),
           csvOptionParam: undefined,
           maxResponseBytes,
