@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { z } from 'zod';
 import {
   BasisChanged,
@@ -10,6 +11,9 @@ import {
 
 /** How often a process checks the record, so that it objects to a new store before others use it. */
 const CHECK_INTERVAL_MS = 2000;
+
+/** How long a request may be on its way: its intent is older than its age by this time. */
+const TRANSIT_MS = 1000;
 
 const recordSchema = z.object({
   id: z.string(),
@@ -60,11 +64,22 @@ export class Completeness {
   /** In the time of `performance.now()`. */
   #lastUse = -Infinity;
   #checking: Promise<void> | undefined;
+  /** While the process is frozen or busy, requests wait unseen. */
+  readonly #delay = monitorEventLoopDelay({ resolution: 20 });
+  #lastMaxDelay = 0;
 
   constructor(options: Options) {
     this.#options = options;
     const check = () => void this.#check().catch(options.report);
-    this.#timer = setInterval(check, CHECK_INTERVAL_MS).unref();
+    const measure = () => {
+      this.#lastMaxDelay = this.#delay.max;
+      this.#delay.reset();
+    };
+    this.#delay.enable();
+    this.#timer = setInterval(() => {
+      measure();
+      check();
+    }, CHECK_INTERVAL_MS).unref();
     check();
   }
 
@@ -82,9 +97,13 @@ export class Completeness {
 
   /** Judges a key without a record by the age of the intent in milliseconds, if the client gave it. */
   judge(ageMs: number | undefined): Verdict {
-    const { since, quarantineEnd } = this.#record ?? { since: Infinity, quarantineEnd: Infinity };
+    if (this.#record === undefined) return 'forgotten';
+    const { since, quarantineEnd, isLoss } = this.#record;
     if (ageMs === undefined) return this.now < quarantineEnd ? 'quarantine' : 'new';
-    return this.now - ageMs < since || ageMs >= this.#options.retentionMs ? 'forgotten' : 'new';
+    if (ageMs === 0) return 'new'; // Nothing is unanswered.
+    const delayMs = TRANSIT_MS + Math.max(this.#delay.max, this.#lastMaxDelay) / 1e6;
+    const firstSent = this.now - ageMs - (isLoss ? delayMs : 0);
+    return firstSent < since || ageMs >= this.#options.retentionMs ? 'forgotten' : 'new';
   }
 
   /** Notes a change that was started at this time of `performance.now()` and has succeeded. */
@@ -99,6 +118,7 @@ export class Completeness {
 
   close(): void {
     clearInterval(this.#timer);
+    this.#delay.disable();
   }
 
   #check(): Promise<void> {

@@ -67,7 +67,7 @@ function createIntent(
     key: hash('sha256', JSON.stringify([caller.issuer, caller.subject, key]), 'base64url'),
     caller: caller.hash,
     // The client measured the age when it sent the request. A long body arrives later.
-    ageMs: ageMs === undefined ? undefined : ageMs + performance.now() - receivedAt,
+    ageMs: ageMs && ageMs + performance.now() - receivedAt,
   };
 }
 
