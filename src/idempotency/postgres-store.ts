@@ -73,6 +73,7 @@ const usageSchema = z.tuple([z.object({ keys: z.number(), bytes: z.number() })])
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const reasons: Record<string, UnavailableReason> = {
+  '23505': 'loading', // Another process creates the table at the same time.
   '25006': 'read_only',
   '28000': 'unauthorized',
   '28P01': 'unauthorized',
@@ -102,7 +103,9 @@ export class PostgresStore implements IdempotencyStore {
   constructor({ url, retentionMs }: { url: string; retentionMs: number }) {
     this.#retentionMs = retentionMs;
     this.#pool = createPool(url);
-    this.#pool.on('error', () => {}); // An idle connection broke. The pool removes it.
+    // A connection that breaks fails its statement, and is removed.
+    const ignore = () => {};
+    this.#pool.on('error', ignore).on('connect', (client) => client.on('error', ignore));
     this.#timer = setInterval(() => void this.#sweep(), SWEEP_INTERVAL_MS).unref();
     void this.#sweep();
   }
