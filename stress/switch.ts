@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Defer } from './harness.ts';
 
-export type Switch = Awaited<ReturnType<typeof startSwitch>>;
+
 
 /** A TCP address that follows the primary, as a DNS name or a proxy does. */
 export async function startSwitch(port: number, defer: Defer) {

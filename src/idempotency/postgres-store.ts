@@ -20,7 +20,7 @@ const SWEEP_ROWS = 1000;
 const OBJECTION_MS = 5000;
 
 /** What a role that may not create tables needs from an administrator. */
-export const TABLE = `CREATE TABLE IF NOT EXISTS ledger_gateway_record (
+const TABLE = `CREATE TABLE IF NOT EXISTS ledger_gateway_record (
   key text PRIMARY KEY,
   version text NOT NULL,
   text text NOT NULL,

@@ -65,6 +65,19 @@ describePostgres('a PostgreSQL server', () => {
     await eventually(async () => expect(claims.usage()?.bytes).toBeGreaterThan(0));
   });
 
+  test('that ends while a claim waits loses its reply', async () => {
+    const server = await start();
+    const claims = await openUsable(server.url);
+    const lock = server.query('LOCK ledger_gateway_record; SELECT pg_sleep(60)').catch(() => {});
+    await eventually(async () => {
+      const waiting = 'SELECT FROM pg_locks WHERE mode = \'AccessExclusiveLock\' AND granted';
+      expect((await server.query(waiting)).length).toBeGreaterThan(0);
+    });
+    const claiming = expect(claims.claim('key', 'a')).rejects.toMatchObject({ name: 'ReplyLost' });
+    await server.kill();
+    await Promise.all([claiming, lock]);
+  });
+
   test('whose table was dropped or emptied has lost records', async () => {
     const server = await start();
     const claims = await openUsable(server.url);

@@ -33,7 +33,7 @@ export function claimsOn(store: IdempotencyStore, options: { quarantineMs?: numb
   };
 }
 
-export function claimOf(key: string, owner: string, more: Partial<Claim> = {}): Claim {
+function claimOf(key: string, owner: string, more: Partial<Claim> = {}): Claim {
   return {
     key,
     owner,
