@@ -3,7 +3,7 @@ import closeWithGrace from 'close-with-grace';
 import { pino } from 'pino';
 import { type Config, readConfig } from '../src/config.ts';
 import { type Gateway, startGateway } from '../src/gateway.ts';
-import { longestDelayMs } from '../src/http/shutdown-delay.ts';
+import { longestDelayMs } from '../src/http/drain.ts';
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
 import { type ReferenceService, startReferenceService } from './service.ts';

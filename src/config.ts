@@ -205,9 +205,12 @@ export function readConfig(variables: Record<string, string | undefined>) {
   };
 }
 
-/** The configuration without anything secret, for the log. Of URLs, only their origin: a path may be secret. */
+/**
+ * The configuration without anything secret, for the log. Of URLs, only their origin, because a path may be secret; of
+ * the keys, which are public, also the path.
+ */
 export function settingsOf({ upstream, jwt, explorerHeaders, idempotency, ...config }: Config) {
-  const keys = jwt.keys instanceof URL ? jwt.keys.origin : jwt.keys && 'file';
+  const keys = jwt.keys instanceof URL ? jwt.keys.origin + jwt.keys.pathname : jwt.keys && 'file';
   return {
     ...config,
     upstream: { ...upstream, baseUrl: upstream.baseUrl.origin, tls: Object.keys(upstream.tls) },

@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
+import { keySet } from './auth/key-set.ts';
 
 /*
  * The types of environment variables. Each parses the text of a variable, or has a message that names what
@@ -93,10 +94,7 @@ function parsedBy<Value>(parse: (text: string) => Value, message: string) {
 }
 
 export const jwksFile = parsedBy(
-  (path): JSONWebKeySet =>
-    z
-      .object({ keys: z.array(z.looseObject({ kty: z.string() })).min(1) })
-      .parse(JSON.parse(readFileSync(path, 'utf8'))),
+  (path): JSONWebKeySet => keySet.parse(JSON.parse(readFileSync(path, 'utf8'))),
   'must be a readable file with a JSON Web Key Set',
 );
 

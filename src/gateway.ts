@@ -1,20 +1,23 @@
-import { fastifyApolloHandler } from '@as-integrations/fastify';
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import { Account, memoryForRequests } from './account/account.ts';
+import { Gate } from './account/gate.ts';
+import { Turns } from './account/turns.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
+import { createTokenCounter, registerKeyMetrics } from './auth/token-metrics.ts';
 import { type Config, settingsOf } from './config.ts';
-import { startApolloServer } from './graphql/apollo-server.ts';
-import { createContext } from './graphql/context.ts';
-import { createDocumentLimiter } from './graphql/limits/document-limits.ts';
+import { createFieldObserver } from './graphql/field-metrics.ts';
+import { startGraphql } from './graphql/server.ts';
 import { createExplorer } from './http/explorer.ts';
-import { createLoadShedding } from './http/load-shedding.ts';
+import { registerHttpMetrics } from './http/http-metrics.ts';
 import { createServer } from './http/server.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
 import { TaskQueue } from './lib/task-queue.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
-import { createMetrics, type Metrics } from './telemetry/metrics.ts';
+import { createRegistry } from './telemetry/registry.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { UpstreamCalls } from './upstream/call.ts';
+import { createCallObserver, watchCalls } from './upstream/call-metrics.ts';
 import { createTransport } from './upstream/transport/got-client.ts';
 import { version } from './version.ts';
 
@@ -32,6 +35,14 @@ const BACKLOG = 4096;
 /** Work on more bytes than this takes tens of milliseconds and waits in the task queue. */
 const LONG_TASK_BYTES = 500_000;
 
+/**
+ * The requests in progress: more than calls to the service, because some need none. Others wait at most two seconds, well
+ * below the deadline of an operation.
+ */
+function requestLimits(maxConcurrency: number) {
+  return { limit: Math.max(64, maxConcurrency * 1.25), maxWaitMs: 2000, maxWaiting: 4096 };
+}
+
 /** Starts a gateway, and composes it from the service's side to the client's. `output` is where `log` goes. */
 export async function startGateway(
   config: Config,
@@ -40,41 +51,44 @@ export async function startGateway(
 ): Promise<Gateway> {
   log.info({ version, settings: settingsOf(config) }, 'starting');
   const tracing = await startTracing(config.tracing, version, log);
-  const metrics = createMetrics({ version, commit: config.commit }, output);
+  const registry = createRegistry({ version, commit: config.commit }, output);
   const account = new Account(memoryForRequests());
+  const turns = new Turns();
+  const requests = new Gate(requestLimits(config.upstream.maxConcurrency));
   const taskQueue = new TaskQueue(LONG_TASK_BYTES);
-  const service = await connectService(config, metrics, taskQueue, log);
+  const service = await connectService(config, registry, taskQueue, log);
 
-  const checkDocument = createDocumentLimiter(config.maxWritesPerOperation);
-  const { apollo, trusted } = await startApolloServer({
+  const graphql = await startGraphql({
     ...config,
-    checkDocument,
-    observe: metrics.resolved,
+    ...config.upstream,
+    ...service.idempotency,
+    turns,
+    observe: createFieldObserver(registry),
     log,
   });
-  const resolverDependencies = { ...config.upstream, ...service.idempotency, taskQueue };
-  const execute = fastifyApolloHandler(apollo, {
-    context: async ({ scope, record }) => createContext(resolverDependencies, scope, record),
-  });
 
-  const authenticator = createAuthenticator(config.jwt, log, metrics.authenticated);
-  const loadShedding = createLoadShedding();
+  const authenticator = createAuthenticator(config.jwt, log, createTokenCounter(registry));
+  registerKeyMetrics(registry, authenticator.lastFetches);
   let isClosing = false;
   const isReady = () => !isClosing && authenticator.isReady();
-  metrics.watchReadiness(isReady);
+  const metrics = registerHttpMetrics(registry, { requests, account, isReady });
   const server = await createServer({
     account,
+    requests,
     authenticate: authenticator.authenticate,
-    resolveDocument: trusted && ((request) => trusted.resolve(request)),
-    checkDocument,
-    taskQueue,
-    execute,
+    allowsAnonymous: config.introspection,
+    isOverloadedFor(request) {
+      if (requests.waiting === 0) return false;
+      const caller = authenticator.remembered(request);
+      return caller !== undefined && requests.isFullFor(caller.account);
+    },
+    prepare: graphql.prepare,
+    turns,
     corsOrigins: config.corsOrigins,
     compression: config.compression,
     explorer: await createExplorer(config.explorer, config.explorerHeaders),
     isReady,
     shutdownDelayMs: config.shutdownDelayMs,
-    loadShedding,
     metrics,
     log,
   });
@@ -92,8 +106,7 @@ export async function startGateway(
       await server.close();
       await service.upstreamCalls.idle();
       await service.idempotency.close();
-      await apollo.stop();
-      loadShedding.close();
+      await graphql.stop();
       authenticator.close();
       service.transport.close();
       await tracing.close();
@@ -102,21 +115,26 @@ export async function startGateway(
 }
 
 /** The service's side: connections, calls, and the idempotency keys of writes. */
-async function connectService(config: Config, metrics: Metrics, taskQueue: TaskQueue, log: Logger) {
+async function connectService(
+  config: Config,
+  registry: Registry,
+  taskQueue: TaskQueue,
+  log: Logger,
+) {
   const transport = createTransport(config.upstream);
   const upstreamCalls = new UpstreamCalls({
     ...config.upstream,
     transport,
     taskQueue,
     log,
-    observer: metrics.calls,
+    observer: createCallObserver(registry),
   });
-  metrics.watchCalls(upstreamCalls);
+  watchCalls(registry, upstreamCalls);
   const idempotency = await createIdempotency({
     ...config.idempotency,
     timeoutMs: config.upstream.timeoutMs,
     calls: upstreamCalls,
-    registry: metrics.registry,
+    registry,
     log,
   });
   return { transport, upstreamCalls, idempotency };

@@ -4,11 +4,17 @@ import closeWithGrace from 'close-with-grace';
 import { readConfig } from './config.ts';
 import { ConfigError } from './errors/gateway-error.ts';
 import type { Gateway } from './gateway.ts';
-import { longestDelayMs } from './http/shutdown-delay.ts';
+import { longestDelayMs } from './http/drain.ts';
 import { StoreUnavailable } from './idempotency/store.ts';
 import { applyV8Settings } from './lib/v8-settings.ts';
 import { createLog } from './telemetry/log.ts';
 import { LogOutput } from './telemetry/log-output.ts';
+
+/** An unhandled rejection becomes an uncaught exception. */
+const errorEvents: ('uncaughtException' | 'unhandledRejection')[] = [
+  'uncaughtException',
+  'unhandledRejection',
+];
 
 /** The process: environment, start, signals. */
 applyV8Settings(join(import.meta.dirname, '../node_modules/.cache/ledger-gateway'));
@@ -20,12 +26,14 @@ try {
   // The first signal starts the shutdown. A second one, or the timeout, ends the process at once.
   const delay = longestDelayMs(config.shutdownDelayMs) + config.shutdownTimeoutMs;
   const giveUp = () => gateway?.logPendingWrites();
-  const handlers = { onTimeout: giveUp, onSecondSignal: giveUp, onSecondError: giveUp };
-  closeWithGrace({ delay, logger: log, ...handlers }, async ({ signal, err }) => {
-    if (err) {
-      const { name, message, stack } = err;
-      log.fatal({ error: { name, message, stack } }, 'unexpected error');
-    }
+  const handlers = { onTimeout: giveUp, onSecondSignal: giveUp, skip: errorEvents };
+  // After an unexpected error the state of the process is not known, so it does not drain.
+  process.once('uncaughtException', ({ name, message, stack }) => {
+    log.fatal({ error: { name, message, stack } }, 'unexpected error');
+    giveUp();
+    process.exit(1);
+  });
+  closeWithGrace({ delay, logger: log, ...handlers }, async ({ signal }) => {
     log.info({ signal }, 'draining');
     await gateway?.close();
     log.info('closed');

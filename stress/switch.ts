@@ -2,8 +2,6 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Defer } from './harness.ts';
 
-
-
 /** A TCP address that follows the primary, as a DNS name or a proxy does. */
 export async function startSwitch(port: number, defer: Defer) {
   let target = port;

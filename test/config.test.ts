@@ -218,7 +218,7 @@ test('the settings for the log hold nothing secret', () => {
   expect(settings).toMatchObject({
     idempotency: { store: 'redis' },
     explorerHeaders: ['authorization'],
-    jwt: { keys: 'https://issuer.example' },
+    jwt: { keys: 'https://issuer.example/jwks.json' },
   });
   expect(
     settingsOf(readConfig({ ...required, JWT_JWKS_URL: '', JWT_ISSUER: 'https://a.example' })),

@@ -10,7 +10,7 @@ import { ConfigMap, Service } from 'kubernetes-models/v1';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { readConfig } from '../../src/config.ts';
-import { longestDelayMs } from '../../src/http/shutdown-delay.ts';
+import { longestDelayMs } from '../../src/http/drain.ts';
 
 /**
  * `npm run manifests:check`: checks the manifests of deploy/ against their schemas, the variables that they set against

@@ -26,11 +26,14 @@ type UnreadResponse = { caller: string; since: number; drop(): void };
 
 /** The memory that requests hold, by caller. */
 export class Account {
+  /** The bytes that may be booked. */
+  readonly limit: number;
   readonly #gate: Gate;
   /** The oldest first. */
   readonly #unread = new Set<UnreadResponse>();
 
   constructor(limitBytes: number) {
+    this.limit = limitBytes;
     this.#gate = new Gate({ limit: limitBytes, maxWaitMs: MAX_WAIT_MS });
   }
 
@@ -88,10 +91,14 @@ export class Holding {
     return true;
   }
 
-  /** Gives back what exceeds so many bytes. */
-  reduceTo(bytes: number): void {
-    this.#bytes = Math.min(this.#bytes, bytes);
-    this.#giveBack(this.#booked - (this.#bytes > INCLUDED_BYTES ? this.#bytes : 0));
+  /** Holds exactly so many bytes from now on, such as those of a response that exists already. */
+  become(bytes: number): void {
+    if (this.#isClosed) return;
+    this.#bytes = bytes;
+    const change = (bytes > INCLUDED_BYTES ? bytes : 0) - this.#booked;
+    this.#booked += change;
+    if (change > 0) this.#gate.take(this.caller, change);
+    else if (change < 0) this.#gate.leave(this.caller, -change);
   }
 
   /** The response is complete, and only it is held. `drop` ends its connection if others need the memory. */

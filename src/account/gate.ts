@@ -94,6 +94,11 @@ export class Gate {
     return true;
   }
 
+  /** Books what is held already, whether there is a place or not. */
+  take(caller: string, amount: number): void {
+    this.#held.take(caller, amount);
+  }
+
   /** Resolves when the caller has entered. Rejects with NoPlace. */
   async enter(caller: string, options: EnterOptions = {}): Promise<void> {
     const { effect = 'read', amount = 1, signal } = options;

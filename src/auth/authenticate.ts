@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { GatewayError, invalidToken, type RefusalReason } from '../errors/gateway-error.ts';
+import { invalidToken, keysUnavailable, type RefusalReason } from '../errors/gateway-error.ts';
 import type { Caller } from '../request-scope.ts';
-import { createKeySource } from './jwks.ts';
-import { KeysUnavailable } from './remote-keys.ts';
+import { createKeySource, type KeySource } from './jwks.ts';
+import { KeysUnavailable } from './remote-key-set.ts';
 import { createVerify, type JwtConfig, refusalOf } from './verify.ts';
 
 /** A verified bearer token. */
@@ -13,6 +13,12 @@ export type Credentials = { token: string; caller: Caller };
 
 /** Resolves to the credentials of a request, or to null if it has no `Authorization` header. */
 export type Authenticate = (request: IncomingMessage) => Promise<Credentials | null>;
+
+export type Authenticator = Pick<KeySource, 'isReady' | 'lastFetches' | 'close'> & {
+  authenticate: Authenticate;
+  /** The caller of a request whose token is in the cache. Undefined for every other request. */
+  remembered(request: IncomingMessage): Caller | undefined;
+};
 
 /** The result of checking a token, for a metric. */
 export type VerificationResult = 'verified' | 'remembered' | 'refused' | 'unavailable';
@@ -30,14 +36,14 @@ const bearerPattern = /^Bearer +([\w.~+/-]+=*)$/i;
  * Verifies bearer tokens (docs/service-api.md, section 5). A verified token is cached by its hash until
  * it expires, at most a minute, so that not every request costs a signature check.
  *
- * `authenticate` throws a GatewayError: `UNAUTHENTICATED` for an invalid token, `AUTH_UNAVAILABLE` if no
- * keys are available.
+ * `authenticate` throws a GatewayError: `UNAUTHENTICATED` for an invalid token, `AUTH_UNAVAILABLE` if
+ * the key of a token cannot be fetched.
  */
 export function createAuthenticator(
   config: JwtConfig,
   log: Logger,
   count: (result: VerificationResult) => void,
-): { authenticate: Authenticate; isReady(): boolean; close(): void } {
+): Authenticator {
   const keySource = createKeySource(config.keys, config.issuers, log);
   const verify = createVerify(config, keySource);
   const cache = new LRUCache<string, Caller>({ max: CACHED_TOKENS });
@@ -51,7 +57,7 @@ export function createAuthenticator(
     if (request.headers.authorization === undefined) return null;
     const token = readToken(request);
     if (token === undefined) throw refused('malformed');
-    const digest = hash('sha256', token, 'base64');
+    const digest = digestOf(token);
     const known = cache.get(digest);
     if (known) {
       count('remembered');
@@ -64,7 +70,7 @@ export function createAuthenticator(
     } = await verify(token).catch((error: unknown) => {
       if (!(error instanceof KeysUnavailable)) throw refused(refusalOf(error));
       count('unavailable');
-      throw new GatewayError('AUTH_UNAVAILABLE', 'Tokens cannot be verified at the moment.');
+      throw keysUnavailable();
     });
     count('verified');
     const ttl = Math.min(exp * 1000 - Date.now(), CACHE_MS);
@@ -73,7 +79,17 @@ export function createAuthenticator(
     return { token, caller };
   }
 
-  return { authenticate, isReady: keySource.isReady, close: keySource.close };
+  function remembered(request: IncomingMessage): Caller | undefined {
+    const token = readToken(request);
+    return token === undefined ? undefined : cache.get(digestOf(token));
+  }
+
+  const { isReady, lastFetches, close } = keySource;
+  return { authenticate, remembered, isReady, lastFetches, close };
+}
+
+function digestOf(text: string): string {
+  return hash('sha256', text, 'base64');
 }
 
 /** The bearer token of a request; undefined if there is none, several headers, or it is too long. */
@@ -92,6 +108,6 @@ function isAuthorizationName(rawHeaders: readonly string[], index: number): bool
 /** jose does not check that `sub` is text. Numbers and objects could make two callers equal. */
 function toCaller(issuer: string, sub: unknown, tokenHash: string): Caller {
   const subject = typeof sub === 'string' && sub !== '' ? sub : null;
-  const account = hash('sha256', JSON.stringify([issuer, subject]), 'base64');
-  return { issuer, subject, hash: subject === null ? tokenHash : account, account };
+  const account = digestOf(JSON.stringify([issuer, subject]));
+  return { issuer, subject, account, hash: subject === null ? tokenHash : account };
 }

@@ -1,14 +1,19 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
 import { discoverKeysUrl } from './discovery.ts';
-import { KEY_SERVER_TIMEOUT_MS, RemoteKeys } from './remote-keys.ts';
+import { RemoteKeySet } from './remote-key-set.ts';
+
+/** When the keys of an issuer were last fetched, in seconds since 1970. 0 if they never were. */
+export type KeyFetch = { issuer: string; seconds: number };
 
 /** The keys that tokens are verified with. */
 export type KeySource = {
   /** The keys for tokens of an issuer. Undefined if the issuer is none of those that are configured. */
   keysOf(issuer: unknown): JWTVerifyGetKey | undefined;
-  /** Whether the keys of every issuer are available. */
+  /** Whether the keys of any issuer are available. */
   isReady(): boolean;
+  /** The last fetch for each configured issuer. Empty if the keys are those of a file. */
+  lastFetches(): KeyFetch[];
   close(): void;
 };
 
@@ -21,32 +26,26 @@ export function createKeySource(
   issuers: readonly string[],
   log: Logger,
 ): KeySource {
-  if (keys === undefined) return discoveredKeys(issuers, log);
-  if (!(keys instanceof URL)) {
+  if (keys && !(keys instanceof URL)) {
     const getKey = createLocalJWKSet(keys);
-    return { keysOf: () => getKey, isReady: () => true, close() {} };
+    return {
+      keysOf: () => getKey,
+      isReady: () => true,
+      lastFetches: () => [],
+      close() {},
+    };
   }
-  const remote = new RemoteKeys(async () => keys, log);
-  const getKey: JWTVerifyGetKey = (header, token) => remote.get(header, token);
-  return { keysOf: () => getKey, isReady: () => remote.isReady, close: () => remote.close() };
-}
-
-function discoveredKeys(issuers: readonly string[], log: Logger): KeySource {
-  const byIssuer = new Map<unknown, RemoteKeys>(
-    issuers.map((issuer) => [
-      issuer,
-      new RemoteKeys(() => discoverKeysUrl(issuer, KEY_SERVER_TIMEOUT_MS), log.child({ issuer })),
-    ]),
-  );
-  const all = [...byIssuer.values()];
+  const shared = keys && new RemoteKeySet(async () => keys, log);
+  const discovered = (issuer: string) =>
+    new RemoteKeySet((signal) => discoverKeysUrl(issuer, signal), log.child({ issuer }));
+  const byIssuer = new Map(issuers.map((issuer) => [issuer, shared ?? discovered(issuer)]));
+  const sets = [...byIssuer.values()];
   return {
-    keysOf(issuer) {
-      const remote = byIssuer.get(issuer);
-      return remote && ((header, token) => remote.get(header, token));
-    },
-    isReady: () => all.every(({ isReady }) => isReady),
+    keysOf: (issuer) => (typeof issuer === 'string' ? byIssuer.get(issuer)?.get : undefined),
+    isReady: () => sets.some(({ isReady }) => isReady),
+    lastFetches: () => [...byIssuer].map(([issuer, set]) => ({ issuer, seconds: set.lastFetch })),
     close() {
-      for (const remote of all) remote.close();
+      for (const set of sets) set.close();
     },
   };
 }

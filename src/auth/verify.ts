@@ -18,7 +18,10 @@ export type JwtConfig = {
   clockToleranceS: number;
 };
 
-/** Returns a function that verifies a token and resolves to its claims. It throws the errors of jose. */
+/** The most keys that a token without `kid` is tried with. Each costs a verification. */
+const MAX_TRIES = 3;
+
+/** Returns a function that verifies a token and resolves to its claims. It throws KeysUnavailable or errors of jose. */
 export function createVerify(
   config: JwtConfig,
   keySource: KeySource,
@@ -36,12 +39,15 @@ export function createVerify(
       return (await jwtVerify(token, getKey, options)).payload;
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-      // Several keys match a token without `kid`: try each.
+      // Several keys match a token without `kid`.
+      let tries = 0;
       for await (const key of error) {
         const result = await jwtVerify(token, key, options).catch((failure: unknown) => {
           if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
         });
         if (result) return result.payload;
+        tries += 1;
+        if (tries === MAX_TRIES) break;
       }
       throw error;
     }

@@ -7,7 +7,7 @@ import { shorten } from '../lib/short-text.ts';
  * graphql-error-format.ts or http-error-format.ts, and nowhere else.
  */
 
-/** Why a token is refused, for the log and a metric. The client learns only that it is. */
+/** Why a token is not accepted, for the log and a metric. The client learns only that it is. */
 export const refusalReasons = [
   /** Expired, or not valid yet. */
   'expired',
@@ -18,6 +18,8 @@ export const refusalReasons = [
   'unknown_key',
   'malformed',
   'missing',
+  /** Its key is not known and cannot be fetched at the moment. */
+  'keys_unavailable',
 ] as const;
 
 export type RefusalReason = (typeof refusalReasons)[number];
@@ -55,40 +57,50 @@ export const retryableCodes: ReadonlySet<string> = new Set<GatewayCode | 'REQUES
 export class GatewayError extends GraphQLError {
   readonly code: GatewayCode;
   readonly http: { status: number; headers: Map<string, string> } | undefined;
+  /** Why the token of the request is not accepted. */
+  readonly reason: RefusalReason | undefined;
 
   constructor(
     code: GatewayCode,
     message: string,
-    { headers = {}, faults }: { headers?: Record<string, string>; faults?: unknown[] } = {},
+    options: {
+      headers?: Record<string, string>;
+      faults?: unknown[];
+      reason?: RefusalReason;
+    } = {},
   ) {
+    const { headers = {}, faults, reason } = options;
     const status = gatewayCodes[code];
     const http = status && { status, headers: new Map(Object.entries(headers)) };
     const extensions: Record<string, unknown> = { faults, code, ...(http && { http }) };
     super(message, { extensions });
     this.code = code;
     this.http = http;
-  }
-}
-
-/** A request without a valid token. */
-export class Unauthenticated extends GatewayError {
-  readonly reason: RefusalReason;
-
-  constructor(reason: RefusalReason, message: string, challenge: string) {
-    super('UNAUTHENTICATED', message, { headers: { 'www-authenticate': challenge } });
     this.reason = reason;
   }
 }
 
 /** The error for a request that needs a token and has none. */
-export function missingToken(): Unauthenticated {
-  return new Unauthenticated('missing', 'A bearer token is required.', 'Bearer');
+export function missingToken(): GatewayError {
+  return new GatewayError('UNAUTHENTICATED', 'A bearer token is required.', {
+    headers: { 'www-authenticate': 'Bearer' },
+    reason: 'missing',
+  });
 }
 
 /** The error for a token that does not verify. The client does not learn the reason. */
-export function invalidToken(reason: RefusalReason): Unauthenticated {
-  const challenge = 'Bearer error="invalid_token"';
-  return new Unauthenticated(reason, 'The bearer token is not valid.', challenge);
+export function invalidToken(reason: RefusalReason): GatewayError {
+  return new GatewayError('UNAUTHENTICATED', 'The bearer token is not valid.', {
+    headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+    reason,
+  });
+}
+
+/** The error for a token whose key cannot be fetched. */
+export function keysUnavailable(): GatewayError {
+  return new GatewayError('AUTH_UNAVAILABLE', 'Tokens cannot be verified at the moment.', {
+    reason: 'keys_unavailable',
+  });
 }
 
 /** The error for a request that is rejected because the gateway is overloaded. */
@@ -106,9 +118,9 @@ export function limitExceeded(what: string, limit: number): GatewayError {
 
 /** A request that HTTP itself rules out. The message, if there is one, is meant for the client. */
 export class InvalidRequest extends Error {
-  readonly statusCode: 400 | 406 | 415;
+  readonly statusCode: 400 | 406 | 413 | 415;
 
-  constructor(statusCode: 400 | 406 | 415, message?: string) {
+  constructor(statusCode: 400 | 406 | 413 | 415, message?: string) {
     super(message);
     this.statusCode = statusCode;
   }

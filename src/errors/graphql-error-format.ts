@@ -10,7 +10,6 @@ import {
   loggable,
   MAX_MESSAGE_LENGTH,
   retryableCodes,
-  Unauthenticated,
 } from './gateway-error.ts';
 
 /** Codes of Apollo Server whose messages concern only the client's document or request. */
@@ -39,7 +38,7 @@ export function createErrorFormatter(log: Logger) {
       log.error({ requestId: record?.requestId, error: loggable(error) }, 'internal error');
     }
     record?.errorCodes.push(code);
-    if (record && error instanceof Unauthenticated) record.refusal = error.reason;
+    if (record && error instanceof GatewayError && error.reason) record.refusal = error.reason;
     const shown = shorten(message, MAX_MESSAGE_LENGTH);
     return {
       message: shown,

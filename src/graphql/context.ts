@@ -1,62 +1,72 @@
+import type { Turns } from '../account/turns.ts';
 import { missingToken } from '../errors/gateway-error.ts';
 import type { Settle, SettledWrites } from '../idempotency/settle.ts';
-import type { TaskQueue } from '../lib/task-queue.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
 import type { Calls } from '../upstream/call.ts';
 import { UpstreamClient } from '../upstream/client.ts';
-import { ResponseLimits } from './limits/response-limits.ts';
+import type { GraphqlDocument } from './documents.ts';
 import { createLoaders, type Loaders } from './loaders.ts';
+import { ResponseLimits } from './response-limits.ts';
 
 /** What resolvers need of a request. Created once for each. */
 export type Context = {
+  /** Undefined if the request names none. */
+  readonly document: GraphqlDocument | undefined;
   /** The service on behalf of the client. Throws `UNAUTHENTICATED` if the request has no token. */
   readonly service: () => UpstreamClient;
   /** The reads of this request, each made once. Throws `UNAUTHENTICATED` if the request has no token. */
   readonly loaders: () => Loaders;
+  /** The limits of its response. Throws `UNAUTHENTICATED` if the request has no token. */
+  readonly limits: () => ResponseLimits;
   /** Closes an idempotency key of the caller. Throws `UNAUTHENTICATED` if the request has no token. */
   readonly settle: (key: string, ageMs: number | null | undefined) => Promise<SettledWrites>;
   readonly isAuthenticated: boolean;
-  readonly limits: ResponseLimits;
   readonly record: RequestRecord;
   /** The name of the query parameter for a CSV option, if it is configured. */
   readonly csvOptionParam: string | undefined;
 };
 
-type ContextDependencies = {
+export type ContextDependencies = {
   calls: Calls;
+  turns: Turns;
   settle: Settle;
-  taskQueue: TaskQueue;
   csvOptionParam: string | undefined;
   maxResponseBytes: number;
 };
 
 /** Creates the context of a request; `scope` is null if the request has no token. */
 export function createContext(
-  { calls, settle, taskQueue, csvOptionParam, maxResponseBytes }: ContextDependencies,
+  { calls, settle, turns, csvOptionParam, maxResponseBytes }: ContextDependencies,
   scope: RequestScope | null,
   record: RequestRecord,
+  document: GraphqlDocument | undefined,
 ): Context {
   let service: UpstreamClient | undefined;
   let loaders: Loaders | undefined;
-  const limits = new ResponseLimits(maxResponseBytes, taskQueue);
-  const getService = () => {
+  let limits: ResponseLimits | undefined;
+  const getScope = () => {
     if (scope === null) throw missingToken();
-    service ??= new UpstreamClient(calls, scope);
+    return scope;
+  };
+  const getService = () => {
+    service ??= new UpstreamClient(calls, getScope());
     return service;
   };
+  const getLimits = () => {
+    limits ??= new ResponseLimits(getScope(), turns, maxResponseBytes);
+    return limits;
+  };
   return {
+    document,
     service: getService,
     loaders() {
-      loaders ??= createLoaders(getService(), limits);
+      loaders ??= createLoaders(getService(), getLimits());
       return loaders;
     },
-    async settle(key, ageMs) {
-      if (scope === null) throw missingToken();
-      return settle(key, ageMs, scope);
-    },
+    limits: getLimits,
+    settle: async (key, ageMs) => settle(key, ageMs, getScope()),
     isAuthenticated: scope !== null,
-    limits,
     record,
     csvOptionParam,
   };

@@ -6,7 +6,7 @@ import type {
   IntegrationTarget,
   ServiceStatus,
 } from '../upstream/records.ts';
-import type { ResponseLimits } from './limits/response-limits.ts';
+import type { ResponseLimits } from './response-limits.ts';
 
 /** A GL code with the target and project it was requested for, which are part of its key in a federated graph. */
 export type GlCodeEntity = {
@@ -37,7 +37,7 @@ export function createLoaders(service: UpstreamClient, limits: ResponseLimits): 
       limits.checkLookups(); // Runs after all root fields have been started and counted.
       const response = await service.glCodes(query);
       const { invoiceId, message, status, bytes, list } = response;
-      limits.holdList(bytes, list.length);
+      await limits.holdList(bytes, list.length);
       // Without the list, whose memory is free once no request shares the response.
       return { invoiceId, message, status, bytes, codes: entitiesOf(response, query) };
     },

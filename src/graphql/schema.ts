@@ -13,6 +13,7 @@ import { resolvers } from '../resolvers/index.ts';
 import { inSpan } from '../telemetry/tracing.ts';
 import type { Context } from './context.ts';
 import { limitEntities } from './entities.ts';
+import { TooLargeToInterpret } from './response-limits.ts';
 
 /** Receives each resolved root field with its outcome: a union member or an error code. */
 export type FieldObserver = (field: string, outcome: string) => void;
@@ -50,8 +51,9 @@ function observed(field: string, resolve: Resolver, observe: FieldObserver): Res
       try {
         const result = await resolve(source, args, context, info);
         settle(typenameOf(result) ?? 'ok');
-        return isWrite ? context.limits.fitOutcome(result, info) : result;
+        return isWrite ? context.limits().fitOutcome(result, info) : result;
       } catch (error) {
+        if (error instanceof TooLargeToInterpret) throw error; // It is executed again.
         settle(codeOf(error));
         span.setStatus({ code: SpanStatusCode.ERROR, message: codeOf(error) });
         throw error;

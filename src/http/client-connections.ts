@@ -4,138 +4,116 @@ import type { Socket } from 'node:net';
 import { malformedRequestBody } from '../errors/http-error-format.ts';
 import { JSON_TYPE } from './media-type.ts';
 import { securityHeaders } from './security-headers.ts';
-import { SlowBodies } from './slow-bodies.ts';
 
+/** The request that a connection serves. */
 type OpenRequest = {
+  readonly message: IncomingMessage;
   /** Called when the client closes its side of the connection. It may still read the response. */
   onDisconnect(): void;
-  /** Called when the connection closes. It should remove the request. */
+  /** Called when the response has been sent, or the connection has closed. */
   end(): void;
-  /** Whether its response has begun, which may be before the request is complete. */
-  hasResponse(): boolean;
-  /** Whether its token is verified. */
-  isVerified(): boolean;
   /** Responds with an error, because the body is invalid or too slow. */
   reject(status: 400 | 408): void;
 };
 
-/** The requests on a connection without a complete response. */
-type OpenRequests = Map<IncomingMessage, OpenRequest>;
+type Connection = {
+  isServing: boolean;
+  /** The request that is being served, unless it was rejected without the framework. */
+  current: OpenRequest | undefined;
+  /** Starts the requests that arrived behind it, in their order. */
+  queue: (() => void)[];
+  /** The client has closed its side. */
+  isHalfClosed: boolean;
+  /** What follows is not HTTP, so the connection closes after the current response. */
+  isBroken: boolean;
+};
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 const statusByError: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, [TIMEOUT]: 408 };
 
-/** The connections of clients, and the open requests on each. */
+/**
+ * The connections of clients. Each serves one request at a time: a request that is pipelined behind the last response
+ * of its connection is never executed, because its outcome would be lost, and many of them do not block the event loop.
+ */
 export class ClientConnections {
-  readonly #requests = new Map<Socket, OpenRequests>();
-  /** The response to the latest request on each connection. */
-  readonly #latest = new WeakMap<Socket, ServerResponse>();
-  /** Connections that close after the responses to their complete requests. */
-  readonly #closing = new WeakSet<Socket>();
-  /** Requests that have their response, and whose body has not arrived completely. */
-  readonly #responded = new WeakMap<Socket, IncomingMessage>();
-  readonly #slowBodies = new SlowBodies();
+  readonly #connections = new Map<Socket, Connection>();
+  #isClosing = false;
 
   watch(server: Server): void {
-    // A client that closes its side still gets its response (docs/decisions/0016).
+    // A client that closes its side still gets the outcome of its write (docs/decisions/0016).
     Reflect.set(server, 'httpAllowHalfOpen', true);
     server.on('connection', (socket: Socket) => {
-      const requests: OpenRequests = new Map();
-      this.#requests.set(socket, requests);
+      const connection: Connection = {
+        isServing: false,
+        current: undefined,
+        queue: [],
+        isHalfClosed: false,
+        isBroken: false,
+      };
+      this.#connections.set(socket, connection);
       socket.once('end', () => {
-        for (const { onDisconnect } of requests.values()) onDisconnect();
+        connection.isHalfClosed = true;
+        connection.current?.onDisconnect();
       });
-      socket.once('close', () => {
-        // Node emits `close` only for the first of several pipelined requests.
-        for (const { end } of [...requests.values()]) end();
-        this.#requests.delete(socket);
-      });
+      socket.once('close', () => this.#connections.delete(socket));
     });
   }
 
-  /**
-   * Whether an earlier response on the connection is the last one. A request behind it must not be executed,
-   * because the client would never receive the outcome.
-   */
-  isEnding({ socket }: IncomingMessage, response: ServerResponse): boolean {
-    const earlier = this.#latest.get(socket);
-    if (socket.writableEnded || (earlier && isLast(earlier))) return true;
-    this.#latest.set(socket, response);
-    return false;
+  /** Calls `serve` when the responses to all earlier requests of the connection have been sent. */
+  accept({ socket }: IncomingMessage, response: ServerResponse, serve: () => void): void {
+    const connection = this.#connections.get(socket);
+    if (!connection) return; // It has closed.
+    const start = () => {
+      connection.isServing = true;
+      response.once('close', () => this.#serveNext(socket, connection, response));
+      serve();
+    };
+    if (connection.isServing) connection.queue.push(start);
+    else start();
   }
 
-  add(message: IncomingMessage, request: OpenRequest): void {
-    this.#of(message)?.set(message, request);
+  /** Watches the connection for a request that has been started. */
+  watchRequest(request: OpenRequest): void {
+    const connection = this.#connections.get(request.message.socket);
+    if (!connection) return;
+    connection.current = request;
+    if (connection.isHalfClosed) request.onDisconnect();
   }
 
-  /** Removes a request. False if it was removed before. */
-  remove(message: IncomingMessage): boolean {
-    const { socket } = message;
-    const isRemoved = this.#of(message)?.delete(message) ?? false;
-    if (!message.complete) this.addResponded(message);
-    if (this.#closing.has(socket) && !this.#isBusy(socket)) socket.destroySoon();
-    return isRemoved;
+  /** Closes the connections that serve no request, including those that never sent one, and the others after theirs. */
+  close(): void {
+    this.#isClosing = true;
+    for (const [socket, { isServing }] of this.#connections) if (!isServing) socket.destroy();
   }
 
-  /** Limits the time for the body of a request that already has its response. */
-  addResponded(message: IncomingMessage): void {
-    this.#responded.set(message.socket, message);
-  }
-
-  /** Whether the connection of a request has no other open request. */
-  isIdle(message: IncomingMessage): boolean {
-    return (this.#of(message)?.size ?? 0) === 0;
-  }
-
-  /** Closes the connections without an open request, including those that never sent one. */
-  closeIdle(): void {
-    for (const [socket, { size }] of this.#requests) if (size === 0) socket.destroy();
-  }
-
-  /**
-   * Handles bytes that are not HTTP, and a request that is not complete after Node's timeouts. Only a slow
-   * body gets more time. Otherwise the connection is closed: Node would continue to read, and execute a
-   * request that got 408.
-   */
+  /** Handles bytes that are not HTTP, and a request that is not complete after Node's timeouts. */
   handleError(error: Error & { code?: string }, socket: Socket): void {
-    if (this.#closing.has(socket)) return;
+    const connection = this.#connections.get(socket);
+    if (!connection || connection.isBroken) return;
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    const open = [...(this.#requests.get(socket) ?? [])].find(([{ complete }]) => !complete);
-    if (error.code === TIMEOUT && this.#isSlowBody(socket, open)) return;
-    this.#closing.add(socket);
-    if (open && !open[1].hasResponse()) open[1].reject(400);
-    else if (!this.#isBusy(socket)) rejectMalformed(error.code, socket);
+    // Node would continue to read, and execute a request that got 408.
+    connection.isBroken = true;
+    const { current, isServing } = connection;
+    if (current && !current.message.complete) current.reject(error.code === TIMEOUT ? 408 : 400);
+    else if (!isServing) rejectMalformed(error.code, socket);
   }
 
-  /** Whether the headers have arrived, and only the body is slow. It then gets more time. */
-  #isSlowBody(socket: Socket, open: [IncomingMessage, OpenRequest] | undefined): boolean {
-    const responded = this.#responded.get(socket);
-    if (open) {
-      this.#slowBodies.add(...open);
-    } else if (responded && !responded.complete) {
-      const reject = () => socket.destroy();
-      this.#slowBodies.add(responded, { isVerified: () => false, reject });
-    } else {
-      return false;
-    }
-    return true;
-  }
-
-  #isBusy(socket: Socket): boolean {
-    return [...(this.#requests.get(socket) ?? [])].some(
-      ([{ complete }, request]) => complete || request.hasResponse(),
-    );
-  }
-
-  #of({ socket }: IncomingMessage): OpenRequests | undefined {
-    return this.#requests.get(socket);
+  #serveNext(socket: Socket, connection: Connection, response: ServerResponse): void {
+    connection.current?.end();
+    connection.current = undefined;
+    if (connection.isBroken || isLast(response) || !socket.writable) connection.queue = [];
+    const next = connection.queue.shift();
+    if (connection.isBroken || (this.#isClosing && !next)) socket.destroySoon();
+    connection.isServing = next !== undefined;
+    // In another iteration of the event loop, so that other connections are served in between.
+    if (next) setImmediate(next);
   }
 }
 
-/** Whether a response announces, or will announce, the end of its connection. Fastify sets the header while it closes. */
+/** Whether a response announces the end of its connection. Fastify sets the header while it closes. */
 function isLast(response: ServerResponse): boolean {
   return !response.shouldKeepAlive || response.getHeader('connection') === 'close';
 }

@@ -6,6 +6,8 @@ import Negotiator from 'negotiator';
 
 /** A shorter response is not compressed, in characters: it fits into one packet. */
 const MIN_LENGTH = 1024;
+/** A longer `Accept-Encoding` header, in characters, is not parsed. */
+const MAX_ACCEPTED_LENGTH = 200;
 /** The quality of Brotli: higher ones take several times as long for a few percent. */
 const brotli = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 
@@ -41,6 +43,7 @@ export function registerCompression(app: FastifyInstance, isOn: boolean): void {
 
 /** The first of our encodings that a client accepts: clients list several with the same weight. */
 function acceptedEncoding(accepted: string): string | undefined {
+  if (accepted.length > MAX_ACCEPTED_LENGTH) return undefined;
   const all = new Negotiator({ headers: { 'accept-encoding': accepted } }).encodings(encodings);
   return encodings.find((encoding) => all.includes(encoding));
 }

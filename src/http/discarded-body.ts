@@ -1,39 +1,22 @@
 import type { IncomingMessage } from 'node:http';
-import { Socket } from 'node:net';
 
-/** How much of a body is read after the response, in bytes, and for how long the connection stays open, in milliseconds. */
+/** How much of a body is read after the response, in bytes. */
 const MAX_BYTES = 33_554_432;
-const LINGER_MS = 5000;
 
 /**
- * Reads and discards the rest of a body whose request already gets its response. Closing the connection
- * while the client is sending would reset it, and the client would lose the response. So a connection that
- * is to be closed stays open until the body has arrived, the client has closed it, or the time is over.
+ * Reads and discards the rest of a body whose request already gets its response. Closing the connection while the
+ * client is sending would reset it, and the client would lose the response.
  */
 export function discardBody(message: IncomingMessage): void {
   if (message.complete) return;
-  const { socket } = message;
   // The end of the body would make its reader send a second response.
   message.unpipe();
   for (const event of ['data', 'end', 'error']) message.removeAllListeners(event);
   let bytes = 0;
   message.on('data', ({ length }: Buffer) => {
     bytes += length;
-    if (bytes > MAX_BYTES) socket.destroy();
+    if (bytes > MAX_BYTES) message.socket.destroy();
   });
+  message.on('error', () => {});
   message.resume();
-
-  const close = () => Socket.prototype.destroySoon.call(socket);
-  let isClosing = false;
-  // Node calls this after a response with `connection: close`.
-  socket.destroySoon = () => {
-    if (message.complete) return close();
-    if (isClosing) return;
-    isClosing = true;
-    socket.end();
-    message.once('end', close);
-    socket.once('end', () => socket.destroy());
-    const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
-    socket.once('close', () => clearTimeout(timer));
-  };
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { type GatewayError, Unauthenticated } from '../errors/gateway-error.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
 import { discardBody } from './discarded-body.ts';
 import { errorMediaType } from './media-type.ts';
@@ -18,7 +18,7 @@ export function createErrorSender(log: Logger): SendError {
     keepConnection(request, reply);
     discardBody(request.raw);
     request.record?.errorCodes.push(code);
-    if (error instanceof Unauthenticated) request.record.refusal = error.reason;
+    if (error instanceof GatewayError && error.reason) request.record.refusal = error.reason;
     return reply.code(status).headers(headers).type(errorMediaType(request.headers)).send(body);
   };
 }

@@ -1,9 +1,20 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** A page for browsers, with a content security policy that allows only what the page needs. */
-export type Explorer = { html: string; contentSecurityPolicy: string };
+type Page = { html: string; contentSecurityPolicy: string };
+
+/** The page, and its compressed form once it was asked for: every response sends the same bytes. */
+export type Explorer = {
+  page: Buffer;
+  gzipped: Promise<Buffer> | undefined;
+  contentSecurityPolicy: string;
+};
+
+const gzip = promisify(zlib.gzip);
 
 /** A document for each operation, ready to run. */
 const operationsFolder = new URL('../../examples/operations/', import.meta.url);
@@ -20,7 +31,9 @@ export async function createExplorer(
   const documents = readdirSync(operationsFolder)
     .sort()
     .map((file) => readFileSync(new URL(file, operationsFolder), 'utf8'));
-  return kind === 'sandbox' ? sandbox(documents, headers) : graphiql(documents, headers);
+  const { html, contentSecurityPolicy } =
+    kind === 'sandbox' ? sandbox(documents, headers) : await graphiql(documents, headers);
+  return { page: Buffer.from(html), gzipped: undefined, contentSecurityPolicy };
 }
 
 /** Whether a browser requests a page rather than the result of a query. */
@@ -32,21 +45,27 @@ export function acceptsPage({ method, headers, query }: FastifyRequest): boolean
   );
 }
 
-/** Responds with the page. */
-export function sendPage(
+/** Responds with the page, compressed if the client accepts gzip. */
+export async function sendPage(
+  { headers }: FastifyRequest,
   reply: FastifyReply,
-  { html, contentSecurityPolicy }: Explorer,
-): FastifyReply {
-  return reply
-    .header('content-security-policy', contentSecurityPolicy)
-    .type('text/html; charset=utf-8')
-    .send(html);
+  explorer: Explorer,
+): Promise<FastifyReply> {
+  reply
+    .header('content-security-policy', explorer.contentSecurityPolicy)
+    .header('vary', 'Accept, Accept-Encoding')
+    .type('text/html; charset=utf-8');
+  if (!/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(headers['accept-encoding'] ?? '')) {
+    return reply.send(explorer.page);
+  }
+  explorer.gzipped ??= gzip(explorer.page);
+  return reply.header('content-encoding', 'gzip').send(await explorer.gzipped);
 }
 
 const sandboxScript = 'https://embeddable-sandbox.cdn.apollographql.com';
 const sandboxFrame = 'https://sandbox.embed.apollographql.com';
 
-function sandbox(documents: string[], headers: Record<string, string>): Explorer {
+function sandbox(documents: string[], headers: Record<string, string>): Page {
   const style = `html, body, #sandbox, iframe { margin: 0; width: 100%; height: 100%; border: 0 }
 #sandbox:empty, #sandbox:not(:empty) + p { display: none }
 p { padding: 2em; font: 1em/1.5 sans-serif }`;
@@ -82,7 +101,7 @@ none: start the gateway with <code>EXPLORER=graphiql</code>.</p>
   };
 }
 
-async function graphiql(documents: string[], headers: Record<string, string>): Promise<Explorer> {
+async function graphiql(documents: string[], headers: Record<string, string>): Promise<Page> {
   // Nine megabytes, loaded only if they are used.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const headersText = inScript(headers, 2);

@@ -12,11 +12,10 @@ import type { ClientConnections } from './client-connections.ts';
 import type { Rejection } from './overload-rejection.ts';
 import { BODY_LIMIT } from './request-body.ts';
 import { requestIdOf } from './request-id.ts';
-import { SLOW_AFTER_MS } from './slow-bodies.ts';
 
-/** Timeouts in milliseconds. A slow client must not occupy a connection for long. */
+/** Timeouts in milliseconds. */
 const options = {
-  requestTimeout: SLOW_AFTER_MS, // A slow body may get more time.
+  requestTimeout: 600_000, // 12 MB over a slow connection. Meanwhile it takes a place of its own caller only.
   headersTimeout: 10_000,
   connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 72_000,
@@ -42,9 +41,9 @@ export function createFastify(
     bodyLimit: BODY_LIMIT,
     serverFactory: (handle) =>
       createServer(options, (request, response) => {
-        if (connections.isEnding(request, response)) return;
-        if (reject(request, response)) connections.addResponded(request);
-        else handle(request, response);
+        connections.accept(request, response, () => {
+          if (!reject(request, response)) handle(request, response);
+        });
       }),
     // A load balancer that has not noticed the shutdown is still served.
     return503OnClosing: false,

@@ -1,81 +1,95 @@
-import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Account, Holding } from '../account/account.ts';
+import { type Gate, NoPlace } from '../account/gate.ts';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
-import { InvalidRequest, missingToken } from '../errors/gateway-error.ts';
+import { InvalidRequest, missingToken, overloaded } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { currentRecord } from '../telemetry/request-record.ts';
 import { traceHeaders } from '../telemetry/tracing.ts';
-import type { BodyBudget } from './body-budget.ts';
 import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
-import { acceptsResponse } from './media-type.ts';
+import { documentRequestOf, type Execute, type Prepare, searchOf } from './graphql-request.ts';
+import { acceptsResponse, errorMediaType } from './media-type.ts';
+import { BODY_LIMIT } from './request-body.ts';
 import { inRequestSpan } from './request-span.ts';
-import { type ResolveDocument, useTrustedDocument } from './trusted-request.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Null if the request has no token. */
     scope: RequestScope | null;
+    /** Who is accounted for the request. */
+    caller: string;
+    /** The memory that the request holds. */
+    holding: Holding | null;
+    /** Settles when the request has been executed, which may be after its client has disconnected. */
+    execution: Promise<unknown> | null;
+    execute: Execute | null;
   }
 }
 
 /** The largest request body without a token, in bytes: enough for introspection. */
-const ANONYMOUS_BODY_LIMIT = 65_536;
+const ANONYMOUS_BODY_LIMIT = 16_384;
+/** All requests without a token are those of one caller. */
+const ANONYMOUS = 'anonymous';
 
 export type GraphqlRouteOptions = {
   account: Account;
+  /** The requests in progress. */
+  requests: Gate;
   authenticate: Authenticate;
-  /** Finds the trusted document of a request. Undefined if any document is executed. */
-  resolveDocument: ResolveDocument | undefined;
-  /** Throws a GatewayError if a document exceeds a limit. */
-  checkDocument(document: string): void;
-  /** Executes the GraphQL request. */
-  execute: RouteHandlerMethod;
+  /** Whether requests without a token are executed, which may only introspect. */
+  allowsAnonymous: boolean;
+  /** Finds and checks the document of a request. */
+  prepare: Prepare;
   /** The page for browsers, if there is one. */
   explorer: Explorer | undefined;
   log: Logger;
 };
 
-/** Registers `/graphql`: the explorer's page, or authentication, limits, and the execution. */
+/**
+ * Registers `/graphql`: the explorer's page; or authentication, a place, the body, limits, the execution. Everything
+ * that can reject a request does so before a write is executed.
+ */
 export function registerGraphqlRoute(
   app: FastifyInstance,
   drain: Drain,
-  bodyBudget: BodyBudget,
   options: GraphqlRouteOptions,
 ): void {
   app.decorateRequest('scope', null);
+  app.decorateRequest('caller', ANONYMOUS);
+  app.decorateRequest('holding', null);
+  app.decorateRequest('execution', null);
+  app.decorateRequest('execute', null);
   app.route({
     method: ['GET', 'POST'],
     url: '/graphql',
 
+    // Before the body is read, so that a client without a valid token cannot send one.
     async onRequest(request, reply) {
-      if (options.explorer && acceptsPage(request)) return sendPage(reply, options.explorer);
-      // Everything that can reject a request does so before a write is executed.
+      drain.requestArrived();
+      if (options.explorer && acceptsPage(request)) {
+        return sendPage(request, reply, options.explorer);
+      }
       if (!acceptsResponse(request.headers)) throw new InvalidRequest(406);
-      // Before the body is read, so that a client with an invalid token cannot send one.
       const credentials = await options.authenticate(request.raw);
-      if (!credentials && bodyMayExceed(request, ANONYMOUS_BODY_LIMIT)) throw missingToken();
-      const holding = credentials && options.account.open(credentials.caller.account);
-      request.scope = holding && createScope(request, credentials, holding);
-      const close = () => holding?.close();
-      reply.raw.once('close', () => Promise.resolve(request.execution).then(close, close));
-      await bodyBudget.admit(request, reply);
-    },
-
-    preParsing(request, _reply, body, done) {
-      done(null, bodyBudget.admitChunks(request, body));
+      if (!credentials) checkAnonymous(request, options.allowsAnonymous);
+      if (Number(request.headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
+      request.caller = credentials?.caller.account ?? ANONYMOUS;
+      await enter(request, reply, options);
+      request.scope = credentials && createScope(request, credentials);
+      if (request.headers.expect !== undefined) reply.raw.writeContinue();
+      return undefined;
     },
 
     preHandler(request, _reply, done) {
-      if (options.resolveDocument) useTrustedDocument(request, options.resolveDocument);
-      for (const document of documentsOf(request)) options.checkDocument(document);
+      request.execute = options.prepare(documentRequestOf(request));
       done();
     },
 
     handler(request, reply) {
       const response = inRequestSpan(request, reply, () =>
-        currentRecord.run(request.record, async () => options.execute.call(app, request, reply)),
+        currentRecord.run(request.record, () => respond(request, reply)),
       );
       request.execution = response;
       const done = () => logUndeliveredWrites(options.log, request);
@@ -90,11 +104,44 @@ export function registerGraphqlRoute(
   });
 }
 
-function createScope(
-  { id, headers, disconnected, record }: FastifyRequest,
-  { token, caller }: Credentials,
-  holding: Holding,
-): RequestScope {
+/** Throws for a request without a token, unless it may introspect. */
+function checkAnonymous({ headers }: FastifyRequest, isAllowed: boolean): void {
+  const mayBeLarge =
+    headers['transfer-encoding'] !== undefined ||
+    Number(headers['content-length'] ?? 0) > ANONYMOUS_BODY_LIMIT;
+  if (!isAllowed || mayBeLarge) throw missingToken();
+}
+
+/**
+ * Waits for a place among the requests in progress. The place and all memory of the request are given back here,
+ * when its client has the response or has disconnected, and nothing of it is being executed.
+ */
+async function enter(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { requests, account }: GraphqlRouteOptions,
+): Promise<void> {
+  const { caller, disconnected } = request;
+  try {
+    // A client that has closed its side may still wait for the response.
+    if (!requests.tryEnter(caller)) await requests.enter(caller, { signal: disconnected });
+  } catch (error) {
+    throw error instanceof NoPlace ? overloaded() : error;
+  }
+  const holding = account.open(caller);
+  request.holding = holding;
+  const leave = () => {
+    holding.close();
+    requests.leave(caller);
+  };
+  const end = () => void Promise.resolve(request.execution).then(leave, leave);
+  if (reply.raw.closed) end();
+  else reply.raw.once('close', end);
+}
+
+function createScope(request: FastifyRequest, { token, caller }: Credentials): RequestScope {
+  const { id, headers, disconnected, holding, record } = request;
+  if (!holding) throw new Error('The request has not entered.');
   const key = headers['idempotency-key'];
   const age = headers['idempotency-key-age'];
   return {
@@ -122,17 +169,16 @@ function logUndeliveredWrites(log: Logger, { id, record, disconnected }: Fastify
   );
 }
 
-/** Whether the body is, or may turn out to be, larger than a limit in bytes. */
-function bodyMayExceed({ headers }: FastifyRequest, limit: number): boolean {
-  return (
-    headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > limit
+async function respond(request: FastifyRequest, reply: FastifyReply): Promise<string | undefined> {
+  const { method, body, execute, scope, record } = request;
+  const search = searchOf(request);
+  const response = await execute?.(
+    { method, headers: request.headers, search, body },
+    scope,
+    record,
   );
-}
-
-/** The documents of a request. Several in one URL are rejected later. */
-function documentsOf({ method, url, body }: FastifyRequest): string[] {
-  // Decoded as Apollo does it: with two decoders, a document could evade the limits.
-  if (method === 'GET') return new URLSearchParams(url.slice(url.indexOf('?') + 1)).getAll('query');
-  const hasDocument = typeof body === 'object' && body !== null && 'query' in body;
-  return hasDocument && typeof body.query === 'string' ? [body.query] : [];
+  if (!response) return undefined;
+  for (const [name, value] of response.headers) reply.header(name, value);
+  reply.code(response.status).type(errorMediaType(request.headers));
+  return response.text;
 }

@@ -11,6 +11,9 @@ const mediaTypes = [
   'application/json; callbackSpec=1.0; charset=utf-8',
 ];
 
+/** A longer `Accept` header, in characters, is not parsed: that takes time for each character, and none is as long. */
+const MAX_ACCEPT_LENGTH = 500;
+
 /** Whether the `Accept` header allows one of the media types of a response. */
 export function acceptsResponse({ accept }: IncomingHttpHeaders): boolean {
   return !accept || preferredType(accept) !== undefined;
@@ -29,6 +32,7 @@ export function errorMediaType({ accept }: IncomingHttpHeaders) {
 let latest: { accept: string; type: string | undefined } | undefined;
 
 function preferredType(accept: string): string | undefined {
+  if (accept.length > MAX_ACCEPT_LENGTH) return undefined;
   if (latest?.accept !== accept) {
     latest = { accept, type: new Negotiator({ headers: { accept } }).mediaType(mediaTypes) };
   }

@@ -2,9 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { overloaded } from '../errors/gateway-error.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
-import type { Metrics, RespondedRequest } from '../telemetry/metrics.ts';
 import { corsHeaders } from './cors.ts';
-import type { LoadShedding } from './load-shedding.ts';
+import type { HttpMetrics, RespondedRequest } from './http-metrics.ts';
 import { errorMediaType, GRAPHQL_RESPONSE_TYPE, JSON_TYPE } from './media-type.ts';
 import { requestIdOf } from './request-id.ts';
 import { securityHeaders } from './security-headers.ts';
@@ -18,12 +17,13 @@ const ID = '<id>';
 
 type Options = {
   corsOrigins: string[];
-  metrics: Pick<Metrics, 'responded' | 'shed'>;
+  metrics: Pick<HttpMetrics, 'responded' | 'shed'>;
   log: Logger;
-  loadShedding: Pick<LoadShedding, 'isOverloaded'>;
+  /** Whether the caller of a request has so many requests waiting that one more is rejected. */
+  isOverloadedFor(request: IncomingMessage): boolean;
 };
 
-/** Rejects a request that may be for `/graphql` if the process is overloaded. Returns whether it did. */
+/** Rejects a request that may be for `/graphql` if its caller has too many. Returns whether it did. */
 export type Rejection = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
@@ -31,7 +31,7 @@ export type Rejection = (request: IncomingMessage, response: ServerResponse) => 
  * `isClosing` tells whether the server is shutting down.
  */
 export function createRejection(
-  { corsOrigins, metrics, log, loadShedding }: Options,
+  { corsOrigins, metrics, log, isOverloadedFor }: Options,
   isClosing: () => boolean,
 ): Rejection {
   const { status, headers, code, body } = toHttpError(overloaded(), ID, log);
@@ -64,7 +64,7 @@ export function createRejection(
   };
 
   return (request, response) => {
-    if (!loadShedding.isOverloaded() || !mayBeGraphql(request)) return false;
+    if (!mayBeGraphql(request) || !isOverloadedFor(request)) return false;
     const requestId = requestIdOf(request.headers);
     const { origin } = request.headers;
     const length = String(fixedLength + requestId.length);

@@ -1,41 +1,66 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { InvalidRequest } from '../errors/gateway-error.ts';
+import type { Turns } from '../account/turns.ts';
+import { InvalidRequest, overloaded } from '../errors/gateway-error.ts';
 import { parseExactly, parseInSteps } from '../lib/exact-json.ts';
-import type { TaskQueue } from '../lib/task-queue.ts';
 import { checkJson } from './json-limits.ts';
 
 /** The largest request body, in bytes: a CSV of 12 MB as base64. */
 export const BODY_LIMIT = 16_777_216;
-
+/** The memory for a body, in multiples of its bytes: they exist as bytes, as text and as values. */
+const MEMORY_PER_BYTE = 4;
+/** What a part of a body takes besides its bytes, even if it is a single byte. */
+const PART_BYTES = 200;
 /** A shorter body, in bytes, is parsed at once: it takes less than 0.1 ms. */
 const SHORT_BODY = 4096;
 
 /** Rejects invalid UTF-8, which would otherwise be sent to the service as other characters. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Registers the parser for JSON, the only content type. Long bodies are parsed one at a time. */
-export function registerBodyParser(app: FastifyInstance, taskQueue: TaskQueue): void {
+/** Registers the parser for JSON, the only content type. */
+export function registerBodyParser(app: FastifyInstance, turns: Turns): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer' },
-    async (_: FastifyRequest, body: Buffer) => {
-      await checkJson(body);
-      // Exactly, because a variable of type ID may be written as a number.
-      if (body.length < SHORT_BODY) return orBadRequest(() => parseExactly(utf8.decode(body)));
-      // Each step is a task of its own, and so is the execution.
-      const turn = () => taskQueue.slot(body.length, 'start');
+  app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
+    const body = await readBody(request);
+    await checkJson(body);
+    // Exactly, because a variable of type ID may be written as a number.
+    if (body.length < SHORT_BODY) return orBadRequest(() => parseExactly(utf8.decode(body)));
+    // Each step is a task of its own, and so is the execution.
+    const turn = () => turns.take(request.caller, body.length);
+    await turn();
+    const text = orBadRequest(() => utf8.decode(body));
+    await turn();
+    const steps = parseInSteps(text);
+    for (;;) {
+      const { done, value } = orBadRequest(() => steps.next());
       await turn();
-      const text = orBadRequest(() => utf8.decode(body));
-      await turn();
-      const steps = parseInSteps(text);
-      for (;;) {
-        const { done, value } = orBadRequest(() => steps.next());
-        await turn();
-        if (done) return value;
+      if (done) return value;
+    }
+  });
+}
+
+/** Reads a body, and books each part for the caller when it arrives. */
+function readBody({ raw, holding }: FastifyRequest): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error) => {
+      raw.off('data', onPart).pause();
+      reject(error);
+    };
+    const onPart = (part: Buffer) => {
+      bytes += part.length;
+      parts.push(part);
+      if (bytes > BODY_LIMIT) fail(new InvalidRequest(413));
+      else if (holding?.tryHold(part.length * MEMORY_PER_BYTE + PART_BYTES) === false) {
+        fail(overloaded('The gateway is processing too many large requests.'));
       }
-    },
-  );
+    };
+    raw.on('data', onPart);
+    raw.once('end', () =>
+      resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)),
+    );
+    raw.once('error', () => reject(new InvalidRequest(400)));
+  });
 }
 
 function orBadRequest<Result>(parse: () => Result): Result {

@@ -13,6 +13,9 @@ export function findInvalidHeader(request: FastifyRequest): InvalidRequest | und
   if (!hasValidHost(request))
     return new InvalidRequest(400, 'The request has no valid Host header.');
   const transfer = headers['transfer-encoding'];
+  if (transfer !== undefined && raw.httpVersion === '1.0') {
+    return new InvalidRequest(400, 'HTTP/1.0 has no transfer codings.');
+  }
   if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
     return new InvalidRequest(400, 'The only supported transfer coding is chunked.');
   }

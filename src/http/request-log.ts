@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { RespondedRequest } from '../telemetry/metrics.ts';
 import { outcomeOf, type RequestRecord } from '../telemetry/request-record.ts';
 import type { ClientConnections } from './client-connections.ts';
 import type { SendError } from './error-response.ts';
+import type { RespondedRequest } from './http-metrics.ts';
 import { securityHeaders } from './security-headers.ts';
 
 declare module 'fastify' {
@@ -14,8 +14,6 @@ declare module 'fastify' {
      * cancelled then, and the response is still sent: the client may be waiting for it.
      */
     disconnected: AbortSignal;
-    /** Called when the response has been sent, or the client has disconnected. */
-    onEnd: (() => void) | undefined;
   }
 }
 
@@ -30,19 +28,16 @@ type RequestLogOptions = {
   log: Logger;
   /** Counts a request with the status of its response. */
   count(request: RespondedRequest): void;
-  /** Whether the server is shutting down. */
-  isClosing(): boolean;
   sendError: SendError;
 };
 
 /** Returns the function that starts a request. When the request ends, or its client disconnects, it is logged and counted once. */
 export function createRequestLog(options: RequestLogOptions) {
-  const { connections, log, count, isClosing, sendError } = options;
+  const { connections, log, count, sendError } = options;
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const start = performance.now();
     const disconnect = new AbortController();
     request.disconnected = disconnect.signal;
-    request.onEnd = undefined;
     request.record = { requestId: request.id, errorCodes: [], fields: new Map(), writes: [] };
     reply.headers({ ...securityHeaders, vary: 'Accept', 'x-request-id': request.id });
 
@@ -77,21 +72,14 @@ export function createRequestLog(options: RequestLogOptions) {
       logOnce();
     };
     const end = () => {
-      if (!connections.remove(request.raw)) return;
       if (!reply.raw.writableFinished) disconnect.abort();
-      request.onEnd?.();
-      // A connection that stays open after the shutdown began would keep the process running.
-      if (isClosing() && connections.isIdle(request.raw)) request.raw.socket.destroySoon();
       logOnce();
     };
-    const hasResponse = () => reply.raw.headersSent;
-    const isVerified = () => request.scope !== null;
     const reject = (statusCode: 400 | 408) => {
       // A GET may be executed before its body has arrived.
-      if (hasResponse() || request.execution !== null) request.raw.socket.destroy();
+      if (reply.raw.headersSent || request.execution !== null) request.raw.socket.destroy();
       else sendError({ statusCode }, request, reply.header('connection', 'close'));
     };
-    connections.add(request.raw, { onDisconnect, end, hasResponse, isVerified, reject });
-    reply.raw.once('close', end);
+    connections.watchRequest({ message: request.raw, onDisconnect, end, reject });
   };
 }

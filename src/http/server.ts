@@ -1,8 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import { overloaded } from '../errors/gateway-error.ts';
-import type { TaskQueue } from '../lib/task-queue.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { BodyBudget } from './body-budget.ts';
+import type { Turns } from '../account/turns.ts';
 import { ClientConnections } from './client-connections.ts';
 import { registerCompression } from './compression.ts';
 import { corsHeaders, registerCors } from './cors.ts';
@@ -10,7 +8,7 @@ import { Drain } from './drain.ts';
 import { createErrorSender, registerErrorHandlers } from './error-response.ts';
 import { createFastify } from './fastify-instance.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
-import type { LoadShedding } from './load-shedding.ts';
+import type { HttpMetrics } from './http-metrics.ts';
 import { createRejection } from './overload-rejection.ts';
 import { registerBodyParser } from './request-body.ts';
 import { findInvalidHeader } from './request-headers.ts';
@@ -21,9 +19,10 @@ type ServerOptions = GraphqlRouteOptions & {
   compression: boolean;
   isReady(): boolean;
   shutdownDelayMs: number;
-  loadShedding: LoadShedding;
-  taskQueue: TaskQueue;
-  metrics: Pick<Metrics, 'text' | 'contentType' | 'responded' | 'shed'>;
+  turns: Turns;
+  /** Whether one more request of this client's caller would be rejected at once. */
+  isOverloadedFor(request: IncomingMessage): boolean;
+  metrics: HttpMetrics;
 };
 
 /** The HTTP server. Its hooks run in the order in which they are registered here. */
@@ -34,7 +33,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const isClosing = () => drain.isClosing;
   const sendError = createErrorSender(log);
   const count = metrics.responded;
-  const startRequest = createRequestLog({ connections, log, count, isClosing, sendError });
+  const startRequest = createRequestLog({ connections, log, count, sendError });
   const reject = createRejection(options, isClosing);
   const app = createFastify(log, connections, reject, (error, request, reply) => {
     startRequest(request, reply); // No hook runs for these errors.
@@ -43,7 +42,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   connections.watch(app.server);
   drain.register(app, connections);
-  registerBodyParser(app, options.taskQueue);
+  registerBodyParser(app, options.turns);
 
   app.addHook('onRequest', (request, reply, done) => {
     startRequest(request, reply);
@@ -51,7 +50,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   await registerCors(app, options.corsOrigins);
   registerCompression(app, options.compression);
-  registerLoadShedding(app, options.loadShedding, drain);
   registerErrorHandlers(app, sendError);
   app.addHook('onRequest', (request, reply, done) => {
     const error = findInvalidHeader(request);
@@ -69,27 +67,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.get('/metrics', async (_, reply) =>
     reply.type(metrics.contentType).send(await metrics.text()),
   );
-  registerGraphqlRoute(app, drain, new BodyBudget(app, metrics.shed), options);
+  registerGraphqlRoute(app, drain, options);
   return app;
-}
-
-/** Lets GraphQL requests wait for their turn while overloaded. */
-function registerLoadShedding(
-  app: FastifyInstance,
-  { enter, leave }: LoadShedding,
-  drain: Drain,
-): void {
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (request.routeOptions.url !== '/graphql') return done();
-    drain.requestArrived();
-    enter(() => {
-      if (request.disconnected.aborted) {
-        done(overloaded()); // If the client only closed its side, it still gets a response.
-        return false;
-      }
-      request.onEnd = leave;
-      done();
-      return true;
-    });
-  });
 }

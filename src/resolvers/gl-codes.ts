@@ -9,9 +9,9 @@ import { outcome } from './outcome.ts';
 export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, context, info) => {
   const loaders = context.loaders(); // Throws first if the token is missing.
   checkProject(args.project);
-  context.limits.admitLookup(`${args.target} ${args.project}`);
+  context.limits().admitLookup(`${args.target} ${args.project}`);
   const { codes, bytes, ...status } = await loaders.glCodes.load(args);
-  await context.limits.admitList(bytes, codes.length, info);
+  await context.limits().admitList(bytes, codes.length, info);
   return outcome(status, (fields) => ({ __typename: 'GlCodeList', codes, ...fields }));
 };
 

@@ -11,9 +11,9 @@ test('a small request is not booked, and a large one as a whole', async () => {
   expect(account.bytes).toBe(0);
   expect(holding.tryHold(1)).toBe(true);
   expect(account.bytes).toBe(65_537);
-  holding.reduceTo(100_000);
-  expect(account.bytes).toBe(65_537);
-  holding.reduceTo(60_000);
+  holding.become(100_000);
+  expect(account.bytes).toBe(100_000);
+  holding.become(60_000);
   expect(account.bytes).toBe(0);
   await holding.hold(1_000_000);
   expect(account.bytes).toBe(1_060_000);

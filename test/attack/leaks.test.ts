@@ -390,7 +390,7 @@ test('an error may quote an invalid variable, but logs, metrics and traces do no
 test('the response of a failing key server is not quoted', async () => {
   const keys = await startService(reply(500, serviceCanary, { 'x-a': serviceCanary }));
   const { token, send, collected } = await start(() => success, {
-    JWT_JWKS_URL: `${keys.url}${clientCanary}`,
+    JWT_JWKS_URL: `${keys.url}?${clientCanary}`,
   });
   expect(await send(read)).toBe('AUTH_UNAVAILABLE');
   const places = await collected();

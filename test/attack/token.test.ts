@@ -1,10 +1,11 @@
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { CompactEncrypt } from 'jose';
-import { startTestGateway } from '../support/gateway.ts';
+import { createTestAuthenticator } from '../support/authenticator.ts';
 import { read } from '../support/graphql-operation.ts';
 import { exchange } from '../support/raw-request.ts';
+import { createTestServer } from '../support/server.ts';
 import { json, startService } from '../support/service.ts';
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -50,49 +51,48 @@ const rsaHeader = { alg: 'RS256', kid: 'rsa', typ: 'JWT' };
 const ecHeader = { alg: 'ES256', kid: 'ec', typ: 'JWT' };
 const valid = () => forge(ecHeader, claims(), es256(ec.privateKey));
 
-async function start() {
-  const service = await startService(json({ service_status: { status: 0 }, list: [] }));
-  const keys = await startService(json(jwks));
-  // Hostile headers point to this server. No request may arrive here.
-  const trap = await startService(json(jwks));
-  const gateway = await startTestGateway(service, {
-    JWT_JWKS_URL: `${keys.url}jwks.json`,
-    JWT_ISSUER: 'issuer',
-    JWT_AUDIENCE: 'gateway',
-  });
-  return { service, keys, trap, gateway };
-}
+// No test changes what happens in the next one, so all of them share these.
+const keys = await startService(json(jwks));
+const keysUrl = new URL(`${keys.url}jwks.json`);
+const { resultOf, authenticateRequest } = createTestAuthenticator(keysUrl);
+/** Hostile headers point to this server. No request may arrive here. */
+const trap = await startService(json(jwks));
 
-// No test changes what the gateway does in the next one, so all of them share it.
-let started: Awaited<ReturnType<typeof start>>;
-beforeAll(async () => {
-  started = await start();
+/** The tokens of requests that were accepted. */
+const accepted: unknown[] = [];
+const server = await createTestServer({
+  authenticate: authenticateRequest,
+  allowsAnonymous: false,
+  prepare: () => async (_, scope) => {
+    accepted.push(scope?.token);
+    return { status: 200, headers: [], text: '{"data":null}' };
+  },
 });
-beforeEach(() => {
-  for (const { received } of [started.service, started.keys, started.trap]) received.length = 0;
-});
+const url = await server.listen({ host: '127.0.0.1', port: 0 });
 
-/** Expects that the gateway has sent no request, except to the configured key server, at most twice. */
-function expectNoRequests() {
-  const { service, keys, trap } = started;
-  expect(service.received).toEqual([]);
+afterEach(() => {
+  accepted.length = 0;
   expect(trap.received).toEqual([]);
-  for (const { url } of keys.received) expect(url).toBe('/jwks.json');
-  // jose fetches the keys again for an unknown key id, with a cooldown of 30 s.
-  expect(keys.received.length).toBeLessThanOrEqual(2);
+  expect([...new Set(keys.received.map(({ url }) => url))]).toEqual(['/jwks.json']);
+});
+
+/** A valid token of this length. */
+function sized(length: number): string {
+  const padded = (padding: number) =>
+    forge(ecHeader, { ...claims(), padding: 'x'.repeat(padding) }, es256(ec.privateKey));
+  let padding = Math.floor(((length - padded(0).length) * 3) / 4);
+  while (padded(padding).length < length) padding += 1;
+  return padded(padding);
 }
 
 test.each([
   ['of an RSA key', () => forge(rsaHeader, claims(), rs256(rsa.privateKey))],
   ['of an EC key', valid],
+  ['of almost 8 KiB', () => sized(8191)],
 ])(
   'a valid token %s is accepted (otherwise the tests below would prove nothing)',
   async (_, make) => {
-    const { service, gateway } = started;
-    const token = make();
-    const { status } = await gateway.graphql(read, {}, { authorization: `Bearer ${token}` });
-    expect(status).toBe(200);
-    expect(service.received[0]?.headers.authorization).toBe(`Bearer ${token}`);
+    expect(await resultOf(make())).toBe('accepted');
   },
 );
 
@@ -107,10 +107,10 @@ const withHeader = (header: object) => () =>
   forge({ ...ecHeader, ...header }, claims(), es256(ec.privateKey));
 const withClaims = (changed: object) => () =>
   forge(ecHeader, { ...claims(), ...changed }, es256(ec.privateKey));
-const withKid = (kid: unknown) => () =>
-  forge({ ...ecHeader, kid }, claims(), es256(foreignEc.privateKey));
+const withForeignKey = (header: object) => () =>
+  forge({ ...ecHeader, ...header }, claims(), es256(foreignEc.privateKey));
 
-const forgeries: [name: string, make: (trap: string) => string][] = [
+const forgeries: [name: string, make: () => string | Promise<string>][] = [
   // Unsigned tokens.
   ...['none', 'None', 'NONE', 'nOnE', '', null, 0, ['none']].map((alg): [string, () => string] => [
     `of the algorithm ${JSON.stringify(alg)}`,
@@ -142,62 +142,37 @@ const forgeries: [name: string, make: (trap: string) => string][] = [
     () => forge({ ...rsaHeader, alg: 'RS512' }, claims(), rs256(rsa.privateKey)),
   ],
   ['of an all-zero signature', () => forge(ecHeader, claims(), () => Buffer.alloc(64))],
-  // Keys in the token itself.
-  [
-    'with its own key',
-    () => forge({ ...ecHeader, jwk: foreignJwk }, claims(), es256(foreignEc.privateKey)),
-  ],
-  [
-    'with its own key and no key id',
-    () => forge({ alg: 'ES256', jwk: foreignJwk }, claims(), es256(foreignEc.privateKey)),
-  ],
-  [
-    'with its own key set by jku',
-    (trap) =>
-      forge({ ...ecHeader, jku: `${trap}jwks.json` }, claims(), es256(foreignEc.privateKey)),
-  ],
-  [
-    'with its own certificate by x5u',
-    (trap) => forge({ ...ecHeader, x5u: `${trap}a.pem` }, claims(), es256(foreignEc.privateKey)),
-  ],
-  [
-    'with its own certificate by x5c',
-    () =>
-      forge({ ...ecHeader, x5c: [der.toString('base64')] }, claims(), es256(foreignEc.privateKey)),
-  ],
+  // Keys in the token itself, and hostile key ids.
   ['of a foreign RSA key', () => forge(rsaHeader, claims(), rs256(foreignRsa.privateKey))],
-  // Hostile key ids.
+  ['with its own key', withForeignKey({ jwk: foreignJwk })],
+  ['with its own key and no key id', withForeignKey({ kid: undefined, jwk: foreignJwk })],
+  ['with its own key set by jku', withForeignKey({ jku: `${trap.url}jwks.json` })],
+  ['with its own certificate by x5u', withForeignKey({ x5u: `${trap.url}a.pem` })],
+  ['with its own certificate by x5c', withForeignKey({ x5c: [der.toString('base64')] })],
+  ['with a URL as its key id', withForeignKey({ kid: `${trap.url}key` })],
+  ['with a key id of 6,000 characters', withForeignKey({ kid: 'k'.repeat(6000) })],
   ...[
     '../../../../../../dev/null',
-    '/dev/null',
     'file:///dev/null',
     "ec' OR '1'='1",
-    "x' UNION SELECT 'secret'; --",
     'ec\u0000',
-    '\u0000',
     '%00',
     '__proto__',
-    'constructor',
     'toString',
     '$(id)',
     'ec\n',
     'EC',
     ' ec',
     '',
-    'k'.repeat(6000),
     0,
     null,
     true,
     ['ec'],
     { ec: 1 },
   ].map((kid): [string, () => string] => [
-    `with the key id ${JSON.stringify(kid).slice(0, 40)}`,
-    withKid(kid),
+    `with the key id ${JSON.stringify(kid)}`,
+    withForeignKey({ kid }),
   ]),
-  [
-    'with a URL as its key id',
-    (trap) => forge({ ...ecHeader, kid: `${trap}key` }, claims(), es256(foreignEc.privateKey)),
-  ],
   // Critical headers (RFC 7515, section 4.1.11).
   ['with an unknown critical header', withHeader({ crit: ['x'], x: 1 })],
   ['with a missing critical header', withHeader({ crit: ['exp'] })],
@@ -240,53 +215,21 @@ const forgeries: [name: string, make: (trap: string) => string][] = [
   ['that is signed twice', () => forge(ecHeader, valid(), es256(ec.privateKey))],
   ['with a fourth part', () => `${valid()}.${encode('x')}`],
   ['of five empty parts', () => '....'],
+  ['of more than 8 KiB', () => sized(8193)],
   [
-    'of 8 KiB and one character',
-    () => {
-      const [head, payload] = valid().split('.');
-      return `${head}.${payload}.`.padEnd(8193, 'A');
-    },
+    'that is encrypted and contains a valid one',
+    () =>
+      new CompactEncrypt(Buffer.from(valid()))
+        .setProtectedHeader({ alg: 'RSA-OAEP', enc: 'A256GCM', cty: 'JWT', kid: 'rsa' })
+        .encrypt(rsa.publicKey),
   ],
 ];
 
 test.each(forgeries)('a token %s is rejected', async (_, make) => {
-  const { gateway, trap } = started;
-  const token = make(trap.url);
-
-  const { status, headers, data, errors } = await gateway.graphql(
-    read,
-    {},
-    { authorization: `Bearer ${token}` },
+  const reason = await resultOf(await make());
+  expect(['signature', 'unknown_key', 'issuer', 'audience', 'expired', 'malformed']).toContain(
+    reason,
   );
-
-  expect(status).toBe(401);
-  expect(headers.get('www-authenticate')).toMatch(/^Bearer\b/);
-  expect(data ?? null).toBeNull();
-  expect(errors?.map(({ extensions: { code } }) => code)).toEqual(['UNAUTHENTICATED']);
-  expectNoRequests();
-});
-
-test('an encrypted token is rejected, even if it contains a valid one', async () => {
-  const token = await new CompactEncrypt(Buffer.from(valid()))
-    .setProtectedHeader({ alg: 'RSA-OAEP', enc: 'A256GCM', cty: 'JWT', kid: 'rsa' })
-    .encrypt(rsa.publicKey);
-  const { status } = await started.gateway.graphql(read, {}, { authorization: `Bearer ${token}` });
-  expect(status).toBe(401);
-  expectNoRequests();
-});
-
-test('a token of 8 KiB is accepted', async () => {
-  const { gateway } = started;
-  const sized = (padding: number) =>
-    forge(ecHeader, { ...claims(), padding: 'x'.repeat(padding) }, es256(ec.privateKey));
-  const short = 8192 - sized(0).length;
-  // Three bytes become four characters, so one of four paddings has the length.
-  const token = [0, 1, 2, 3]
-    .map((less) => sized(Math.floor((short * 3) / 4) - less + 2))
-    .find(({ length }) => length === 8192 || length === 8191);
-  if (token === undefined) throw new Error('no token of that length');
-  const { status } = await gateway.graphql(read, {}, { authorization: `Bearer ${token}` });
-  expect(status).toBe(200);
 });
 
 /** A raw HTTP request for a read, with these headers. */
@@ -309,6 +252,9 @@ test.each([
   ['a tab instead of the space', `Authorization: Bearer\t${token}`],
   ['a space and a tab', `Authorization: Bearer \t${token}`],
   ['no space', `Authorization: Bearer${token}`],
+  ['nothing', 'Authorization: '],
+  ['no token', 'Authorization: Bearer'],
+  ['a comma in the token', 'Authorization: Bearer a,b'],
   ['no scheme', `Authorization: ${token}`],
   ['another scheme', `Authorization: JWT ${token}`],
   ['the scheme twice', `Authorization: Bearer Bearer ${token}`],
@@ -319,39 +265,28 @@ test.each([
   ['a space in the token', `Authorization: Bearer ${token.replace('.', '. ')}`],
   ['a folded line', `Authorization: Bearer\n ${token}`],
   ['a space before the colon', `Authorization : Bearer ${token}`],
-  ['a key id of 20 KB', `Authorization: Bearer ${withKid('k'.repeat(20_000))()}`],
-  ...[
-    '\0',
-    '\u0001',
-    '\b',
-    '\u000b',
-    '\u001b',
-    '\u007f',
-    '\u0080',
-    '\u00a0',
-    'é',
-    '\u{1f511}',
-  ].flatMap((character): [string, string][] => {
-    const name = `U+${character.codePointAt(0)?.toString(16).padStart(4, '0')}`;
-    return [
-      [`${name} after the token`, `Authorization: Bearer ${token}${character}`],
-      [`${name} before the token`, `Authorization: Bearer ${character}${token}`],
-      [`${name} in the token`, `Authorization: Bearer ${token.replace('.', `.${character}`)}`],
-    ];
-  }),
+  ['a key id of 20 KB', `Authorization: Bearer ${withForeignKey({ kid: 'k'.repeat(20_000) })()}`],
+  ...[...'\0\u0001\b\u000b\u001b\u007f\u0080\u00a0é\u{1f511}'].flatMap(
+    (character): [string, string][] => {
+      const name = `U+${character.codePointAt(0)?.toString(16).padStart(4, '0')}`;
+      return [
+        [`${name} after the token`, `Authorization: Bearer ${token}${character}`],
+        [`${name} before the token`, `Authorization: Bearer ${character}${token}`],
+        [`${name} in the token`, `Authorization: Bearer ${token.replace('.', `.${character}`)}`],
+      ];
+    },
+  ),
 ])('an Authorization header with %s is rejected', async (_, headers) => {
-  expect(await exchange(started.gateway.url, request(headers))).toMatch(rejected);
-  expectNoRequests();
+  expect(await exchange(url, request(headers))).toMatch(rejected);
+  expect(accepted).toEqual([]);
 });
 
 test('a key id of 1 MB is rejected as headers that are too large', async () => {
-  const headers = `Authorization: Bearer ${withKid('k'.repeat(1_000_000))()}`;
+  const headers = `Authorization: Bearer ${withForeignKey({ kid: 'k'.repeat(1_000_000) })()}`;
   // The gateway closes the connection while it reads, so a reset may overtake the response.
-  const response = await exchange(started.gateway.url, request(headers)).catch(
-    () => 'HTTP/1.1 431 ',
-  );
+  const response = await exchange(url, request(headers)).catch(() => 'HTTP/1.1 431 ');
   expect(response).toMatch(/^HTTP\/1\.1 431 /);
-  expectNoRequests();
+  expect(accepted).toEqual([]);
 });
 
 test.each([
@@ -359,12 +294,9 @@ test.each([
   ['in upper case', `AUTHORIZATION: BEARER ${token}`],
   ['after several spaces', `Authorization: Bearer   ${token}`],
   ['before trailing white space', `Authorization: Bearer ${token} \t `],
-])('a valid token %s is accepted, and forwarded in the standard spelling', async (_, headers) => {
-  const { service, gateway } = started;
-  expect(await exchange(gateway.url, request(headers))).toMatch(/^HTTP\/1\.1 200 /);
-  expect(service.received.map(({ headers: sent }) => sent.authorization)).toEqual([
-    `Bearer ${token}`,
-  ]);
+])('a valid token %s is accepted, and passed on without its scheme', async (_, headers) => {
+  expect(await exchange(url, request(headers))).toMatch(/^HTTP\/1\.1 200 /);
+  expect(accepted).toEqual([token]);
 });
 
 test.each([
@@ -375,9 +307,9 @@ test.each([
   'Cookie: access_token=TOKEN; Authorization=Bearer TOKEN',
   'X-Access-Token: TOKEN',
 ])('a valid token in another header is not accepted: %s', async (headers) => {
-  const response = await exchange(started.gateway.url, request(headers.replaceAll('TOKEN', token)));
+  const response = await exchange(url, request(headers.replaceAll('TOKEN', token)));
   expect(response).toMatch(/^HTTP\/1\.1 401 /);
-  expectNoRequests();
+  expect(accepted).toEqual([]);
 });
 
 // Random changes to valid tokens
@@ -385,73 +317,69 @@ test.each([
 /** A change to the three parts of a token. */
 type Change = (parts: string[]) => string[];
 
-const printable = fc.constantFrom(
-  ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)),
-);
-const base64url = fc.constantFrom(
-  ...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_',
-);
-const anyCharacter = fc.oneof({ weight: 3, arbitrary: base64url }, printable);
-const place = fc.record({ part: fc.nat(2), at: fc.nat() });
+const base64url = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'];
+const printable = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));
+const character = fc.constantFrom(...base64url, ...base64url, ...printable);
+const part = fc.nat(2);
+const decode = (text: string) => Buffer.from(text, 'base64url').toString();
 
 /** Changes one part, if there is one at that place. */
-const inPart = (part: number, change: (text: string) => string): Change => {
-  return (parts) => parts.map((text, index) => (index === part ? change(text) : text));
-};
-const spliced = (text: string, at: number, remove: number, insert: string) => {
-  const index = at % (text.length + 1);
-  return text.slice(0, index) + insert + text.slice(index + remove);
+const inPart = (at: number, change: (text: string) => string): Change => {
+  return (parts) => parts.map((text, index) => (index === at ? change(text) : text));
 };
 
 /** Decodes a part as JSON, changes a field of it, and encodes it again. */
-function rewritten(part: number, field: string, value: unknown): Change {
-  return inPart(part, (text) => {
+const rewritten = (at: number, field: string, value: unknown) =>
+  inPart(at, (text) => {
     try {
-      return encode({ ...JSON.parse(Buffer.from(text, 'base64url').toString()), [field]: value });
+      return encode({ ...JSON.parse(decode(text)), [field]: value });
     } catch {
       return text;
     }
   });
-}
 
 const change: fc.Arbitrary<Change> = fc.oneof(
-  // A character is replaced, added or removed, at any position and often at the end of a part.
+  // Characters are replaced, added or removed, at any position or at the end of a part.
   fc
-    .tuple(place, anyCharacter)
-    .map(([{ part, at }, character]) => inPart(part, (text) => spliced(text, at, 1, character))),
+    .tuple(part, fc.nat(), fc.nat(1), fc.oneof(fc.constant(''), character))
+    .map(([at, position, remove, insert]) =>
+      inPart(at, (text) => {
+        const index = position % (text.length + 1);
+        return text.slice(0, index) + insert + text.slice(index + remove);
+      }),
+    ),
+  fc.tuple(part, character).map(([at, last]) => inPart(at, (text) => text.slice(0, -1) + last)),
+  // Other encodings of the same bytes, and of the same JSON.
   fc
-    .tuple(place, anyCharacter)
-    .map(([{ part, at }, character]) => inPart(part, (text) => spliced(text, at, 0, character))),
-  place.map(({ part, at }) => inPart(part, (text) => spliced(text, at, 1, ''))),
-  fc
-    .tuple(fc.nat(2), anyCharacter)
-    .map(([part, character]) => inPart(part, (text) => text.slice(0, -1) + character)),
-  // Other encodings of the same bytes.
-  fc
-    .tuple(fc.nat(2), fc.constantFrom('=', '==', '==='))
-    .map(([part, padding]) => inPart(part, (text) => text + padding)),
-  fc.nat(2).map((part) => inPart(part, (text) => text.replaceAll('-', '+').replaceAll('_', '/'))),
-  fc
-    .nat(2)
-    .map((part) => inPart(part, (text) => Buffer.from(text, 'base64url').toString('base64'))),
-  // Parts are swapped, removed, repeated, emptied, or in lower case.
-  fc.tuple(fc.nat(2), fc.nat(2)).map(
+    .tuple(
+      part,
+      fc.constantFrom<(text: string) => string>(
+        (text) => `${text}=`,
+        (text) => `${text}==`,
+        (text) => text.replaceAll('-', '+').replaceAll('_', '/'),
+        (text) => Buffer.from(text, 'base64url').toString('base64'),
+        (text) => encode(` ${decode(text)}`),
+        (text) => text.toLowerCase(),
+        () => '',
+      ),
+    )
+    .map(([at, recode]) => inPart(at, recode)),
+  // Parts are overwritten by another, removed, or repeated.
+  fc.tuple(part, part).map(
     ([from, to]): Change =>
       (parts) =>
-        parts.with(from % parts.length, parts[to] ?? '').with(to % parts.length, parts[from] ?? ''),
+        parts.with(from % parts.length, parts[to] ?? ''),
   ),
-  fc.nat(2).map(
-    (part): Change =>
+  part.map(
+    (at): Change =>
       (parts) =>
-        parts.toSpliced(part, 1),
+        parts.toSpliced(at, 1),
   ),
-  fc.nat(2).map(
-    (part): Change =>
+  part.map(
+    (at): Change =>
       (parts) =>
-        parts.toSpliced(part, 0, parts[part] ?? ''),
+        parts.toSpliced(at, 0, parts[at] ?? ''),
   ),
-  fc.nat(2).map((part) => inPart(part, () => '')),
-  fc.nat(2).map((part) => inPart(part, (text) => text.toLowerCase())),
   // Fields of the header and of the payload.
   fc
     .tuple(
@@ -465,16 +393,10 @@ const change: fc.Arbitrary<Change> = fc.oneof(
       fc.oneof(fc.constantFrom('issuer', 'gateway', 'admin', 99_999_999_999), fc.jsonValue()),
     )
     .map(([field, value]) => rewritten(1, field, value)),
-  fc
-    .nat(1)
-    .map((part) => inPart(part, (text) => encode(` ${Buffer.from(text, 'base64url').toString()}`))),
 );
 
 test('a randomly changed token is accepted only if its content and signature are the same', async () => {
-  const { service, keys, gateway } = started;
   const originals = [forge(rsaHeader, claims(), rs256(rsa.privateKey)), valid()];
-  let accepted = 0;
-
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...originals),
@@ -485,32 +407,16 @@ test('a randomly changed token is accepted only if its content and signature are
           .join('.')
           .trim(); // HTTP drops white space around a header.
 
-        const { status } = await gateway.post(
-          { query: read },
-          { authorization: `Bearer ${changed}` },
-        );
+        if ((await resultOf(changed)) !== 'accepted') return;
 
-        if (status === 200) {
-          accepted += 1;
-          // The signature covers the encoded header and payload, so these must be identical. The
-          // signature itself has several encodings (unused bits, padding) of the same bytes.
-          const [header, payload, signature, ...others] = changed.split('.');
-          const [signedHeader, signedPayload, signed = ''] = original.split('.');
-          expect([header, payload, others]).toEqual([signedHeader, signedPayload, []]);
-          expect(Buffer.from(signature ?? '', 'base64url')).toEqual(
-            Buffer.from(signed, 'base64url'),
-          );
-          expect(service.received.at(-1)?.headers.authorization).toBe(`Bearer ${changed}`);
-        } else {
-          // Also if the token is empty.
-          expect(status).toBe(401);
-        }
-        expect(service.received).toHaveLength(accepted);
+        // The signature covers the encoded header and payload, so these must be identical. The
+        // signature itself has several encodings (unused bits, padding) of the same bytes.
+        const [header, payload, signature = '', ...others] = changed.split('.');
+        const [signedHeader, signedPayload, signed = ''] = original.split('.');
+        expect([header, payload, others]).toEqual([signedHeader, signedPayload, []]);
+        expect(Buffer.from(signature, 'base64url')).toEqual(Buffer.from(signed, 'base64url'));
       },
     ),
     { numRuns: 400 },
   );
-
-  expect(started.trap.received).toEqual([]);
-  expect(keys.received.length).toBeLessThanOrEqual(2);
 });

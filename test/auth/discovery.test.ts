@@ -1,25 +1,18 @@
 import { expect, test } from '@jest/globals';
-import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { startTestGateway } from '../support/gateway.ts';
-import { read } from '../support/graphql-operation.ts';
-import { metric } from '../support/metric.ts';
-import { freePort } from '../support/port.ts';
+import { createTestAuthenticator } from '../support/authenticator.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
+import { createSigningKey } from '../support/signing-key.ts';
 
-const success = json({ status: 0, service_status: { status: 0 }, list: [] });
+const path = '/tenant/.well-known/openid-configuration';
 
 /** An identity provider with its own key. `document` changes its discovery document. */
 async function startProvider(document: Record<string, unknown> = {}) {
-  const { publicKey, privateKey } = await generateKeyPair('ES256');
-  const jwk = { ...(await exportJWK(publicKey)), kid: 'key', alg: 'ES256' };
+  const { jwk, sign } = await createSigningKey('key');
   let respond: Reply | undefined;
   const server = await startService((response, received) => {
     if (respond) return respond(response, received);
     if (received.url === '/tenant/keys') return json({ keys: [jwk] })(response, received);
-    if (received.url !== '/tenant/.well-known/openid-configuration') {
-      return reply(404)(response, received);
-    }
-    const issuer = `${server.url}tenant`;
+    if (received.url !== path) return reply(404)(response, received);
     return json({ issuer, jwks_uri: `${issuer}/keys`, ...document })(response, received);
   });
   const issuer = `${server.url}tenant`;
@@ -30,133 +23,77 @@ async function startProvider(document: Record<string, unknown> = {}) {
     respondWith(handler: Reply | undefined) {
       respond = handler;
     },
-    token: (iss = issuer) =>
-      new SignJWT({ iss, aud: 'gateway', sub: 'ada', exp: Math.floor(Date.now() / 1000) + 600 })
-        .setProtectedHeader({ alg: 'ES256', kid: 'key' })
-        .sign(privateKey),
+    token: (iss = issuer) => sign({ iss }),
   };
 }
 
-async function start(issuers: string[], variables: Record<string, string> = {}) {
-  const gateway = await startTestGateway(await startService(success), {
-    JWT_JWKS_URL: '',
-    JWT_ISSUER: issuers.join(', '),
-    JWT_AUDIENCE: 'other, gateway',
-    ...variables,
-  });
-  return {
-    ...gateway,
-    send: async (token: string) =>
-      (await gateway.graphql(read, undefined, { authorization: `Bearer ${token}` })).status,
-    readiness: async () => (await fetch(`${gateway.url}/readyz`)).status,
-  };
-}
+const create = (...issuers: string[]) => createTestAuthenticator(undefined, { issuers });
 
 test('without JWT_JWKS_URL and JWT_JWKS_FILE, the keys are those that the issuer publishes', async () => {
   const provider = await startProvider();
-  const { send } = await start([provider.issuer]);
-
-  expect(await send(await provider.token())).toBe(200);
-  expect(await send(await provider.token('https://elsewhere.example'))).toBe(401);
-  expect(provider.received.map(({ url }) => url)).toEqual([
-    '/tenant/.well-known/openid-configuration',
-    '/tenant/keys',
-  ]);
+  const { resultOf, lastFetches } = create(provider.issuer);
+  expect(await resultOf(await provider.token())).toBe('accepted');
+  expect(await resultOf(await provider.token('https://elsewhere.example'))).toBe('issuer');
+  expect(provider.received.map(({ url }) => url)).toEqual([path, '/tenant/keys']);
+  expect(lastFetches()).toEqual([{ issuer: provider.issuer, seconds: expect.any(Number) }]);
 });
 
 test('a token is verified with the keys of its own issuer only', async () => {
   const [one, two] = [await startProvider(), await startProvider()];
-  const { send } = await start([one.issuer, two.issuer]);
-
-  expect(await send(await one.token())).toBe(200);
-  expect(await send(await two.token())).toBe(200);
-  expect(await send(await one.token(two.issuer))).toBe(401);
-  expect(await send(await two.token(one.issuer))).toBe(401);
+  const { resultOf } = create(one.issuer, two.issuer);
+  expect(await resultOf(await one.token())).toBe('accepted');
+  expect(await resultOf(await two.token())).toBe('accepted');
+  expect(await resultOf(await one.token(two.issuer))).toBe('signature');
+  expect(await resultOf(await two.token(one.issuer))).toBe('signature');
 });
 
 test('with JWT_JWKS_URL, its keys are those of every issuer of the list', async () => {
   const provider = await startProvider();
-  const { send } = await start(['first', 'second'], { JWT_JWKS_URL: `${provider.issuer}/keys` });
-
-  expect(await send(await provider.token('first'))).toBe(200);
-  expect(await send(await provider.token('second'))).toBe(200);
-  expect(await send(await provider.token('third'))).toBe(401);
-});
-
-test.each([
-  ['names another issuer', { issuer: 'https://elsewhere.example' }, 'elsewhere.example'],
-  ['has no jwks_uri', { jwks_uri: undefined }, 'jwks_uri'],
-  ['has a jwks_uri that is no URL', { jwks_uri: 'keys' }, 'jwks_uri'],
-  ['has a jwks_uri of another scheme', { jwks_uri: 'file:///keys.json' }, 'jwks_uri'],
-])('no token is accepted if the discovery document %s', async (_, document, fault) => {
-  const provider = await startProvider(document);
-  const { send, readiness, logLine } = await start([provider.issuer]);
-
-  expect(await send(await provider.token())).toBe(503);
-  expect(await readiness()).toBe(503);
-  expect(await logLine({ msg: 'cannot fetch keys' })).toMatchObject({
-    issuer: provider.issuer,
-    keysAvailable: false,
-    fault: expect.stringContaining(fault),
+  const { resultOf, lastFetches } = createTestAuthenticator(new URL(`${provider.issuer}/keys`), {
+    issuers: ['first', 'second'],
   });
+  expect(await resultOf(await provider.token('first'))).toBe('accepted');
+  expect(await resultOf(await provider.token('second'))).toBe('accepted');
+  expect(await resultOf(await provider.token('third'))).toBe('issuer');
+  expect(lastFetches().map(({ issuer }) => issuer)).toEqual(['first', 'second']);
+  expect(provider.received).toHaveLength(1);
 });
 
-test('the log has the status of a missing discovery document', async () => {
+test.each<[string, Record<string, unknown>]>([
+  ['names the issuer https://elsewhere.example', { issuer: 'https://elsewhere.example' }],
+  ['no jwks_uri', { jwks_uri: undefined }],
+  ['no acceptable https jwks_uri', { jwks_uri: 'keys' }],
+  ['no acceptable https jwks_uri', { jwks_uri: 'file:///keys.json' }],
+  ['no acceptable https jwks_uri', { jwks_uri: 'https://user:secret@issuer.example/keys' }],
+])(
+  'no token is accepted with a discovery document that has a fault: %s (%j)',
+  async (fault, document) => {
+    const provider = await startProvider(document);
+    const { resultOf, isReady, logs } = create(provider.issuer);
+    expect(await resultOf(await provider.token())).toBe('keys_unavailable');
+    expect(isReady()).toBe(false);
+    const { origin } = new URL(provider.issuer);
+    expect(logs).toEqual([
+      expect.objectContaining({
+        issuer: provider.issuer,
+        keysAvailable: false,
+        fault: `${origin}${path}: ${fault}`,
+      }),
+    ]);
+  },
+);
+
+test('the log has the status and the address of a missing document', async () => {
   const provider = await startProvider();
   provider.respondWith(reply(404));
-  const { logLine } = await start([provider.issuer]);
+  const { logLine } = create(provider.issuer);
   expect(await logLine({ msg: 'cannot fetch keys' })).toMatchObject({
-    fault: 'the discovery document has status 404',
+    fault: `${new URL(provider.issuer).origin}${path}: status 404`,
   });
 });
 
 test('an issuer that differs from the discovery document by its final slash is not accepted', async () => {
   const provider = await startProvider();
-  const { send } = await start([`${provider.issuer}/`]);
-  expect(await send(await provider.token(`${provider.issuer}/`))).toBe(503);
-});
-
-test('/readyz is 503 until the keys of every issuer are available, and then 200', async () => {
-  const [one, two] = [await startProvider(), await startProvider()];
-  two.respondWith(reply(500));
-  const gateway = await start([one.issuer, two.issuer]);
-  const { send, readiness, logLine } = gateway;
-  expect(await send(await one.token())).toBe(200);
-  await logLine({ msg: 'cannot fetch keys', issuer: two.issuer });
-  expect(await readiness()).toBe(503);
-  expect(await metric(gateway, 'ledger_gateway_ready')).toBe(0);
-
-  two.respondWith(undefined);
-  await logLine({ msg: 'keys fetched', issuer: two.issuer });
-
-  expect(await readiness()).toBe(200);
-  expect(await metric(gateway, 'ledger_gateway_ready')).toBe(1);
-  expect(await send(await two.token())).toBe(200);
-});
-
-test('/readyz stays 200 and the last known keys are used while the issuer fails later', async () => {
-  const provider = await startProvider();
-  const { send, readiness } = await start([provider.issuer]);
-  expect(await send(await provider.token())).toBe(200);
-
-  provider.respondWith(reply(500));
-
-  expect(await readiness()).toBe(200);
-  expect(await send(await provider.token())).toBe(200);
-});
-
-test('/readyz is 503 with the reason in the log if nothing listens at JWT_JWKS_URL', async () => {
-  const url = `http://127.0.0.1:${await freePort()}/keys`;
-  const { readiness, logLine } = await start(['issuer'], { JWT_JWKS_URL: url });
-  expect(await logLine({ msg: 'cannot fetch keys' })).toMatchObject({ fault: 'ECONNREFUSED' });
-  expect(await readiness()).toBe(503);
-});
-
-test('/readyz is 503 if JWT_JWKS_URL has no keys', async () => {
-  const empty = await startService(json({ keys: [] }));
-  const { readiness, logLine } = await start(['issuer'], { JWT_JWKS_URL: empty.url });
-  expect(await logLine({ msg: 'cannot fetch keys' })).toMatchObject({
-    fault: 'the key set is empty',
-  });
-  expect(await readiness()).toBe(503);
+  const { resultOf } = create(`${provider.issuer}/`);
+  expect(await resultOf(await provider.token(`${provider.issuer}/`))).toBe('keys_unavailable');
 });

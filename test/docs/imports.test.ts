@@ -18,14 +18,8 @@ const allowed: Record<string, string[]> = {
     'graphql',
     '@apollo',
   ],
-  telemetry: [
-    'errors/gateway-error.ts',
-    'auth/authenticate.ts',
-    'upstream/attempt.ts',
-    'upstream/operations.ts',
-    'node:http',
-  ],
-  auth: ['errors', 'jose', 'node:http', 'telemetry/metrics.ts'],
+  telemetry: ['errors/gateway-error.ts', 'node:http'],
+  auth: ['errors', 'jose', 'node:http', 'telemetry/registry.ts'],
   upstream: ['account', 'lib', 'telemetry', 'got', 'undici', 'node:http'],
   idempotency: ['account/shares.ts', 'errors/gateway-error.ts', 'lib', 'upstream'],
   resolvers: [
@@ -67,7 +61,6 @@ const allowed: Record<string, string[]> = {
 const restricted = [
   'graphql',
   '@apollo',
-  '@as-integrations',
   'fastify',
   '@fastify',
   'got',

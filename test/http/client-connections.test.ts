@@ -6,12 +6,11 @@ import { startHeldService } from '../support/held-service.ts';
 import { metric } from '../support/metric.ts';
 import { connectTo, requestOf } from '../support/raw-request.ts';
 
-test('each request whose client disconnects is logged and counted once', async () => {
+test('a request whose client disconnects is logged and counted once', async () => {
   const service = await startHeldService();
   const gateway = await startTestGateway(service);
-  const request = requestOf(gateway, read);
   const socket = connectTo(gateway.url);
-  socket.write(request + request); // Two pipelined requests.
+  socket.write(requestOf(gateway, read));
   await service.arrived(1);
   socket.destroy();
   await service.idle();
@@ -19,9 +18,8 @@ test('each request whose client disconnects is logged and counted once', async (
   await gateway.graphql('{ __typename }');
   await gateway.logLine({ msg: 'request', status: 200 });
   const lines = gateway.logs.filter(({ msg, status }) => msg === 'request' && status === 499);
-  expect(new Set(lines.map(({ requestId }) => requestId)).size).toBe(2);
-  expect(lines).toHaveLength(2);
-  expect(await metric(gateway, 'ledger_gateway_http_requests_total', { status: '499' })).toBe(2);
+  expect(lines).toHaveLength(1);
+  expect(await metric(gateway, 'ledger_gateway_http_requests_total', { status: '499' })).toBe(1);
 });
 
 /** The bodies of the responses on a connection, as text. */
@@ -63,7 +61,6 @@ test('a client that closes its side between two pipelined writes gets both outco
   const socket = connectTo(gateway.url);
   const responses = text(socket);
   socket.end(requestOf(gateway, write) + requestOf(gateway, write));
-  await service.arrived(2);
   service.release();
 
   const outcome = expect.stringContaining('WorkflowActionCompleted');
@@ -163,9 +160,8 @@ test('a write behind the last response before a shutdown is not executed', async
   const closed = gateway.close();
   await expect(fetch(gateway.url)).rejects.toThrow(); // The port is closed.
   socket.write(requestOf(gateway, write) + requestOf(gateway, write));
-  const second = await service.arrived(2);
   respond();
-  second.respond();
+  (await service.arrived(2)).respond();
 
   const outcome = expect.stringContaining('WorkflowActionCompleted');
   expect(bodiesOf(await responses)).toEqual([outcome, outcome]);

@@ -256,7 +256,7 @@ describe.each(['sandbox', 'graphiql'])('EXPLORER=%s', (explorer) => {
 
     for (const accept of ['application/json', '*/*']) {
       const response = await fetch(`${gateway.url}/graphql`, { headers: { accept } });
-      expect(response.status).toBe(400);
+      expect(response.status).toBe(401);
       expect(response.headers.get('content-type')).toMatch(/json/);
     }
   });
@@ -283,7 +283,7 @@ test('without EXPLORER, there is no page', async () => {
 
   const { status, headers, html, policy } = await visit(`${gateway.url}/graphql`);
 
-  expect(status).toBe(400);
+  expect(status).toBe(401);
   expect(headers.get('content-type')).toMatch(/json/);
   expect(html).not.toContain('<html');
   expect(policy['default-src']).toEqual(["'none'"]);

@@ -129,7 +129,7 @@ test('a POST without a content type is rejected', async () => {
   const { gateway } = start();
   const response = await exchange(
     gateway.url,
-    `POST /graphql HTTP/1.1\nHost: a\nConnection: close\nContent-Length: ${query.length}\n\n${query}`,
+    `POST /graphql HTTP/1.1\nHost: a\nConnection: close\nAuthorization: Bearer ${gateway.token}\nContent-Length: ${query.length}\n\n${query}`,
   );
   expect(response).toMatch(/^HTTP\/1.1 415 /);
   expect(JSON.parse(bodyOf(response))).toEqual(errorBody('UNSUPPORTED_MEDIA_TYPE'));
@@ -160,13 +160,19 @@ test('a GET with a bearer token, which forces a preflight, executes a query', as
   expect(JSON.parse(body ?? '').data.result.__typename).toBe('GlCodeList');
 });
 
-test('a GET that a page could send without a preflight is rejected', async () => {
-  const { service, send } = start();
-  const { response, body } = await send(`/graphql?query=${encodeURIComponent('{ __typename }')}`);
-  expect(response.status).toBe(400);
-  expect(JSON.parse(body ?? '')).toEqual(errorBody('BAD_REQUEST'));
-  expect(service.received).toEqual([]);
-});
+test.each([
+  [401, 'UNAUTHENTICATED', 'false'],
+  [400, 'BAD_REQUEST', 'true'],
+])(
+  'a GET that a page could send without a preflight gets %i %s if INTROSPECTION is %s',
+  async (status, code, INTROSPECTION) => {
+    const { service, send } = await startWith({ INTROSPECTION });
+    const { response, body } = await send(`/graphql?query=${encodeURIComponent('{ __typename }')}`);
+    expect(response.status).toBe(status);
+    expect(JSON.parse(body ?? '')).toEqual(errorBody(code));
+    expect(service.received).toEqual([]);
+  },
+);
 
 test.each(['GET', 'HEAD'])('a %s with a mutation is rejected', async (method) => {
   const { service, gateway, send } = start();
@@ -348,25 +354,20 @@ function bodyOf(response: string): string {
   return response.slice(response.indexOf('\r\n\r\n') + 4);
 }
 
-test('when a client disconnects, all of its pipelined requests end', async () => {
+test('requests on one connection are executed one after another, and reads are cancelled after it has closed', async () => {
   const service = await startHeldService();
   const gateway = await startTestGateway(service);
   const socket = connectTo(gateway.url);
-  for (const n of [1, 2, 3]) {
-    const query = read.replace('north', `p${n}`);
-    socket.write(requestOf(gateway, query, [`x-request-id: pipelined-${n}`]));
-  }
-  await service.arrived(3);
+  const ids = [1, 2, 3].map((n) => `pipelined-${n}`);
+  for (const id of ids) socket.write(requestOf(gateway, read, [`x-request-id: ${id}`]));
+  const { respond } = await service.arrived(1);
+  expect(service.requests).toHaveLength(1);
+  respond();
+  await service.arrived(2);
   socket.destroy();
-  for (const n of [1, 2, 3]) {
-    await gateway.logLine({
-      msg: 'request',
-      requestId: `pipelined-${n}`,
-      outcome: 'CLIENT_DISCONNECTED',
-    });
-  }
+  await gateway.logLine({ requestId: 'pipelined-2', outcome: 'CLIENT_DISCONNECTED' });
   await service.idle();
-  expect(service.requests).toHaveLength(3);
+  expect(service.requests).toHaveLength(2);
 });
 
 test('a request with an invalid path is logged and counted like any other', async () => {

@@ -70,7 +70,7 @@ describePostgres('a PostgreSQL server', () => {
     const claims = await openUsable(server.url);
     const lock = server.query('LOCK ledger_gateway_record; SELECT pg_sleep(60)').catch(() => {});
     await eventually(async () => {
-      const waiting = 'SELECT FROM pg_locks WHERE mode = \'AccessExclusiveLock\' AND granted';
+      const waiting = "SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted";
       expect((await server.query(waiting)).length).toBeGreaterThan(0);
     });
     const claiming = expect(claims.claim('key', 'a')).rejects.toMatchObject({ name: 'ReplyLost' });

@@ -286,15 +286,17 @@ test('no label contains text of a client or of the service', async () => {
     ...Object.keys(schema.getTypeMap()),
     ...'answered ok verified remembered refused unavailable'.split(' '),
   ]);
+  const { issuer: configuredIssuer } = await testIssuer();
   for (const { name, labels } of parseSamples(text)) {
     if (!name.startsWith('ledger_gateway_') || name === 'ledger_gateway_build_info') continue;
-    const { operation, outcome, result, reason, status, le, ...others } = labels;
+    const { operation, outcome, result, reason, status, le, issuer, ...others } = labels;
     expect(others).toEqual({});
     if (operation !== undefined) expect(known).toContain(operation);
     if (outcome !== undefined && !/^[A-Z_]+$/.test(outcome)) expect(outcomes).toContain(outcome);
     if (result !== undefined) expect(idempotencyResults).toContain(result);
     if (reason !== undefined) expect(refusalReasons).toContain(reason);
     if (status !== undefined) expect(status).toMatch(/^[1-5]\d\d$/);
+    if (issuer !== undefined) expect(issuer).toBe(configuredIssuer);
     if (le !== undefined) expect(le).toMatch(/^(\+Inf|[\d.]+)$/);
   }
 });

@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import { expect, test } from '@jest/globals';
 import { type GraphQLObjectType, isEnumType, parse } from 'graphql';
-import { ResponseLimits } from '../../src/graphql/limits/response-limits.ts';
+import { Turns } from '../../src/account/turns.ts';
 import { createLoaders } from '../../src/graphql/loaders.ts';
-import { TaskQueue } from '../../src/lib/task-queue.ts';
+import { ResponseLimits } from '../../src/graphql/response-limits.ts';
 import { resolvers } from '../../src/resolvers/index.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { UpstreamClient } from '../../src/upstream/client.ts';
@@ -87,7 +87,7 @@ test('loaders, which share responses, only call the read', async () => {
   const loaders: { load(key: unknown): Promise<unknown> }[] = Object.values(
     createLoaders(
       new UpstreamClient(calls, scopeOf()),
-      new ResponseLimits(1_000_000, new TaskQueue(Infinity)),
+      new ResponseLimits(scopeOf(), new Turns(), 1_000_000),
     ),
   );
 

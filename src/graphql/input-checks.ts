@@ -1,36 +1,95 @@
 import {
+  type ASTVisitFn,
+  type ASTVisitor,
   coerceInputValue,
-  type DocumentNode,
+  type FloatValueNode,
   GraphQLID,
   type GraphQLInputType,
   type GraphQLSchema,
   getNamedType,
   getNullableType,
+  type IntValueNode,
   isInputObjectType,
   isInputType,
   isListType,
   isNonNullType,
+  type OperationDefinitionNode,
   TypeInfo,
   typeFromAST,
   type VariableDefinitionNode,
   visit,
   visitWithTypeInfo,
 } from 'graphql';
-import { formatPath } from '../../errors/input-fault.ts';
-import { isExact, longNumber } from '../../lib/exact-json.ts';
-import type { OperationFaults } from './operation-fault.ts';
+import { formatPath } from '../errors/input-fault.ts';
+import { isExact, longNumber } from '../lib/exact-json.ts';
+import type { Variables } from './compiled-query.ts';
+import type { GraphqlDocument } from './documents.ts';
+import { argumentPath, OperationFaults } from './operation-fault.ts';
+
+/**
+ * Checks the input of an operation before anything is executed. Throws `BAD_USER_INPUT` with all faults of variables
+ * that do not match their types, and of numbers that cannot be sent exactly.
+ */
+export function checkInput(
+  schema: GraphQLSchema,
+  document: GraphqlDocument,
+  operation: OperationDefinitionNode,
+  variables: Variables,
+): void {
+  const definitions = operation.variableDefinitions ?? [];
+  const faults = new OperationFaults(document.ast, operation);
+  if (!document.isExact) checkLiterals(schema, document, faults);
+  checkVariables(schema, definitions, variables, faults);
+  checkNulls(schema, document, definitions, variables, faults);
+  faults.throwIfAny();
+}
+
+/**
+ * Adds a fault for each number in a document, default values included, that a double would change: graphql-js would
+ * send 1e400 as null, and 9007199254740993 as another number.
+ */
+function checkLiterals(
+  schema: GraphQLSchema,
+  document: GraphqlDocument,
+  faults: OperationFaults,
+): void {
+  document.isExact = true;
+  let variable: VariableDefinitionNode | undefined;
+  const types = new TypeInfo(schema);
+  const check: ASTVisitFn<IntValueNode | FloatValueNode> = (node, _, parent, keys, ancestors) => {
+    const type = types.getInputType();
+    // An ID keeps its digits.
+    if ((type && getNamedType(type) === GraphQLID) || isExact(node.value)) return;
+    document.isExact = false;
+    const path = argumentPath(keys, [...ancestors, parent]);
+    const message = 'A number in the document cannot be sent exactly.';
+    if (variable) faults.addInVariable(variable, node, path, message);
+    else faults.addAt(node, path, message);
+  };
+  const visitor: ASTVisitor = {
+    VariableDefinition: {
+      enter(node) {
+        variable = node;
+      },
+      leave() {
+        variable = undefined;
+      },
+    },
+    IntValue: check,
+    FloatValue: check,
+  };
+  visit(document.ast, visitWithTypeInfo(types, visitor));
+}
 
 /** The longest reason, in characters: it may repeat a part of the input. */
 const MAX_QUOTED_LENGTH = 200;
-
-export type Variables = Record<string, unknown>;
 
 /**
  * Adds a fault for each value that does not match the type of its variable. The messages of graphql-js
  * would repeat the whole input and suggest names of the schema. Converts the numbers that `parseExactly`
  * left as text.
  */
-export function checkVariables(
+function checkVariables(
   schema: GraphQLSchema,
   definitions: readonly VariableDefinitionNode[],
   variables: Variables,
@@ -98,9 +157,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
  * Adds a fault for each null where a value is required. A nullable variable with a default value passes
  * validation there. graphql-js would find the null only below a field, after its write.
  */
-export function checkNulls(
+function checkNulls(
   schema: GraphQLSchema,
-  document: DocumentNode,
+  document: GraphqlDocument,
   definitions: readonly VariableDefinitionNode[],
   variables: Variables,
   faults: OperationFaults,
@@ -111,7 +170,7 @@ export function checkNulls(
   if (nulls.size === 0) return;
   const types = new TypeInfo(schema);
   visit(
-    document,
+    document.ast,
     visitWithTypeInfo(types, {
       VariableDefinition: () => false,
       Variable({ name: { value: name } }) {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { json } from '../../support/service.ts';
-import { shareGateway } from '../../support/shared-gateway.ts';
+import { json } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 
 const share = shareGateway({ UPSTREAM_CSV_OPTION_PARAM: 'type' });
 const start = () => share(json({ status: 0, unresolved: '' }));

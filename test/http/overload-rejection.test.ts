@@ -1,91 +1,30 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { Account } from '../../src/account/account.ts';
-import { createServer } from '../../src/http/server.ts';
-import { TaskQueue } from '../../src/lib/task-queue.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
-import { startTestGateway } from '../support/gateway.ts';
-import { write } from '../support/graphql-operation.ts';
-import { startHeldService } from '../support/held-service.ts';
+import { Gate } from '../../src/account/gate.ts';
 import { createLogRecorder } from '../support/log-recorder.ts';
 import { exchange } from '../support/raw-request.ts';
-
-/** The number of requests in progress while the event loop is late. */
-const CONCURRENCY = 64;
-
-const readOf = (n: number) => ({
-  query: `{ glCodes(target: EMAIL, project: "p${n}") { __typename } }`,
-});
-
-/** Blocks the event loop for several samples in a row. */
-async function block(): Promise<void> {
-  for (let turn = 0; turn < 6; turn++) {
-    const end = performance.now() + 300;
-    while (performance.now() < end);
-    await immediate();
-  }
-}
-
-test('a request that arrives while the event loop is late is served after it', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
-  const executing = Array.from({ length: CONCURRENCY }, (_, n) => gateway.post(readOf(n)));
-  await service.arrived(CONCURRENCY);
-
-  await block();
-  const waiting = gateway.post({ query: write });
-  // The event loop is idle while the service holds the others, so they do not delay the request for long.
-  (await service.arrived(CONCURRENCY + 1)).respond();
-  expect((await waiting).status).toBe(200);
-  service.release();
-  for (const { status } of await Promise.all(executing)) expect(status).toBe(200);
-});
-
-test('an overload without other requests delays nothing', async () => {
-  const service = await startHeldService();
-  service.release();
-  const gateway = await startTestGateway(service);
-  await block();
-  expect((await gateway.post(readOf(0))).status).toBe(200);
-});
+import { createTestServer } from '../support/server.ts';
 
 const origin = 'https://app.example';
 
-/** Starts a server that is overloaded until `recover` is called. */
+/** Starts a server whose only place is taken, and that rejects requests until `recover` is called. */
 async function startOverloaded() {
   const log = createLogRecorder();
   const statuses: number[] = [];
   let shed = 0;
   let isOverloaded = true;
   let executed = 0;
-  /** Starts the first waiting request, if requests wait. */
-  let startWaiting: (() => boolean) | undefined;
-  let isWaiting = false;
-  const server = await createServer({
-    account: new Account(Infinity),
-    authenticate: async () => null,
-    resolveDocument: undefined,
-    checkDocument() {},
-    async execute() {
+  const requests = new Gate({ limit: 1 });
+  requests.tryEnter('another request');
+  const server = await createTestServer({
+    requests,
+    isOverloadedFor: () => isOverloaded,
+    prepare: () => async () => {
       executed += 1;
-      return { data: null };
+      return { status: 200, headers: [], text: '{"data":null}' };
     },
     corsOrigins: [origin],
-    compression: true,
-    taskQueue: new TaskQueue(Number.POSITIVE_INFINITY),
-    explorer: undefined,
-    isReady: () => true,
-    shutdownDelayMs: 0,
-    loadShedding: {
-      isOverloaded: () => isOverloaded,
-      enter(start) {
-        if (isWaiting) startWaiting = start;
-        else start();
-      },
-      leave() {},
-      close() {},
-    },
     metrics: {
       text: async () => '',
       contentType: 'text/plain',
@@ -97,20 +36,13 @@ async function startOverloaded() {
     log: pino({ base: null }, { write: log.add }),
   });
   const url = await server.listen({ port: 0, host: '127.0.0.1' });
-  closeAfterTest(() => server.close());
   return {
     url,
     log,
+    requests,
     statuses,
     shed: () => shed,
     executed: () => executed,
-    startWaiting: () => startWaiting?.(),
-    isWaiting: () => startWaiting !== undefined,
-    /** Requests wait until `startWaiting` is called. */
-    wait() {
-      isOverloaded = false;
-      isWaiting = true;
-    },
     recover() {
       isOverloaded = false;
     },
@@ -178,17 +110,27 @@ test('rejections are counted, and logged together', async () => {
   expect(server.log.lines.filter(({ msg }) => msg === 'request')).toEqual([]);
 });
 
+test('a request waits for a place, and is executed when there is one', async () => {
+  const server = await startOverloaded();
+  server.recover();
+  const response = server.post();
+  while (server.requests.waiting === 0) await immediate();
+  expect(server.executed()).toBe(0);
+  server.requests.leave('another request');
+  expect((await response).status).toBe(200);
+  expect([server.executed(), server.requests.held]).toEqual([1, 0]);
+});
+
 test('a request whose client disconnects while it waits is logged, and not executed', async () => {
   const server = await startOverloaded();
-  server.wait();
+  server.recover();
   const client = new AbortController();
   const lost = expect(server.post({}, client.signal)).rejects.toThrow();
-  while (!server.isWaiting()) await immediate();
+  while (server.requests.waiting === 0) await immediate();
   client.abort();
   await lost;
   await server.log.line({ msg: 'request', outcome: 'CLIENT_DISCONNECTED' });
-  expect(server.startWaiting()).toBe(false);
-  expect(server.executed()).toBe(0);
+  expect([server.requests.waiting, server.executed()]).toEqual([0, 0]);
 });
 
 test('health checks, metrics and preflights are not rejected', async () => {

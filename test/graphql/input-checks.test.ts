@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { startTestGateway } from '../../support/gateway.ts';
-import { json, startService } from '../../support/service.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { json, startService } from '../support/service.ts';
 
 const field = (selection: string) => `workflowAction(action: RESTART) { ${selection} }`;
 

@@ -7,7 +7,7 @@ import {
   type VariableDefinitionNode,
   visit,
 } from 'graphql';
-import { type InputFault, InputFaults, type Path } from '../../errors/input-fault.ts';
+import { type InputFault, InputFaults, type Path } from '../errors/input-fault.ts';
 
 /** Collects the faults of the variables and literals of an operation. Nothing of it is executed then. */
 export class OperationFaults extends InputFaults {

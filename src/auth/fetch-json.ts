@@ -1,0 +1,63 @@
+import { z } from 'zod';
+
+/** The largest document that is read, in bytes after decompression. */
+const MAX_BYTES = 1_048_576;
+
+/** Why a document cannot be used. The message quotes nothing of a response that is not what was expected. */
+class Fault extends Error {}
+
+/**
+ * Fetches a JSON document of an identity provider. Redirects are not followed. Throws an error that names
+ * the address, without a query, and the fault: the status, the code of a connection error, or the
+ * message of the schema.
+ */
+export async function fetchJson<Document>(
+  url: URL,
+  schema: z.ZodType<Document>,
+  signal: AbortSignal,
+): Promise<Document> {
+  try {
+    const { data, error } = schema.safeParse(parseJson(await fetchText(url, signal)));
+    if (data === undefined) throw new Fault(error?.issues[0]?.message);
+    return data;
+  } catch (error) {
+    throw new Error(`${url.origin}${url.pathname}: ${faultOf(error)}`);
+  }
+}
+
+async function fetchText(url: URL, signal: AbortSignal): Promise<string> {
+  const headers = { accept: 'application/json, application/jwk-set+json' };
+  const { status, body } = await fetch(url, { headers, redirect: 'manual', signal });
+  if (status !== 200) {
+    await body?.cancel();
+    throw new Fault(`status ${status}`);
+  }
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length;
+    if (bytes > MAX_BYTES) throw new Fault(`over ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Fault('not JSON');
+  }
+}
+
+function faultOf(error: unknown): string {
+  if (error instanceof Fault) return error.message;
+  const { name, cause } = failure.parse(error);
+  return cause?.code ?? name;
+}
+
+/** An error of `fetch`, such as a TimeoutError. Connection errors are the cause of a TypeError. */
+const failure = z.object({
+  name: z.string().catch('unknown'),
+  cause: z.object({ code: z.string() }).optional().catch(undefined),
+});

@@ -1,0 +1,43 @@
+import { createPublicKey, type JsonWebKey } from 'node:crypto';
+import { z } from 'zod';
+
+/** The most keys of a set, so that looking for one stays cheap. */
+const MAX_KEYS = 100;
+/** The sizes of RSA keys, in bits. Verification with a larger one takes milliseconds. */
+const RSA_BITS = { min: 2048, max: 8192 };
+
+const invalid = 'not a JSON Web Key Set';
+
+/** A JSON Web Key Set, without the keys that no token can be verified with safely. */
+export const keySet = z
+  .object(
+    {
+      keys: z
+        .array(z.looseObject({ kty: z.string(invalid) }, invalid), invalid)
+        .max(MAX_KEYS, `more than ${MAX_KEYS} keys`),
+    },
+    invalid,
+  )
+  .transform(({ keys }) => ({ keys: keys.filter(isSafe) }))
+  .refine(({ keys }) => keys.length > 0, 'no usable key');
+
+/**
+ * Whether a key is a public one and well-formed. With the RSA exponent 1 everybody can sign; a large exponent
+ * makes each verification slow.
+ */
+function isSafe(jwk: JsonWebKey): boolean {
+  try {
+    const { asymmetricKeyDetails } = createPublicKey({ key: jwk, format: 'jwk' });
+    const { modulusLength = RSA_BITS.min, publicExponent = 65_537n } = asymmetricKeyDetails ?? {};
+    return (
+      jwk.d === undefined &&
+      modulusLength >= RSA_BITS.min &&
+      modulusLength <= RSA_BITS.max &&
+      publicExponent >= 3n &&
+      publicExponent < 2n ** 64n &&
+      publicExponent % 2n === 1n
+    );
+  } catch {
+    return false;
+  }
+}

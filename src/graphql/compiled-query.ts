@@ -1,0 +1,189 @@
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLSchema,
+  getNamedType,
+  isEnumType,
+  Kind,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+  TypeInfo,
+  valueFromASTUntyped,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql';
+import { compileQuery, isCompiledQuery } from 'graphql-jit';
+import { COMPILE_AT } from './compile-threshold.ts';
+import type { Context } from './context.ts';
+import type { GraphqlDocument } from './documents.ts';
+import { isIncluded, SelectionCosts } from './selection-cost.ts';
+
+/** Compiling a document with more fields could take hundreds of milliseconds. */
+const MAX_FIELDS = 300;
+/** The combinations of conditions of one document that are compiled. */
+const MAX_PLANS = 16;
+
+export type Variables = Record<string, unknown>;
+
+/** Without data, no resolver has run. */
+export type Compiled = (
+  context: Context,
+  variables: Variables,
+) => Promise<Partial<ExecutionResult>>;
+
+/** How often an operation was executed, and its compiled form: null if it cannot be compiled. */
+export type Plan = { executions: number; compiled: Compiled | null | undefined };
+
+/** The plans of a document, by operation and by the values of the variables in `@include` and `@skip`. */
+export type Plans = Map<string, Plan>;
+
+/**
+ * The compiled form of a query, by graphql-jit. Null if it cannot be compiled, or was executed less often than
+ * `threshold`.
+ */
+export function findCompiled(
+  schema: GraphQLSchema,
+  document: GraphqlDocument,
+  operation: OperationDefinitionNode,
+  given: Variables,
+  threshold = COMPILE_AT,
+): Compiled | null {
+  if (operation.operation !== OperationTypeNode.QUERY) return null;
+  const { ast, plans } = document;
+  const variables = withDefaults(operation, given);
+  const values = conditionsOf(document).map((name) => variables[name]);
+  const key = [operation.name?.value, ...values].join();
+  const plan = plans.get(key) ?? { executions: 0, compiled: undefined };
+  if (plan.executions === 0) {
+    if (plans.size === MAX_PLANS) return null;
+    plans.set(key, plan);
+  }
+  plan.executions += 1;
+  if (plan.compiled === undefined && plan.executions >= threshold) {
+    plan.compiled = compile(schema, ast, operation, variables);
+  }
+  return plan.compiled ?? null;
+}
+
+/** Compiles the queries of a document that need no variables for `@include` and `@skip`. */
+export function compileAll(schema: GraphQLSchema, document: GraphqlDocument): void {
+  for (const definition of document.ast.definitions) {
+    if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
+    if (conditionsOf(document).length === 0) findCompiled(schema, document, definition, {}, 1);
+  }
+}
+
+function compile(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  variables: Variables,
+): Compiled | null {
+  const included = withoutExcluded(document, variables);
+  if (!isCompilable(included)) return null;
+  const disableLeafSerialization = !selectsEnum(schema, included);
+  const name = operation.name?.value ?? '';
+  const result = compileQuery(schema, included, name, { disableLeafSerialization });
+  if (!isCompiledQuery(result)) return null;
+  return async (context, given) => {
+    const { data, errors } = await result.query(undefined, context, withDefaults(operation, given));
+    return {
+      ...(data !== undefined && { data }),
+      ...(errors && { errors: errors.map(toGraphQLError) }),
+    };
+  };
+}
+
+/** Variables with their defaults: compiled code ignores the default of a nullable type. */
+function withDefaults(
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  variables: Variables,
+): Variables {
+  const all = { ...variables };
+  for (const { variable, defaultValue } of variableDefinitions) {
+    const name = variable.name.value;
+    if (defaultValue && all[name] === undefined) all[name] = valueFromASTUntyped(defaultValue);
+  }
+  return all;
+}
+
+/** The names of the variables that decide what is included. */
+function conditionsOf(document: GraphqlDocument): string[] {
+  if (document.conditions) return document.conditions;
+  const names = new Set<string>();
+  visit(document.ast, {
+    Directive({ arguments: conditions = [] }) {
+      for (const { value } of conditions) {
+        if (value.kind === Kind.VARIABLE) names.add(value.name.value);
+      }
+    },
+  });
+  document.conditions = [...names];
+  return document.conditions;
+}
+
+/** A document without what these values exclude, and without directives: compiled code ignores some of them. */
+function withoutExcluded(document: DocumentNode, variables: Variables): DocumentNode {
+  const enter = (node: Parameters<typeof isIncluded>[0]) =>
+    isIncluded(node, variables) ? { ...node, directives: [] } : null;
+  return visit(document, { Field: enter, InlineFragment: enter, FragmentSpread: enter });
+}
+
+/** A complete GraphQLError for an error of compiled code, which lacks parts of one. */
+function toGraphQLError({ message, path, originalError, locations }: GraphQLError): GraphQLError {
+  const error = new GraphQLError(message, {
+    path: path ?? null,
+    originalError: originalError ?? null,
+    extensions: originalError instanceof GraphQLError ? originalError.extensions : null,
+  });
+  Object.defineProperty(error, 'locations', { value: locations, enumerable: true });
+  return error;
+}
+
+/**
+ * Whether compiled code gives the same result as graphql-js. It loses entities after a rejected reference, and
+ * fails on names that its own code uses (docs/decisions/0010).
+ */
+function isCompilable(document: DocumentNode): boolean {
+  const fragments = new Map(
+    document.definitions.flatMap((definition) =>
+      definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition]] : [],
+    ),
+  );
+  const costs = new SelectionCosts(fragments);
+  let compilable = true;
+  visit(document, {
+    OperationDefinition({ selectionSet }) {
+      if (costs.of(selectionSet).fields > MAX_FIELDS) compilable = false;
+    },
+    SelectionSet({ selections }) {
+      if (selections.length === 0) compilable = false;
+    },
+    Field({ name, alias }) {
+      if (name.value === '_entities' || alias?.value.startsWith('__')) compilable = false;
+    },
+    VariableDefinition({ variable }) {
+      if (variable.name.value in Object.prototype) compilable = false;
+    },
+  });
+  return compilable;
+}
+
+/**
+ * Whether a document selects an enum, whose values differ inside and outside. All other leaves already
+ * have their final form; checking each again would be a tenth of the cost of a long list.
+ */
+function selectsEnum(schema: GraphQLSchema, document: DocumentNode): boolean {
+  const types = new TypeInfo(schema);
+  let found = false;
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      Field() {
+        found ||= isEnumType(getNamedType(types.getType()));
+      },
+    }),
+  );
+  return found;
+}

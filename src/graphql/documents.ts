@@ -1,0 +1,196 @@
+import { hash } from 'node:crypto';
+import {
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  Kind,
+  Source,
+  type SourceLocation,
+  specifiedRules,
+  validate,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { ConfigError, GatewayError } from '../errors/gateway-error.ts';
+import type { Plans } from './compiled-query.ts';
+import { parseWithinLimits } from './document-limits.ts';
+import { noIntrospection } from './schema.ts';
+
+/** Memory for the documents that are remembered, in bytes. */
+const CACHE_BYTES = 33_554_432;
+/** What a token takes with its nodes, and as compiled code, in bytes. */
+const TOKEN_BYTES = 500;
+/** The errors of an invalid document that are reported. The last one then says that there are more. */
+const MAX_ERRORS = 10;
+/** The places in the document that one error names. */
+const MAX_LOCATIONS = 50;
+
+/** For each place that an error names, graphql-js counts the lines before it. Here is only one. */
+const oneLine = new Source('');
+
+const noDefinitions: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
+
+/** A document that is within the limits: everything that is known about its text. */
+export class GraphqlDocument {
+  readonly text: string;
+  readonly isTrusted: boolean;
+  /** Empty if the document is invalid. */
+  ast = noDefinitions;
+  /** The errors of an invalid document. */
+  errors: readonly GraphQLError[] = [];
+  /** Whether a double has the value of each number in the document. Undefined before it is executed. */
+  isExact: boolean | undefined;
+  /** The names of the variables in `@include` and `@skip`. Undefined before a query is executed. */
+  conditions: string[] | undefined;
+  /** How its queries are executed. */
+  readonly plans: Plans = new Map();
+  #lineStarts: number[] | undefined;
+
+  constructor(text: string, isTrusted: boolean) {
+    this.text = text;
+    this.isTrusted = isTrusted;
+  }
+
+  /** The lines and columns of places that graphql-js has found in one line (`oneLine`). */
+  locate(places: readonly SourceLocation[] | undefined): SourceLocation[] | undefined {
+    this.#lineStarts ??= lineStartsOf(this.text);
+    const lineStarts = this.#lineStarts;
+    return places?.map(({ column }) => {
+      let line = 1;
+      for (let next = lineStarts.length; next - line > 0; ) {
+        const middle = Math.ceil((line + next) / 2);
+        if ((lineStarts[middle - 1] ?? 0) < column) line = middle;
+        else next = middle - 1;
+      }
+      return { line, column: column - (lineStarts[line - 1] ?? 0) };
+    });
+  }
+}
+
+function lineStartsOf(text: string): number[] {
+  const starts = [0];
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (char === '\n' || (char === '\r' && text[at + 1] !== '\n')) starts.push(at + 1);
+  }
+  return starts;
+}
+
+/** What a request says about its document. */
+export type DocumentRequest = {
+  query?: string | undefined;
+  documentId?: string | undefined;
+  /** Of the extension `persistedQuery`. */
+  sha256Hash?: string | undefined;
+};
+
+type DocumentOptions = {
+  schema: GraphQLSchema;
+  introspection: boolean;
+  maxWritesPerOperation: number;
+  /** The only documents that are executed, by id. Undefined if all are. */
+  trustedDocuments: ReadonlyMap<string, string> | undefined;
+};
+
+/** The documents of requests. Each is parsed and checked once, as long as it is remembered. */
+export class Documents {
+  readonly #options: DocumentOptions;
+  readonly #recent = new LRUCache<string, GraphqlDocument>({
+    maxSize: CACHE_BYTES,
+    sizeCalculation: ({ ast }, text) => 2 * text.length + (ast.tokenCount ?? 1) * TOKEN_BYTES,
+  });
+  /** The trusted documents by their texts, and by their ids and the hashes of their texts. */
+  readonly #trusted: Map<string, GraphqlDocument> | undefined;
+  readonly #trustedById = new Map<string, GraphqlDocument>();
+
+  /** Throws a ConfigError that names every trusted document that is invalid or exceeds a limit. */
+  constructor(options: DocumentOptions) {
+    this.#options = options;
+    this.#trusted = options.trustedDocuments && new Map();
+    const problems: string[] = [];
+    for (const [id, text] of options.trustedDocuments ?? []) {
+      try {
+        const document = this.#parse(text);
+        const [error] = document.errors;
+        if (error) problems.push(`${id}: ${error.message}`);
+        this.#trusted?.set(text, document);
+        this.#trustedById.set(id, document).set(hash('sha256', text, 'hex'), document);
+      } catch (error) {
+        problems.push(`${id}: ${error instanceof Error ? error.message : 'invalid'}`);
+      }
+    }
+    if (problems.length > 0) {
+      throw new ConfigError(['TRUSTED_DOCUMENTS has invalid documents:', ...problems].join('\n  '));
+    }
+  }
+
+  /** The trusted documents. */
+  get trusted(): Iterable<GraphqlDocument> {
+    return this.#trusted?.values() ?? [];
+  }
+
+  /**
+   * The document that a request names. Undefined if it names none. Throws a GatewayError:
+   * `OPERATION_LIMIT_EXCEEDED`, or, with trusted documents, `PERSISTED_QUERY_NOT_IN_LIST` for an unknown id and
+   * `QUERY_NOT_IN_SAFELIST` for another text.
+   */
+  find({ query, documentId, sha256Hash }: DocumentRequest): GraphqlDocument | undefined {
+    if (!this.#trusted) return query ? this.#remembered(query) : undefined;
+    const byId = this.#findTrusted(documentId);
+    const byHash = this.#findTrusted(sha256Hash);
+    const byText = query === undefined ? undefined : this.#trusted.get(query);
+    const document = byId ?? byHash ?? byText;
+    if (query !== undefined && (!byText || byText !== document)) {
+      throw new GatewayError(
+        'QUERY_NOT_IN_SAFELIST',
+        'Only trusted documents are executed, and this is none of them.',
+      );
+    }
+    if (byHash && byHash !== document) throw notInList('The ids of this request differ.');
+    return document;
+  }
+
+  #findTrusted(id: string | undefined): GraphqlDocument | undefined {
+    if (id === undefined) return undefined;
+    const document = this.#trustedById.get(id);
+    if (!document) throw notInList('No trusted document has the id of this request.');
+    return document;
+  }
+
+  #remembered(text: string): GraphqlDocument {
+    const known = this.#recent.get(text);
+    if (known) return known;
+    const document = this.#parse(text);
+    this.#recent.set(text, document);
+    return document;
+  }
+
+  #parse(text: string): GraphqlDocument {
+    const { schema, introspection, maxWritesPerOperation } = this.#options;
+    const document = new GraphqlDocument(text, this.#trusted !== undefined);
+    const source = new Source(text);
+    try {
+      const ast = parseWithinLimits(source, maxWritesPerOperation);
+      source.body = oneLine.body;
+      const rules = introspection ? specifiedRules : [...specifiedRules, noIntrospection];
+      const options = { maxErrors: MAX_ERRORS - 1, hideSuggestions: !introspection };
+      const errors = validate(schema, ast, rules, options);
+      document.errors = errors.map((error) => toInvalid('GRAPHQL_VALIDATION_FAILED', error));
+      if (errors.length === 0) document.ast = ast;
+    } catch (error) {
+      if (error instanceof GatewayError || !(error instanceof GraphQLError)) throw error;
+      document.errors = [toInvalid('GRAPHQL_PARSE_FAILED', error)];
+    }
+    return document;
+  }
+}
+
+function notInList(message: string): GatewayError {
+  return new GatewayError('PERSISTED_QUERY_NOT_IN_LIST', message);
+}
+
+/** An error without the nodes of its document. */
+function toInvalid(code: string, { message, positions }: GraphQLError): GraphQLError {
+  const extensions = { code, http: { status: 400 } };
+  const places = positions && { source: oneLine, positions: positions.slice(0, MAX_LOCATIONS) };
+  return new GraphQLError(message, { ...places, extensions });
+}

@@ -1,0 +1,126 @@
+import type { ApolloServerPlugin, GraphQLRequest, HTTPGraphQLHead } from '@apollo/server';
+import { unwrapResolverError } from '@apollo/server/errors';
+import {
+  type ExecutionResult,
+  execute,
+  GraphQLError,
+  type GraphQLFormattedError,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+} from 'graphql';
+import { findCompiled } from './compiled-query.ts';
+import type { Context } from './context.ts';
+import type { GraphqlDocument } from './documents.ts';
+import { checkInput } from './input-checks.ts';
+
+type FormatError = (formatted: GraphQLFormattedError, error: unknown) => GraphQLFormattedError;
+
+/** The client chooses the name of an operation, of any length. */
+const MAX_NAME_LENGTH = 100;
+
+/**
+ * Executes operations in place of Apollo Server, which gets the parsed and checked document of the context. Queries
+ * that are frequent are compiled, everything else is executed by graphql-js, with the same results. Mutations are
+ * never compiled: they have few fields, and their order of execution is a promise of this gateway
+ * (docs/decisions/0010).
+ */
+export function createExecution(
+  schema: GraphQLSchema,
+  formatError: FormatError,
+): ApolloServerPlugin<Context> {
+  return {
+    async requestDidStart() {
+      return {
+        async didResolveSource(requestContext) {
+          const { document } = requestContext.contextValue;
+          // Apollo would execute a document that is not checked.
+          if (!document) throw new Error('The document of a request was not checked.');
+          Object.assign(requestContext, { document: document.ast });
+        },
+        async responseForOperation({ operation, request, contextValue, response: { http } }) {
+          const { document, record } = contextValue;
+          if (!document) return null; // Apollo reports that there is none.
+          const respond = ({ data, errors }: ExecutionResult) => {
+            const format = (error: GraphQLError) => toResponse(error, document, http, formatError);
+            const singleResult = {
+              ...(errors && { errors: errors.map(format) }),
+              ...(data !== undefined && { data }),
+            };
+            return { http, body: { kind: 'single' as const, singleResult } };
+          };
+          if (document.errors.length > 0) return respond({ errors: document.errors });
+          if (!operation) return null; // Apollo reports this error.
+          const name = operation.name?.value ?? operation.operation;
+          record.operation = name.slice(0, MAX_NAME_LENGTH);
+          try {
+            return respond(await run(schema, document, operation, request, contextValue));
+          } catch (error) {
+            if (!(error instanceof GraphQLError)) throw error;
+            return respond({ errors: [error] });
+          }
+        },
+      };
+    },
+  };
+}
+
+/** Executes an operation. Rejects with a GraphQLError if nothing can be executed. */
+async function run(
+  schema: GraphQLSchema,
+  document: GraphqlDocument,
+  operation: OperationDefinitionNode,
+  { variables = {}, operationName }: GraphQLRequest,
+  contextValue: Context,
+): Promise<ExecutionResult> {
+  if (operation.operation === OperationTypeNode.SUBSCRIPTION) throw noSubscriptions();
+  checkInput(schema, document, operation, variables);
+  // Only for authenticated requests: compiling is expensive.
+  const limits = contextValue.isAuthenticated ? contextValue.limits() : undefined;
+  const runCompiled = async (threshold?: number) => {
+    const compiled = findCompiled(schema, document, operation, variables, threshold);
+    limits?.start('compiled');
+    const result = await compiled?.(contextValue, variables);
+    return result?.data === undefined ? undefined : result; // Without data, no resolver has run.
+  };
+  let result = limits && (await runCompiled());
+  if (!result) {
+    limits?.start('interpreted');
+    const all = { schema, document: document.ast, contextValue, operationName };
+    result = await execute({ ...all, variableValues: variables });
+    // Its lists have been read, and are not requested again.
+    if (limits?.isTooLargeToInterpret) result = (await runCompiled(1)) ?? result;
+  }
+  if (result.data === undefined) throw new Error(result.errors?.[0]?.message ?? 'no result');
+  await limits?.admitSerialization();
+  return result;
+}
+
+/** Formats an error and sets the status and headers that it asks for. */
+function toResponse(
+  error: GraphQLError,
+  document: GraphqlDocument,
+  head: HTTPGraphQLHead,
+  formatError: FormatError,
+): GraphQLFormattedError {
+  const cause = unwrapResolverError(error);
+  const { code, http } = cause instanceof GraphQLError ? cause.extensions : {};
+  // Without memory for one list, others are still in the response.
+  if (code !== 'OVERLOADED' && isHead(http)) {
+    head.status = http.status;
+    for (const [name, value] of http.headers ?? []) head.headers.set(name, value);
+  }
+  const { locations: places, ...formatted } = error.toJSON();
+  const locations = document.locate(places);
+  return formatError({ ...formatted, ...(locations && { locations }) }, error);
+}
+
+function isHead(http: unknown): http is { status: number; headers?: Map<string, string> } {
+  return typeof http === 'object' && http !== null && 'status' in http;
+}
+
+function noSubscriptions(): GraphQLError {
+  return new GraphQLError('Subscriptions are not supported.', {
+    extensions: { code: 'BAD_REQUEST', http: { status: 400 } },
+  });
+}

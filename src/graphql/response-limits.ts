@@ -1,0 +1,189 @@
+import type { GraphQLResolveInfo } from 'graphql';
+import { NoPlace } from '../account/gate.ts';
+import type { Turns } from '../account/turns.ts';
+import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
+import { shorten } from '../lib/short-text.ts';
+import type { RequestScope } from '../request-scope.ts';
+import { UpstreamError } from '../upstream/upstream-error.ts';
+import { selectionOf } from './selection-cost.ts';
+
+/** Entity references that one request may resolve, over all of its aliases. */
+export const MAX_REFERENCES = 5_000;
+/** Different lists, by target and project, that one request may ask the service for. */
+export const MAX_LOOKUPS = 200;
+/** Fields of list items and entities in one response: executing them takes 100 ms. */
+const MAX_FIELDS = 500_000;
+/** Fields of one list that graphql-js executes, which takes ten times as long as compiled code. */
+const MAX_INTERPRETED_FIELDS = 50_000;
+/**
+ * The largest response, in multiples of the largest response of the service: aliases multiply one list
+ * without another call.
+ */
+const MAX_LISTS = 16;
+/** What an item of a list takes besides its texts, and a field of it in the result, in bytes. */
+const ITEM_BYTES = 150;
+const FIELD_BYTES = 100;
+/** The work of a field, as a number of bytes to parse. */
+const FIELD_WORK = { compiled: 20, interpreted: 80 };
+/** The work to resolve a reference, in the same unit. */
+const REFERENCE_WORK = 100;
+/** The length of the outcomes of writes that are passed on whole, as often as they are selected. */
+const MAX_OUTCOMES_LENGTH = 33_554_432;
+
+/** A list that is to be executed by compiled code. */
+export class TooLargeToInterpret extends GatewayError {
+  constructor() {
+    super(
+      'OPERATION_LIMIT_EXCEEDED',
+      `A list has more fields than the ${MAX_INTERPRETED_FIELDS} allowed in an operation that is not compiled.`,
+    );
+  }
+}
+
+/** Limits the lists and references of one response, books their memory, and spaces out the work on them. */
+export class ResponseLimits {
+  readonly #scope: RequestScope;
+  readonly #turns: Turns;
+  readonly #maxBytes: number;
+  readonly #lookups = new Set<string>();
+  #mode: keyof typeof FIELD_WORK = 'interpreted';
+  #references = 0;
+  #fields = 0;
+  #responseBytes = 0;
+  #outcomesLength = 0;
+  /** Whether the execution has met a list with too many fields for graphql-js. */
+  isTooLargeToInterpret = false;
+
+  constructor(scope: RequestScope, turns: Turns, maxUpstreamBytes: number) {
+    this.#scope = scope;
+    this.#turns = turns;
+    this.#maxBytes = maxUpstreamBytes * MAX_LISTS;
+  }
+
+  /** Starts to count an execution. */
+  start(mode: keyof typeof FIELD_WORK): void {
+    this.#mode = mode;
+    this.#references = 0;
+    this.#fields = 0;
+    this.#responseBytes = 0;
+  }
+
+  /** Counts entity references. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
+  admitReferences(count: number, info: GraphQLResolveInfo): void {
+    this.#references += count;
+    this.checkLookups();
+    const { fields, length } = selectionOf(info);
+    this.#count(count * fields, count * length);
+  }
+
+  /** Resolves when so many references may be resolved. */
+  async admitResolution(count: number): Promise<void> {
+    await this.#turn(count * REFERENCE_WORK);
+  }
+
+  /** Counts a list to ask for, by target and project. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
+  admitLookup(key: string): void {
+    if (this.#lookups.size <= MAX_LOOKUPS) this.#lookups.add(key);
+    this.checkLookups();
+  }
+
+  /** Throws if too many references or lists were counted: then nothing is sent, for other fields either. */
+  checkLookups(): void {
+    if (this.#references > MAX_REFERENCES) {
+      throw limitExceeded('entity representations', MAX_REFERENCES);
+    }
+    if (this.#lookups.size > MAX_LOOKUPS) {
+      throw limitExceeded('different targets and projects', MAX_LOOKUPS);
+    }
+  }
+
+  /** Books a list that the request holds until its response exists. Throws as `Holding.hold` does. */
+  async holdList(bytes: number, items: number): Promise<void> {
+    await this.#hold(bytes + items * ITEM_BYTES);
+  }
+
+  /**
+   * Counts a list of so many items and bytes, once for each field selected of it, and books its result. Throws
+   * `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no memory for
+   * it. Resolves when it is the turn of the list to be executed.
+   */
+  async admitList(bytes: number, items: number, info: GraphQLResolveInfo): Promise<void> {
+    const { itemFields, itemLength } = selectionOf(info);
+    const length = bytes * itemFields + items * itemLength;
+    this.#count(items * itemFields, length);
+    await this.#book(items * itemFields, length);
+  }
+
+  /** Does the same for entities, whose number was counted before, with the length of their texts. */
+  async admitEntities(entities: readonly unknown[], info: GraphQLResolveInfo): Promise<void> {
+    let length = 0;
+    for (const entity of entities) {
+      for (const text of Object.values(entity ?? {})) {
+        if (typeof text === 'string') length += text.length;
+      }
+    }
+    const { fields } = selectionOf(info);
+    this.#count(0, length * fields);
+    await this.#book(entities.length * fields, length * fields);
+  }
+
+  /**
+   * The outcome of a write as it fits into the response, with its texts cut if need be. Never an error:
+   * the outcome must reach the client.
+   */
+  fitOutcome(outcome: unknown, info: GraphQLResolveInfo): unknown {
+    if (typeof outcome !== 'object' || outcome === null) return outcome;
+    const length = JSON.stringify(outcome).length * selectionOf(info).fields;
+    const fits = this.#outcomesLength + length <= MAX_OUTCOMES_LENGTH;
+    if (fits && this.#scope.holding.tryHold(length)) {
+      this.#outcomesLength += length;
+      return outcome;
+    }
+    return Object.fromEntries(
+      Object.entries(outcome).map(([name, value]) => [
+        name,
+        typeof value === 'string' ? shorten(value) : value,
+      ]),
+    );
+  }
+
+  /** Resolves when the response may be serialized. */
+  async admitSerialization(): Promise<void> {
+    await this.#turn(this.#fields * FIELD_WORK.compiled);
+  }
+
+  #count(fields: number, bytes: number): void {
+    this.#fields += fields;
+    if (this.#fields > MAX_FIELDS) throw limitExceeded('fields of list items', MAX_FIELDS);
+    this.#responseBytes += bytes;
+    if (this.#responseBytes > this.#maxBytes) {
+      throw new GatewayError(
+        'OPERATION_LIMIT_EXCEEDED',
+        'The response would be too large. Request fewer lists or entities, or fewer fields of them, at a time.',
+      );
+    }
+    if (this.#mode === 'interpreted' && fields > MAX_INTERPRETED_FIELDS) {
+      this.isTooLargeToInterpret = true;
+      throw new TooLargeToInterpret();
+    }
+  }
+
+  async #book(fields: number, bytes: number): Promise<void> {
+    await this.#hold(fields * FIELD_BYTES + bytes);
+    await this.#turn(fields * FIELD_WORK[this.#mode]);
+  }
+
+  async #hold(bytes: number): Promise<void> {
+    await this.#scope.holding.hold(bytes, this.#scope.signal);
+  }
+
+  async #turn(bytes: number): Promise<void> {
+    try {
+      await this.#turns.take(this.#scope.caller.account, bytes, this.#scope.signal);
+    } catch (error) {
+      if (!(error instanceof NoPlace)) throw error;
+      const fault = 'client disconnected';
+      throw new UpstreamError('CLIENT_DISCONNECTED', { sent: 'yes', fault });
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import {
+  type FragmentDefinitionNode,
+  type GraphQLResolveInfo,
+  Kind,
+  type SelectionNode,
+  type SelectionSetNode,
+} from 'graphql';
+import { GatewayError } from '../errors/gateway-error.ts';
+
+export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+type Variables = Readonly<Record<string, unknown>>;
+
+/** The only field that is a list of objects. */
+const LIST_FIELD = 'codes';
+
+/** What a selection set contains at all levels, with its fragments expanded. */
+const nothing = {
+  fields: 0,
+  /** The length of the JSON text of all fields if they are null. */
+  length: 0,
+  /** The fields selected of each item of a list, and their length. */
+  itemFields: 0,
+  itemLength: 0,
+  aliases: 0,
+  directives: 0,
+  spreads: 0,
+  /** Levels of fields. */
+  depth: 0,
+};
+
+type SelectionCost = typeof nothing;
+
+function add(sum: SelectionCost, other: SelectionCost): void {
+  sum.fields += other.fields;
+  sum.length += other.length;
+  sum.itemFields += other.itemFields;
+  sum.itemLength += other.itemLength;
+  sum.aliases += other.aliases;
+  sum.directives += other.directives;
+  sum.spreads += other.spreads;
+  sum.depth = Math.max(sum.depth, other.depth);
+}
+
+/** Computes the cost of selection sets. Each fragment is computed once and added wherever it is spread. */
+export class SelectionCosts {
+  readonly #fragments: Fragments;
+  readonly #variables: Variables | undefined;
+  readonly #known = new Map<string, SelectionCost>();
+  readonly #open = new Set<string>();
+
+  /** With `variables`, only what their values include is counted. */
+  constructor(fragments: Fragments, variables?: Variables) {
+    this.#fragments = fragments;
+    this.#variables = variables;
+  }
+
+  /** Throws `OPERATION_LIMIT_EXCEEDED` for a fragment that spreads itself. */
+  of(set: SelectionSetNode | undefined): SelectionCost {
+    const sum = { ...nothing };
+    for (const selection of set?.selections ?? []) {
+      if (this.#variables && !isIncluded(selection, this.#variables)) continue;
+      sum.directives += selection.directives?.length ?? 0;
+      if (selection.kind === Kind.FRAGMENT_SPREAD) {
+        add(sum, this.#ofFragment(selection.name.value));
+        sum.spreads += 1;
+        continue;
+      }
+      const inner = this.of(selection.selectionSet);
+      if (selection.kind === Kind.FIELD) {
+        const { alias, name } = selection;
+        if (name.value === LIST_FIELD) {
+          inner.itemFields += inner.fields;
+          inner.itemLength += inner.length;
+        }
+        inner.fields += 1;
+        inner.length += (alias ?? name).value.length + '"":null,'.length;
+        inner.depth += 1;
+        if (alias) inner.aliases += 1;
+      }
+      add(sum, inner);
+    }
+    return sum;
+  }
+
+  #ofFragment(name: string): SelectionCost {
+    const known = this.#known.get(name);
+    if (known) return known;
+    if (this.#open.has(name)) {
+      throw new GatewayError('OPERATION_LIMIT_EXCEEDED', 'A fragment spreads itself.');
+    }
+    this.#open.add(name);
+    const fragment = this.#fragments.get(name);
+    const cost = this.of(fragment?.selectionSet);
+    cost.directives += fragment?.directives?.length ?? 0;
+    this.#open.delete(name);
+    this.#known.set(name, cost);
+    return cost;
+  }
+}
+
+/** What is selected of a field's value, at all levels. */
+export function selectionOf(info: GraphQLResolveInfo): Readonly<SelectionCost> {
+  const fragments = new Map(Object.entries(info.fragments));
+  const costs = new SelectionCosts(fragments, info.variableValues);
+  const sum = { ...nothing };
+  for (const { selectionSet } of info.fieldNodes) add(sum, costs.of(selectionSet));
+  return sum;
+}
+
+/** Whether the `@include` and `@skip` of a selection let it be executed with these values. */
+export function isIncluded({ directives = [] }: SelectionNode, variables: Variables): boolean {
+  return directives.every(({ name, arguments: [condition] = [] }) => {
+    const { value } = condition ?? {};
+    if (value?.kind === Kind.BOOLEAN) return value.value === (name.value === 'include');
+    if (value?.kind !== Kind.VARIABLE) return true;
+    return variables[value.name.value] === (name.value === 'include');
+  });
+}

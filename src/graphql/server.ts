@@ -1,0 +1,124 @@
+import { ApolloServer, HeaderMap } from '@apollo/server';
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginInlineTraceDisabled,
+  ApolloServerPluginLandingPageDisabled,
+} from '@apollo/server/plugin/disabled';
+import type { Logger } from 'pino';
+import { createErrorFormatter } from '../errors/graphql-error-format.ts';
+import type { RequestScope } from '../request-scope.ts';
+import type { RequestRecord } from '../telemetry/request-record.ts';
+import { compileAll } from './compiled-query.ts';
+import { type Context, type ContextDependencies, createContext } from './context.ts';
+import { type DocumentRequest, Documents } from './documents.ts';
+import { createExecution } from './execution.ts';
+import { createSchema, type FieldObserver } from './schema.ts';
+
+/** Headers that a browser sends across origins only after a preflight; the first two are Apollo's own. */
+const preflightHeaders = ['x-apollo-operation-name', 'apollo-require-preflight', 'authorization'];
+
+type GraphqlOptions = ContextDependencies & {
+  introspection: boolean;
+  maxWritesPerOperation: number;
+  /** The only documents that are executed, by id. Undefined if all are. */
+  trustedDocuments: ReadonlyMap<string, string> | undefined;
+  observe: FieldObserver;
+  log: Logger;
+};
+
+/** An HTTP request to `/graphql`. */
+type GraphqlRequest = {
+  method: string;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The query of the URL, with its question mark. */
+  search: string;
+  body: unknown;
+};
+
+type GraphqlResponse = { status: number; headers: Iterable<[string, string]>; text: string };
+
+/** Executes a request with the document that was found for it. `scope` is null if the request has no token. */
+type Execute = (
+  request: GraphqlRequest,
+  scope: RequestScope | null,
+  record: RequestRecord,
+) => Promise<GraphqlResponse>;
+
+export type GraphqlServer = {
+  /** Finds and checks the document of a request, as `Documents.find` does. */
+  prepare(request: DocumentRequest): Execute;
+  stop(): Promise<void>;
+};
+
+/**
+ * Starts Apollo Server with the schema and the execution of the gateway. Throws a ConfigError for a trusted
+ * document that is invalid.
+ */
+export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServer> {
+  const schema = createSchema(options.observe);
+  const documents = new Documents({ ...options, schema });
+  for (const document of documents.trusted) compileAll(schema, document);
+  const formatError = createErrorFormatter(options.log);
+  const apollo = new ApolloServer<Context>({
+    schema,
+    introspection: true, // `documents` rejects it if it is off.
+    documentStore: null,
+    dangerouslyDisableValidation: true, // The documents of contexts are valid.
+    csrfPrevention: { requestHeaders: preflightHeaders },
+    allowBatchedHttpRequests: false,
+    persistedQueries: false,
+    includeStacktraceInErrorResponses: false,
+    stopOnTerminationSignals: false,
+    formatError,
+    logger: options.log,
+    plugins: [
+      createExecution(schema, formatError),
+      // Responses are never cached, and cache control costs time for every field.
+      ApolloServerPluginCacheControlDisabled(),
+      ApolloServerPluginInlineTraceDisabled(),
+      ApolloServerPluginLandingPageDisabled(),
+    ],
+  });
+  await apollo.start();
+  return {
+    prepare(named) {
+      const document = documents.find(named);
+      return async ({ headers, ...request }, scope, record) => {
+        const named = document?.isTrusted ? byText(request, document.text) : request;
+        const { status, body, ...response } = await apollo.executeHTTPGraphQLRequest({
+          httpGraphQLRequest: { ...named, headers: csrfHeaders(request.method, headers) },
+          context: async () => createContext(options, scope, record, document),
+        });
+        if (body.kind !== 'complete') throw new Error('Incremental delivery is not supported.');
+        return { status: status ?? 200, headers: response.headers, text: body.string };
+      };
+    },
+    stop: () => apollo.stop(),
+  };
+}
+
+/**
+ * The headers that Apollo reads. A body is always JSON, which browsers send across origins only after a preflight, and
+ * the HTTP server chooses the media type of the response: parsing its headers again would take several µs.
+ */
+function csrfHeaders(method: string, headers: GraphqlRequest['headers']): HeaderMap {
+  const read = new HeaderMap();
+  if (method !== 'GET') return read.set('apollo-require-preflight', 'true');
+  for (const name of [...preflightHeaders, 'content-type']) {
+    const value = headers[name];
+    if (value) read.set(name, String(value));
+  }
+  return read;
+}
+
+/** A request that names its document by its text, which is the only way that Apollo knows. */
+function byText<Request extends { search: string; body: unknown }>(
+  request: Request,
+  query: string,
+): Request {
+  const search = new URLSearchParams(request.search);
+  search.set('query', query);
+  search.delete('extensions');
+  const body = { ...Object(request.body), query, extensions: null };
+  return { ...request, search: `?${search}`, body };
+}

@@ -1,0 +1,234 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { createTestAuthenticator } from '../support/authenticator.ts';
+import { freePort } from '../support/port.ts';
+import { json, type Reply, reply, startService } from '../support/service.ts';
+import { createSigningKey } from '../support/signing-key.ts';
+
+const [old, rotated] = [await createSigningKey('old'), await createSigningKey('rotated')];
+
+/** The monotonic clock stands still. Keys are fetched at most once a second, so each second is one step. */
+let time = 0;
+const nextSecond = () => {
+  time += 1000;
+};
+beforeEach(() => {
+  jest.spyOn(performance, 'now').mockImplementation(() => time);
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+async function startKeyServer(first: Reply = json({ keys: [old.jwk] })) {
+  let current = first;
+  const server = await startService((response, received) => current(response, received));
+  return {
+    url: new URL(`${server.url}keys?secret=1`),
+    address: `${server.url}keys`,
+    received: server.received,
+    respondWith(next: Reply) {
+      current = next;
+    },
+  };
+}
+
+/** An authenticator with the keys of a server that has fetched them, and may fetch them again. */
+async function start() {
+  const keyServer = await startKeyServer();
+  const authenticator = createTestAuthenticator(keyServer.url);
+  expect(await authenticator.resultOf(await old.sign())).toBe('accepted');
+  nextSecond();
+  return { keyServer, ...authenticator };
+}
+
+/** A connection that stays open without a response. */
+const hang: Reply = () => {};
+
+test('the keys are fetched once for many tokens', async () => {
+  const keyServer = await startKeyServer();
+  const { resultOf } = createTestAuthenticator(keyServer.url);
+  const tokens = await Promise.all(Array.from({ length: 10 }, (_, n) => old.sign({ sub: `${n}` })));
+  for (const result of await Promise.all(tokens.map(resultOf))) expect(result).toBe('accepted');
+  expect(keyServer.received).toHaveLength(1);
+});
+
+test('while the key server fails, new keys are AUTH_UNAVAILABLE, and are accepted within a second of its return', async () => {
+  const { keyServer, resultOf, logs } = await start();
+  const token = await rotated.sign();
+  keyServer.respondWith(reply(500));
+  expect(await resultOf(token)).toBe('keys_unavailable');
+  expect(await resultOf(token)).toBe('keys_unavailable');
+  expect(keyServer.received).toHaveLength(2);
+  expect(await resultOf(await old.sign({ sub: 'grace' }))).toBe('accepted');
+
+  keyServer.respondWith(json({ keys: [rotated.jwk] }));
+  nextSecond();
+  expect(await resultOf(token)).toBe('accepted');
+  expect(await resultOf(await old.sign({ sub: 'new' }))).toBe('unknown_key');
+  expect(logs.map(({ msg }) => msg)).toEqual(['cannot fetch keys', 'keys fetched']);
+});
+
+test('invented key ids cause one fetch a second, and do not delay a rotation by more', async () => {
+  const { keyServer, resultOf, logs } = await start();
+  const invented = (n: number) => old.sign({}, { kid: `invented-${n}` });
+  for (const second of [1, 2]) {
+    const results = await Promise.all([1, 2, 3].map(async (n) => resultOf(await invented(n))));
+    expect(results).toEqual(['unknown_key', 'unknown_key', 'unknown_key']);
+    expect(await resultOf(await invented(4))).toBe('unknown_key');
+    expect(keyServer.received).toHaveLength(1 + second);
+    nextSecond();
+  }
+  keyServer.respondWith(json({ keys: [old.jwk, rotated.jwk] }));
+  expect(await resultOf(await rotated.sign())).toBe('accepted');
+  expect(logs).toEqual([]);
+});
+
+test('the log has one line when fetching fails, and one when it succeeds again', async () => {
+  const { keyServer, resultOf, logs } = await start();
+  for (const status of [500, 500, 200, 500, 503]) {
+    keyServer.respondWith(status === 200 ? json({ keys: [old.jwk] }) : reply(status));
+    await resultOf(await rotated.sign());
+    nextSecond();
+  }
+  const failed = (status: number) => ({
+    msg: 'cannot fetch keys',
+    fault: `${keyServer.address}: status ${status}`,
+    keysAvailable: true,
+  });
+  expect(logs).toEqual(
+    [failed(500), { msg: 'keys fetched' }, failed(500), failed(503)].map((line) =>
+      expect.objectContaining(line),
+    ),
+  );
+});
+
+test.each([
+  ['old keys', json({ keys: [old.jwk] })],
+  ['an error', reply(500)],
+])(
+  'a fetch that hangs does not delay the next one, and is ignored if it ends with %s',
+  async (_, late) => {
+    const { keyServer, resultOf, logs } = await start();
+    const arrived = Promise.withResolvers<() => void>();
+    keyServer.respondWith((response, received) => {
+      arrived.resolve(() => void late(response, received));
+    });
+    const waiting = resultOf(await rotated.sign());
+    const respond = await arrived.promise;
+
+    nextSecond();
+    keyServer.respondWith(json({ keys: [rotated.jwk] }));
+    expect(await resultOf(await rotated.sign({ sub: 'grace' }))).toBe('accepted');
+
+    respond();
+    expect(await waiting).toBe('accepted');
+    expect(await resultOf(await rotated.sign({ sub: 'new' }))).toBe('accepted');
+    expect(logs).toEqual([]);
+  },
+);
+
+test('at most 1,000 tokens wait for a fetch', async () => {
+  const { keyServer, resultOf } = await start();
+  keyServer.respondWith(hang);
+  const token = await rotated.sign();
+  const waiting = Array.from({ length: 1001 }, () => resultOf(token));
+  expect(await Promise.race(waiting)).toBe('keys_unavailable');
+});
+
+test.each<[string, Reply | undefined]>([
+  ['status 404', reply(404, 'secret')],
+  ['status 302', reply(302, '', { location: 'https://elsewhere.example' })],
+  ['not JSON', reply(200, 'secret')],
+  ['not a JSON Web Key Set', json({ secret: [] })],
+  ['no usable key', json({ keys: [{ kty: 'oct', k: 'secret' }] })],
+  ['more than 100 keys', json({ keys: Array(101).fill(rotated.jwk) })],
+  ['UND_ERR_SOCKET', (response) => void response.destroy()],
+  ['ECONNREFUSED', undefined],
+])(
+  'keys that cannot be fetched (%s) change nothing, and the log has the address without its query',
+  async (fault, answer) => {
+    const keyServer = await startKeyServer(answer);
+    const address = answer ? keyServer.address : `http://127.0.0.1:${await freePort()}/keys`;
+    const { resultOf, isReady, lastFetches, logs } = createTestAuthenticator(
+      new URL(`${address}?secret=1`),
+    );
+    expect(await resultOf(await rotated.sign())).toBe('keys_unavailable');
+    expect(isReady()).toBe(false);
+    expect(lastFetches()).toEqual([{ issuer: 'issuer', seconds: 0 }]);
+    expect(logs).toEqual([
+      expect.objectContaining({ fault: `${address}: ${fault}`, keysAvailable: false }),
+    ]);
+    if (answer === undefined) return;
+
+    keyServer.respondWith(json({ keys: [old.jwk] }));
+    nextSecond();
+    expect(await resultOf(await old.sign())).toBe('accepted');
+    keyServer.respondWith(answer);
+    nextSecond();
+    expect(await resultOf(await rotated.sign())).toBe('keys_unavailable');
+    expect(await resultOf(await old.sign({ sub: 'grace' }))).toBe('accepted');
+    expect(isReady()).toBe(true);
+  },
+);
+
+test.each(['/keys', '/.well-known/openid-configuration'])(
+  'a document at %s without an end is read up to a mebibyte',
+  async (path) => {
+    let sent = 0;
+    const closed = Promise.withResolvers<void>();
+    const server = await startService(async (response) => {
+      response.on('close', closed.resolve);
+      while (!response.destroyed) {
+        sent += 65_536;
+        if (!response.write(' '.repeat(65_536))) {
+          await Promise.race([once(response, 'drain'), closed.promise]);
+        }
+      }
+    });
+    const origin = server.url.slice(0, -1);
+    const { logLine } = createTestAuthenticator(
+      path === '/keys' ? new URL(`${origin}/keys`) : undefined,
+      { issuers: [origin] },
+    );
+    expect(await logLine({ msg: 'cannot fetch keys' })).toMatchObject({
+      fault: `${origin}${path}: over 1048576 bytes`,
+    });
+    await closed.promise;
+    expect(sent).toBeLessThan(16 * 1_048_576); // Some of it is in buffers of the connection.
+  },
+);
+
+test('a token without a key id is tried with three keys', async () => {
+  const signers = await Promise.all([1, 2, 3, 4].map((n) => createSigningKey(`${n}`)));
+  const { resultOf } = createTestAuthenticator({ keys: signers.map(({ jwk }) => jwk) });
+  const verify = jest.spyOn(crypto.subtle, 'verify');
+  const results: unknown[] = [];
+  for (const { sign } of signers) results.push(await resultOf(await sign({}, { kid: undefined })));
+  expect(results).toEqual(['accepted', 'accepted', 'accepted', 'signature']);
+  expect(verify).toHaveBeenCalledTimes(1 + 2 + 3 + 3);
+});
+
+test('an RSA key with the exponent 1, with which everybody can sign, verifies nothing', async () => {
+  const modulus = Buffer.concat([Buffer.of(0xff), randomBytes(255)]);
+  const weak = { kty: 'RSA', n: modulus.toString('base64url'), e: 'AQ', kid: 'weak', alg: 'RS256' };
+  const { resultOf } = createTestAuthenticator(
+    (await startKeyServer(json({ keys: [weak, old.jwk] }))).url,
+  );
+  const [, payload] = (await old.sign()).split('.');
+  const header = Buffer.from('{"alg":"RS256","kid":"weak"}').toString('base64url');
+  const digest = createHash('sha256').update(`${header}.${payload}`).digest();
+  // The padded hash itself (RFC 8017, section 9.2) is its signature.
+  const info = Buffer.from('3031300d060960864801650304020105000420', 'hex');
+  const signature = Buffer.concat([
+    Buffer.of(0, 1),
+    Buffer.alloc(202, 255),
+    Buffer.of(0),
+    info,
+    digest,
+  ]);
+  expect(signature).toHaveLength(256);
+  expect(await resultOf(`${header}.${payload}.${signature.toString('base64url')}`)).toBe(
+    'unknown_key',
+  );
+});

@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { expect, test } from '@jest/globals';
+import { Account } from '../../src/account/account.ts';
+import { Gate } from '../../src/account/gate.ts';
+import { connectTo } from '../support/raw-request.ts';
+import { createTestServer } from '../support/server.ts';
+
+/** A server that takes the `Authorization` header for the caller, and executes when the test says so. */
+async function start(limits: { requests?: number; bytes?: number }) {
+  const account = new Account(limits.bytes ?? 10_000_000);
+  const requests = new Gate({ limit: limits.requests ?? 100, maxWaiting: 8 });
+  const executions: (() => void)[] = [];
+  let response = 'null';
+  let isHeld = false;
+  const server = await createTestServer({
+    account,
+    requests,
+    authenticate: async ({ headers }) => {
+      const name = headers.authorization ?? '';
+      const caller = { issuer: '', subject: name, hash: name, account: name };
+      return { token: name, caller };
+    },
+    prepare: () => async () => {
+      if (isHeld) await new Promise<void>((resolve) => executions.push(resolve));
+      return { status: 200, headers: [], text: response };
+    },
+  });
+  const url = await server.listen({ port: 0, host: '127.0.0.1' });
+  return {
+    url,
+    account,
+    requests,
+    executions,
+    hold() {
+      isHeld = true;
+    },
+    respondWith(text: string) {
+      response = text;
+    },
+    post: (authorization: string, bytes = 10, signal: AbortSignal | null = null) =>
+      fetch(`${url}/graphql`, {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json' },
+        body: JSON.stringify({ query: 'x'.repeat(bytes) }),
+        signal,
+      }),
+    /** Sends headers that declare a body, and nothing of it. */
+    declare(authorization: string, bytes: number) {
+      const socket = connectTo(url);
+      socket.write(
+        `POST /graphql HTTP/1.1\r\nhost: a\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`,
+      );
+      return socket;
+    },
+  };
+}
+
+/** Waits until a value is as expected. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test('bodies that are declared and not sent hold places of their caller only, and no memory', async () => {
+  const { requests, account, declare, post } = await start({ requests: 8 });
+  const sockets = Array.from({ length: 12 }, () => declare('a', 65_536));
+  await until(() => requests.waiting === 6);
+  expect([requests.held, account.bytes]).toEqual([6, 0]);
+  expect((await post('b')).status).toBe(200);
+  for (const socket of sockets) socket.destroy();
+  await until(() => requests.held + requests.waiting === 0);
+});
+
+test('bodies are booked to their caller until they have been executed', async () => {
+  const { account, executions, hold, post } = await start({ bytes: 1_000_000 });
+  hold();
+  const first = post('a', 150_000);
+  await until(() => executions.length === 1);
+  expect(account.bytes).toBeGreaterThan(600_000);
+  const second = await post('a', 150_000);
+  expect(second.status).toBe(503);
+  const client = new AbortController();
+  const lost = post('b', 50_000, client.signal).catch(() => {});
+  await until(() => executions.length === 2);
+  client.abort();
+  await lost;
+  expect(account.bytes).toBeGreaterThan(800_000);
+  for (const execute of executions) execute();
+  expect((await first).status).toBe(200);
+  await until(() => account.bytes === 0);
+});
+
+test('a body in parts of one byte is booked with what the parts take', async () => {
+  const { account, declare } = await start({});
+  const socket = declare('a', 65_536);
+  socket.setNoDelay(true);
+  let bytes = 0;
+  for (; account.bytes === 0; bytes++) {
+    socket.write('x');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(bytes).toBeLessThan(16_384);
+  socket.destroy();
+  await until(() => account.bytes === 0);
+});
+
+test('a response is booked until its client has read it', async () => {
+  const { account, requests, declare, respondWith } = await start({ bytes: 100_000_000 });
+  respondWith(JSON.stringify('x'.repeat(20_000_000)));
+  const socket = declare('a', 12);
+  socket.pause();
+  socket.write('{"query":""}');
+  await until(() => account.bytes > 39_000_000);
+  expect(requests.held).toBe(1);
+  socket.resume();
+  await until(() => account.bytes === 0);
+  expect(requests.held).toBe(0);
+});
+
+test('a response that nobody reads is dropped when its memory is needed', async () => {
+  const { account, declare, respondWith, post } = await start({ bytes: 100_000_000 });
+  respondWith(JSON.stringify('x'.repeat(20_000_000)));
+  const socket = declare('a', 12);
+  socket.pause();
+  socket.write('{"query":""}');
+  await until(() => account.bytes > 39_000_000);
+  respondWith('null');
+  const closed = once(socket, 'close');
+  let status = 503;
+  while (status === 503) ({ status } = await post('a', 12_000_000)); // For the first second, it is not overdue.
+  expect(status).toBe(200);
+  socket.resume();
+  await closed;
+}, 60_000);

@@ -1,0 +1,54 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { pino } from 'pino';
+import { createAuthenticator } from '../../src/auth/authenticate.ts';
+import type { JwtConfig } from '../../src/auth/verify.ts';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { closeAfterTest } from './cleanup.ts';
+import { createLogRecorder } from './log-recorder.ts';
+
+/** An authenticator for tokens of `issuer` for `gateway`, and its log. */
+export function createTestAuthenticator(keys: JwtConfig['keys'], changed: Partial<JwtConfig> = {}) {
+  const log = createLogRecorder();
+  const authenticator = createAuthenticator(
+    {
+      keys,
+      issuers: ['issuer'],
+      audiences: ['gateway'],
+      algorithms: ['ES256', 'RS256'],
+      clockToleranceS: 0,
+      ...changed,
+    },
+    pino({ base: null }, { write: log.add }),
+    () => {},
+  );
+  closeAfterTest(authenticator.close);
+  const authenticate = async (token: string) =>
+    (await authenticator.authenticate(requestWith(token)))?.caller;
+  return {
+    ...authenticator,
+    authenticateRequest: authenticator.authenticate,
+    logs: log.lines,
+    logLine: log.line,
+    /** The caller of a token. */
+    authenticate,
+    remembered: (token: string) => authenticator.remembered(requestWith(token)),
+    /** What becomes of a token: `accepted`, or the reason for which it is not. */
+    async resultOf(token: string): Promise<string | undefined> {
+      try {
+        await authenticate(token);
+        return 'accepted';
+      } catch (error) {
+        if (error instanceof GatewayError) return error.reason;
+        throw error;
+      }
+    },
+  };
+}
+
+function requestWith(token: string): IncomingMessage {
+  const request = new IncomingMessage(new Socket());
+  request.headers = { authorization: `Bearer ${token}` };
+  request.rawHeaders = ['Authorization', `Bearer ${token}`];
+  return request;
+}

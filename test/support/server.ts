@@ -1,0 +1,31 @@
+import { pino } from 'pino';
+import { Account } from '../../src/account/account.ts';
+import { Gate } from '../../src/account/gate.ts';
+import { Turns } from '../../src/account/turns.ts';
+import { createServer } from '../../src/http/server.ts';
+import { closeAfterTest } from './cleanup.ts';
+
+type ServerOptions = Parameters<typeof createServer>[0];
+
+/** Creates an HTTP server without GraphQL, whose requests need no token. It closes after the test. */
+export async function createTestServer(options: Partial<ServerOptions> = {}) {
+  const server = await createServer({
+    account: new Account(Infinity),
+    requests: new Gate({ limit: 100 }),
+    authenticate: async () => null,
+    allowsAnonymous: true,
+    isOverloadedFor: () => false,
+    prepare: () => async () => ({ status: 200, headers: [], text: '{"data":null}' }),
+    corsOrigins: [],
+    compression: true,
+    explorer: undefined,
+    isReady: () => true,
+    shutdownDelayMs: 0,
+    turns: new Turns(),
+    metrics: { text: async () => '', contentType: 'text/plain', responded() {}, shed() {} },
+    log: pino({ level: 'silent' }),
+    ...options,
+  });
+  closeAfterTest(() => server.close());
+  return server;
+}
