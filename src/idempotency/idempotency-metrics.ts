@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { operations } from '../upstream/operations.ts';
 import { recordableCodes } from '../upstream/upstream-error.ts';
+import { storeUnavailable } from './idempotency-error.ts';
 import { type IdempotencyStore, type StoreLog, StoreUnavailable, type Usage } from './store.ts';
 
 /** One cause is logged once in this time, in milliseconds. */
@@ -64,6 +65,12 @@ export function createIdempotencyMetrics(
     count: (result: (typeof idempotencyResults)[number]) => claims.inc({ result }),
     countUnknown: (operation: keyof typeof operations, outcome: string) =>
       unknown.inc({ operation: operations[operation].graphql, outcome }),
+    /** The error for a store that cannot be used, which is counted. Any other error is returned as it is. */
+    unavailable(error: unknown): unknown {
+      if (!(error instanceof StoreUnavailable)) return error;
+      claims.inc({ result: 'unavailable' });
+      return storeUnavailable(error.reason === 'quarantine');
+    },
     /** Measures a use of the store, and logs why it failed. */
     async timed<Result>(operation: string, use: Promise<Result>): Promise<Result> {
       const end = latency.startTimer({ operation });

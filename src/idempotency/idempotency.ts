@@ -4,7 +4,11 @@ import type { Calls } from '../upstream/call.ts';
 import { Claims } from './claims.ts';
 import { Completeness } from './completeness.ts';
 import { createStore } from './create-store.ts';
-import { createIdempotencyMetrics, createReport } from './idempotency-metrics.ts';
+import {
+  createIdempotencyMetrics,
+  createReport,
+  type IdempotencyMetrics,
+} from './idempotency-metrics.ts';
 import { IdempotentCalls } from './idempotent-call.ts';
 import { OpenWrites } from './open-writes.ts';
 import { createSettle, type Settle } from './settle.ts';
@@ -20,6 +24,19 @@ type Options = {
   timeoutMs: number;
   calls: Calls;
   registry: Registry;
+  log: Logger;
+};
+
+/** What a claim around a write, and settling, need. */
+export type IdempotencyParts = {
+  calls: Calls;
+  claims: Claims;
+  openWrites: OpenWrites;
+  /** The timeout of a call, and of a repeat that waits for one. */
+  timeoutMs: number;
+  /** Whether a write without a key is rejected. */
+  isKeyRequired: boolean;
+  metrics: IdempotencyMetrics;
   log: Logger;
 };
 

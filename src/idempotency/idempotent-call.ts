@@ -1,32 +1,17 @@
-import type { Logger } from 'pino';
-import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
-import type { Claim, Claims } from './claims.ts';
+import type { Claim } from './claims.ts';
+import type { IdempotencyParts } from './idempotency.ts';
+import { keyReused, keySettled } from './idempotency-error.ts';
 import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
-import type { IdempotencyMetrics } from './idempotency-metrics.ts';
-import { type OpenWrites, pause, waitFor } from './open-writes.ts';
+import { type OpenWrites, POLL_MS, pause, waitFor } from './open-writes.ts';
 import { decodeOutcome, encodeOutcome } from './recorded-outcome.ts';
 import { type Entry, ReplyLost, StoreUnavailable } from './store.ts';
 
 /** Time for the sender of a write to record the outcome after its deadline, in milliseconds. */
 const RECORDING_MS = 5000;
-/** The delay between two polls for a claim of another instance, in milliseconds. It doubles from `first` to `last`. */
-export const POLL_MS = { first: 25, last: 500 };
-
-export type IdempotencyOptions = {
-  calls: Calls;
-  claims: Claims;
-  openWrites: OpenWrites;
-  /** The timeout of a call, and of a repeat that waits for one. */
-  timeoutMs: number;
-  /** Whether a write without a key is rejected. */
-  isKeyRequired: boolean;
-  metrics: IdempotencyMetrics;
-  log: Logger;
-};
 
 type Outcome<Name extends WriteName> = Responses[Name] | OutcomeUnknown;
 
@@ -45,9 +30,9 @@ type KeyedWrite<Name extends WriteName> = {
  * response. A repeat gets the recorded outcome. Reads and writes without a key pass through.
  */
 export class IdempotentCalls implements Calls {
-  readonly #options: IdempotencyOptions;
+  readonly #options: IdempotencyParts;
 
-  constructor(options: IdempotencyOptions) {
+  constructor(options: IdempotencyParts) {
     this.#options = options;
   }
 
@@ -103,7 +88,7 @@ export class IdempotentCalls implements Calls {
       if (error instanceof ReplyLost) void this.#release(claim, null);
       // The request that held the key may have taken effect, so this is not an error.
       if (isRepeat && error instanceof StoreUnavailable) return null;
-      throw unavailable(error, metrics);
+      throw metrics.unavailable(error);
     });
     if (result === null) return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
     if (result.state === 'claimed') {
@@ -112,10 +97,7 @@ export class IdempotentCalls implements Calls {
     }
     if (result.state === 'settled') {
       metrics.count('settled');
-      throw new GatewayError(
-        'IDEMPOTENCY_KEY_SETTLED',
-        'The idempotency key is settled. This field was not executed with it, and never will be.',
-      );
+      throw keySettled();
     }
     this.#checkFingerprint(write, result.fingerprint);
     if (result.state === 'in-flight') return null;
@@ -140,10 +122,7 @@ export class IdempotentCalls implements Calls {
     const { requestId, caller } = scope;
     const line = { requestId, caller: caller.hash, claim: claim.key };
     this.#options.log.warn(line, 'idempotency key reused');
-    throw new GatewayError(
-      'IDEMPOTENCY_KEY_REUSED',
-      'The idempotency key was used for another request. This request was not sent.',
-    );
+    throw keyReused();
   }
 
   /** Sends a claimed write. Until the store has the outcome, repeats get it from `openWrites`. */
@@ -201,16 +180,4 @@ export class IdempotentCalls implements Calls {
     }
     return outcome;
   }
-}
-
-/** The error for a store that cannot be used. Any other error is returned as it is. */
-export function unavailable(error: unknown, metrics: IdempotencyMetrics): unknown {
-  if (!(error instanceof StoreUnavailable)) return error;
-  metrics.count('unavailable');
-  return new GatewayError(
-    'IDEMPOTENCY_UNAVAILABLE',
-    error.reason === 'quarantine'
-      ? 'The store of idempotency keys may have lost records, and this request has no Idempotency-Key-Age. It was not sent; an earlier one with the same key may have been. Send it again with the same key and its age.'
-      : 'The store of idempotency keys is unavailable. This request was not sent; an earlier one with the same key may have been. Send it again with the same key.',
-  );
 }

@@ -5,6 +5,8 @@ import type { StoreLog } from './store.ts';
 
 /** How long an update of the store is repeated. */
 const RETRY_FOR_MS = 600_000;
+/** The delay between two polls for a claim of another instance, in milliseconds. It doubles from `first` to `last`. */
+export const POLL_MS = { first: 25, last: 500 };
 const PAUSE_MS = { first: 50, last: 2000 };
 /** Bounds the memory of updates during a long outage. */
 const MAX_BYTES = 32 * 1024 * 1024;

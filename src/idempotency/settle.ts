@@ -1,9 +1,9 @@
 import type { RequestScope } from '../request-scope.ts';
 import { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { Settlement } from './claims.ts';
+import type { IdempotencyParts } from './idempotency.ts';
 import { type Intent, intentOfArguments } from './idempotency-key.ts';
-import { type IdempotencyOptions, POLL_MS, unavailable } from './idempotent-call.ts';
-import { type OpenWrite, pause, waitFor } from './open-writes.ts';
+import { type OpenWrite, POLL_MS, pause, waitFor } from './open-writes.ts';
 import { decodeOutcome, encodeOutcome, type KnownOutcome } from './recorded-outcome.ts';
 
 type SettledWrite = { responseName: string; outcome: KnownOutcome | OutcomeUnknown };
@@ -17,13 +17,13 @@ export type Settle = ReturnType<typeof createSettle>;
  * Creates the function that closes a key and returns the outcomes of its writes. It never calls the service. It waits
  * for writes in flight as a repeat does. Throws `BAD_USER_INPUT` or `IDEMPOTENCY_UNAVAILABLE`.
  */
-export function createSettle(options: Omit<IdempotencyOptions, 'calls' | 'isKeyRequired'>) {
+export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isKeyRequired'>) {
   const { claims, openWrites, timeoutMs, metrics } = options;
 
   async function read(intent: Intent): Promise<Settlement> {
     const settlement = metrics.timed('settle', claims.settle(intent));
     return settlement.catch((error: unknown) => {
-      throw unavailable(error, metrics);
+      throw metrics.unavailable(error);
     });
   }
 
