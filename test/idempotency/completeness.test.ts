@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { nextRecord } from '../../src/idempotency/completeness.ts';
+import { Completeness, nextRecord } from '../../src/idempotency/completeness.ts';
 
 const QUARANTINE_MS = 120_000;
 const store = {
@@ -55,4 +55,21 @@ test('a server that has all records of the one before only changes the name', ()
   const continued = { ...store, isContinuation: () => true };
   const record = nextRecord(found, { ...user, serverId: 'b' }, continued, QUARANTINE_MS);
   expect(record).toEqual({ ...found, serverId: 'b' });
+});
+
+test('after a loss, an intent is a second older than its age, for the way of the request', async () => {
+  const record = { ...found, serverId: 'a', since: Date.now() - 2000, isLoss: true };
+  const entry = { version: 'v', text: JSON.stringify(record) };
+  const read = async () => ({ entry, now: Date.now(), serverId: 'a' });
+  const whole = { ...store, read, swap: async () => true, usage: undefined, close: async () => {} };
+  const options = { retentionMs: 3_600_000, quarantineMs: 0, report() {} };
+  const log = { warn() {}, error() {} };
+  const completeness = new Completeness({ ...options, store: whole, log });
+  await completeness.basis();
+  expect([0, 1500, 2500].map((age) => completeness.judge(age))).toEqual([
+    'new',
+    'forgotten',
+    'forgotten',
+  ]);
+  completeness.close();
 });
