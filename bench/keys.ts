@@ -72,21 +72,25 @@ export async function compareKeys(
   } finally {
     await Promise.all([...running.map(({ child }) => child), service.child, load].map(stop));
     await Promise.all(running.map(({ redis }) => redis && stop(redis)));
+    await Promise.all(running.map(({ postgres }) => postgres?.stop()));
   }
 }
 
-/** A gateway connects to Redis in the background, and is ready before. */
+/**
+ * A gateway connects to its store in the background, and is ready before. A new shared store rejects keys without an age
+ * for five seconds.
+ */
 async function whenStoreUsable(
   workload: Workload,
   { origin, peer }: Running,
   token: string,
 ): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt++) {
+  for (let attempt = 0; attempt < 300; attempt++) {
     const { text } = await send(origin, requestOf(workload, peer.protocol, token, 0));
     if (!text.includes('IDEMPOTENCY_UNAVAILABLE')) return;
     await sleep(50);
   }
-  throw new Error('The store of idempotency keys was not usable within 5 s');
+  throw new Error('The store of idempotency keys was not usable within 15 s');
 }
 
 /** A table: per figure the medians without and with a key, and the median and quartiles of the pairs' ratios. */

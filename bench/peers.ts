@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import type { PostgresServer } from '../test/support/postgres.ts';
 import { type Child, cores, freePort, start, waitFor } from './children.ts';
 import { prepareStore, type StoreName } from './stores.ts';
 import { cheapRequest, type Protocol } from './workloads.ts';
@@ -38,6 +39,7 @@ export type Running = {
   child: Child;
   origin: string;
   redis?: Child;
+  postgres?: PostgresServer;
   /** From the start of the process to its first response with 200. */
   readyMs: number;
 };
@@ -123,5 +125,6 @@ export async function startPeer(
   });
   const origin = `http://127.0.0.1:${port}`;
   const readyMs = await waitFor(child, origin, cheapRequest(peer.protocol, credentials.token));
-  return { peer, child, origin, readyMs, ...(store?.redis && { redis: store.redis }) };
+  const { setting: _, ...servers } = store ?? { setting: '' };
+  return { peer, child, origin, readyMs, ...servers };
 }

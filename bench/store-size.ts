@@ -3,9 +3,11 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Claims } from '../src/idempotency/claims.ts';
+import { Completeness } from '../src/idempotency/completeness.ts';
 import { createStore } from '../src/idempotency/create-store.ts';
 import { encodeOutcome } from '../src/idempotency/recorded-outcome.ts';
-import { type IdempotencyStore, StoreUnavailable } from '../src/idempotency/store.ts';
+import { StoreUnavailable } from '../src/idempotency/store.ts';
 import { stop } from './children.ts';
 import { isRedisInstalled, prepareStore, redisMemory, type StoreName } from './stores.ts';
 
@@ -14,7 +16,11 @@ const KEYS = 100_000;
 /** Written before the first reading, so that fixed costs do not count. */
 const FIRST_KEYS = 10_000;
 
-const outcome = encodeOutcome({ invoiceId: '4711', message: 'Workflow restarted', status: 0 });
+const outcome = encodeOutcome('restartWorkflow2', {
+  invoiceId: '4711',
+  message: 'Workflow restarted',
+  status: 0,
+});
 const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-store-size-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
@@ -42,32 +48,39 @@ async function measure(
   read: (setting: string) => number | Promise<number>,
 ): Promise<void> {
   const { setting, redis } = await prepareStore(name, folder);
+  const options = { retentionMs: 86_400_000, quarantineMs: 0, maxKeys: 1e9 };
+  const store = await createStore(setting, options);
   const log = { warn: () => {}, error: () => {} };
-  const store = await createStore(setting, { retentionMs: 86_400_000, maxKeys: 1e9, log });
-  await whenConnected(store);
-  await fill(store, FIRST_KEYS);
+  const completeness = new Completeness({ ...options, store, log, report: () => {} });
+  const claims = new Claims(store, completeness);
+  await whenConnected(claims);
+  await fill(claims, FIRST_KEYS);
   const before = await read(setting);
-  await fill(store, KEYS);
+  await fill(claims, KEYS);
   const bytes = ((await read(setting)) - before) / KEYS;
   print(`${name}: ${bytes.toFixed(0)} (${what})`);
+  completeness.close();
   await store.close();
   if (redis) await stop(redis);
 }
 
-async function fill(store: IdempotencyStore, count: number): Promise<void> {
+async function fill(claims: Claims, count: number): Promise<void> {
   for (let n = 0; n < count; n++) {
     const owner = crypto.randomUUID();
     const key = digest(owner);
-    await store.claim({ key, owner, fingerprint: digest(key), leaseMs: 15_000 });
-    await store.record(key, owner, outcome);
+    const names = { caller: digest('caller'), responseName: 'workflowAction' };
+    const times = { leaseMs: 15_000, ageMs: 0 };
+    const claim = { key, owner, fingerprint: digest(key), ...names, ...times };
+    const result = await claims.claim(claim);
+    await claims.record(claim, result.state === 'claimed' ? result.held : null, outcome);
   }
 }
 
 /** A store in Redis connects in the background. */
-async function whenConnected(store: IdempotencyStore): Promise<void> {
+async function whenConnected(claims: Claims): Promise<void> {
   for (let attempt = 0; attempt < 100; attempt++) {
     try {
-      return await fill(store, 1);
+      return await fill(claims, 1);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       await sleep(50);

@@ -3,10 +3,11 @@ import { mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type PostgresServer, startPostgres } from '../test/support/postgres.ts';
 import { type Child, cores, freePort, startCommand } from './children.ts';
 
 /** The stores of idempotency keys. `redis-everysec` also writes every claim to a log on disk. */
-export const storeNames = ['memory', 'file', 'redis', 'redis-everysec'] as const;
+export const storeNames = ['memory', 'file', 'redis', 'redis-everysec', 'postgres'] as const;
 
 export type StoreName = (typeof storeNames)[number];
 
@@ -14,6 +15,7 @@ export type Store = {
   /** The value of IDEMPOTENCY_STORE. */
   setting: string;
   redis?: Child;
+  postgres?: PostgresServer;
 };
 
 /** Whether the command `redis-server` exists. npm cannot install it. */
@@ -27,6 +29,10 @@ export async function prepareStore(name: StoreName, parent: string): Promise<Sto
   mkdirSync(folder);
   if (name === 'memory') return { setting: 'memory' };
   if (name === 'file') return { setting: `file:${join(folder, 'keys.db')}` };
+  if (name === 'postgres') {
+    const postgres = await startPostgres();
+    return { setting: postgres.url, postgres };
+  }
   const port = await freePort();
   const appendOnly = name === 'redis' ? 'no' : 'yes';
   const redis = startCommand(cores.service, 'redis-server', [

@@ -2,21 +2,26 @@ import { ApolloGateway, RemoteGraphQLDataSource } from '@apollo/gateway';
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
 import { closeAfterTest } from '../test/support/cleanup.ts';
+import { testIdempotencyKeys } from './idempotency-keys.ts';
 import { testSupergraph } from './supergraph.ts';
 
-type Context = { authorization?: string | undefined };
+const forwarded = ['authorization', 'idempotency-key', 'idempotency-key-age'];
 
-/** Forwards the Authorization header of the client to the subgraphs. */
+type Context = Record<string, string | undefined>;
+
+/** Forwards the token of the client, its key and the age of the key to the subgraphs. */
 class ForwardingDataSource extends RemoteGraphQLDataSource<Context> {
   override willSendRequest({
     request,
     context,
   }: Parameters<NonNullable<RemoteGraphQLDataSource<Context>['willSendRequest']>>[0]): void {
-    if (context.authorization) request.http?.headers.set('authorization', context.authorization);
+    for (const [name, value] of Object.entries(context)) {
+      if (value !== undefined) request.http?.headers.set(name, value);
+    }
   }
 }
 
-testSupergraph(async (supergraphSdl) => {
+async function start(supergraphSdl: string): Promise<string> {
   const gateway = new ApolloGateway({
     supergraphSdl,
     buildService: ({ url }) => new ForwardingDataSource(url === undefined ? {} : { url }),
@@ -25,7 +30,11 @@ testSupergraph(async (supergraphSdl) => {
   closeAfterTest(() => server.stop());
   const { url } = await startStandaloneServer(server, {
     listen: { port: 0, host: '127.0.0.1' },
-    context: async ({ req }) => ({ authorization: req.headers.authorization }),
+    context: async ({ req: { headers } }) =>
+      Object.fromEntries(forwarded.map((name) => [name, headers[name]?.toString()])),
   });
   return url;
-});
+}
+
+testSupergraph(start);
+testIdempotencyKeys(start);

@@ -4,6 +4,7 @@ import { gatewayConfig } from '../examples/federation/hive-gateway.config.ts';
 import { closeAfterTest } from '../test/support/cleanup.ts';
 import { operation } from '../test/support/example-operation.ts';
 import { startHttpServer } from '../test/support/http-server.ts';
+import { testIdempotencyKeys } from './idempotency-keys.ts';
 import { send, startStack } from './stack.ts';
 import { testSupergraph } from './supergraph.ts';
 
@@ -21,6 +22,8 @@ async function start(supergraph: string): Promise<string> {
 }
 
 testSupergraph(start);
+// Hive Gateway adds the response name to the key.
+testIdempotencyKeys(start, (key, responseName) => `${key}/${responseName}`);
 
 test('a CSV file close to our body limit is accepted', async () => {
   const stack = await startStack();

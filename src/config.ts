@@ -65,6 +65,7 @@ const environment = z.object({
   // Longer than a claim may be held by a live sender.
   IDEMPOTENCY_RETENTION_S: integer(3600, 31_536_000).default(86_400),
   IDEMPOTENCY_MAX_KEYS: integer(1, 100_000_000).default(100_000),
+  IDEMPOTENCY_LOSS_QUARANTINE_S: integer(0, 86_400).default(120),
   IDEMPOTENCY_REQUIRED: boolean.default(false),
   SHUTDOWN_DELAY_MS: integer(0, 600_000).default(2000),
   SHUTDOWN_TIMEOUT_MS: integer(1, 600_000).default(15_000),
@@ -189,6 +190,7 @@ export function readConfig(variables: Record<string, string | undefined>) {
       store: env.IDEMPOTENCY_STORE,
       retentionMs: env.IDEMPOTENCY_RETENTION_S * 1000,
       maxKeys: env.IDEMPOTENCY_MAX_KEYS,
+      quarantineMs: env.IDEMPOTENCY_LOSS_QUARANTINE_S * 1000,
       isRequired: env.IDEMPOTENCY_REQUIRED,
     },
     shutdownDelayMs: env.SHUTDOWN_DELAY_MS,

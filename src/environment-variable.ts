@@ -76,8 +76,9 @@ export const store = z
   .string()
   .refine(
     (value) =>
-      /^(memory|file:.+)$/.test(value) || (/^rediss?:\/\/.+$/.test(value) && URL.canParse(value)),
-    'must be memory, file:PATH, redis://… or rediss://…',
+      /^(memory|file:.+)$/.test(value) ||
+      (/^(rediss?|postgres(ql)?):\/\/.+$/.test(value) && URL.canParse(value)),
+    'must be memory, file:PATH, redis://…, rediss://… or postgres://…',
   );
 
 /** A text that `parse` reads. If it throws, the variable must be what `message` says. */

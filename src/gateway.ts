@@ -11,9 +11,7 @@ import { startGraphql } from './graphql/server.ts';
 import { createExplorer } from './http/explorer.ts';
 import { registerHttpMetrics } from './http/http-metrics.ts';
 import { createServer } from './http/server.ts';
-import { createStore } from './idempotency/create-store.ts';
-import { createIdempotencyObserver } from './idempotency/idempotency-metrics.ts';
-import { IdempotentCalls } from './idempotency/idempotent-call.ts';
+import { createIdempotency } from './idempotency/idempotency.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
 import { createRegistry } from './telemetry/registry.ts';
 import { startTracing } from './telemetry/tracing.ts';
@@ -59,7 +57,7 @@ export async function startGateway(
   const graphql = await startGraphql({
     ...config,
     ...config.upstream,
-    calls: service.calls,
+    ...service.idempotency,
     turns,
     observe: createFieldObserver(registry),
     log,
@@ -103,7 +101,7 @@ export async function startGateway(
       isClosing = true;
       await server.close();
       await service.upstreamCalls.idle();
-      await service.store.close();
+      await service.idempotency.close();
       await graphql.stop();
       authenticator.close();
       service.transport.close();
@@ -127,14 +125,12 @@ async function connectService(
     observer: createCallObserver(registry),
   });
   watchCalls(registry, upstreamCalls);
-  const store = await createStore(config.idempotency.store, { ...config.idempotency, log });
-  const calls = new IdempotentCalls({
-    calls: upstreamCalls,
-    store,
+  const idempotency = await createIdempotency({
+    ...config.idempotency,
     timeoutMs: config.upstream.timeoutMs,
-    isKeyRequired: config.idempotency.isRequired,
-    observer: createIdempotencyObserver(registry),
+    calls: upstreamCalls,
+    registry,
     log,
   });
-  return { transport, upstreamCalls, store, calls };
+  return { transport, upstreamCalls, idempotency };
 }

@@ -29,6 +29,10 @@ export type RequestScope = {
   readonly signal: AbortSignal;
   /** The `Idempotency-Key` header. */
   readonly idempotencyKey: string | undefined;
+  /** The `Idempotency-Key-Age` header. */
+  readonly idempotencyKeyAge: string | undefined;
+  /** When the headers arrived, in the time of `performance.now()`. */
+  readonly receivedAt: number;
   /** Called if the outcome of a mutation field is that of an earlier request. */
   readonly onReplay: () => void;
 };

@@ -33,15 +33,18 @@ export function post(
     signal?: AbortSignal;
     requestId?: string;
     idempotencyKey?: string | undefined;
+    /** The age of the key in milliseconds. */
+    ageMs?: number | undefined;
     variables?: object;
   } = {},
 ): Promise<GatewayResponse> {
-  const { agent, signal, requestId, idempotencyKey, variables } = options;
+  const { agent, signal, requestId, idempotencyKey, ageMs, variables } = options;
   const headers = {
     'content-type': 'application/json',
     authorization: `Bearer ${token}`,
     ...(requestId !== undefined && { 'x-request-id': requestId }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+    ...(ageMs !== undefined && { 'idempotency-key-age': String(Math.round(ageMs)) }),
   };
   return send(
     `${url}/graphql`,

@@ -210,13 +210,13 @@ test('the settings for the log hold nothing secret', () => {
   const settings = settingsOf(
     readConfig({
       ...required,
-      IDEMPOTENCY_STORE: 'redis://user:secret-1@redis.example',
+      IDEMPOTENCY_STORE: 'postgres://user:secret-1@db.example/keys',
       EXPLORER_HEADERS: '{"authorization":"Bearer secret-2"}',
     }),
   );
   expect(JSON.stringify(settings)).not.toContain('secret-');
   expect(settings).toMatchObject({
-    idempotency: { store: 'redis' },
+    idempotency: { store: 'postgres', quarantineMs: 120_000 },
     explorerHeaders: ['authorization'],
     jwt: { keys: 'https://issuer.example/jwks.json' },
   });

@@ -1,3 +1,30 @@
+/** The part of a request to a subgraph that the plugin below uses. */
+type ExecutionRequest = {
+  /** The root field that the request is for. */
+  info?: { path: { key: string | number } };
+  context?: { request?: Request };
+  extensions?: { headers?: Record<string, string> };
+};
+
+/**
+ * Hive Gateway sends each root field of a mutation in a request of its own, without the alias, and all with the same
+ * key. The gateway would take the second field for a repeat of the first. With the response name as a part of the
+ * key, each field has its own.
+ */
+const idempotencyKeyOfField = {
+  onSubgraphExecute({ executionRequest }: { executionRequest: ExecutionRequest }) {
+    const { info, context } = executionRequest;
+    const headers = context?.request?.headers;
+    const key = headers?.get('idempotency-key');
+    if (!key || !info) return;
+    executionRequest.extensions ??= {};
+    executionRequest.extensions.headers ??= {};
+    // Before the closing quote, if the key has quotes.
+    const ofField = key.replace(/"?$/, (quote) => `/${info.path.key}${quote}`);
+    executionRequest.extensions.headers['idempotency-key'] = ofField;
+  },
+};
+
 /** Hive Gateway with the ledger subgraph. docs/federation.md explains each setting. */
 export const gatewayConfig = {
   supergraph: './supergraph.graphql',
@@ -6,8 +33,8 @@ export const gatewayConfig = {
     fromClientToSubgraphs: ({ request }: { request: Request }) => ({
       authorization: request.headers.get('authorization'),
       'x-request-id': request.headers.get('x-request-id'),
-      // The client's key, so that a repeated mutation is not sent to the service again.
-      'idempotency-key': request.headers.get('idempotency-key'),
+      // The age of the client's key. The plugin forwards the key itself.
+      'idempotency-key-age': request.headers.get('idempotency-key-age'),
     }),
     // Tells the client that the outcome is that of an earlier request.
     fromSubgraphsToClient: ({ response }: { response: Response }) => ({
@@ -16,6 +43,8 @@ export const gatewayConfig = {
     // One header, also if several requests to the subgraph have it.
     deduplicateHeaders: true,
   },
+  // So that a repeated mutation is not sent to the service again.
+  plugins: () => [idempotencyKeyOfField],
   // Longer than the gateway's deadline of 10 s. A shorter timeout would lose outcomes of writes.
   upstreamTimeout: 15_000,
   // Off, as by default: retries would repeat mutations. The gateway itself retries reads.

@@ -39,6 +39,7 @@ const gatewayCodes = {
   QUERY_NOT_IN_SAFELIST: 400,
   PERSISTED_QUERY_NOT_IN_LIST: 400,
   IDEMPOTENCY_KEY_REUSED: undefined,
+  IDEMPOTENCY_KEY_SETTLED: undefined,
   IDEMPOTENCY_UNAVAILABLE: undefined,
 } as const;
 

@@ -2,6 +2,7 @@ import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } f
 import type { Context } from '../graphql/context.ts';
 export type Maybe<T> = T | null;
 export type InputMaybe<T> = T | null | undefined;
+export type Omit<T, K extends keyof T> = Pick<T, Exclude<keyof T, K>>;
 export type RequireFields<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
 /** All built-in and custom scalars, mapped to their actual values */
 export type Scalars = {
@@ -236,8 +237,8 @@ export const LedgerOutcomeUnknownCode = {
   IN_PROGRESS: 'IN_PROGRESS',
   /**
    * An earlier request with the same idempotency key may have been sent, but no outcome was recorded in time:
-   * the gateway stopped, the request took too long, or the recording failed. An outcome that is recorded
-   * later replaces this one. If it turns out that the earlier request was not sent, the key is free again.
+   * the gateway stopped, the request took too long, or the gateway lost its record. An outcome that is
+   * recorded later replaces this one. The key is never free again.
    */
   ORPHANED: 'ORPHANED',
   /** The service responded with an HTTP 5xx status. */
@@ -282,14 +283,25 @@ export type LedgerUnrecognizedStatus = LedgerProblem & LedgerStatus & {
  * A union member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
  *
  * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
- * gets the outcome of the first request. Without a key, a mutation that is repeated because its
- * connection broke may take effect twice. An error of a repeat does not tell whether the first request
- * took effect. Repeat the first request with the same key to learn its outcome.
+ * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
+ * milliseconds ago you sent the first request with this key that is still unanswered, or 0. A repeat with
+ * an age is never executed twice, even if the gateway has lost its records. Without a key, a mutation that
+ * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
+ * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
+ * or use `settleWrites` to learn it without sending anything.
  */
 export type Mutation = {
   __typename?: 'Mutation';
   /** Saves a list of approvers in one request to the service. */
   saveApprovers?: Maybe<SaveApproversResult>;
+  /**
+   * Returns what became of an idempotency key, and closes it. Sends nothing to the service.
+   *
+   * It returns the outcome of each field that was executed with the key by this caller. From then on, these
+   * fields still replay, and everything else that arrives with the key gets the error
+   * `IDEMPOTENCY_KEY_SETTLED`. Settling again returns the same, with outcomes that were recorded meanwhile.
+   */
+  settleWrites?: Maybe<SettledWrites>;
   /** Updates a workflow from a CSV file. */
   uploadWorkflowCsv?: Maybe<UploadWorkflowCsvResult>;
   /** Restarts or restores a workflow or solution, updates the solution guide, or upgrades the account. */
@@ -303,9 +315,12 @@ export type Mutation = {
  * A union member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
  *
  * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
- * gets the outcome of the first request. Without a key, a mutation that is repeated because its
- * connection broke may take effect twice. An error of a repeat does not tell whether the first request
- * took effect. Repeat the first request with the same key to learn its outcome.
+ * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
+ * milliseconds ago you sent the first request with this key that is still unanswered, or 0. A repeat with
+ * an age is never executed twice, even if the gateway has lost its records. Without a key, a mutation that
+ * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
+ * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
+ * or use `settleWrites` to learn it without sending anything.
  */
 export type MutationSaveApproversArgs = {
   approvers: Array<ApproverInput>;
@@ -318,9 +333,31 @@ export type MutationSaveApproversArgs = {
  * A union member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
  *
  * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
- * gets the outcome of the first request. Without a key, a mutation that is repeated because its
- * connection broke may take effect twice. An error of a repeat does not tell whether the first request
- * took effect. Repeat the first request with the same key to learn its outcome.
+ * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
+ * milliseconds ago you sent the first request with this key that is still unanswered, or 0. A repeat with
+ * an age is never executed twice, even if the gateway has lost its records. Without a key, a mutation that
+ * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
+ * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
+ * or use `settleWrites` to learn it without sending anything.
+ */
+export type MutationSettleWritesArgs = {
+  ageMs?: InputMaybe<Scalars['Float']['input']>;
+  idempotencyKey: Scalars['String']['input'];
+};
+
+
+/**
+ * Writes. Each root field sends at most one write to the service. A write is never retried, shared
+ * or cached. An error whose path is a mutation field means that this request did nothing in this field.
+ * A union member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
+ *
+ * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
+ * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
+ * milliseconds ago you sent the first request with this key that is still unanswered, or 0. A repeat with
+ * an age is never executed twice, even if the gateway has lost its records. Without a key, a mutation that
+ * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
+ * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
+ * or use `settleWrites` to learn it without sending anything.
  */
 export type MutationUploadWorkflowCsvArgs = {
   input: WorkflowCsvInput;
@@ -333,9 +370,12 @@ export type MutationUploadWorkflowCsvArgs = {
  * A union member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
  *
  * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
- * gets the outcome of the first request. Without a key, a mutation that is repeated because its
- * connection broke may take effect twice. An error of a repeat does not tell whether the first request
- * took effect. Repeat the first request with the same key to learn its outcome.
+ * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
+ * milliseconds ago you sent the first request with this key that is still unanswered, or 0. A repeat with
+ * an age is never executed twice, even if the gateway has lost its records. Without a key, a mutation that
+ * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
+ * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
+ * or use `settleWrites` to learn it without sending anything.
  */
 export type MutationWorkflowActionArgs = {
   action: WorkflowAction;
@@ -362,6 +402,30 @@ export type QueryGlCodesArgs = {
 
 /** The outcome of `saveApprovers`. */
 export type SaveApproversResult = ApproversSaved | LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerOutcomeUnknown | LedgerUnrecognizedStatus;
+
+/** The outcome of one field that was executed with an idempotency key. */
+export type SettledWrite = {
+  __typename?: 'SettledWrite';
+  /** The outcome. `LedgerOutcomeUnknown` with `IN_PROGRESS` if there is none yet. */
+  outcome: WriteOutcome;
+  /** The response name of the field: its alias, or its name without one. */
+  responseName: Scalars['String']['output'];
+};
+
+/** What was executed with an idempotency key. */
+export type SettledWrites = {
+  __typename?: 'SettledWrites';
+  /**
+   * Whether nothing else can have been executed with the key. False without `ageMs`, and if the age reaches
+   * back before the records of the gateway begin.
+   */
+  isComplete: Scalars['Boolean']['output'];
+  /**
+   * The fields that were executed with the key, or may have been. If it is empty and `isComplete` is true,
+   * nothing was executed, and nothing ever will be.
+   */
+  writes: Array<SettledWrite>;
+};
 
 /** The outcome of `uploadWorkflowCsv`. */
 export type UploadWorkflowCsvResult = LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerOutcomeUnknown | LedgerUnrecognizedStatus | WorkflowCsvUploaded;
@@ -422,6 +486,9 @@ export type WorkflowCsvUploaded = {
   /** What the service could not resolve, as text. Null if it responded with a status record instead. */
   unresolved?: Maybe<Scalars['String']['output']>;
 };
+
+/** The outcome of any write. */
+export type WriteOutcome = ApproversSaved | LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerOutcomeUnknown | LedgerUnrecognizedStatus | WorkflowActionCompleted | WorkflowCsvUploaded;
 
 
 
@@ -546,6 +613,16 @@ export type ResolversUnionTypes<_RefType extends Record<string, unknown>> = {
     | ( LedgerUnrecognizedStatus & { __typename: 'LedgerUnrecognizedStatus' } )
     | ( WorkflowActionCompleted & { __typename: 'WorkflowActionCompleted' } )
   ;
+  WriteOutcome:
+    | ( ApproversSaved & { __typename: 'ApproversSaved' } )
+    | ( LedgerFailed & { __typename: 'LedgerFailed' } )
+    | ( LedgerNoMoreInvoices & { __typename: 'LedgerNoMoreInvoices' } )
+    | ( LedgerNotPermitted & { __typename: 'LedgerNotPermitted' } )
+    | ( LedgerOutcomeUnknown & { __typename: 'LedgerOutcomeUnknown' } )
+    | ( LedgerUnrecognizedStatus & { __typename: 'LedgerUnrecognizedStatus' } )
+    | ( WorkflowActionCompleted & { __typename: 'WorkflowActionCompleted' } )
+    | ( WorkflowCsvUploaded & { __typename: 'WorkflowCsvUploaded' } )
+  ;
 };
 
 /** Mapping of interface types */
@@ -592,6 +669,8 @@ export type ResolversTypes = {
   Mutation: ResolverTypeWrapper<Record<PropertyKey, never>>;
   Query: ResolverTypeWrapper<Record<PropertyKey, never>>;
   SaveApproversResult: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['SaveApproversResult']>;
+  SettledWrite: ResolverTypeWrapper<Omit<SettledWrite, 'outcome'> & { outcome: ResolversTypes['WriteOutcome'] }>;
+  SettledWrites: ResolverTypeWrapper<Omit<SettledWrites, 'writes'> & { writes: Array<ResolversTypes['SettledWrite']> }>;
   UploadWorkflowCsvResult: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['UploadWorkflowCsvResult']>;
   WorkflowAction: null;
   WorkflowActionCompleted: ResolverTypeWrapper<WorkflowActionCompleted>;
@@ -599,6 +678,7 @@ export type ResolversTypes = {
   WorkflowCsvInput: WorkflowCsvInput;
   WorkflowCsvOption: ResolverTypeWrapper<Scalars['WorkflowCsvOption']['output']>;
   WorkflowCsvUploaded: ResolverTypeWrapper<WorkflowCsvUploaded>;
+  WriteOutcome: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['WriteOutcome']>;
 };
 
 /** Mapping between all available schema types and the resolvers parents */
@@ -623,12 +703,15 @@ export type ResolversParentTypes = {
   Mutation: Record<PropertyKey, never>;
   Query: Record<PropertyKey, never>;
   SaveApproversResult: ResolversUnionTypes<ResolversParentTypes>['SaveApproversResult'];
+  SettledWrite: Omit<SettledWrite, 'outcome'> & { outcome: ResolversParentTypes['WriteOutcome'] };
+  SettledWrites: Omit<SettledWrites, 'writes'> & { writes: Array<ResolversParentTypes['SettledWrite']> };
   UploadWorkflowCsvResult: ResolversUnionTypes<ResolversParentTypes>['UploadWorkflowCsvResult'];
   WorkflowActionCompleted: WorkflowActionCompleted;
   WorkflowActionResult: ResolversUnionTypes<ResolversParentTypes>['WorkflowActionResult'];
   WorkflowCsvInput: WorkflowCsvInput;
   WorkflowCsvOption: Scalars['WorkflowCsvOption']['output'];
   WorkflowCsvUploaded: WorkflowCsvUploaded;
+  WriteOutcome: ResolversUnionTypes<ResolversParentTypes>['WriteOutcome'];
 };
 
 export type ApproversSavedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ApproversSaved'] = ResolversParentTypes['ApproversSaved']> = {
@@ -702,6 +785,7 @@ export type LedgerUnrecognizedStatusResolvers<ContextType = Context, ParentType 
 
 export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
   saveApprovers?: Resolver<Maybe<ResolversTypes['SaveApproversResult']>, ParentType, ContextType, RequireFields<MutationSaveApproversArgs, 'approvers'>>;
+  settleWrites?: Resolver<Maybe<ResolversTypes['SettledWrites']>, ParentType, ContextType, RequireFields<MutationSettleWritesArgs, 'idempotencyKey'>>;
   uploadWorkflowCsv?: Resolver<Maybe<ResolversTypes['UploadWorkflowCsvResult']>, ParentType, ContextType, RequireFields<MutationUploadWorkflowCsvArgs, 'input'>>;
   workflowAction?: Resolver<Maybe<ResolversTypes['WorkflowActionResult']>, ParentType, ContextType, RequireFields<MutationWorkflowActionArgs, 'action'>>;
 };
@@ -712,6 +796,16 @@ export type QueryResolvers<ContextType = Context, ParentType extends ResolversPa
 
 export type SaveApproversResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SaveApproversResult'] = ResolversParentTypes['SaveApproversResult']> = {
   __resolveType: TypeResolveFn<'ApproversSaved' | 'LedgerFailed' | 'LedgerNoMoreInvoices' | 'LedgerNotPermitted' | 'LedgerOutcomeUnknown' | 'LedgerUnrecognizedStatus', ParentType, ContextType>;
+};
+
+export type SettledWriteResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SettledWrite'] = ResolversParentTypes['SettledWrite']> = {
+  outcome?: Resolver<ResolversTypes['WriteOutcome'], ParentType, ContextType>;
+  responseName?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type SettledWritesResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SettledWrites'] = ResolversParentTypes['SettledWrites']> = {
+  isComplete?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  writes?: Resolver<Array<ResolversTypes['SettledWrite']>, ParentType, ContextType>;
 };
 
 export type UploadWorkflowCsvResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['UploadWorkflowCsvResult'] = ResolversParentTypes['UploadWorkflowCsvResult']> = {
@@ -740,6 +834,10 @@ export type WorkflowCsvUploadedResolvers<ContextType = Context, ParentType exten
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 
+export type WriteOutcomeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WriteOutcome'] = ResolversParentTypes['WriteOutcome']> = {
+  __resolveType: TypeResolveFn<'ApproversSaved' | 'LedgerFailed' | 'LedgerNoMoreInvoices' | 'LedgerNotPermitted' | 'LedgerOutcomeUnknown' | 'LedgerUnrecognizedStatus' | 'WorkflowActionCompleted' | 'WorkflowCsvUploaded', ParentType, ContextType>;
+};
+
 export type Resolvers<ContextType = Context> = {
   ApproversSaved?: ApproversSavedResolvers<ContextType>;
   GlCode?: GlCodeResolvers<ContextType>;
@@ -756,11 +854,14 @@ export type Resolvers<ContextType = Context> = {
   Mutation?: MutationResolvers<ContextType>;
   Query?: QueryResolvers<ContextType>;
   SaveApproversResult?: SaveApproversResultResolvers<ContextType>;
+  SettledWrite?: SettledWriteResolvers<ContextType>;
+  SettledWrites?: SettledWritesResolvers<ContextType>;
   UploadWorkflowCsvResult?: UploadWorkflowCsvResultResolvers<ContextType>;
   WorkflowAction?: WorkflowActionResolvers;
   WorkflowActionCompleted?: WorkflowActionCompletedResolvers<ContextType>;
   WorkflowActionResult?: WorkflowActionResultResolvers<ContextType>;
   WorkflowCsvOption?: GraphQLScalarType;
   WorkflowCsvUploaded?: WorkflowCsvUploadedResolvers<ContextType>;
+  WriteOutcome?: WriteOutcomeResolvers<ContextType>;
 };
 

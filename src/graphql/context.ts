@@ -1,5 +1,6 @@
 import type { Turns } from '../account/turns.ts';
 import { missingToken } from '../errors/gateway-error.ts';
+import type { Settle, SettledWrites } from '../idempotency/settle.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
 import type { Calls } from '../upstream/call.ts';
@@ -18,6 +19,8 @@ export type Context = {
   readonly loaders: () => Loaders;
   /** The limits of its response. Throws `UNAUTHENTICATED` if the request has no token. */
   readonly limits: () => ResponseLimits;
+  /** Closes an idempotency key of the caller. Throws `UNAUTHENTICATED` if the request has no token. */
+  readonly settle: (key: string, ageMs: number | null | undefined) => Promise<SettledWrites>;
   readonly isAuthenticated: boolean;
   readonly record: RequestRecord;
   /** The name of the query parameter for a CSV option, if it is configured. */
@@ -27,13 +30,14 @@ export type Context = {
 export type ContextDependencies = {
   calls: Calls;
   turns: Turns;
+  settle: Settle;
   csvOptionParam: string | undefined;
   maxResponseBytes: number;
 };
 
 /** Creates the context of a request; `scope` is null if the request has no token. */
 export function createContext(
-  { calls, turns, csvOptionParam, maxResponseBytes }: ContextDependencies,
+  { calls, settle, turns, csvOptionParam, maxResponseBytes }: ContextDependencies,
   scope: RequestScope | null,
   record: RequestRecord,
   document: GraphqlDocument | undefined,
@@ -61,6 +65,7 @@ export function createContext(
       return loaders;
     },
     limits: getLimits,
+    settle: async (key, ageMs) => settle(key, ageMs, getScope()),
     isAuthenticated: scope !== null,
     record,
     csvOptionParam,

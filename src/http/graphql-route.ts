@@ -143,6 +143,7 @@ function createScope(request: FastifyRequest, { token, caller }: Credentials): R
   const { id, headers, disconnected, holding, record } = request;
   if (!holding) throw new Error('The request has not entered.');
   const key = headers['idempotency-key'];
+  const age = headers['idempotency-key-age'];
   return {
     token,
     caller,
@@ -151,6 +152,8 @@ function createScope(request: FastifyRequest, { token, caller }: Credentials): R
     trace: traceHeaders(headers),
     signal: disconnected,
     idempotencyKey: typeof key === 'string' ? key : undefined,
+    idempotencyKeyAge: typeof age === 'string' ? age : undefined,
+    receivedAt: performance.now(),
     onReplay() {
       record.isReplay = true;
     },

@@ -6,24 +6,38 @@ import type { UpstreamRequest } from '../upstream/operations.ts';
 const MAX_LENGTH = 255;
 /** Visible ASCII without quotes, or the quoted string of a structured field (RFC 9651, section 3.3.3). */
 const keyPattern = /^(?:([!#-~]+)|"((?:[!#-[\]-~]|\\["\\])+)")$/;
+/** What a faulty client makes of a missing value: all its intents would be one. */
+const missingValues = ['undefined', 'null', 'NaN']; // `[object Object]` has a space.
+/** A year, in milliseconds. */
+const MAX_AGE_MS = 31_536_000_000;
 
-/**
- * The key in an `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header), without its quotes.
- * Throws `BAD_USER_INPUT` if it is not 1 to 255 visible ASCII characters.
- */
-export function parseIdempotencyKey(header: string): string {
-  const [, plain, quoted] = keyPattern.exec(header) ?? [];
-  const key = plain ?? quoted?.replaceAll(/\\(.)/g, '$1');
-  if (key === undefined || key.length > MAX_LENGTH) {
-    throw badKey(`must be 1 to ${MAX_LENGTH} visible ASCII characters`);
-  }
-  return key;
+const KEY_HEADER = 'The header Idempotency-Key';
+const AGE_HEADER = 'The header Idempotency-Key-Age';
+
+/** An intent of a caller, as a store knows it. */
+export type Intent = {
+  /** A hash of caller and key. */
+  key: string;
+  /** A hash of the caller. */
+  caller: string;
+  /** How long ago the client sent its first unanswered request, in milliseconds, if it says so. */
+  ageMs: number | undefined;
+};
+
+/** The intent in the headers of a request. Throws `BAD_USER_INPUT`. */
+export function intentOf(key: string, scope: RequestScope): Intent {
+  const { idempotencyKeyAge: age } = scope;
+  if (age !== undefined && !/^\d{1,11}$/.test(age)) throw invalidAge(AGE_HEADER);
+  return createIntent(key, age === undefined ? undefined : Number(age), scope);
 }
 
-/** The id of a claim: a hash of the caller, the key and the response name of the root field. */
-export function claimId(key: string, { caller }: RequestScope, responseName: string): string {
-  if (caller.subject === null) throw badKey('needs a token with the claim "sub"');
-  return digest([caller.issuer, caller.subject, key, responseName]);
+/** The intent in the arguments of `settleWrites`. Throws `BAD_USER_INPUT`. */
+export function intentOfArguments(
+  key: string,
+  ageMs: number | null | undefined,
+  scope: RequestScope,
+): Intent {
+  return createIntent(key, ageMs ?? undefined, scope, '"idempotencyKey"', '"ageMs"');
 }
 
 /** A hash of a request as it goes to the service, to recognize a key that is used for another request. */
@@ -34,13 +48,47 @@ export function fingerprintOf({ operation, search = '', body = '' }: UpstreamReq
 }
 
 export function missingKey(): GatewayError {
-  return badKey('is required for a mutation');
+  return badInput(KEY_HEADER, 'is required for a mutation');
 }
 
-function badKey(problem: string): GatewayError {
-  return new GatewayError('BAD_USER_INPUT', `The header Idempotency-Key ${problem}.`);
+function createIntent(
+  text: string,
+  ageMs: number | undefined,
+  { caller, receivedAt }: RequestScope,
+  keyName = KEY_HEADER,
+  ageName = AGE_HEADER,
+): Intent {
+  const key = parseKey(text, keyName);
+  if (ageMs !== undefined && !(Number.isInteger(ageMs) && ageMs >= 0 && ageMs <= MAX_AGE_MS)) {
+    throw invalidAge(ageName);
+  }
+  if (caller.subject === null) throw badInput(keyName, 'needs a token with the claim "sub"');
+  return {
+    key: hash('sha256', JSON.stringify([caller.issuer, caller.subject, key]), 'base64url'),
+    caller: caller.hash,
+    // The client measured the age when it sent the request. A long body arrives later.
+    ageMs: ageMs && ageMs + performance.now() - receivedAt,
+  };
 }
 
-function digest(parts: readonly string[]): string {
-  return hash('sha256', JSON.stringify(parts), 'base64url');
+/** The key without quotes (draft-ietf-httpapi-idempotency-key-header). */
+function parseKey(text: string, name: string): string {
+  const [, plain, quoted] = keyPattern.exec(text) ?? [];
+  const key = plain ?? quoted?.replaceAll(/\\(.)/g, '$1');
+  if (key === undefined || key.length > MAX_LENGTH) {
+    throw badInput(name, `must be 1 to ${MAX_LENGTH} visible ASCII characters`);
+  }
+  if (missingValues.includes(key)) throw badInput(name, `must not be ${key}`);
+  return key;
+}
+
+function invalidAge(name: string): GatewayError {
+  return badInput(name, `must be an integer from 0 to ${MAX_AGE_MS}`);
+}
+
+/** Names a header, or an argument in quotes, which is the path of the fault. */
+function badInput(name: string, problem: string): GatewayError {
+  const message = `${name} ${problem}.`;
+  const path = name.startsWith('"') ? [name.slice(1, -1)] : [];
+  return new GatewayError('BAD_USER_INPUT', message, { faults: [{ path, message }] });
 }

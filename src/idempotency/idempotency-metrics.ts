@@ -1,16 +1,49 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
-import { type IdempotencyObserver, idempotencyResults } from './observed-store.ts';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { operations } from '../upstream/operations.ts';
+import { recordableCodes } from '../upstream/upstream-error.ts';
+import { storeUnavailable } from './idempotency-error.ts';
+import { type IdempotencyStore, type StoreLog, StoreUnavailable, type Usage } from './store.ts';
 
-/** Registers the metrics of writes with an idempotency key, and of their store. */
-export function createIdempotencyObserver(registry: Registry): IdempotencyObserver {
+/** One cause is logged once in this time, in milliseconds. */
+const LOG_INTERVAL_MS = 60_000;
+
+/** What became of a write with an idempotency key. */
+export const idempotencyResults = [
+  'claimed',
+  'replayed',
+  'joined',
+  'reused',
+  'settled',
+  'orphaned',
+  'unavailable',
+] as const;
+
+export type IdempotencyMetrics = ReturnType<typeof createIdempotencyMetrics>;
+
+/** The metrics of keys and their store, and of unknown outcomes when they come about. */
+export function createIdempotencyMetrics(
+  registry: Registry,
+  store: Pick<IdempotencyStore, 'usage'>,
+  report: (error: unknown) => void,
+) {
   const registers = [registry];
-  const writes = new Counter({
+  const claims = new Counter({
     name: 'ledger_gateway_idempotency_total',
     help: 'Writes with an idempotency key, by result',
     labelNames: ['result'],
     registers,
   });
-  for (const result of idempotencyResults) writes.inc({ result }, 0);
+  for (const result of idempotencyResults) claims.inc({ result }, 0);
+  const unknown = new Counter({
+    name: 'ledger_gateway_unknown_outcomes_total',
+    help: 'Writes whose outcome became unknown, without replays and repeats',
+    labelNames: ['operation', 'outcome'],
+    registers,
+  });
+  for (const { effect, graphql: operation } of Object.values(operations)) {
+    if (effect === 'read') continue;
+    for (const outcome of [...recordableCodes, 'ORPHANED']) unknown.inc({ operation, outcome }, 0);
+  }
   const latency = new Histogram({
     name: 'ledger_gateway_idempotency_store_duration_seconds',
     help: 'Uses of the store of idempotency keys, by operation',
@@ -18,8 +51,64 @@ export function createIdempotencyObserver(registry: Registry): IdempotencyObserv
     buckets: [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5],
     registers,
   });
+  for (const { name, help, read } of gauges) {
+    new Gauge({
+      name: `ledger_gateway_idempotency_${name}`,
+      help,
+      registers,
+      collect() {
+        this.set(read(store.usage));
+      },
+    });
+  }
   return {
-    settled: (result) => writes.inc({ result }),
-    stored: (operation, seconds) => latency.observe({ operation }, seconds),
+    count: (result: (typeof idempotencyResults)[number]) => claims.inc({ result }),
+    countUnknown: (operation: keyof typeof operations, outcome: string) =>
+      unknown.inc({ operation: operations[operation].graphql, outcome }),
+    /** The error for a store that cannot be used, which is counted. Any other error is returned as it is. */
+    unavailable(error: unknown): unknown {
+      if (!(error instanceof StoreUnavailable)) return error;
+      claims.inc({ result: 'unavailable' });
+      return storeUnavailable(error.reason === 'quarantine');
+    },
+    /** Measures a use of the store, and logs why it failed. */
+    async timed<Result>(operation: string, use: Promise<Result>): Promise<Result> {
+      const end = latency.startTimer({ operation });
+      use.catch(report);
+      return use.finally(end);
+    },
   };
 }
+
+/** Logs why a store cannot be used: each reason once a minute. */
+export function createReport(log: StoreLog): (error: unknown) => void {
+  const loggedAt = new Map<string, number>();
+  return (error) => {
+    const { reason, message } =
+      error instanceof StoreUnavailable ? error : new StoreUnavailable('failed');
+    const now = performance.now();
+    if (reason === 'closed' || now - (loggedAt.get(reason) ?? -Infinity) < LOG_INTERVAL_MS) return;
+    loggedAt.set(reason, now);
+    log.error({ reason }, message);
+  };
+}
+
+const gauges: { name: string; help: string; read: (usage: Usage | undefined) => number }[] = [
+  {
+    name: 'store_up',
+    help: 'Whether the store of idempotency keys can be used',
+    read: (usage) => (usage ? 1 : 0),
+  },
+  { name: 'keys', help: 'Keys in the store', read: (usage) => usage?.keys ?? Number.NaN },
+  {
+    name: 'keys_limit',
+    help: 'The most keys that the store takes',
+    read: (usage) => usage?.maxKeys ?? Number.NaN,
+  },
+  { name: 'bytes', help: 'Bytes in the store', read: (usage) => usage?.bytes ?? Number.NaN },
+  {
+    name: 'bytes_limit',
+    help: 'The most bytes that the store takes',
+    read: (usage) => usage?.maxBytes ?? Number.NaN,
+  },
+];

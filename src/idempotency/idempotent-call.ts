@@ -1,34 +1,17 @@
-import type { Logger } from 'pino';
-import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
-import { claimId, fingerprintOf, missingKey, parseIdempotencyKey } from './idempotency-key.ts';
-import { type InFlightWrite, InFlightWrites, pause, waitFor } from './in-flight-writes.ts';
-import {
-  type IdempotencyObserver,
-  type IdempotencyResult,
-  ObservedStore,
-} from './observed-store.ts';
+import type { Claim } from './claims.ts';
+import type { IdempotencyParts } from './idempotency.ts';
+import { keyReused, keySettled } from './idempotency-error.ts';
+import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
+import { type OpenWrites, POLL_MS, pause, waitFor } from './open-writes.ts';
 import { decodeOutcome, encodeOutcome } from './recorded-outcome.ts';
-import type { Claim, IdempotencyStore } from './store.ts';
+import { type Entry, ReplyLost, StoreUnavailable } from './store.ts';
 
 /** Time for the sender of a write to record the outcome after its deadline, in milliseconds. */
 const RECORDING_MS = 5000;
-/** The delay between two polls for a claim of another instance, in milliseconds. It doubles from `first` to `last`. */
-const POLL_MS = { first: 25, last: 500 };
-
-type Options = {
-  calls: Calls;
-  store: IdempotencyStore;
-  /** The timeout of a call, and of a repeat that waits for one. */
-  timeoutMs: number;
-  /** Whether a write without a key is rejected. */
-  isKeyRequired: boolean;
-  observer: IdempotencyObserver;
-  log: Logger;
-};
 
 type Outcome<Name extends WriteName> = Responses[Name] | OutcomeUnknown;
 
@@ -47,13 +30,10 @@ type KeyedWrite<Name extends WriteName> = {
  * response. A repeat gets the recorded outcome. Reads and writes without a key pass through.
  */
 export class IdempotentCalls implements Calls {
-  readonly #options: Options;
-  readonly #store: ObservedStore;
-  readonly #inFlight = new InFlightWrites();
+  readonly #options: IdempotencyParts;
 
-  constructor(options: Options) {
+  constructor(options: IdempotencyParts) {
     this.#options = options;
-    this.#store = new ObservedStore(options.store, options.observer, options.log);
   }
 
   readonly read: Calls['read'] = (request, scope) => this.#options.calls.read(request, scope);
@@ -62,36 +42,38 @@ export class IdempotentCalls implements Calls {
     request: WriteRequest<Name>,
     scope: RequestScope,
   ): Promise<Outcome<Name>> {
-    const { calls, isKeyRequired, timeoutMs } = this.#options;
+    const { isKeyRequired, timeoutMs } = this.#options;
     const { idempotencyKey } = scope;
     if (idempotencyKey === undefined) {
       if (isKeyRequired) throw missingKey();
-      return calls.write(request, scope);
+      return this.#call(request, scope);
     }
     const claim: Claim = {
-      key: claimId(parseIdempotencyKey(idempotencyKey), scope, request.responseName),
+      ...intentOf(idempotencyKey, scope),
+      responseName: request.responseName,
       owner: crypto.randomUUID(),
       fingerprint: fingerprintOf(request),
       leaseMs: timeoutMs + RECORDING_MS,
     };
-    return this.#settle({ request, scope, claim, deadline: performance.now() + timeoutMs });
+    return this.#resolve({ request, scope, claim, deadline: performance.now() + timeoutMs });
   }
 
   /** Sends the write if its key is free, or else waits for the outcome of the request that holds the key. */
-  async #settle<Name extends WriteName>(write: KeyedWrite<Name>): Promise<Outcome<Name>> {
+  async #resolve<Name extends WriteName>(write: KeyedWrite<Name>): Promise<Outcome<Name>> {
     const { claim, scope, deadline } = write;
+    const find = () => this.#options.openWrites.find(claim.key, claim.responseName);
     let isRepeat = false;
     for (let delayMs = POLL_MS.first; ; delayMs = Math.min(delayMs * 2, POLL_MS.last)) {
-      const first = this.#inFlight.find(claim.key);
+      const first = find();
       const outcome = first ? await this.#join(first, write) : await this.#claim(write, isRepeat);
       if (outcome !== null) return outcome;
       isRepeat = true;
       if (scope.signal.aborted || performance.now() + delayMs >= deadline) {
-        this.#count('joined');
+        this.#options.metrics.count('joined');
         return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
       }
       // Another request of this instance may have freed the key, or claimed it at the same time.
-      if (!first && !this.#inFlight.find(claim.key)) await pause(delayMs, scope.signal);
+      if (!first && !find()) await pause(delayMs, scope.signal);
     }
   }
 
@@ -101,65 +83,86 @@ export class IdempotentCalls implements Calls {
     isRepeat: boolean,
   ): Promise<Outcome<Name> | null> {
     const { request, scope, claim } = write;
-    const result = await this.#store.claim(claim).catch((error: unknown) => {
+    const { claims, metrics, log } = this.#options;
+    const result = await metrics.timed('claim', claims.claim(claim)).catch((error: unknown) => {
+      if (error instanceof ReplyLost) void this.#release(claim, null);
       // The request that held the key may have taken effect, so this is not an error.
-      if (isRepeat && error instanceof GatewayError) return null;
-      throw error;
+      if (isRepeat && error instanceof StoreUnavailable) return null;
+      throw metrics.unavailable(error);
     });
     if (result === null) return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
     if (result.state === 'claimed') {
-      this.#count('claimed');
-      return this.#inFlight.track(claim, this.#send(write));
+      metrics.count('claimed');
+      return this.#send(write, result.held);
+    }
+    if (result.state === 'settled') {
+      metrics.count('settled');
+      throw keySettled();
     }
     this.#checkFingerprint(write, result.fingerprint);
     if (result.state === 'in-flight') return null;
-    const outcome =
-      result.state === 'recorded' ? decodeOutcome(request.operation, result.outcome) : null;
-    if (outcome === null) return this.#orphaned(claim, scope);
-    this.#count(isRepeat ? 'joined' : 'replayed');
+    const recorded = result.state === 'recorded' ? decodeOutcome(result.outcome) : null;
+    if (recorded === null) {
+      metrics.count('orphaned');
+      if (result.state === 'orphaned' && result.isNew) {
+        metrics.countUnknown(request.operation, 'ORPHANED');
+        log.warn({ requestId: scope.requestId, claim: claim.key }, 'orphaned write');
+      }
+      return new OutcomeUnknown('ORPHANED', scope.requestId);
+    }
+    metrics.count(isRepeat ? 'joined' : 'replayed');
     scope.onReplay();
-    return outcome;
+    // The fingerprints are equal, so the outcome is of the same operation.
+    return 'response' in recorded ? (recorded.response as Responses[Name]) : recorded;
   }
 
   #checkFingerprint({ claim, scope }: KeyedWrite<WriteName>, other: string): void {
     if (claim.fingerprint === other) return;
-    this.#count('reused');
+    this.#options.metrics.count('reused');
     const { requestId, caller } = scope;
     const line = { requestId, caller: caller.hash, claim: claim.key };
     this.#options.log.warn(line, 'idempotency key reused');
-    throw new GatewayError(
-      'IDEMPOTENCY_KEY_REUSED',
-      'The idempotency key was used for another request. This request was not sent.',
-    );
+    throw keyReused();
   }
 
-  async #send<Name extends WriteName>({
-    request,
-    scope,
-    claim,
-    deadline,
-  }: KeyedWrite<Name>): Promise<Outcome<Name>> {
+  /** Sends a claimed write. Until the store has the outcome, repeats get it from `openWrites`. */
+  async #send<Name extends WriteName>(
+    { request, scope, claim, deadline }: KeyedWrite<Name>,
+    held: Entry | null,
+  ): Promise<Outcome<Name>> {
+    const { claims, metrics, openWrites } = this.#options;
+    const { operation } = request;
     const timeoutMs = Math.max(0, deadline - performance.now());
-    try {
-      const sent = { ...request, claimId: claim.key, timeoutMs };
-      const outcome = await this.#options.calls.write(sent, scope);
-      await this.#store.record(claim, encodeOutcome(outcome), scope);
-      return outcome;
-    } catch (error) {
+    const sending = this.#call({ ...request, claimId: claim.key, timeoutMs }, scope);
+    const outcome = sending.catch(async (error: unknown) => {
       // This error means that the write had no effect. After any other, the outcome is unknown.
-      if (error instanceof UpstreamError) await this.#store.release(claim, scope);
+      if (error instanceof UpstreamError) await this.#release(claim, held);
+      openWrites.remove(open);
       throw error;
-    }
+    });
+    const { key, responseName, fingerprint } = claim;
+    const open = { key, responseName, operation, fingerprint, outcome };
+    openWrites.add(open);
+    const text = encodeOutcome(operation, await outcome);
+    const record = () => metrics.timed('record', claims.record(claim, held, text));
+    await openWrites.update(record, Buffer.byteLength(text), () => openWrites.remove(open));
+    return outcome;
+  }
+
+  async #release(claim: Claim, held: Entry | null): Promise<void> {
+    const { claims, metrics, openWrites } = this.#options;
+    const release = () => metrics.timed('release', claims.release(claim, held));
+    await openWrites.update(release, 0, () => {});
   }
 
   /** Waits for the outcome of the first request. Null if that request had no effect. */
   async #join<Name extends WriteName>(
-    first: InFlightWrite,
+    first: NonNullable<ReturnType<OpenWrites['find']>>,
     write: KeyedWrite<Name>,
   ): Promise<Outcome<Name> | null> {
     const { scope, deadline } = write;
     this.#checkFingerprint(write, first.fingerprint);
-    this.#count('joined');
+    this.#options.metrics.count('joined');
     const outcome = await waitFor(first, deadline, scope.signal);
     if (outcome === 'timeout') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
     if (outcome !== null) scope.onReplay();
@@ -167,13 +170,14 @@ export class IdempotentCalls implements Calls {
     return outcome as Outcome<Name> | null;
   }
 
-  #count(result: IdempotencyResult): void {
-    this.#options.observer.settled(result);
-  }
-
-  #orphaned({ key }: Claim, { requestId }: RequestScope): OutcomeUnknown {
-    this.#count('orphaned');
-    this.#options.log.warn({ requestId, claim: key }, 'orphaned write');
-    return new OutcomeUnknown('ORPHANED', requestId);
+  async #call<Name extends WriteName>(
+    request: WriteRequest<Name>,
+    scope: RequestScope,
+  ): Promise<Outcome<Name>> {
+    const outcome = await this.#options.calls.write(request, scope);
+    if (outcome instanceof OutcomeUnknown) {
+      this.#options.metrics.countUnknown(request.operation, outcome.code);
+    }
+    return outcome;
   }
 }

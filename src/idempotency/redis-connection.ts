@@ -1,122 +1,212 @@
-import { Backoff } from './backoff.ts';
-import type { Script } from './redis-scripts.ts';
-import { newClient, RedisSession } from './redis-session.ts';
-import { type StoreLog, StoreUnavailable, type UnavailableReason } from './store.ts';
+import { hash } from 'node:crypto';
+import { createClient, ErrorReply } from '@redis/client';
+import { z } from 'zod';
+import { pause } from './open-writes.ts';
+import { ReplyLost, StoreUnavailable, type UnavailableReason } from './store.ts';
 
-const LOG_INTERVAL_MS = 60_000;
-/** An idle process notices within about this time that a connection is dead, or leads to another server. */
-const CHECK_INTERVAL_MS = 2000;
-/** The time that other processes may need to connect again, and to write what they could not write before. */
-const CATCH_UP_MS = 5000;
+/** The time to connect, and for each command. */
+const TIMEOUT_MS = 1000;
+const PAUSE_MS = { first: 50, last: 2000 };
 
-type RedisConnectionOptions = {
-  url: string;
-  log: StoreLog;
-  /** Checks a new connection before anything else uses it, and then regularly. */
-  check(session: RedisSession): Promise<void>;
+const replyReasons: Record<string, UnavailableReason> = {
+  OOM: 'full',
+  MISCONF: 'not_writable',
+  NOREPLICAS: 'not_replicated',
+  READONLY: 'read_only',
+  MASTERDOWN: 'read_only',
+  LOADING: 'loading',
+  WRONGTYPE: 'corrupt',
+  NOAUTH: 'unauthorized',
+  WRONGPASS: 'unauthorized',
+  NOPERM: 'unauthorized',
+  AUTH: 'unauthorized', // ERR AUTH … called without any password configured
 };
 
-/** Keeps one connection to Redis, and makes a new one in the background whenever it ends. */
-export class RedisConnection {
-  readonly #options: RedisConnectionOptions;
-  readonly #closing = new AbortController();
-  readonly #loop: Promise<void>;
-  /** When each reason was last logged, in milliseconds of the monotonic clock. */
-  readonly #loggedAt = new Map<UnavailableReason, number>();
-  #isFailureLogged = false;
-  #wasConnected = false;
-  /** When a lost connection was last replaced, in milliseconds of the monotonic clock. */
-  #reconnectedAt = -Infinity;
-  readonly #backoff = new Backoff();
-  #session: RedisSession | undefined;
-  #reason: UnavailableReason = 'unreachable';
+/** Failures that a new connection may not have: to a new primary, or after the data is loaded. */
+const connectionReasons = new Set<UnavailableReason>(['loading', 'read_only', 'unauthorized']);
 
-  /** @throws Error if the URL cannot be used */
-  constructor(options: RedisConnectionOptions) {
-    newClient(options.url).destroy();
-    this.#options = options;
-    this.#loop = this.#keepConnected();
-  }
+/** A Lua script, with the hash by which Redis knows it. */
+export type Script = { source: string; sha: string };
 
-  /**
-   * Runs a script on the current connection; without one, fails at once.
-   *
-   * @throws ReplyLost, StoreUnavailable
-   */
-  async run(script: Script, keys: string[], args: string[]): Promise<unknown> {
-    if (this.#closing.signal.aborted) throw new StoreUnavailable('closed');
-    if (this.#session === undefined) throw new StoreUnavailable(this.#reason);
+export function script(source: string): Script {
+  return { source, sha: hash('sha1', source, 'hex') };
+}
+
+/** One connection, to one process of Redis. */
+export class RedisSession {
+  readonly #client: ReturnType<typeof newClient>;
+  readonly #end = Promise.withResolvers<StoreUnavailable>();
+  #failure: StoreUnavailable | undefined;
+
+  /** @throws StoreUnavailable */
+  static async open(url: string): Promise<RedisSession> {
+    const session = new RedisSession(url);
+    // The client's own timeout ends when the socket is open.
+    const timer = setTimeout(() => session.close(new StoreUnavailable('timeout')), 2 * TIMEOUT_MS);
     try {
-      return await this.#session.run(script, keys, args);
+      await session.#client.connect();
+      return session;
     } catch (error) {
-      if (error instanceof StoreUnavailable) this.report(error);
-      throw error;
+      if (error instanceof ErrorReply) throw failureOf(error);
+      if (session.#endReason() === 'timeout') throw new StoreUnavailable('timeout');
+      // The message may hold the address.
+      const { data } = z.object({ code: z.string() }).safeParse(error);
+      const message = `No connection to Redis${data ? `: ${data.code}` : ''}`;
+      throw new StoreUnavailable('unreachable', message);
+    } finally {
+      clearTimeout(timer);
+      if (!session.#client.isReady) session.close();
     }
   }
 
-  /** Whether other processes may still have outcomes to write, after an outage that this process noticed. */
-  get isCatchingUp(): boolean {
-    return performance.now() - this.#reconnectedAt < CATCH_UP_MS;
+  private constructor(url: string) {
+    this.#client = newClient(url);
+    const onEnd = () => this.close(new StoreUnavailable('unreachable'));
+    this.#client.once('end', onEnd).once('terminated', onEnd);
+    this.#client.on('error', () => {}); // `terminated` follows, or a rejected `connect`.
   }
 
-  /** Logs why the store cannot be used: each reason at most once a minute. */
-  report({ reason, message }: StoreUnavailable): void {
-    const now = performance.now();
-    if (now - (this.#loggedAt.get(reason) ?? -Infinity) < LOG_INTERVAL_MS) return;
-    this.#loggedAt.set(reason, now);
-    this.#isFailureLogged = true;
-    this.#options.log.error({ reason }, message);
+  /** Resolves when the connection has ended, with the reason. */
+  get ended(): Promise<StoreUnavailable> {
+    return this.#end.promise;
+  }
+
+  /** @throws ReplyLost, StoreUnavailable */
+  async run({ source, sha }: Script, keys: string[], args: string[]): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...args];
+    const reply = await this.#send(['EVALSHA', sha, ...rest]);
+    if (!(reply instanceof ErrorReply)) return reply;
+    if (!reply.message.startsWith('NOSCRIPT')) throw this.#failed(reply);
+    return this.command(['EVAL', source, ...rest]);
+  }
+
+  /** @throws ReplyLost, StoreUnavailable */
+  async command(command: string[]): Promise<unknown> {
+    const reply = await this.#send(command);
+    if (reply instanceof ErrorReply) throw this.#failed(reply);
+    return reply;
+  }
+
+  /** Ends the connection at once. Commands without a reply fail with `ReplyLost`. */
+  close(failure = new StoreUnavailable('closed')): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = failure;
+    this.#end.resolve(this.#failure);
+    if (this.#client.isOpen) this.#client.destroy();
+  }
+
+  /** Sends a command once. One without a reply closes the connection: no later one would get its reply sooner. */
+  async #send(command: string[]): Promise<unknown> {
+    if (this.#failure !== undefined) throw this.#failure;
+    const timer = setTimeout(() => this.close(new StoreUnavailable('timeout')), TIMEOUT_MS);
+    try {
+      return await this.#client.sendCommand<unknown>(command);
+    } catch (error) {
+      if (error instanceof ErrorReply) return error;
+      throw new ReplyLost(this.#endReason());
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #endReason(): UnavailableReason {
+    return this.#failure?.reason ?? 'unreachable';
+  }
+
+  #failed(error: ErrorReply): StoreUnavailable {
+    const failure = failureOf(error);
+    if (connectionReasons.has(failure.reason)) this.close(failure);
+    return failure;
+  }
+}
+
+/** Keeps one connection to Redis, and makes a new one in the background whenever it ends. */
+export class RedisConnection {
+  readonly #closing = new AbortController();
+  readonly #loop: Promise<void>;
+  readonly #url: string;
+  readonly #prepare: (session: RedisSession) => Promise<void>;
+  #session: RedisSession | undefined;
+  #failure = new StoreUnavailable('unreachable');
+
+  /**
+   * @param prepare checks a new connection before anything else uses it
+   * @throws Error if the URL cannot be used
+   */
+  constructor(url: string, prepare: (session: RedisSession) => Promise<void>) {
+    newClient(url).destroy();
+    this.#url = url;
+    this.#prepare = prepare;
+    this.#loop = this.#keepConnected();
+  }
+
+  /** The current connection. @throws StoreUnavailable */
+  get session(): RedisSession {
+    if (this.#session === undefined) throw this.#failure;
+    return this.#session;
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#failure = new StoreUnavailable('closed');
     this.#session?.close();
+    this.#session = undefined;
     await this.#loop;
   }
 
   async #keepConnected(): Promise<void> {
     const { signal } = this.#closing;
+    let pauseMs = PAUSE_MS.first;
     while (!signal.aborted) {
-      const failure = await this.#useOneSession();
-      this.#session = undefined;
-      this.#reason = failure.reason;
+      const failure = await this.#useOneSession(() => {
+        pauseMs = PAUSE_MS.first;
+      });
       if (signal.aborted) return;
-      this.report(failure);
-      await this.#backoff.pause(signal);
+      this.#session = undefined;
+      this.#failure = failure;
+      await pause(pauseMs, signal);
+      pauseMs = Math.min(pauseMs * 2, PAUSE_MS.last);
     }
   }
 
   /** Connects and waits for the end of the connection. Resolves with the reason of the end. */
-  async #useOneSession(): Promise<StoreUnavailable> {
+  async #useOneSession(onReady: () => void): Promise<StoreUnavailable> {
     let session: RedisSession | undefined;
-    let timer: NodeJS.Timeout | undefined;
     try {
-      session = await RedisSession.open(this.#options.url);
-      await this.#options.check(session);
-      if (this.#closing.signal.aborted) return new StoreUnavailable('closed');
+      session = await RedisSession.open(this.#url);
+      await this.#prepare(session);
+      if (this.#closing.signal.aborted) return this.#failure;
       this.#session = session;
-      if (this.#wasConnected) this.#reconnectedAt = performance.now();
-      this.#wasConnected = true;
-      this.#backoff.reset();
-      if (this.#isFailureLogged) this.#options.log.warn({}, 'Connected to Redis again');
-      this.#isFailureLogged = false;
-      timer = setInterval(this.#checkAgain, CHECK_INTERVAL_MS, session).unref();
-      return new StoreUnavailable(await session.ended);
+      onReady();
+      return await session.ended;
     } catch (error) {
       return error instanceof StoreUnavailable ? error : new StoreUnavailable('failed');
     } finally {
-      clearInterval(timer);
       session?.close();
     }
   }
+}
 
-  readonly #checkAgain = async (session: RedisSession): Promise<void> => {
-    try {
-      await this.#options.check(session);
-    } catch (error) {
-      const failure = error instanceof StoreUnavailable ? error : new StoreUnavailable('failed');
-      if (!this.#closing.signal.aborted) this.report(failure);
-      session.close(failure.reason);
-    }
-  };
+/** A client that makes one connection and queues nothing without it. @throws Error if the URL cannot be used */
+function newClient(url: string) {
+  try {
+    return createClient({
+      url,
+      socket: { connectTimeout: TIMEOUT_MS, reconnectStrategy: false },
+      disableOfflineQueue: true,
+      // The oldest protocol is all that scripts need, and every Redis, Valkey and proxy speaks it.
+      RESP: 2,
+      maintNotifications: 'disabled',
+      commandOptions: { timeout: 0 },
+    });
+  } catch {
+    // The original error holds the URL, and so the password.
+    throw new Error('The URL of the idempotency store is not a valid redis:// or rediss:// URL');
+  }
+}
+
+/** An error of a script has its code inside the message, in some versions of Redis. */
+function failureOf({ message }: ErrorReply): StoreUnavailable {
+  const code = message.match(/[A-Z]+/g)?.find((word) => word in replyReasons);
+  return new StoreUnavailable((code !== undefined && replyReasons[code]) || 'failed');
 }

@@ -1,171 +1,159 @@
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { BackgroundRetry, RETRY_FOR_MS } from './background-retry.ts';
-import { RedisConnection } from './redis-connection.ts';
+import { RedisConnection, type RedisSession, script } from './redis-connection.ts';
 import {
-  checkScript,
-  claimScript,
-  epochScript,
-  recordScript,
-  releaseScript,
-} from './redis-scripts.ts';
-import { type RedisSession, ReplyLost } from './redis-session.ts';
-import {
-  type Claim,
-  type ClaimResult,
+  BasisChanged,
+  type Change,
+  COMPLETENESS_KEY,
   type IdempotencyStore,
-  type StoreLog,
+  type Reading,
+  ReplyLost,
   StoreUnavailable,
+  type Usage,
 } from './store.ts';
 
 /** One hash tag, so that a script may use both keys on a clustered server. */
 const PREFIX = '{ledger-gateway}:';
-const EPOCH_KEY = `${PREFIX}epoch`;
-/** A register outlives its process by this time. After a longer outage, a process must be restarted. */
-const REGISTER_LIFETIME_MS = 7 * 24 * 3_600_000;
+const CHECK_INTERVAL_MS = 2000;
+/** How long other gateways may take to notice a new server: they check every 2 seconds. */
+const OBJECTION_MS = 5000;
+/** How long a replica may take to confirm a change. */
+const REPLICA_TIMEOUT_MS = 500;
 
-const claimReplySchema = z.union([
-  z.tuple([z.literal('claimed'), z.number()]),
-  z.tuple([z.enum(['in-flight', 'orphaned']), z.string()]),
-  z.tuple([z.literal('recorded'), z.string(), z.string()]),
-  z.tuple([z.enum(['cancelled', 'data_lost'])]),
-]);
-
-type RedisStoreOptions = { url: string; retentionMs: number; log: StoreLog };
+/** Returns version, text, and the time in seconds and microseconds. KEYS: the key. */
+const readScript = script(`
+  local version, text = unpack(redis.call('HMGET', KEYS[1], 'version', 'text'))
+  local time = redis.call('TIME')
+  return { version or '', text or '', time[1], time[2] }`);
 
 /**
- * Keeps claims in Redis or Valkey, for several gateways. Every operation is one script that is sent at most
- * once. The store connects in the background, and a call without a connection fails at once.
+ * Replaces a record. Returns `swapped`, `other` if the key has another version, or `basis`. It frees before it writes:
+ * a full server then accepts a record that replaces another.
+ * KEYS: the key, the record of completeness. ARGV: version to replace or '', new version or '', text, retention (ms) or
+ * '', version of the record of completeness or ''.
+ */
+const swapScript = script(`
+  if ARGV[5] ~= '' and redis.call('HGET', KEYS[2], 'version') ~= ARGV[5] then return 'basis' end
+  if (redis.call('HGET', KEYS[1], 'version') or '') ~= ARGV[1] then return 'other' end
+  if ARGV[1] ~= '' then redis.call('DEL', KEYS[1]) end
+  if ARGV[2] == '' then return 'swapped' end
+  redis.call('HSET', KEYS[1], 'version', ARGV[2], 'text', ARGV[3])
+  if ARGV[4] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
+  return 'swapped'`);
+
+const readReplySchema = z.tuple([z.string(), z.string(), z.string(), z.string()]);
+const swapReplySchema = z.enum(['swapped', 'other', 'basis']);
+
+/** What the server says about itself. */
+type ServerInfo = { serverId: string; hasReplicas: boolean; usage: Usage };
+
+/**
+ * Keeps keys in Redis or Valkey, for several gateways. Every operation is one script that is sent at most once. The
+ * store connects in the background, and a call without a connection fails at once. Where the server has replicas, a
+ * change counts only when one of them has it.
  */
 export class RedisStore implements IdempotencyStore {
+  readonly objectionMs = OBJECTION_MS;
   readonly #retentionMs: number;
   readonly #connection: RedisConnection;
-  readonly #retry: BackgroundRetry;
-  /** Owners of claims without a reply, until their keys are free. */
-  readonly #cancelling = new Set<string>();
-  readonly #registerKey = `${PREFIX}register:${randomUUID()}`;
-  #epoch: string | undefined;
-  /** The claims of this process that Redis has confirmed. */
-  #claimsMade = 0;
-  #isDataLost = false;
+  readonly #timer: NodeJS.Timeout;
+  readonly #info = new WeakMap<RedisSession, ServerInfo>();
 
   /** @throws Error if the URL cannot be used */
-  constructor({ url, retentionMs, log }: RedisStoreOptions) {
+  constructor({ url, retentionMs }: { url: string; retentionMs: number }) {
     this.#retentionMs = retentionMs;
-    const check = async (session: RedisSession) => {
-      await rejectEviction(session);
-      await this.#checkEpoch(session);
-    };
-    this.#connection = new RedisConnection({ url, log, check });
-    this.#retry = new BackgroundRetry(log);
+    this.#connection = new RedisConnection(url, this.#readInfo);
+    this.#timer = setInterval(this.#checkAgain, CHECK_INTERVAL_MS).unref();
   }
 
-  async claim({ key, owner, fingerprint, leaseMs }: Claim): Promise<ClaimResult> {
-    if (this.#isDataLost) throw new StoreUnavailable('data_lost');
-    if (this.#cancelling.has(owner)) throw new StoreUnavailable('unreachable');
-    const args = [owner, fingerprint, leaseMs, this.#retentionMs, this.#epoch, this.#claimsMade];
+  get usage(): Usage | undefined {
     try {
-      const keys = [keyOf(key), EPOCH_KEY, this.#registerKey, markOf(owner)];
-      const reply = await this.#connection.run(claimScript, keys, args.map(String));
-      return this.#resultOf(reply);
-    } catch (error) {
-      if (error instanceof ReplyLost) this.#cancel(key, owner);
-      throw error;
+      return this.#infoOf(this.#connection.session).usage;
+    } catch {
+      return undefined;
     }
   }
 
-  async record(key: string, owner: string, outcome: string): Promise<void> {
-    const record = () => this.#connection.run(recordScript, [keyOf(key)], [owner, outcome]);
-    await this.#retry.run(record, Buffer.byteLength(outcome));
+  async read(key: string): Promise<Reading> {
+    const { session } = this.#connection;
+    const { data } = readReplySchema.safeParse(await session.run(readScript, [keyOf(key)], []));
+    if (data === undefined) throw new StoreUnavailable('corrupt');
+    const [version, text, seconds, micros] = data;
+    const now = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+    const { serverId } = this.#infoOf(session);
+    return { entry: version === '' ? null : { version, text }, now, serverId };
   }
 
-  async release(key: string, owner: string): Promise<void> {
-    await this.#retry.run(() => this.#release(key, owner));
+  async swap({ key, expected, next, basis }: Change): Promise<boolean> {
+    const { session } = this.#connection;
+    const { serverId, hasReplicas } = this.#infoOf(session);
+    if (serverId !== basis.serverId) throw new BasisChanged();
+    const retention = key === COMPLETENESS_KEY ? '' : String(this.#retentionMs);
+    const keys = [keyOf(key), keyOf(COMPLETENESS_KEY)];
+    const { version = '', text = '' } = next ?? {};
+    const args = [expected ?? '', version, text, retention, basis.generation ?? ''];
+    const reply = swapReplySchema.parse(await session.run(swapScript, keys, args));
+    if (reply === 'basis') throw new BasisChanged();
+    if (reply === 'swapped' && hasReplicas) await waitForReplica(session);
+    return reply === 'swapped';
   }
 
-  /** Tries pending background work one last time, then disconnects. */
+  isContinuation(writtenOn: string, serverId: string): boolean {
+    return writtenOn === serverId;
+  }
+
   async close(): Promise<void> {
-    await this.#retry.close();
+    clearInterval(this.#timer);
     await this.#connection.close();
   }
 
-  async #release(key: string, owner: string): Promise<void> {
-    const keys = [keyOf(key), markOf(owner)];
-    await this.#connection.run(releaseScript, keys, [owner, String(RETRY_FOR_MS)]);
+  #infoOf(session: RedisSession): ServerInfo {
+    const info = this.#info.get(session);
+    if (info === undefined) throw new StoreUnavailable('unreachable');
+    return info;
   }
 
-  /** Frees the key of a claim whose reply was lost. */
-  #cancel(key: string, owner: string): void {
-    this.#cancelling.add(owner);
-    const released = this.#retry.start(() => this.#release(key, owner));
-    void released.then(() => this.#cancelling.delete(owner));
-  }
-
-  async #checkEpoch(session: RedisSession): Promise<void> {
-    if (this.#isDataLost) return;
-    const keys = [EPOCH_KEY, this.#registerKey];
-    const lifetime = String(REGISTER_LIFETIME_MS);
-    if (this.#epoch === undefined) {
-      this.#epoch = z
-        .string()
-        .parse(await session.run(epochScript, keys, [randomUUID(), lifetime]));
-      return;
+  /** Reads what the server says about itself. A policy that evicts keys would let a write be sent twice. */
+  readonly #readInfo = async (session: RedisSession): Promise<void> => {
+    const text = z.string().parse(await session.command(['INFO']));
+    const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(text)?.[1];
+    const maxBytes = Number(field('maxmemory') ?? 0) || Infinity;
+    const policy = field('maxmemory_policy') ?? 'noeviction';
+    if (maxBytes !== Infinity && policy !== 'noeviction') {
+      throw new StoreUnavailable(
+        'evicting',
+        `Redis would evict idempotency keys: set its maxmemory-policy to noeviction (it is ${policy})`,
+      );
     }
-    const args = [this.#epoch, String(this.#claimsMade), lifetime];
-    if ((await session.run(checkScript, keys, args)) === 'data_lost') this.#dataLost();
-  }
-
-  #resultOf(data: unknown): ClaimResult {
-    const { data: reply } = claimReplySchema.safeParse(data);
-    if (reply === undefined) throw new StoreUnavailable('corrupt'); // Another program wrote the claim.
-    switch (reply[0]) {
-      case 'claimed':
-        this.#claimsMade = Math.max(this.#claimsMade, reply[1]);
-        return { state: 'claimed' };
-      case 'recorded':
-        return { state: 'recorded', fingerprint: reply[1], outcome: reply[2] };
-      case 'data_lost':
-        throw this.#dataLost();
-      case 'cancelled':
-        throw new StoreUnavailable('unreachable');
-      case 'orphaned':
-        // The owner may have lost Redis as well, and may be about to record the outcome.
-        return {
-          state: this.#connection.isCatchingUp ? 'in-flight' : 'orphaned',
-          fingerprint: reply[1],
-        };
-      case 'in-flight':
-        return { state: 'in-flight', fingerprint: reply[1] };
-    }
-  }
-
-  #dataLost(): StoreUnavailable {
-    const failure = new StoreUnavailable(
-      'data_lost',
-      'Redis has lost claims of idempotency keys. Keyed writes are refused until this process is restarted',
+    const keys = [...text.matchAll(/^db\d+:keys=(\d+)/gm)].reduce(
+      (sum, [, n]) => sum + Number(n),
+      0,
     );
-    if (!this.#isDataLost) this.#connection.report(failure);
-    this.#isDataLost = true;
-    return failure;
-  }
+    const bytes = Number(field('used_memory') ?? 0);
+    this.#info.set(session, {
+      serverId: z.string().parse(field('run_id')),
+      hasReplicas: Number(field('connected_slaves') ?? 0) > 0,
+      usage: { keys, maxKeys: Infinity, bytes, maxBytes },
+    });
+  };
+
+  readonly #checkAgain = async (): Promise<void> => {
+    try {
+      const { session } = this.#connection;
+      await this.#readInfo(session).catch((error: unknown) => {
+        session.close(error instanceof StoreUnavailable ? error : undefined);
+      });
+    } catch {
+      // There is no connection. A new one is checked when it is made.
+    }
+  };
+}
+
+/** Without a confirmation, the change may be lost with the server. */
+async function waitForReplica(session: RedisSession): Promise<void> {
+  const confirmed = await session.command(['WAIT', '1', String(REPLICA_TIMEOUT_MS)]);
+  if (!(Number(confirmed) >= 1)) throw new ReplyLost('not_replicated');
 }
 
 function keyOf(key: string): string {
-  return `${PREFIX}claim:${key}`;
-}
-
-function markOf(owner: string): string {
-  return `${PREFIX}cancelled:${owner}`;
-}
-
-/** A policy that evicts keys would let a write be sent twice. */
-async function rejectEviction(session: RedisSession): Promise<void> {
-  const info = z.string().parse(await session.command(['INFO', 'memory']));
-  const maxMemory = Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0);
-  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
-  if (maxMemory === 0 || policy === 'noeviction') return;
-  throw new StoreUnavailable(
-    'evicting',
-    `Redis would evict idempotency keys: set its maxmemory-policy to noeviction (it is ${policy})`,
-  );
+  return `${PREFIX}${key === COMPLETENESS_KEY ? key : `key:${key}`}`;
 }

@@ -1,29 +1,36 @@
+import { randomUUID } from 'node:crypto';
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { StoreUnavailable, type UnavailableReason } from './store.ts';
 
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 /** Marks the file as one of this gateway: `LGIK` in ASCII. */
 const APPLICATION_ID = 0x4c47494b;
 
+/** Differences of this many milliseconds between clock and file system do not matter. */
+const CLOCK_TOLERANCE_MS = 10_000;
+
 /**
- * A rowid grows with the time of the claim, so that the oldest claims are found without another index. The
- * outcome is the last column: what comes before it is read without loading a long outcome.
+ * An id grows with the time of the change, so that the oldest keys are found without another index. The text is the
+ * last column: what comes before it is read without loading a long outcome. `file` has one row, from which a
+ * process learns whether it has the very file that the last one used (see `isSameFile`).
  */
 const SCHEMA = `
-  CREATE TABLE claim (
+  CREATE TABLE record (
     id INTEGER PRIMARY KEY,
     key TEXT NOT NULL UNIQUE,
-    owner TEXT NOT NULL,
-    fingerprint TEXT NOT NULL,
-    claimed_at REAL NOT NULL,
-    lease_end REAL NOT NULL,
-    outcome TEXT
+    caller TEXT NOT NULL,
+    version TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    changed_at REAL NOT NULL,
+    text TEXT NOT NULL
   ) STRICT;
+  CREATE TABLE file (inode INTEGER NOT NULL, closed_at REAL) STRICT;
+  INSERT INTO file VALUES (0, NULL);
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${SCHEMA_VERSION};`;
-const COLUMNS = 'id,key,owner,fingerprint,claimed_at,lease_end,outcome';
+const COLUMNS = 'id,key,caller,version,bytes,changed_at,text,inode,closed_at';
 
 const errorSchema = z.object({
   message: z.string(),
@@ -35,7 +42,7 @@ const errorSchema = z.object({
 /** https://www.sqlite.org/rescode.html, primary codes. */
 const reasons: Record<number, UnavailableReason> = {
   5: 'locked', // SQLITE_BUSY
-  7: 'out_of_memory', // SQLITE_NOMEM
+  7: 'full', // SQLITE_NOMEM
   8: 'not_writable', // SQLITE_READONLY
   10: 'not_writable', // SQLITE_IOERR
   11: 'corrupt', // SQLITE_CORRUPT
@@ -46,13 +53,28 @@ const reasons: Record<number, UnavailableReason> = {
 
 const remedies: Partial<Record<UnavailableReason, string>> = {
   corrupt: 'move the file away to start with an empty one; its claims are lost',
-  locked: 'another process uses the file: give each gateway its own, or share a Redis',
+  locked:
+    'another process uses the file: give each gateway its own, or share a Redis or PostgreSQL',
 };
 
 const fileErrors: Record<string, string> = {
   ENOENT: 'the folder does not exist',
   ENOTDIR: 'a part of the path is not a folder',
   EACCES: 'permission denied',
+};
+
+/** An open database of claims. */
+export type ClaimsFile = {
+  database: DatabaseSync;
+  /** Random for each process that opens the file. */
+  id: string;
+  /** Whether the file has every record of the process that used it before. */
+  isContinued: boolean;
+  /** Whether another file, or none, is at the path now: another process could use that one. */
+  isMoved(): boolean;
+  /** Writes the changes in the log to the file itself. */
+  checkpoint(): void;
+  close(): void;
 };
 
 /**
@@ -63,12 +85,26 @@ const fileErrors: Record<string, string> = {
  * @param maxBytes the size that the database may grow to
  * @throws StoreUnavailable with a message for the operator
  */
-export function openClaims(path: string, maxBytes: number): DatabaseSync {
+export function openClaims(path: string, maxBytes: number): ClaimsFile {
   try {
+    const before = stateOnDisk(path); // SQLite removes the log when it opens the file.
     if (path !== ':memory:') prepareFile(path);
-    return prepareDatabase(openExclusively(path), maxBytes);
+    const database = prepareDatabase(openExclusively(path), maxBytes);
+    const isContinued = before !== undefined && isSameFile(database, before);
+    const inode = stateOnDisk(path)?.inode ?? 0;
+    const isMoved = () => inode !== 0 && stateOnDisk(path)?.inode !== inode;
+    noteOpening(database, inode);
+    const checkpoint = () => {
+      if (database.isOpen) database.exec('PRAGMA wal_checkpoint');
+    };
+    const close = () => {
+      if (!database.isOpen) return;
+      if (!isMoved()) database.prepare('UPDATE file SET closed_at = ?').run(Date.now());
+      database.close();
+    };
+    return { database, id: randomUUID(), isContinued, isMoved, checkpoint, close };
   } catch (error) {
-    const { reason } = error instanceof StoreUnavailable ? error : unavailable(error);
+    const { reason } = unavailable(error);
     throw new StoreUnavailable(
       reason,
       `The idempotency store cannot open ${path}: ${explain(error, reason)}`,
@@ -85,6 +121,7 @@ function explain(error: unknown, reason: UnavailableReason): string {
 
 /** Translates an error of SQLite or of the file system. */
 export function unavailable(error: unknown): StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error;
   const { errcode, syscall } = errorSchema.parse(error);
   // The upper bits of a code are details of the same failure.
   if (errcode !== undefined) return new StoreUnavailable(reasons[errcode & 0xff] ?? 'failed');
@@ -135,7 +172,8 @@ function checkSchema(database: DatabaseSync): boolean {
     const detail = `it has schema version ${version}, not ${SCHEMA_VERSION}; ${remedies.corrupt}`;
     throw new StoreUnavailable('corrupt', detail);
   }
-  const columns = "SELECT group_concat(name) AS value FROM pragma_table_info('claim')";
+  const columns = `SELECT group_concat(name) AS value FROM (
+    SELECT name FROM pragma_table_info('record') UNION ALL SELECT name FROM pragma_table_info('file'))`;
   if (readValue(database, columns) !== COLUMNS) {
     throw new StoreUnavailable('corrupt', `its table is damaged; ${remedies.corrupt}`);
   }
@@ -145,18 +183,47 @@ function checkSchema(database: DatabaseSync): boolean {
 function prepareDatabase(database: DatabaseSync, maxBytes: number): DatabaseSync {
   try {
     const isEmpty = checkSchema(database);
+    const fault = readValue(
+      database,
+      'SELECT integrity_check AS value FROM pragma_integrity_check',
+    );
+    if (fault !== 'ok') throw new StoreUnavailable('corrupt', `${fault}; ${remedies.corrupt}`);
     database.exec('PRAGMA journal_mode = WAL');
-    database.exec('PRAGMA synchronous = NORMAL');
+    database.exec('PRAGMA synchronous = FULL');
     const pageSize = Number(readValue(database, 'SELECT page_size AS value FROM pragma_page_size'));
     database.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / pageSize)}`);
     if (isEmpty) database.exec(`BEGIN; ${SCHEMA} COMMIT;`);
-    // The owners of these claims belonged to a previous process.
-    database.exec('UPDATE claim SET lease_end = 0 WHERE outcome IS NULL');
     return database;
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+type StateOnDisk = { inode: number; changedAt: number; hasLog: boolean };
+
+function stateOnDisk(path: string): StateOnDisk | undefined {
+  const file = statSync(path, { throwIfNoEntry: false });
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  return file && { inode: file.ino, changedAt: file.mtimeMs, hasLog: (log?.size ?? 0) > 0 };
+}
+
+/**
+ * Whether the last process left the file like this. A copy is another file, or was changed later than it was closed.
+ * A file that was not closed has its newest changes in its log (`-wal`).
+ */
+function isSameFile(database: DatabaseSync, { inode, changedAt, hasLog }: StateOnDisk): boolean {
+  if (readValue(database, 'SELECT inode AS value FROM file') !== inode) return false;
+  const closedAt = readValue(database, 'SELECT closed_at AS value FROM file');
+  if (typeof closedAt !== 'number') return hasLog;
+  return Math.abs(changedAt - closedAt) < CLOCK_TOLERANCE_MS;
+}
+
+/** Writes to the file itself that it is open, and then to its log, which from then on must not be missing. */
+function noteOpening(database: DatabaseSync, inode: number): void {
+  database.prepare('UPDATE file SET inode = ?, closed_at = NULL').run(inode);
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  database.prepare('UPDATE file SET inode = ?').run(inode);
 }
 
 function readValue(database: DatabaseSync, sql: string): unknown {

@@ -1,224 +1,269 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import { BackgroundRetry } from './background-retry.ts';
-import { openClaims, unavailable } from './sqlite-file.ts';
+import { Shares } from '../account/shares.ts';
+import { type ClaimsFile, openClaims, unavailable } from './sqlite-file.ts';
 import {
-  type Claim,
-  type ClaimResult,
+  type Change,
+  COMPLETENESS_KEY,
   type IdempotencyStore,
-  type StoreLog,
+  type Reading,
   StoreUnavailable,
+  type Usage,
 } from './store.ts';
 
-/** The most expired claims that a timer tick deletes: few enough to take milliseconds, also with long outcomes. */
+/** The most expired keys that a timer tick deletes: few enough to take milliseconds, also with long outcomes. */
 const SWEEP_ROWS = 20;
-/** The most expired claims that a new claim deletes, so that deletion keeps up with any load. */
+/** The most expired keys that a new key deletes, so that deletion keeps up with any load. */
 const SWEEP_ROWS_PER_CLAIM = 2;
-/** The part of the size that claims may fill. The rest is for the outcomes of claims in flight. */
+/** The part of the size that new keys may fill. The rest is for the outcomes of claims in flight. */
 const CLAIMABLE_PART = 0.75;
 const SWEEP_PAUSE_MS = 10;
 /** The pause after a sweep that found nothing. A sweep with each claim would be a quarter of the claim's CPU. */
 const SWEEP_INTERVAL_MS = 1000;
+/** What a key takes besides its text: the row and its index. */
+const ROW_BYTES = 256;
 
-const rowSchema = z.object({
-  owner: z.string(),
-  fingerprint: z.string(),
-  claimed_at: z.number(),
-  lease_end: z.number(),
-  outcome: z.string().nullable(),
+const sizeSchema = z.object({ caller: z.string(), bytes: z.number() });
+const rowSchema = sizeSchema.extend({
+  version: z.string(),
+  text: z.string(),
+  changed_at: z.number(),
 });
 
 export type SqliteStoreOptions = {
   /** A file path, or `:memory:`. */
   path: string;
   retentionMs: number;
-  /** A claim of a new key is refused when this many keys are kept. */
+  /** A new key is rejected when this many are kept. */
   maxKeys: number;
-  /** The size that the database may grow to. New keys are refused when three quarters of it are used. */
+  /** The size that the database may grow to. New keys are rejected when three quarters of it are used. */
   maxBytes: number;
   /** The current time in milliseconds. The default does not follow changes of the wall clock. */
   clock?: () => number;
-  /** Gets an error when an outcome or a release could not be written. */
-  log?: StoreLog;
+};
+
+type Task = {
+  run: () => unknown;
+  resolve: (result: unknown) => void;
+  reject: (e: unknown) => void;
 };
 
 /**
- * Keeps claims in a SQLite database that this process alone uses. A claim is a synchronous insert, so it is
- * atomic without a transaction. A file survives the end of the process, not always a power loss: SQLite
- * writes the log to the disk at checkpoints only (synchronous=NORMAL).
+ * Keeps keys in a SQLite database that this process alone uses. The changes of one iteration of the event loop are one
+ * transaction, which is on the disk before any of them is confirmed. One caller gets a quarter of the room while that
+ * is scarce.
  */
 export class SqliteStore implements IdempotencyStore {
+  readonly objectionMs = 0;
+  readonly #file: ClaimsFile;
   readonly #database: DatabaseSync;
   readonly #statements: ReturnType<typeof prepareStatements>;
-  readonly #retentionMs: number;
-  readonly #maxKeys: number;
-  readonly #maxClaimableBytes: number;
-  readonly #clock: () => number;
+  readonly #options: Required<SqliteStoreOptions>;
   readonly #clockOffset: number;
-  readonly #retry: BackgroundRetry;
-  #size: number;
+  #keys = new Shares(0);
+  #bytes = new Shares(0);
+  #tasks: Task[] = [];
   #nextSweep = 0;
-  #iterationEnd: Promise<void> | undefined;
   #sweepTimer: NodeJS.Timeout;
 
-  constructor({
-    path,
-    retentionMs,
-    maxKeys,
-    maxBytes,
-    clock = monotonicClock,
-    log,
-  }: SqliteStoreOptions) {
-    this.#database = openClaims(path, maxBytes);
+  /** @throws StoreUnavailable with a message for the operator */
+  constructor(options: SqliteStoreOptions) {
+    this.#options = { clock: monotonicClock, ...options };
+    this.#file = openClaims(options.path, options.maxBytes);
+    this.#database = this.#file.database;
     this.#statements = prepareStatements(this.#database);
-    this.#retentionMs = retentionMs;
-    this.#maxKeys = maxKeys;
-    this.#maxClaimableBytes = maxBytes * CLAIMABLE_PART;
-    const { size, newest } = z
-      .object({ size: z.number(), newest: z.number().nullable() })
-      .parse(this.#statements.summary.get());
-    this.#size = size;
-    // The clock starts at the newest claim, even if the wall clock was set back since.
-    this.#clock = clock;
-    this.#clockOffset = Math.max(0, (newest ?? 0) - clock());
-    this.#retry = new BackgroundRetry(log);
+    // The clock starts at the newest change, even if the wall clock was set back since.
+    const newest = Number(this.#statements.newest.get()?.value ?? 0);
+    this.#clockOffset = Math.max(0, newest - this.#options.clock());
+    this.#measure();
     this.#sweepTimer = this.#scheduleSweep(SWEEP_INTERVAL_MS);
   }
 
-  /** The number of keys kept, expired ones included until they are deleted. */
-  get size(): number {
-    return this.#size;
+  get usage(): Usage | undefined {
+    if (!this.#database.isOpen || this.#file.isMoved()) return undefined;
+    const { maxKeys, maxBytes } = this.#options;
+    const keys = this.#keys.total;
+    return { keys, maxKeys, bytes: this.#usedBytes(), maxBytes: maxBytes * CLAIMABLE_PART };
   }
 
-  async claim(claim: Claim): Promise<ClaimResult> {
-    return this.#use(() => {
-      const now = this.#now();
-      const found = this.#statements.find.get(claim.key);
-      if (found !== undefined) {
-        const row = rowSchema.parse(found);
-        if (row.claimed_at + this.#retentionMs > now) return stateOf(row, claim.owner, now);
-        this.#statements.remove.run(claim.key);
-        this.#size -= 1;
-      }
-      this.#sweep(SWEEP_ROWS_PER_CLAIM);
-      if (this.#isFull()) throw new StoreUnavailable('full');
-      const { key, owner, fingerprint, leaseMs } = claim;
-      this.#statements.insert.run(key, owner, fingerprint, now, now + leaseMs);
-      this.#size += 1;
-      return { state: 'claimed' };
+  read(key: string): Promise<Reading> {
+    return this.#run(() => {
+      const row = this.#find(key);
+      const entry = row && { version: row.version, text: row.text };
+      return { entry: entry ?? null, now: this.#now(), serverId: this.#file.id };
     });
   }
 
-  async record(key: string, owner: string, outcome: string): Promise<void> {
-    const record = () => this.#use(() => this.#statements.record.run(outcome, key, owner));
-    await this.#retry.run(record, Buffer.byteLength(outcome));
+  swap({ key, expected, next, caller }: Change): Promise<boolean> {
+    return this.#run(() => {
+      const found = this.#find(key);
+      if ((found?.version ?? null) !== expected) return false;
+      const owner = caller ?? '';
+      const bytes = ROW_BYTES + Buffer.byteLength(next?.text ?? '');
+      if (expected === null && caller !== null) {
+        this.#sweep(SWEEP_ROWS_PER_CLAIM);
+        const isFull = this.#usedBytes() >= this.#options.maxBytes * CLAIMABLE_PART;
+        if (isFull || !this.#keys.fits(owner, 1) || !this.#bytes.fits(owner, bytes)) {
+          throw new StoreUnavailable('full');
+        }
+      }
+      if (next === null) this.#statements.remove.run(key);
+      else this.#statements.put.run(key, owner, next.version, bytes, this.#now(), next.text);
+      if (found) this.#giveBack([found]);
+      if (next) this.#take({ caller: owner, bytes });
+      // The record since when the file is complete must not be lost with the log.
+      if (caller === null) setImmediate(() => this.#file.checkpoint());
+      return true;
+    });
   }
 
-  async release(key: string, owner: string): Promise<void> {
-    const release = () =>
-      this.#use(() => {
-        this.#size -= Number(this.#statements.release.run(key, owner).changes);
-      });
-    await this.#retry.run(release);
+  isContinuation(writtenOn: string, serverId: string): boolean {
+    return writtenOn === serverId || this.#file.isContinued;
   }
 
-  /** Tries pending background work one last time, then closes the database. */
   async close(): Promise<void> {
     clearTimeout(this.#sweepTimer);
-    await this.#retry.close();
-    // Work that has been started, such as recording the last outcome, ends first.
-    await this.#iterationEnd;
-    if (this.#database.isOpen) this.#database.close();
+    // What has been started, such as recording the last outcome, ends first.
+    while (this.#tasks.length > 0) await this.#run(() => {}).catch(() => {});
+    this.#file.close();
+  }
+
+  #find(key: string): z.infer<typeof rowSchema> | undefined {
+    const row = this.#statements.find.get(key);
+    if (row === undefined) return undefined;
+    const found = rowSchema.parse(row);
+    const isExpired = found.changed_at + this.#options.retentionMs <= this.#now();
+    if (!isExpired || key === COMPLETENESS_KEY) return found;
+    this.#statements.remove.run(key);
+    this.#giveBack([found]);
+    return undefined;
   }
 
   #now(): number {
-    return this.#clock() + this.#clockOffset;
+    return this.#options.clock() + this.#clockOffset;
   }
 
-  #isFull(): boolean {
-    if (this.#size >= this.#maxKeys) return true;
-    return Number(this.#statements.usedBytes.get()?.bytes) >= this.#maxClaimableBytes;
+  #usedBytes(): number {
+    return Number(this.#statements.usedBytes.get()?.bytes);
   }
 
-  /**
-   * Runs work after the events of this event-loop iteration, all of it in a row. This needs less CPU than one by
-   * one, because SQLite's code and pages stay in the processor's caches.
-   */
-  async #use<Result>(work: () => Result): Promise<Result> {
-    this.#iterationEnd ??= setImmediate().then(() => {
-      this.#iterationEnd = undefined;
+  /** Measures what each caller holds. */
+  #measure(): void {
+    const { maxKeys, maxBytes } = this.#options;
+    this.#keys = new Shares(maxKeys);
+    this.#bytes = new Shares(maxBytes * CLAIMABLE_PART);
+    for (const row of this.#statements.sizes.all()) this.#take(sizeSchema.parse(row));
+  }
+
+  #take({ caller, bytes }: z.infer<typeof sizeSchema>): void {
+    if (caller === '') return; // A record of the store itself.
+    this.#keys.take(caller, 1);
+    this.#bytes.take(caller, bytes);
+  }
+
+  #giveBack(rows: unknown[]): void {
+    for (const row of rows) {
+      const { caller, bytes } = sizeSchema.parse(row);
+      if (caller === '') continue;
+      this.#keys.give(caller, 1);
+      this.#bytes.give(caller, bytes);
+    }
+  }
+
+  /** Runs work in the transaction of this iteration of the event loop. */
+  #run<Result>(work: () => Result): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#tasks.push({ run: work, resolve: resolve as Task['resolve'], reject });
+      if (this.#tasks.length === 1) setImmediate(() => this.#commit());
     });
-    await this.#iterationEnd;
-    if (!this.#database.isOpen) throw new StoreUnavailable('closed');
+  }
+
+  #commit(): void {
+    const tasks = this.#tasks;
+    this.#tasks = [];
+    const confirmations: (() => void)[] = [];
     try {
-      return work();
+      if (!this.#database.isOpen) throw new StoreUnavailable('closed');
+      if (this.#file.isMoved()) {
+        const message = `The idempotency store ${this.#options.path} was moved away while in use`;
+        throw new StoreUnavailable('moved', message);
+      }
+      this.#database.exec('BEGIN IMMEDIATE');
+      for (const { run, resolve, reject } of tasks) {
+        try {
+          const result = run();
+          confirmations.push(() => resolve(result));
+        } catch (error) {
+          if (!this.#database.isTransaction) throw error;
+          confirmations.push(() => reject(unavailable(error)));
+        }
+      }
+      this.#database.exec('COMMIT');
     } catch (error) {
-      throw error instanceof StoreUnavailable ? error : unavailable(error);
+      this.#rollBack();
+      for (const { reject } of tasks) reject(unavailable(error));
+      return;
+    }
+    for (const confirm of confirmations) confirm();
+  }
+
+  #rollBack(): void {
+    if (!this.#database.isOpen) return;
+    try {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      this.#measure();
+    } catch {
+      // The next use reports the same error.
     }
   }
 
   /**
-   * Deletes up to `limit` expired claims, and returns how many: at least one if there is any, except during a pause.
-   * It covers a range of ids that begins with the oldest claim and may have gaps.
+   * Deletes up to `limit` expired keys, and returns how many: at least one if there is any, except during a pause.
+   * It covers a range of ids that begins with the oldest change and may have gaps.
    */
   #sweep(limit: number): number {
     const now = this.#now();
     if (now < this.#nextSweep) return 0;
-    const deleted = Number(this.#statements.sweep.run(limit, now - this.#retentionMs).changes);
-    if (deleted === 0) this.#nextSweep = now + SWEEP_INTERVAL_MS;
-    this.#size -= deleted;
-    return deleted;
+    const expiredAt = now - this.#options.retentionMs;
+    const deleted = this.#statements.sweep.all(limit, expiredAt);
+    this.#giveBack(deleted);
+    if (deleted.length === 0) this.#nextSweep = now + SWEEP_INTERVAL_MS;
+    return deleted.length;
   }
 
   #scheduleSweep(delayMs: number): NodeJS.Timeout {
-    return setTimeout(() => {
-      let deleted = 0;
-      try {
-        deleted = this.#sweep(SWEEP_ROWS);
-      } catch {
-        // Ignored: the next claim reports the same error.
-      }
+    return setTimeout(async () => {
+      const deleted = await this.#run(() => this.#sweep(SWEEP_ROWS)).catch(() => 0);
+      if (!this.#database.isOpen) return;
       this.#sweepTimer = this.#scheduleSweep(deleted > 0 ? SWEEP_PAUSE_MS : SWEEP_INTERVAL_MS);
     }, delayMs).unref();
   }
 }
 
-function prepareStatements(
-  database: DatabaseSync,
-): Record<
-  'find' | 'insert' | 'record' | 'release' | 'remove' | 'summary' | 'sweep' | 'usedBytes',
-  StatementSync
-> {
+type StatementName = 'find' | 'put' | 'remove' | 'newest' | 'sizes' | 'sweep' | 'usedBytes';
+
+function prepareStatements(database: DatabaseSync): Record<StatementName, StatementSync> {
+  const isOwn = `key = '${COMPLETENESS_KEY}'`;
   return {
     find: database.prepare(
-      'SELECT owner, fingerprint, claimed_at, lease_end, outcome FROM claim WHERE key = ?',
+      'SELECT caller, bytes, version, text, changed_at FROM record WHERE key = ?',
     ),
-    insert: database.prepare(
-      'INSERT INTO claim (key, owner, fingerprint, claimed_at, lease_end) VALUES (?, ?, ?, ?, ?)',
+    // A replaced row gets a new id.
+    put: database.prepare(
+      'REPLACE INTO record (key, caller, version, bytes, changed_at, text) VALUES (?, ?, ?, ?, ?, ?)',
     ),
-    record: database.prepare(
-      'UPDATE claim SET outcome = ? WHERE key = ? AND owner = ? AND outcome IS NULL',
-    ),
-    release: database.prepare('DELETE FROM claim WHERE key = ? AND owner = ? AND outcome IS NULL'),
-    remove: database.prepare('DELETE FROM claim WHERE key = ?'),
-    summary: database.prepare('SELECT count(*) AS size, max(claimed_at) AS newest FROM claim'),
+    remove: database.prepare('DELETE FROM record WHERE key = ?'),
+    newest: database.prepare('SELECT max(changed_at) AS value FROM record'),
+    sizes: database.prepare('SELECT caller, bytes FROM record'),
     sweep: database.prepare(
-      'DELETE FROM claim WHERE id < (SELECT min(id) FROM claim) + ? AND claimed_at <= ?',
+      `DELETE FROM record WHERE id < (SELECT min(id) FROM record WHERE NOT ${isOwn}) + ?
+        AND changed_at <= ? AND NOT ${isOwn} RETURNING caller, bytes`,
     ),
     usedBytes: database.prepare(
       `SELECT (page_count - freelist_count) * page_size AS bytes
         FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
     ),
   };
-}
-
-function stateOf(row: z.infer<typeof rowSchema>, owner: string, now: number): ClaimResult {
-  const { fingerprint, outcome } = row;
-  if (outcome !== null) return { state: 'recorded', fingerprint, outcome };
-  if (row.lease_end <= now) return { state: 'orphaned', fingerprint };
-  if (row.owner === owner) return { state: 'claimed' };
-  return { state: 'in-flight', fingerprint };
 }
 
 function monotonicClock(): number {

@@ -1,40 +1,55 @@
-/** A claim on an idempotency key. */
-export type Claim = {
-  /** The hashed key. */
-  key: string;
-  /** A random token that identifies this claim. */
-  owner: string;
-  /** A hash of the upstream request, to recognize a key that is reused for another one. */
-  fingerprint: string;
-  /** Milliseconds after which an unfinished claim has expired. Shorter than the retention. */
-  leaseMs: number;
+/** What a store keeps under a key. */
+export type Entry = {
+  /** A random text that is new with every change. */
+  version: string;
+  text: string;
 };
 
-/** The state of a key after a claim, with the fingerprint of the claim that holds it. */
-export type ClaimResult =
-  /** The key was free, or this owner holds it already: the caller may send. */
-  | { state: 'claimed' }
-  /** Another owner holds the key, and its lease has not ended. */
-  | { state: 'in-flight'; fingerprint: string }
-  /** The owner's lease ended or its process stopped, without a recorded outcome. No claim succeeds before the retention ends. */
-  | { state: 'orphaned'; fingerprint: string }
-  /** Final. */
-  | { state: 'recorded'; fingerprint: string; outcome: string };
+export type Reading = {
+  entry: Entry | null;
+  /** The time of the store, in milliseconds since 1970. */
+  now: number;
+  /** The server that was read. Another one may lack records: see `isContinuation`. */
+  serverId: string;
+};
+
+/** Replaces an entry, if it still has the version that the change is based on. */
+export type Change = {
+  key: string;
+  /** The version to replace. Null if the key must be free. */
+  expected: string | null;
+  /** The new entry. Null frees the key. */
+  next: Entry | null;
+  /** A hash of the caller whose room a new entry takes. Null for the store's own records. */
+  caller: string | null;
+  /** The server to change, and the version that the entry at `COMPLETENESS_KEY` must have. */
+  basis: { serverId: string; generation: string | null };
+};
+
+/** The key of the record since when the store is complete (completeness.ts). It never expires. */
+export const COMPLETENESS_KEY = 'complete-since';
+
+/** How full a store is. A limit is Infinity if the store has none. */
+export type Usage = { keys: number; maxKeys: number; bytes: number; maxBytes: number };
 
 /**
- * Keeps the claims of idempotency keys and the outcomes of their writes for the retention, which counts from
- * the claim. Every method throws `StoreUnavailable` when the store cannot be used.
+ * Keeps texts under keys for the retention, which counts from the last change of the key. All rules about claims
+ * are in claims.ts. Every method throws `StoreUnavailable` when the store cannot be used.
  */
 export type IdempotencyStore = {
+  read(key: string): Promise<Reading>;
   /**
-   * Claims a key, atomically and durably. Repeating a claim with the same owner is safe. If
-   * `claim` throws, use a new owner: the store frees what the failed claim may have taken.
+   * Makes a change atomically and durably. False if the key has another version.
+   *
+   * @throws BasisChanged, ReplyLost, StoreUnavailable
    */
-  claim(claim: Claim): Promise<ClaimResult>;
-  /** Stores the outcome if `owner` holds the key, also after its lease; otherwise does nothing. */
-  record(key: string, owner: string, outcome: string): Promise<void>;
-  /** Frees the key if `owner` holds it without an outcome; otherwise does nothing. Only for a request that was not sent. */
-  release(key: string, owner: string): Promise<void>;
+  swap(change: Change): Promise<boolean>;
+  /** Whether a server certainly has every record that was written on another. */
+  isContinuation(writtenOn: string, serverId: string): boolean;
+  /** How long a process that finds a new store waits for others that know an older one, in milliseconds. */
+  readonly objectionMs: number;
+  /** Undefined while the store cannot be used. */
+  readonly usage: Usage | undefined;
   close(): Promise<void>;
 };
 
@@ -42,14 +57,16 @@ export type IdempotencyStore = {
 export type UnavailableReason =
   | 'closed'
   | 'corrupt'
-  | 'data_lost'
   | 'evicting'
   | 'failed'
   | 'full'
   | 'loading'
   | 'locked'
+  | 'moved'
+  | 'no_table'
+  | 'not_replicated'
   | 'not_writable'
-  | 'out_of_memory'
+  | 'quarantine'
   | 'read_only'
   | 'timeout'
   | 'unauthorized'
@@ -67,6 +84,16 @@ export class StoreUnavailable extends Error {
     super(message);
     this.reason = reason;
   }
+}
+
+/** The reply did not arrive: the store may have made the change, or may still make it. */
+export class ReplyLost extends StoreUnavailable {
+  override readonly name = 'ReplyLost';
+}
+
+/** Nothing was changed, because the basis of the change is no longer true. */
+export class BasisChanged extends Error {
+  override readonly name = 'BasisChanged';
 }
 
 /** The part of a pino logger that a store uses. */

@@ -1,4 +1,5 @@
 import type { MutationResolvers } from '../generated/resolvers.ts';
+import type { ServiceStatus } from '../upstream/records.ts';
 import { toApprovers } from './input.ts';
 import { outcome, writeOutcome } from './outcome.ts';
 
@@ -9,7 +10,9 @@ export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = as
   { path },
 ) => {
   const result = await service().saveApprovers(toApprovers(approvers), String(path.key));
-  return writeOutcome(result, (status) =>
-    outcome(status, (fields) => ({ __typename: 'ApproversSaved', ...fields })),
-  );
+  return writeOutcome(result, approversSaved);
 };
+
+export function approversSaved(status: ServiceStatus) {
+  return outcome(status, (fields) => ({ __typename: 'ApproversSaved', ...fields }) as const);
+}

@@ -2,6 +2,7 @@ import { GraphQLScalarType } from 'graphql';
 import { IntegrationTarget, type Resolvers, WorkflowAction } from '../generated/resolvers.ts';
 import { saveApprovers } from './approvers.ts';
 import { glCodes, resolveReference } from './gl-codes.ts';
+import { settleWrites } from './settle.ts';
 import { uploadWorkflowCsv, workflowAction } from './workflows.ts';
 
 /**
@@ -11,7 +12,7 @@ import { uploadWorkflowCsv, workflowAction } from './workflows.ts';
  */
 export const resolvers = {
   Query: { glCodes },
-  Mutation: { saveApprovers, uploadWorkflowCsv, workflowAction },
+  Mutation: { saveApprovers, uploadWorkflowCsv, workflowAction, settleWrites },
   GlCode: { __resolveReference: resolveReference },
   IntegrationTarget,
   WorkflowAction,

@@ -1,4 +1,6 @@
 import type { MutationResolvers } from '../generated/resolvers.ts';
+import type { WorkflowOperation } from '../upstream/operations.ts';
+import type { ServiceStatus, WorkflowCsvResult } from '../upstream/records.ts';
 import { toWorkflowCsvUpload } from './input.ts';
 import { outcome, writeOutcome } from './outcome.ts';
 
@@ -11,11 +13,13 @@ export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv
   const client = service(); // Throws first if the token is missing.
   const { upload, query } = toWorkflowCsvUpload(input, csvOptionParam);
   const result = await client.uploadWorkflowCsv(upload, query, String(path.key));
-  return writeOutcome(result, ({ unresolved, record }) => {
-    const uploaded = { __typename: 'WorkflowCsvUploaded', unresolved } as const;
-    return record ? outcome(record, () => uploaded) : uploaded;
-  });
+  return writeOutcome(result, csvUploaded);
 };
+
+export function csvUploaded({ unresolved, record }: WorkflowCsvResult) {
+  const uploaded = { __typename: 'WorkflowCsvUploaded', unresolved } as const;
+  return record ? outcome(record, () => uploaded) : uploaded;
+}
 
 export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = async (
   _,
@@ -24,7 +28,12 @@ export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = 
   { path },
 ) => {
   const result = await service().workflowAction(action, String(path.key));
-  return writeOutcome(result, (status) =>
-    outcome(status, (fields) => ({ __typename: 'WorkflowActionCompleted', action, ...fields })),
-  );
+  return writeOutcome(result, (status) => actionCompleted(action, status));
 };
+
+export function actionCompleted(action: WorkflowOperation, status: ServiceStatus) {
+  return outcome(
+    status,
+    (fields) => ({ __typename: 'WorkflowActionCompleted', action, ...fields }) as const,
+  );
+}

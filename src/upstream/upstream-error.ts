@@ -4,11 +4,11 @@ export type UpstreamErrorCode =
   | 'UNAUTHENTICATED'
   /** The service responded with 403. */
   | 'FORBIDDEN'
-  /** The service responded with 400 or another 4xx. */
+  /** The service responded with 400 or another registered 4xx. */
   | 'UPSTREAM_BAD_REQUEST'
-  /** The service responded with 5xx. */
+  /** The service responded with 5xx, with 408, or with a 4xx that HTTP does not register. */
   | 'UPSTREAM_FAILED'
-  /** The deadline passed, or the service responded with 408. */
+  /** The deadline passed. */
   | 'UPSTREAM_TIMEOUT'
   /** No connection, a connection that broke before a response began, or an open circuit breaker. */
   | 'UPSTREAM_UNAVAILABLE'

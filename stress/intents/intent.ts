@@ -81,11 +81,12 @@ const responseSchema = z.object({
 export async function send(
   url: string,
   { id, token, query, variables }: Intent,
-  options: { isKeyed: boolean; timeoutMs: number },
+  options: { isKeyed: boolean; timeoutMs: number; ageMs?: number },
 ): Promise<Told> {
   const { status, body } = await post(url, token, query, {
     variables,
     idempotencyKey: options.isKeyed ? `key-${id}` : undefined,
+    ageMs: options.ageMs,
     signal: AbortSignal.timeout(options.timeoutMs),
   });
   const response = parse(body);
@@ -108,4 +109,50 @@ function parse(body: string): z.infer<typeof responseSchema> | undefined {
   } catch {
     return undefined; // A response of HAProxy, or none.
   }
+}
+
+const settleQuery = `mutation ($key: String!, $ageMs: Float) {
+  result: settleWrites(idempotencyKey: $key, ageMs: $ageMs) {
+    isComplete
+    writes { outcome { __typename ${problem} ... on WorkflowCsvUploaded { unresolved } } }
+  } }`;
+
+const settledSchema = z.object({
+  data: z.object({
+    result: z.object({
+      isComplete: z.boolean(),
+      writes: z.array(
+        z.object({
+          outcome: z.looseObject({
+            __typename: z.string(),
+            message: z.string().nullish(),
+            unresolved: z.string().nullish(),
+            code: z.string().optional(),
+            requestId: z.string().optional(),
+          }),
+        }),
+      ),
+    }),
+  }),
+});
+
+/** What `settleWrites` says about an intent: its outcome, if there is one. */
+export type Settled = { isComplete: boolean; member: Member | undefined };
+
+/** Settles an intent. Undefined if there is no answer, or not yet a definite one. */
+export async function settleIntent(
+  url: string,
+  { id, token }: Intent,
+  ageMs: number,
+  timeoutMs: number,
+): Promise<Settled | undefined> {
+  const { body } = await post(url, token, settleQuery, {
+    variables: { key: `key-${id}`, ageMs: Math.round(ageMs) },
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  const { data } = settledSchema.safeParse(body === '' ? null : JSON.parse(body));
+  if (data === undefined) return undefined;
+  const { isComplete, writes } = data.data.result;
+  const member = writes[0]?.outcome;
+  return member?.code === 'IN_PROGRESS' ? undefined : { isComplete, member };
 }

@@ -1,223 +1,231 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../test/support/eventually.ts';
 import { freePort } from '../../test/support/port.ts';
-import { get, isSuccess, outcomeOf, post, readQuery, writeMutation } from '../client.ts';
+import { outcomeOf, post, writeMutation } from '../client.ts';
 import type { Harness, Row, RunningGateway, Scenario } from '../harness.ts';
-import {
-  contradictionOf,
-  type History,
-  nameOf,
-  newHistory,
-  settle,
-  textOf,
-} from '../intents/history.ts';
-import { createIntents, type Intent, send } from '../intents/intent.ts';
-import { type Ledger, startLedger } from '../intents/ledger.ts';
-import { forEach } from '../load.ts';
+import { startLedger } from '../intents/ledger.ts';
+import { rowsOfSettled, runSettledIntents } from '../intents/settled-intents.ts';
+import { missingPostgres, startPostgres } from '../postgres.ts';
 import { missingRedis, startRedis } from '../redis.ts';
-import { reconcile, tally } from '../statistics.ts';
+import { percentile } from '../statistics.ts';
+import { startSwitch } from '../switch.ts';
 
-const CLIENTS = 10;
-/** Enough to last longer than a failure. */
-const INTENTS = 250;
-const PAUSE_MS = 100;
-const NEW_INTENTS = 20;
+const REPETITIONS = Number(process.env.STRESS_REPETITIONS ?? 5);
+/** `memory`, `file`, `redis`, `postgres` or several of them. */
+const STORES = (process.env.STRESS_STORES ?? 'memory,file,redis,postgres').split(',');
 const TIMEOUT_MS = 1000;
-const KEYED = { isKeyed: true, timeoutMs: 5000 };
-const MAX_REQUESTS = 40;
-/** Several times as long as a gateway waits for Redis. */
-const FAILURE_MS = 4000;
-/** Longer than the longest pause between two connections of a gateway to Redis. */
-const RECONNECTED_MS = 3000;
+/** Short, so that a run sees the end of a quarantine. */
+const QUARANTINE_S = 5;
+/** A store must be used again within this time, by keys with an age. */
+const BACK_WITHIN_MS = 10_000;
 
-/** While Redis fails, keyed writes are rejected instead of being sent twice, and everything else continues. */
+/** Gateways whose store fails send no key twice, and every intent gets an answer that agrees with the service. */
 export const intentsStore: Scenario = {
   name: 'intents-store',
   async run(harness) {
-    if (missingRedis !== undefined) {
-      return [{ claim: 'each key arrives once', measured: missingRedis, holds: false }];
-    }
-    const stage = await setUp(harness);
-    const others = startOthers(stage.gateways, harness.token);
-    const frozen = await whileRedisFails(harness, stage, 'frozen', () => freeze(stage));
-    const killed = await whileRedisFails(harness, stage, 'killed', () => restart(stage));
-    const emptied = await afterEmptyRestart(stage, killed.intents);
-    const rowsOfOthers = await others.end(stage.ledger);
-    return [frozen.row, killed.row, emptied, ...rowsOfOthers, await afterNewStart(harness, stage)];
+    const rows: Row[] = [];
+    for (const store of STORES) rows.push(...((await stores[store]?.(harness)) ?? []));
+    return rows;
   },
 };
 
-type Stage = Awaited<ReturnType<typeof setUp>>;
+const stores: Record<string, (harness: Harness) => Promise<Row[]>> = {
+  memory: (harness) => killGateway(harness, 'memory'),
+  async file(harness) {
+    const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-stress-'));
+    harness.defer(() => rmSync(folder, { recursive: true }));
+    const rows = await killGateway(harness, `file:${join(folder, 'keys.db')}`);
+    return [...rows, ...(await fillDisk(harness))];
+  },
+  async redis(harness) {
+    if (missingRedis !== undefined) return [missing(missingRedis)];
+    return [...(await failOverRedis(harness)), ...(await emptyRedis(harness))];
+  },
+  async postgres(harness) {
+    if (missingPostgres !== undefined) return [missing(missingPostgres)];
+    return failOverPostgres(harness);
+  },
+};
 
-/** Two gateways that share a Redis, which writes every claim to a file before its reply. */
-async function setUp(harness: Harness) {
-  const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-stress-'));
-  harness.defer(() => rmSync(folder, { recursive: true }));
-  const port = await freePort();
-  const args = ['--dir', folder, '--appendonly', 'yes', '--appendfsync', 'always'];
-  const startServer = () => startRedis(harness, { port, args });
-  const redis = await startServer();
-  const ledger = await startLedger(harness, { isReliable: true, isRefused: () => false });
-  const startGateway = () =>
-    harness.startGateway(ledger.service, {
+function missing(measured: string): Row {
+  return { claim: 'no key with an age arrives twice', measured, holds: false };
+}
+
+/** Runs impatient clients against gateways while `fail` makes the store or the gateways fail. */
+async function underLoad(
+  harness: Harness,
+  what: string,
+  store: string,
+  count: number,
+  fail: (stage: Stage) => Promise<unknown>,
+): Promise<Row[]> {
+  const ledger = await startLedger(harness, { isReliable: false, isRefused: () => false });
+  const gateways = new Map<string, RunningGateway>();
+  const start = async (port?: string) => {
+    const gateway = await harness.startGateway(ledger.service, {
+      PORT: port ?? String(await freePort()),
       UPSTREAM_TIMEOUT_MS: String(TIMEOUT_MS),
-      IDEMPOTENCY_STORE: redis.url,
+      IDEMPOTENCY_STORE: store,
+      IDEMPOTENCY_LOSS_QUARANTINE_S: String(QUARANTINE_S),
       LOG_LEVEL: 'fatal',
     });
-  const gateways = [await startGateway(), await startGateway()];
-  return { folder, startServer, redis, ledger, startGateway, gateways };
-}
-
-/** Makes Redis fail, and returns how to end that. */
-type Fail = () => Promise<() => Promise<unknown>>;
-
-const freeze = async ({ redis }: Stage) => {
-  redis.signal('SIGSTOP');
-  return async () => redis.signal('SIGCONT');
-};
-
-const restart = async (stage: Stage) => {
-  await stage.redis.stop();
-  return async () => {
-    stage.redis = await stage.startServer();
+    gateways.set(new URL(gateway.url).port, gateway);
   };
-};
-
-/** Repeats keyed writes on both gateways before, during and after a failure of Redis. */
-async function whileRedisFails(
-  harness: Harness,
-  { ledger, gateways }: Stage,
-  name: string,
-  fail: Fail,
-): Promise<{ intents: Intent[]; row: Row }> {
-  const intents = await createIntents(name, INTENTS, (sub) => harness.issuer.token({ sub }));
-  const histories: History[] = [];
-  const load = forEach(CLIENTS, intents, async (intent) => {
-    const history = newHistory(intent.id);
-    histories.push(history);
-    for (const { url } of gateways) await settleOn(url, intent, history, ledger);
-    await sleep(PAUSE_MS);
-  });
+  for (let n = 0; n < count; n++) await start();
+  const running = { load: true };
+  const urls = () => [...gateways.keys()].map((port) => `http://127.0.0.1:${port}`);
+  const prefix = what.replaceAll(/\W+/g, '-');
+  const load = runSettledIntents(harness, { prefix, urls, running });
+  const stage = { gateways, start, urls, token: harness.token, backAfter: [] as number[] };
   await sleep(1000);
-  const repair = await fail();
-  await sleep(FAILURE_MS / 2); // What had its claim before the failure is sent now.
-  const before = ledger.arrivals.size;
-  await sleep(FAILURE_MS / 2);
-  const during = ledger.arrivals.size - before;
-  await repair();
-  await load;
-  return { intents, row: rowOfFailure(name, histories, ledger, during) };
-}
-
-function settleOn(url: string, intent: Intent, history: History, ledger: Ledger): Promise<void> {
-  return settle(intent, history, ledger, MAX_REQUESTS, () => send(url, intent, KEYED));
-}
-
-function rowOfFailure(name: string, histories: History[], ledger: Ledger, during: number): Row {
-  const reasons = histories.flatMap(({ reasons }) => reasons);
-  const isUnavailable = (reason: string) =>
-    reason === 'IDEMPOTENCY_UNAVAILABLE' || reason === 'IN_PROGRESS';
-  const { measured, holds } = summaryOf(histories, ledger);
-  return {
-    claim: `Redis ${name} for ${FAILURE_MS / 1000} s: IDEMPOTENCY_UNAVAILABLE meanwhile, then each key arrives once and its repeats agree`,
-    measured: `${measured}; ${during} arrived during the failure; repeated after ${tally(reasons)}`,
-    holds:
-      holds &&
-      during === 0 &&
-      reasons.includes('IDEMPOTENCY_UNAVAILABLE') &&
-      reasons.every(isUnavailable),
+  await fail(stage);
+  running.load = false;
+  const rows = rowsOfSettled(what, await load, ledger);
+  for (const gateway of gateways.values()) await gateway.kill();
+  const { backAfter } = stage;
+  if (backAfter.length === 0) return rows;
+  const most = Math.max(...backAfter);
+  const back = {
+    claim: `${what}: keyed writes are accepted again within ${BACK_WITHIN_MS / 1000} s on every gateway`,
+    measured: `${backAfter.length} times, p50 ${percentile(backAfter, 0.5).toFixed(0)} ms, at most ${most.toFixed(0)} ms`,
+    holds: most <= BACK_WITHIN_MS,
   };
+  return [...rows, back];
 }
 
-/** Whether each intent arrived once, and both gateways responded with what happened. */
-function summaryOf(histories: History[], ledger: Ledger): Pick<Row, 'measured' | 'holds'> {
-  const faults = histories.flatMap(({ id, finals, contradictions }) => [
-    ...contradictions,
-    ...finals.flatMap((final) => contradictionOf(id, final, ledger) ?? []),
-    ...(finals.length === 2 && new Set(finals.map(textOf)).size === 1
-      ? []
-      : [`${id}: ${finals.map(textOf).join(' / ') || 'no outcome'}`]),
-  ]);
-  const once = histories.filter(({ id }) => ledger.accepted(id).length === 1).length;
-  return {
-    measured: [`${once} of ${histories.length} arrived once`, ...faults.slice(0, 3)].join('; '),
-    holds: once === histories.length && faults.length === 0,
-  };
-}
+type Stage = {
+  gateways: Map<string, RunningGateway>;
+  start(port?: string): Promise<void>;
+  urls(): string[];
+  token: string;
+  /** How long each gateway took to accept a keyed write, after the store was back. */
+  backAfter: number[];
+};
 
-/** Restarts Redis without its data, and repeats intents whose claims it has lost. */
-async function afterEmptyRestart(stage: Stage, intents: Intent[]): Promise<Row> {
-  await stage.redis.stop();
-  rmSync(join(stage.folder, 'appendonlydir'), { recursive: true });
-  stage.redis = await stage.startServer();
-  const told: string[] = [];
-  const repeat = () =>
-    forEach(CLIENTS, intents.slice(0, 100), async (intent) => {
-      for (const { url } of stage.gateways) told.push(nameOf(await send(url, intent, KEYED)));
-    });
-  await repeat(); // While the gateways connect again.
-  await sleep(RECONNECTED_MS);
-  await repeat();
-  const twice = intents.filter(({ id }) => stage.ledger.accepted(id).length > 1).length;
-  return {
-    claim: 'Redis restarted empty: no key is sent again, and keyed writes are rejected',
-    measured: `${twice} of ${intents.length} sent again; repeats: ${tally(told)}`,
-    holds: twice === 0 && told.every((name) => name === 'IDEMPOTENCY_UNAVAILABLE'),
-  };
-}
-
-/** Starts the gateways again, which accept the empty Redis. */
-async function afterNewStart(harness: Harness, stage: Stage): Promise<Row> {
-  for (const gateway of stage.gateways) await gateway.stop();
-  const urls: string[] = [];
-  for (const _ of stage.gateways) urls.push((await stage.startGateway()).url);
-  const intents = await createIntents('new', NEW_INTENTS, (sub) => harness.issuer.token({ sub }));
-  const histories = intents.map(({ id }) => newHistory(id));
-  for (const [n, intent] of intents.entries()) {
-    for (const url of urls)
-      await settleOn(url, intent, histories[n] ?? newHistory(''), stage.ledger);
+/** Waits until every gateway accepts keyed writes with an age. */
+async function whenBack({ urls, token, backAfter }: Stage): Promise<void> {
+  const start = performance.now();
+  for (const url of urls()) {
+    for (;;) {
+      const id = crypto.randomUUID();
+      const sent = await post(url, token, writeMutation(id), { idempotencyKey: id, ageMs: 0 });
+      const outcome = outcomeOf(sent);
+      if (outcome !== 'IDEMPOTENCY_UNAVAILABLE' && outcome !== 'no response') break;
+      if (performance.now() - start > 3 * BACK_WITHIN_MS) break;
+      await sleep(50);
+    }
+    backAfter.push(performance.now() - start);
   }
-  const claim = 'after a restart of the gateways, keyed writes are served';
-  return { claim, ...summaryOf(histories, stage.ledger) };
 }
 
-/** Reads, writes without a key and readiness checks on each gateway, until `end`. */
-function startOthers(gateways: RunningGateway[], token: string) {
-  const writes = new Map<string, string>();
-  const reads: string[] = [];
-  const readiness: string[] = [];
-  let isRunning = true;
-  const load = Promise.all(
-    gateways.map(async ({ url }, gateway) => {
-      for (let n = 0; isRunning; n++) {
-        const id = `other-${gateway}-${n}`;
-        readiness.push(String((await get(`${url}/readyz`)).status));
-        reads.push(outcomeOf(await post(url, token, readQuery(id))));
-        writes.set(id, outcomeOf(await post(url, token, writeMutation(id))));
-        await sleep(PAUSE_MS / 2);
+function killGateway(harness: Harness, store: string): Promise<Row[]> {
+  const what = `${store.split(':')[0]}, kill -9 of the gateway`;
+  return underLoad(harness, what, store, 1, async ({ gateways, start }) => {
+    for (let n = 0; n < REPETITIONS; n++) {
+      for (const [port, gateway] of gateways) {
+        await gateway.kill();
+        await start(port);
       }
-    }),
-  );
-  return {
-    async end({ service }: Ledger): Promise<Row[]> {
-      isRunning = false;
-      await load;
-      const { mismatches } = reconcile(writes, service.seen);
-      const outcomes = [...writes.values(), ...reads];
-      return [
-        {
-          claim: 'all the time, reads and writes without a key are served',
-          measured: `${tally(outcomes)}; ${mismatches.length} mismatches`,
-          holds: mismatches.length === 0 && outcomes.every(isSuccess) && reads.length > 50,
-        },
-        {
-          claim: 'all the time, /readyz responds with 200',
-          measured: tally(readiness),
-          holds: readiness.every((status) => status === '200'),
-        },
-      ];
-    },
-  };
+      await sleep(2000);
+    }
+  });
+}
+
+/** A file on a disk that other files fill. */
+async function fillDisk(harness: Harness): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-disk-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'ignore' });
+  } catch {
+    return []; // Not permitted here.
+  }
+  harness.defer(() => execFileSync('umount', ['-l', folder]));
+  const filler = join(folder, 'filler');
+  const store = `file:${join(folder, 'keys.db')}`;
+  return underLoad(harness, 'file, disk full', store, 1, async (stage) => {
+    for (let n = 0; n < REPETITIONS; n++) {
+      execFileSync('sh', ['-c', `cat /dev/zero > ${filler} || true`], { stdio: 'ignore' });
+      await sleep(2000);
+      rmSync(filler);
+      await whenBack(stage);
+    }
+  });
+}
+
+/** Promotes a replica that lags behind, while gateways are killed as well. */
+async function failOverRedis(harness: Harness): Promise<Row[]> {
+  const args = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'];
+  const replicaOf = (port: number) =>
+    startRedis(harness, { args: [...args, '--replicaof', '127.0.0.1', String(port)] });
+  let primary = await startRedis(harness, { args });
+  let replica = await replicaOf(primary.port);
+  const address = await startSwitch(primary.port, harness.defer);
+  const store = `redis://127.0.0.1:${address.port}`;
+  return underLoad(harness, 'redis, failover of a lagging replica', store, 3, async (stage) => {
+    for (let n = 0; n < REPETITIONS; n++) {
+      await eventually(async () => {
+        const info = String(await replica.command('INFO', 'replication'));
+        if (!info.includes('master_link_status:up')) throw new Error('not replicating');
+      });
+      await sleep(2500); // The gateways see the replica.
+      const [[port, gateway] = []] = [...stage.gateways].slice(n % 3);
+      const isKilled = n % 4 === 3 && port !== undefined && gateway !== undefined;
+      replica.signal('SIGSTOP');
+      await sleep(60);
+      if (isKilled) await gateway.kill();
+      await primary.stop();
+      replica.signal('SIGCONT');
+      await replica.command('REPLICAOF', 'NO', 'ONE');
+      address.to(replica.port);
+      primary = replica;
+      if (isKilled) await stage.start(port);
+      await whenBack(stage);
+      replica = await replicaOf(primary.port);
+    }
+  });
+}
+
+/** Empties Redis under load, while a gateway starts that knows nothing of it. */
+async function emptyRedis(harness: Harness): Promise<Row[]> {
+  const redis = await startRedis(harness);
+  const what = 'redis, emptied while a fourth gateway starts';
+  return underLoad(harness, what, redis.url, 3, async (stage) => {
+    for (let n = 0; n < REPETITIONS; n++) {
+      const starting = stage.start();
+      await sleep(Math.random() * 1000);
+      await redis.command('FLUSHALL');
+      await starting;
+      await whenBack(stage);
+      const [port = '', gateway] = [...stage.gateways].at(-1) ?? [];
+      stage.gateways.delete(port);
+      await gateway?.kill();
+    }
+  });
+}
+
+/** Kills the primary, and promotes its synchronous standby. */
+async function failOverPostgres(harness: Harness): Promise<Row[]> {
+  const settings = { synchronous_standby_names: 'standby' };
+  let primary = await startPostgres(harness, { settings });
+  let standby = await startPostgres(harness, { primary, settings });
+  const address = await startSwitch(primary.port, harness.defer);
+  const store = `postgres://postgres@127.0.0.1:${address.port}/postgres`;
+  const what = 'postgres, primary killed and its synchronous standby promoted';
+  return underLoad(harness, what, store, 3, async (stage) => {
+    for (let n = 0; n < REPETITIONS; n++) {
+      await sleep(1500);
+      await primary.kill();
+      standby.promote();
+      address.to(standby.port);
+      const old = primary;
+      primary = standby;
+      await old.stop();
+      standby = await startPostgres(harness, { primary, settings });
+      await whenBack(stage);
+    }
+  });
 }

@@ -21,12 +21,14 @@ const allowed: Record<string, string[]> = {
   telemetry: ['errors/gateway-error.ts', 'node:http'],
   auth: ['errors', 'jose', 'node:http', 'telemetry/registry.ts'],
   upstream: ['account', 'lib', 'telemetry', 'got', 'undici', 'node:http'],
-  idempotency: ['errors/gateway-error.ts', 'lib', 'upstream', 'telemetry/registry.ts'],
+  idempotency: ['account/shares.ts', 'errors/gateway-error.ts', 'lib', 'upstream'],
   resolvers: [
     'errors/gateway-error.ts',
     'errors/input-fault.ts',
     'generated',
     'graphql/context.ts',
+    'idempotency/recorded-outcome.ts',
+    'upstream/operations.ts',
     'upstream/records.ts',
     'upstream/upstream-error.ts',
     'graphql',
@@ -34,6 +36,7 @@ const allowed: Record<string, string[]> = {
   graphql: [
     'account',
     'errors',
+    'idempotency/settle.ts',
     'lib',
     'resolvers/index.ts',
     'telemetry',

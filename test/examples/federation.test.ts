@@ -30,6 +30,7 @@ test('the configuration of Apollo Router forwards the token and passes on error 
             { propagate: { named: 'authorization' } },
             { propagate: { named: 'x-request-id' } },
             { propagate: { named: 'idempotency-key' } },
+            { propagate: { named: 'idempotency-key-age' } },
           ],
         },
       },
@@ -66,6 +67,7 @@ test('the configuration of Cosmo Router forwards the token, passes on error code
             { op: 'propagate', named: 'Authorization' },
             { op: 'propagate', named: 'X-Request-Id' },
             { op: 'propagate', named: 'Idempotency-Key' },
+            { op: 'propagate', named: 'Idempotency-Key-Age' },
           ],
           response: [{ op: 'propagate', named: 'Idempotent-Replayed', algorithm: 'last_write' }],
         },
@@ -93,14 +95,14 @@ test('the configuration of Hive Gateway forwards the token, and neither retries 
     headers: {
       authorization: 'Bearer token',
       'x-request-id': '7',
-      'idempotency-key': 'intent-1',
+      'idempotency-key-age': '7',
       cookie: 'not for subgraphs',
     },
   });
   expect(gatewayConfig.propagateHeaders.fromClientToSubgraphs({ request })).toEqual({
     authorization: 'Bearer token',
     'x-request-id': '7',
-    'idempotency-key': 'intent-1',
+    'idempotency-key-age': '7',
   });
 });
 

@@ -123,7 +123,7 @@ describe.each(operationNames)('%s', (name) => {
     expect(status).toBe(200);
     expect(errors).toBeUndefined();
     const [outcome] = Object.values(data);
-    expect(outcome).toMatchObject({ __typename: expect.not.stringMatching(/^Ledger/) });
+    expect(outcome).not.toMatchObject({ __typename: expect.stringMatching(/^Ledger/) });
   });
 });
 

@@ -109,6 +109,7 @@ async function execute(
         {
           calls: service,
           turns: new Turns(),
+          settle: async () => ({ writes: [], isComplete: false }),
           csvOptionParam: undefined,
           maxResponseBytes,
         },

@@ -1,14 +1,22 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { fingerprintOf } from '../../src/idempotency/idempotency-key.ts';
+import { Registry } from 'prom-client';
+import { Claims } from '../../src/idempotency/claims.ts';
+import { Completeness } from '../../src/idempotency/completeness.ts';
+import { fingerprintOf, intentOf } from '../../src/idempotency/idempotency-key.ts';
+import { createIdempotencyMetrics } from '../../src/idempotency/idempotency-metrics.ts';
 import { IdempotentCalls } from '../../src/idempotency/idempotent-call.ts';
+import { OpenWrites } from '../../src/idempotency/open-writes.ts';
+import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
 import {
-  type ClaimResult,
+  COMPLETENESS_KEY,
   type IdempotencyStore,
   StoreUnavailable,
 } from '../../src/idempotency/store.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
+import { claimsOn, RETENTION_MS } from '../support/claims.ts';
+import { closeAfterTest } from '../support/cleanup.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { outcomeFields, read, write, writes } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
@@ -135,6 +143,9 @@ test.each([
   ['with parameters', '"a";b=1'],
   ['not ASCII', 'caf\u00e9'],
   ['of 256 characters', 'k'.repeat(256)],
+  ['undefined', 'undefined'],
+  ['null', '"null"'],
+  ['NaN', 'NaN'],
 ])('a key %s is rejected before sending', async (_, value) => {
   const service = await startService(succeed);
   const gateway = await startTestGateway(service);
@@ -309,19 +320,33 @@ test('a repeat in flight is sent if the first request had no effect', async () =
   expect(headers.get('idempotent-replayed')).toBeNull();
 });
 
-/** A scope with a key, and a store whose claims have these results, one after another. */
-function startWithStore(results: (ClaimResult | StoreUnavailable)[], timeoutMs = 10_000) {
-  const sent: unknown[] = [];
+/** Calls with a key, on a store that another process uses as well, and which can fail. */
+async function startWithStore({ timeoutMs = 10_000, failWhenSent = false } = {}) {
+  const limits = { retentionMs: RETENTION_MS, maxKeys: 10, maxBytes: 2 ** 30 };
+  const memory = new SqliteStore({ path: ':memory:', ...limits });
+  let failure: StoreUnavailable | undefined;
+  let reads = 0;
   const store: IdempotencyStore = {
-    async claim() {
-      const result = results.shift() ?? { state: 'claimed' };
-      if (result instanceof StoreUnavailable) throw result;
-      return result;
+    objectionMs: 0,
+    usage: undefined,
+    isContinuation: () => true,
+    async read(key) {
+      if (failure) throw failure;
+      if (key !== COMPLETENESS_KEY) reads += 1;
+      return memory.read(key);
     },
-    async record() {},
-    async release() {},
-    async close() {},
+    async swap(change) {
+      if (failure) throw failure;
+      return memory.swap(change);
+    },
+    close: () => memory.close(),
   };
+  const other = claimsOn(memory);
+  closeAfterTest(() => other.close());
+  const options = { store, retentionMs: RETENTION_MS, quarantineMs: 0, log: silent, report() {} };
+  const completeness = new Completeness(options);
+  closeAfterTest(() => completeness.close());
+  const sent: unknown[] = [];
   const calls = new IdempotentCalls({
     calls: {
       read: async () => {
@@ -329,48 +354,81 @@ function startWithStore(results: (ClaimResult | StoreUnavailable)[], timeoutMs =
       },
       write: async (request, { requestId }) => {
         sent.push(request.timeoutMs);
+        if (failWhenSent) failure = new StoreUnavailable('full');
         return new OutcomeUnknown('UPSTREAM_FAILED', requestId);
       },
     },
-    store,
+    claims: new Claims(store, completeness),
+    openWrites: new OpenWrites(silent),
     timeoutMs,
     isKeyRequired: false,
-    observer: { settled() {}, stored() {} },
-    log: pino({ level: 'silent' }),
+    metrics: createIdempotencyMetrics(new Registry(), store, () => {}),
+    log: silent,
   });
   const scope = { ...scopeOf(), idempotencyKey: 'intent-1' };
-  return { sent, write: () => calls.write(upgradeToHq, scope) };
+  const { key } = intentOf('intent-1', scope);
+  return {
+    sent,
+    write: () => calls.write(upgradeToHq, scope),
+    /** The claim of the other process on the same key. */
+    claimByOther: (more = {}) => other.claim(key, 'other', { fingerprint, ...more }),
+    other,
+    key,
+    reads: () => reads,
+    fail(error: StoreUnavailable | undefined) {
+      failure = error;
+    },
+  };
 }
 
-const inFlight: ClaimResult = { state: 'in-flight', fingerprint: fingerprintOf(upgradeToHq) };
+const silent = pino({ level: 'silent' });
+const fingerprint = fingerprintOf(upgradeToHq);
 
 test('a repeat whose first request is in flight is not told that nothing was sent', async () => {
-  const { sent, write } = startWithStore([inFlight, new StoreUnavailable('unreachable')]);
-  expect(await write()).toMatchObject({ code: 'IN_PROGRESS' });
+  const { sent, write, claimByOther, fail, reads } = await startWithStore();
+  await claimByOther();
+  const repeat = write();
+  while (reads() < 1) await new Promise(setImmediate);
+  fail(new StoreUnavailable('unreachable'));
+  expect(await repeat).toMatchObject({ code: 'IN_PROGRESS' });
   expect(sent).toEqual([]);
 });
 
 test('without the store, a write is rejected before sending', async () => {
-  const { sent, write } = startWithStore([new StoreUnavailable('unreachable')]);
+  const { sent, write, fail } = await startWithStore();
+  fail(new StoreUnavailable('unreachable'));
   await expect(write()).rejects.toMatchObject({ code: 'IDEMPOTENCY_UNAVAILABLE' });
   expect(sent).toEqual([]);
 });
 
 test('a repeat that finds the key free after waiting has only the rest of its deadline', async () => {
-  const { sent, write } = startWithStore([inFlight, { state: 'claimed' }], 1000);
-  await write();
-  expect(sent).toEqual([expect.any(Number)]);
+  const { sent, write, claimByOther, other, key } = await startWithStore({ timeoutMs: 1000 });
+  await claimByOther();
+  const repeat = write();
+  await other.release(key, 'other');
+  await repeat;
   expect(Number(sent[0])).toBeLessThan(1000);
 });
 
 test('a repeat of an orphaned write is never sent', async () => {
-  const { sent, write } = startWithStore([{ ...inFlight, state: 'orphaned' }]);
+  const { sent, write, claimByOther } = await startWithStore();
+  await claimByOther({ leaseMs: 0 });
   expect(await write()).toMatchObject({ code: 'ORPHANED' });
   expect(sent).toEqual([]);
 });
 
 test('a recorded outcome that cannot be read is orphaned', async () => {
-  const { sent, write } = startWithStore([{ ...inFlight, state: 'recorded', outcome: '{"x":1}' }]);
+  const { sent, write, claimByOther, other, key } = await startWithStore();
+  await claimByOther();
+  await other.record(key, 'other', '{"x":1}');
   expect(await write()).toMatchObject({ code: 'ORPHANED' });
   expect(sent).toEqual([]);
+});
+
+test('while an outcome cannot be recorded, repeats get it from this process', async () => {
+  const { sent, write } = await startWithStore({ failWhenSent: true });
+  const outcome = await write();
+  expect(outcome).toMatchObject({ code: 'UPSTREAM_FAILED' });
+  expect(await write()).toBe(outcome);
+  expect(sent).toHaveLength(1);
 });

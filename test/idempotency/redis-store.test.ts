@@ -1,32 +1,16 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { createStore } from '../../src/idempotency/create-store.ts';
 import { RedisStore } from '../../src/idempotency/redis-store.ts';
+import { claimsOn, RETENTION_MS } from '../support/claims.ts';
+import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/port.ts';
-import {
-  eventually,
-  isRedisInstalled,
-  startProxy,
-  startRedis,
-  whenState,
-  whenUsable,
-} from '../support/redis.ts';
+import { isRedisInstalled, startProxy, startRedis } from '../support/redis.ts';
 
-const RETENTION_MS = 3_600_000;
 const cleanups: (() => unknown)[] = [];
-let logs: { level: string; details: object; message: string }[];
-
-beforeEach(() => {
-  logs = [];
-});
 
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
-
-const log = {
-  warn: (details: object, message: string) => logs.push({ level: 'warn', details, message }),
-  error: (details: object, message: string) => logs.push({ level: 'error', details, message }),
-};
 
 async function start(...options: Parameters<typeof startRedis>) {
   const server = await startRedis(...options);
@@ -40,37 +24,39 @@ async function proxyTo(port: number) {
   return proxy;
 }
 
-function open(url: string): RedisStore {
-  const store = new RedisStore({ url, retentionMs: RETENTION_MS, log });
-  cleanups.push(() => store.close());
-  return store;
+function open(url: string, quarantineMs = 0) {
+  const store = new RedisStore({ url, retentionMs: RETENTION_MS });
+  const claims = claimsOn(store, { quarantineMs });
+  cleanups.push(claims.close);
+  const probe = () => claims.claim(crypto.randomUUID(), 'probe', { ageMs: 0 });
+  return {
+    ...claims,
+    usage: () => store.usage,
+    probe,
+    whenUsable: () => eventually(probe),
+    /** Waits until claims of new keys fail for a reason. */
+    whenRejected: (reason: string) =>
+      eventually(() => expect(probe()).rejects.toMatchObject({ reason })),
+    whenState: (key: string, state: string) =>
+      eventually(async () =>
+        expect(await claims.claim(key, crypto.randomUUID())).toMatchObject({ state }),
+      ),
+  };
 }
 
-async function openUsable(url: string): Promise<RedisStore> {
-  const store = open(url);
-  await whenUsable(store);
-  return store;
-}
-
-function claimOf(key: string, owner = 'owner') {
-  return { key, owner, fingerprint: 'fingerprint', leaseMs: 60_000 };
-}
-
-/** Waits until claims of new keys fail for a reason. */
-async function whenRefused(store: RedisStore, reason: string): Promise<void> {
-  await eventually(() =>
-    expect(store.claim(claimOf(crypto.randomUUID()))).rejects.toMatchObject({ reason }),
-  );
+async function openUsable(url: string, quarantineMs = 0) {
+  const claims = open(url, quarantineMs);
+  await claims.whenUsable();
+  return claims;
 }
 
 if (!isRedisInstalled) {
   process.stderr.write('The Redis tests are skipped: redis-server is not installed.\n');
 }
-
 const describeRedis = isRedisInstalled ? describe : describe.skip;
 
 test('an invalid URL is rejected without repeating it', async () => {
-  const options = { retentionMs: RETENTION_MS, maxKeys: 10, log };
+  const options = { retentionMs: RETENTION_MS, maxKeys: 10 };
   const error = await createStore('redis://user:secret@host:port', options).catch((error) => error);
   expect(error).toMatchObject({ message: expect.stringContaining('not a valid redis://') });
   expect(`${error.stack} ${JSON.stringify(error)}`).not.toContain('secret');
@@ -79,309 +65,164 @@ test('an invalid URL is rejected without repeating it', async () => {
 describeRedis('the connection', () => {
   test('an unreachable server rejects claims at once, and is used when it appears', async () => {
     const port = await freePort();
-    const store = open(`redis://127.0.0.1:${port}`);
+    const claims = open(`redis://127.0.0.1:${port}`);
     const unreachable = { name: 'StoreUnavailable', reason: 'unreachable' };
-    await expect(store.claim(claimOf('key'))).rejects.toMatchObject(unreachable);
-    await eventually(async () => expect(logs).toHaveLength(1));
+    await expect(claims.claim('key', 'a')).rejects.toMatchObject(unreachable);
+    expect(claims.usage()).toBeUndefined();
     await start({ port });
-    expect(await eventually(() => store.claim(claimOf('key')))).toEqual({ state: 'claimed' });
-    expect(logs).toEqual([
-      {
-        level: 'error',
-        details: { reason: 'unreachable' },
-        message: 'No connection to Redis: ECONNREFUSED',
-      },
-      { level: 'warn', details: {}, message: 'Connected to Redis again' },
-    ]);
+    expect(await claims.whenUsable()).toMatchObject({ state: 'claimed' });
+    expect(claims.usage()).toMatchObject({ keys: expect.any(Number), maxBytes: Infinity });
   });
 
-  test('a server that stops responding causes a timeout, and no key is left claimed', async () => {
+  test('a server that stops responding causes a timeout', async () => {
     const server = await start();
-    const store = await openUsable(server.url);
+    const claims = await openUsable(server.url);
     server.signal('SIGSTOP');
-    await expect(store.claim(claimOf('key'))).rejects.toMatchObject({ reason: 'timeout' });
-    await expect(store.claim(claimOf('other', 'another'))).rejects.toMatchObject({
-      reason: 'timeout',
-    });
+    await expect(claims.claim('key', 'a')).rejects.toMatchObject({ reason: 'timeout' });
     server.signal('SIGCONT');
-    expect(await whenState(store, 'key', 'claimed')).toEqual({ state: 'claimed' });
-    expect(await store.claim(claimOf('other'))).toEqual({ state: 'claimed' });
+    await claims.whenUsable();
   });
 
-  test('a key whose claim lost its reply is free again', async () => {
+  test('a claim whose reply was lost is released by its owner', async () => {
     const server = await start();
     const proxy = await proxyTo(server.port);
-    const store = await openUsable(proxy.url);
+    const claims = await openUsable(proxy.url);
     proxy.loseReplies();
-    await expect(store.claim(claimOf('key'))).rejects.toMatchObject({ reason: 'unreachable' });
-    const another = await openUsable(server.url);
-    expect(await another.claim(claimOf('key', 'another'))).toMatchObject({ state: 'in-flight' });
+    await expect(claims.claim('key', 'a')).rejects.toMatchObject({ name: 'ReplyLost' });
+    const other = await openUsable(server.url);
+    expect(await other.claim('key', 'b')).toMatchObject({ state: 'in-flight' });
     proxy.forward();
-    await whenUsable(store);
-    expect(await whenState(another, 'key', 'claimed')).toEqual({ state: 'claimed' });
+    await eventually(() => claims.release('key', 'a'));
+    expect(await other.claim('key', 'b')).toMatchObject({ state: 'claimed' });
   });
 
-  test('a claim that arrives after its own release does not take the key', async () => {
-    const store = await openUsable((await start()).url);
-    await store.release('key', 'late');
-    await expect(store.claim(claimOf('key', 'late'))).rejects.toMatchObject({
-      reason: 'unreachable',
-    });
-    expect(await store.claim(claimOf('key', 'another'))).toEqual({ state: 'claimed' });
-    await store.record('key', 'another', 'outcome');
-    expect(await store.claim(claimOf('key', 'late'))).toMatchObject({ outcome: 'outcome' });
-  });
-
-  test('no late claim takes the key, however many owners have released it', async () => {
-    const store = await openUsable((await start()).url);
-    const owners = ['late', 'later'];
-    for (const owner of owners) await store.release('key', owner);
-    await store.claim(claimOf('key', 'another'));
-    await store.release('key', 'last');
-    await store.release('key', 'another');
-    for (const owner of [...owners, 'last']) {
-      const claiming = store.claim(claimOf('key', owner));
-      await expect(claiming).rejects.toMatchObject({ reason: 'unreachable' });
-    }
-  });
-
-  test('an outcome that could not be recorded is recorded when the server is back', async () => {
-    const server = await start();
-    const proxy = await proxyTo(server.port);
-    const store = await openUsable(proxy.url);
-    await store.claim(claimOf('key'));
-    await store.claim(claimOf('other'));
-    proxy.refuse();
-    const unreachable = { reason: 'unreachable' };
-    await expect(store.record('key', 'owner', 'outcome')).rejects.toMatchObject(unreachable);
-    await expect(store.release('other', 'owner')).rejects.toMatchObject(unreachable);
-    proxy.forward();
-    expect(await whenState(store, 'key', 'recorded')).toMatchObject({ outcome: 'outcome' });
-    expect(await whenState(store, 'other', 'claimed')).toEqual({ state: 'claimed' });
-  });
-
-  test('after an outage, a claim without an outcome is not orphaned at once', async () => {
-    const server = await start();
-    const proxy = await proxyTo(server.port);
-    const store = await openUsable(proxy.url);
-    await store.claim({ ...claimOf('key'), leaseMs: 0 });
-    const steady = await openUsable(server.url);
-    expect(await steady.claim(claimOf('key', 'repeat'))).toMatchObject({ state: 'orphaned' });
-    proxy.refuse();
-    await whenRefused(store, 'unreachable');
-    proxy.forward();
-    await whenUsable(store);
-    expect(await store.claim(claimOf('key', 'repeat'))).toMatchObject({ state: 'in-flight' });
-  });
-
-  test('closing writes what is pending', async () => {
-    const server = await start();
-    const store = await openUsable(server.url);
-    await store.claim(claimOf('key'));
-    await server.command('CONFIG', 'SET', 'maxmemory', '1');
-    await expect(store.record('key', 'owner', 'outcome')).rejects.toMatchObject({
-      reason: 'out_of_memory',
-    });
-    await server.command('CONFIG', 'SET', 'maxmemory', '0');
-    await store.close();
-    const another = await openUsable(server.url);
-    expect(await another.claim(claimOf('key', 'repeat'))).toMatchObject({ outcome: 'outcome' });
-  });
-
-  test('an unresponsive server does not keep the store from closing', async () => {
-    const server = await start();
-    const store = open(server.url);
-    server.signal('SIGSTOP');
-    await store.close();
-    await expect(store.claim(claimOf('key'))).rejects.toMatchObject({ reason: 'closed' });
-  });
-
-  test('scripts are loaded again after the server has forgotten them', async () => {
-    const server = await start();
-    const store = await openUsable(server.url);
-    await server.command('SCRIPT', 'FLUSH');
-    expect(await store.claim(claimOf('key'))).toEqual({ state: 'claimed' });
-  });
-});
-
-describeRedis('the URL', () => {
-  test('its user, password and database number are used', async () => {
-    const server = await start({ args: ['--user', 'gateway', 'on', '>secret/1', '~*', '+@all'] });
-    const url = `redis://gateway:secret%2F1@127.0.0.1:${server.port}/5`;
-    const store = await createStore(url, { retentionMs: RETENTION_MS, maxKeys: 10, log });
-    cleanups.push(() => store.close());
-    await whenUsable(store);
-    await store.claim(claimOf('key'));
-    expect(await server.command('INFO', 'keyspace')).toMatch(/db5:keys=4/);
-  });
-
-  test('a wrong password is reported without the password', async () => {
-    const server = await start({ args: ['--requirepass', 'right'] });
-    await whenRefused(open(`redis://:wrong-secret@127.0.0.1:${server.port}`), 'unauthorized');
-    await whenRefused(open(`redis://127.0.0.1:${server.port}`), 'unauthorized');
-    expect(logs).toContainEqual(
-      expect.objectContaining({ level: 'error', details: { reason: 'unauthorized' } }),
-    );
-    expect(JSON.stringify(logs)).not.toMatch(/secret|127\.0\.0\.1/);
-  });
-
-  test('a server without TLS cannot be used with rediss://', async () => {
-    const server = await start();
-    await whenRefused(open(`rediss://127.0.0.1:${server.port}`), 'unreachable');
+  test('a wrong password, a missing one, and TLS without a server for it', async () => {
+    const { port } = await start({ args: ['--requirepass', 'right'] });
+    await open(`redis://:wrong@127.0.0.1:${port}`).whenRejected('unauthorized');
+    await open(`redis://127.0.0.1:${port}`).whenRejected('unauthorized');
+    await open(`rediss://127.0.0.1:${port}`).whenRejected('unreachable');
+    await open(`redis://:right@127.0.0.1:${port}`).whenUsable();
   });
 });
 
 describeRedis('a server that cannot keep claims', () => {
-  test('without memory it refuses new keys, and still replays', async () => {
+  test('without memory it rejects new keys, but records outcomes, replays and releases', async () => {
     const server = await start();
-    const store = await openUsable(server.url);
-    await store.claim(claimOf('recorded'));
-    await store.record('recorded', 'owner', 'outcome');
-    await store.claim(claimOf('in flight'));
+    const claims = await openUsable(server.url);
+    for (const key of ['recorded', 'in flight', 'refused']) await claims.claim(key, 'a');
+    await claims.record('recorded', 'a', 'outcome');
     await server.command('CONFIG', 'SET', 'maxmemory', '1');
-    const full = { reason: 'out_of_memory' };
-    await expect(store.claim(claimOf('key'))).rejects.toMatchObject(full);
-    await expect(store.claim(claimOf('key'))).rejects.toMatchObject(full);
-    await expect(store.record('in flight', 'owner', 'late')).rejects.toMatchObject(full);
-    expect(await store.claim(claimOf('recorded'))).toMatchObject({ outcome: 'outcome' });
-    expect(logs.map(({ details }) => details)).toEqual([full]);
+    await expect(claims.claim('new', 'b')).rejects.toMatchObject({ reason: 'full' });
+    await claims.record('in flight', 'a', 'late');
+    await claims.release('refused', 'a');
+    expect(await claims.claim('recorded', 'b')).toMatchObject({ outcome: 'outcome' });
+    expect(await claims.claim('in flight', 'b')).toMatchObject({ outcome: 'late' });
     await server.command('CONFIG', 'SET', 'maxmemory', '0');
-    expect(await store.claim(claimOf('key'))).toEqual({ state: 'claimed' });
-    expect(await whenState(store, 'in flight', 'recorded')).toMatchObject({ outcome: 'late' });
+    expect(await claims.claim('refused', 'b')).toMatchObject({ state: 'claimed' });
   });
 
   test.each([
-    ['HSET', 'owner', 'another', 'leaseEnd', '0'],
-    ['HSET', 'outcome', 'outcome'],
+    ['HSET', 'version', 'another', 'text', '{}'],
     ['SET', 'text'],
-  ])('a claim that another program wrote is corrupt: %s %s', async (command, ...args) => {
+  ])('a record that another program wrote is corrupt: %s %s', async (command, ...args) => {
     const server = await start();
-    const store = await openUsable(server.url);
-    await server.command(command, '{ledger-gateway}:claim:key', ...args);
-    const refused = { name: 'StoreUnavailable', reason: 'corrupt' };
-    await expect(store.claim(claimOf('key'))).rejects.toMatchObject(refused);
+    const claims = await openUsable(server.url);
+    await server.command(command, '{ledger-gateway}:key:key', ...args);
+    await expect(claims.claim('key', 'a')).rejects.toMatchObject({ reason: 'corrupt' });
   });
 
-  test('an eviction policy is refused until it is corrected', async () => {
-    const policy = ['--maxmemory', '1gb', '--maxmemory-policy', 'volatile-lru'];
-    const server = await start({ args: policy });
-    const store = open(server.url);
-    await whenRefused(store, 'evicting');
-    expect(logs).toEqual([
-      {
-        level: 'error',
-        details: { reason: 'evicting' },
-        message:
-          'Redis would evict idempotency keys: set its maxmemory-policy to noeviction (it is volatile-lru)',
-      },
-    ]);
+  test('an eviction policy is rejected until it is corrected', async () => {
+    const server = await start();
+    const claims = await openUsable(server.url);
+    await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru', 'maxmemory', '1gb');
+    await claims.whenRejected('evicting');
+    await expect(claims.probe()).rejects.toMatchObject({
+      message: expect.stringContaining('maxmemory-policy to noeviction (it is allkeys-lru)'),
+    });
     await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-    await whenUsable(store);
-  });
-
-  test('a replica is refused until it becomes the master, with all claims', async () => {
-    const server = await start();
-    const store = await openUsable(server.url);
-    await store.claim(claimOf('key'));
-    await server.command('REPLICAOF', '127.0.0.1', String(await freePort()));
-    await whenRefused(store, 'read_only');
-    await server.command('REPLICAOF', 'NO', 'ONE');
-    await whenUsable(store);
-    expect(await store.claim(claimOf('key', 'repeat'))).toMatchObject({ state: 'in-flight' });
+    await claims.whenUsable();
   });
 });
 
-describeRedis('lost claims', () => {
-  test('a server that restarted empty is refused until this process restarts', async () => {
+describeRedis('lost records', () => {
+  test('a server that restarted empty: ages are judged at once, and other keys after a quarantine', async () => {
     const server = await start();
-    const store = await openUsable(server.url);
-    await store.claim(claimOf('key'));
+    const claims = await openUsable(server.url, 60_000);
+    await claims.claim('key', 'a', { ageMs: 0 });
     await server.stop();
     await start({ port: server.port });
-    await whenRefused(store, 'data_lost');
-    await whenRefused(store, 'data_lost');
-    const lost = logs.filter(({ details }) => JSON.stringify(details).includes('data_lost'));
-    expect(lost).toEqual([
-      {
-        level: 'error',
-        details: { reason: 'data_lost' },
-        message: expect.stringContaining('refused until this process is restarted'),
-      },
-    ]);
-    const restarted = await openUsable(server.url);
-    expect(await restarted.claim(claimOf('key'))).toEqual({ state: 'claimed' });
-    await whenRefused(store, 'data_lost');
+    await claims.whenUsable();
+    const restarted = await openUsable(server.url, 60_000);
+    for (const process of [claims, restarted]) {
+      const lost = await process.claim('key', 'b', { ageMs: 60_000 });
+      expect(lost).toMatchObject({ state: 'orphaned' });
+      await expect(process.claim('no age', 'b')).rejects.toMatchObject({ reason: 'quarantine' });
+    }
+    expect(claims.losses).toHaveLength(1);
   });
 
   test('a flushed database is noticed by the very next claim', async () => {
     const server = await start();
-    const store = await openUsable(server.url);
+    const claims = await openUsable(server.url, 1000);
+    await claims.claim('key', 'a', { ageMs: 0 });
     await server.command('FLUSHALL');
-    await expect(store.claim(claimOf('key'))).rejects.toMatchObject({ reason: 'data_lost' });
+    expect(await claims.claim('key', 'b', { ageMs: 100 })).toMatchObject({ state: 'orphaned' });
+    await expect(claims.claim('no age', 'b')).rejects.toMatchObject({ reason: 'quarantine' });
+    expect(await eventually(() => claims.claim('no age', 'b'))).toMatchObject({ state: 'claimed' });
   });
 
-  test('a server that restarted from an old snapshot is refused by every process', async () => {
-    const server = await start({ args: ['--enable-debug-command', 'yes'] });
-    const store = await openUsable(server.url);
-    const idle = await openUsable(server.url);
-    await server.command('SAVE');
-    await store.claim(claimOf('after the snapshot'));
-    await server.command('DEBUG', 'RELOAD', 'NOSAVE');
-    await whenRefused(store, 'data_lost');
-    await whenRefused(idle, 'data_lost');
-  });
-
-  test('claims of other processes do not hide a loss from the process that reconnects last', async () => {
-    const server = await start({ args: ['--enable-debug-command', 'yes'] });
-    const proxy = await proxyTo(server.port);
-    const store = await openUsable(proxy.url);
-    const another = await openUsable(server.url);
-    await server.command('SAVE');
-    await store.claim(claimOf('after the snapshot'));
-    proxy.refuse();
-    await server.command('DEBUG', 'RELOAD', 'NOSAVE');
-    for (const key of ['a', 'b', 'c']) await another.claim(claimOf(key));
-    proxy.forward();
-    await whenRefused(store, 'data_lost');
-    await whenRefused(another, 'data_lost');
-  });
-
-  test('a claim whose reply was lost is no loss', async () => {
+  test('a process that starts with the empty server waits for objections', async () => {
     const server = await start();
+    const claims = await openUsable(server.url, 60_000);
     const proxy = await proxyTo(server.port);
-    const store = await openUsable(proxy.url);
-    proxy.loseReplies();
-    await expect(store.claim(claimOf('key'))).rejects.toMatchObject({ reason: 'unreachable' });
-    proxy.forward();
-    await whenUsable(store);
+    proxy.refuse();
+    await server.command('FLUSHALL');
+    const newcomer = await openUsable(server.url, 60_000);
+    await expect(newcomer.claim('no age', 'a')).rejects.toMatchObject({ reason: 'quarantine' });
+    await eventually(async () => expect(claims.losses).toHaveLength(1));
+    await expect(newcomer.claim('no age', 'a')).rejects.toMatchObject({ reason: 'quarantine' });
+  });
+
+  test('a server that restarted from its log has its records, but older keys are not executed', async () => {
+    const args = ['--appendonly', 'yes', '--appendfsync', 'always'];
+    const server = await start({ args });
+    const claims = await openUsable(server.url, 60_000);
+    await claims.claim('key', 'a', { ageMs: 0 });
+    await server.restart();
+    await claims.whenUsable();
+    expect(await claims.claim('key', 'b')).toMatchObject({ state: 'in-flight' });
+    const unanswered = await claims.claim('not executed', 'b', { ageMs: 60_000 });
+    expect(unanswered).toMatchObject({ state: 'orphaned' });
   });
 });
 
-describeRedis('an idle process', () => {
-  test('notices lost claims', async () => {
-    const server = await start();
-    await openUsable(server.url);
-    await server.command('FLUSHALL');
+describeRedis('a server with replicas', () => {
+  async function startPair() {
+    const primary = await start();
+    const replica = await start({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
     await eventually(async () =>
-      expect(logs).toMatchObject([{ level: 'error', details: { reason: 'data_lost' } }]),
+      expect(await replica.command('INFO', 'replication')).toMatch(/master_link_status:up/),
     );
+    return { primary, replica, claims: await openUsable(primary.url, 60_000) };
+  }
+
+  test('a claim counts only when a replica has it', async () => {
+    const { replica, claims } = await startPair();
+    replica.signal('SIGSTOP');
+    await claims.whenRejected('not_replicated');
+    replica.signal('SIGCONT');
+    await claims.whenUsable();
   });
 
-  test('notices a dead connection', async () => {
-    const server = await start();
-    await openUsable(server.url);
-    server.signal('SIGSTOP');
-    await eventually(async () =>
-      expect(logs).toMatchObject([{ level: 'error', details: { reason: 'timeout' } }]),
-    );
-    server.signal('SIGCONT');
-  });
-
-  test('notices a new eviction policy', async () => {
-    const server = await start();
-    const store = await openUsable(server.url);
-    await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru', 'maxmemory', '1gb');
-    await whenRefused(store, 'evicting');
-    expect(logs).toMatchObject([{ message: expect.stringContaining('it is allkeys-lru') }]);
+  test('a replica is rejected until it is promoted, with all claims', async () => {
+    const { primary, replica, claims } = await startPair();
+    const other = open(replica.url, 60_000);
+    await other.whenRejected('read_only');
+    await claims.claim('key', 'a', { ageMs: 0 });
+    await primary.stop();
+    await replica.command('REPLICAOF', 'NO', 'ONE');
+    await other.whenUsable();
+    expect(await other.claim('key', 'b')).toMatchObject({ state: 'in-flight' });
+    expect(other.losses).toHaveLength(1);
   });
 });

@@ -1,15 +1,27 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createStore } from '../../src/idempotency/create-store.ts';
 import { SqliteStore, type SqliteStoreOptions } from '../../src/idempotency/sqlite-store.ts';
-import { whenState } from '../support/redis.ts';
+import { claimsOn, RETENTION_MS } from '../support/claims.ts';
+import { eventually } from '../support/eventually.ts';
 
-const RETENTION_MS = 3_600_000;
+const QUARANTINE_MS = 60_000;
 const MIB = 2 ** 20;
 const cleanups: (() => unknown)[] = [];
 let directory: string;
@@ -27,21 +39,12 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-function open(options: Partial<SqliteStoreOptions> = {}): SqliteStore {
-  const store = new SqliteStore({
-    path,
-    retentionMs: RETENTION_MS,
-    maxKeys: 1000,
-    maxBytes: 2 ** 30,
-    clock: () => now,
-    ...options,
-  });
-  cleanups.push(() => store.close());
-  return store;
-}
-
-function claimOf(key: string, owner = 'owner') {
-  return { key, owner, fingerprint: 'fingerprint', leaseMs: 60_000 };
+function open(options: Partial<SqliteStoreOptions> = {}) {
+  const limits = { retentionMs: RETENTION_MS, maxKeys: 1000, maxBytes: 2 ** 30 };
+  const store = new SqliteStore({ path, ...limits, clock: () => now, ...options });
+  const claims = claimsOn(store, { quarantineMs: QUARANTINE_MS });
+  cleanups.push(claims.close);
+  return { ...claims, usage: () => store.usage };
 }
 
 /** Starts a process that holds claims in the file, and waits until it has them. */
@@ -60,13 +63,16 @@ async function startHolder() {
 }
 
 describe('a file that another process used', () => {
-  test('after kill -9, outcomes replay and claims in flight are orphaned at once', async () => {
+  test('after kill -9, outcomes replay and nothing is lost', async () => {
     const holder = await startHolder();
     await holder.kill();
-    const store = open({ clock: Date.now });
-    expect(await store.claim(claimOf('recorded'))).toMatchObject({ outcome: 'outcome' });
-    expect(await store.claim(claimOf('in flight'))).toMatchObject({ state: 'orphaned' });
-    expect(await store.claim(claimOf('released'))).toEqual({ state: 'claimed' });
+    const claims = open();
+    expect(await claims.claim('recorded', 'a')).toMatchObject({ outcome: 'outcome' });
+    expect(await claims.claim('in flight', 'a')).toMatchObject({ state: 'in-flight' });
+    now += 60_000;
+    expect(await claims.claim('in flight', 'a')).toMatchObject({ state: 'orphaned' });
+    expect(await claims.claim('released', 'a')).toMatchObject({ state: 'claimed' });
+    expect(claims.losses).toEqual([]);
   });
 
   test('a file in use is rejected with one clear error', async () => {
@@ -74,39 +80,88 @@ describe('a file that another process used', () => {
     expect(() => open()).toThrow(
       expect.objectContaining({
         reason: 'locked',
-        message: `The idempotency store cannot open ${path}: database is locked; another process uses the file: give each gateway its own, or share a Redis`,
+        message: `The idempotency store cannot open ${path}: database is locked; another process uses the file: give each gateway its own, or share a Redis or PostgreSQL`,
       }),
     );
     await holder.kill();
-    expect(await open().claim(claimOf('recorded'))).toMatchObject({ outcome: 'outcome' });
+    expect(await open().claim('recorded', 'a')).toMatchObject({ outcome: 'outcome' });
   });
 
-  test('claims survive an orderly restart', async () => {
+  test('keys and their age survive an orderly restart', async () => {
     const first = open();
-    await first.claim(claimOf('recorded'));
-    await first.record('recorded', 'owner', 'outcome');
-    await first.claim(claimOf('in flight'));
+    await first.claim('recorded', 'a');
+    await first.record('recorded', 'a', 'outcome');
     await first.close();
+    now += 10_000;
     const second = open();
-    expect(second.size).toBe(2);
-    expect(await second.claim(claimOf('recorded'))).toMatchObject({ outcome: 'outcome' });
-    expect(await second.claim(claimOf('in flight'))).toMatchObject({ state: 'orphaned' });
+    expect(await second.claim('recorded', 'b')).toMatchObject({ outcome: 'outcome' });
+    expect(await second.claim('new', 'b', { ageMs: 5000 })).toMatchObject({ state: 'claimed' });
+    expect(second.usage()?.keys).toBe(2);
+    expect(second.losses).toEqual([]);
   });
 
   test('close waits for a record that has been started', async () => {
     const first = open();
-    await first.claim(claimOf('key'));
-    const recorded = first.record('key', 'owner', 'outcome');
-    await first.close();
-    await recorded;
-    expect(await open().claim(claimOf('key'))).toMatchObject({ outcome: 'outcome' });
+    await first.claim('key', 'a');
+    const recorded = first.record('key', 'a', 'outcome');
+    await Promise.all([first.close(), recorded]);
+    expect(await open().claim('key', 'b')).toMatchObject({ outcome: 'outcome' });
   });
 
   test('only the owner of the process can read the files', async () => {
     await open().close();
     await chmod(path, 0o644);
-    await open().claim(claimOf('key'));
+    await open().claim('key', 'a');
     for (const file of [path, `${path}-wal`]) expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('a file that lost records', () => {
+  /** Repeats of a key whose record is lost: with an age it is never executed again, without one not yet. */
+  async function expectLoss() {
+    const claims = open();
+    await expect(claims.claim('key', 'b')).rejects.toMatchObject({ reason: 'quarantine' });
+    expect(await claims.claim('key', 'b', { ageMs: 1000 })).toMatchObject({ state: 'orphaned' });
+    expect(await claims.claim('new', 'b', { ageMs: 0 })).toMatchObject({ state: 'claimed' });
+    now += QUARANTINE_MS;
+    await eventually(() => claims.claim('without age', 'b'));
+    expect(claims.losses).toHaveLength(1);
+    await claims.close();
+    expect(open().losses).toEqual([]);
+  }
+
+  test('restored without its log', async () => {
+    const holder = await startHolder();
+    await holder.kill();
+    await rm(`${path}-wal`);
+    await expectLoss();
+  });
+
+  test.each([
+    ['in its place', (backup: string) => copyFile(backup, path)],
+    ['by a rename', (backup: string) => rename(backup, path)],
+  ])('restored from an older copy %s', async (_, restore) => {
+    const first = open();
+    await first.claim('older', 'a');
+    await first.close();
+    const backup = join(directory, 'backup');
+    await copyFile(path, backup);
+    const second = open();
+    await second.claim('key', 'a');
+    await second.close();
+    await restore(backup);
+    await utimes(path, new Date(), new Date(Date.now() + 20_000));
+    await expectLoss();
+  });
+
+  test('moved away while in use: the first process stops, the second knows no older keys', async () => {
+    const first = open();
+    await first.claim('key', 'a');
+    await rename(path, join(directory, 'moved'));
+    await expect(first.claim('new', 'a')).rejects.toMatchObject({ reason: 'moved' });
+    expect(first.usage()).toBeUndefined();
+    const second = open();
+    expect(await second.claim('key', 'b', { ageMs: 1000 })).toMatchObject({ state: 'orphaned' });
   });
 });
 
@@ -141,10 +196,24 @@ describe('a file that cannot be used', () => {
       database.exec(sql);
       database.close();
     };
-    change('PRAGMA user_version = 2');
-    expect(() => open()).toThrow(/schema version 2, not 1; move the file away/);
-    change('PRAGMA user_version = 1; DROP TABLE claim');
+    change('PRAGMA user_version = 1');
+    expect(() => open()).toThrow(/schema version 1, not 2; move the file away/);
+    change('PRAGMA user_version = 2; DROP TABLE record');
     expect(() => open()).toThrow(/its table is damaged; move the file away/);
+  });
+
+  test('a damaged file', async () => {
+    const first = open();
+    for (let index = 0; index < 200; index++) await first.claim(`key ${index}`, 'a');
+    await first.close();
+    const bytes = await readFile(path);
+    const index = bytes.indexOf('key 77');
+    bytes.write(
+      'kez',
+      bytes.indexOf('key 77', index + 1) < 0 ? index : bytes.lastIndexOf('key 77'),
+    );
+    await writeFile(path, bytes);
+    expect(() => open()).toThrow(/move the file away to start with an empty one/);
   });
 
   test.each(['DELETE', 'WAL'])('a foreign %s database, which is left as it is', async (mode) => {
@@ -168,130 +237,118 @@ describe('a file that cannot be used', () => {
 });
 
 describe('a full store', () => {
-  test('refuses new keys, still replays, and takes keys again when one is released', async () => {
-    const store = open({ maxKeys: 2 });
-    await store.claim(claimOf('recorded'));
-    await store.record('recorded', 'owner', 'outcome');
-    await store.claim(claimOf('in flight'));
-    await expect(store.claim(claimOf('new'))).rejects.toMatchObject({ reason: 'full' });
-    expect(await store.claim(claimOf('recorded', 'repeat'))).toMatchObject({ outcome: 'outcome' });
-    expect(await store.claim(claimOf('in flight', 'repeat'))).toMatchObject({ state: 'in-flight' });
-    await store.release('in flight', 'owner');
-    expect(await store.claim(claimOf('new'))).toEqual({ state: 'claimed' });
+  const full = { reason: 'full' };
+
+  test('rejects new keys, still replays, and takes keys again when one is released', async () => {
+    const claims = open({ maxKeys: 2 });
+    await claims.claim('recorded', 'a');
+    await claims.record('recorded', 'a', 'outcome');
+    await claims.claim('in flight', 'a');
+    await expect(claims.claim('new', 'a')).rejects.toMatchObject(full);
+    expect(await claims.claim('recorded', 'b')).toMatchObject({ outcome: 'outcome' });
+    expect(await claims.claim('in flight', 'b')).toMatchObject({ state: 'in-flight' });
+    await claims.release('in flight', 'a');
+    expect(await claims.claim('new', 'a')).toMatchObject({ state: 'claimed' });
   });
 
-  test('counts the keys of a file when it is opened', async () => {
-    const first = open();
-    for (const key of ['a', 'b']) await first.claim(claimOf(key));
+  test('leaves a quarter of the keys to other callers, also after a restart', async () => {
+    const first = open({ maxKeys: 100 });
+    for (let index = 0; index < 75; index++) await first.claim(`key ${index}`, 'a');
     await first.close();
-    const second = open({ maxKeys: 2 });
-    await expect(second.claim(claimOf('new'))).rejects.toMatchObject({ reason: 'full' });
+    const claims = open({ maxKeys: 100 });
+    await expect(claims.claim('new', 'a')).rejects.toMatchObject(full);
+    for (let index = 0; index < 25; index++) {
+      await claims.claim(`other ${index}`, 'b', { caller: 'another' });
+    }
+    expect(claims.usage()).toMatchObject({ keys: 100, maxKeys: 100 });
+  });
+
+  test('leaves a quarter of the bytes to other callers', async () => {
+    const claims = open({ path: ':memory:', maxBytes: 16 * MIB });
+    for (let index = 0; ; index++) {
+      const claimed = await claims.claim(`key ${index}`, 'a').catch(() => null);
+      if (claimed === null) break;
+      await claims.record(`key ${index}`, 'a', 'x'.repeat(MIB));
+    }
+    expect(claims.usage()?.bytes).toBeLessThan(11 * MIB);
+    const other = await claims.claim('other', 'b', { caller: 'another' });
+    expect(other).toMatchObject({ state: 'claimed' });
   });
 
   test('keeps room for the outcomes of claims in flight', async () => {
-    const store = open({ path: ':memory:', maxBytes: 8 * MIB });
+    const claims = open({ path: ':memory:', maxBytes: 8 * MIB });
     const inFlight = ['a', 'b'];
-    for (const key of inFlight) await store.claim(claimOf(key));
-    await store.claim(claimOf('long'));
-    await store.record('long', 'owner', 'x'.repeat(6 * MIB));
-    await expect(store.claim(claimOf('new'))).rejects.toMatchObject({ reason: 'full' });
-    for (const key of inFlight) await store.record(key, 'owner', 'x'.repeat(0.9 * MIB));
-    expect(await store.claim(claimOf('b', 'repeat'))).toMatchObject({ state: 'recorded' });
+    for (const key of inFlight) await claims.claim(key, 'a');
+    await claims.claim('long', 'a');
+    await claims.record('long', 'a', 'x'.repeat(6 * MIB));
+    await expect(claims.claim('new', 'a', { caller: 'b' })).rejects.toMatchObject(full);
+    for (const key of inFlight) await claims.record(key, 'a', 'x'.repeat(0.9 * MIB));
+    expect(await claims.claim('b', 'b')).toMatchObject({ state: 'recorded' });
     now += RETENTION_MS;
-    expect(await store.claim(claimOf('long'))).toEqual({ state: 'claimed' });
+    expect(await claims.claim('long', 'a')).toMatchObject({ state: 'claimed' });
   });
 
   test('without room for an outcome, rejects the record and keeps the claim', async () => {
-    const store = open({ maxBytes: 64 * 1024 });
-    await store.claim(claimOf('key'));
-    const outcome = 'x'.repeat(100_000);
-    await expect(store.record('key', 'owner', outcome)).rejects.toMatchObject({ reason: 'full' });
-    expect(await store.claim(claimOf('key', 'repeat'))).toMatchObject({ state: 'in-flight' });
-    await store.record('key', 'owner', 'short outcome');
-    expect(await store.claim(claimOf('key', 'repeat'))).toMatchObject({ outcome: 'short outcome' });
-  });
-});
-
-describe('a write that failed', () => {
-  async function openFull() {
-    const store = open({ maxBytes: 8 * MIB });
-    await store.claim(claimOf('old'));
-    await store.record('old', 'owner', 'x'.repeat(4 * MIB));
-    now += RETENTION_MS / 2;
-    await store.claim(claimOf('key'));
-    return store;
-  }
-
-  test('is repeated, so that an outcome is recorded when there is room again', async () => {
-    const store = await openFull();
-    const outcome = 'x'.repeat(5 * MIB);
-    await expect(store.record('key', 'owner', outcome)).rejects.toMatchObject({ reason: 'full' });
-    now += RETENTION_MS / 2;
-    expect(await whenState(store, 'key', 'recorded')).toMatchObject({ state: 'recorded' });
-  });
-
-  test('is tried again when the store is closed', async () => {
-    const first = await openFull();
-    const outcome = 'x'.repeat(5 * MIB);
-    await expect(first.record('key', 'owner', outcome)).rejects.toMatchObject({ reason: 'full' });
-    now += RETENTION_MS / 2;
-    await first.claim(claimOf('old'));
-    await first.close();
-    expect(await open().claim(claimOf('key', 'repeat'))).toMatchObject({ state: 'recorded' });
+    const claims = open({ maxBytes: 96 * 1024 });
+    await claims.claim('key', 'a');
+    await expect(claims.record('key', 'a', 'x'.repeat(200_000))).rejects.toMatchObject(full);
+    expect(await claims.claim('key', 'b')).toMatchObject({ state: 'in-flight' });
+    await claims.record('key', 'a', 'short outcome');
+    expect(await claims.claim('key', 'b')).toMatchObject({ outcome: 'short outcome' });
   });
 });
 
 describe('expiry', () => {
-  test('deletes expired claims without further calls, and no others', async () => {
-    const store = open();
-    for (let index = 0; index < 120; index++) await store.claim(claimOf(`old ${index}`));
-    for (let index = 30; index < 90; index++) await store.release(`old ${index}`, 'owner');
+  test('deletes expired keys without further calls, and no others', async () => {
+    const claims = open();
+    for (let index = 0; index < 120; index++) await claims.claim(`old ${index}`, 'a');
+    for (let index = 30; index < 90; index++) await claims.release(`old ${index}`, 'a');
     now += RETENTION_MS / 2;
-    await store.claim(claimOf('young'));
+    await claims.claim('young', 'a');
     now += RETENTION_MS / 2;
-    while (store.size > 1) await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(await store.claim(claimOf('young', 'repeat'))).toMatchObject({ state: 'orphaned' });
+    while ((claims.usage()?.keys ?? 0) > 1) await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(await claims.claim('young', 'b')).toMatchObject({ state: 'orphaned' });
   });
 
-  test('a new claim deletes only a few expired ones, so that none takes long', async () => {
-    const store = open();
-    for (let index = 0; index < 10; index++) await store.claim(claimOf(`old ${index}`));
+  test('a new key deletes only a few expired ones, so that none takes long', async () => {
+    const claims = open();
+    for (let index = 0; index < 10; index++) await claims.claim(`old ${index}`, 'a');
     now += RETENTION_MS;
-    await store.claim(claimOf('new'));
-    expect(store.size).toBe(9);
+    await claims.claim('new', 'a');
+    expect(claims.usage()?.keys).toBe(9);
   });
 
   test('makes room in a full store', async () => {
-    const store = open({ maxKeys: 1 });
-    await store.claim(claimOf('old'));
+    const claims = open({ maxKeys: 1 });
+    await claims.claim('old', 'a');
     now += RETENTION_MS;
-    expect(await store.claim(claimOf('new'))).toEqual({ state: 'claimed' });
+    expect(await claims.claim('new', 'a')).toMatchObject({ state: 'claimed' });
   });
 
   test('does not end early or late when the wall clock was set back before a restart', async () => {
     const first = open();
-    await first.claim(claimOf('recorded'));
-    await first.record('recorded', 'owner', 'outcome');
+    await first.claim('recorded', 'a');
+    await first.record('recorded', 'a', 'outcome');
     await first.close();
     now -= 10 * RETENTION_MS;
     const second = open();
-    await second.claim(claimOf('new'));
-    now += 60_000;
-    expect(await second.claim(claimOf('new', 'repeat'))).toMatchObject({ state: 'orphaned' });
-    expect(await second.claim(claimOf('recorded'))).toMatchObject({ outcome: 'outcome' });
+    await second.claim('new', 'a');
+    now += 61_000;
+    expect(await second.claim('new', 'b')).toMatchObject({ state: 'orphaned' });
+    expect(await second.claim('recorded', 'b')).toMatchObject({ outcome: 'outcome' });
     now += RETENTION_MS;
-    expect(await second.claim(claimOf('recorded'))).toEqual({ state: 'claimed' });
+    expect(await second.claim('recorded', 'b')).toMatchObject({ state: 'claimed' });
   });
 });
 
 describe('createStore', () => {
-  const options = { retentionMs: RETENTION_MS, maxKeys: 10, log: { warn() {}, error() {} } };
+  const options = { retentionMs: RETENTION_MS, maxKeys: 10 };
 
   test.each(['memory', 'file'])('opens a %s store', async (kind) => {
     const setting = kind === 'file' ? `file:${path}` : kind;
-    const store = await createStore(setting, options);
-    cleanups.push(() => store.close());
-    expect(await store.claim(claimOf('key'))).toEqual({ state: 'claimed' });
+    const claims = claimsOn(await createStore(setting, options));
+    cleanups.push(claims.close);
+    expect(await claims.claim('key', 'a')).toMatchObject({ state: 'claimed' });
   });
 
   test.each(['file:', 'file::memory:'])('rejects %s, which names no file', async (setting) => {

@@ -4,24 +4,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test as jestTest } from '@jest/globals';
+import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
 import { RedisStore } from '../../src/idempotency/redis-store.ts';
 import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
-import type { ClaimResult, IdempotencyStore } from '../../src/idempotency/store.ts';
-import { isRedisInstalled, startRedis, whenUsable } from '../support/redis.ts';
-
-const LEASE_MS = 60_000;
-const RETENTION_MS = 3_600_000;
+import type { IdempotencyStore } from '../../src/idempotency/store.ts';
+import { claimsOn, RETENTION_MS } from '../support/claims.ts';
+import { eventually } from '../support/eventually.ts';
+import { isPostgresInstalled, startPostgres } from '../support/postgres.ts';
+import { isRedisInstalled, startRedis } from '../support/redis.ts';
 
 /** Opens stores of one kind, and waits for their time to pass. */
 type Backend = {
-  open(retentionMs: number): Promise<IdempotencyStore>;
-  /** Another store over the same data, where there can be one. */
-  openAnother(retentionMs: number): Promise<IdempotencyStore | undefined>;
-  /** Lets a lease or retention of this length end. */
+  open(retentionMs?: number): IdempotencyStore;
+  /** Whether two stores can share the data. */
+  isShared: boolean;
   pass(ms: number): Promise<void>;
 };
 
-const cleanups: (() => Promise<unknown>)[] = [];
+const cleanups: (() => unknown)[] = [];
 
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
@@ -31,21 +31,11 @@ function sqlite(place: () => Promise<string>): () => Promise<Backend> {
   return async () => {
     let now = Date.now();
     const path = await place();
+    const limits = { maxKeys: 1000, maxBytes: 2 ** 30 };
     return {
-      async open(retentionMs) {
-        const store = new SqliteStore({
-          path,
-          retentionMs,
-          maxKeys: 1000,
-          maxBytes: 2 ** 30,
-          clock: () => now,
-        });
-        cleanups.push(() => store.close());
-        return store;
-      },
-      async openAnother() {
-        return undefined;
-      },
+      open: (retentionMs = RETENTION_MS) =>
+        new SqliteStore({ path, retentionMs, ...limits, clock: () => now }),
+      isShared: false,
       async pass(ms) {
         now += ms;
       },
@@ -60,164 +50,172 @@ async function temporaryFile(): Promise<string> {
 }
 
 async function redis(): Promise<Backend> {
-  const server = await startRedis();
-  cleanups.push(() => server.stop());
-  const open = async (retentionMs: number) => {
-    const log = { warn() {}, error() {} };
-    const store = new RedisStore({ url: server.url, retentionMs, log });
-    cleanups.push(() => store.close());
-    await whenUsable(store);
-    return store;
+  const { url, stop } = await startRedis();
+  cleanups.push(stop);
+  return {
+    open: (retentionMs = RETENTION_MS) => new RedisStore({ url, retentionMs }),
+    isShared: true,
+    pass: (ms) => sleep(ms + 5),
   };
-  return { open, openAnother: open, pass: (ms) => sleep(ms + 5) };
+}
+
+async function postgres(): Promise<Backend> {
+  const { url, stop } = await startPostgres();
+  cleanups.push(stop);
+  return {
+    open: (retentionMs = RETENTION_MS) => new PostgresStore({ url, retentionMs }),
+    isShared: true,
+    pass: (ms) => sleep(ms + 5),
+  };
 }
 
 const backends = [
-  { name: 'memory', start: sqlite(async () => ':memory:') },
-  { name: 'file', start: sqlite(temporaryFile) },
-  { name: 'redis', start: redis },
+  { name: 'memory', isInstalled: true, start: sqlite(async () => ':memory:') },
+  { name: 'file', isInstalled: true, start: sqlite(temporaryFile) },
+  { name: 'redis', isInstalled: isRedisInstalled, start: redis },
+  { name: 'postgres', isInstalled: isPostgresInstalled, start: postgres },
 ];
 
-describe.each(backends)('$name', ({ name, start }) => {
-  const test = name === 'redis' && !isRedisInstalled ? jestTest.skip : jestTest;
+describe.each(backends)('$name', ({ name, isInstalled, start }) => {
+  const test = isInstalled ? jestTest : jestTest.skip;
+  if (!isInstalled)
+    process.stderr.write(`The tests of ${name} are skipped: no server installed.\n`);
 
-  test('a free key is claimed', async () => {
-    const store = await (await start()).open(RETENTION_MS);
-    expect(await store.claim(claimOf('key', 'first'))).toEqual({ state: 'claimed' });
-    expect(await store.claim(claimOf('other key', 'second'))).toEqual({ state: 'claimed' });
+  async function openClaims(backend: Backend, retentionMs?: number) {
+    const claims = claimsOn(backend.open(retentionMs));
+    cleanups.push(claims.close);
+    await eventually(() => claims.claim(randomUUID(), 'probe'));
+    return claims;
+  }
+
+  test('a key is claimed once, and its outcome is final', async () => {
+    const claims = await openClaims(await start());
+    expect(await claims.claim('key', 'a')).toMatchObject({ state: 'claimed' });
+    const inFlight = { state: 'in-flight', fingerprint: 'fingerprint' };
+    expect(await claims.claim('key', 'b')).toEqual(inFlight);
+    await claims.record('key', 'b', 'not the owner');
+    await claims.release('key', 'b');
+    expect(await claims.claim('key', 'b')).toEqual(inFlight);
+    await claims.record('key', 'a', 'outcome');
+    await claims.record('key', 'a', 'another outcome');
+    await claims.release('key', 'a');
+    expect(await claims.claim('key', 'b')).toMatchObject({ state: 'recorded', outcome: 'outcome' });
   });
 
-  test('a repeat finds the claim in flight, with the fingerprint of the first', async () => {
-    const store = await (await start()).open(RETENTION_MS);
-    await store.claim(claimOf('key', 'first', { fingerprint: 'of the first' }));
-    expect(await store.claim(claimOf('key', 'second'))).toEqual({
-      state: 'in-flight',
-      fingerprint: 'of the first',
+  test('a released key is free again, and response names do not share a claim', async () => {
+    const claims = await openClaims(await start());
+    await claims.claim('key', 'a');
+    expect(await claims.claim('key', 'b', { responseName: 'other' })).toMatchObject({
+      state: 'claimed',
     });
+    await claims.release('key', 'a');
+    expect(await claims.claim('key', 'c')).toMatchObject({ state: 'claimed' });
   });
 
-  test('the same owner may claim again', async () => {
-    const store = await (await start()).open(RETENTION_MS);
-    await store.claim(claimOf('key', 'first'));
-    expect(await store.claim(claimOf('key', 'first'))).toEqual({ state: 'claimed' });
-  });
-
-  test('a recorded outcome is replayed to everyone, the owner included', async () => {
-    const store = await (await start()).open(RETENTION_MS);
-    await store.claim(claimOf('key', 'first'));
-    await store.record('key', 'first', '{"a":1}');
-    const recorded = { state: 'recorded', fingerprint: 'fingerprint', outcome: '{"a":1}' };
-    expect(await store.claim(claimOf('key', 'second'))).toEqual(recorded);
-    expect(await store.claim(claimOf('key', 'first'))).toEqual(recorded);
-  });
-
-  test('a recorded outcome is final: no record or release changes it', async () => {
-    const store = await (await start()).open(RETENTION_MS);
-    await store.claim(claimOf('key', 'first'));
-    await store.record('key', 'first', 'outcome');
-    await store.record('key', 'first', 'another outcome');
-    await store.release('key', 'first');
-    expect(await store.claim(claimOf('key', 'second'))).toMatchObject({ outcome: 'outcome' });
-  });
-
-  test('a released key is free again', async () => {
-    const store = await (await start()).open(RETENTION_MS);
-    await store.claim(claimOf('key', 'first'));
-    await store.release('key', 'first');
-    expect(await store.claim(claimOf('key', 'second'))).toEqual({ state: 'claimed' });
-  });
-
-  test('an owner that does not hold the key can neither record nor release it', async () => {
-    const store = await (await start()).open(RETENTION_MS);
-    await store.claim(claimOf('key', 'first'));
-    await store.record('key', 'second', 'outcome');
-    await store.release('key', 'second');
-    expect(await store.claim(claimOf('key', 'second'))).toMatchObject({ state: 'in-flight' });
-  });
-
-  test('recording or releasing a free key does nothing', async () => {
-    const store = await (await start()).open(RETENTION_MS);
-    await store.record('key', 'first', 'outcome');
-    await store.release('key', 'first');
-    expect(await store.claim(claimOf('key', 'second'))).toEqual({ state: 'claimed' });
-  });
-
-  test('a claim is orphaned when its lease ends, for its owner too', async () => {
+  test('after its lease a claim is orphaned: it is never freed, and can only gain its outcome', async () => {
     const backend = await start();
-    const store = await backend.open(RETENTION_MS);
-    await store.claim(claimOf('key', 'first', { leaseMs: 40 }));
-    await backend.pass(40);
-    const orphaned = { state: 'orphaned', fingerprint: 'fingerprint' };
-    expect(await store.claim(claimOf('key', 'second'))).toEqual(orphaned);
-    expect(await store.claim(claimOf('key', 'first'))).toEqual(orphaned);
+    const claims = await openClaims(backend);
+    for (const key of ['reported', 'not reported']) await claims.claim(key, 'a', { leaseMs: 40 });
+    await backend.pass(1000);
+    expect(await claims.claim('reported', 'b')).toMatchObject({ state: 'orphaned', isNew: true });
+    for (const key of ['reported', 'not reported']) {
+      await claims.release(key, 'a');
+      expect(await claims.claim(key, 'c')).toMatchObject({ state: 'orphaned' });
+      await claims.record(key, 'a', 'outcome');
+      expect(await claims.claim(key, 'c')).toMatchObject({ outcome: 'outcome' });
+    }
   });
 
-  test('an outcome recorded after the lease replaces the orphaned state', async () => {
+  test('a key is free again when the retention ends, which counts from its last change', async () => {
     const backend = await start();
-    const store = await backend.open(RETENTION_MS);
-    await store.claim(claimOf('key', 'first', { leaseMs: 40 }));
-    await backend.pass(40);
-    await store.record('key', 'first', 'outcome');
-    expect(await store.claim(claimOf('key', 'second'))).toMatchObject({ outcome: 'outcome' });
-  });
-
-  test('an owner may release its key after the lease', async () => {
-    const backend = await start();
-    const store = await backend.open(RETENTION_MS);
-    await store.claim(claimOf('key', 'first', { leaseMs: 40 }));
-    await backend.pass(40);
-    await store.release('key', 'first');
-    expect(await store.claim(claimOf('key', 'second'))).toEqual({ state: 'claimed' });
-  });
-
-  test('a key is free again when the retention ends', async () => {
-    const backend = await start();
-    const store = await backend.open(80);
-    await store.claim(claimOf('recorded', 'first', { leaseMs: 40 }));
-    await store.record('recorded', 'first', 'outcome');
-    await store.claim(claimOf('orphaned', 'first', { leaseMs: 40 }));
-    await backend.pass(80);
-    expect(await store.claim(claimOf('recorded', 'second'))).toEqual({ state: 'claimed' });
-    expect(await store.claim(claimOf('orphaned', 'second'))).toEqual({ state: 'claimed' });
-  });
-
-  test('an outcome of 1 MiB returns unchanged', async () => {
-    const store = await (await start()).open(RETENTION_MS);
-    const outcome = JSON.stringify('é"\u0000'.repeat(150_000));
-    await store.claim(claimOf('key', 'first'));
-    await store.record('key', 'first', outcome);
-    const result = await store.claim(claimOf('key', 'second'));
-    expect(result.state === 'recorded' && result.outcome === outcome).toBe(true);
+    const claims = await openClaims(backend, 300);
+    await claims.claim('key', 'a', { leaseMs: 40 });
+    await backend.pass(200);
+    await claims.record('key', 'a', 'outcome');
+    await backend.pass(200);
+    expect(await claims.claim('key', 'b')).toMatchObject({ outcome: 'outcome' });
+    await backend.pass(300);
+    expect(await claims.claim('key', 'b')).toMatchObject({ state: 'claimed' });
   });
 
   test('exactly one of many concurrent claims succeeds', async () => {
     const backend = await start();
-    const stores = [await backend.open(RETENTION_MS)];
-    stores.push(...[(await backend.openAnother(RETENTION_MS)) ?? []].flat());
-    const claims: Promise<ClaimResult>[] = [];
-    for (let index = 0; index < 20; index++) {
-      for (const store of stores) claims.push(store.claim(claimOf('key', randomUUID())));
-    }
-    const states = (await Promise.all(claims)).map(({ state }) => state);
+    const all = [await openClaims(backend)];
+    if (backend.isShared) all.push(await openClaims(backend));
+    const claims = Array.from({ length: 20 }, () =>
+      all.map((one) => one.claim('key', randomUUID())),
+    );
+    const states = (await Promise.all(claims.flat())).map(({ state }) => state);
     expect(states.filter((state) => state === 'claimed')).toHaveLength(1);
-    expect(states.filter((state) => state === 'in-flight')).toHaveLength(claims.length - 1);
+    expect(states.filter((state) => state === 'in-flight')).toHaveLength(states.length - 1);
+  });
+
+  test('an outcome of 1 MiB returns unchanged', async () => {
+    const claims = await openClaims(await start());
+    const outcome = JSON.stringify('é"\u0000'.repeat(150_000));
+    await claims.claim('key', 'a');
+    await claims.record('key', 'a', outcome);
+    const result = await claims.claim('key', 'b');
+    expect(result.state === 'recorded' && result.outcome === outcome).toBe(true);
+  });
+
+  test('a key that is older than the records is orphaned, and may gain its outcome', async () => {
+    const claims = await openClaims(await start());
+    const forgotten = { state: 'orphaned', isNew: true };
+    expect(await claims.claim('key', 'b', { ageMs: 60_000 })).toMatchObject(forgotten);
+    expect(await claims.claim('key', 'b')).toMatchObject({ state: 'orphaned', isNew: false });
+    expect(await claims.claim('old', 'b', { ageMs: RETENTION_MS })).toMatchObject(forgotten);
+    expect(await claims.claim('new', 'b', { ageMs: 0 })).toMatchObject({ state: 'claimed' });
+    await claims.record('key', 'a', 'of the lost claim');
+    expect(await claims.claim('key', 'b')).toMatchObject({ outcome: 'of the lost claim' });
+  });
+
+  test('settling closes a key for everything that has no record', async () => {
+    const backend = await start();
+    const claims = await openClaims(backend);
+    await claims.claim('key', 'a', { responseName: 'recorded' });
+    await claims.record('key', 'a', 'x'); // Another response name: no effect.
+    await claims.claim('key', 'b', { responseName: 'in flight' });
+    expect(await claims.settle('key', 0)).toMatchObject({
+      writes: expect.arrayContaining([
+        expect.objectContaining({ responseName: 'in flight', state: 'in-flight' }),
+      ]),
+      isComplete: true,
+    });
+    expect(await claims.claim('key', 'c', { responseName: 'new' })).toEqual({ state: 'settled' });
+    expect(await claims.claim('key', 'c', { responseName: 'in flight' })).toMatchObject({
+      state: 'in-flight',
+    });
+    expect(await claims.settle('unused', 0)).toEqual({ writes: [], isComplete: true });
+    expect(await claims.claim('unused', 'c')).toEqual({ state: 'settled' });
+    expect((await claims.settle('unused')).isComplete).toBe(false);
+    expect((await claims.settle('unused', 60_000)).isComplete).toBe(false);
+  });
+
+  test('a claim and a settlement at the same time agree', async () => {
+    const backend = await start();
+    const all = [
+      await openClaims(backend),
+      await openClaims(backend.isShared ? backend : await start()),
+    ];
+    const [one = all[0], other = one] = backend.isShared ? all : [all[0], all[0]];
+    for (let round = 0; round < 20; round++) {
+      const [claimed, settled] = await Promise.all([
+        one?.claim(`key ${round}`, 'a'),
+        other?.settle(`key ${round}`, 0),
+      ]);
+      const seen = settled?.writes.length === 1 ? 'claimed' : 'settled';
+      expect(claimed?.state).toBe(seen);
+    }
   });
 
   test('a closed store rejects every call, and may be closed again', async () => {
-    const store = await (await start()).open(RETENTION_MS);
-    await store.close();
-    await store.close();
+    const claims = await openClaims(await start());
+    await claims.close();
+    await claims.close();
     const closed = { name: 'StoreUnavailable', reason: 'closed' };
-    await expect(store.claim(claimOf('key', 'first'))).rejects.toMatchObject(closed);
-    await expect(store.record('key', 'first', 'outcome')).rejects.toMatchObject(closed);
-    await expect(store.release('key', 'first')).rejects.toMatchObject(closed);
+    await expect(claims.claim('key', 'a')).rejects.toMatchObject(closed);
+    await expect(claims.record('key', 'a', 'outcome')).rejects.toMatchObject(closed);
+    await expect(claims.settle('key')).rejects.toMatchObject(closed);
   });
 });
-
-function claimOf(
-  key: string,
-  owner: string,
-  { fingerprint = 'fingerprint', leaseMs = LEASE_MS } = {},
-) {
-  return { key, owner, fingerprint, leaseMs };
-}

@@ -4,9 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@redis/client';
-import type { ClaimResult, IdempotencyStore } from '../../src/idempotency/store.ts';
 import { freePort } from './port.ts';
 
 /** Tests that need a server are skipped where there is none: npm cannot install one. */
@@ -31,17 +29,26 @@ async function startServer({ port, args = [] }: { port?: number; args?: string[]
   const directory = await mkdtemp(join(tmpdir(), 'redis-'));
   const usedPort = port ?? (await freePort());
   const fixed = ['--port', String(usedPort), '--bind', '127.0.0.1', '--dir', directory];
-  const child = spawn('redis-server', [...fixed, '--save', '', '--appendonly', 'no', ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const exited = once(child, 'exit');
-  let output = '';
-  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
-    output += chunk;
-    if (output.includes(READY)) break;
-  }
-  child.stdout.resume();
-  if (!output.includes(READY)) throw new Error(`redis-server did not start: ${output}`);
+  const spawnServer = async () => {
+    const child = spawn('redis-server', [...fixed, '--save', '', '--appendonly', 'no', ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let output = '';
+    for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
+      output += chunk;
+      if (output.includes(READY)) break;
+    }
+    child.stdout.resume();
+    if (!output.includes(READY)) throw new Error(`redis-server did not start: ${output}`);
+    return child;
+  };
+  let child = await spawnServer();
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  };
   return {
     port: usedPort,
     url: `redis://127.0.0.1:${usedPort}`,
@@ -49,9 +56,13 @@ async function startServer({ port, args = [] }: { port?: number; args?: string[]
     signal: (signal: NodeJS.Signals) => child.kill(signal),
     /** Ends the server at once, and deletes its directory. */
     async stop() {
-      child.kill('SIGKILL');
-      await exited;
+      await kill();
       await rm(directory, { recursive: true, force: true });
+    },
+    /** Ends the server at once, and starts it again with what it has on disk. */
+    async restart() {
+      await kill();
+      child = await spawnServer();
     },
     /** Sends one command with a client of its own. */
     async command(...command: string[]): Promise<unknown> {
@@ -107,41 +118,6 @@ export async function startProxy(targetPort: number) {
       server.close();
     },
   };
-}
-
-/** Waits until a store takes a claim; while it cannot, the claim is not sent. */
-export async function whenUsable(store: IdempotencyStore): Promise<void> {
-  await eventually(async () => {
-    const claim = { owner: 'probe', fingerprint: 'probe', leaseMs: 60_000 };
-    return store.claim({ key: crypto.randomUUID(), ...claim });
-  });
-}
-
-/** Repeats an attempt with a pause until it succeeds, and throws its last error after ten seconds. */
-export async function eventually<Result>(attempt: () => Promise<Result>): Promise<Result> {
-  const end = performance.now() + 10_000;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (performance.now() > end) throw error;
-    }
-    await sleep(20);
-  }
-}
-
-/** Repeats a claim until the key has the wanted state. */
-export async function whenState(
-  store: IdempotencyStore,
-  key: string,
-  wanted: ClaimResult['state'],
-): Promise<ClaimResult> {
-  return eventually(async () => {
-    const owner = crypto.randomUUID();
-    const result = await store.claim({ key, owner, fingerprint: 'fingerprint', leaseMs: 60_000 });
-    if (result.state !== wanted) throw new Error(`${key} is ${result.state}, not ${wanted}`);
-    return result;
-  });
 }
 
 function addressOf(address: AddressInfo | string | null): AddressInfo {

@@ -27,6 +27,8 @@ export function scopeOf(
     trace: undefined,
     signal,
     idempotencyKey: undefined,
+    idempotencyKeyAge: undefined,
+    receivedAt: performance.now(),
     onReplay() {},
   };
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { buildSchema } from 'graphql';
 import { refusalReasons } from '../../src/errors/gateway-error.ts';
-import { idempotencyResults } from '../../src/idempotency/observed-store.ts';
+import { idempotencyResults } from '../../src/idempotency/idempotency-metrics.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { version } from '../../src/version.ts';
 import { startTestGateway } from '../support/gateway.ts';

@@ -18,12 +18,15 @@ const refusals: Case[] = [
   ['403', reply(403, internal), 'FORBIDDEN', false],
   ['404', reply(404, internal), 'UPSTREAM_BAD_REQUEST', false],
   ['409', reply(409, internal), 'UPSTREAM_BAD_REQUEST', false],
+  ['451', reply(451, internal), 'UPSTREAM_BAD_REQUEST', false],
   ['429', reply(429, internal), 'UPSTREAM_BAD_REQUEST', true],
 ];
 
 /** Responses after which the outcome of a write is unknown. */
 const unusable: Case[] = [
-  ['408', reply(408, internal), 'UPSTREAM_TIMEOUT', true],
+  ...[408, 418, 460, 499].map(
+    (status): Case => [`${status}`, reply(status, internal), 'UPSTREAM_FAILED', true],
+  ),
   ['500', reply(500, internal), 'UPSTREAM_FAILED', true],
   ['501', reply(501, internal), 'UPSTREAM_FAILED', true],
   ['502', reply(502, internal), 'UPSTREAM_FAILED', true],

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import { invalidResponse, type Sent, UpstreamError } from '../upstream-error.ts';
 
 const invalidHttp = /^HPE_|^HTTPParserError$|^UND_ERR_(RES_CONTENT_LENGTH|HEADERS_OVERFLOW)/;
@@ -38,10 +38,16 @@ export function throwForStatus(status: number, headers: IncomingHttpHeaders): vo
   }
   if (status === 401) throw new UpstreamError('UNAUTHENTICATED', details);
   if (status === 403) throw new UpstreamError('FORBIDDEN', details);
-  // The service may still be processing the request that it no longer waits for.
-  if (status === 408) throw new UpstreamError('UPSTREAM_TIMEOUT', details);
-  if (status >= 400) throw new UpstreamError('UPSTREAM_BAD_REQUEST', details);
-  throw new UpstreamError('UPSTREAM_INVALID_RESPONSE', details);
+  if (status < 400) throw new UpstreamError('UPSTREAM_INVALID_RESPONSE', details);
+  throw new UpstreamError(isRefusal(status) ? 'UPSTREAM_BAD_REQUEST' : 'UPSTREAM_FAILED', details);
+}
+
+/**
+ * Whether a 4xx is one that HTTP registers (418 is not). The others are of proxies that no longer wait, such as 460
+ * and 499; after those and after 408, the service may still be processing the request.
+ */
+function isRefusal(status: number): boolean {
+  return status !== 408 && status !== 418 && status in STATUS_CODES;
 }
 
 /** Milliseconds until the time in a Retry-After header, which is in seconds or a date. */

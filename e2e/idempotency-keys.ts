@@ -1,0 +1,71 @@
+import { expect, test } from '@jest/globals';
+import { send, startStack } from './stack.ts';
+import type { StartSupergraph } from './supergraph.ts';
+
+const key = 'intent-1';
+const headers = { 'idempotency-key': key, 'idempotency-key-age': '0' };
+const actions = `mutation {
+  a: workflowAction(action: RESTART) { __typename }
+  b: workflowAction(action: RESTART) { __typename }
+  c: workflowAction(action: RESTART) { __typename }
+}`;
+const saves = (prefix: string) => `mutation {
+  a: saveApprovers(approvers: [{ name: "${prefix} one" }]) { __typename }
+  b: saveApprovers(approvers: [{ name: "${prefix} two" }]) { __typename }
+}`;
+const settle = `mutation ($key: String!) {
+  settleWrites(idempotencyKey: $key, ageMs: 0) {
+    isComplete
+    writes { outcome { __typename } }
+  }
+}`;
+
+/**
+ * Defines the tests of idempotency keys that every gateway must pass. `keyOf` is the key that a field has for the ledger
+ * gateway.
+ */
+export function testIdempotencyKeys(
+  startSupergraph: StartSupergraph,
+  keyOf: (key: string, responseName: string) => string = () => key,
+): void {
+  test('with a key, each root field is sent once, however often the mutation is repeated', async () => {
+    const stack = await startStack();
+    const url = await startSupergraph(stack.supergraphSdl);
+    const token = await stack.token();
+
+    const first = await send(url, token, actions, {}, headers);
+    const repeat = await send(url, token, actions, {}, { ...headers, 'idempotency-key-age': '10' });
+
+    expect(first.errors).toBeUndefined();
+    expect(Object.keys(first.data ?? {})).toEqual(['a', 'b', 'c']);
+    expect(repeat).toEqual(first);
+    expect(stack.calls).toHaveLength(3);
+  });
+
+  test('two different writes of one mutation do not collide, and other writes with its key are rejected', async () => {
+    const stack = await startStack();
+    const url = await startSupergraph(stack.supergraphSdl);
+    const token = await stack.token();
+
+    const first = await send(url, token, saves('first'), {}, headers);
+    expect(first.errors).toBeUndefined();
+    expect(stack.calls).toHaveLength(2);
+    const { errors } = await send(url, token, saves('second'), {}, headers);
+    expect(errors?.map(({ extensions }) => extensions.code)).toEqual(
+      Array(2).fill('IDEMPOTENCY_KEY_REUSED'),
+    );
+    expect(stack.calls).toHaveLength(2);
+  });
+
+  test('a settled key is closed', async () => {
+    const stack = await startStack();
+    const url = await startSupergraph(stack.supergraphSdl);
+    const token = await stack.token();
+    const settled = await send(url, token, settle, { key: keyOf(key, 'a') });
+    expect(settled.data).toEqual({ settleWrites: { isComplete: true, writes: [] } });
+    const query = 'mutation { a: workflowAction(action: RESTART) { __typename } }';
+    const { errors } = await send(url, token, query, {}, headers);
+    expect(errors?.[0]?.extensions.code).toBe('IDEMPOTENCY_KEY_SETTLED');
+    expect(stack.calls).toHaveLength(0);
+  });
+}

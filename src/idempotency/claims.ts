@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { Completeness } from './completeness.ts';
+import { BasisChanged, type Entry, type IdempotencyStore, StoreUnavailable } from './store.ts';
+
+/** A claim on an idempotency key for one root field. */
+export type Claim = {
+  /** The hash of caller and key. */
+  key: string;
+  responseName: string;
+  /** A hash of the caller. */
+  caller: string;
+  /** A random token that identifies this claim. */
+  owner: string;
+  /** A hash of the upstream request, to recognize a key that is reused for another one. */
+  fingerprint: string;
+  /** Milliseconds after which an unfinished claim is orphaned. Shorter than the retention. */
+  leaseMs: number;
+  /** How long ago the client sent its first unanswered request, in milliseconds, if it says so. */
+  ageMs: number | undefined;
+};
+
+/** The state of a write, with the fingerprint of its claim. */
+type WriteState =
+  /** Another owner holds the key, and its lease has not ended. */
+  | { state: 'in-flight'; fingerprint: string }
+  /** The lease ended without an outcome, or the store may have lost the claim. Only an outcome can follow. */
+  | { state: 'orphaned'; fingerprint: string; isNew: boolean }
+  /** Final. */
+  | { state: 'recorded'; fingerprint: string; outcome: string };
+
+/** What a claim finds or makes. */
+export type ClaimResult =
+  /** The key was free: the caller may send. `held` is the entry for `record` and `release`. */
+  | { state: 'claimed'; held: Entry | null }
+  /** The key was settled before this field was executed. */
+  | { state: 'settled' }
+  | WriteState;
+
+/** What became of the fields that were executed with a key. */
+export type Settlement = {
+  writes: (WriteState & { responseName: string })[];
+  /** Whether nothing else can have been executed. */
+  isComplete: boolean;
+};
+
+const writeSchema = z.object({
+  /** Empty if the claim itself may be lost. */
+  owner: z.string(),
+  fingerprint: z.string(),
+  /** In the time of the store. */
+  leaseEnd: z.number(),
+  isOrphaned: z.boolean().optional(),
+  outcome: z.string().optional(),
+});
+type Write = z.infer<typeof writeSchema>;
+
+const keyRecordSchema = z.object({
+  isSettled: z.boolean(),
+  /** By response name. */
+  writes: z.record(z.string(), writeSchema),
+});
+type KeyRecord = z.infer<typeof keyRecordSchema>;
+
+/** The decision about a record: the record to store, if it changes, and the result. */
+type Decision<Result> = { next?: KeyRecord; result: Result };
+type Decide<Result> = (record: KeyRecord, now: number) => Decision<Result>;
+
+/**
+ * The rules of claims, on top of any store. A key has one record for all its root fields. Each rule reads the record
+ * and replaces it, if nobody else has done so in between. A claim is never taken over: whoever reports it as
+ * orphaned writes so first, and then its owner cannot free it any more.
+ */
+export class Claims {
+  readonly #store: IdempotencyStore;
+  readonly #completeness: Completeness;
+
+  constructor(store: IdempotencyStore, completeness: Completeness) {
+    this.#store = store;
+    this.#completeness = completeness;
+  }
+
+  /** Claims a key. After `ReplyLost`, the key must be released: the store may have made the claim. */
+  async claim(claim: Claim): Promise<ClaimResult> {
+    const { responseName, owner, fingerprint, leaseMs, ageMs } = claim;
+    const decide: Decide<ClaimResult | undefined> = (record, now) => {
+      const write = record.writes[responseName];
+      if (write !== undefined) return stateOf(record, responseName, write, now);
+      if (record.isSettled) return { result: { state: 'settled' } };
+      const verdict = this.#completeness.judge(ageMs);
+      if (verdict === 'quarantine') throw new StoreUnavailable('quarantine');
+      if (verdict === 'new') {
+        const claimed = { owner, fingerprint, leaseEnd: now + leaseMs };
+        return { next: withWrite(record, responseName, claimed), result: undefined };
+      }
+      const next = withWrite(record, responseName, orphan(fingerprint, now));
+      return { next, result: { state: 'orphaned', fingerprint, isNew: true } };
+    };
+    // Most keys are new, so the first attempt does not read.
+    const isLikelyNew = this.#completeness.judge(ageMs) === 'new';
+    const expected = isLikelyNew ? { entry: null } : await this.#store.read(claim.key);
+    const { result, entry } = await this.#change(claim, expected, decide);
+    return result ?? { state: 'claimed', held: entry };
+  }
+
+  /** Stores the outcome of a claim, also after its lease. */
+  async record(claim: Claim, held: Entry | null, outcome: string): Promise<void> {
+    const { key, responseName, owner, fingerprint } = claim;
+    await this.#change(
+      claim,
+      held ? { entry: held } : await this.#store.read(key),
+      (record, now) => {
+        // Without a record, or with one that says so, the store has lost the claim.
+        const write = record.writes[responseName] ?? orphan(fingerprint, now);
+        const isLost = write.owner === '' && write.fingerprint === fingerprint;
+        if ((write.owner !== owner && !isLost) || write.outcome !== undefined) {
+          return { result: undefined };
+        }
+        return { next: withWrite(record, responseName, { ...write, outcome }), result: undefined };
+      },
+    );
+  }
+
+  /** Frees a key whose write was not sent or was refused. Does nothing after the lease. */
+  async release(claim: Claim, held: Entry | null): Promise<void> {
+    const { key, responseName, owner } = claim;
+    await this.#change(
+      claim,
+      held ? { entry: held } : await this.#store.read(key),
+      (record, now) => {
+        const { [responseName]: write, ...writes } = record.writes;
+        const isOwn = write?.owner === owner && write.outcome === undefined;
+        if (!isOwn || write.isOrphaned || write.leaseEnd <= now) return { result: undefined };
+        return { next: { ...record, writes }, result: undefined };
+      },
+    );
+  }
+
+  /** Closes a key for the fields without a record, and returns the others. */
+  async settle(of: Pick<Claim, 'key' | 'caller' | 'ageMs'>): Promise<Settlement> {
+    const decide: Decide<Settlement> = (record, now) => {
+      const next = { isSettled: true, writes: { ...record.writes } };
+      const writes = Object.entries(record.writes).map(([responseName, write]) => {
+        const { next: changed, result } = stateOf(record, responseName, write, now);
+        Object.assign(next.writes, changed?.writes);
+        return { responseName, ...result };
+      });
+      const isComplete = of.ageMs !== undefined && this.#completeness.judge(of.ageMs) === 'new';
+      // The record is replaced in any case, which confirms that the store is still complete.
+      return { next, result: { writes, isComplete } };
+    };
+    return (await this.#change(of, await this.#store.read(of.key), decide)).result;
+  }
+
+  /** Applies a rule to a record: first to the one that is expected, then to the actual one. */
+  async #change<Result>(
+    { key, caller }: Pick<Claim, 'key' | 'caller'>,
+    expected: { entry: Entry | null; now?: number },
+    decide: Decide<Result>,
+  ): Promise<{ result: Result; entry: Entry | null }> {
+    for (let reading = expected; ; reading = await this.#store.read(key)) {
+      const startedAt = performance.now();
+      const basis = await this.#completeness.basis();
+      const { entry, now = this.#completeness.now } = reading;
+      const { next, result } = decide(parse(entry), now);
+      if (next === undefined) return { result, entry };
+      const isEmpty = !next.isSettled && Object.keys(next.writes).length === 0;
+      const changed = isEmpty ? null : { version: randomUUID(), text: JSON.stringify(next) };
+      const change = { key, expected: entry?.version ?? null, next: changed, caller, basis };
+      try {
+        if (await this.#store.swap(change)) {
+          this.#completeness.used(startedAt);
+          return { result, entry: changed };
+        }
+      } catch (error) {
+        if (!(error instanceof BasisChanged)) throw error;
+        this.#completeness.invalidate();
+      }
+    }
+  }
+}
+
+/** The state of a write. One that is orphaned is marked, so that it stays so. */
+function stateOf(
+  record: KeyRecord,
+  responseName: string,
+  write: Write,
+  now: number,
+): Decision<WriteState> {
+  const { fingerprint, outcome, isOrphaned = false, leaseEnd } = write;
+  if (outcome !== undefined) return { result: { state: 'recorded', fingerprint, outcome } };
+  if (isOrphaned) return { result: { state: 'orphaned', fingerprint, isNew: false } };
+  if (leaseEnd > now) return { result: { state: 'in-flight', fingerprint } };
+  const next = withWrite(record, responseName, { ...write, isOrphaned: true });
+  return { next, result: { state: 'orphaned', fingerprint, isNew: true } };
+}
+
+function withWrite(record: KeyRecord, responseName: string, write: Write): KeyRecord {
+  return { ...record, writes: { ...record.writes, [responseName]: write } };
+}
+
+function orphan(fingerprint: string, now: number): Write {
+  return { owner: '', fingerprint, leaseEnd: now, isOrphaned: true };
+}
+
+function parse(entry: Entry | null): KeyRecord {
+  if (entry === null) return { isSettled: false, writes: {} };
+  try {
+    return keyRecordSchema.parse(JSON.parse(entry.text));
+  } catch {
+    throw new StoreUnavailable('corrupt'); // Another program wrote the record.
+  }
+}

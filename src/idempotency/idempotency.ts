@@ -1,0 +1,73 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Calls } from '../upstream/call.ts';
+import { Claims } from './claims.ts';
+import { Completeness } from './completeness.ts';
+import { createStore } from './create-store.ts';
+import {
+  createIdempotencyMetrics,
+  createReport,
+  type IdempotencyMetrics,
+} from './idempotency-metrics.ts';
+import { IdempotentCalls } from './idempotent-call.ts';
+import { OpenWrites } from './open-writes.ts';
+import { createSettle, type Settle } from './settle.ts';
+
+type Options = {
+  /** The setting IDEMPOTENCY_STORE. */
+  store: string;
+  retentionMs: number;
+  quarantineMs: number;
+  maxKeys: number;
+  isRequired: boolean;
+  /** The timeout of a call. */
+  timeoutMs: number;
+  calls: Calls;
+  registry: Registry;
+  log: Logger;
+};
+
+/** What a claim around a write, and settling, need. */
+export type IdempotencyParts = {
+  calls: Calls;
+  claims: Claims;
+  openWrites: OpenWrites;
+  /** The timeout of a call, and of a repeat that waits for one. */
+  timeoutMs: number;
+  /** Whether a write without a key is rejected. */
+  isKeyRequired: boolean;
+  metrics: IdempotencyMetrics;
+  log: Logger;
+};
+
+export type Idempotency = {
+  /** The calls, with idempotency keys for writes. */
+  calls: Calls;
+  settle: Settle;
+  /** Makes a last attempt to record outcomes, and closes the store. */
+  close(): Promise<void>;
+};
+
+/** Opens the store and connects the parts. @throws what `createStore` throws */
+export async function createIdempotency(options: Options): Promise<Idempotency> {
+  const { log, registry, isRequired } = options;
+  const store = await createStore(options.store, options);
+  const report = createReport(log);
+  const completeness = new Completeness({ ...options, store, report });
+  const openWrites = new OpenWrites(log);
+  const parts = {
+    ...options,
+    claims: new Claims(store, completeness),
+    openWrites,
+    metrics: createIdempotencyMetrics(registry, store, report),
+  };
+  return {
+    calls: new IdempotentCalls({ ...parts, isKeyRequired: isRequired }),
+    settle: createSettle(parts),
+    async close() {
+      completeness.close();
+      await openWrites.close();
+      await store.close();
+    },
+  };
+}

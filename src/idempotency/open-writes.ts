@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { WriteName } from '../upstream/operations.ts';
+import { UpstreamError } from '../upstream/upstream-error.ts';
+import type { StoreLog } from './store.ts';
+
+/** How long an update of the store is repeated. */
+const RETRY_FOR_MS = 600_000;
+/** The delay between two polls for a claim of another instance, in milliseconds. It doubles from `first` to `last`. */
+export const POLL_MS = { first: 25, last: 500 };
+const PAUSE_MS = { first: 50, last: 2000 };
+/** Bounds the memory of updates during a long outage. */
+const MAX_BYTES = 32 * 1024 * 1024;
+/** What an update takes besides its data. */
+const UPDATE_BYTES = 1024;
+
+export type OpenWrite = {
+  key: string;
+  responseName: string;
+  operation: WriteName;
+  fingerprint: string;
+  outcome: Promise<unknown>;
+};
+
+/**
+ * The keyed writes of this process that are in flight, or whose outcome the store does not have yet: repeats get it
+ * from here. Updates of the store are repeated in the background until they succeed.
+ */
+export class OpenWrites {
+  /** An array, since a Map would keep removed entries from being collected early (docs/decisions/0011). */
+  readonly #writes: OpenWrite[] = [];
+  readonly #log: StoreLog;
+  readonly #closing = new AbortController();
+  readonly #updates = new Set<Promise<void>>();
+  #bytes = 0;
+
+  constructor(log: StoreLog) {
+    this.#log = log;
+  }
+
+  find(key: string, responseName: string): OpenWrite | undefined {
+    return this.#writes.find((write) => write.key === key && write.responseName === responseName);
+  }
+
+  ofKey(key: string): OpenWrite[] {
+    return this.#writes.filter((write) => write.key === key);
+  }
+
+  add(write: OpenWrite): void {
+    this.#writes.push(write);
+  }
+
+  remove(write: OpenWrite): void {
+    this.#writes.splice(this.#writes.indexOf(write), 1);
+  }
+
+  /**
+   * Updates the store, with data of so many bytes. Resolves after the first attempt, and calls `onEnd` when
+   * the update has succeeded or was given up.
+   */
+  async update(work: () => Promise<void>, dataBytes: number, onEnd: () => void): Promise<void> {
+    try {
+      await work();
+      onEnd();
+    } catch {
+      const update = this.#repeat(work, UPDATE_BYTES + dataBytes).finally(onEnd);
+      this.#updates.add(update);
+      void update.finally(() => this.#updates.delete(update));
+    }
+  }
+
+  /** Tries every update one last time. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(this.#updates);
+  }
+
+  async #repeat(work: () => Promise<void>, bytes: number): Promise<void> {
+    const { signal } = this.#closing;
+    const end = performance.now() + RETRY_FOR_MS;
+    this.#bytes += bytes;
+    try {
+      let isLast = this.#bytes > MAX_BYTES;
+      for (let ms = PAUSE_MS.first; !isLast; ms = Math.min(ms * 2, PAUSE_MS.last)) {
+        await pause(ms, signal);
+        isLast = signal.aborted || performance.now() > end;
+        if (await succeeds(work)) return;
+      }
+      this.#log.error(
+        {},
+        'An idempotency key could not be updated in its store and will be orphaned',
+      );
+    } finally {
+      this.#bytes -= bytes;
+    }
+  }
+}
+
+async function succeeds(work: () => Promise<void>): Promise<boolean> {
+  return work().then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * The outcome of an open write: `timeout` at the deadline or when `signal` is aborted, null if the write had
+ * no effect.
+ */
+export async function waitFor(
+  { outcome }: OpenWrite,
+  deadline: number,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const timer = new AbortController();
+  const known = outcome.catch((error: unknown) => {
+    if (error instanceof UpstreamError) return null;
+    throw error;
+  });
+  const timeout = pause(deadline - performance.now(), AbortSignal.any([timer.signal, signal]));
+  try {
+    return await Promise.race([known, timeout.then(() => 'timeout')]);
+  } finally {
+    timer.abort();
+  }
+}
+
+/** Waits so many milliseconds, or until `signal` is aborted. Does not keep the process running. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(Math.max(0, ms), undefined, { ref: false, signal }).catch(() => {});
+}

@@ -1,0 +1,247 @@
+import pg from 'pg';
+import { z } from 'zod';
+import {
+  BasisChanged,
+  type Change,
+  COMPLETENESS_KEY,
+  type IdempotencyStore,
+  type Reading,
+  ReplyLost,
+  StoreUnavailable,
+  type UnavailableReason,
+  type Usage,
+} from './store.ts';
+
+/** The time to connect, and for each statement. */
+const TIMEOUT_MS = 1000;
+const MAX_CONNECTIONS = 10;
+const SWEEP_INTERVAL_MS = 10_000;
+const SWEEP_ROWS = 1000;
+const OBJECTION_MS = 5000;
+
+/** What a role that may not create tables needs from an administrator. */
+const TABLE = `CREATE TABLE IF NOT EXISTS ledger_gateway_record (
+  key text PRIMARY KEY,
+  version text NOT NULL,
+  text text NOT NULL,
+  expires_at timestamptz NOT NULL
+);
+CREATE INDEX IF NOT EXISTS ledger_gateway_record_expiry ON ledger_gateway_record (expires_at);`;
+
+/**
+ * The timeline of the server, which is new after each promotion of a standby, and whether commits wait for a standby.
+ * An error on a standby.
+ */
+const SERVER_ID = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || CASE
+  WHEN current_setting('synchronous_standby_names') <> ''
+    AND current_setting('synchronous_commit') NOT IN ('off', 'local') THEN '+sync' ELSE '' END`;
+
+const READ = `
+  SELECT ${SERVER_ID} AS server_id, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, version, text
+  FROM (SELECT) AS one LEFT JOIN ledger_gateway_record ON key = $1 AND expires_at > now()`;
+
+const BASIS = `basis AS (SELECT $1::text IS NULL OR EXISTS (SELECT FROM ledger_gateway_record
+  WHERE key = '${COMPLETENESS_KEY}' AND version = $1) AS is_true)`;
+const RESULT = 'RETURNING 1) SELECT is_true, EXISTS (SELECT FROM changed) AS is_changed FROM basis';
+const EXPIRY = `coalesce(now() + $5::float8 * interval '1 ms', 'infinity')`;
+const INSERT = `WITH ${BASIS}, changed AS (
+  INSERT INTO ledger_gateway_record AS record (key, version, text, expires_at)
+  SELECT $2, $3, $4, ${EXPIRY} FROM basis WHERE is_true
+  ON CONFLICT (key) DO UPDATE
+    SET version = excluded.version, text = excluded.text, expires_at = excluded.expires_at
+    WHERE record.expires_at <= now() ${RESULT}`;
+const UPDATE = `WITH ${BASIS}, changed AS (
+  UPDATE ledger_gateway_record SET version = $3, text = $4, expires_at = ${EXPIRY}
+  FROM basis WHERE is_true AND key = $2 AND version = $6 ${RESULT}`;
+const DELETE = `WITH ${BASIS}, changed AS (
+  DELETE FROM ledger_gateway_record USING basis WHERE is_true AND key = $2 AND version = $3 ${RESULT}`;
+const SWEEP = `DELETE FROM ledger_gateway_record WHERE key IN (SELECT key FROM ledger_gateway_record
+  WHERE expires_at <= now() LIMIT ${SWEEP_ROWS} FOR UPDATE SKIP LOCKED)`;
+const USAGE = `SELECT greatest(reltuples, 0)::float8 AS keys, pg_total_relation_size(oid)::float8 AS bytes
+  FROM pg_class WHERE oid = 'ledger_gateway_record'::regclass`;
+
+const readSchema = z.tuple([
+  z.object({
+    server_id: z.string(),
+    now: z.number(),
+    version: z.string().nullable(),
+    text: z.string().nullable(),
+  }),
+]);
+const changeSchema = z.tuple([z.object({ is_true: z.boolean(), is_changed: z.boolean() })]);
+const usageSchema = z.tuple([z.object({ keys: z.number(), bytes: z.number() })]);
+
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const reasons: Record<string, UnavailableReason> = {
+  '23505': 'loading', // Another process creates the table at the same time.
+  '25006': 'read_only',
+  '28000': 'unauthorized',
+  '28P01': 'unauthorized',
+  '42501': 'unauthorized',
+  '42P01': 'no_table',
+  '53100': 'full',
+  '53200': 'full',
+  '55000': 'read_only', // A standby has no current place in the log.
+  '57P03': 'loading',
+};
+
+/**
+ * Keeps keys in PostgreSQL, for several gateways. Every change is one statement, committed before it is confirmed. The
+ * table is created when it is missing.
+ */
+export class PostgresStore implements IdempotencyStore {
+  readonly objectionMs = OBJECTION_MS;
+  readonly #retentionMs: number;
+  readonly #pool: pg.Pool;
+  readonly #timer: NodeJS.Timeout;
+  /** The server of a connection. */
+  readonly #serverIds = new WeakMap<pg.PoolClient, string>();
+  #usage: Usage | undefined;
+  #hasTable = false;
+
+  /** @throws Error if the URL cannot be used */
+  constructor({ url, retentionMs }: { url: string; retentionMs: number }) {
+    this.#retentionMs = retentionMs;
+    this.#pool = createPool(url);
+    // A connection that breaks fails its statement, and is removed.
+    const ignore = () => {};
+    this.#pool.on('error', ignore).on('connect', (client) => client.on('error', ignore));
+    this.#timer = setInterval(() => void this.#sweep(), SWEEP_INTERVAL_MS).unref();
+    void this.#sweep();
+  }
+
+  get usage(): Usage | undefined {
+    return this.#usage;
+  }
+
+  read(key: string): Promise<Reading> {
+    return this.#use((client) => this.#read(client, key));
+  }
+
+  swap({ key, expected, next, basis }: Change): Promise<boolean> {
+    return this.#use(async (client) => {
+      const known = this.#serverIds.get(client) ?? (await this.#read(client, key)).serverId;
+      if (known !== basis.serverId) {
+        this.#serverIds.delete(client); // Its settings may have changed.
+        throw new BasisChanged();
+      }
+      const retention = key === COMPLETENESS_KEY ? null : this.#retentionMs;
+      const { generation } = basis;
+      const { rows } =
+        next === null
+          ? await client.query(DELETE, [generation, key, expected])
+          : expected === null
+            ? await client.query(INSERT, [generation, key, next.version, next.text, retention])
+            : await client.query(UPDATE, [
+                generation,
+                key,
+                next.version,
+                next.text,
+                retention,
+                expected,
+              ]);
+      const [result] = changeSchema.parse(rows);
+      if (!result.is_true) throw new BasisChanged();
+      return result.is_changed;
+    });
+  }
+
+  /** A synchronous standby has every committed record when it is promoted. */
+  isContinuation(writtenOn: string, serverId: string): boolean {
+    const [timeline, isSynchronous] = writtenOn.split('+');
+    return isSynchronous !== undefined || serverId.split('+')[0] === timeline;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    if (!this.#pool.ended) await this.#pool.end();
+  }
+
+  async #read(client: pg.PoolClient, key: string): Promise<Reading> {
+    const [row] = readSchema.parse((await client.query(READ, [key])).rows);
+    const { version, text, now, server_id: serverId } = row;
+    this.#serverIds.set(client, serverId);
+    return { entry: version === null || text === null ? null : { version, text }, now, serverId };
+  }
+
+  /** Uses a connection. After an error it is closed: a statement may still be running there. */
+  async #use<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    if (this.#pool.ending) throw new StoreUnavailable('closed');
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      this.#usage = undefined;
+      throw failureOf(error, StoreUnavailable);
+    });
+    let isBroken = false;
+    try {
+      if (!this.#hasTable) await this.#createTable(client);
+      return await work(client);
+    } catch (error) {
+      if (error instanceof BasisChanged) throw error;
+      isBroken = true;
+      this.#usage = undefined;
+      const failure = failureOf(error, ReplyLost);
+      if (failure.reason === 'no_table') this.#hasTable = false;
+      throw failure;
+    } finally {
+      client.release(isBroken);
+    }
+  }
+
+  async #createTable(client: pg.PoolClient): Promise<void> {
+    const { rows } = await client.query("SELECT to_regclass('ledger_gateway_record') AS found");
+    const isMissing =
+      z.tuple([z.object({ found: z.string().nullable() })]).parse(rows)[0].found === null;
+    if (isMissing) {
+      await client.query(TABLE).catch((error: unknown) => {
+        if (failureOf(error, StoreUnavailable).reason !== 'unauthorized') throw error;
+        throw new StoreUnavailable(
+          'no_table',
+          `The database role may not create tables. Execute:\n${TABLE}`,
+        );
+      });
+    }
+    this.#hasTable = true;
+  }
+
+  /** Deletes expired keys, and measures the table. */
+  async #sweep(): Promise<void> {
+    try {
+      while ((await this.#use((client) => client.query(SWEEP))).rowCount === SWEEP_ROWS);
+      const { rows } = await this.#use((client) => client.query(USAGE));
+      this.#usage = { ...usageSchema.parse(rows)[0], maxKeys: Infinity, maxBytes: Infinity };
+    } catch {
+      // The next use reports the same error.
+    }
+  }
+}
+
+function createPool(url: string): pg.Pool {
+  try {
+    new URL(url);
+    return new pg.Pool({
+      connectionString: url,
+      max: MAX_CONNECTIONS,
+      connectionTimeoutMillis: TIMEOUT_MS,
+      query_timeout: TIMEOUT_MS,
+      keepAlive: true,
+      application_name: 'ledger-gateway',
+    });
+  } catch {
+    // The original error holds the URL, and so the password.
+    throw new Error('The URL of the idempotency store is not a valid postgres:// URL');
+  }
+}
+
+/** Translates an error. `Unknown` is for those that say nothing about what the server did. */
+function failureOf(error: unknown, Unknown: typeof StoreUnavailable): StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error;
+  const { data } = z.object({ code: z.string() }).safeParse(error);
+  const reason = data && reasons[data.code];
+  if (reason !== undefined) return new StoreUnavailable(reason);
+  // Class 57 is an intervention of the operator: a commit that waited for its standby may be made.
+  if (error instanceof pg.DatabaseError && !data?.code.startsWith('57')) {
+    return new StoreUnavailable('failed', `PostgreSQL reports the error ${data?.code}`);
+  }
+  const isTimeout = error instanceof Error && /timeout/i.test(error.message);
+  return new Unknown(isTimeout ? 'timeout' : 'unreachable');
+}

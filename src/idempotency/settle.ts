@@ -1,0 +1,73 @@
+import type { RequestScope } from '../request-scope.ts';
+import { OutcomeUnknown } from '../upstream/upstream-error.ts';
+import type { Settlement } from './claims.ts';
+import type { IdempotencyParts } from './idempotency.ts';
+import { type Intent, intentOfArguments } from './idempotency-key.ts';
+import { type OpenWrite, POLL_MS, pause, waitFor } from './open-writes.ts';
+import { decodeOutcome, encodeOutcome, type KnownOutcome } from './recorded-outcome.ts';
+
+type SettledWrite = { responseName: string; outcome: KnownOutcome | OutcomeUnknown };
+
+/** What was executed with a key, and whether nothing else can have been. */
+export type SettledWrites = { writes: SettledWrite[]; isComplete: boolean };
+
+export type Settle = ReturnType<typeof createSettle>;
+
+/**
+ * Creates the function that closes a key and returns the outcomes of its writes. It never calls the service. It waits
+ * for writes in flight as a repeat does. Throws `BAD_USER_INPUT` or `IDEMPOTENCY_UNAVAILABLE`.
+ */
+export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isKeyRequired'>) {
+  const { claims, openWrites, timeoutMs, metrics } = options;
+
+  async function read(intent: Intent): Promise<Settlement> {
+    const settlement = metrics.timed('settle', claims.settle(intent));
+    return settlement.catch((error: unknown) => {
+      throw metrics.unavailable(error);
+    });
+  }
+
+  return async function settle(
+    key: string,
+    ageMs: number | null | undefined,
+    scope: RequestScope,
+  ): Promise<SettledWrites> {
+    const intent = intentOfArguments(key, ageMs, scope);
+    const deadline = performance.now() + timeoutMs;
+    for (let delayMs = POLL_MS.first; ; delayMs = Math.min(delayMs * 2, POLL_MS.last)) {
+      const { writes, isComplete } = await read(intent);
+      const known = await outcomesOf(openWrites.ofKey(intent.key), deadline, scope);
+      const isPending = writes.some(
+        ({ state, responseName }) => state === 'in-flight' && !known.has(responseName),
+      );
+      const isLate = scope.signal.aborted || performance.now() + delayMs >= deadline;
+      if (isLate || !isPending) {
+        for (const write of writes) {
+          const { responseName } = write;
+          known.set(responseName, known.get(responseName) ?? outcomeOf(write, scope));
+        }
+        const settled = [...known].map(([responseName, outcome]) => ({ responseName, outcome }));
+        return { writes: settled, isComplete };
+      }
+      await pause(delayMs, scope.signal);
+    }
+  };
+}
+
+/** The outcomes that this process knows before the store does, by response name. Waits for them. */
+async function outcomesOf(open: OpenWrite[], deadline: number, { signal }: RequestScope) {
+  const known = new Map<string, KnownOutcome | OutcomeUnknown>();
+  for (const write of open) {
+    const outcome = await waitFor(write, deadline, signal).catch(() => null);
+    if (typeof outcome !== 'object' || outcome === null) continue;
+    const decoded = decodeOutcome(encodeOutcome(write.operation, outcome));
+    if (decoded !== null) known.set(write.responseName, decoded);
+  }
+  return known;
+}
+
+function outcomeOf(write: Settlement['writes'][number], { requestId }: RequestScope) {
+  if (write.state === 'in-flight') return new OutcomeUnknown('IN_PROGRESS', requestId);
+  const decoded = write.state === 'recorded' ? decodeOutcome(write.outcome) : null;
+  return decoded ?? new OutcomeUnknown('ORPHANED', requestId);
+}

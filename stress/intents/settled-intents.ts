@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Harness, Row } from '../harness.ts';
+import { until } from '../harness.ts';
+import { forEach } from '../load.ts';
+import { tally } from '../statistics.ts';
+import { contradictionOf, nameOf } from './history.ts';
+import {
+  createIntents,
+  type Intent,
+  type Settled,
+  send,
+  settleIntent,
+  type Told,
+} from './intent.ts';
+import type { Ledger } from './ledger.ts';
+
+const CLIENTS = 20;
+/** A client that waits no longer leaves its request unanswered. */
+const PATIENCE_MS = { first: 60, last: 2500 };
+const MAX_REPEATS = 4;
+const SETTLE_TIMEOUT_MS = 3000;
+const SETTLED_WITHIN_MS = 60_000;
+
+type Result = {
+  id: string;
+  told: Told[];
+  settled: Settled | undefined;
+  /** What a copy of the request got after the key was settled. */
+  late: Told | undefined;
+};
+
+/**
+ * Sends intents with their age to gateways at random, as impatient clients do, until `running.load` is false. Then
+ * settles each, and sends a late copy.
+ */
+export async function runSettledIntents(
+  harness: Harness,
+  { prefix, urls, running }: { prefix: string; urls: () => string[]; running: { load: boolean } },
+): Promise<Result[]> {
+  const results: Result[] = [];
+  const pickUrl = () => urls()[Math.floor(Math.random() * urls().length)] ?? '';
+  for (let round = 0; running.load; round++) {
+    const intents = await createIntents(`${prefix}-${round}`, 100, (sub) =>
+      harness.issuer.token({ sub }),
+    );
+    await forEach(CLIENTS, intents, async (intent) => {
+      results.push(await runIntent(intent, pickUrl));
+    });
+  }
+  return results;
+}
+
+async function runIntent(intent: Intent, pickUrl: () => string): Promise<Result> {
+  const start = performance.now();
+  const age = () => performance.now() - start;
+  const told: Told[] = [];
+  for (let n = 0; n < MAX_REPEATS; n++) {
+    const { first, last } = PATIENCE_MS;
+    const timeoutMs = n === 0 && Math.random() < 0.5 ? first : last;
+    told.push(
+      await send(pickUrl(), intent, { isKeyed: true, timeoutMs, ageMs: n === 0 ? 0 : age() }),
+    );
+    if (told.at(-1)?.kind !== 'repeat') break;
+    await sleep(50 + Math.random() * 200);
+  }
+  let settled: Settled | undefined;
+  const isSettled = async () => {
+    settled = await settleIntent(pickUrl(), intent, age(), SETTLE_TIMEOUT_MS);
+    if (settled === undefined) await sleep(200);
+    return settled !== undefined;
+  };
+  await until(isSettled, SETTLED_WITHIN_MS);
+  const keyed = { isKeyed: true, timeoutMs: PATIENCE_MS.last, ageMs: age() };
+  const late = settled ? await send(pickUrl(), intent, keyed) : undefined;
+  return { id: intent.id, told, settled, late };
+}
+
+/** The claims about settled intents, compared with what arrived at the service. */
+export function rowsOfSettled(what: string, results: Result[], ledger: Ledger): Row[] {
+  const twice = results.filter(({ id }) => ledger.accepted(id).length > 1);
+  const unsettled = results.filter(({ settled }) => settled === undefined);
+  const contradictions = results.flatMap(({ id, told, settled, late }) => {
+    const arrivals = ledger.accepted(id).length;
+    const faults: string[] = [];
+    if (settled?.member) {
+      faults.push(
+        ...[contradictionOf(id, { kind: 'member', member: settled.member }, ledger)].flatMap(
+          (fault) => fault ?? [],
+        ),
+      );
+    } else if (settled?.isComplete && arrivals > 0) {
+      faults.push(`${id}: empty and complete, but ${arrivals} arrivals`);
+    }
+    const isClosed = late?.kind !== 'refused' || late.code === 'IDEMPOTENCY_KEY_SETTLED';
+    if (settled && !settled.member && late?.kind === 'member' && settled.isComplete) {
+      faults.push(`${id}: empty and complete, but later ${nameOf(late)}`);
+    }
+    if (!isClosed) faults.push(`${id}: after settling ${nameOf(late)}`);
+    for (const one of told) {
+      if (one.kind === 'member') {
+        faults.push(...[contradictionOf(id, one, ledger)].flatMap((fault) => fault ?? []));
+      }
+    }
+    return faults;
+  });
+  const answers = results.map(({ settled }) => {
+    if (settled === undefined) return 'unsettled';
+    if (settled.member) return settled.member.code ?? 'known outcome';
+    return settled.isComplete ? 'not executed' : 'empty, not complete';
+  });
+  return [
+    {
+      claim: `${what}: no key with an age arrives twice`,
+      measured: [
+        `${twice.length} of ${results.length}`,
+        ...twice.slice(0, 3).map(({ id }) => id),
+      ].join('; '),
+      holds: twice.length === 0 && results.length > 0,
+    },
+    {
+      claim: `${what}: every intent ends settled, as it happened`,
+      measured: [
+        `${unsettled.length} unsettled, ${contradictions.length} contradictions of ${results.length}: ${tally(answers)}`,
+        ...contradictions.slice(0, 3),
+      ].join('; '),
+      holds: unsettled.length === 0 && contradictions.length === 0,
+    },
+  ];
+}

@@ -1,0 +1,155 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { createStore } from '../../src/idempotency/create-store.ts';
+import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
+import { claimsOn, RETENTION_MS } from '../support/claims.ts';
+import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/port.ts';
+import { isPostgresInstalled, type PostgresServer, startPostgres } from '../support/postgres.ts';
+
+const QUARANTINE_MS = 60_000;
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function start(...options: Parameters<typeof startPostgres>): Promise<PostgresServer> {
+  const server = await startPostgres(...options);
+  cleanups.push(() => server.stop());
+  return server;
+}
+
+function open(url: string) {
+  const store = new PostgresStore({ url, retentionMs: RETENTION_MS });
+  const claims = claimsOn(store, { quarantineMs: QUARANTINE_MS });
+  cleanups.push(claims.close);
+  const probe = () => claims.claim(crypto.randomUUID(), 'probe', { ageMs: 0 });
+  return { ...claims, usage: () => store.usage, probe, whenUsable: () => eventually(probe) };
+}
+
+async function openUsable(url: string) {
+  const claims = open(url);
+  await claims.whenUsable();
+  return claims;
+}
+
+if (!isPostgresInstalled) {
+  process.stderr.write('The PostgreSQL tests are skipped: no server is installed.\n');
+}
+const describePostgres = isPostgresInstalled ? describe : describe.skip;
+
+test('an invalid URL is rejected without repeating it', async () => {
+  const options = { retentionMs: RETENTION_MS, maxKeys: 10 };
+  const opening = createStore('postgres://user:secret@host:port/db', options);
+  const error = await opening.catch((error) => error);
+  expect(error).toMatchObject({ message: expect.stringContaining('not a valid postgres://') });
+  expect(`${error.stack} ${JSON.stringify(error)}`).not.toContain('secret');
+});
+
+test('an unreachable server rejects claims', async () => {
+  const claims = open(`postgres://127.0.0.1:${await freePort()}/postgres`);
+  await expect(claims.claim('key', 'a')).rejects.toMatchObject({ reason: 'unreachable' });
+  expect(claims.usage()).toBeUndefined();
+});
+
+describePostgres('a PostgreSQL server', () => {
+  test('that restarts keeps all records, and is used again', async () => {
+    const server = await start();
+    const claims = await openUsable(server.url);
+    await claims.claim('key', 'a', { ageMs: 0 });
+    await server.restart();
+    await claims.whenUsable();
+    expect(await claims.claim('key', 'b')).toMatchObject({ state: 'in-flight' });
+    expect(await claims.claim('unused', 'b', { ageMs: 10 })).toMatchObject({ state: 'claimed' });
+    expect(claims.losses).toEqual([]);
+    await eventually(async () => expect(claims.usage()?.bytes).toBeGreaterThan(0));
+  });
+
+  test('that ends while a claim waits loses its reply', async () => {
+    const server = await start();
+    const claims = await openUsable(server.url);
+    const lock = server.query('LOCK ledger_gateway_record; SELECT pg_sleep(60)').catch(() => {});
+    await eventually(async () => {
+      const waiting = "SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted";
+      expect((await server.query(waiting)).length).toBeGreaterThan(0);
+    });
+    const claiming = expect(claims.claim('key', 'a')).rejects.toMatchObject({ name: 'ReplyLost' });
+    await server.kill();
+    await Promise.all([claiming, lock]);
+  });
+
+  test('whose table was dropped or emptied has lost records', async () => {
+    const server = await start();
+    const claims = await openUsable(server.url);
+    for (const [n, statement] of ['DROP TABLE', 'TRUNCATE'].entries()) {
+      await claims.claim(`key ${n}`, 'a', { ageMs: 0 });
+      await server.query(`${statement} ledger_gateway_record`);
+      await claims.whenUsable();
+      const lost = await claims.claim(`key ${n}`, 'b', { ageMs: 60_000 });
+      expect(lost).toMatchObject({ state: 'orphaned' });
+      await expect(claims.claim('no age', 'b')).rejects.toMatchObject({ reason: 'quarantine' });
+    }
+    expect(claims.losses).toHaveLength(2);
+  });
+
+  test('that does not permit to create the table asks for it', async () => {
+    const server = await start();
+    await server.query('CREATE ROLE gateway LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC');
+    const claims = open(server.url.replace('postgres@', 'gateway@'));
+    await expect(claims.claim('key', 'a')).rejects.toMatchObject({
+      reason: 'no_table',
+      message: expect.stringContaining('CREATE TABLE IF NOT EXISTS ledger_gateway_record'),
+    });
+  });
+
+  test('deletes expired keys', async () => {
+    const server = await start();
+    await openUsable(server.url);
+    const expire = `INSERT INTO ledger_gateway_record
+      SELECT n::text, 'v', 't', now() - interval '1 s' FROM generate_series(1, 2500) n`;
+    await server.query(expire);
+    open(server.url);
+    const count = "SELECT count(*)::int AS n FROM ledger_gateway_record WHERE version = 'v'";
+    await eventually(async () => expect(await server.query(count)).toEqual([{ n: 0 }]));
+  });
+
+  async function startPair(settings: Record<string, string>) {
+    const primary = await start({ settings });
+    const standby = await start({ primary, settings: { synchronous_standby_names: '' } });
+    await eventually(async () =>
+      expect(await primary.query('SELECT state FROM pg_stat_replication')).toEqual([
+        { state: 'streaming' },
+      ]),
+    );
+    return { primary, standby };
+  }
+
+  test('with a synchronous standby loses nothing when that is promoted', async () => {
+    const { primary, standby } = await startPair({ synchronous_standby_names: 'standby' });
+    const claims = await openUsable(primary.url);
+    await claims.claim('key', 'a', { ageMs: 0 });
+    await primary.kill();
+    const other = open(standby.url);
+    await expect(other.probe()).rejects.toMatchObject({ reason: 'read_only' });
+    standby.promote();
+    await other.whenUsable();
+    expect(await other.claim('key', 'b')).toMatchObject({ state: 'in-flight' });
+    expect(await other.claim('unused', 'b', { ageMs: 10 })).toMatchObject({ state: 'claimed' });
+    expect(other.losses).toEqual([]);
+  });
+
+  test('with an asynchronous standby may have lost records when that is promoted', async () => {
+    const { primary, standby } = await startPair({});
+    await openUsable(primary.url);
+    await eventually(async () => {
+      const rows = await standby.query('SELECT count(*)::int AS n FROM ledger_gateway_record');
+      expect(rows[0]?.n).toBeGreaterThan(0);
+    });
+    await primary.kill();
+    standby.promote();
+    const other = await openUsable(standby.url);
+    const unanswered = await other.claim('unused', 'b', { ageMs: 60_000 });
+    expect(unanswered).toMatchObject({ state: 'orphaned' });
+    expect(other.losses).toHaveLength(1);
+  });
+});

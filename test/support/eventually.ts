@@ -1,0 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Repeats an attempt with a pause until it succeeds, and throws its last error after ten seconds. */
+export async function eventually<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  const end = performance.now() + 10_000;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (performance.now() > end) throw error;
+    }
+    await sleep(20);
+  }
+}

@@ -1,0 +1,107 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { appendFile, chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { eventually } from './eventually.ts';
+import { freePort } from './port.ts';
+
+/** Debian keeps the programs of the server outside of PATH. */
+const folders = existsSync('/usr/lib/postgresql')
+  ? readdirSync('/usr/lib/postgresql').map((version) => `/usr/lib/postgresql/${version}/bin/`)
+  : [];
+const bin = [...folders, ''].find(
+  (folder) => spawnSync(`${folder}postgres`, ['--version'], { stdio: 'ignore' }).status === 0,
+);
+
+/** Tests that need a server are skipped where there is none: npm cannot install one. */
+export const isPostgresInstalled = bin !== undefined;
+
+/** PostgreSQL does not run as root. */
+const isRoot = process.getuid?.() === 0;
+
+function run(program: string, args: string[]): void {
+  const [command, rest] = commandOf(program, args);
+  execFileSync(command, rest, { stdio: 'ignore' });
+}
+
+function commandOf(program: string, args: string[]): [string, string[]] {
+  const path = `${bin}${program}`;
+  if (!isRoot) return [path, args];
+  return ['setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', path, ...args]];
+}
+
+export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>;
+
+/** A PostgreSQL server on a free port of the loopback, with these settings; a standby of `primary` if it is given. */
+export async function startPostgres(
+  options: { settings?: Record<string, string>; primary?: { port: number }; name?: string } = {},
+) {
+  const folder = await mkdtemp(join(tmpdir(), 'postgres-'));
+  await chmod(folder, 0o777);
+  const data = join(folder, 'data');
+  const port = await freePort();
+  const { primary, name = 'standby' } = options;
+  if (primary) {
+    const source = `host=127.0.0.1 port=${primary.port} user=postgres application_name=${name}`;
+    run('pg_basebackup', ['-D', data, '-d', source, '-R', '-c', 'fast']);
+  } else {
+    run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-N', '--no-locale', '-E', 'UTF8']);
+  }
+  const settings: Record<string, string> = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: folder,
+    max_connections: '60',
+    shared_buffers: '16MB',
+    ...options.settings,
+  };
+  const lines = Object.entries(settings).map(([key, value]) => `${key} = '${value}'`);
+  await appendFile(join(data, 'postgresql.conf'), `\n${lines.join('\n')}\n`);
+  let child = await startServer();
+
+  async function startServer() {
+    const [command, args] = commandOf('postgres', ['-D', data, '-p', String(port)]);
+    const server = spawn(command, args, { stdio: 'ignore' });
+    const ready = () =>
+      spawnSync(`${bin}pg_isready`, ['-q', '-h', '127.0.0.1', '-p', String(port)]);
+    await eventually(async () => {
+      if (ready().status !== 0) throw new Error('PostgreSQL did not start');
+    });
+    return server;
+  }
+
+  async function end(signal: NodeJS.Signals) {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  }
+
+  return {
+    port,
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    /** Executes one statement with a client of its own. */
+    async query(text: string): Promise<Record<string, unknown>[]> {
+      const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres' });
+      await client.connect();
+      try {
+        return (await client.query(text)).rows;
+      } finally {
+        await client.end();
+      }
+    },
+    /** Ends the server at once, without a checkpoint. */
+    kill: () => end('SIGQUIT'),
+    async restart(): Promise<void> {
+      await end('SIGQUIT');
+      child = await startServer();
+    },
+    promote: () => run('pg_ctl', ['promote', '-w', '-D', data]),
+    async stop(): Promise<void> {
+      await end('SIGQUIT');
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
