@@ -1,6 +1,9 @@
+/** Packages whose clock or timers a test replaces. Each test file loads them anew, and the packages of Jest. */
+const own = '(@jest|jest-.*|expect|cockatiel|jose|lru-cache)/';
+
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/native-environment.js',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
@@ -9,7 +12,9 @@ export default {
       '@swc/jest',
       { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, sourceMaps: 'inline' },
     ],
+    '/node_modules/': '<rootDir>/test/support/native-package.js',
   },
+  transformIgnorePatterns: [`/node_modules/${own}`],
   setupFilesAfterEnv: ['<rootDir>/test/support/setup.ts'],
   // Generous, because it only ends a test that hangs: a busy machine must not fail one.
   testTimeout: 60_000,

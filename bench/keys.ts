@@ -10,7 +10,7 @@ import {
   startService,
 } from './peers.ts';
 import { isRedisInstalled, type StoreName, storeNames } from './stores.ts';
-import { markdown, quantile } from './table.ts';
+import { changeOf, markdown, quantile } from './table.ts';
 import { requestOf, type Workload, workloadNamed } from './workloads.ts';
 
 /** The rounds of one gateway, in pairs: a round of writes without keys next to one with keys. */
@@ -102,13 +102,14 @@ export function tableOfStores(results: readonly StoreResult[], connections: numb
   ] as const;
   const rows = results.map(({ store, rounds }) => [
     store,
-    ...columns.map(({ of, digits }) => {
-      const keyless = quantile(rounds.map((round) => round.keyless[of]));
-      const keyed = quantile(rounds.map((round) => round.keyed[of]));
-      const ratio = quantile(rounds.map((round) => round.keyed[of] / round.keyless[of]));
-      const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => ratio(share).toFixed(2));
-      return `${keyless(0.5).toFixed(digits)} → ${keyed(0.5).toFixed(digits)} (${middle}, ${low} to ${high})`;
-    }),
+    ...columns.map(({ of, digits }) =>
+      changeOf(
+        rounds.map(({ keyless }) => keyless),
+        rounds.map(({ keyed }) => keyed),
+        of,
+        digits,
+      ),
+    ),
     quantile(rounds.map(({ keyed }) => keyed.calls))(0.5).toFixed(2),
   ]);
   const head = ['store', ...columns.map(({ title }) => title), 'calls/request'];

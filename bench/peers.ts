@@ -13,6 +13,8 @@ export type Peer = {
   protocol: Protocol;
   /** Our gateway, with this store of idempotency keys. */
   store?: StoreName;
+  /** Our gateway in another checkout: its entry point. */
+  entry?: URL;
 };
 
 /** Our gateway. */
@@ -105,7 +107,9 @@ export async function startPeer(
 ): Promise<Running> {
   const port = await freePort();
   const store = peer.store && (await prepareStore(peer.store, credentials.folder));
-  const script = store ? gateway : new URL(`peers/${peer.name}.ts`, import.meta.url);
+  const script = store
+    ? (peer.entry ?? gateway)
+    : new URL(`peers/${peer.name}.ts`, import.meta.url);
   const child = start(cores.gateway, script, {
     nodeArgs,
     environment: {

@@ -19,7 +19,7 @@ import {
   startService,
 } from './peers.ts';
 import { type ProfileEntry, readProfile } from './profile.ts';
-import { type PeerResult, tableOf, type WorkloadResult } from './table.ts';
+import { type PeerResult, tableOf, tableOfChanges, type WorkloadResult } from './table.ts';
 import { type Workload, workloadNamed, workloads } from './workloads.ts';
 
 /** `npm run bench -- [options]`. README.md explains the options and columns. */
@@ -32,6 +32,7 @@ const { values: options } = parseArgs({
     stores: { type: 'string' },
     connections: { type: 'string', default: '64' },
     'cpu-prof': { type: 'string' },
+    against: { type: 'string' },
     gateway: { type: 'string', default: fileURLToPath(new URL('../src/main.ts', import.meta.url)) },
   },
 });
@@ -40,16 +41,26 @@ const { values: options } = parseArgs({
 const resolvePath = (path: string) => resolve(process.env.INIT_CWD ?? '', path);
 const gateway = pathToFileURL(resolvePath(options.gateway));
 
+/** The workloads of a comparison of two checkouts, by default. */
+const mainPath = ['codes-20-different', 'workflow-action', 'codes-20-equal', 'codes-2000'];
+
 /** The name of the comparison that is not one of the workloads. */
 const CROWD = 'crowd';
 
-const pace = options.quick
+/** Durations in seconds. */
+type Pace = { rounds: number; warmUp: number; round: number; probeRounds: number; pause: number };
+
+const pace: Pace = options.quick
   ? { rounds: 2, warmUp: 1.5, round: 1, probeRounds: 1, pause: 3 }
   : { rounds: 13, warmUp: 6, round: 1.5, probeRounds: 3, pause: 30 };
 const crowdPace = options.quick
   ? { rounds: 1, warmUp: 10, round: 5, openLoop: 15 }
   : { rounds: 3, warmUp: 15, round: 6, openLoop: 30 };
 const pairPace = { ...pace, rounds: options.quick ? 6 : 40, round: 0.5 };
+
+const againstPace = options.quick
+  ? { ...pace, rounds: 6, round: 0.5 }
+  : { ...pace, rounds: 24, round: 1 };
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
@@ -68,6 +79,7 @@ const credentials = await createCredentials();
 process.once('exit', credentials.remove);
 const machine = `${cpus().length} cores, ${cpus()[0]?.model}, Node ${process.versions.node}`;
 if (options['cpu-prof'] !== undefined) await profile(workloadNamed(options['cpu-prof']));
+else if (options.against !== undefined) await compareCheckouts(options.against);
 else if (options.stores !== undefined) await compareStores(options.stores);
 else await compare();
 
@@ -90,16 +102,28 @@ async function compare(): Promise<void> {
     const result = await compareIn(
       workload,
       measured.filter(({ protocol }) => protocol === 'graphql' || workload.call),
+      pace,
     );
     results.push(result);
     print(tableOf(result));
   }
-  const figures = results.map(({ workload, peers }) => ({
-    workload: workload.name,
-    peers: peers.map(({ peer, ...rest }) => ({ peer: peer.name, ...rest })),
-  }));
   const crowds = only?.includes(CROWD) === false ? [] : await compareCrowd(measured);
-  writeJson({ pace, figures, crowdPace, crowds });
+  writeJson({ pace, figures: figuresOf(results), crowdPace, crowds });
+}
+
+/** Measures what a change costs: the gateway of this checkout against that of another one. */
+async function compareCheckouts(folder: string): Promise<void> {
+  const entry = pathToFileURL(resolvePath(join(folder, 'src/main.ts')));
+  const checkouts: Peer[] = [{ ...ours, name: 'against', entry }, ours];
+  printMachine();
+  print(
+    `${againstPace.rounds} interleaved rounds of about ${againstPace.round} s after a warm-up. ${folder} → this checkout. In parentheses: the median and the quartiles of the rounds' ratios.`,
+  );
+  const results: WorkloadResult[] = [];
+  for (const name of options.only?.split(',') ?? mainPath)
+    results.push(await compareIn(workloadNamed(name), checkouts, againstPace));
+  print(tableOfChanges(results));
+  writeJson({ pace: againstPace, figures: figuresOf(results) });
 }
 
 /** Measures the throughput with many clients, closed and open loops. */
@@ -127,6 +151,13 @@ async function compareStores(names: string): Promise<void> {
   writeJson({ pace: pairPace, connections, figures });
 }
 
+function figuresOf(results: WorkloadResult[]): object[] {
+  return results.map(({ workload, peers }) => ({
+    workload: workload.name,
+    peers: peers.map(({ peer, ...rest }) => ({ peer: peer.name, ...rest })),
+  }));
+}
+
 function printMachine(): void {
   print(`${new Date().toISOString().slice(0, 10)}, ${machine}`);
 }
@@ -138,7 +169,11 @@ function writeJson(results: object): void {
 }
 
 /** Measures a workload: all peers are started and warmed up, then measured in interleaved rounds. */
-async function compareIn(workload: Workload, measured: Peer[]): Promise<WorkloadResult> {
+async function compareIn(
+  workload: Workload,
+  measured: Peer[],
+  pace: Pace,
+): Promise<WorkloadResult> {
   const service = await startService(workload.delayMs);
   const load = startLoad();
   // This process shares a core with these two. Its cheap requests must not wait for them.

@@ -43,6 +43,31 @@ export function tableOf({ workload, peers }: WorkloadResult): string {
   return `\n### ${workload.title}\n\n${markdown([head, ...rows])}\n`;
 }
 
+/** A table of two checkouts: per workload, the medians of each and the ratio of the second to the first. */
+export function tableOfChanges(results: readonly WorkloadResult[]): string {
+  const rows = results.map(({ workload, peers: [before, after] }) => [
+    workload.title,
+    ...(['cpuUs', 'p50Ms', 'p99Ms'] as const).map((of) =>
+      changeOf(before?.rounds ?? [], after?.rounds ?? [], of, of === 'cpuUs' ? 0 : 1),
+    ),
+  ]);
+  return `\n${markdown([['', 'CPU µs/request', 'p50 ms', 'p99 ms'], ...rows])}\n`;
+}
+
+/** A figure before → after a change, as medians; the median of the ratios of the rounds, and their quartiles. */
+export function changeOf(
+  before: readonly Round[],
+  after: readonly Round[],
+  of: keyof Round,
+  digits: number,
+): string {
+  const middle = (rounds: readonly Round[]) =>
+    median(rounds.map((round) => round[of])).toFixed(digits);
+  const ratio = quantile(after.map((round, n) => round[of] / (before[n]?.[of] ?? Number.NaN)));
+  const [low, center, high] = [0.25, 0.5, 0.75].map((share) => ratio(share).toFixed(2));
+  return `${middle(before)} → ${middle(after)} (${center}, ${low} to ${high})`;
+}
+
 function median(values: readonly number[]): number {
   return quantile(values)(0.5);
 }

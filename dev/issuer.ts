@@ -13,7 +13,8 @@ export type IssuerOptions = {
 };
 
 export type TokenClaims = {
-  readonly sub?: string;
+  /** null: no subject. */
+  readonly sub?: string | null;
   /** The scenario that the reference service runs for requests with this token. */
   readonly scenario?: ScenarioName;
   /** A duration such as `12h`; `-1m` creates an expired token. */
@@ -65,11 +66,10 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
   const issuer = options.issuer ?? url;
 
   function token({ sub = 'dev-user', scenario, expiresIn = '12h' }: TokenClaims = {}) {
-    return new SignJWT(scenario ? { scenario } : {})
+    return new SignJWT({ ...(sub !== null && { sub }), ...(scenario && { scenario }) })
       .setProtectedHeader({ alg: algorithm, kid: keyId, typ: 'JWT' })
       .setIssuer(issuer)
       .setAudience(audience)
-      .setSubject(sub)
       .setIssuedAt()
       .setExpirationTime(expiresIn)
       .sign(privateKey);

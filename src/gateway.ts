@@ -12,7 +12,6 @@ import { createExplorer } from './http/explorer.ts';
 import { registerHttpMetrics } from './http/http-metrics.ts';
 import { createServer } from './http/server.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
-import { TaskQueue } from './lib/task-queue.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
 import { createRegistry } from './telemetry/registry.ts';
 import { startTracing } from './telemetry/tracing.ts';
@@ -32,8 +31,6 @@ export type Gateway = {
 
 /** Connections that wait to be accepted. Node accepts one per iteration of its event loop, so bursts have to wait. */
 const BACKLOG = 4096;
-/** Work on more bytes than this takes tens of milliseconds and waits in the task queue. */
-const LONG_TASK_BYTES = 500_000;
 
 /**
  * The requests in progress: more than calls to the service, because some need none. Others wait at most two seconds, well
@@ -55,8 +52,7 @@ export async function startGateway(
   const account = new Account(memoryForRequests());
   const turns = new Turns();
   const requests = new Gate(requestLimits(config.upstream.maxConcurrency));
-  const taskQueue = new TaskQueue(LONG_TASK_BYTES);
-  const service = await connectService(config, registry, taskQueue, log);
+  const service = await connectService(config, registry, { account, turns, log });
 
   const graphql = await startGraphql({
     ...config,
@@ -118,15 +114,14 @@ export async function startGateway(
 async function connectService(
   config: Config,
   registry: Registry,
-  taskQueue: TaskQueue,
-  log: Logger,
+  shared: { account: Account; turns: Turns; log: Logger },
 ) {
+  const { log } = shared;
   const transport = createTransport(config.upstream);
   const upstreamCalls = new UpstreamCalls({
     ...config.upstream,
+    ...shared,
     transport,
-    taskQueue,
-    log,
     observer: createCallObserver(registry),
   });
   watchCalls(registry, upstreamCalls);

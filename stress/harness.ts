@@ -7,6 +7,7 @@ import { type Issuer, startIssuer } from '../dev/issuer.ts';
 import { sumOf } from '../test/support/metric.ts';
 import { freePort } from '../test/support/port.ts';
 import { get } from './client.ts';
+import { createContainer } from './container.ts';
 import { hasExited, kill, killOnExit } from './process.ts';
 import { type Behaviour, type Service, startService } from './service.ts';
 
@@ -18,6 +19,13 @@ export type Scenario = {
   run(harness: Harness): Promise<Row[]>;
 };
 
+export type GatewayOptions = {
+  /** A file descriptor for its log, which is then not parsed. */
+  stdout?: number;
+  /** Runs it with so much memory, as in a container. The kernel kills it if it uses more. */
+  memoryMb?: number | undefined;
+};
+
 /** What a scenario needs. Everything that it starts is stopped after the scenario. */
 export type Harness = {
   issuer: Issuer;
@@ -25,8 +33,7 @@ export type Harness = {
   startGateway(
     service: { url: string },
     variables?: Record<string, string>,
-    /** A file descriptor for its log, which is then not parsed. */
-    stdout?: number,
+    options?: GatewayOptions,
   ): Promise<RunningGateway>;
   /** Starts a service that announces a keep-alive timeout, in seconds; 0, the default, announces none. */
   startService(behaviour: Behaviour, keepAliveS?: number): Promise<Service>;
@@ -50,8 +57,8 @@ export async function withHarness<Result>(
     return await run({
       issuer,
       token: await issuer.token(),
-      startGateway: (service, variables, stdout) =>
-        startGateway(issuer, service, defer, variables, stdout),
+      startGateway: (service, variables, options) =>
+        startGateway(issuer, service, defer, variables, options),
       startService: (behaviour, keepAliveS = 0) => startService(behaviour, keepAliveS, defer),
       defer,
     });
@@ -86,10 +93,12 @@ async function startGateway(
   service: { url: string },
   defer: Defer,
   variables: Record<string, string> = {},
-  stdout: number | 'pipe' = 'pipe',
+  { stdout, memoryMb }: GatewayOptions = {},
 ): Promise<RunningGateway> {
   const port = variables.PORT ?? String(await freePort());
-  const child = spawn(process.execPath, [main], {
+  const container = memoryMb === undefined ? [] : createContainer(memoryMb, defer);
+  const [command = '', ...args] = [...container, process.execPath, main];
+  const child = spawn(command, args, {
     env: {
       HOST: '127.0.0.1',
       PORT: port,
@@ -101,7 +110,7 @@ async function startGateway(
       LOG_LEVEL: 'warn',
       ...variables,
     },
-    stdio: ['ignore', stdout, 'inherit'],
+    stdio: ['ignore', stdout ?? 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
   killOnExit(child);

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 export function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
@@ -19,8 +19,10 @@ export async function kill(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-/** The resident memory of a process, in MB. */
+/** The resident memory of a process, in MB; 0 once it has ended. */
 export function residentMb(pid: number): number {
+  if (!existsSync(`/proc/${pid}`)) return 0;
+  // A process that has ended and was not waited for has no such line.
   const kb = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kb) / 1024;
+  return Number(kb ?? 0) / 1024;
 }

@@ -10,12 +10,14 @@ import { intentsStore } from './scenarios/intents-store.ts';
 import { isolation } from './scenarios/isolation.ts';
 import { logReader } from './scenarios/log-reader.ts';
 import { memory } from './scenarios/memory.ts';
+import { oneCaller } from './scenarios/one-caller.ts';
 import { outage } from './scenarios/outage.ts';
 import { overload } from './scenarios/overload.ts';
 import { queue } from './scenarios/queue.ts';
 import { references } from './scenarios/references.ts';
 import { rolling } from './scenarios/rolling.ts';
 import { slowBodies } from './scenarios/slow-bodies.ts';
+import { surplusResponses } from './scenarios/surplus-responses.ts';
 
 /**
  * `npm run stress`: runs real gateway processes under load and faults, on the loopback interface. It
@@ -32,9 +34,11 @@ const scenarios: Scenario[] = [
   bodies,
   slowBodies,
   references,
+  oneCaller,
   clientDisconnect,
   rolling,
   isolation,
+  surplusResponses,
   circuitIsolation,
   fairness,
   queue,

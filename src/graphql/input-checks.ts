@@ -21,7 +21,7 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { formatPath } from '../errors/input-fault.ts';
-import { isExact, longNumber } from '../lib/exact-json.ts';
+import { isExact, longNumber } from '../lib/json.ts';
 import type { Variables } from './compiled-query.ts';
 import type { GraphqlDocument } from './documents.ts';
 import { argumentPath, OperationFaults } from './operation-fault.ts';
@@ -86,7 +86,7 @@ const MAX_QUOTED_LENGTH = 200;
 
 /**
  * Adds a fault for each value that does not match the type of its variable. The messages of graphql-js
- * would repeat the whole input and suggest names of the schema. Converts the numbers that `parseExactly`
+ * would repeat the whole input and suggest names of the schema. Converts the numbers that `parseJson`
  * left as text.
  */
 function checkVariables(

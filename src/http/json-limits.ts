@@ -1,7 +1,7 @@
-import { limitExceeded } from '../errors/gateway-error.ts';
-import { findExceeded } from '../lib/json-size.ts';
+import { InvalidRequest, limitExceeded } from '../errors/gateway-error.ts';
+import { JsonLimitExceeded } from '../lib/json.ts';
 
-const limits = {
+export const jsonLimits = {
   /**
    * Values at all levels of a request body: 5,000 entity references with four fields each fit. Parsing and
    * checking more would block the event loop for too long.
@@ -19,11 +19,8 @@ const names = {
   nesting: 'levels of nesting',
 };
 
-/**
- * Limits the values and levels in JSON text before it is parsed. Throws `OPERATION_LIMIT_EXCEEDED`. Text
- * that is not JSON passes, because the parser rejects it.
- */
-export async function checkJson(text: Buffer): Promise<void> {
-  const exceeded = await findExceeded(text, limits);
-  if (exceeded) throw limitExceeded(names[exceeded], limits[exceeded]);
+/** Throws `OPERATION_LIMIT_EXCEEDED` if a request body exceeds a limit, and a bad request if it is not JSON. */
+export function throwJsonError(error: unknown): never {
+  if (!(error instanceof JsonLimitExceeded)) throw new InvalidRequest(400);
+  throw limitExceeded(names[error.limit], jsonLimits[error.limit]);
 }

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Turns } from '../account/turns.ts';
 import { InvalidRequest, overloaded } from '../errors/gateway-error.ts';
-import { parseExactly, parseInSteps } from '../lib/exact-json.ts';
-import { checkJson } from './json-limits.ts';
+import { parseInSteps, parseJson } from '../lib/json.ts';
+import { jsonLimits, throwJsonError } from './json-limits.ts';
 
 /** The largest request body, in bytes: a CSV of 12 MB as base64. */
 export const BODY_LIMIT = 16_777_216;
@@ -21,17 +21,16 @@ export function registerBodyParser(app: FastifyInstance, turns: Turns): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
     const body = await readBody(request);
-    await checkJson(body);
     // Exactly, because a variable of type ID may be written as a number.
-    if (body.length < SHORT_BODY) return orBadRequest(() => parseExactly(utf8.decode(body)));
+    if (body.length < SHORT_BODY) return parsing(() => parseJson(utf8.decode(body), jsonLimits));
     // Each step is a task of its own, and so is the execution.
     const turn = () => turns.take(request.caller, body.length);
     await turn();
-    const text = orBadRequest(() => utf8.decode(body));
+    const text = parsing(() => utf8.decode(body));
     await turn();
-    const steps = parseInSteps(text);
+    const steps = parseInSteps(text, jsonLimits);
     for (;;) {
-      const { done, value } = orBadRequest(() => steps.next());
+      const { done, value } = parsing(() => steps.next());
       await turn();
       if (done) return value;
     }
@@ -63,10 +62,10 @@ function readBody({ raw, holding }: FastifyRequest): Promise<Buffer> {
   });
 }
 
-function orBadRequest<Result>(parse: () => Result): Result {
+function parsing<Result>(step: () => Result): Result {
   try {
-    return parse();
-  } catch {
-    throw new InvalidRequest(400);
+    return step();
+  } catch (error) {
+    throwJsonError(error);
   }
 }

@@ -19,6 +19,7 @@ export class LogOutput {
   #unwritten: Buffer = nothing;
   #retry: NodeJS.Timeout | undefined;
   #dropped = 0;
+  #waiting: (() => void)[] = [];
 
   constructor() {
     // Node sets a pipe or a socket to non-blocking mode when this property is first read.
@@ -37,11 +38,23 @@ export class LogOutput {
       return;
     }
     this.#lines += line;
-    if (this.#lines.length >= BATCH && !this.#retry) this.flush();
+    if (this.#lines.length >= BATCH && !this.#retry) this.writeNow();
+  }
+
+  /**
+   * Calls back when everything is written, or as much as standard output accepts: once for all that is written in
+   * this iteration of the event loop.
+   */
+  flush(done: () => void): void {
+    if (this.#waiting.push(done) > 1) return;
+    setImmediate(() => {
+      this.writeNow();
+      for (const waiting of this.#waiting.splice(0)) waiting();
+    });
   }
 
   /** Writes as much as standard output accepts. Returns undefined if that is all, otherwise the error. */
-  flush(): NodeJS.ErrnoException | undefined {
+  writeNow(): NodeJS.ErrnoException | undefined {
     try {
       while (this.#unwritten.length > 0 || this.#lines !== '') {
         if (this.#unwritten.length === 0) {
@@ -54,7 +67,7 @@ export class LogOutput {
     } catch (error) {
       this.#retry ??= setTimeout(() => {
         this.#retry = undefined;
-        this.flush();
+        this.writeNow();
       }, RETRY_MS).unref();
       return error as NodeJS.ErrnoException;
     }
@@ -64,7 +77,7 @@ export class LogOutput {
   flushBeforeExit(ms: number): void {
     const end = performance.now() + ms;
     const clock = new Int32Array(new SharedArrayBuffer(4));
-    while (this.flush()?.code === 'EAGAIN' && performance.now() < end) {
+    while (this.writeNow()?.code === 'EAGAIN' && performance.now() < end) {
       Atomics.wait(clock, 0, 0, RETRY_MS);
     }
   }

@@ -2,16 +2,14 @@ import { type Logger, pino } from 'pino';
 import type { LogOutput } from './log-output.ts';
 import { currentRecord } from './request-record.ts';
 
-/** The message of the line before each write, which is written immediately. */
-export const SENT = 'sent';
-
 /** How long a log line may be buffered, in milliseconds. */
 const FLUSH_MS = 100;
 /** How long the exit may wait for a slow reader of the log, in milliseconds. */
 const EXIT_MS = 1000;
 
 /**
- * The log. Lines are written in batches, but warnings, errors and the audit trail of writes immediately.
+ * The log. Lines are written in batches, but warnings and errors immediately. Its `flush` calls back when
+ * the lines so far are written.
  * If the output accepts no lines, the gateway continues without a log, and logs their number afterwards.
  */
 export function createLog(level: string, output: LogOutput): Logger {
@@ -27,7 +25,7 @@ export function createLog(level: string, output: LogOutput): Logger {
       hooks: {
         logMethod(line, write, level) {
           write.apply(this, line);
-          if ((info !== undefined && level > info) || line.at(1) === SENT) output.flush();
+          if (info !== undefined && level > info) output.writeNow();
         },
       },
     },
@@ -35,7 +33,7 @@ export function createLog(level: string, output: LogOutput): Logger {
   );
   let reported = 0;
   setInterval(() => {
-    const isWritten = output.flush() === undefined;
+    const isWritten = output.writeNow() === undefined;
     const dropped = output.dropped - reported;
     if (!isWritten || dropped === 0) return;
     reported = output.dropped;

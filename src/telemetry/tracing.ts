@@ -4,6 +4,7 @@ import {
   type Context,
   context,
   type Exception,
+  INVALID_SPAN_CONTEXT,
   isSpanContextValid,
   propagation,
   type Span,
@@ -39,21 +40,25 @@ export function traceIdOf(headers: IncomingHttpHeaders): string | undefined {
 }
 
 const tracer = trace.getTracer('ledger-gateway');
+const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+let isTracing = false;
 
-/** Runs a function in a span. Without an exporter, the span is OpenTelemetry's no-op. */
+/** Runs a function in a span. Without an exporter, the span does nothing. */
 export function inSpan<Result>(
   name: string,
   options: SpanOptions,
   run: (span: Span) => Result,
   parent: Context = context.active(),
 ): Result {
+  if (!isTracing) return run(noSpan);
   return tracer.startActiveSpan(name, options, parent, run);
 }
 
 /** The headers that continue the active span, or else the client's trace. */
 export function outgoingTraceHeaders(
   incoming: Readonly<Record<string, string>> | undefined,
-): Record<string, string> {
+): Readonly<Record<string, string>> {
+  if (!isTracing) return incoming ?? {};
   const headers = { ...incoming };
   propagation.inject(context.active(), headers);
   return headers;
@@ -107,6 +112,7 @@ export async function startTracing(
       .merge(resources.detectResources({ detectors: [resources.envDetector] })),
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url }) })],
   });
+  isTracing = true;
   core.setGlobalErrorHandler(createErrorHandler(log));
   trace.setGlobalTracerProvider(provider);
   propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
@@ -118,6 +124,7 @@ export async function startTracing(
         provider.shutdown().catch(() => {}),
         sleep(FLUSH_MS, null, { ref: false }),
       ]);
+      isTracing = false;
       trace.disable();
       propagation.disable();
       context.disable();

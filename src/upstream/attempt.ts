@@ -1,20 +1,20 @@
-import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Logger } from 'pino';
-import type { TaskQueue } from '../lib/task-queue.ts';
+import type { Account } from '../account/account.ts';
+import type { Turns } from '../account/turns.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { inSpan, outgoingTraceHeaders } from '../telemetry/tracing.ts';
 import { logCall, logSent } from './call-log.ts';
+import { decode, holdDecoded } from './decoding.ts';
 import {
   type OperationName,
   operations,
   type Responses,
   type UpstreamRequest,
 } from './operations.ts';
-import { parseBody } from './records.ts';
-import { checkRoom, checkSize } from './response-size.ts';
 import type { Transport } from './transport/got-client.ts';
-import type { ResponseBody } from './transport/response-body.ts';
-import { invalidResponse, toUpstreamError } from './upstream-error.ts';
+import { Exchange } from './transport/send-once.ts';
+import { toUpstreamError } from './upstream-error.ts';
 
 /**
  * One exchange with the service, up to the decoded response. Ends when `signal` is aborted. Nothing is sent
@@ -34,69 +34,51 @@ export type CallObserver = {
   shared(operation: OperationName): void;
 };
 
-type Dependencies = {
+export type AttemptDependencies = {
   transport: Transport;
-  taskQueue: TaskQueue;
+  account: Account;
+  turns: Turns;
   log: Logger;
   observer: CallObserver;
 };
 
 /** Sends and decodes, with one span, one log line and one observation for each attempt. */
-export function createAttempt({ transport, taskQueue, log, observer }: Dependencies): Attempt {
-  /** Decompresses and decodes a body. It holds its turn meanwhile, so only one large body is in memory. */
-  function decode<Name extends OperationName>(
-    operation: Name,
-    body: ResponseBody,
-    signal: AbortSignal,
-  ): Promise<Responses[Name]> {
-    const work = async () => {
-      const bytes = await body.read(signal);
-      await checkSize(bytes);
-      if (operations[operation].effect === 'read') checkRoom(bytes.length);
-      try {
-        return operations[operation].decode(parseBody(bytes), bytes.length);
-      } catch {
-        // The error of a parser quotes the body, which may be confidential.
-        throw invalidResponse(`not as specified, ${bytes.length} bytes`);
-      }
-    };
-    return taskQueue.run(body.size, 'start', work, signal);
-  }
-
-  function finish(
-    request: UpstreamRequest,
-    scope: RequestScope,
-    span: Span,
-    start: number,
-    result: { outcome: string; status?: number | undefined; fault?: string | undefined },
-  ): void {
-    const { outcome, status, fault } = result;
-    const ms = performance.now() - start;
-    observer.attempted(request.operation, outcome, ms / 1000);
-    if (status !== undefined) span.setAttribute('http.response.status_code', status);
-    if (fault !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: outcome });
-    span.end();
-    logCall(log, request, scope, { ...result, ms: Math.round(ms) });
-  }
-
+export function createAttempt(dependencies: AttemptDependencies): Attempt {
+  const { transport, account, turns, log, observer } = dependencies;
   return (request, scope, signal, sendBy) => {
-    const attributes = { 'http.request.method': operations[request.operation].method };
+    const { method, effect } = operations[request.operation];
+    const attributes = { 'http.request.method': method };
     return inSpan(request.operation, { kind: SpanKind.CLIENT, attributes }, async (span) => {
       const start = performance.now();
+      const holding = account.open(scope.caller.account);
+      // The response of a write is received in any case: its outcome must reach the client.
+      const hold = (bytes: number) => holding.tryHold(bytes) || effect === 'write';
+      const exchange = new Exchange({ signal, sendBy, hold });
       let status: number | undefined;
+      const finish = (outcome: string, status?: number, fault?: string) => {
+        const ms = performance.now() - start;
+        observer.attempted(request.operation, outcome, ms / 1000);
+        if (status !== undefined) span.setAttribute('http.response.status_code', status);
+        if (fault !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: outcome });
+        span.end();
+        logCall(log, request, scope, { outcome, status, fault, ms: Math.round(ms) });
+      };
       try {
+        if (effect === 'write') await logSent(log, request, scope);
         const trace = outgoingTraceHeaders(scope.trace);
-        if (operations[request.operation].effect === 'write') logSent(log, request, scope);
-        const response = await transport.send(request, scope, { signal, sendBy }, trace);
+        const response = await transport.send(request, scope, exchange, trace);
         status = response.statusCode;
-        const result = await decode(request.operation, response.body, signal);
-        finish(request, scope, span, start, { outcome: 'answered', status });
+        const bytes = await response.body.read(signal, hold);
+        if (effect === 'read') await holdDecoded(holding, bytes.length, signal);
+        const result = await decode(request.operation, bytes, turns, holding.caller, signal);
+        finish('answered', status);
         return result;
       } catch (cause) {
-        const error = toUpstreamError(cause, signal, status);
-        const { code: outcome, fault } = error;
-        finish(request, scope, span, start, { outcome, status: error.status, fault });
+        const error = toUpstreamError(cause, signal, { sent: exchange.sent, status });
+        finish(error.code, error.status, error.fault);
         throw error;
+      } finally {
+        holding.close();
       }
     });
   };

@@ -1,16 +1,22 @@
 import type { Logger } from 'pino';
 import type { RequestScope } from '../request-scope.ts';
-import { SENT } from '../telemetry/log.ts';
 import { operations, type UpstreamRequest } from './operations.ts';
 
-/** The audit trail: if the process dies, the log shows which writes were in flight. */
-export function logSent(
+/**
+ * The audit trail: if the process dies, the log shows which writes were in flight. Resolves when the line is
+ * written, together with those of all writes in this iteration of the event loop.
+ */
+export async function logSent(
   log: Logger,
   request: UpstreamRequest,
   { requestId, caller }: RequestScope,
-): void {
+): Promise<void> {
+  if (!log.isLevelEnabled('info')) return;
   const claim = 'claimId' in request ? request.claimId : undefined;
-  log.info({ requestId, operation: request.operation, caller: caller.hash, claim }, SENT);
+  log.info({ requestId, operation: request.operation, caller: caller.hash, claim }, 'sent');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  log.flush(() => resolve());
+  await promise;
 }
 
 /** Logs one attempt, or a call rejected before one. A write whose client disconnected is a warning. */

@@ -1,8 +1,6 @@
-import type { Logger } from 'pino';
-import type { TaskQueue } from '../lib/task-queue.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { type Attempt, type CallObserver, createAttempt } from './attempt.ts';
+import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
 import { logCall } from './call-log.ts';
 import {
   type OperationName,
@@ -15,23 +13,17 @@ import {
   type WriteName,
   type WriteRequest,
 } from './operations.ts';
-import { Bulkhead } from './resilience/bulkhead.ts';
-import { CircuitBreaker } from './resilience/circuit-breaker.ts';
+import { Admission } from './resilience/admission.ts';
 import { withRetries } from './resilience/retry.ts';
 import { RetryBudget } from './resilience/retry-budget.ts';
 import { SingleFlight } from './resilience/single-flight.ts';
-import type { Transport } from './transport/got-client.ts';
 import {
-  notSent,
   type OutcomeUnknown,
-  tooLate,
   toUpstreamError,
   UpstreamError,
   unknownOutcome,
 } from './upstream-error.ts';
 
-/** The share of the timeout that a call may wait for a place, so that it is sent with time enough. */
-const QUEUE_SHARE = 0.25;
 /** The share of the timeout that must be left when a write is sent. */
 const WRITE_MARGIN_SHARE = 0.05;
 
@@ -50,35 +42,26 @@ export type Calls = {
 };
 
 /**
- * Everything around the attempts of a call, by the policy of its operation: the deadline, retries, a
- * place among the calls in flight, and the circuit breaker.
+ * Everything around the attempts of a call, by the policy of its operation: the deadline, retries, and the
+ * admission of each attempt.
  */
 export class UpstreamCalls implements Calls {
   readonly #attempt: Attempt;
   readonly #timeoutMs: number;
-  readonly #log: Logger;
-  readonly #observer: CallObserver;
-  readonly #bulkhead: Bulkhead;
-  readonly #circuit: CircuitBreaker;
+  readonly #log: AttemptDependencies['log'];
+  readonly #observer: AttemptDependencies['observer'];
+  readonly #admission: Admission;
   readonly #retryBudget = new RetryBudget();
   readonly #singleFlight = new SingleFlight();
   readonly #running = new WaitGroup();
   readonly #pendingWrites: { operation: OperationName; requestId: string }[] = [];
 
-  constructor(options: {
-    transport: Transport;
-    taskQueue: TaskQueue;
-    timeoutMs: number;
-    maxConcurrency: number;
-    log: Logger;
-    observer: CallObserver;
-  }) {
+  constructor(options: AttemptDependencies & { timeoutMs: number; maxConcurrency: number }) {
     this.#attempt = createAttempt(options);
     this.#timeoutMs = options.timeoutMs;
     this.#log = options.log;
     this.#observer = options.observer;
-    this.#circuit = new CircuitBreaker(options.timeoutMs);
-    this.#bulkhead = new Bulkhead(options.maxConcurrency, options.timeoutMs * QUEUE_SHARE);
+    this.#admission = new Admission(options);
   }
 
   read<Name extends ReadName>(
@@ -126,16 +109,16 @@ export class UpstreamCalls implements Calls {
     return this.#pendingWrites;
   }
 
-  get circuitState(): CircuitBreaker['state'] {
-    return this.#circuit.state;
+  get circuitState() {
+    return this.#admission.circuitState;
   }
 
   get inFlight(): number {
-    return this.#bulkhead.inFlight;
+    return this.#admission.inFlight;
   }
 
   get queued(): number {
-    return this.#bulkhead.queued;
+    return this.#admission.queued;
   }
 
   async #run<Name extends OperationName>(
@@ -151,11 +134,9 @@ export class UpstreamCalls implements Calls {
     const timer = setTimeout(abort, timeoutMs);
     const { retries } = policyOf(request.operation);
     const onRetry = () => this.#observer.retried(request.operation);
+    const options = { retries, deadline, signal, budget: this.#retryBudget, onRetry };
     try {
-      return await withRetries(
-        { retries, deadline, signal, budget: this.#retryBudget, onRetry },
-        () => this.#admit(request, scope, signal, deadline),
-      );
+      return await withRetries(options, () => this.#admit(request, scope, signal, deadline));
     } catch (cause) {
       throw toUpstreamError(cause, signal);
     } finally {
@@ -163,36 +144,25 @@ export class UpstreamCalls implements Calls {
     }
   }
 
-  /** Runs an attempt when there is a place for it, if the circuit breaker allows it. */
+  /** Runs an attempt when it is admitted. */
   async #admit<Name extends OperationName>(
     request: UpstreamRequest<Name>,
     scope: RequestScope,
     signal: AbortSignal,
     deadline: number,
   ): Promise<Responses[Name]> {
-    const isRead = operations[request.operation].effect === 'read';
-    const caller = scope.caller.hash;
-    // The latest time to send a write. It is checked again when the write has a connection.
-    const sendBy = isRead ? undefined : deadline - this.#timeoutMs * WRITE_MARGIN_SHARE;
+    const { effect } = operations[request.operation];
+    // The latest time to send a write. It is checked when the write has a connection.
+    const sendBy = effect === 'write' ? deadline - this.#timeoutMs * WRITE_MARGIN_SHARE : undefined;
     let attempted = false;
-    const attempt = {
-      caller,
-      deadline,
-      send: (probeSignal = signal) => {
-        if (sendBy !== undefined && performance.now() > sendBy) throw tooLate();
-        attempted = true;
-        return this.#attempt(request, scope, probeSignal, sendBy);
-      },
+    const send = () => {
+      attempted = true;
+      return this.#attempt(request, scope, signal, sendBy);
     };
-    const probe = (probeSignal = signal) => this.#attempt(probeRequest, scope, probeSignal);
+    const probe = (probeSignal: AbortSignal) => this.#attempt(probeRequest, scope, probeSignal);
     try {
-      // While the circuit is open, a call does not wait for a place in which it would be rejected.
-      if (this.#circuit.isOpenFor(caller) && !this.#bulkhead.hasPlaceFor(caller)) {
-        throw notSent('circuit open');
-      }
-      return await this.#bulkhead.run(caller, isRead ? 'read' : 'write', signal, () =>
-        isRead ? this.#circuit.read(attempt) : this.#circuit.write(attempt, probe),
-      );
+      const caller = scope.caller.account;
+      return await this.#admission.run({ caller, effect, deadline, signal, send, probe });
     } catch (cause) {
       const error = toUpstreamError(cause, signal);
       const { code: outcome, fault } = error;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { longNumber, parseExactly } from '../lib/exact-json.ts';
+import { type JsonLimits, longNumber, parseInSteps } from '../lib/json.ts';
 import { shorten } from '../lib/short-text.ts';
 
 /*
@@ -91,13 +91,20 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  */
 const longIdentifier = /\\u|"invoice_id"\s*:\s*-?[\d.]{16}/;
 
+/** A list of 16 MB of typical codes has 250,000. An empty one takes 50 times its text in memory. */
+const limits: JsonLimits = { values: 2_000_000, composites: 300_000, nesting: 1000 };
+/** A shorter body, in bytes, is parsed in a few milliseconds, whatever it holds. */
+const SHORT_BYTES = 262_144;
+
 /**
- * Parses the body of a response, with identifiers of any length. Throws if the body is not UTF-8 or not
- * JSON.
+ * Parses the body of a response, with identifiers of any length, in steps of a few milliseconds. Throws if the
+ * body is not UTF-8 or not JSON, or has too many values.
  */
-export function parseBody(body: Uint8Array): unknown {
+export function* parseBody(body: Uint8Array): Generator<void, unknown> {
   const text = utf8.decode(body);
-  return longIdentifier.test(text) ? parseExactly(text) : JSON.parse(text);
+  if (body.length < SHORT_BYTES && !longIdentifier.test(text)) return JSON.parse(text);
+  yield;
+  return yield* parseInSteps(text, limits);
 }
 
 const text = z.string().nullish();

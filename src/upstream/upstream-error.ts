@@ -34,8 +34,17 @@ const messages: Record<UpstreamErrorCode, string> = {
   CLIENT_DISCONNECTED: 'The client disconnected.',
 };
 
-/** Whether a request may have reached the service: `yes` once a response to it has begun. */
+/** Whether a request may have reached the service. Only `transport/send-once.ts` decides it. */
 export type Sent = 'no' | 'maybe' | 'yes';
+
+type Details = {
+  /** The default is `no`: an error outside an exchange. */
+  sent?: Sent;
+  fault: string;
+  status?: number | undefined;
+  transient?: boolean;
+  retryAfterMs?: number | undefined;
+};
 
 /**
  * A failed call to the service. It holds only what may be logged, and nothing of the request or the
@@ -54,19 +63,10 @@ export class UpstreamError extends Error {
   /** The delay that the service asked for by `Retry-After`, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(
-    code: UpstreamErrorCode,
-    details: {
-      sent: Sent;
-      fault: string;
-      status?: number | undefined;
-      transient?: boolean;
-      retryAfterMs?: number | undefined;
-    },
-  ) {
+  constructor(code: UpstreamErrorCode, details: Details) {
     super(messages[code]);
     this.code = code;
-    this.sent = details.sent;
+    this.sent = details.sent ?? 'no';
     this.fault = details.fault;
     this.status = details.status;
     this.transient = details.transient ?? false;
@@ -91,48 +91,49 @@ export class UpstreamError extends Error {
   }
 }
 
-/** A call that was rejected before sending. */
-export function notSent(fault: string): UpstreamError {
-  return new UpstreamError('UPSTREAM_UNAVAILABLE', { sent: 'no', fault });
+/** No connection, or a call that the circuit breaker rejects. */
+export function unavailable(fault: string, details: Partial<Details> = {}): UpstreamError {
+  return new UpstreamError('UPSTREAM_UNAVAILABLE', { ...details, fault });
 }
 
 /** A call that got no place among the calls in flight. */
 export function busy(fault: string): UpstreamError {
-  return new UpstreamError('UPSTREAM_BUSY', { sent: 'no', fault });
+  return new UpstreamError('UPSTREAM_BUSY', { fault });
 }
 
 /** A call with too little time left for its response. */
 export function tooLate(): UpstreamError {
-  return new UpstreamError('UPSTREAM_TIMEOUT', { sent: 'no', fault: 'too late to send' });
+  return new UpstreamError('UPSTREAM_TIMEOUT', { fault: 'too late to send' });
 }
 
 /** A list for which there is no memory. */
-export function noRoom(fault: string): UpstreamError {
-  return new UpstreamError('OVERLOADED', { sent: 'yes', fault });
+export function noRoom(fault = 'no memory for the response'): UpstreamError {
+  return new UpstreamError('OVERLOADED', { fault });
 }
 
 /** A response that arrived and cannot be used. */
 export function invalidResponse(fault: string): UpstreamError {
-  return new UpstreamError('UPSTREAM_INVALID_RESPONSE', { sent: 'yes', fault });
+  return new UpstreamError('UPSTREAM_INVALID_RESPONSE', { fault });
 }
 
-/** Translates any failure. If the gateway itself ended the attempt, the code states why. */
+/**
+ * Translates any failure. `exchange` says what is known of the request, unless the error itself does. If the
+ * gateway itself ended the attempt, the code states why.
+ */
 export function toUpstreamError(
   cause: unknown,
   signal: AbortSignal,
-  responseStatus?: number,
+  exchange?: { sent: Sent; status: number | undefined },
 ): UpstreamError {
-  const error = cause instanceof UpstreamError ? cause : unexpected(responseStatus);
-  if (!signal.aborted) return error;
-  const { sent, status = responseStatus } = error;
+  if (cause instanceof UpstreamError && !exchange && !signal.aborted) return cause;
+  const error = cause instanceof UpstreamError ? cause : unavailable('unknown');
+  const sent = exchange?.sent ?? (error === cause ? error.sent : 'maybe');
+  const known = { ...error, sent, status: error.status ?? exchange?.status };
+  if (!signal.aborted) return new UpstreamError(error.code, known);
+  const details = { sent, status: known.status };
   return signal.reason === 'client disconnected'
-    ? new UpstreamError('CLIENT_DISCONNECTED', { sent, status, fault: 'client disconnected' })
-    : new UpstreamError('UPSTREAM_TIMEOUT', { sent, status, fault: 'deadline' });
-}
-
-function unexpected(status: number | undefined): UpstreamError {
-  const sent = status === undefined ? 'maybe' : 'yes';
-  return new UpstreamError('UPSTREAM_UNAVAILABLE', { sent, fault: 'unknown', status });
+    ? new UpstreamError('CLIENT_DISCONNECTED', { ...details, fault: 'client disconnected' })
+    : new UpstreamError('UPSTREAM_TIMEOUT', { ...details, fault: 'deadline' });
 }
 
 /** The codes of an unknown outcome that is final: the response to the write was lost. */

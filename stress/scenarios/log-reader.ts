@@ -25,7 +25,7 @@ export const logReader: Scenario = {
         SHUTDOWN_DELAY_MS: '0',
         SHUTDOWN_TIMEOUT_MS: String(SHUTDOWN_TIMEOUT_MS),
       },
-      createPipe(harness),
+      { stdout: createPipe(harness) },
     );
     const agent = keepAliveAgent(harness);
     const outcomes: string[] = [];

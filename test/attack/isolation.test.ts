@@ -6,7 +6,8 @@ import { startTestGateway } from '../support/gateway.ts';
 import { testIssuer } from '../support/issuer.ts';
 import { json, startService } from '../support/service.ts';
 
-const REQUESTS = 500;
+/** The scenario `isolation` of the stress tests sends thousands. */
+const REQUESTS = 200;
 const CONCURRENCY = 40;
 const projects = ['north', 'south', 'harbour', 'north plant'];
 

@@ -1,12 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { startCollector } from '../support/collector.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { read } from '../support/graphql-operation.ts';
 import { testIssuer } from '../support/issuer.ts';
 import { exchange } from '../support/raw-request.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 
 /** Part of collected that the service sends. */
 const serviceCanary = 'canary-of-the-service';
@@ -45,96 +45,76 @@ type Fault = [name: string, reply: Reply, read: string | RegExp, write: string];
 /** Other tests distinguish the two. */
 const invalidOrUnavailable = /^UPSTREAM_(INVALID_RESPONSE|UNAVAILABLE)$/;
 
+const unknown = 'LedgerOutcomeUnknown';
+const unrecognized = 'LedgerUnrecognizedStatus';
+const invalid = 'UPSTREAM_INVALID_RESPONSE';
+const refused = 'UPSTREAM_BAD_REQUEST';
+
 /** Replies of the service, with the error code or union member for a read and for a write. */
 const faults: Fault[] = [
   ['status 1', record(1), 'LedgerFailed', 'LedgerFailed'],
   ['status 2', record(2), 'LedgerNoMoreInvoices', 'LedgerNoMoreInvoices'],
   ['status 3', record(3), 'LedgerNotPermitted', 'LedgerNotPermitted'],
-  ['status 7', record(7), 'LedgerUnrecognizedStatus', 'LedgerUnrecognizedStatus'],
-  [
-    'a status that is not a number',
-    record(serviceCanary),
-    'LedgerUnrecognizedStatus',
-    'LedgerUnrecognizedStatus',
-  ],
-  ['HTTP 400', status(400), 'UPSTREAM_BAD_REQUEST', 'UPSTREAM_BAD_REQUEST'],
+  ['status 7', record(7), unrecognized, unrecognized],
+  ['a status that is not a number', record(serviceCanary), unrecognized, unrecognized],
+  ['HTTP 400', status(400), refused, refused],
   ['HTTP 401', status(401), 'UNAUTHENTICATED', 'UNAUTHENTICATED'],
   ['HTTP 403', status(403), 'FORBIDDEN', 'FORBIDDEN'],
-  ['HTTP 404', status(404), 'UPSTREAM_BAD_REQUEST', 'UPSTREAM_BAD_REQUEST'],
-  ['HTTP 429', status(429), 'UPSTREAM_BAD_REQUEST', 'UPSTREAM_BAD_REQUEST'],
-  ['HTTP 500', status(500), 'UPSTREAM_FAILED', 'LedgerOutcomeUnknown'],
-  ['HTTP 502', status(502), 'UPSTREAM_FAILED', 'LedgerOutcomeUnknown'],
+  ['HTTP 404', status(404), refused, refused],
+  ['HTTP 429', status(429), refused, refused],
+  ['HTTP 500', status(500), 'UPSTREAM_FAILED', unknown],
+  ['HTTP 502', status(502), 'UPSTREAM_FAILED', unknown],
   [
     'HTTP 503',
     reply(503, serviceCanary, { 'retry-after': serviceCanary }),
     'UPSTREAM_FAILED',
-    'LedgerOutcomeUnknown',
+    unknown,
   ],
-  [
-    'a redirect',
-    reply(302, serviceCanary, { location: `/${serviceCanary}` }),
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
-  ],
+  ['a redirect', reply(302, serviceCanary, { location: `/${serviceCanary}` }), invalid, unknown],
   [
     'a reason phrase',
     raw(`HTTP/1.1 500 ${serviceCanary}\r\nContent-Length: 0\r\n\r\n`),
     'UPSTREAM_FAILED',
-    'LedgerOutcomeUnknown',
+    unknown,
   ],
-  [
-    'a response that is not HTTP',
-    raw(`${serviceCanary}\r\n\r\n`),
-    invalidOrUnavailable,
-    'LedgerOutcomeUnknown',
-  ],
+  ['a response that is not HTTP', raw(`${serviceCanary}\r\n\r\n`), invalidOrUnavailable, unknown],
   [
     'an invalid header',
     raw(`HTTP/1.1 200 OK\r\n${serviceCanary}\r\n\r\n`),
     invalidOrUnavailable,
-    'LedgerOutcomeUnknown',
+    unknown,
   ],
   [
     'an invalid chunk',
     raw(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${serviceCanary}\r\n`),
     invalidOrUnavailable,
-    'LedgerOutcomeUnknown',
+    unknown,
   ],
-  [
-    'text instead of JSON',
-    reply(200, serviceCanary, headers),
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
-  ],
-  [
-    'incomplete JSON',
-    reply(200, `{"message":"${serviceCanary}`),
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
-  ],
+  ['text instead of JSON', reply(200, serviceCanary, headers), invalid, unknown],
+  ['incomplete JSON', reply(200, `{"message":"${serviceCanary}`), invalid, unknown],
   [
     'wrong types',
     json({ status: 0, message: [serviceCanary], service_status: serviceCanary, unresolved: 1 }),
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
+    invalid,
+    unknown,
   ],
   [
     'unknown fields',
     json({ [serviceCanary]: 1, service_status: { message: { [serviceCanary]: 1 } }, message: 1 }),
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
+    invalid,
+    unknown,
   ],
   [
     'a body that is not UTF-8',
     (response) => void response.end(Buffer.from(`"${serviceCanary}\xff"`, 'latin1')),
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
+    invalid,
+    unknown,
   ],
   [
     'an invalid compression',
     reply(200, serviceCanary, { 'content-encoding': 'gzip' }),
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
+    invalid,
+    unknown,
   ],
   [
     'a body that is too large',
@@ -142,8 +122,8 @@ const faults: Fault[] = [
       response.setHeader('content-encoding', 'gzip');
       response.end(gzipSync(JSON.stringify(serviceCanary.repeat(50_000))));
     },
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
+    invalid,
+    unknown,
   ],
   [
     'a response that is cut off',
@@ -151,21 +131,21 @@ const faults: Fault[] = [
       response.writeHead(200, { 'content-length': 1000 });
       response.write(`{"message":"${serviceCanary}`, () => response.destroy());
     },
-    'UPSTREAM_INVALID_RESPONSE',
-    'LedgerOutcomeUnknown',
+    invalid,
+    unknown,
   ],
   [
     'a connection reset',
     (response) => void response.socket?.resetAndDestroy(),
     'UPSTREAM_UNAVAILABLE',
-    'LedgerOutcomeUnknown',
+    unknown,
   ],
-  ['no response', () => {}, 'UPSTREAM_TIMEOUT', 'LedgerOutcomeUnknown'],
+  ['no response', () => {}, 'UPSTREAM_TIMEOUT', unknown],
   [
     'an incomplete response',
     (response) => void response.write(`{"message":"${serviceCanary}`),
     'UPSTREAM_TIMEOUT',
-    'LedgerOutcomeUnknown',
+    unknown,
   ],
 ];
 
@@ -264,11 +244,12 @@ test('responses, logs, metrics and traces never contain tokens or bodies, whatev
 
   for (const [name, fault, ofRead, ofWrite] of faults) {
     serviceReply = fault;
-    expect([name, await send(codes, { project: clientCanary })]).toEqual([
+    const outcomes = [send(codes, { project: clientCanary }), send(upload, { input: file })];
+    expect([name, ...(await Promise.all(outcomes))]).toEqual([
       name,
       typeof ofRead === 'string' ? ofRead : expect.stringMatching(ofRead),
+      ofWrite,
     ]);
-    expect([name, await send(upload, { input: file })]).toEqual([name, ofWrite]);
     if (ofWrite !== 'LedgerOutcomeUnknown') {
       expect([name, await send(save, { approvers: [approver] })]).toEqual([name, ofWrite]);
     }
@@ -293,21 +274,6 @@ test('responses, logs, metrics and traces never contain tokens or bodies, whatev
   expect(places.metrics).toContain('operation="updateWorkflowCSV"');
   expect(places.traces).toContain('updateWorkflowCSV');
   expect(places.metrics).toMatch(/^ledger_gateway_circuit_state [12]$/m);
-  expectNone(places, [...encodings(serviceCanary), ...encodings(clientCanary), ...partsOf(token)]);
-});
-
-test('after successful calls, logs, metrics and traces contain nothing of requests and responses', async () => {
-  const { token, send, collected } = await start(() => success);
-  await send(
-    'query ($project: String!) { result: glCodes(target: EMAIL, project: $project) { __typename ... on GlCodeList { message codes { code name project } } } }',
-    { project: clientCanary },
-  );
-  await send(
-    'mutation ($input: WorkflowCsvInput!) { result: uploadWorkflowCsv(input: $input) { __typename ... on LedgerStatus { message } } }',
-    { input: file },
-  );
-  const { responses, ...places } = await collected();
-  expect(responses).toContain(serviceCanary);
   expectNone(places, [...encodings(serviceCanary), ...encodings(clientCanary), ...partsOf(token)]);
 });
 
@@ -372,17 +338,27 @@ test('responses, logs, metrics and traces contain nothing of a rejected request'
   expectNone(places, [...encodings(clientCanary), ...partsOf(token)]);
 });
 
-test('an error may quote an invalid variable, but logs, metrics and traces do not', async () => {
+test('what a response contains or an error quotes is not in logs, metrics and traces', async () => {
   const { token, send, collected } = await start(() => success);
+  await send(
+    'query ($project: String!) { result: glCodes(target: EMAIL, project: $project) { __typename ... on GlCodeList { message codes { code name project } } } }',
+    { project: clientCanary },
+  );
+  await send(
+    'mutation ($input: WorkflowCsvInput!) { result: uploadWorkflowCsv(input: $input) { __typename ... on LedgerStatus { message } } }',
+    { input: file },
+  );
+  const name = clientCanary.replaceAll('-', '_');
   await send(codes, { project: { [clientCanary]: clientCanary } });
   await send(save, { approvers: [{ claimLimit: clientCanary }] });
-  await send(`{ ${clientCanary.replaceAll('-', '_')} }`);
+  await send(`{ ${name} }`);
   await send(`query { glCodes(target: EMAIL, project: ["${clientCanary}"]) { __typename } }`);
   const { responses, ...places } = await collected();
+  expect(responses).toContain(serviceCanary);
   expect(responses).toContain('BAD_USER_INPUT');
   expectNone(places, [
-    ...encodings(clientCanary),
-    clientCanary.replaceAll('-', '_'),
+    ...[serviceCanary, clientCanary].flatMap(encodings),
+    name,
     ...partsOf(token),
   ]);
 });
@@ -397,6 +373,8 @@ test('the response of a failing key server is not quoted', async () => {
   expectNone(places, [...encodings(serviceCanary), ...encodings(clientCanary), ...partsOf(token)]);
 });
 
+const setReply = shareGateway();
+
 test.each([
   ['glCodes', '{ glCode }'],
   ['project', '{ glCodes(target: EMAIL, projekt: "a") { __typename } }'],
@@ -410,7 +388,7 @@ test.each([
   ['IntegrationTarget', 'query ($a: IntegrationTarge) { __typename }'],
   ['include', '{ __typename @includ(if: true) }'],
 ])('without introspection, an error does not suggest %s: %s', async (hidden, query) => {
-  const gateway = await startTestGateway(await startService(success));
+  const { gateway } = setReply(success);
   const { status, errors } = await gateway.graphql(query);
   expect(status).toBe(400);
   for (const { message } of errors ?? []) {
@@ -434,7 +412,7 @@ test.each([
     [{ nam: 'a' }],
   ],
 ])('without introspection, an error does not suggest %s of a variable', async (_, query, value) => {
-  const gateway = await startTestGateway(await startService(success));
+  const { gateway } = setReply(success);
   const { status, text } = await gateway.graphql(query, { a: value });
   expect(status).toBe(400);
   expect(text).not.toMatch(/did you mean/i);

@@ -46,7 +46,10 @@ async function respond<Name extends OperationName>({
   calls.push(`${operation} ends`);
   const body = bodies[new URLSearchParams(search).get('project') ?? operation];
   if (!body) throw new UpstreamError('UPSTREAM_FAILED', { sent: 'yes', fault: 'test' });
-  return operations[operation].decode(parseBody(Buffer.from(body)), body.length);
+  const steps = parseBody(Buffer.from(body));
+  let step = steps.next();
+  while (!step.done) step = steps.next();
+  return operations[operation].decode(step.value, body.length);
 }
 
 const service: Calls = {

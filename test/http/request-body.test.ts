@@ -1,6 +1,4 @@
-import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { checkJson } from '../../src/http/json-limits.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { json, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -80,16 +78,4 @@ test.each([
   const { service, gateway } = share(json({ status: 0 }));
   expect((await gateway.post(approvers(list))).status).toBe(200);
   expect(JSON.parse(service.received[0]?.body ?? '')).toHaveLength(count);
-});
-
-test('a long text of escaped quotes is examined in portions', async () => {
-  const text = Buffer.from(`"${'\\"'.repeat(1_000_000)}"`);
-  let isExamined = false;
-  const examined = checkJson(text).then(() => {
-    isExamined = true;
-  });
-  await immediate();
-  await immediate();
-  expect(isExamined).toBe(false);
-  await examined;
 });

@@ -1,23 +1,29 @@
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { Account } from '../../src/account/account.ts';
-import { TaskQueue } from '../../src/lib/task-queue.ts';
+import { Turns } from '../../src/account/turns.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import type { CallObserver } from '../../src/upstream/attempt.ts';
 import { UpstreamCalls } from '../../src/upstream/call.ts';
 import type { UpstreamRequest, WriteRequest } from '../../src/upstream/operations.ts';
-import { createTransport, type Transport } from '../../src/upstream/transport/got-client.ts';
+import { createTransport } from '../../src/upstream/transport/got-client.ts';
 import { closeAfterTest } from './cleanup.ts';
 
 /** The signal of a client that stays connected. */
 export const neverAborted = new AbortController().signal;
 
 /** The scope of a request with this token. */
-export function scopeOf(token = 'token', signal = neverAborted): RequestScope {
+export function scopeOf(
+  token = 'token',
+  signal = neverAborted,
+  subject: string | null = 'ada',
+): RequestScope {
+  // As of a verified token: without `sub`, all tokens of the issuer share an account.
+  const account = subject ?? 'issuer';
   return {
     token,
-    caller: { issuer: 'issuer', subject: 'ada', hash: 'hash of ada', account: 'ada' },
+    caller: { issuer: 'issuer', subject, hash: `hash of ${subject ?? token}`, account },
     requestId: 'request-1',
-    holding: new Account(Infinity).open('ada'),
+    holding: new Account(Infinity).open(account),
     trace: undefined,
     signal,
     idempotencyKey: undefined,
@@ -46,8 +52,10 @@ export function startCalls(
     maxConcurrency?: number;
     timeoutMs?: number;
     maxResponseBytes?: number;
-    taskQueue?: TaskQueue;
-    transport?: Transport;
+    idleMarginMs?: number;
+    turns?: Turns;
+    account?: Account;
+    log?: Logger;
   } = {},
 ) {
   const limits = { timeoutMs: 10_000, maxResponseBytes: 1_000_000, maxConcurrency: 256 };
@@ -64,11 +72,12 @@ export function startCalls(
     shared: count('shared'),
   };
   const calls = new UpstreamCalls({
-    taskQueue: new TaskQueue(500_000),
+    turns: new Turns(),
+    account: new Account(Infinity),
     ...limits,
     transport,
-    ...options,
     log: pino({ level: 'silent' }),
+    ...options,
     observer,
   });
   return { calls, counts };

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { closeAfterTest } from '../support/cleanup.ts';
 import { type Span, startCollector } from '../support/collector.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
@@ -34,6 +35,9 @@ describe('with an endpoint', () => {
   let spans: Span[];
   let paths: string[];
   let received: Received[];
+  let loaded: string[];
+  let resource: object;
+  let logged: Record<string, unknown>[];
 
   const ofTrace = (id: string) => spans.filter((span) => span.traceId === id);
   /** The headers of the requests that the service received for a project. */
@@ -47,9 +51,18 @@ describe('with an endpoint', () => {
       const fails = String(request.headers.traceparent).includes(failingId);
       return (fails ? reply(503) : success)(response, request);
     });
-    const gateway = await startGatewayProcess(service, {
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    });
+    const modules = await recordModules();
+    const gateway = await startGatewayProcess(
+      service,
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+        OTEL_TRACES_SAMPLER_ARG: '1',
+        OTEL_SERVICE_NAME: 'ledger-bff',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+      },
+      modules.nodeOptions,
+    );
     const send = async (query: string, headers: Record<string, string>) => {
       const authorization = `Bearer ${gateway.token}`;
       expect((await gateway.post({ query }, { authorization, ...headers })).status).toBe(200);
@@ -68,6 +81,9 @@ describe('with an endpoint', () => {
     await send(readOf('failing'), { traceparent: traceparentOf(failingId) });
     await send(write, { traceparent: traceparentOf(failingId) });
     expect(await gateway.stop()).toBe(0);
+    loaded = await modules.loaded();
+    logged = gateway.logs;
+    resource = collector.resource();
     spans = collector.spans();
     paths = collector.paths;
     received = service.received;
@@ -162,53 +178,35 @@ describe('with an endpoint', () => {
       expect(names.sort()).toEqual([...spanNames].sort());
     }
   });
-});
 
-test('the log lines of a request have the id of its trace', async () => {
-  const collector = await startCollector();
-  const service = await startService(success);
-  for (const variables of [{}, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }]) {
-    const gateway = await startGatewayProcess(service, variables);
-    const authorization = `Bearer ${gateway.token}`;
-    await gateway.post({ query: write }, { authorization, traceparent });
-    await gateway.logLine({ msg: 'request', path: '/graphql' });
+  test.each(['sent', 'call', 'request'])('the log line "%s" has the id of the trace', (msg) => {
+    expect(logged).toContainEqual(expect.objectContaining({ msg, traceId: failingId }));
+  });
 
-    for (const msg of ['sent', 'call', 'request']) {
-      expect(await gateway.logLine({ msg, traceId })).toBeDefined();
-    }
-    await gateway.stop();
-  }
-});
-
-test.each([
-  ['always_off', undefined, 0],
-  ['traceidratio', '0', 0],
-  ['traceidratio', '1', 3],
-  ['parentbased_always_off', undefined, 0],
-  ['parentbased_traceidratio', '1', 3],
-])(
-  'OTEL_TRACES_SAMPLER=%s with the argument %s exports %d spans of a request',
-  async (sampler, argument, count) => {
-    const collector = await startCollector();
-    const gateway = await startGatewayProcess(await startService(success), {
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_TRACES_SAMPLER: sampler,
-      ...(argument !== undefined && { OTEL_TRACES_SAMPLER_ARG: argument }),
-      OTEL_SERVICE_NAME: 'ledger-bff',
-      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
-    });
-    await gateway.post({ query: read }, { authorization: `Bearer ${gateway.token}` });
-    await gateway.stop();
-
-    expect(collector.spans()).toHaveLength(count);
-    if (count === 0) return;
-    expect(collector.resource()).toMatchObject({
+  test('the SDK is loaded, and the resource has the attributes of the environment', () => {
+    expect(loaded).toContain('@opentelemetry/sdk-trace');
+    expect(resource).toMatchObject({
       'service.name': 'ledger-bff',
       'service.version': expect.stringMatching(/^\d+\.\d+\.\d+$/),
       'deployment.environment.name': 'test',
     });
-  },
-);
+  });
+});
+
+test.each([
+  // Whatever the client decided.
+  [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' }, { traceparent }],
+  [{ OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, {}],
+])('with %j, no span of a request is exported', async (variables, headers) => {
+  const collector = await startCollector();
+  const gateway = await startGatewayProcess(await startService(success), {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    ...variables,
+  });
+  await gateway.post({ query: read }, { authorization: `Bearer ${gateway.token}`, ...headers });
+  await gateway.stop();
+  expect(collector.spans()).toEqual([]);
+});
 
 test('a failing or unreachable collector affects neither responses nor the exit code', async () => {
   const collector = await startService(reply(500));
@@ -264,36 +262,30 @@ registerHooks({
 });
 `;
 
-test.each([
-  ['without an endpoint, the SDK is not loaded', false],
-  ['with an endpoint, the SDK is loaded', true],
-])('%s', async (_, traced) => {
+/** Records the packages of OpenTelemetry that a process loads. */
+async function recordModules() {
   const folder = await mkdtemp(join(tmpdir(), 'tracing-'));
   const file = join(folder, 'loaded.txt');
   const hooks = join(folder, 'hooks.mjs');
   await writeFile(hooks, recorder(file));
-  const collector = await startCollector();
+  closeAfterTest(() => rm(folder, { recursive: true }));
+  return {
+    nodeOptions: ['--import', hooks],
+    loaded: async () => (await readFile(file, 'utf8')).match(/@opentelemetry\/[\w-]+/g) ?? [],
+  };
+}
+
+test('without an endpoint, the SDK is not loaded, and log lines have the id of the trace of the client', async () => {
+  const modules = await recordModules();
   const service = await startService(success);
-
-  const gateway = await startGatewayProcess(
-    service,
-    traced ? { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } : {},
-    ['--import', hooks],
-  );
+  const gateway = await startGatewayProcess(service, {}, modules.nodeOptions);
   const headers = { authorization: `Bearer ${gateway.token}`, traceparent };
-  expect((await gateway.post({ query: read }, headers)).status).toBe(200);
-  expect(await gateway.stop()).toBe(0);
-
-  const loaded = await readFile(file, 'utf8');
-  await rm(folder, { recursive: true });
-  const packages: string[] = loaded.match(/@opentelemetry\/(?!api\/)[\w-]+/g) ?? [];
-  expect(loaded).toContain('@opentelemetry/api/');
-  expect(packages.includes('@opentelemetry/sdk-trace')).toBe(traced);
-  if (!traced) {
-    expect(packages).toEqual([]);
-    // The gateway starts no trace. It may forward the one of the client.
-    expect([undefined, traceparent]).toContain(service.received[0]?.headers.traceparent);
+  expect((await gateway.post({ query: write }, headers)).status).toBe(200);
+  for (const msg of ['sent', 'call', 'request']) {
+    expect(await gateway.logLine({ msg, traceId })).toBeDefined();
   }
+  expect(await gateway.stop()).toBe(0);
+  expect(new Set(await modules.loaded())).toEqual(new Set(['@opentelemetry/api']));
 });
 
 test.each([

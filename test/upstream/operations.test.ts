@@ -13,7 +13,6 @@ import { UpstreamClient } from '../../src/upstream/client.ts';
 import { type OperationName, operations, policyOf } from '../../src/upstream/operations.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
-import { testIssuer } from '../support/issuer.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
 import { startTcp } from '../support/tcp-server.ts';
 import { scopeOf } from '../support/upstream-call.ts';
@@ -155,21 +154,6 @@ test('equal reads of one request are one call', async () => {
     '/getGLCodes5?target=5&project=south&includeHide=false',
     '/getGLCodes5?target=5&project=north&includeHide=true',
   ]);
-});
-
-test('equal reads with different tokens are different calls', async () => {
-  const service = await startService(success);
-  const gateway = await startTestGateway(service);
-  const other = await (await testIssuer()).token({ sub: 'someone-else' });
-
-  await Promise.all([
-    gateway.graphql(read),
-    gateway.graphql(read, {}, { authorization: `Bearer ${other}` }),
-  ]);
-
-  expect(service.received.map(({ headers }) => headers.authorization).sort()).toEqual(
-    [`Bearer ${gateway.token}`, `Bearer ${other}`].sort(),
-  );
 });
 
 test('reads keep their connection, and each write gets a new one', async () => {

@@ -1,103 +1,69 @@
-import {
-  CircuitState,
-  ConsecutiveBreaker,
-  circuitBreaker,
-  ExponentialBackoff,
-  handleWhen,
-  type IBreaker,
-  isBrokenCircuitError,
-  SamplingBreaker,
-} from 'cockatiel';
-import { notSent, UpstreamError } from '../upstream-error.ts';
-import { FaultQuota } from './fault-quota.ts';
+import { UpstreamError, unavailable } from '../upstream-error.ts';
 
-/** Consecutive faults that open the circuit. */
-const CONSECUTIVE_FAULTS = 10;
-/** It also opens when half of the attempts of ten seconds fail, at five attempts a second or more. */
-const FREQUENT_FAULTS = { threshold: 0.5, duration: 10_000, minimumRps: 5 };
-/** Milliseconds before a probe; the delay grows from the first value to the second. */
-const OPEN_MS = { initialDelay: 500, maxDelay: 4000 };
-
-/** The share of the timeout that an attempt must have left, for its timeout to count as a fault. */
+/** Faults without a success in between that open the circuit. */
+const FAULTS = 10;
+/** Callers of these faults, for which the circuit opens for all. */
+const CALLERS = 3;
+/** Milliseconds between two probes, and between two of the same caller. */
+const PROBE_MS = 500;
+const PROBE_OF_CALLER_MS = 4000;
+/** The share of the timeout that an attempt must have left to count. */
 const MIN_TIME_SHARE = 0.5;
-/** The share of the timeout that a probe gets, so that a hanging service does not delay the next probe. */
-const PROBE_SHARE = 0.5;
-/** How long a caller whose probe failed leaves the next probes to others that wait for one, in milliseconds. */
-const PROBE_YIELD_MS = 5000;
-
-const noProbe = { caller: '', othersWaitedAt: 0 };
 
 /** An attempt at an operation on behalf of a caller. */
 export type GuardedAttempt<Result> = {
   readonly caller: string;
   /** In the time of `performance.now()`. */
   readonly deadline: number;
-  /** A probe has its own signal: it continues when the client that caused it disconnects. */
-  send(probeSignal?: AbortSignal): Promise<Result>;
+  send(): Promise<Result>;
 };
 
 /**
- * Stops calling a service that fails, so that clients get an error at once and the service can recover
- * (docs/decisions/0005). Connection faults, timeouts and 5xx count as faults, within the quota of their
- * caller; a 4xx or a status record does not.
+ * Stops calling a service that fails, so that clients get an error at once and the service can recover. What
+ * opens the circuit are connection faults, timeouts, 502, 503 and 504, and it opens only for the callers that
+ * have them, until there are three of these (docs/decisions/0005).
  */
 export class CircuitBreaker {
-  readonly #policy = circuitBreaker(handleWhen(isFault), {
-    halfOpenAfter: new ExponentialBackoff(OPEN_MS),
-    breaker: anyOf(
-      new ConsecutiveBreaker(CONSECUTIVE_FAULTS),
-      new SamplingBreaker(FREQUENT_FAULTS),
-    ),
-  });
-  readonly #quota = new FaultQuota();
   readonly #timeoutMs: number;
+  #faults = 0;
+  /** The callers of these faults. */
+  readonly #faultyCallers = new Set<string>();
+  /** Incremented when the circuit opens or closes. */
   #changes = 0;
-  /** When the circuit last opened or a probe last failed, in the time of `Date.now()`, as in the policy. */
-  #openedAt = 0;
-  /** The caller of all faults since the last success, null if there are several, undefined if none. */
-  #faultsOf: string | null | undefined;
-  /** The caller of the last probe, if it failed, and when another caller was last rejected after it. */
-  #failedProbe = noProbe;
+  /** When the last probes started, in the time of `Date.now()`: of each caller, and of all. */
+  readonly #probes = new Map<string, number>();
+  #probedAt = 0;
 
   /** `timeoutMs` is the timeout of an operation, in milliseconds. */
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
-    this.#policy.onStateChange((state) => {
-      this.#changes += 1;
-      if (state === CircuitState.Open) this.#openedAt = Date.now();
-      if (state !== CircuitState.Closed) return;
-      this.#faultsOf = undefined;
-      this.#failedProbe = noProbe;
-    });
   }
 
-  /** For the metric. Also `half-open` while a probe is due: without requests, none is sent. */
+  /** For the metric. `half-open` if every caller may probe: without requests, no probe is sent. */
   get state(): 'closed' | 'half-open' | 'open' {
-    if (this.#policy.state === CircuitState.Closed) return 'closed';
-    const isDue = Date.now() - this.#openedAt >= OPEN_MS.maxDelay;
-    return isDue || this.#policy.state === CircuitState.HalfOpen ? 'half-open' : 'open';
+    if (this.#faults < FAULTS) return 'closed';
+    return Date.now() - this.#probedAt >= PROBE_OF_CALLER_MS ? 'half-open' : 'open';
   }
 
-  /** Whether calls of this caller are rejected. A circuit that one caller opened is open only for that caller. */
+  /** Whether calls of this caller are rejected, unless they are probes. */
   isOpenFor(caller: string): boolean {
-    if (this.#policy.state === CircuitState.Closed) return false;
-    return this.#faultsOf === null || this.#faultsOf === undefined || this.#faultsOf === caller;
+    if (this.#faults < FAULTS) return false;
+    return this.#faultyCallers.size >= CALLERS || this.#faultyCallers.has(caller);
   }
 
-  /** Runs an attempt of a read. It serves as the probe if one is due. */
+  /** Throws if a call of this caller would be rejected now. */
+  check(caller: string): void {
+    if (this.isOpenFor(caller) && !this.#mayProbe(caller)) throw unavailable('circuit open');
+  }
+
+  /** Runs an attempt of a read. If the circuit is open, it is the probe. */
   async read<Result>(attempt: GuardedAttempt<Result>): Promise<Result> {
-    const { caller } = attempt;
-    // One probe at a time; other calls are rejected at once instead of waiting for it.
-    if (
-      this.isOpenFor(caller) &&
-      (this.#policy.state === CircuitState.HalfOpen || this.#leavesProbeToOthers(caller))
-    ) {
-      throw this.#rejection(caller);
-    }
+    this.check(attempt.caller);
+    if (this.isOpenFor(attempt.caller)) this.#recordProbe(attempt.caller);
     return this.#run(attempt);
   }
 
-  /** Runs an attempt of a write. A write is never a probe: if one is due, `probe` runs first. */
+  /** Runs an attempt of a write. A write is never the probe: if the circuit is open, `probe` runs first. */
   async write<Result>(
     attempt: GuardedAttempt<Result>,
     probe: GuardedAttempt<unknown>['send'],
@@ -105,111 +71,66 @@ export class CircuitBreaker {
     const { caller } = attempt;
     // The result of the probe does not matter, only whether it closed the circuit.
     if (this.isOpenFor(caller)) await this.read({ ...attempt, send: probe }).catch(() => {});
-    if (this.isOpenFor(caller)) throw this.#rejection(caller);
+    if (this.isOpenFor(caller)) throw unavailable('circuit open');
     return this.#run(attempt);
   }
 
-  async #run<Result>(attempt: GuardedAttempt<Result>): Promise<Result> {
-    const isClosed = this.#policy.state === CircuitState.Closed;
-    try {
-      if (isClosed) return await this.#policy.execute(() => this.#observe(attempt));
-      if (!this.isOpenFor(attempt.caller)) return await this.#observe(attempt);
-      return await this.#policy.execute(() => this.#probe(attempt));
-    } catch (error) {
-      if (error instanceof UncountedFault) throw error.fault;
-      throw isBrokenCircuitError(error) ? this.#rejection(attempt.caller) : error;
-    }
-  }
-
-  /** Runs an attempt, and throws an UncountedFault for a fault that does not count. */
-  async #observe<Result>({ caller, deadline, send }: GuardedAttempt<Result>): Promise<Result> {
+  async #run<Result>({ caller, deadline, send }: GuardedAttempt<Result>): Promise<Result> {
     const before = this.#changes;
-    const hadTime = performance.now() <= deadline - this.#timeoutMs * MIN_TIME_SHARE;
-    this.#quota.recordAttempt(caller);
+    const hasTime = performance.now() <= deadline - this.#timeoutMs * MIN_TIME_SHARE;
+    // An attempt that started before the circuit last changed says nothing about the service now.
+    const counts = () => before === this.#changes;
     try {
       const result = await send();
-      if (this.#policy.state === CircuitState.Closed) this.#faultsOf = undefined;
+      if (counts()) this.#recordSuccess();
       return result;
     } catch (error) {
-      if (!isFault(error)) throw error;
-      const isLate = error.code === 'UPSTREAM_TIMEOUT' && !hadTime;
-      // An attempt that started before the circuit last changed says nothing about the service now.
-      if (isLate || before !== this.#changes) throw new UncountedFault(error);
-      if (!this.#quota.admits(caller, isAmbiguous(error))) throw new UncountedFault(error);
-      this.#faultsOf = this.#faultsOf === undefined || this.#faultsOf === caller ? caller : null;
+      if (counts() && isFault(error)) {
+        if (hasTime) this.#recordFault(caller);
+      } else if (counts() && isResponse(error)) this.#recordSuccess();
       throw error;
     }
   }
 
-  /** Runs an attempt that closes the circuit, unless it fails in a way that the caller cannot cause alone. */
-  async #probe<Result>({ caller, deadline, send }: GuardedAttempt<Result>): Promise<Result> {
-    this.#quota.recordAttempt(caller);
-    const leftMs = Math.max(0, deadline - performance.now());
-    try {
-      return await send(AbortSignal.timeout(Math.min(this.#timeoutMs * PROBE_SHARE, leftMs)));
-    } catch (error) {
-      if (!isFault(error)) throw error;
-      // The service responds. If it does so to several callers, they open the circuit again.
-      if (isAmbiguous(error)) throw new UncountedFault(error);
-      this.#failedProbe = { caller, othersWaitedAt: 0 };
-      throw error;
+  #recordSuccess(): void {
+    if (this.#faults >= FAULTS) this.#changes += 1;
+    this.#faults = 0;
+    this.#faultyCallers.clear();
+    this.#probes.clear();
+  }
+
+  #recordFault(caller: string): void {
+    this.#faults += 1;
+    this.#faultyCallers.add(caller);
+    if (this.#faults !== FAULTS) return;
+    this.#changes += 1;
+    this.#probedAt = Date.now();
+  }
+
+  /** A caller whose probe fails must not keep others from theirs. */
+  #mayProbe(caller: string): boolean {
+    const now = Date.now();
+    const last = this.#probes.get(caller) ?? Number.NEGATIVE_INFINITY;
+    return now - this.#probedAt >= PROBE_MS && now - last >= PROBE_OF_CALLER_MS;
+  }
+
+  #recordProbe(caller: string): void {
+    this.#probedAt = Date.now();
+    this.#probes.set(caller, this.#probedAt);
+    for (const [earlier, at] of this.#probes) {
+      if (this.#probedAt - at >= PROBE_OF_CALLER_MS) this.#probes.delete(earlier);
     }
   }
-
-  #leavesProbeToOthers(caller: string): boolean {
-    const last = this.#failedProbe;
-    return caller === last.caller && Date.now() - last.othersWaitedAt < PROBE_YIELD_MS;
-  }
-
-  #rejection(caller: string): UpstreamError {
-    const last = this.#failedProbe;
-    if (caller !== last.caller) this.#failedProbe = { ...last, othersWaitedAt: Date.now() };
-    return notSent('circuit open');
-  }
 }
 
-/** A fault that says nothing about the state of the service. */
-class UncountedFault {
-  readonly fault: unknown;
-
-  constructor(fault: unknown) {
-    this.fault = fault;
-  }
-}
-
-/** Whether the request may be the cause of this fault: a 5xx of the service itself, not of a proxy. */
-function isAmbiguous(error: UpstreamError): boolean {
-  return error.code === 'UPSTREAM_FAILED' && !error.transient;
-}
-
-function isFault(error: unknown): error is UpstreamError {
+/** A connection fault, no response in time, 502, 503 or 504. */
+function isFault(error: unknown): boolean {
   if (!(error instanceof UpstreamError)) return false;
-  switch (error.code) {
-    case 'UPSTREAM_TIMEOUT':
-      // Time spent in our decode queue is not a service fault.
-      return error.status === undefined;
-    case 'UPSTREAM_FAILED':
-    case 'UPSTREAM_UNAVAILABLE':
-      return true;
-    default:
-      return error.transient;
-  }
+  // The time to decode a response is not the service's.
+  return error.transient || (error.code === 'UPSTREAM_TIMEOUT' && error.status === undefined);
 }
 
-/** A breaker that opens when one of two does. Both count every attempt. */
-function anyOf(first: IBreaker, second: IBreaker): IBreaker {
-  return {
-    get state() {
-      return [first.state, second.state];
-    },
-    set state(_) {},
-    success(state) {
-      first.success(state);
-      second.success(state);
-    },
-    failure(state) {
-      const opens = [first.failure(state), second.failure(state)];
-      return opens.includes(true);
-    },
-  };
+/** The service has responded, if only with an error of its own. */
+function isResponse(error: unknown): boolean {
+  return error instanceof UpstreamError && error.sent === 'yes';
 }

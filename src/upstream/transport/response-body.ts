@@ -6,8 +6,8 @@ import {
   gunzipSync,
   inflateSync,
 } from 'node:zlib';
-import { invalidResponse, UpstreamError } from '../upstream-error.ts';
-import { faultOf } from './transport-error.ts';
+import { invalidResponse, noRoom, UpstreamError } from '../upstream-error.ts';
+import { faultOf, tooLarge } from './transport-error.ts';
 
 /** A body up to this size, before and after decompression, is decompressed at once, in about 0.1 ms. */
 const MAX_SMALL_BYTES = { compressed: 16_384, decompressed: 65_536 };
@@ -31,8 +31,11 @@ type Coding = (typeof codings)[keyof typeof codings];
 export type ResponseBody = {
   /** Bytes after decompression. Infinity if it is still compressed, and may be large. */
   readonly size: number;
-  /** The body, decompressed. Rejects with an UpstreamError if it is invalid, and when `signal` is aborted. */
-  read(signal: AbortSignal): Uint8Array | Promise<Uint8Array>;
+  /**
+   * The body, decompressed. Rejects with an UpstreamError if it is invalid, when `signal` is aborted, and when
+   * `hold` returns false for so many bytes more.
+   */
+  read(signal: AbortSignal, hold: (bytes: number) => boolean): Uint8Array | Promise<Uint8Array>;
 };
 
 /**
@@ -50,7 +53,7 @@ export function responseBody(
   const coding = codings[encoding];
   const small = decompressSmall(rawBody, coding, maxBytes);
   if (small) return bodyOf(small);
-  return { size: Infinity, read: (signal) => decompress(rawBody, coding, maxBytes, signal) };
+  return { size: Infinity, read: (...limits) => decompress(rawBody, coding, maxBytes, ...limits) };
 }
 
 function bodyOf(bytes: Uint8Array): ResponseBody {
@@ -82,6 +85,7 @@ async function decompress(
   { create }: Coding,
   maxBytes: number,
   signal: AbortSignal,
+  hold: (bytes: number) => boolean,
 ): Promise<Uint8Array> {
   const decompressor = addAbortSignal(signal, create({ chunkSize: CHUNK_BYTES }));
   for (let from = 0; from < rawBody.length; from += CHUNK_BYTES) {
@@ -94,6 +98,7 @@ async function decompress(
     for await (const chunk of decompressor as AsyncIterable<Uint8Array>) {
       bytes += chunk.length;
       if (bytes > maxBytes) throw tooLarge(maxBytes);
+      if (!hold(chunk.length)) throw noRoom();
       chunks.push(chunk);
     }
   } catch (error) {
@@ -102,11 +107,6 @@ async function decompress(
   // A decompressor takes in nothing after the end of the compressed data.
   if (decompressor.bytesWritten < rawBody.length) throw trailingBytes();
   return Buffer.concat(chunks, bytes);
-}
-
-/** The error for a body of more than so many bytes. */
-export function tooLarge(maxBytes: number): UpstreamError {
-  return invalidResponse(`larger than ${maxBytes} bytes`);
 }
 
 function trailingBytes(): UpstreamError {

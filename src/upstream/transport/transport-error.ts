@@ -1,5 +1,5 @@
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
-import { type Sent, UpstreamError } from '../upstream-error.ts';
+import { invalidResponse, type Sent, UpstreamError } from '../upstream-error.ts';
 
 const invalidHttp = /^HPE_|^HTTPParserError$|^UND_ERR_(RES_CONTENT_LENGTH|HEADERS_OVERFLOW)/;
 
@@ -10,7 +10,7 @@ export function connectionError(error: unknown, sent: Sent): UpstreamError {
   const isInvalid = invalidHttp.test(fault);
   // A response that began and broke off, or that is not HTTP, is an invalid response.
   const code = sent === 'yes' || isInvalid ? 'UPSTREAM_INVALID_RESPONSE' : 'UPSTREAM_UNAVAILABLE';
-  return new UpstreamError(code, { sent, fault, transient: !isInvalid });
+  return new UpstreamError(code, { fault, transient: !isInvalid });
 }
 
 /** The code of an error, or its name: the two properties that hold nothing of a request. */
@@ -20,10 +20,15 @@ export function faultOf(error: unknown): string {
   return 'name' in error && typeof error.name === 'string' ? error.name : 'unknown';
 }
 
+/** The error for a body of more than so many bytes. */
+export function tooLarge(maxBytes: number): UpstreamError {
+  return invalidResponse(`larger than ${maxBytes} bytes`);
+}
+
 /** Throws unless the status is 2xx (docs/service-api.md, section 7). */
 export function throwForStatus(status: number, headers: IncomingHttpHeaders): void {
   if (status >= 200 && status <= 299) return;
-  const details = { sent: 'yes', fault: `status ${status}`, status } as const;
+  const details = { fault: `status ${status}`, status };
   if (status >= 500) {
     throw new UpstreamError('UPSTREAM_FAILED', {
       ...details,

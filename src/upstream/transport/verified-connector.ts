@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { buildConnector } from 'undici';
-import { UpstreamError } from '../upstream-error.ts';
+import { unavailable } from '../upstream-error.ts';
 
 type Connector = buildConnector.connector;
 
@@ -21,11 +21,6 @@ export function buildVerifiedConnector(options: buildConnector.BuildOptions): Co
       if (isOpen) return callback(null, socket);
       socket.destroy();
       // Not an error of undici: after those, a client connects again and again.
-      callback(closedBeforeSending(), null);
+      callback(unavailable('closed before sending', { transient: true }), null);
     });
-}
-
-function closedBeforeSending(): UpstreamError {
-  const details = { sent: 'no', fault: 'closed before sending', transient: true } as const;
-  return new UpstreamError('UPSTREAM_UNAVAILABLE', details);
 }

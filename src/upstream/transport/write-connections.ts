@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Client } from 'undici';
-import type { Connection } from './exchange.ts';
+import type { Connection } from './send-once.ts';
 
 /** Milliseconds after which an idle connection is not reused, regardless of what the service announced. */
 export const MAX_IDLE_MS = 4000;
@@ -22,6 +22,7 @@ type State = 'in use' | { idleUntil: number };
  */
 export class WriteConnections {
   readonly #open: () => Client;
+  readonly #marginMs: number;
   /** The connections that may be reused. */
   readonly #kept = new Map<Client, State>();
   #keepAliveVerified = false;
@@ -29,6 +30,7 @@ export class WriteConnections {
 
   constructor(origin: string, settings: Client.Options) {
     this.#open = () => new Client(origin, settings);
+    this.#marginMs = settings.keepAliveTimeoutThreshold ?? IDLE_MARGIN_MS;
   }
 
   /** A connection for one write. */
@@ -77,7 +79,7 @@ export class WriteConnections {
 
   #release(client: Client, headers: IncomingHttpHeaders | null, isLost: boolean): void {
     const isKept = this.#kept.has(client);
-    const idleMs = headers ? announcedIdleMs(headers) : 0;
+    const idleMs = headers ? announcedIdleMs(headers, this.#marginMs) : 0;
     if (isKept && idleMs > 0) {
       this.#kept.set(client, { idleUntil: performance.now() + idleMs });
       return;
@@ -113,10 +115,10 @@ export class WriteConnections {
 }
 
 /** Milliseconds for which a connection may stay idle after a response with these headers. */
-function announcedIdleMs(headers: IncomingHttpHeaders): number {
+function announcedIdleMs(headers: IncomingHttpHeaders, marginMs: number): number {
   const seconds = /\btimeout=(\d+)/i.exec(String(headers['keep-alive']))?.[1];
   if (seconds === undefined || closes(headers)) return 0;
-  return Math.min(Number(seconds) * 1000 - IDLE_MARGIN_MS, MAX_IDLE_MS);
+  return Math.min(Number(seconds) * 1000 - marginMs, MAX_IDLE_MS);
 }
 
 function closes({ connection }: IncomingHttpHeaders): boolean {

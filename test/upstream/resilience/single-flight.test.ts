@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../../support/gateway.ts';
-import { read, write } from '../../support/graphql-operation.ts';
+import { read } from '../../support/graphql-operation.ts';
 import { startHeldService } from '../../support/held-service.ts';
-import { testIssuer } from '../../support/issuer.ts';
 import { metricIs } from '../../support/metric.ts';
 import {
   glCodesOf,
@@ -227,35 +226,4 @@ test('requests with the same token share a call, and each gets its own selection
   expect((await first).data).toEqual({ result: { __typename: 'GlCodeList', codes: [] } });
   expect((await second).data).toEqual({ other: { __typename: 'GlCodeList' } });
   expect(service.requests).toHaveLength(1);
-});
-
-test('requests with different tokens are different calls, each with its own token', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
-  const { token } = await testIssuer();
-  const tokens = await Promise.all(['ada', 'bob'].map((sub) => token({ sub })));
-  const responses = tokens.map((bearer) =>
-    gateway.graphql(read, {}, { authorization: `Bearer ${bearer}` }),
-  );
-  await service.arrived(2);
-  service.release();
-  await Promise.all(responses);
-  expect(service.requests.map(({ received }) => received.headers.authorization).sort()).toEqual(
-    tokens.map((bearer) => `Bearer ${bearer}`).sort(),
-  );
-});
-
-test('a client that reads after its write gets a response from after the write', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
-  const before = gateway.graphql(read);
-  await service.arrived(1);
-  const writing = gateway.graphql(write);
-  (await service.arrived(2)).respond();
-  await writing;
-  const after = gateway.graphql(read);
-  await service.arrived(3);
-  service.release();
-  await Promise.all([before, after]);
-  expect(service.requests).toHaveLength(3);
 });

@@ -9,6 +9,7 @@ import { retryable, startOutcomes, unknown } from '../../support/outcome.ts';
 import { freePort, portOf } from '../../support/port.ts';
 import { startService } from '../../support/service.ts';
 import { startTcp } from '../../support/tcp-server.ts';
+import { glCodesOf, neverAborted, scopeOf, startCalls } from '../../support/upstream-call.ts';
 
 // Not sent: the write had no effect, and may be repeated.
 
@@ -227,4 +228,27 @@ test('the outcome of a write is unknown if the service switches protocols', asyn
   expect(Object.values(data)).toEqual([
     expect.objectContaining({ __typename: 'LedgerOutcomeUnknown' }),
   ]);
+});
+
+test('a surplus response that arrives late reaches no other caller', async () => {
+  const { url } = await startTcp((socket) =>
+    socket.on('data', (request) => {
+      const message = /Bearer (\w+)/i.exec(String(request))?.[1];
+      const body = JSON.stringify({ service_status: { status: 0, message }, list: [] });
+      const response = `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+      socket.write(response);
+      setTimeout(() => socket.writable && socket.write(response), 1);
+    }),
+  );
+  const { calls } = startCalls({ url });
+  const read = async (n: number) => {
+    const name = n % 2 === 0 ? 'ada' : 'bob';
+    // As tokens without `sub`, which share an account, but no connection.
+    const scope = scopeOf(name, neverAborted, n % 4 < 2 ? name : null);
+    const { message } = await calls
+      .read(glCodesOf(`p${n}`), scope)
+      .catch(() => ({ message: name }));
+    expect(message).toBe(name);
+  };
+  for (let n = 0; n < 300; n += 3) await Promise.all([read(n), read(n + 1), read(n + 2)]);
 });

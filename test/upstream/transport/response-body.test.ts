@@ -274,6 +274,7 @@ test.each([
 // What is decompressed at once, and what waits.
 
 const { signal } = new AbortController();
+const hold = () => true;
 const large = Buffer.alloc(1_000_000);
 
 test('the size of a body is known unless it may be large', () => {
@@ -293,21 +294,31 @@ test.each([
   ['deflate', deflateSync(large)],
   ['br', brotliCompressSync(large)],
 ])('a large body in %s is decompressed up to the limit and not beyond', async (coding, rawBody) => {
-  const read = (maxBytes: number) => responseBody(rawBody, coding, maxBytes).read(signal);
+  const read = (maxBytes: number) => responseBody(rawBody, coding, maxBytes).read(signal, hold);
   expect(Buffer.compare(await read(1_000_000), large)).toBe(0);
   await expect(read(999_999)).rejects.toMatchObject({ fault: 'larger than 999999 bytes' });
 });
 
+test('decompression ends when there is no memory for more', async () => {
+  let held = 0;
+  const holdSome = (bytes: number) => {
+    held += bytes;
+    return held < 300_000;
+  };
+  const reading = responseBody(gzipSync(large), 'gzip', 1_000_000).read(signal, holdSome);
+  await expect(reading).rejects.toMatchObject({ code: 'OVERLOADED' });
+});
+
 test('decompression ends when its signal is aborted', async () => {
   const controller = new AbortController();
-  const reading = responseBody(gzipSync(large), 'gzip', 1_000_000).read(controller.signal);
+  const reading = responseBody(gzipSync(large), 'gzip', 1_000_000).read(controller.signal, hold);
   controller.abort();
   await expect(reading).rejects.toMatchObject({ fault: 'ABORT_ERR' });
 });
 
 test.each(['gzip', 'deflate', 'br'])('a body that is not in %s is invalid', async (coding) => {
   for (const rawBody of [Buffer.from('no'), randomBytes(100_000)]) {
-    const read = async () => responseBody(rawBody, coding, 1_000_000).read(signal);
+    const read = async () => responseBody(rawBody, coding, 1_000_000).read(signal, hold);
     await expect(read()).rejects.toMatchObject(invalid);
   }
 });
@@ -320,7 +331,7 @@ test.each([
 ])('bytes after the end of a body in %s are invalid', async (coding, rawBody) => {
   for (const rest of [1, 100_000]) {
     const longer = Buffer.concat([rawBody, Buffer.alloc(rest)]);
-    const read = async () => responseBody(longer, coding, 1_000_000).read(signal);
+    const read = async () => responseBody(longer, coding, 1_000_000).read(signal, hold);
     await expect(read()).rejects.toMatchObject({
       fault: 'bytes after the end of the compressed data',
     });

@@ -1,7 +1,10 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import { isExact, longNumber, parseExactly, parseInSteps } from '../../src/lib/exact-json.ts';
+import { isExact, longNumber, parseInSteps, parseJson } from '../../src/lib/json.ts';
+
+const limits = { values: 10_000_000, composites: 100_000, nesting: 100 };
+const parseExactly = (text: string) => parseJson(text, limits);
 
 /** A parsed value, with long numbers as their text in angle brackets. */
 function readable(value: unknown): unknown {
@@ -129,9 +132,9 @@ test.each([
   expect(() => parseExactly(text)).toThrow(SyntaxError);
 });
 
-test('parses sixteen megabytes of small values next to a large integer', () => {
-  const text = `[9007199254740993${',1'.repeat(8_000_000)}]`;
-  expect(parseExactly(text)).toHaveLength(8_000_001);
+test('parses megabytes of small values next to a large integer', () => {
+  const text = `{"a":[9007199254740993${',1'.repeat(2_000_000)}]}`;
+  expect(Object.values(Object(parseExactly(text)))[0]).toHaveLength(2_000_001);
 });
 
 test('rejects more than 20,000 long numbers', () => {
@@ -143,7 +146,60 @@ test.each([
   ['escaped quotes', `"${'\\"'.repeat(1_000_000)}"`],
   ['spaces', `${' '.repeat(2_000_000)}1`],
 ])('parses a long text with %s in several steps', (_, text) => {
-  expect([...parseInSteps(text)].length).toBeGreaterThan(5);
+  expect([...parseInSteps(text, limits)].length).toBeGreaterThan(5);
+});
+
+// Long lists are parsed in parts.
+
+const record = '{"Code":"a,]","Name":[1,{"b":2}],"Value":9007199254740993}';
+const long = `${record},`.repeat(5_000) + record;
+
+test.each([
+  ['in a property', `{"a":1,"list":[${long}],"b":[],"c":[ 1 , 2 ]}`],
+  ['twice', `{"list":[${long}],"other": [ ${long} ] }`],
+  ['in a property with the same name', `{"list":[${long}],"list":[1]}`],
+  ['named __proto__', `{"__proto__":[${long}]}`],
+  ['in a list', `[[${long}],2]`],
+  ['of lists', `{"list":[[${long}],[${long}]]}`],
+  ['of long numbers', `{"list":[${'1,'.repeat(300_000)}9007199254740993]}`],
+])('parses a long list %s as any other', (_, text) => {
+  const plain = text.replaceAll('9007199254740993', '{"n":"9007199254740993"}');
+  const mark = Object.keys(Object(parseExactly('9007199254740993')))[0] ?? '';
+  const exact = JSON.stringify(parseExactly(text)).replaceAll(`"${mark}":`, '"n":');
+  expect(exact === JSON.stringify(JSON.parse(plain))).toBe(true);
+});
+
+test.each([
+  ['no item at its beginning', `{"list":[${' '.repeat(300_000)},1]}`],
+  ['no item at its end', `{"list":[${long},]}`],
+  ['no item in between', `{"list":[${long},${' '.repeat(300_000)},1]}`],
+  ['another end', `{"list":[${long}}}`],
+  ['no end', `{"list":[${long}`],
+  ['text after its end', `{"list":[${long}]}]`],
+  ['a broken item', `{"list":[${long},{"a":],${long}]}`],
+])('rejects a long list with %s', (_, text) => {
+  expect(() => parseExactly(text)).toThrow(SyntaxError);
+});
+
+test('no step parses many values', () => {
+  const steps = [...parseInSteps(`{"list":[${'1,'.repeat(300_000)}1]}`, limits)];
+  expect(steps.length).toBeGreaterThan(30);
+});
+
+test.each<[string, string, keyof typeof limits]>([
+  ['values', '[1,2,{"a":3}]', 'values'],
+  ['lists and objects', '[[],{},[]]', 'composites'],
+  ['levels', '[[{}]]', 'nesting'],
+])('limits %s', (_, text, limit) => {
+  const count = limit === 'values' ? 5 : limit === 'composites' ? 4 : 3;
+  expect(parseJson(text, { ...limits, [limit]: count })).toBeDefined();
+  const parse = () => parseJson(text, { ...limits, [limit]: count - 1 });
+  expect(parse).toThrow(expect.objectContaining({ name: 'JsonLimitExceeded', limit }));
+});
+
+test('limits the values that cannot be parsed in parts', () => {
+  const object = `{${Array.from({ length: 50_001 }, (_, n) => `"k${n}":1`).join()}}`;
+  expect(() => parseExactly(object)).toThrow(expect.objectContaining({ limit: 'values' }));
 });
 
 test.each(['1'.repeat(10_001), `0.${'0'.repeat(10_000)}`])(

@@ -1,0 +1,45 @@
+import type { Holding } from '../account/account.ts';
+import type { Turns } from '../account/turns.ts';
+import { JsonLimitExceeded } from '../lib/json.ts';
+import { type OperationName, operations, type Responses } from './operations.ts';
+import { parseBody } from './records.ts';
+import { invalidResponse, noRoom } from './upstream-error.ts';
+
+/** The memory that decoding takes besides the body, in multiples of it: its text, and the values. */
+const DECODED = 4;
+/** The work of a step of a long body, in bytes of a turn: a few of them fit into an iteration of the event loop. */
+const STEP_BYTES = 400_000;
+
+/** Holds the memory to decode so many bytes. Throws an UpstreamError if there is none in time. */
+export async function holdDecoded(
+  holding: Holding,
+  bytes: number,
+  signal: AbortSignal,
+): Promise<void> {
+  await holding.hold(bytes * DECODED, signal).catch(() => {
+    throw noRoom(`no memory to decode ${bytes} bytes`);
+  });
+}
+
+/** Decodes the body of a response, in turns of its caller. Throws an UpstreamError if it is invalid. */
+export async function decode<Name extends OperationName>(
+  operation: Name,
+  body: Uint8Array,
+  turns: Turns,
+  caller: string,
+  signal: AbortSignal,
+): Promise<Responses[Name]> {
+  await turns.take(caller, body.length, signal);
+  const steps = parseBody(body);
+  for (;;) {
+    try {
+      const { done, value } = steps.next();
+      if (done) return operations[operation].decode(value, body.length);
+    } catch (error) {
+      // The error of a parser quotes the body, which may be confidential.
+      const reason = error instanceof JsonLimitExceeded ? error.message : 'not as specified';
+      throw invalidResponse(`${reason}, ${body.length} bytes`);
+    }
+    await turns.take(caller, STEP_BYTES, signal);
+  }
+}

@@ -1,0 +1,67 @@
+import { type Effect, Gate, NoPlace } from '../../account/gate.ts';
+import { busy, unavailable } from '../upstream-error.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
+
+/** The share of the timeout that a call may wait for a place, so that it is sent with time enough. */
+const QUEUE_SHARE = 0.25;
+/** The share of the timeout that the probe before a write gets, so that a hanging service leaves time to say so. */
+const PROBE_SHARE = 0.5;
+
+type AdmittedAttempt<Result> = {
+  readonly caller: string;
+  readonly effect: Effect;
+  /** In the time of `performance.now()`. */
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+  send(): Promise<Result>;
+  /** Sends a read that tells whether the service has recovered. */
+  probe(signal: AbortSignal): Promise<unknown>;
+};
+
+/** Admits attempts: each needs a place among the calls in flight, and the consent of the circuit breaker. */
+export class Admission {
+  readonly #gate: Gate;
+  readonly #circuit: CircuitBreaker;
+  readonly #timeoutMs: number;
+
+  constructor({ maxConcurrency, timeoutMs }: { maxConcurrency: number; timeoutMs: number }) {
+    this.#gate = new Gate({ limit: maxConcurrency, maxWaitMs: timeoutMs * QUEUE_SHARE });
+    this.#circuit = new CircuitBreaker(timeoutMs);
+    this.#timeoutMs = timeoutMs;
+  }
+
+  get circuitState(): CircuitBreaker['state'] {
+    return this.#circuit.state;
+  }
+
+  get inFlight(): number {
+    return this.#gate.held;
+  }
+
+  get queued(): number {
+    return this.#gate.waiting;
+  }
+
+  /** Runs an attempt when there is a place for it. Throws an UpstreamError if it is not admitted. */
+  async run<Result>(attempt: AdmittedAttempt<Result>): Promise<Result> {
+    const { caller, effect, deadline, signal, probe } = attempt;
+    // An attempt does not wait for a place in which it would be rejected.
+    this.#circuit.check(caller);
+    await this.#gate.enter(caller, { effect, signal }).catch(throwNoPlace);
+    try {
+      if (effect === 'read') return await this.#circuit.read(attempt);
+      return await this.#circuit.write(attempt, () => {
+        const leftMs = Math.max(0, deadline - performance.now());
+        return probe(AbortSignal.timeout(Math.min(this.#timeoutMs * PROBE_SHARE, leftMs)));
+      });
+    } finally {
+      this.#gate.leave(caller);
+    }
+  }
+}
+
+function throwNoPlace(cause: unknown): never {
+  if (!(cause instanceof NoPlace)) throw cause;
+  if (cause.reason === 'aborted') throw unavailable('aborted while queued');
+  throw busy(cause.reason === 'full' ? 'queue full' : 'queued too long');
+}

@@ -1,0 +1,57 @@
+import { LRUCache } from 'lru-cache';
+import { Pool } from 'undici';
+import type { RequestScope } from '../../request-scope.ts';
+import type { Connection } from './send-once.ts';
+import { buildVerifiedConnector } from './verified-connector.ts';
+import { IDLE_MARGIN_MS, MAX_IDLE_MS, WriteConnections } from './write-connections.ts';
+
+/** Callers whose connections for reads are kept. A further one takes the place of the one idle for longest. */
+const MAX_POOLS = 1000;
+
+export type ConnectionOptions = {
+  baseUrl: URL;
+  timeoutMs: number;
+  /** A private CA, and a certificate with its key for mutual TLS, all in PEM. */
+  tls: { ca?: string; cert?: string; key?: string };
+  /** Safety margin before the end of the time that the service keeps an idle connection, in milliseconds. */
+  idleMarginMs?: number;
+};
+
+/** The connections to the service, by the policy of an operation. */
+export function createConnections({ baseUrl, timeoutMs, tls, idleMarginMs }: ConnectionOptions) {
+  const { origin } = baseUrl;
+  const settings = {
+    pipelining: 1,
+    allowH2: false,
+    // Shared, so that TLS sessions are resumed. Its timeout is longer than any deadline, which decides.
+    connect: buildVerifiedConnector({ timeout: timeoutMs * 2, allowH2: false, ...tls }),
+    // The deadline of the call replaces undici's timeouts.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveMaxTimeout: MAX_IDLE_MS,
+    keepAliveTimeoutThreshold: idleMarginMs ?? IDLE_MARGIN_MS,
+  };
+  // A service that sends one response too many would shift those of a connection: it must belong to one caller.
+  const pools = new LRUCache<string, Pool>({
+    max: MAX_POOLS,
+    dispose: (pool) => void pool.close(() => {}),
+  });
+  const writes = new WriteConnections(origin, settings);
+  return {
+    pooled({ caller }: RequestScope): Connection {
+      // Without a limit of connections: the gate limits the calls, and the connection of an error whose body is
+      // being discarded must not delay another call.
+      let dispatcher = pools.get(caller.hash);
+      if (!dispatcher) {
+        dispatcher = new Pool(origin, settings);
+        pools.set(caller.hash, dispatcher);
+      }
+      return { dispatcher, reset: false, release() {} };
+    },
+    verified: () => writes.take(),
+    close() {
+      writes.close();
+      for (const pool of pools.values()) pool.destroy(() => {});
+    },
+  };
+}

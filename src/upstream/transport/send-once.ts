@@ -1,0 +1,161 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { invalidResponse, noRoom, type Sent, tooLate } from '../upstream-error.ts';
+import { ByteParts } from './byte-parts.ts';
+import { connectionError, tooLarge } from './transport-error.ts';
+
+/** A response as it was received. Its body is empty unless the status is 2xx. */
+export type RawResponse = {
+  statusCode: number;
+  headers: IncomingHttpHeaders;
+  rawBody: Uint8Array;
+};
+
+/** A connection for one exchange. */
+export type Connection = {
+  dispatcher: Dispatcher;
+  /** Whether the connection closes after the exchange. */
+  reset: boolean;
+  /** Called when the exchange is over, with the headers of a complete response, or null. */
+  release(headers: IncomingHttpHeaders | null, sent: Sent): void;
+};
+
+/** Milliseconds and bytes in which the body of an error response may end; then the connection is closed. */
+const DISCARD_MS = 1000;
+const DISCARD_BYTES = 65_536;
+/** Informational responses to one request. More of them serve no purpose. */
+const MAX_INFORMATIONAL = 100;
+/** Parts of a body that are received in one iteration of the event loop: a few milliseconds. */
+const PARTS = 4096;
+
+type Limits = {
+  /** Ends the exchange. */
+  signal: AbortSignal;
+  /** Nothing is sent after this time of `performance.now()`. */
+  sendBy?: number | undefined;
+  /** Books so many bytes of the response. Returns false if there is no memory for them. */
+  hold(bytes: number): boolean;
+};
+
+/**
+ * One request and its response, and the only place that decides whether the request was sent. It cannot be sent
+ * twice: if undici starts it again, it is aborted.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #limits: Limits;
+  readonly #response = Promise.withResolvers<RawResponse>();
+  #connection: Connection | undefined;
+  #maxBytes = 0;
+  #controller: Dispatcher.DispatchController | undefined;
+  #sent: Sent = 'no';
+  #informational = 0;
+  #statusCode = 0;
+  #headers: IncomingHttpHeaders = {};
+  readonly #body = new ByteParts();
+  #bytes = 0;
+  #parts = 0;
+  #ended = false;
+  #discardTimer: NodeJS.Timeout | undefined;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** `no` before undici writes the request, `maybe` from then on, and `yes` once a response to it has begun. */
+  get sent(): Sent {
+    return this.#sent;
+  }
+
+  /**
+   * Sends the request and resolves to the response, with a body of at most `maxBytes`. Rejects with an
+   * UpstreamError; `sent` says whether the request may have reached the service.
+   */
+  send(
+    connection: Connection,
+    request: Dispatcher.DispatchOptions,
+    maxBytes: number,
+  ): Promise<RawResponse> {
+    const { signal } = this.#limits;
+    this.#connection = connection;
+    this.#maxBytes = maxBytes;
+    signal.addEventListener('abort', this.#abort);
+    if (signal.aborted) this.#abort();
+    else connection.dispatcher.dispatch({ ...request, reset: connection.reset }, this);
+    return this.#response.promise;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#ended || this.#controller) {
+      controller.abort(new Error('aborted before sending'));
+    } else if (performance.now() > (this.#limits.sendBy ?? Infinity)) {
+      controller.abort(tooLate());
+    } else {
+      this.#controller = controller;
+      this.#sent = 'maybe';
+    }
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (statusCode < 200) {
+      this.#informational += 1;
+      if (this.#informational <= MAX_INFORMATIONAL) return;
+      controller.abort(invalidResponse(`more than ${MAX_INFORMATIONAL} informational responses`));
+      return;
+    }
+    this.#sent = 'yes';
+    this.#statusCode = statusCode;
+    this.#headers = headers;
+    if (this.#isError) {
+      this.#discardTimer = setTimeout(this.#abort, DISCARD_MS);
+      this.#response.resolve({ statusCode, headers, rawBody: Buffer.alloc(0) });
+    }
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    this.#parts += 1;
+    if (this.#isError) {
+      if (this.#bytes > DISCARD_BYTES) this.#abort();
+    } else if (this.#bytes > this.#maxBytes) controller.abort(tooLarge(this.#maxBytes));
+    else if (!this.#limits.hold(chunk.length)) controller.abort(noRoom());
+    else this.#body.add(chunk);
+    // The parts of a body may be single bytes, and a socket delivers hundreds of thousands of them at a time.
+    if (this.#parts % PARTS > 0) return;
+    controller.pause();
+    setImmediate(() => controller.resume());
+  }
+
+  onResponseEnd(): void {
+    this.#end(this.#headers);
+    const rawBody = this.#body.join();
+    this.#response.resolve({ statusCode: this.#statusCode, headers: this.#headers, rawBody });
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.#end(null);
+    this.#response.reject(connectionError(error, this.#sent));
+  }
+
+  readonly #abort = (): void => {
+    const error = new Error('aborted');
+    if (this.#controller) this.#controller.abort(error);
+    else this.onResponseError(undefined, error);
+  };
+
+  get #isError(): boolean {
+    return this.#statusCode > 299;
+  }
+
+  /** Ends the transfer, once. */
+  #end(headers: IncomingHttpHeaders | null): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#discardTimer);
+    this.#limits.signal.removeEventListener('abort', this.#abort);
+    this.#connection?.release(headers, this.#sent);
+  }
+}

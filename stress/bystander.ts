@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isSuccess, keepAliveAgent, outcomeOf, post, readQuery } from './client.ts';
+import type { Harness, Row, RunningGateway } from './harness.ts';
+import { openLoop } from './load.ts';
+import { residentMb } from './process.ts';
+import { tally } from './statistics.ts';
+
+/** What another caller gets while a gateway is attacked, and what the attack does to the process. */
+export type Observation = { outcomes: string[]; longestMs: number; peakMb: number };
+
+export type Bystander = { perSecond: number; seconds: number };
+
+/** Starts an attack, and sends requests of another caller for some seconds, at a fixed rate. */
+export async function observe(
+  harness: Harness,
+  gateway: RunningGateway,
+  { perSecond, seconds }: Bystander,
+  attack: () => Promise<unknown>,
+): Promise<Observation> {
+  const token = await harness.issuer.token({ sub: 'bystander' });
+  const agent = keepAliveAgent(harness);
+  const read = (n: number) =>
+    post(gateway.url, token, readQuery(`bystander-${n}`), {
+      agent,
+      signal: AbortSignal.timeout(20_000),
+    });
+  await Promise.all(Array.from({ length: 10 }, (_, n) => read(-n)));
+  const seen: Observation = { outcomes: [], longestMs: 0, peakMb: 0 };
+  const attacking = attack();
+  let isOver = false;
+  const sampling = (async () => {
+    for (; !isOver; await sleep(50)) seen.peakMb = Math.max(seen.peakMb, residentMb(gateway.pid));
+  })();
+  await openLoop(perSecond, seconds, async (n) => {
+    const response = await read(n);
+    seen.outcomes.push(outcomeOf(response));
+    seen.longestMs = Math.max(seen.longestMs, response.ms);
+  });
+  isOver = true;
+  await Promise.all([sampling, attacking]);
+  return seen;
+}
+
+/** The claims that another caller is served in time, and that the process stays below a limit, if there is one. */
+export function rowsOf(
+  attack: string,
+  { outcomes, longestMs, peakMb }: Observation,
+  { maxMs, maxMb }: { maxMs: number; maxMb?: number | undefined },
+): Row[] {
+  const served: Row = {
+    claim: `${attack}: each request of another caller is served, within ${maxMs} ms`,
+    measured: `${tally(outcomes)}; the longest after ${longestMs.toFixed(0)} ms`,
+    holds: outcomes.length > 0 && outcomes.every(isSuccess) && longestMs <= maxMs,
+  };
+  if (maxMb === undefined) return [served];
+  const memory: Row = {
+    claim: `meanwhile, the process has less than ${maxMb} MB resident`,
+    measured: `${peakMb.toFixed(0)} MB`,
+    holds: peakMb < maxMb,
+  };
+  return [served, memory];
+}

@@ -1,0 +1,174 @@
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Bystander, observe, rowsOf } from '../bystander.ts';
+import type { Harness, Row, RunningGateway, Scenario } from '../harness.ts';
+import { type Behaviour, succeed } from '../service.ts';
+
+/** Attacks with the means of one client, and at most one token. */
+type Attack = {
+  name: string;
+  /** The process runs with so much memory, and must stay below it. */
+  memoryMb?: number;
+  variables?: Record<string, string>;
+  bystander: Bystander;
+  /** The longest time that another caller may wait, in milliseconds. */
+  maxMs: number;
+  run(send: Send, token: string): Promise<unknown>;
+};
+
+/** Opens a connection and writes to it. What the gateway sends is not read, unless `isRead`. */
+type Send = (text: string, isRead?: boolean) => void;
+
+const CODES = 600;
+const ALIASES = 199;
+const list = JSON.stringify({
+  service_status: { status: 0 },
+  list: Array.from({ length: CODES }, (_, n) => ({
+    Code: String(40_000 + n),
+    Name: `Travel ${n}`,
+    Value: 'travel',
+    Hide: 0,
+  })),
+});
+/** The requests of the attacks ask for a list of codes, those of the other caller for an empty one. */
+const respond: Behaviour = (exchange) =>
+  exchange.project === 'long' ? void exchange.response.end(list) : succeed(exchange);
+
+const longQuery = `{${Array.from({ length: ALIASES }, (_, n) => `a${n}:glCodes(target:EMAIL,project:"long"){...f}`).join(' ')}} fragment f on GlCodeList{codes{code name}}`;
+/** Fields of one response name that validation compares with each other. */
+const costlyQuery = `{${Array.from({ length: 1_300 }, (_, n) => `glCodes(a:${n})`).join('')}}`;
+
+const headOf = (line: string, headers: string[]) =>
+  [`${line} HTTP/1.1`, 'host: gateway', ...headers, '\r\n'].join('\r\n');
+const authorization = (token?: string) => (token ? [`authorization: Bearer ${token}`] : []);
+const postHead = (bytes: number, token?: string) =>
+  headOf('POST /graphql', [
+    'content-type: application/json',
+    `content-length: ${bytes}`,
+    ...authorization(token),
+  ]);
+const postOf = (query: string, token?: string) => {
+  const body = JSON.stringify({ query });
+  return postHead(body.length, token) + body;
+};
+
+/** Runs a task at a steady rate. */
+async function repeat(count: number, perSecond: number, task: () => void): Promise<void> {
+  for (let n = 0; n < count; n++) {
+    task();
+    await sleep(1000 / perSecond);
+  }
+}
+
+/** Volleys of pipelined requests on one connection each, one per second. */
+const pipeline = (count: number, request: string) => (send: Send) =>
+  repeat(4, 1, () => send(request.repeat(count), true));
+
+/** Requests whose bodies do not arrive. The small ones fill what the large ones leave of a limit. */
+const declared = (send: Send, token?: string) => {
+  const sizes = [65_536, 4_096, 256];
+  let n = 0;
+  return repeat(1_800, 600, () => send(postHead(sizes[n++ % sizes.length] ?? 0, token)));
+};
+
+const unread = (send: Send, token: string) => repeat(100, 25, () => send(postOf(longQuery, token)));
+const rate = { perSecond: 10, seconds: 15 };
+const precise = { perSecond: 50, seconds: 6 };
+
+const attacks: Attack[] = [
+  {
+    name: '100 unread responses of 4.5 MB, with 512 MB',
+    memoryMb: 512,
+    bystander: rate,
+    maxMs: 1000,
+    run: unread,
+  },
+  {
+    name: '100 unread responses of 4.5 MB, with 350 MB of heap',
+    variables: { NODE_OPTIONS: '--max-old-space-size=350' },
+    bystander: rate,
+    maxMs: 1000,
+    run: unread,
+  },
+  {
+    name: '1,800 bodies that are declared and not sent, without a token, with 512 MB',
+    memoryMb: 512,
+    bystander: rate,
+    maxMs: 1000,
+    run: (send) => declared(send),
+  },
+  {
+    name: '1,800 bodies that are declared and not sent, with a token, with 512 MB',
+    memoryMb: 512,
+    bystander: rate,
+    maxMs: 1000,
+    run: declared,
+  },
+  {
+    name: '160 pipelined queries of 20 KB without a token',
+    bystander: precise,
+    maxMs: 200,
+    run: pipeline(160, postOf(costlyQuery)),
+  },
+  {
+    name: '160 pipelined queries of 20 KB with a token',
+    bystander: precise,
+    maxMs: 200,
+    run: (send, token) => pipeline(160, postOf(costlyQuery, token))(send),
+  },
+  {
+    name: '1,900 pipelined requests for /metrics',
+    bystander: precise,
+    maxMs: 200,
+    run: pipeline(1_900, headOf('GET /metrics', [])),
+  },
+  {
+    name: '100 unread pages of the explorer, with 512 MB',
+    memoryMb: 512,
+    variables: { EXPLORER: 'graphiql' },
+    bystander: rate,
+    maxMs: 1000,
+    run: (send) => repeat(100, 25, () => send(headOf('GET /graphql', ['accept: text/html']))),
+  },
+  {
+    name: 'compressed pages of the explorer, 25 per second',
+    variables: { EXPLORER: 'graphiql' },
+    bystander: precise,
+    maxMs: 200,
+    run: (send) =>
+      repeat(100, 25, () =>
+        send(headOf('GET /graphql', ['accept: text/html', 'accept-encoding: gzip']), true),
+      ),
+  },
+];
+
+/** What one client sends does not take the gateway from other callers. */
+export const oneCaller: Scenario = {
+  name: 'one-caller',
+  async run(harness) {
+    const rows: Row[] = [];
+    for (const attack of attacks) rows.push(...(await measure(harness, attack)));
+    return rows;
+  },
+};
+
+async function measure(harness: Harness, attack: Attack): Promise<Row[]> {
+  const { name, memoryMb, variables, bystander, maxMs } = attack;
+  const service = await harness.startService(respond);
+  const gateway = await harness.startGateway(service, variables, { memoryMb });
+  const token = await harness.issuer.token({ sub: 'attacker' });
+  const observation = await observe(harness, gateway, bystander, () =>
+    attack.run((text, isRead) => send(harness, gateway, text, isRead), token),
+  );
+  await gateway.kill();
+  return rowsOf(name, observation, { maxMs, maxMb: memoryMb });
+}
+
+function send(harness: Harness, gateway: RunningGateway, text: string, isRead = false): void {
+  const { hostname, port } = new URL(gateway.url);
+  const socket = connect(Number(port), hostname);
+  harness.defer(() => socket.destroy());
+  socket.on('error', () => {}); // The gateway may close the connection.
+  if (isRead) socket.resume();
+  socket.write(text);
+}

@@ -1,0 +1,139 @@
+import { expect, test } from '@jest/globals';
+import { startTestGateway } from '../support/gateway.ts';
+import { read, write } from '../support/graphql-operation.ts';
+import { startHeldService } from '../support/held-service.ts';
+import { metric, metricIs } from '../support/metric.ts';
+import { glCodesOf, scopeOf, startCalls, upgradeToHq } from '../support/upstream-call.ts';
+
+test('readers get a quarter of the places beside writers with the same token', async () => {
+  const service = await startHeldService();
+  const { calls } = startCalls(service, { maxConcurrency: 8, timeoutMs: 60_000 });
+  const ended = [
+    ...Array.from({ length: 140 }, () => calls.write(upgradeToHq, scopeOf())),
+    ...Array.from({ length: 60 }, (_, n) => calls.read(glCodesOf(`p${n}`), scopeOf())),
+  ];
+  for (let n = 1; n <= 200; n++) (await service.arrived(n)).respond();
+  const isRead = (path = '') => path.startsWith('/getGLCodes5');
+  const reads = service.requests.slice(6, 78).filter(({ received }) => isRead(received.url));
+  // On their way to the service, some overtake others.
+  expect(reads.length).toBeGreaterThanOrEqual(16);
+  expect(reads.length).toBeLessThanOrEqual(20);
+  await Promise.all(ended);
+});
+
+test('a caller with many calls leaves places to the next one', async () => {
+  const service = await startHeldService();
+  const { calls } = startCalls(service, { maxConcurrency: 8, timeoutMs: 60_000 });
+  const ended = Array.from({ length: 100 }, () => calls.write(upgradeToHq, scopeOf()));
+  expect([calls.inFlight, calls.queued]).toEqual([6, 94]);
+  const other = [1, 2].map((n) =>
+    calls.read(glCodesOf(`p${n}`), scopeOf('token', undefined, 'bob')),
+  );
+  expect([calls.inFlight, calls.queued]).toEqual([8, 94]);
+  service.release();
+  await Promise.all([...ended, ...other]);
+  expect([calls.inFlight, calls.queued]).toEqual([0, 0]);
+});
+
+// Through the gateway.
+
+const queued = 'ledger_gateway_calls_queued';
+const inFlight = 'ledger_gateway_calls_in_flight';
+
+/** A read of this project. Different projects are different calls. */
+const readOf = (project: string) => read.replace('north', project);
+
+test('the service receives at most UPSTREAM_MAX_CONCURRENCY calls at the same time', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service, { UPSTREAM_MAX_CONCURRENCY: '3' });
+  const requests = Array.from({ length: 12 }, (_, n) =>
+    gateway.graphql(n % 2 === 0 ? write : readOf(`p${n}`)),
+  );
+  await metricIs(gateway, queued, 9);
+  expect(await metric(gateway, inFlight)).toBe(3);
+  expect(service.requests).toHaveLength(3);
+
+  service.release();
+  for (const { errors } of await Promise.all(requests)) expect(errors).toBeUndefined();
+  expect(service.requests).toHaveLength(12);
+  expect(service.most()).toBe(3);
+  expect([await metric(gateway, inFlight), await metric(gateway, queued)]).toEqual([0, 0]);
+});
+
+test('a write in the queue is sent before a read that has waited longer', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service, { UPSTREAM_MAX_CONCURRENCY: '1' });
+  const requests = [gateway.graphql(readOf('first'))];
+  await service.arrived(1);
+  requests.push(gateway.graphql(readOf('second')));
+  await metricIs(gateway, queued, 1);
+  requests.push(gateway.graphql(write));
+  await metricIs(gateway, queued, 2);
+
+  service.release();
+  await Promise.all(requests);
+  expect(service.requests.map(({ received: { url } }) => url.split('?')[0])).toEqual([
+    '/getGLCodes5',
+    '/upgradeToHQ',
+    '/getGLCodes5',
+  ]);
+});
+
+test('a call that waits for a quarter of its timeout gets UPSTREAM_BUSY and is not sent', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service, {
+    UPSTREAM_MAX_CONCURRENCY: '1',
+    UPSTREAM_TIMEOUT_MS: '2000',
+  });
+  const first = gateway.graphql(read);
+  await service.arrived(1);
+  for (const query of [readOf('late'), write]) {
+    const { status, data, errors } = await gateway.graphql(query);
+    expect(status).toBe(200);
+    expect(data).toEqual({ result: null });
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_BUSY', retryable: true });
+  }
+  service.release();
+  await first;
+  expect(service.requests).toHaveLength(1);
+  expect(gateway.logs).toContainEqual(
+    expect.objectContaining({ msg: 'call', outcome: 'UPSTREAM_BUSY', fault: 'queued too long' }),
+  );
+});
+
+test('a write that got no place frees its idempotency key', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service, {
+    UPSTREAM_MAX_CONCURRENCY: '1',
+    UPSTREAM_TIMEOUT_MS: '2000',
+  });
+  const first = gateway.graphql(read);
+  await service.arrived(1);
+  const key = { 'idempotency-key': 'busy' };
+  const { errors } = await gateway.graphql(write, {}, key);
+  expect(errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_BUSY', retryable: true });
+  service.release();
+  await first;
+  const { data, headers } = await gateway.graphql(write, {}, key);
+  expect(data.result.__typename).toBe('WorkflowActionCompleted');
+  expect(headers.get('idempotent-replayed')).toBeNull();
+  expect(service.requests).toHaveLength(2);
+});
+
+test('a read whose client disconnects while it is queued is never sent', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service, { UPSTREAM_MAX_CONCURRENCY: '1' });
+  const first = gateway.graphql(write);
+  await service.arrived(1);
+  const client = new AbortController();
+  const response = gateway.post({ query: read }, {}, client.signal);
+  await metricIs(gateway, queued, 1);
+  client.abort();
+  await expect(response).rejects.toThrow();
+  await metricIs(gateway, queued, 0);
+
+  service.release();
+  await first;
+  await gateway.close();
+  expect(service.requests).toHaveLength(1);
+});

@@ -1,0 +1,266 @@
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { setImmediate as immediate } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { Pool } from 'undici';
+import { createGotRequest } from '../../../src/upstream/transport/got-request.ts';
+import { Exchange, type RawResponse } from '../../../src/upstream/transport/send-once.ts';
+import { closeAfterTest } from '../../support/cleanup.ts';
+import { startTestGateway } from '../../support/gateway.ts';
+import { read } from '../../support/graphql-operation.ts';
+import { startHeldService } from '../../support/held-service.ts';
+import { json, type Reply, reply, startService } from '../../support/service.ts';
+import { startTcp } from '../../support/tcp-server.ts';
+import { neverAborted } from '../../support/upstream-call.ts';
+
+type Limits = Partial<ConstructorParameters<typeof Exchange>[0]>;
+
+/** Sends requests to a service, each as an exchange. */
+function createClient(url: string, method: 'GET' | 'POST' = 'GET') {
+  const pool = new Pool(new URL(url).origin);
+  closeAfterTest(() => pool.destroy());
+  const released: unknown[] = [];
+  const request = createGotRequest<RawResponse>(`${url}path`, method);
+  const connection = {
+    dispatcher: pool,
+    reset: false,
+    release: (headers: unknown) => void released.push(headers),
+  };
+  return {
+    released,
+    send(limits: Limits = {}, parts: Partial<Parameters<typeof request>[0]> = {}) {
+      const exchange = new Exchange({ signal: neverAborted, hold: () => true, ...limits });
+      const response = request({ search: '', headers: {}, body: undefined, ...parts }, (sending) =>
+        exchange.send(connection, sending, 1000),
+      );
+      return { exchange, response };
+    },
+  };
+}
+
+const success = json({ status: 0 });
+
+test('sends what got has prepared for the operation, and the parts of this request', async () => {
+  const service = await startService(success);
+  const { send, released } = createClient(service.url, 'POST');
+  const headers = { 'x-request-id': 'request-1', 'content-type': 'text/plain' };
+  const parts = { search: '?project=north+%26+south', headers, body: 'Zoë' };
+  const response = await send({}, parts).response;
+
+  expect(service.received).toEqual([
+    expect.objectContaining({
+      method: 'POST',
+      url: '/path?project=north+%26+south',
+      body: 'Zoë',
+      headers: expect.objectContaining({
+        'x-request-id': 'request-1',
+        'user-agent': 'ledger-gateway',
+        'accept-encoding': 'gzip, deflate',
+        'content-type': 'text/plain',
+        'content-length': '4',
+      }),
+    }),
+  ]);
+  expect([response.statusCode, String(response.rawBody)]).toEqual([200, '{"status":0}']);
+  expect(released).toEqual([response.headers]);
+});
+
+test('a request has nothing of the request before it', async () => {
+  const service = await startService(success);
+  const { send } = createClient(service.url, 'POST');
+  await send({}, { search: '?a=b', headers: { 'x-first': '1' }, body: 'first' }).response;
+  await send().response;
+  const [, second] = service.received;
+  expect([second?.url, second?.body, second?.headers['x-first']]).toEqual(['/path', '', undefined]);
+});
+
+test('a signal aborted before sending ends the request, which is not sent', async () => {
+  const service = await startService(success);
+  const { send, released } = createClient(service.url);
+  const { exchange, response } = send({ signal: AbortSignal.abort() });
+  await expect(response).rejects.toMatchObject({ name: 'UpstreamError' });
+  expect([exchange.sent, released, service.received]).toEqual(['no', [null], []]);
+});
+
+test('a signal aborted later ends the request, which may have been sent', async () => {
+  const service = await startHeldService();
+  const { send, released } = createClient(service.url);
+  const controller = new AbortController();
+  const { exchange, response } = send({ signal: controller.signal });
+  const held = await service.arrived(1);
+  controller.abort();
+  await expect(response).rejects.toMatchObject({ name: 'UpstreamError' });
+  expect([exchange.sent, released]).toEqual(['maybe', [null]]);
+  await service.idle();
+  expect(held.response.writableFinished).toBe(false);
+});
+
+test('a signal aborted within the body ends the request, which was sent', async () => {
+  const service = await startHeldService();
+  const controller = new AbortController();
+  const { send } = createClient(service.url);
+  const { exchange, response } = send({ signal: controller.signal });
+  const held = await service.arrived(1);
+  held.response.writeHead(200, { 'content-length': 100 }).write('{');
+  while (exchange.sent === 'maybe') await immediate();
+  controller.abort();
+  await expect(response).rejects.toMatchObject({ name: 'UpstreamError' });
+  expect(exchange.sent).toBe('yes');
+});
+
+test('a request that gets its connection too late is not sent', async () => {
+  const service = await startService(success);
+  const { send, released } = createClient(service.url);
+  const { exchange, response } = send({ sendBy: performance.now() });
+  await expect(response).rejects.toMatchObject({ fault: 'too late to send' });
+  expect([exchange.sent, released, service.received]).toEqual(['no', [null], []]);
+  expect((await send({ sendBy: performance.now() + 60_000 }).response).statusCode).toBe(200);
+});
+
+test('a response for which there is no memory ends the request, which was sent', async () => {
+  const service = await startService(json(' '.repeat(900)));
+  const { send } = createClient(service.url);
+  const { exchange, response } = send({ hold: (bytes) => bytes < 900 });
+  await expect(response).rejects.toMatchObject({ code: 'OVERLOADED' });
+  expect(exchange.sent).toBe('yes');
+});
+
+test('no other file decides whether a request was sent', () => {
+  const root = new URL('../../../src/upstream/', import.meta.url);
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  const deciding = files.filter(
+    (name) =>
+      name.endsWith('.ts') && /sent(:| =) '/.test(readFileSync(new URL(name, root), 'utf8')),
+  );
+  expect(deciding).toEqual(['transport/send-once.ts']);
+});
+
+// A hostile service.
+
+test('a flood of informational responses ends the request', async () => {
+  const flood = 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(50_000);
+  const { url } = await startTcp((socket) => socket.once('data', () => socket.write(flood)));
+  const { exchange, response } = createClient(url).send();
+  await expect(response).rejects.toMatchObject({
+    code: 'UPSTREAM_INVALID_RESPONSE',
+    fault: 'more than 100 informational responses',
+  });
+  expect(exchange.sent).toBe('maybe');
+});
+
+test('a body in parts of one byte is received over many iterations of the event loop', async () => {
+  const chunks = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(200_000)}0\r\n\r\n`;
+  const { url } = await startTcp((socket) => socket.once('data', () => socket.write(chunks)));
+  const parts: number[] = [];
+  let inIteration = 0;
+  const hold = () => {
+    if (inIteration === 0) {
+      setImmediate(() => {
+        parts.push(inIteration);
+        inIteration = 0;
+      });
+    }
+    inIteration += 1;
+    return true;
+  };
+  const pool = new Pool(new URL(url).origin);
+  closeAfterTest(() => pool.destroy());
+  const exchange = new Exchange({ signal: neverAborted, hold });
+  const connection = { dispatcher: pool, reset: false, release() {} };
+  const { rawBody } = await exchange.send(connection, { path: '/', method: 'GET' }, 1_000_000);
+  expect(rawBody).toHaveLength(200_000);
+  expect(Math.max(...parts)).toBeLessThan(20_000);
+});
+
+test('a connection that receives bytes without a request is closed', async () => {
+  const { url, sockets } = await startTcp((socket) =>
+    socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')),
+  );
+  const { send } = createClient(url);
+  await send().response;
+  const [socket] = sockets;
+  socket?.write('HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\nsurplus');
+  if (socket) await once(socket, 'close');
+  expect(String((await send().response).rawBody)).toBe('{}');
+  expect(sockets).toHaveLength(2);
+});
+
+// The body of an error response is discarded, so that its connection can be reused.
+
+/** Starts a service that counts its connections. */
+async function startCounting(reply: Reply) {
+  const service = await startService(reply);
+  let connections = 0;
+  service.server.on('connection', () => {
+    connections += 1;
+  });
+  return { ...service, connections: () => connections };
+}
+
+test('a read keeps its connection after an error with a small body', async () => {
+  const service = await startCounting(reply(403, 'x'.repeat(1000)));
+  const gateway = await startTestGateway(service);
+  for (let n = 0; n < 5; n++) {
+    const { errors } = await gateway.graphql(read);
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'FORBIDDEN' });
+  }
+  expect(service.received).toHaveLength(5);
+  expect(service.connections()).toBe(1);
+});
+
+test('a read keeps its connection after an error whose body ends later', async () => {
+  const finishing: (() => void)[] = [];
+  const service = await startCounting((response, received) => {
+    if (received.url !== '/path?bad') return success(response, received);
+    response.writeHead(403).write('the first part');
+    finishing.push(() => response.end('the last part'));
+  });
+  const { send, released } = createClient(service.url);
+  expect((await send({}, { search: '?bad' }).response).statusCode).toBe(403);
+  expect(released).toEqual([]);
+
+  for (const finish of finishing) finish();
+  while (released.length === 0) await immediate();
+  await immediate(); // undici reuses a connection in the next iteration of the event loop.
+  await send().response;
+  expect(service.connections()).toBe(1);
+});
+
+test.each<[string, Reply]>([
+  [
+    'is endless',
+    (response) => {
+      response.writeHead(403);
+      const send = () => void (response.destroyed || response.write(' '.repeat(10_000), send));
+      send();
+    },
+  ],
+  ['is longer than 64 KB', (response) => void response.writeHead(403).write(' '.repeat(65_537))],
+  ['never arrives', (response) => response.writeHead(403).flushHeaders()],
+])(
+  'an error is reported at once and its connection is closed if its body %s',
+  async (_, reaction) => {
+    const closed: Promise<unknown>[] = [];
+    const service = await startCounting((response, received) => {
+      closed.push(once(response, 'close'));
+      return reaction(response, received);
+    });
+    const { send, released } = createClient(service.url);
+    const { statusCode, rawBody } = await send().response;
+    expect([statusCode, rawBody.length]).toEqual([403, 0]);
+    expect(await Promise.all(closed)).toHaveLength(1);
+    expect(released).toEqual([null]);
+  },
+);
+
+test('an error response that breaks off is reported as that error', async () => {
+  const { url } = await startTcp((socket) => {
+    socket.once('data', () =>
+      socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 100\r\n\r\nshort'),
+    );
+  });
+  const { send, released } = createClient(url);
+  expect((await send().response).statusCode).toBe(403);
+  while (released.length === 0) await immediate();
+  expect(released).toEqual([null]);
+});
