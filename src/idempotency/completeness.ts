@@ -85,8 +85,8 @@ export class Completeness {
 
   /** The basis for the next change. Its verdicts are true if the change succeeds. */
   async basis(): Promise<Change['basis']> {
-    if (this.#basis === undefined) await this.#check();
-    if (this.#basis === undefined) throw new BasisChanged();
+    // A change that failed at the same time may have invalidated it again.
+    while (this.#basis === undefined) await this.#check();
     return this.#basis;
   }
 

@@ -119,8 +119,7 @@ export class IdempotentCalls implements Calls {
   #checkFingerprint({ claim, scope }: KeyedWrite<WriteName>, other: string): void {
     if (claim.fingerprint === other) return;
     this.#options.metrics.count('reused');
-    const { requestId, caller } = scope;
-    const line = { requestId, caller: caller.hash, claim: claim.key };
+    const line = { requestId: scope.requestId, caller: scope.caller.hash, claim: claim.key };
     this.#options.log.warn(line, 'idempotency key reused');
     throw keyReused();
   }

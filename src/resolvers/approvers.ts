@@ -1,7 +1,7 @@
 import type { MutationResolvers } from '../generated/resolvers.ts';
-import type { ServiceStatus } from '../upstream/records.ts';
 import { toApprovers } from './input.ts';
-import { outcome, writeOutcome } from './outcome.ts';
+import { writeOutcome } from './outcome.ts';
+import { approversSaved } from './write-member.ts';
 
 export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = async (
   _,
@@ -12,7 +12,3 @@ export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = as
   const result = await service().saveApprovers(toApprovers(approvers), String(path.key));
   return writeOutcome(result, approversSaved);
 };
-
-export function approversSaved(status: ServiceStatus) {
-  return outcome(status, (fields) => ({ __typename: 'ApproversSaved', ...fields }) as const);
-}

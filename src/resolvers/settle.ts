@@ -1,8 +1,7 @@
 import type { MutationResolvers } from '../generated/resolvers.ts';
 import type { KnownOutcome } from '../idempotency/recorded-outcome.ts';
-import { approversSaved } from './approvers.ts';
 import { writeOutcome } from './outcome.ts';
-import { actionCompleted, csvUploaded } from './workflows.ts';
+import { actionCompleted, approversSaved, csvUploaded } from './write-member.ts';
 
 export const settleWrites: NonNullable<MutationResolvers['settleWrites']> = async (
   _,

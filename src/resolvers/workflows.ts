@@ -1,8 +1,7 @@
 import type { MutationResolvers } from '../generated/resolvers.ts';
-import type { WorkflowOperation } from '../upstream/operations.ts';
-import type { ServiceStatus, WorkflowCsvResult } from '../upstream/records.ts';
 import { toWorkflowCsvUpload } from './input.ts';
-import { outcome, writeOutcome } from './outcome.ts';
+import { writeOutcome } from './outcome.ts';
+import { actionCompleted, csvUploaded } from './write-member.ts';
 
 export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv']> = async (
   _,
@@ -16,11 +15,6 @@ export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv
   return writeOutcome(result, csvUploaded);
 };
 
-export function csvUploaded({ unresolved, record }: WorkflowCsvResult) {
-  const uploaded = { __typename: 'WorkflowCsvUploaded', unresolved } as const;
-  return record ? outcome(record, () => uploaded) : uploaded;
-}
-
 export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = async (
   _,
   { action },
@@ -30,10 +24,3 @@ export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = 
   const result = await service().workflowAction(action, String(path.key));
   return writeOutcome(result, (status) => actionCompleted(action, status));
 };
-
-export function actionCompleted(action: WorkflowOperation, status: ServiceStatus) {
-  return outcome(
-    status,
-    (fields) => ({ __typename: 'WorkflowActionCompleted', action, ...fields }) as const,
-  );
-}

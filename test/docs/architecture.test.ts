@@ -26,13 +26,16 @@ test.each(paths)('%s exists', (path) => {
   expect(candidates.some((candidate) => existsSync(candidate))).toBe(true);
 });
 
-test('the main path has fewer than 1,500 lines', () => {
-  const steps = text.slice(text.indexOf('| Step |'), text.indexOf('## How an'));
+// All files that a request crosses count, so that the page cannot leave out what makes the path long.
+test('the main path has fewer than 2,800 lines', () => {
+  const steps = text.slice(text.indexOf('| Step |'), text.indexOf('## What a request'));
   const files = pathsIn(steps).filter((path) => path.startsWith('src/') && path.endsWith('.ts'));
-  const resolvers = ['approvers', 'workflows', 'outcome'].map((name) => `src/resolvers/${name}.ts`);
+  const resolvers = ['approvers', 'gl-codes', 'input', 'outcome', 'workflows'].map(
+    (name) => `src/resolvers/${name}.ts`,
+  );
   const lines = [...files, ...resolvers].map(
     (path) => readFileSync(new URL(path, root), 'utf8').split('\n').length - 1,
   );
   expect(files.length).toBeGreaterThan(10);
-  expect(lines.reduce((sum, count) => sum + count)).toBeLessThan(1500);
+  expect(lines.reduce((sum, count) => sum + count)).toBeLessThan(2800);
 });
