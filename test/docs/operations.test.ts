@@ -23,7 +23,7 @@ const rules = z
               .regex(/^\d+[smh]$/)
               .optional(),
             labels: z.strictObject({ severity: z.enum(['page', 'ticket']) }),
-            annotations: z.strictObject({ summary: z.string(), runbook: z.string() }),
+            annotations: z.strictObject({ summary: z.string(), runbook_url: z.url() }),
           }),
         ),
       }),
@@ -97,8 +97,8 @@ async function exposed() {
     type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
   );
   const labels = [...metrics.matchAll(/(\w+)="/g)].map(([, label = '']) => label);
-  // Prometheus itself adds these two labels.
-  return { metrics: new Set(declared), labels: new Set([...labels, 'instance', 'job']) };
+  // Prometheus itself adds `up` and these two labels.
+  return { metrics: new Set([...declared, 'up']), labels: new Set([...labels, 'instance', 'job']) };
 }
 
 test('alerts and dashboard use only metrics and labels that the gateway exposes', async () => {
@@ -112,6 +112,14 @@ test('alerts and dashboard use only metrics and labels that the gateway exposes'
     ].map((name) => `${where}: ${name}`);
   });
   expect(unknown).toEqual([]);
+});
+
+test('every metric of an alert is that of our job, so that other environments and teams do not count', () => {
+  for (const { alert, expr } of rules) {
+    const all = expr.match(/\b(ledger_gateway|nodejs|up)\w*/g);
+    const ours = expr.match(/\b(ledger_gateway|nodejs|up)\w*\{job="ledger-gateway"/g);
+    expect([alert, ours?.length]).toEqual([alert, all?.length]);
+  }
 });
 
 test('the metrics and labels of a PromQL expression are found', () => {
@@ -147,8 +155,9 @@ test('the runbook of every alert is a heading of the page', () => {
         .replaceAll(' ', '-'),
     );
   for (const { alert, annotations } of rules) {
-    const [page, anchor] = annotations.runbook.split('#');
-    expect([alert, page]).toEqual([alert, 'docs/operations.md']);
+    const { pathname, hash } = new URL(annotations.runbook_url);
+    const anchor = hash.slice(1);
+    expect([alert, pathname]).toEqual([alert, expect.stringMatching(/\/docs\/operations\.md$/)]);
     expect(anchors).toContain(anchor);
   }
 });
