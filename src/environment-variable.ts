@@ -60,16 +60,20 @@ export const url = z.string().transform((value, context) => {
   return parsed;
 });
 
-export const baseUrl = url
-  .refine(({ search, hash }) => search === '' && hash === '', 'must not have a query or a fragment')
+// The text, because a URL does not tell an empty query from none.
+export const baseUrl = z
+  .string()
+  .refine((value) => !/[?#]/.test(value), 'must not have a query or a fragment')
+  .pipe(url)
   .transform((value) => (value.pathname.endsWith('/') ? value : new URL(`${value.href}/`)));
 
-export const origin = z
-  .string()
-  .refine(
-    (value) => !value.includes('*') && URL.canParse(value) && new URL(value).origin === value,
-    'must be exact origins such as https://app.example.com, separated by commas',
-  );
+/** An origin, exact or with one `*` for the whole leftmost label, of at least three, or for the port. */
+export const origin = z.string().refine((value) => {
+  const wildcard = /(?<=:\/\/)\*(?=\.[^.]+\.)|(?<=:)\*$/;
+  // A number is a label as well as a port. URL accepts an asterisk, so none may be left.
+  const example = value.replace(wildcard, '1');
+  return !example.includes('*') && URL.canParse(example) && new URL(example).origin === example;
+}, 'must be origins such as https://app.example.com, https://*.preview.example.com or http://localhost:*');
 
 /** The store of idempotency keys. */
 export const store = z

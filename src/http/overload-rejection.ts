@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { overloaded } from '../errors/gateway-error.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
-import { corsHeaders } from './cors.ts';
+import { corsHeaders, isAllowedOrigin } from './cors.ts';
 import type { HttpMetrics, RespondedRequest } from './http-metrics.ts';
 import { errorMediaType, GRAPHQL_RESPONSE_TYPE, JSON_TYPE } from './media-type.ts';
 import { requestIdOf } from './request-id.ts';
@@ -70,7 +70,7 @@ export function createRejection(
     const length = String(fixedLength + requestId.length);
     const fixed = fixedHeaders[errorMediaType(request.headers)];
     const responseHeaders = [...fixed, 'x-request-id', requestId, 'content-length', length];
-    if (origin !== undefined && corsOrigins.includes(origin)) {
+    if (isAllowedOrigin(corsOrigins, origin)) {
       responseHeaders.push('access-control-allow-origin', origin);
     }
     response.shouldKeepAlive &&= !isClosing();

@@ -5,9 +5,9 @@ import { json, startService } from '../support/service.ts';
 
 const origin = 'https://app.example';
 
-async function start() {
+async function start(origins = origin) {
   const service = await startService(json({ status: 0 }));
-  return startTestGateway(service, { CORS_ORIGINS: origin });
+  return startTestGateway(service, { CORS_ORIGINS: origins });
 }
 
 test('a page may send an idempotency key', async () => {
@@ -35,4 +35,31 @@ test('a page can read whether an outcome was replayed', async () => {
   expect(repeat.headers.get('idempotent-replayed')).toBe('true');
   const exposed = repeat.headers.get('access-control-expose-headers')?.split(/, */);
   expect(exposed).toContain('idempotent-replayed');
+});
+
+test('a wildcard stands for one whole label or for the port', async () => {
+  const gateway = await start(`${origin},https://*.preview.example.com,http://localhost:*`);
+  const isAllowed = async (from: string) => {
+    const { headers } = await fetch(`${gateway.url}/livez`, { headers: { origin: from } });
+    return headers.get('access-control-allow-origin') === from;
+  };
+  for (const from of [
+    origin,
+    'https://pr-1.preview.example.com',
+    'http://localhost',
+    'http://localhost:5173',
+  ])
+    expect([from, await isAllowed(from)]).toEqual([from, true]);
+  for (const from of [
+    'https://preview.example.com',
+    'https://a.b.preview.example.com',
+    'https://evil.example/.preview.example.com',
+    'http://pr-1.preview.example.com',
+    'https://.preview.example.com',
+    'http://localhost:5173.evil.example',
+    'http://localhost.evil.example:80',
+    'http://localhost:',
+    `${origin}:444`,
+  ])
+    expect([from, await isAllowed(from)]).toEqual([from, false]);
 });
