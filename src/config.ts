@@ -15,9 +15,12 @@ import {
   origin,
   privateKey,
   store,
+  storeFile,
   url,
+  workflowActions,
 } from './environment-variable.ts';
 import { ConfigError } from './errors/gateway-error.ts';
+import { WorkflowAction } from './generated/resolvers.ts';
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */
 export type Config = ReturnType<typeof readConfig>;
@@ -61,7 +64,9 @@ const environment = z.object({
   CORS_ORIGINS: list.pipe(z.array(origin)).default([]),
   COMPRESSION: z.enum(['on', 'off'], 'must be on or off').default('on'),
   MAX_WRITES_PER_OPERATION: integer(1, 1000).default(5),
-  IDEMPOTENCY_STORE: store.default('memory'),
+  WORKFLOW_ACTIONS: workflowActions.default(Object.values(WorkflowAction)),
+  IDEMPOTENCY_STORE: store.optional(),
+  IDEMPOTENCY_STORE_FILE: storeFile.optional(),
   // Longer than a claim may be held by a live sender.
   IDEMPOTENCY_RETENTION_S: integer(3600, 31_536_000).default(86_400),
   IDEMPOTENCY_MAX_KEYS: integer(1, 100_000_000).default(100_000),
@@ -148,6 +153,9 @@ export function readConfig(variables: Record<string, string | undefined>) {
   if (given.JWT_JWKS_URL !== undefined && given.JWT_JWKS_FILE !== undefined) {
     problems.push('JWT_JWKS_URL and JWT_JWKS_FILE exclude each other');
   }
+  if (given.IDEMPOTENCY_STORE !== undefined && given.IDEMPOTENCY_STORE_FILE !== undefined) {
+    problems.push('IDEMPOTENCY_STORE and IDEMPOTENCY_STORE_FILE exclude each other');
+  }
   const hasKeys = given.JWT_JWKS_URL !== undefined || given.JWT_JWKS_FILE !== undefined;
   if (!hasKeys && !isDiscoverable(given.JWT_ISSUER)) {
     problems.push('JWT_ISSUER must be http(s) URLs, unless JWT_JWKS_URL or JWT_JWKS_FILE is set');
@@ -164,6 +172,7 @@ export function readConfig(variables: Record<string, string | undefined>) {
       baseUrl: env.UPSTREAM_BASE_URL,
       timeoutMs: env.UPSTREAM_TIMEOUT_MS,
       csvOptionParam: env.UPSTREAM_CSV_OPTION_PARAM,
+      workflowActions: env.WORKFLOW_ACTIONS,
       maxResponseBytes: env.UPSTREAM_MAX_RESPONSE_BYTES,
       maxConcurrency: env.UPSTREAM_MAX_CONCURRENCY,
       tls: {
@@ -187,7 +196,7 @@ export function readConfig(variables: Record<string, string | undefined>) {
     maxWritesPerOperation: env.MAX_WRITES_PER_OPERATION,
     trustedDocuments: env.TRUSTED_DOCUMENTS,
     idempotency: {
-      store: env.IDEMPOTENCY_STORE,
+      store: env.IDEMPOTENCY_STORE ?? env.IDEMPOTENCY_STORE_FILE ?? 'memory',
       retentionMs: env.IDEMPOTENCY_RETENTION_S * 1000,
       maxKeys: env.IDEMPOTENCY_MAX_KEYS,
       quarantineMs: env.IDEMPOTENCY_LOSS_QUARANTINE_S * 1000,

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import { keySet } from './auth/key-set.ts';
+import { WorkflowAction } from './generated/resolvers.ts';
 
 /*
  * The types of environment variables. Each parses the text of a variable, or has a message that names what
@@ -46,6 +47,14 @@ export const list = z.string().transform((value) =>
 );
 
 export const nonEmptyList = list.pipe(z.array(z.string()).min(1, 'must not be empty'));
+
+const actionNames = Object.keys(WorkflowAction) as (keyof typeof WorkflowAction)[];
+const mustBeActions = `must be a list of ${actionNames.join(', ')}`;
+
+/** Names of the schema's enum, as the values that resolvers get. */
+export const workflowActions = list
+  .pipe(z.array(z.enum(actionNames, mustBeActions)).min(1, mustBeActions))
+  .transform((names) => names.map((name) => WorkflowAction[name]));
 
 export const url = z.string().transform((value, context) => {
   const parsed = URL.canParse(value) ? new URL(value) : undefined;
@@ -96,6 +105,12 @@ function parsedBy<Value>(parse: (text: string) => Value, message: string) {
     }
   });
 }
+
+/** A file with the store of idempotency keys, whose address may have a password. */
+export const storeFile = parsedBy(
+  (path) => store.parse(readFileSync(path, 'utf8').trim()),
+  'must be a readable file with a value of IDEMPOTENCY_STORE',
+);
 
 export const jwksFile = parsedBy(
   (path): JSONWebKeySet => keySet.parse(JSON.parse(readFileSync(path, 'utf8'))),

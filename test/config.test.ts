@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { readConfig, settingsOf } from '../src/config.ts';
@@ -110,6 +113,9 @@ test.each([
     'http://localhost:3*',
     'null',
   ].map((value) => ['CORS_ORIGINS', value, /must be origins such as/] as const),
+  ['WORKFLOW_ACTIONS', 'RESTART,upgradeToHQ', /list of RESTART, /],
+  ['WORKFLOW_ACTIONS', ',', /list of RESTART, /],
+  ['IDEMPOTENCY_STORE_FILE', '/nowhere', /a readable file with a value of IDEMPOTENCY_STORE/],
   ['COMPRESSION', 'true', /on or off/],
   ['MAX_WRITES_PER_OPERATION', '0', /integer/],
   ['SHUTDOWN_DELAY_MS', 'x', /integer/],
@@ -164,6 +170,20 @@ test('without keys, the issuers must be URLs, so that their keys can be found by
     keys: undefined,
     issuers: ['https://a.example', 'https://b.example/tenant'],
   });
+});
+
+test('the store may be in a file, whose text is not shown', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'store');
+  writeFileSync(file, 'redis://user:secret@redis.example\n');
+  const variables = { ...required, IDEMPOTENCY_STORE_FILE: file };
+  expect(readConfig(variables).idempotency.store).toBe('redis://user:secret@redis.example');
+  expect(problemsOf({ ...variables, IDEMPOTENCY_STORE: 'memory' })).toEqual([
+    'IDEMPOTENCY_STORE and IDEMPOTENCY_STORE_FILE exclude each other',
+  ]);
+  writeFileSync(file, 'secret');
+  expect(problemsOf(variables)).toEqual([
+    'IDEMPOTENCY_STORE_FILE must be a readable file with a value of IDEMPOTENCY_STORE',
+  ]);
 });
 
 test('an empty list of issuers is an error', () => {

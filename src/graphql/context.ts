@@ -5,6 +5,7 @@ import type { RequestScope } from '../request-scope.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
 import type { Calls } from '../upstream/call.ts';
 import { UpstreamClient } from '../upstream/client.ts';
+import type { WorkflowOperation } from '../upstream/operations.ts';
 import type { GraphqlDocument } from './documents.ts';
 import { createLoaders, type Loaders } from './loaders.ts';
 import { ResponseLimits } from './response-limits.ts';
@@ -25,6 +26,8 @@ export type Context = {
   readonly record: RequestRecord;
   /** The name of the query parameter for a CSV option, if it is configured. */
   readonly csvOptionParam: string | undefined;
+  /** The workflow actions that the configuration allows. */
+  readonly workflowActions: readonly WorkflowOperation[];
 };
 
 export type ContextDependencies = {
@@ -32,12 +35,13 @@ export type ContextDependencies = {
   turns: Turns;
   settle: Settle;
   csvOptionParam: string | undefined;
+  workflowActions: readonly WorkflowOperation[];
   maxResponseBytes: number;
 };
 
 /** Creates the context of a request; `scope` is null if the request has no token. */
 export function createContext(
-  { calls, settle, turns, csvOptionParam, maxResponseBytes }: ContextDependencies,
+  { calls, settle, turns, csvOptionParam, workflowActions, maxResponseBytes }: ContextDependencies,
   scope: RequestScope | null,
   record: RequestRecord,
   document: GraphqlDocument | undefined,
@@ -69,5 +73,6 @@ export function createContext(
     isAuthenticated: scope !== null,
     record,
     csvOptionParam,
+    workflowActions,
   };
 }

@@ -4,7 +4,7 @@
  */
 
 import { formatPath, InputFaults, type Path } from '../errors/input-fault.ts';
-import type { ApproverInput, WorkflowCsvInput } from '../generated/resolvers.ts';
+import type { ApproverInput, WorkflowAction, WorkflowCsvInput } from '../generated/resolvers.ts';
 import { type Approver, isWorkflowCsvOption, type WorkflowCsvUpload } from '../upstream/records.ts';
 
 /** The digits of an identifier. */
@@ -121,6 +121,13 @@ export function checkProject(project: string): void {
   const check = new Checks();
   check.length(project, textLimits.project, 'project');
   check.wellFormed(project, 'project');
+  check.throwIfAny();
+}
+
+/** Checks that a workflow action is one of those that the configuration allows. Throws `BAD_USER_INPUT`. */
+export function checkAction(action: WorkflowAction, allowed: readonly WorkflowAction[]): void {
+  const check = new Checks();
+  if (!allowed.includes(action)) check.fault('is not allowed by the configuration', 'action');
   check.throwIfAny();
 }
 

@@ -1,5 +1,5 @@
 import type { MutationResolvers } from '../generated/resolvers.ts';
-import { toWorkflowCsvUpload } from './input.ts';
+import { checkAction, toWorkflowCsvUpload } from './input.ts';
 import { writeOutcome } from './outcome.ts';
 import { actionCompleted, csvUploaded } from './write-member.ts';
 
@@ -18,9 +18,11 @@ export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv
 export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = async (
   _,
   { action },
-  { service },
+  { service, workflowActions },
   { path },
 ) => {
-  const result = await service().workflowAction(action, String(path.key));
+  const client = service();
+  checkAction(action, workflowActions);
+  const result = await client.workflowAction(action, String(path.key));
   return writeOutcome(result, (status) => actionCompleted(action, status));
 };

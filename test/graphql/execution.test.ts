@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { Turns } from '../../src/account/turns.ts';
 import { overloaded } from '../../src/errors/gateway-error.ts';
 import { createErrorFormatter } from '../../src/errors/graphql-error-format.ts';
+import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { COMPILE_AT } from '../../src/graphql/compile-threshold.ts';
 import { type Context, createContext } from '../../src/graphql/context.ts';
 import { Documents } from '../../src/graphql/documents.ts';
@@ -111,6 +112,7 @@ async function execute(
           turns: new Turns(),
           settle: async () => ({ writes: [], isComplete: false }),
           csvOptionParam: undefined,
+          workflowActions: Object.values(WorkflowAction),
           maxResponseBytes,
         },
         token === null ? null : scope,

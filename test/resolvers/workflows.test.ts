@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
+import { startTestGateway } from '../support/gateway.ts';
 import { actions, outcomeFields } from '../support/graphql-operation.ts';
 import { problemOfStatus } from '../support/outcome.ts';
-import { json } from '../support/service.ts';
+import { json, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const uploadMutation = `mutation ($input: WorkflowCsvInput! = { fileName: "a.csv", csv: "a" }) {
@@ -194,4 +195,25 @@ test('several actions run in the order of the document', async () => {
       .slice(0, 5)
       .map((operation) => `/${operation}`),
   );
+});
+
+test('an action that WORKFLOW_ACTIONS does not list is a fault of the input, and nothing is sent', async () => {
+  const service = await startService(json({ status: 0 }));
+  const gateway = await startTestGateway(service, { WORKFLOW_ACTIONS: 'RESTART, UPGRADE_TO_HQ' });
+
+  const { data, errors } = await gateway.graphql(`mutation {
+    allowed: workflowAction(action: RESTART) { __typename }
+    other: workflowAction(action: RESTORE_SOLUTION) { __typename }
+  }`);
+
+  expect(data).toEqual({ allowed: { __typename: 'WorkflowActionCompleted' }, other: null });
+  const message = '"action" is not allowed by the configuration.';
+  const faults = [{ path: ['action'], message }];
+  expect(errors).toEqual([
+    expect.objectContaining({
+      path: ['other'],
+      extensions: expect.objectContaining({ code: 'BAD_USER_INPUT', retryable: false, faults }),
+    }),
+  ]);
+  expect(service.received.map(({ url }) => url)).toEqual(['/restartWorkflow2']);
 });
