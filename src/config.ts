@@ -40,6 +40,7 @@ const required = 'is required';
 const environment = z.object({
   PORT: integer(0, 65_535).default(4000),
   HOST: z.string().default('0.0.0.0'),
+  ADMIN_PORT: integer(0, 65_535).optional(),
   UPSTREAM_BASE_URL: z.string(required).pipe(baseUrl),
   UPSTREAM_TIMEOUT_MS: integer(1, 600_000).default(10_000),
   UPSTREAM_CSV_OPTION_PARAM: z.string().optional(),
@@ -156,6 +157,9 @@ export function readConfig(variables: Record<string, string | undefined>) {
   if (given.IDEMPOTENCY_STORE !== undefined && given.IDEMPOTENCY_STORE_FILE !== undefined) {
     problems.push('IDEMPOTENCY_STORE and IDEMPOTENCY_STORE_FILE exclude each other');
   }
+  if (given.ADMIN_PORT !== undefined && Number(given.ADMIN_PORT) === env?.PORT && env.PORT !== 0) {
+    problems.push('ADMIN_PORT must not be PORT');
+  }
   const hasKeys = given.JWT_JWKS_URL !== undefined || given.JWT_JWKS_FILE !== undefined;
   if (!hasKeys && !isDiscoverable(given.JWT_ISSUER)) {
     problems.push('JWT_ISSUER must be http(s) URLs, unless JWT_JWKS_URL or JWT_JWKS_FILE is set');
@@ -168,6 +172,7 @@ export function readConfig(variables: Record<string, string | undefined>) {
   return {
     port: env.PORT,
     host: env.HOST,
+    adminPort: env.ADMIN_PORT,
     upstream: {
       baseUrl: env.UPSTREAM_BASE_URL,
       timeoutMs: env.UPSTREAM_TIMEOUT_MS,

@@ -80,11 +80,9 @@ export async function startGateway(
     },
     prepare: graphql.prepare,
     turns,
-    corsOrigins: config.corsOrigins,
-    compression: config.compression,
+    ...config,
     explorer: await createExplorer(config.explorer, config.explorerHeaders),
     isReady,
-    shutdownDelayMs: config.shutdownDelayMs,
     metrics,
     log,
   });

@@ -1,6 +1,7 @@
 import './lib/node-version.ts'; // First: everything else needs this version.
 import { join } from 'node:path';
 import closeWithGrace from 'close-with-grace';
+import { textForOption } from './command-line.ts';
 import { readConfig } from './config.ts';
 import { ConfigError } from './errors/gateway-error.ts';
 import type { Gateway } from './gateway.ts';
@@ -16,9 +17,14 @@ const errorEvents: ('uncaughtException' | 'unhandledRejection')[] = [
   'unhandledRejection',
 ];
 
-/** The process: environment, start, signals. */
+/** The process: options, environment, start, signals. */
 applyV8Settings(join(import.meta.dirname, '../node_modules/.cache/ledger-gateway'));
 try {
+  const text = textForOption(process.argv.slice(2), process.env);
+  if (text !== undefined) {
+    process.stdout.write(text);
+    process.exit(0);
+  }
   const config = readConfig(process.env);
   const logOutput = new LogOutput();
   const log = createLog(config.logLevel, logOutput);

@@ -81,6 +81,7 @@ test('lists are separated by commas, with or without spaces', () => {
 
 test.each([
   ['PORT', 'abc', /integer from 0 to 65535/],
+  ['ADMIN_PORT', '4000', /must not be PORT/],
   ['PORT', '65536', /integer from 0 to 65535/],
   ['PORT', '-1', /integer/],
   ['PORT', '80.5', /integer/],

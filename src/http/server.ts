@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Turns } from '../account/turns.ts';
+import { registerAdminServer } from './admin-server.ts';
 import { ClientConnections } from './client-connections.ts';
 import { registerCompression } from './compression.ts';
 import { corsHeaders, registerCors } from './cors.ts';
@@ -16,6 +17,8 @@ import { createRequestLog } from './request-log.ts';
 
 type ServerOptions = GraphqlRouteOptions & {
   corsOrigins: string[];
+  adminPort: number | undefined;
+  host: string;
   compression: boolean;
   isReady(): boolean;
   shutdownDelayMs: number;
@@ -41,6 +44,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     sendError(error, request, reply);
   });
   connections.watch(app.server);
+  registerAdminServer(app, options);
   drain.register(app, connections);
   registerBodyParser(app, options.turns);
 
@@ -64,9 +68,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     record.errorCodes.push('NOT_READY');
     return reply.code(503).send({ status: 'unavailable' });
   });
-  app.get('/metrics', async (_, reply) =>
-    reply.type(metrics.contentType).send(await metrics.text()),
-  );
   registerGraphqlRoute(app, drain, options);
   return app;
 }

@@ -17,6 +17,8 @@ export async function createTestServer(options: Partial<ServerOptions> = {}) {
     isOverloadedFor: () => false,
     prepare: () => async () => ({ status: 200, headers: [], text: '{"data":null}' }),
     corsOrigins: [],
+    adminPort: undefined,
+    host: '127.0.0.1',
     compression: true,
     explorer: undefined,
     isReady: () => true,

@@ -1,0 +1,39 @@
+import fastify, { type FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import type { HttpMetrics } from './http-metrics.ts';
+
+type AdminOptions = {
+  /** The port of the second server. Without one, the metrics are on the main port. */
+  adminPort: number | undefined;
+  host: string;
+  isReady(): boolean;
+  metrics: Pick<HttpMetrics, 'text' | 'contentType'>;
+  log: Logger;
+};
+
+/**
+ * Serves the metrics, on a port of their own if one is configured, where they can be kept from clients. That server also
+ * has the health checks, is not logged, and starts before the main one and ends after it.
+ */
+export function registerAdminServer(main: FastifyInstance, options: AdminOptions): void {
+  const { adminPort, host, isReady, metrics, log } = options;
+  const serveMetrics = (app: FastifyInstance) =>
+    app.get('/metrics', async (_, reply) =>
+      reply.type(metrics.contentType).send(await metrics.text()),
+    );
+  if (adminPort === undefined) {
+    serveMetrics(main);
+    return;
+  }
+  const admin = fastify();
+  serveMetrics(admin);
+  admin.get('/livez', async () => ({ status: 'ok' }));
+  admin.get('/readyz', async (_, reply) =>
+    isReady() ? { status: 'ok' } : reply.code(503).send({ status: 'unavailable' }),
+  );
+  main.addHook('onReady', async () => {
+    const address = await admin.listen({ port: adminPort, host });
+    log.info({ address }, 'admin server listens');
+  });
+  main.addHook('onClose', () => admin.close());
+}
