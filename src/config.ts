@@ -7,7 +7,9 @@ import {
   boolean,
   certificates,
   documentManifest,
+  headerNames,
   headers,
+  headersFile,
   integer,
   jwksFile,
   list,
@@ -46,6 +48,8 @@ const environment = z.object({
   UPSTREAM_CSV_OPTION_PARAM: z.string().optional(),
   UPSTREAM_MAX_RESPONSE_BYTES: integer(1, 268_435_456).default(16_777_216),
   UPSTREAM_MAX_CONCURRENCY: integer(1, 65_535).default(256),
+  UPSTREAM_HEADERS_FILE: headersFile.optional(),
+  FORWARD_HEADERS: headerNames.default([]),
   UPSTREAM_TLS_CA_FILE: certificates.optional(),
   UPSTREAM_TLS_CERT_FILE: certificates.optional(),
   UPSTREAM_TLS_KEY_FILE: privateKey.optional(),
@@ -120,6 +124,25 @@ function isDiscoverable(issuers = ''): boolean {
   return list.parse(issuers).every((issuer) => url.safeParse(issuer).success);
 }
 
+/** What is wrong with other variables together, as they are given. */
+function jointProblems(given: Record<string, string | undefined>): string[] {
+  const both = (one: string, other: string) =>
+    given[one] !== undefined && given[other] !== undefined
+      ? [`${one} and ${other} exclude each other`]
+      : [];
+  const problems = [
+    ...both('JWT_JWKS_URL', 'JWT_JWKS_FILE'),
+    ...both('IDEMPOTENCY_STORE', 'IDEMPOTENCY_STORE_FILE'),
+  ];
+  const { ADMIN_PORT: adminPort, PORT: port = '4000' } = given;
+  if (adminPort === port && port !== '0') problems.push('ADMIN_PORT must not be PORT');
+  const hasKeys = given.JWT_JWKS_URL !== undefined || given.JWT_JWKS_FILE !== undefined;
+  if (!hasKeys && !isDiscoverable(given.JWT_ISSUER)) {
+    problems.push('JWT_ISSUER must be http(s) URLs, unless JWT_JWKS_URL or JWT_JWKS_FILE is set');
+  }
+  return problems;
+}
+
 const variableNames = Object.keys(environment.shape);
 /** The most changed characters that make a name a misspelling of another. */
 const MAX_TYPOS = 3;
@@ -151,19 +174,7 @@ export function readConfig(variables: Record<string, string | undefined>) {
   const problems = (error?.issues ?? []).map(
     ({ path, message }) => `${String(path[0])} ${message}`,
   );
-  if (given.JWT_JWKS_URL !== undefined && given.JWT_JWKS_FILE !== undefined) {
-    problems.push('JWT_JWKS_URL and JWT_JWKS_FILE exclude each other');
-  }
-  if (given.IDEMPOTENCY_STORE !== undefined && given.IDEMPOTENCY_STORE_FILE !== undefined) {
-    problems.push('IDEMPOTENCY_STORE and IDEMPOTENCY_STORE_FILE exclude each other');
-  }
-  if (given.ADMIN_PORT !== undefined && Number(given.ADMIN_PORT) === env?.PORT && env.PORT !== 0) {
-    problems.push('ADMIN_PORT must not be PORT');
-  }
-  const hasKeys = given.JWT_JWKS_URL !== undefined || given.JWT_JWKS_FILE !== undefined;
-  if (!hasKeys && !isDiscoverable(given.JWT_ISSUER)) {
-    problems.push('JWT_ISSUER must be http(s) URLs, unless JWT_JWKS_URL or JWT_JWKS_FILE is set');
-  }
+  problems.push(...jointProblems(given));
   if (env) problems.push(...tlsProblems(env));
   problems.push(...findMisspelled(Object.keys(given)));
   if (env === undefined || problems.length > 0) {
@@ -180,6 +191,7 @@ export function readConfig(variables: Record<string, string | undefined>) {
       workflowActions: env.WORKFLOW_ACTIONS,
       maxResponseBytes: env.UPSTREAM_MAX_RESPONSE_BYTES,
       maxConcurrency: env.UPSTREAM_MAX_CONCURRENCY,
+      headers: env.UPSTREAM_HEADERS_FILE ?? {},
       tls: {
         ...(env.UPSTREAM_TLS_CA_FILE !== undefined && { ca: env.UPSTREAM_TLS_CA_FILE }),
         ...(env.UPSTREAM_TLS_CERT_FILE !== undefined && { cert: env.UPSTREAM_TLS_CERT_FILE }),
@@ -196,6 +208,7 @@ export function readConfig(variables: Record<string, string | undefined>) {
     explorer: env.EXPLORER,
     explorerHeaders: env.EXPLORER_HEADERS ?? {},
     introspection: env.INTROSPECTION,
+    forwardHeaders: env.FORWARD_HEADERS,
     corsOrigins: env.CORS_ORIGINS,
     compression: env.COMPRESSION === 'on',
     maxWritesPerOperation: env.MAX_WRITES_PER_OPERATION,
@@ -227,7 +240,12 @@ export function settingsOf({ upstream, jwt, explorerHeaders, idempotency, ...con
   const keys = jwt.keys instanceof URL ? jwt.keys.origin + jwt.keys.pathname : jwt.keys && 'file';
   return {
     ...config,
-    upstream: { ...upstream, baseUrl: upstream.baseUrl.origin, tls: Object.keys(upstream.tls) },
+    upstream: {
+      ...upstream,
+      baseUrl: upstream.baseUrl.origin,
+      headers: Object.keys(upstream.headers),
+      tls: Object.keys(upstream.tls),
+    },
     jwt: { ...jwt, keys: keys ?? 'discovery' },
     explorerHeaders: Object.keys(explorerHeaders),
     trustedDocuments: config.trustedDocuments?.size,

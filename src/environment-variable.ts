@@ -122,6 +122,40 @@ export const headers = parsedBy(
   'must be a JSON object of strings',
 );
 
+/** Headers that the gateway sets or interprets, or that belong to one connection. */
+const ownHeaders = new Set(
+  `authorization proxy-authorization x-request-id traceparent tracestate idempotency-key idempotency-key-age host
+  content-type content-length content-encoding accept accept-encoding user-agent expect connection keep-alive
+  proxy-connection te trailer transfer-encoding upgrade`.split(/\s+/),
+);
+
+const headerName = z
+  .string()
+  .toLowerCase()
+  .refine(
+    (name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !ownHeaders.has(name),
+    'must be names of headers, of which none is Authorization or another one of the gateway',
+  );
+
+/** Names of headers, sorted, so that their order does not matter. */
+export const headerNames = list
+  .pipe(z.array(headerName))
+  .transform((names) => [...new Set(names)].sort());
+
+/** A file with headers, one `Name: value` a line. */
+export const headersFile = parsedBy((path) => {
+  const lines = readFileSync(path, 'utf8')
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '');
+  const pairs = lines.map((line) => {
+    const [, name = '', value = ''] =
+      /^([^:]+):[ \t]*([\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)[ \t]*$/.exec(line) ?? [];
+    if (value === '') throw new TypeError('not a header');
+    return [headerName.parse(name), value];
+  });
+  return z.record(z.string(), z.string()).parse(Object.fromEntries(pairs));
+}, 'must be a readable file with a header `Name: value` in each line, of which none is Authorization or another one of the gateway');
+
 /** A manifest of documents by their ids, of graphql-codegen's client preset or of Apollo's tools. */
 const manifest = z.union([
   z

@@ -25,6 +25,8 @@ export type RequestScope = {
   readonly holding: Holding;
   /** The client's trace headers (W3C Trace Context), if they are valid. */
   readonly trace: Readonly<Record<string, string>> | undefined;
+  /** The client's headers for the service, by their lower-case names, if there are any. */
+  readonly forwarded: Readonly<Record<string, string>> | undefined;
   /** Aborted when the client disconnects before it has its response. */
   readonly signal: AbortSignal;
   /** The `Idempotency-Key` header. */

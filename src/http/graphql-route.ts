@@ -12,6 +12,7 @@ import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
 import { documentRequestOf, type Execute, type Prepare, searchOf } from './graphql-request.ts';
 import { acceptsResponse, errorMediaType } from './media-type.ts';
 import { BODY_LIMIT } from './request-body.ts';
+import { pickHeaders } from './request-headers.ts';
 import { inRequestSpan } from './request-span.ts';
 
 declare module 'fastify' {
@@ -44,6 +45,8 @@ export type GraphqlRouteOptions = {
   prepare: Prepare;
   /** The page for browsers, if there is one. */
   explorer: Explorer | undefined;
+  /** The headers of clients that the service gets, in lower case. */
+  forwardHeaders: readonly string[];
   log: Logger;
 };
 
@@ -77,7 +80,7 @@ export function registerGraphqlRoute(
       if (Number(request.headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
       request.caller = credentials?.caller.account ?? ANONYMOUS;
       await enter(request, reply, options);
-      request.scope = credentials && createScope(request, credentials);
+      request.scope = credentials && createScope(request, credentials, options);
       if (request.headers.expect !== undefined) reply.raw.writeContinue();
       return undefined;
     },
@@ -139,7 +142,11 @@ async function enter(
   else reply.raw.once('close', end);
 }
 
-function createScope(request: FastifyRequest, { token, caller }: Credentials): RequestScope {
+function createScope(
+  request: FastifyRequest,
+  { token, caller }: Credentials,
+  { forwardHeaders }: GraphqlRouteOptions,
+): RequestScope {
   const { id, headers, disconnected, holding, record } = request;
   if (!holding) throw new Error('The request has not entered.');
   const key = headers['idempotency-key'];
@@ -150,6 +157,7 @@ function createScope(request: FastifyRequest, { token, caller }: Credentials): R
     requestId: id,
     holding,
     trace: traceHeaders(headers),
+    forwarded: pickHeaders(headers, forwardHeaders),
     signal: disconnected,
     idempotencyKey: typeof key === 'string' ? key : undefined,
     idempotencyKeyAge: typeof age === 'string' ? age : undefined,

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { InvalidRequest } from '../errors/gateway-error.ts';
 
@@ -24,6 +25,19 @@ export function findInvalidHeader(request: FastifyRequest): InvalidRequest | und
     return new InvalidRequest(415, 'A request body must not be compressed.');
   }
   return undefined;
+}
+
+/** The headers with these names; undefined if there are none. */
+export function pickHeaders(
+  headers: IncomingHttpHeaders,
+  names: readonly string[],
+): Record<string, string> | undefined {
+  const found = names.flatMap((name) =>
+    headers[name] === undefined ? [] : [[name, headers[name]]],
+  );
+  return found.length > 0
+    ? Object.fromEntries(found.map(([name, value]) => [name, String(value)]))
+    : undefined;
 }
 
 /** Health checks of load balancers use HTTP/1.0, which has no such header. */

@@ -41,9 +41,12 @@ export function intentOfArguments(
 }
 
 /** A hash of a request as it goes to the service, to recognize a key that is used for another request. */
-export function fingerprintOf({ operation, search = '', body = '' }: UpstreamRequest): string {
+export function fingerprintOf(
+  { operation, search = '', body = '' }: UpstreamRequest,
+  forwarded?: RequestScope['forwarded'],
+): string {
   // The body is not encoded again: it may be long.
-  const start = JSON.stringify([operation, search]);
+  const start = JSON.stringify(forwarded ? [operation, search, forwarded] : [operation, search]);
   return createHash('sha256').update(start).update(body).digest('base64url');
 }
 

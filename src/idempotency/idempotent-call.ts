@@ -52,7 +52,7 @@ export class IdempotentCalls implements Calls {
       ...intentOf(idempotencyKey, scope),
       responseName: request.responseName,
       owner: crypto.randomUUID(),
-      fingerprint: fingerprintOf(request),
+      fingerprint: fingerprintOf(request, scope.forwarded),
       leaseMs: timeoutMs + RECORDING_MS,
     };
     return this.#resolve({ request, scope, claim, deadline: performance.now() + timeoutMs });

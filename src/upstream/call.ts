@@ -69,8 +69,10 @@ export class UpstreamCalls implements Calls {
     scope: RequestScope,
   ): Promise<Responses[Name]> {
     const { operation, search } = request;
+    // Equal tokens and equal headers: the service may respond to either.
+    const forwarded = scope.forwarded === undefined ? '' : JSON.stringify(scope.forwarded);
     return this.#singleFlight.join(
-      `${operation}${search} ${scope.token}`,
+      `${operation}${search} ${scope.token} ${forwarded}`,
       scope.signal,
       (controller) => this.#running.track(this.#run(request, scope, controller, this.#timeoutMs)),
       () => this.#observer.shared(operation),

@@ -17,6 +17,7 @@ export async function createTestServer(options: Partial<ServerOptions> = {}) {
     isOverloadedFor: () => false,
     prepare: () => async () => ({ status: 200, headers: [], text: '{"data":null}' }),
     corsOrigins: [],
+    forwardHeaders: [],
     adminPort: undefined,
     host: '127.0.0.1',
     compression: true,

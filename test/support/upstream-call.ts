@@ -25,6 +25,7 @@ export function scopeOf(
     requestId: 'request-1',
     holding: new Account(Infinity).open(account),
     trace: undefined,
+    forwarded: undefined,
     signal,
     idempotencyKey: undefined,
     idempotencyKeyAge: undefined,
@@ -60,7 +61,7 @@ export function startCalls(
 ) {
   const limits = { timeoutMs: 10_000, maxResponseBytes: 1_000_000, maxConcurrency: 256 };
   const baseUrl = new URL(service.url);
-  const transport = createTransport({ ...limits, ...options, baseUrl, tls: {} });
+  const transport = createTransport({ ...limits, ...options, baseUrl, headers: {}, tls: {} });
   closeAfterTest(() => transport.close());
   const counts = { attempted: 0, retried: 0, shared: 0 };
   const count = (name: keyof typeof counts) => () => {

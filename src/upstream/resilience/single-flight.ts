@@ -7,7 +7,7 @@ type Flight = {
 };
 
 /**
- * Lets equal reads in flight share one call. Equal means the same token, operation and query, with no
+ * Lets equal reads in flight share one call. Equal means the same token, forwarded headers, operation and query, with no
  * write started or finished in between: a client that wrote never reads a result older than its write
  * (docs/decisions/0007).
  */

@@ -19,7 +19,11 @@ export type Transport = {
 
 /** The HTTP client of the service: got for the request, undici for the connection. Sizes are in bytes. */
 export function createTransport(
-  options: ConnectionOptions & { maxResponseBytes: number },
+  options: ConnectionOptions & {
+    maxResponseBytes: number;
+    /** Sent with every request. */
+    headers: Readonly<Record<string, string>>;
+  },
 ): Transport {
   const { maxResponseBytes } = options;
   const connections = createConnections(options);
@@ -33,7 +37,10 @@ export function createTransport(
 
   return {
     async send({ operation, search = '', body }, scope, exchange, trace) {
+      // In this order, so that a client cannot replace ours.
       const headers = {
+        ...scope.forwarded,
+        ...options.headers,
         authorization: `Bearer ${scope.token}`,
         'x-request-id': scope.requestId,
         ...trace,

@@ -1,0 +1,81 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { startTestGateway } from '../support/gateway.ts';
+import { read, write } from '../support/graphql-operation.ts';
+import { startHeldService, success } from '../support/held-service.ts';
+import { startService } from '../support/service.ts';
+
+const forwarding = { FORWARD_HEADERS: 'X-Tenant, x-region' };
+
+function headersFile(text: string): string {
+  const path = join(mkdtempSync(join(tmpdir(), 'headers-')), 'headers');
+  writeFileSync(path, text);
+  return path;
+}
+
+test('the service gets the headers of the file and those of the client that are configured', async () => {
+  const service = await startService(success);
+  const file = headersFile('Subscription-Key: secret-key \r\nX-Region: north\n\n');
+  const gateway = await startTestGateway(service, { ...forwarding, UPSTREAM_HEADERS_FILE: file });
+
+  const sent = { 'x-tenant': 'a', 'x-region': 'south', 'x-other': 'b' };
+  for (const operation of [read, write]) await gateway.graphql(operation, {}, sent);
+
+  for (const { headers } of service.received) {
+    expect(headers).toMatchObject({
+      authorization: `Bearer ${gateway.token}`,
+      'subscription-key': 'secret-key',
+      'x-tenant': 'a',
+      'x-region': 'north',
+    });
+    expect(headers).not.toHaveProperty('x-other');
+  }
+  expect(service.received).toHaveLength(2);
+  expect(gateway.logText()).toContain('subscription-key');
+  expect(gateway.logText()).not.toContain('secret-key');
+});
+
+test('reads share a call only if their forwarded headers are equal', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service, forwarding);
+  const ask = (tenant: string) => gateway.graphql(read, {}, { 'x-tenant': tenant });
+
+  const responses = [ask('a'), ask('a'), ask('b')];
+  await service.arrived(2);
+  service.release();
+  await Promise.all(responses);
+
+  const tenants = service.requests.map(({ received }) => received.headers['x-tenant']);
+  expect(tenants.sort()).toEqual(['a', 'b']);
+});
+
+test('the same idempotency key with another forwarded header is another request', async () => {
+  const service = await startService(success);
+  const gateway = await startTestGateway(service, forwarding);
+  const send = async (tenant: string) => {
+    const headers = { 'idempotency-key': 'intent-1', 'x-tenant': tenant };
+    const { errors } = await gateway.graphql(write, {}, headers);
+    return errors?.[0]?.extensions.code;
+  };
+
+  expect(await send('a')).toBeUndefined();
+  expect(await send('b')).toBe('IDEMPOTENCY_KEY_REUSED');
+  expect(await send('a')).toBeUndefined();
+  expect(service.received).toHaveLength(1);
+});
+
+test.each([
+  ['FORWARD_HEADERS', 'x-tenant,Authorization'],
+  ['FORWARD_HEADERS', 'x tenant'],
+  ['UPSTREAM_HEADERS_FILE', '/nowhere'],
+  ['UPSTREAM_HEADERS_FILE', headersFile('authorization: secret')],
+  ['UPSTREAM_HEADERS_FILE', headersFile('x-request-id: secret')],
+  ['UPSTREAM_HEADERS_FILE', headersFile('secret')],
+  ['UPSTREAM_HEADERS_FILE', headersFile('x-tenant:')],
+])('%s=%s is an error that does not show a value', async (name, value) => {
+  const started = startTestGateway({ url: 'http://localhost/' }, { [name]: value });
+  await expect(started).rejects.toThrow(new RegExp(`${name} must be .*none is Authorization`));
+  await expect(started).rejects.not.toThrow(/secret/);
+});
