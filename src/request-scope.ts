@@ -10,6 +10,8 @@ export type Caller = {
   readonly hash: string;
   /** Who is accounted for what it holds: a hash of both, or of the issuer for all of its tokens without `sub`. */
   readonly account: string;
+  /** The claim `azp`, the application that the token was issued to, bounded for the log. */
+  readonly application?: string | undefined;
 };
 
 /**

@@ -3,10 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { invalidToken, keysUnavailable, type RefusalReason } from '../errors/gateway-error.ts';
+import { printable } from '../lib/short-text.ts';
 import type { Caller } from '../request-scope.ts';
 import { createKeySource, type KeySource } from './jwks.ts';
 import { KeysUnavailable } from './remote-key-set.ts';
-import { createVerify, type JwtConfig, refusalOf } from './verify.ts';
+import { createVerify, type JwtConfig, refusalOf, unverifiedOf } from './verify.ts';
 
 /** A verified bearer token. */
 export type Credentials = { token: string; caller: Caller };
@@ -48,9 +49,9 @@ export function createAuthenticator(
   const verify = createVerify(config, keySource);
   const cache = new LRUCache<string, Caller>({ max: CACHED_TOKENS });
 
-  function refused(reason: RefusalReason) {
+  function refused(reason: RefusalReason, token?: string) {
     count('refused');
-    return invalidToken(reason);
+    return invalidToken(reason, token === undefined ? token : unverifiedOf(token));
   }
 
   async function authenticate(request: IncomingMessage): Promise<Credentials | null> {
@@ -67,14 +68,16 @@ export function createAuthenticator(
       exp = 0,
       iss = '',
       sub,
+      azp,
     } = await verify(token).catch((error: unknown) => {
-      if (!(error instanceof KeysUnavailable)) throw refused(refusalOf(error));
+      if (!(error instanceof KeysUnavailable)) throw refused(refusalOf(error), token);
       count('unavailable');
-      throw keysUnavailable();
+      throw keysUnavailable(unverifiedOf(token));
     });
     count('verified');
     const ttl = Math.min(exp * 1000 - Date.now(), CACHE_MS);
-    const caller = toCaller(iss, sub, digest);
+    const application = typeof azp === 'string' ? printable(azp) : undefined;
+    const caller = { ...toCaller(iss, sub, digest), application };
     if (ttl > 0) cache.set(digest, caller, { ttl });
     return { token, caller };
   }

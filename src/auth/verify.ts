@@ -1,12 +1,14 @@
 import {
   decodeJwt,
+  decodeProtectedHeader,
   errors,
   type JSONWebKeySet,
   type JWTPayload,
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose';
-import type { RefusalReason } from '../errors/gateway-error.ts';
+import type { RefusalReason, UnverifiedToken } from '../errors/gateway-error.ts';
+import { printable } from '../lib/short-text.ts';
 import type { KeySource } from './jwks.ts';
 
 export type JwtConfig = {
@@ -59,6 +61,22 @@ export function createVerify(
     const getKey = keySource.keysOf(payload.iss);
     if (getKey) return verifyWith(token, getKey);
     throw new errors.JWTClaimValidationFailed('unexpected "iss" claim value', payload, 'iss');
+  };
+}
+
+/** What a token that is not accepted says of itself, for the log. Anybody can write it. */
+export function unverifiedOf(token: string): UnverifiedToken {
+  const text = (read: () => unknown) => {
+    try {
+      const value = read();
+      return typeof value === 'string' ? printable(value) : undefined;
+    } catch {
+      return undefined; // It is no JWT.
+    }
+  };
+  return {
+    issuer: text(() => decodeJwt(token).iss),
+    kid: text(() => decodeProtectedHeader(token).kid),
   };
 }
 

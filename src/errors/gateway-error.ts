@@ -24,6 +24,9 @@ export const refusalReasons = [
 
 export type RefusalReason = (typeof refusalReasons)[number];
 
+/** The issuer and the key id in a token that is not accepted, bounded for the log. */
+export type UnverifiedToken = { issuer: string | undefined; kid: string | undefined };
+
 /** The environment is invalid. The message names every invalid or missing variable. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -59,6 +62,7 @@ export class GatewayError extends GraphQLError {
   readonly http: { status: number; headers: Map<string, string> } | undefined;
   /** Why the token of the request is not accepted. */
   readonly reason: RefusalReason | undefined;
+  readonly token: UnverifiedToken | undefined;
 
   constructor(
     code: GatewayCode,
@@ -67,9 +71,10 @@ export class GatewayError extends GraphQLError {
       headers?: Record<string, string>;
       faults?: unknown[];
       reason?: RefusalReason;
+      token?: UnverifiedToken | undefined;
     } = {},
   ) {
-    const { headers = {}, faults, reason } = options;
+    const { headers = {}, faults, reason, token } = options;
     const status = gatewayCodes[code];
     const http = status && { status, headers: new Map(Object.entries(headers)) };
     const extensions: Record<string, unknown> = { faults, code, ...(http && { http }) };
@@ -77,6 +82,7 @@ export class GatewayError extends GraphQLError {
     this.code = code;
     this.http = http;
     this.reason = reason;
+    this.token = token;
   }
 }
 
@@ -89,17 +95,19 @@ export function missingToken(): GatewayError {
 }
 
 /** The error for a token that does not verify. The client does not learn the reason. */
-export function invalidToken(reason: RefusalReason): GatewayError {
+export function invalidToken(reason: RefusalReason, token?: UnverifiedToken): GatewayError {
   return new GatewayError('UNAUTHENTICATED', 'The bearer token is not valid.', {
     headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
     reason,
+    token,
   });
 }
 
 /** The error for a token whose key cannot be fetched. */
-export function keysUnavailable(): GatewayError {
+export function keysUnavailable(token: UnverifiedToken): GatewayError {
   return new GatewayError('AUTH_UNAVAILABLE', 'Tokens cannot be verified at the moment.', {
     reason: 'keys_unavailable',
+    token,
   });
 }
 

@@ -18,7 +18,10 @@ export function createErrorSender(log: Logger): SendError {
     keepConnection(request, reply);
     discardBody(request.raw);
     request.record?.errorCodes.push(code);
-    if (error instanceof GatewayError && error.reason) request.record.refusal = error.reason;
+    if (error instanceof GatewayError && error.reason) {
+      request.record.refusal = error.reason;
+      request.record.token = error.token;
+    }
     return reply.code(status).headers(headers).type(errorMediaType(request.headers)).send(body);
   };
 }

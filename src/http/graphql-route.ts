@@ -76,7 +76,8 @@ export function registerGraphqlRoute(
       }
       if (!acceptsResponse(request.headers)) throw new InvalidRequest(406);
       const credentials = await options.authenticate(request.raw);
-      if (!credentials) checkAnonymous(request, options.allowsAnonymous);
+      if (credentials) request.record.caller = credentials.caller;
+      else checkAnonymous(request, options.allowsAnonymous);
       if (Number(request.headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
       request.caller = credentials?.caller.account ?? ANONYMOUS;
       await enter(request, reply, options);

@@ -4,6 +4,7 @@ import { outcomeOf, type RequestRecord } from '../telemetry/request-record.ts';
 import type { ClientConnections } from './client-connections.ts';
 import type { SendError } from './error-response.ts';
 import type { RespondedRequest } from './http-metrics.ts';
+import { senderOf } from './request-sender.ts';
 import { securityHeaders } from './security-headers.ts';
 
 declare module 'fastify' {
@@ -61,6 +62,7 @@ export function createRequestLog(options: RequestLogOptions) {
           outcome,
           status,
           refusal: request.record.refusal,
+          ...senderOf(request, status),
           replay: request.record.isReplay,
           ms: Math.round(ms),
         },

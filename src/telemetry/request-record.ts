@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { RefusalReason } from '../errors/gateway-error.ts';
+import type { RefusalReason, UnverifiedToken } from '../errors/gateway-error.ts';
 
 /** A root field, such as `Query.glCodes`, with its outcome: a union member or an error code. */
 export type FieldOutcome = { operation: string; outcome: string };
@@ -15,6 +15,10 @@ export type RequestRecord = {
   readonly errorCodes: string[];
   /** Why the token was refused. */
   refusal?: RefusalReason;
+  /** What that token says of itself. */
+  token?: UnverifiedToken | undefined;
+  /** The caller of a verified token. */
+  caller?: { hash: string; application?: string | undefined };
   /** The different outcomes of root fields, by field and outcome. */
   readonly fields: Map<string, FieldOutcome>;
   /** Each write with its outcome: a union member or an error code. */

@@ -19,7 +19,7 @@ const allowed: Record<string, string[]> = {
     '@apollo',
   ],
   telemetry: ['errors/gateway-error.ts', 'node:http'],
-  auth: ['errors', 'jose', 'node:http', 'telemetry/registry.ts'],
+  auth: ['errors', 'lib', 'jose', 'node:http', 'telemetry/registry.ts'],
   upstream: ['account', 'lib', 'telemetry', 'got', 'undici', 'node:http'],
   idempotency: ['account/shares.ts', 'errors/gateway-error.ts', 'lib', 'upstream'],
   resolvers: [

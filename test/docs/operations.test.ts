@@ -191,7 +191,7 @@ test('every error code has a heading in the operations page', () => {
   const errorCodes = codes.filter((code) =>
     /^(UPSTREAM|AUTH|UN|FORB|BAD|OVER|OPERATION|INTERNAL|IDEMPOTENCY_(KEY|UNAV))/.test(code),
   );
-  const variables = /^(UPSTREAM_(BASE|TIMEOUT_MS|CSV|MAX|TLS)|OTEL)/;
+  const variables = /^(UPSTREAM_(BASE|TIMEOUT_MS|CSV|MAX|TLS|HEADERS)|OTEL)/;
   expect(errorCodes.length).toBeGreaterThan(10);
   const headings =
     text('operations.md')

@@ -1,9 +1,13 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import type { LogLine } from '../support/log-recorder.ts';
 import { freePort } from '../support/port.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
+import { createSigningKey } from '../support/signing-key.ts';
 
 /** Part of every request and response body. No log line may contain it. */
 const secret = 'secret-of-a-body';
@@ -226,4 +230,57 @@ test('the lines of a write have the hash of its caller, those of a read do not',
   expect(await gateway.logLine({ msg: 'call', operation: 'getGLCodes5' })).not.toHaveProperty(
     'caller',
   );
+});
+
+test('the line of an authenticated request says whose it is', async () => {
+  const { sign, jwk } = await createSigningKey('one');
+  const file = join(mkdtempSync(join(tmpdir(), 'keys-')), 'jwks.json');
+  writeFileSync(file, JSON.stringify({ keys: [jwk] }));
+  const { gateway, lines } = await start(fine, {
+    JWT_JWKS_URL: '',
+    JWT_JWKS_FILE: file,
+    JWT_ISSUER: 'issuer',
+    JWT_AUDIENCE: 'gateway',
+  });
+  const clients = [
+    { 'apollographql-client-name': 'approvals', 'apollographql-client-version': '1.2.0' },
+    { 'graphql-client-name': `\u009b31m${'n'.repeat(200)}`, 'graphql-client-version': '3' },
+  ];
+  const authorization = `Bearer ${await sign({ azp: `web\n${'a'.repeat(200)}` })}`;
+  for (const client of clients) {
+    await gateway.graphql(read, {}, { authorization, ...client });
+  }
+  await gateway.graphql(write, {}, { authorization });
+
+  const { caller } = await gateway.logLine({ msg: 'sent' });
+  const same = { caller, azp: expect.stringMatching(/^web\?a{96}…$/) };
+  const [first, second] = await lines('request');
+  expect(first).toMatchObject({ ...same, client: 'approvals', clientVersion: '1.2.0' });
+  expect(second).toMatchObject({ ...same, client: `?31m${'n'.repeat(96)}…`, clientVersion: '3' });
+  for (const line of [first, second]) expect(line).not.toHaveProperty('address');
+});
+
+test('the line of a rejected token says where it comes from, without the token', async () => {
+  const { gateway, lines } = await start(fine);
+  const { sign } = await createSigningKey('other');
+  const forged = await sign({ iss: 'https://issuer.example' }, { kid: `k\n${'k'.repeat(200)}` });
+  const headers = { authorization: `Bearer ${forged}`, 'x-forwarded-for': '192.0.2.7' };
+  await gateway.graphql(read, {}, headers);
+  await gateway.graphql(read, {}, { authorization: 'Bearer bad' });
+  await fetch(`${gateway.url}/graphql`);
+  await gateway.logLine({ refusal: 'missing' });
+
+  const [rejected, malformed, missing] = await lines('request');
+  const address = expect.stringMatching(/127\.0\.0\.1$/);
+  expect(rejected).toMatchObject({
+    status: 401,
+    refusal: 'issuer',
+    issuer: 'https://issuer.example',
+    kid: `k?${'k'.repeat(98)}…`,
+    address,
+    forwardedFor: '192.0.2.7',
+  });
+  expect(malformed).toMatchObject({ status: 401, refusal: 'malformed', address });
+  expect(missing).toMatchObject({ status: 401, refusal: 'missing', address });
+  for (const part of forged.split('.')) expect(gateway.logText()).not.toContain(part);
 });
