@@ -12,6 +12,7 @@ import {
   type Responses,
   type UpstreamRequest,
 } from './operations.ts';
+import type { CircuitChange } from './resilience/circuit-breaker.ts';
 import type { Transport } from './transport/got-client.ts';
 import { Exchange } from './transport/send-once.ts';
 import { toUpstreamError } from './upstream-error.ts';
@@ -32,6 +33,7 @@ export type CallObserver = {
   attempted(operation: OperationName, outcome: string, seconds: number): void;
   retried(operation: OperationName): void;
   shared(operation: OperationName): void;
+  circuitChanged(to: CircuitChange): void;
 };
 
 export type AttemptDependencies = {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { RequestScope } from '../request-scope.ts';
 import { operations, type UpstreamRequest } from './operations.ts';
+import type { CircuitChange } from './resilience/circuit-breaker.ts';
 
 /**
  * The audit trail: if the process dies, the log shows which writes were in flight. Resolves when the line is
@@ -17,6 +18,12 @@ export async function logSent(
   const { promise, resolve } = Promise.withResolvers<void>();
   log.flush(() => resolve());
   await promise;
+}
+
+/** Logs each time that the circuit breaker opens or closes. */
+export function logCircuit(log: Logger, to: CircuitChange): void {
+  if (to === 'open') log.warn('circuit opened');
+  else log.info('circuit closed');
 }
 
 /** Logs one attempt, or a call rejected before one. A write whose client disconnected is a warning. */

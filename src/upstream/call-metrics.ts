@@ -32,7 +32,15 @@ export function createCallObserver(registry: Registry): CallObserver {
     labelNames: ['operation'],
     registers,
   });
+  const transitions = new Counter({
+    name: 'ledger_gateway_circuit_transitions_total',
+    help: 'How often the circuit breaker opened and closed',
+    labelNames: ['to'],
+    registers,
+  });
+  for (const to of ['open', 'closed']) transitions.inc({ to }, 0);
   return {
+    circuitChanged: (to) => transitions.inc({ to }),
     attempted: (operation, outcome, seconds) => attempts.observe({ operation, outcome }, seconds),
     retried: (operation) => retries.inc({ operation }),
     shared: (operation) => shared.inc({ operation }),

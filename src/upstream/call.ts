@@ -1,7 +1,7 @@
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
-import { logCall } from './call-log.ts';
+import { logCall, logCircuit } from './call-log.ts';
 import {
   type OperationName,
   operations,
@@ -14,6 +14,7 @@ import {
   type WriteRequest,
 } from './operations.ts';
 import { Admission } from './resilience/admission.ts';
+import type { CircuitChange } from './resilience/circuit-breaker.ts';
 import { withRetries } from './resilience/retry.ts';
 import { RetryBudget } from './resilience/retry-budget.ts';
 import { SingleFlight } from './resilience/single-flight.ts';
@@ -61,7 +62,11 @@ export class UpstreamCalls implements Calls {
     this.#timeoutMs = options.timeoutMs;
     this.#log = options.log;
     this.#observer = options.observer;
-    this.#admission = new Admission(options);
+    const onCircuitChange = (to: CircuitChange) => {
+      options.observer.circuitChanged(to);
+      logCircuit(options.log, to);
+    };
+    this.#admission = new Admission({ ...options, onCircuitChange });
   }
 
   read<Name extends ReadName>(

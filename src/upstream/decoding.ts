@@ -2,7 +2,7 @@ import type { Holding } from '../account/account.ts';
 import type { Turns } from '../account/turns.ts';
 import { JsonLimitExceeded } from '../lib/json.ts';
 import { type OperationName, operations, type Responses } from './operations.ts';
-import { parseBody } from './records.ts';
+import { ContractFault, parseBody } from './records.ts';
 import { invalidResponse, noRoom } from './upstream-error.ts';
 
 /** The memory that decoding takes besides the body, in multiples of it: its text, and the values. */
@@ -37,7 +37,8 @@ export async function decode<Name extends OperationName>(
       if (done) return operations[operation].decode(value, body.length);
     } catch (error) {
       // The error of a parser quotes the body, which may be confidential.
-      const reason = error instanceof JsonLimitExceeded ? error.message : 'not as specified';
+      const isOurs = error instanceof JsonLimitExceeded || error instanceof ContractFault;
+      const reason = isOurs ? error.message : 'not JSON';
       throw invalidResponse(`${reason}, ${body.length} bytes`);
     }
     await turns.take(caller, STEP_BYTES, signal);

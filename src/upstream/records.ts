@@ -107,6 +107,32 @@ export function* parseBody(body: Uint8Array): Generator<void, unknown> {
   return yield* parseInSteps(text, limits);
 }
 
+/** Where a response differs from docs/service-api.md. The message has paths and types, never values. */
+export class ContractFault extends Error {
+  constructor(path: readonly PropertyKey[], expected: string, actual: unknown) {
+    const where = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`));
+    const start = where.length > 0 ? `${where.join('').replace(/^\./, '')}: ` : '';
+    super(`${start}expected ${expected}, got ${typeOf(actual)}`);
+  }
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return longNumber(value) === undefined ? typeof value : 'number';
+}
+
+/** Reads a value by a schema. Throws a ContractFault. */
+function parseAs<Result>(schema: z.ZodType<Result>, body: unknown): Result {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const path = issue?.path ?? [];
+  const actual = path.reduce<unknown>((value, key) => Object(value)[key], body);
+  const other = path.at(-1) === 'list' ? 'array' : 'integer';
+  throw new ContractFault(path, issue?.code === 'invalid_type' ? issue.expected : other, actual);
+}
+
 const text = z.string().nullish();
 const longInteger = z.custom((value) => longNumber(value) !== undefined).transform(longNumber);
 const identifier = z
@@ -138,10 +164,10 @@ const missingStatus: ServiceStatus = { invoiceId: null, message: null, status: n
 
 /** Decodes a GLCodeInfoSS; a missing or null `list` is an empty one. Throws if it is invalid. */
 export function decodeGlCodeList(body: unknown, bytes: number): GlCodeList {
-  const { service_status, list } = glCodeInfoSS.parse(body);
+  const { service_status, list } = parseAs(glCodeInfoSS, body);
   const codes = list ?? [];
   // A schema would copy each record, which for 2,000 codes is a tenth of the cost of a request.
-  if (!codes.every(isGlCodeInfo)) throw new TypeError('not a list of GLCodeInfo');
+  if (!codes.every(isGlCodeInfo)) throw faultOf(codes);
   return { ...(service_status ?? missingStatus), list: codes, bytes };
 }
 
@@ -155,6 +181,19 @@ function isGlCodeInfo(value: unknown): value is GlCodeInfo {
     (!('Value' in value) || isText(value.Value)) &&
     (!('Hide' in value) || isInt32(value.Hide))
   );
+}
+
+/** The first fault in a list of codes. */
+function faultOf(codes: unknown[]): ContractFault {
+  const index = codes.findIndex((code) => !isGlCodeInfo(code));
+  const code = codes[index];
+  if (typeof code !== 'object' || code === null || Array.isArray(code)) {
+    return new ContractFault(['list', index], 'object', code);
+  }
+  const fields: Record<string, unknown> = { ...code };
+  const name = ['Code', 'Name', 'Value'].find((name) => !isText(fields[name] ?? null));
+  const [field, expected] = name === undefined ? ['Hide', 'integer'] : [name, 'string'];
+  return new ContractFault(['list', index, field], expected, fields[field]);
 }
 
 function isText(value: unknown): boolean {
@@ -187,7 +226,7 @@ function shortenIfLarge(text: string | null, bytes: number): string | null {
 
 /** Decodes a ServiceStatus. Throws if it is invalid. */
 export function decodeServiceStatus(body: unknown, bytes: number): ServiceStatus {
-  const status = serviceStatus.parse(body);
+  const status = parseAs(serviceStatus, body);
   return { ...status, message: shortenIfLarge(status.message, bytes) };
 }
 
@@ -196,9 +235,9 @@ export function decodeServiceStatus(body: unknown, bytes: number): ServiceStatus
  * it, or with a `status` beside it, is decoded as a status record. Throws if it is not an object.
  */
 export function decodeWorkflowCsvResult(body: unknown, bytes: number): WorkflowCsvResult {
-  const record = z.looseObject({}).parse(body);
+  const record = parseAs(z.looseObject({}), body);
   return {
-    unresolved: shortenIfLarge(unresolvedRecord.parse(record).unresolved ?? null, bytes),
+    unresolved: shortenIfLarge(parseAs(unresolvedRecord, record).unresolved ?? null, bytes),
     record:
       'unresolved' in record && !('status' in record) ? null : decodeServiceStatus(record, bytes),
   };

@@ -284,3 +284,18 @@ test('the line of a rejected token says where it comes from, without the token',
   expect(missing).toMatchObject({ status: 401, refusal: 'missing', address });
   for (const part of forged.split('.')) expect(gateway.logText()).not.toContain(part);
 });
+
+test.each([
+  [`<html>${secret}</html>`, /^not JSON, 29 bytes$/],
+  [{ list: [{ Hide: secret }] }, /^list\[0\]\.Hide: expected integer, got string, \d+ bytes$/],
+])(
+  'a response that is not as specified is described without its content: %j',
+  async (body, fault) => {
+    const { gateway, lines } = await start(json(body));
+    await gateway.graphql(read);
+    expect(await lines('call')).toEqual([
+      expect.objectContaining({ fault: expect.stringMatching(fault) }),
+    ]);
+    expect(gateway.logText()).not.toContain(secret);
+  },
+);

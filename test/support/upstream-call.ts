@@ -71,6 +71,7 @@ export function startCalls(
     attempted: count('attempted'),
     retried: count('retried'),
     shared: count('shared'),
+    circuitChanged() {},
   };
   const calls = new UpstreamCalls({
     turns: new Turns(),

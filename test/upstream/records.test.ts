@@ -284,3 +284,25 @@ test('a text of 1 MiB is passed on whole', () => {
   const text = large.slice(1);
   expect(decodeServiceStatus({ message: text, status: 0 }, text.length).message).toBe(text);
 });
+
+describe('what differs from the specification is named by path and types, without values', () => {
+  const list = (code: unknown) => ({ list: [{}, {}, {}, code] });
+  test.each([
+    [decodeGlCodeList, list({ Hide: 'secret' }), 'list[3].Hide: expected integer, got string'],
+    [decodeGlCodeList, list({ Hide: 1.5 }), 'list[3].Hide: expected integer, got number'],
+    [decodeGlCodeList, list({ Code: 7, secret: 1 }), 'list[3].Code: expected string, got number'],
+    [decodeGlCodeList, list(['secret']), 'list[3]: expected object, got array'],
+    [decodeGlCodeList, { list: 'secret' }, 'list: expected array, got string'],
+    [decodeGlCodeList, [], 'expected object, got array'],
+    [
+      decodeGlCodeList,
+      { service_status: { message: {} } },
+      'service_status.message: expected string, got object',
+    ],
+    [decodeServiceStatus, { invoice_id: 'secret' }, 'invoice_id: expected integer, got string'],
+    [decodeServiceStatus, null, 'expected object, got null'],
+    [decodeWorkflowCsvResult, { unresolved: 7 }, 'unresolved: expected string, got number'],
+  ])('%p %j', (decode, body, message) => {
+    expect(() => decode(body, 0)).toThrow(new Error(message));
+  });
+});

@@ -1,6 +1,6 @@
 import { type Effect, Gate, NoPlace } from '../../account/gate.ts';
 import { busy, unavailable } from '../upstream-error.ts';
-import { CircuitBreaker } from './circuit-breaker.ts';
+import { CircuitBreaker, type CircuitChange } from './circuit-breaker.ts';
 
 /** The share of the timeout that a call may wait for a place, so that it is sent with time enough. */
 const QUEUE_SHARE = 0.25;
@@ -18,15 +18,21 @@ type AdmittedAttempt<Result> = {
   probe(signal: AbortSignal): Promise<unknown>;
 };
 
+type AdmissionOptions = {
+  maxConcurrency: number;
+  timeoutMs: number;
+  onCircuitChange(to: CircuitChange): void;
+};
+
 /** Admits attempts: each needs a place among the calls in flight, and the consent of the circuit breaker. */
 export class Admission {
   readonly #gate: Gate;
   readonly #circuit: CircuitBreaker;
   readonly #timeoutMs: number;
 
-  constructor({ maxConcurrency, timeoutMs }: { maxConcurrency: number; timeoutMs: number }) {
+  constructor({ maxConcurrency, timeoutMs, onCircuitChange }: AdmissionOptions) {
     this.#gate = new Gate({ limit: maxConcurrency, maxWaitMs: timeoutMs * QUEUE_SHARE });
-    this.#circuit = new CircuitBreaker(timeoutMs);
+    this.#circuit = new CircuitBreaker(timeoutMs, onCircuitChange);
     this.#timeoutMs = timeoutMs;
   }
 

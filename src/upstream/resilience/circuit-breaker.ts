@@ -10,6 +10,9 @@ const PROBE_OF_CALLER_MS = 4000;
 /** The share of the timeout that an attempt must have left to count. */
 const MIN_TIME_SHARE = 0.5;
 
+/** What the circuit changed to. */
+export type CircuitChange = 'open' | 'closed';
+
 /** An attempt at an operation on behalf of a caller. */
 export type GuardedAttempt<Result> = {
   readonly caller: string;
@@ -25,6 +28,7 @@ export type GuardedAttempt<Result> = {
  */
 export class CircuitBreaker {
   readonly #timeoutMs: number;
+  readonly #onChange: (to: CircuitChange) => void;
   #faults = 0;
   /** The callers of these faults. */
   readonly #faultyCallers = new Set<string>();
@@ -35,8 +39,9 @@ export class CircuitBreaker {
   #probedAt = 0;
 
   /** `timeoutMs` is the timeout of an operation, in milliseconds. */
-  constructor(timeoutMs: number) {
+  constructor(timeoutMs: number, onChange: (to: CircuitChange) => void) {
     this.#timeoutMs = timeoutMs;
+    this.#onChange = onChange;
   }
 
   /** For the metric. `half-open` if every caller may probe: without requests, no probe is sent. */
@@ -93,7 +98,7 @@ export class CircuitBreaker {
   }
 
   #recordSuccess(): void {
-    if (this.#faults >= FAULTS) this.#changes += 1;
+    if (this.#faults >= FAULTS) this.#change('closed');
     this.#faults = 0;
     this.#faultyCallers.clear();
     this.#probes.clear();
@@ -103,8 +108,13 @@ export class CircuitBreaker {
     this.#faults += 1;
     this.#faultyCallers.add(caller);
     if (this.#faults !== FAULTS) return;
-    this.#changes += 1;
+    this.#change('open');
     this.#probedAt = Date.now();
+  }
+
+  #change(to: CircuitChange): void {
+    this.#changes += 1;
+    this.#onChange(to);
   }
 
   /** A caller whose probe fails must not keep others from theirs. */

@@ -91,6 +91,27 @@ test('without requests, an open circuit is reported as half-open when a probe is
   expect(await state()).toBe(states.open);
 });
 
+test('each time that the circuit opens or closes is logged and counted', async () => {
+  const { gateway, read, respondWith } = await start(fault, { LOG_LEVEL: 'info' });
+  for (const round of [1, 2]) {
+    respondWith(fault);
+    await read(10);
+    respondWith(success);
+    makeProbeDue();
+    await read(2);
+    for (const to of ['open', 'closed']) {
+      expect(await metric(gateway, 'ledger_gateway_circuit_transitions_total', { to })).toBe(round);
+    }
+  }
+  const messages = gateway.logs.map(({ msg }) => String(msg));
+  expect(messages.filter((msg) => msg.startsWith('circuit'))).toEqual([
+    'circuit opened',
+    'circuit closed',
+    'circuit opened',
+    'circuit closed',
+  ]);
+});
+
 test('ten writes that fail open the circuit, and later ones are rejected before sending', async () => {
   const { send, state, paths } = await start();
   for (let n = 0; n < 10; n++) {

@@ -30,7 +30,7 @@ const status503 = failure('UPSTREAM_FAILED', { sent: 'yes', status: 503, transie
 
 /** A circuit breaker whose attempts are served, or fail with a given error. */
 function createCircuit() {
-  const circuit = new CircuitBreaker(TIMEOUT_MS);
+  const circuit = new CircuitBreaker(TIMEOUT_MS, () => {});
   async function read(caller: string, error?: Error, leftMs = TIMEOUT_MS): Promise<string> {
     const send = async () => {
       if (error) throw error;
