@@ -143,7 +143,8 @@ function jointProblems(given: Record<string, string | undefined>): string[] {
   return problems;
 }
 
-const variableNames = Object.keys(environment.shape);
+/** The names of all variables. */
+export const variableNames = Object.keys(environment.shape);
 /** The most changed characters that make a name a misspelling of another. */
 const MAX_TYPOS = 3;
 

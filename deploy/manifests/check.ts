@@ -9,7 +9,7 @@ import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { ConfigMap, Service } from 'kubernetes-models/v1';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { readConfig } from '../../src/config.ts';
+import { readConfig, variableNames } from '../../src/config.ts';
 import { longestDelayMs } from '../../src/http/drain.ts';
 
 /**
@@ -73,14 +73,30 @@ check('kubernetes: variables and grace period', () => {
   const { data } = z
     .object({ data: z.record(z.string(), z.string()) })
     .parse(contentOf('ConfigMap'));
-  const pod = z.object({ terminationGracePeriodSeconds: z.number() });
+  const pod = z.object({
+    terminationGracePeriodSeconds: z.number(),
+    containers: z.array(z.unknown()),
+  });
   const deployment = z.object({ spec: z.object({ template: z.object({ spec: pod }) }) });
   const { spec } = deployment.parse(contentOf('Deployment')).spec.template;
+  // Several pods with `memory` would send a write once each. The store is set by the Secret, beside the ConfigMap.
+  const { env } = z
+    .object({ env: z.array(z.object({ name: z.string() })) })
+    .parse(spec.containers[0]);
+  if (!env.some(({ name }) => /^IDEMPOTENCY_STORE(_FILE)?$/.test(name))) {
+    throw new Error('several pods need a shared store: set IDEMPOTENCY_STORE');
+  }
   checkShutdown(
     { ...data, IDEMPOTENCY_STORE: 'rediss://redis' },
     spec.terminationGracePeriodSeconds,
   );
 });
+
+/** The value if no variable of the user is set: a default, or nothing. Null stands for a variable that is passed on. */
+function withoutVariables(value: string): string {
+  if (value === 'null') return '';
+  return value.replaceAll(/\$\{\w+(?::?-([^}]*)|:\?)?\}/g, (_, byDefault = '') => byDefault);
+}
 
 const compose: unknown = parse(text('compose.yaml'));
 check('compose.yaml', () => {
@@ -98,12 +114,14 @@ check('compose.yaml', () => {
 
 check('compose.yaml: variables, grace period and mounted files', () => {
   const volumes = z.array(z.string()).default([]);
-  const environment = z.record(z.string(), z.coerce.string());
+  const environment = z.record(z.string(), z.coerce.string().transform(withoutVariables));
   const gateway = z.object({ environment, stop_grace_period: z.string().regex(/^\d+s$/) });
   const { services } = z
     .object({ services: z.object({ gateway }).catchall(z.object({ volumes })) })
     .parse(compose);
   const { gateway: parsed, ...others } = services;
+  const dropped = variableNames.filter((name) => !(name in parsed.environment));
+  if (dropped.length > 0) throw new Error(`does not pass ${dropped.join(', ')}`);
   checkShutdown({ ...parsed.environment, ...own }, Number.parseInt(parsed.stop_grace_period, 10));
   const files = Object.values(others)
     .flatMap(({ volumes }) => volumes)
