@@ -1,0 +1,146 @@
+import { type Answer, errorBody, lost, readAnswer, toResponse } from './answer.ts';
+import type { Intent } from './intent.ts';
+
+/** Why a request is sent again, or that its intent is settled now. */
+export type Progress = {
+  readonly intent: Intent;
+  /** The number of requests so far. */
+  readonly attempt: number;
+  readonly state: 'not-sent' | 'in-progress' | 'lost' | 'settling';
+  /** The code of the error, if there is one. */
+  readonly code?: string | undefined;
+};
+
+export type LedgerFetchOptions = {
+  /**
+   * Returns the bearer token, before every request. `rejected` is the token that was just rejected, for which
+   * it returns a new one. Without it, the requests have the headers that the client sets.
+   */
+  readonly token?: ((rejected?: string) => string | Promise<string>) | undefined;
+  /** How long to repeat a write after its first failure, in milliseconds. */
+  readonly patienceMs?: number | undefined;
+  /** How long one request may take, in milliseconds. A large body gets more. */
+  readonly attemptMs?: number | undefined;
+  /** The delay before the first repeat, in milliseconds. It doubles up to ten times this value. */
+  readonly delayMs?: number | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** What sends a request. */
+  readonly fetch?: typeof fetch | undefined;
+};
+
+export const defaults = { patienceMs: 45_000, attemptMs: 20_000, delayMs: 500 };
+
+export type Attempts = {
+  readonly intent: Intent;
+  readonly url: string | URL;
+  /** The options of a request. `isRepeat`: an earlier one may have taken effect. */
+  readonly init: (isRepeat: boolean) => RequestInit;
+  /** Whether an earlier request may have taken effect. */
+  readonly isRepeat: boolean;
+  /** Whether it may be sent more than once. */
+  readonly mayRepeat: boolean;
+  readonly attemptMs: number;
+  readonly signal: AbortSignal | null | undefined;
+};
+
+export type Result = {
+  readonly last: Answer;
+  /** Whether a request may have taken effect of which `last` does not tell. */
+  readonly isOpen: boolean;
+  /** When the patience ends, in the time of `performance.now()`. */
+  readonly giveUpAt: number;
+};
+
+/** Sends a request until its answer is final, or the patience ends. */
+export async function attempt(attempts: Attempts, options: LedgerFetchOptions): Promise<Result> {
+  const { intent, mayRepeat, signal } = attempts;
+  const { patienceMs = defaults.patienceMs, delayMs = defaults.delayMs, onProgress } = options;
+  let isOpen = attempts.isRepeat;
+  let giveUpAt: number | undefined;
+  let rejected: string | undefined;
+  for (let count = 1; ; count += 1) {
+    const { answer: last, token } = await send(attempts, isOpen, rejected, options);
+    giveUpAt ??= performance.now() + patienceMs;
+    // A browser repeats requests by itself, so an error without a path need not be that of the first one.
+    if (last.isProof) isOpen = false;
+    else if (last.state !== 'final') isOpen = true;
+    const isRejected = last.code === 'UNAUTHENTICATED' && token !== undefined && !rejected;
+    // A token is rejected before the body is read, so this is true of a large body, too.
+    if (isRejected && (mayRepeat || !isOpen)) {
+      rejected = token;
+      continue;
+    }
+    const waitMs = Math.max(backoffMs(count, delayMs), last.retryAfterMs);
+    const isTooLate = performance.now() + waitMs > giveUpAt;
+    if (last.state === 'final' || !mayRepeat || isTooLate) return { last, isOpen, giveUpAt };
+    onProgress?.({ intent, attempt: count, state: last.state, code: last.code });
+    await sleep(waitMs, signal);
+  }
+}
+
+async function send(
+  { url, init, attemptMs, signal }: Attempts,
+  isRepeat: boolean,
+  rejected: string | undefined,
+  options: LedgerFetchOptions,
+): Promise<{ answer: Answer; token?: string }> {
+  let token: string | undefined;
+  try {
+    token = await options.token?.(rejected);
+  } catch {
+    return { answer: isRepeat ? lost : notSignedIn() };
+  }
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), attemptMs);
+  try {
+    const response = await (options.fetch ?? fetch)(url, {
+      ...withToken(init(isRepeat), token),
+      signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
+    });
+    const answer = readAnswer(response, await response.text());
+    return token === undefined ? { answer } : { answer, token };
+  } catch {
+    signal?.throwIfAborted();
+    return { answer: lost };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const notSignedIn = (): Answer => ({
+  ...lost,
+  state: 'final',
+  code: 'SIGN_IN_FAILED',
+  response: signInFailed(),
+});
+
+/** The response to a request that was not sent, because there was no token for it. */
+export const signInFailed = (): Response =>
+  toResponse(errorBody('SIGN_IN_FAILED', 'No token could be obtained. Nothing was sent.'));
+
+export function withToken(init: RequestInit, token: string | undefined): RequestInit {
+  if (token === undefined) return init;
+  const headers = new Headers(init.headers);
+  headers.set('authorization', `Bearer ${token}`);
+  return { ...init, headers };
+}
+
+/** With jitter, so that clients do not repeat at the same time. */
+function backoffMs(count: number, firstMs: number): number {
+  return Math.min(10, 2 ** (count - 1)) * firstMs * (0.5 + Math.random() / 2);
+}
+
+function sleep(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}

@@ -1,0 +1,111 @@
+import { type Answer, errorBody, type GraphqlBody, isObject } from './answer.ts';
+import { attempt, defaults, type LedgerFetchOptions } from './attempts.ts';
+import { ageOf, type Intent } from './intent.ts';
+
+/** The document that `settle` sends. A gateway with trusted documents needs it in its manifest. */
+export const settleDocument = `mutation SettleWrites($idempotencyKey: String!, $ageMs: Float) {
+  settleWrites(idempotencyKey: $idempotencyKey, ageMs: $ageMs) {
+    __typename
+    isComplete
+    writes {
+      __typename
+      responseName
+      outcome {
+        __typename
+        ... on LedgerStatus {
+          invoiceId
+          message
+        }
+        ... on LedgerProblem {
+          message
+        }
+        ... on WorkflowCsvUploaded {
+          unresolved
+        }
+        ... on WorkflowActionCompleted {
+          action
+        }
+        ... on LedgerUnrecognizedStatus {
+          status
+        }
+        ... on LedgerOutcomeUnknown {
+          code
+          requestId
+        }
+      }
+    }
+  }
+}`;
+
+export type SettleOptions = LedgerFetchOptions & {
+  readonly url: string | URL;
+  readonly headers?: RequestInit['headers'] | undefined;
+  readonly signal?: AbortSignal | null | undefined;
+};
+
+/** A GraphQL result, which `readField` reads. */
+export type SettledResult<Data extends object> = Omit<GraphqlBody, 'data'> & {
+  readonly data?: Partial<Data> | null;
+};
+
+/**
+ * Asks what became of an intent, without sending it again, and makes sure that nothing of it is executed later.
+ * The result is that of the mutation: the outcomes by response name, with all of their fields, or one error:
+ *
+ * - `IDEMPOTENCY_KEY_SETTLED`: nothing was executed, and never will be
+ * - `OUTCOME_UNKNOWN`: the gateway has no record, and may have lost it
+ * - `RESPONSE_LOST`: the gateway cannot tell at the moment; ask again
+ *
+ * Rejects only if `signal` aborts.
+ */
+export async function settle<Data extends object = Record<string, unknown>>(
+  intent: Intent,
+  { url, headers, signal, ...options }: SettleOptions,
+): Promise<SettledResult<Data>> {
+  const { attemptMs = defaults.attemptMs } = options;
+  const { last } = await attempt(
+    {
+      intent,
+      url,
+      init: () => settleRequest(intent, attemptMs, headers),
+      isRepeat: false,
+      mayRepeat: true,
+      attemptMs,
+      signal,
+    },
+    options,
+  );
+  // The names of the fields and their types are those of the caller's mutation.
+  return toResult(last, intent) as SettledResult<Data>;
+}
+
+function settleRequest(
+  intent: Intent,
+  delayMs: number,
+  headers: SettleOptions['headers'],
+): RequestInit {
+  const settleHeaders = new Headers(headers);
+  settleHeaders.set('content-type', 'application/json');
+  settleHeaders.set('accept', 'application/graphql-response+json, application/json;q=0.9');
+  const variables = { idempotencyKey: intent, ageMs: ageOf(intent, delayMs) };
+  return {
+    method: 'POST',
+    headers: settleHeaders,
+    body: JSON.stringify({ query: settleDocument, variables, operationName: 'SettleWrites' }),
+  };
+}
+
+function toResult({ body, code }: Answer, intent: Intent): GraphqlBody {
+  const settled = body?.data?.settleWrites;
+  if (!isObject(settled) || !Array.isArray(settled.writes)) {
+    const extensions = { intent, ...(code !== undefined && { reason: code }) };
+    return errorBody('RESPONSE_LOST', 'It is not known yet what became of this write.', extensions);
+  }
+  const isComplete = settled.isComplete === true;
+  const writes = settled.writes.filter(isObject);
+  const data = Object.fromEntries(writes.map((write) => [write.responseName, write.outcome]));
+  if (writes.length > 0) return { data, extensions: { isComplete } };
+  return isComplete
+    ? errorBody('IDEMPOTENCY_KEY_SETTLED', 'This was not executed, and never will be.')
+    : errorBody('OUTCOME_UNKNOWN', 'Nobody can know whether this took effect.');
+}

@@ -1,0 +1,267 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { describe, expect, test } from '@jest/globals';
+import {
+  createLedgerFetch,
+  type LedgerFetchOptions,
+  newIntent,
+  type Progress,
+  readField,
+  settle,
+  withIntent,
+} from '../../packages/client/src/index.ts';
+import { startHttpServer } from '../support/http-server.ts';
+
+type Reply = (response: ServerResponse) => void;
+
+const json =
+  (body: unknown, status = 200, headers: Record<string, string> = {}): Reply =>
+  (response) => {
+    const type = { 'content-type': 'application/graphql-response+json' };
+    response.writeHead(status, { ...type, ...headers }).end(JSON.stringify(body));
+  };
+
+const member = (fields: object) => json({ data: { save: fields } });
+const saved = member({ __typename: 'ApproversSaved' });
+const cut: Reply = (response) => response.socket?.resetAndDestroy();
+const cutInBody: Reply = (response) => {
+  response.writeHead(200, { 'content-length': 100 }).write('{', () => response.destroy());
+};
+const html =
+  (status: number, headers: Record<string, string> = {}): Reply =>
+  (response) =>
+    response.writeHead(status, headers).end('<html>');
+const error = (code: string, extensions: object = {}, path?: string[]) => ({
+  errors: [{ message: '', ...(path && { path }), extensions: { code, ...extensions } }],
+});
+const settled = (writes: object[], isComplete: boolean) =>
+  json({ data: { settleWrites: { isComplete, writes } } });
+const notExecuted = settled([], true);
+
+/** A gateway that gives these replies, one after the other, and the last one from then on. */
+async function start(replies: Reply[], options: LedgerFetchOptions = {}) {
+  const requests: { headers: IncomingHttpHeaders; body: string }[] = [];
+  const { origin } = await startHttpServer(async (request, response) => {
+    requests.push({ headers: request.headers, body: await text(request) });
+    replies[Math.min(requests.length, replies.length) - 1]?.(response);
+  });
+  const progress: Progress[] = [];
+  const ledgerFetch = createLedgerFetch({
+    delayMs: 2,
+    patienceMs: 300,
+    onProgress: (event) => progress.push(event),
+    ...options,
+  });
+  const init = (variables: object = {}): RequestInit => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer token' },
+    body: JSON.stringify({ query: 'mutation { save { __typename } }', variables }),
+  });
+  async function mutate(request = init()) {
+    const response = await ledgerFetch(origin, request);
+    return readField<Record<'save', unknown>, 'save'>(await response.json(), 'save');
+  }
+  return { origin, requests, progress, ledgerFetch, init, mutate };
+}
+
+/** The requests, each by its kind. */
+const kinds = (requests: { body: string }[]) =>
+  requests.map(({ body }) => (body.includes('SettleWrites') ? 'settle' : 'mutation'));
+
+const kept = { kind: 'member', member: { __typename: 'ApproversSaved' } };
+const errorOf = (code: string) => ({ kind: 'error', error: expect.objectContaining({ code }) });
+
+describe('a write', () => {
+  test.each<[string, Reply]>([
+    ['is cut', cut],
+    ['is cut in its body', cutInBody],
+    ['is a 502 of a proxy', html(502)],
+    ['is a page of a captive portal', html(200)],
+    ['may be repeated', json(error('OVERLOADED', { retryable: true }), 503)],
+    ['is in progress', member({ __typename: 'LedgerOutcomeUnknown', code: 'IN_PROGRESS' })],
+    [
+      'is in progress, without its code',
+      json({ data: { save: { __typename: 'LedgerOutcomeUnknown' } } }, 200, {
+        'idempotent-in-progress': 'true',
+      }),
+    ],
+  ])('whose response %s is repeated with its key and an age', async (_, reply) => {
+    const { mutate, requests, progress } = await start([reply, reply, saved]);
+
+    expect(await mutate()).toEqual(kept);
+
+    expect(kinds(requests)).toEqual(['mutation', 'mutation', 'mutation']);
+    const keys = requests.map(({ headers }) => headers['idempotency-key']);
+    expect(new Set(keys)).toEqual(new Set([progress[0]?.intent]));
+    const ages = requests.map(({ headers }) => Number(headers['idempotency-key-age']));
+    // The age includes the time that an attempt may take to arrive.
+    expect(ages).toEqual([0, expect.any(Number), expect.any(Number)]);
+    expect(Math.min(...ages.slice(1))).toBeGreaterThanOrEqual(20_000);
+    expect(progress.map(({ attempt }) => attempt)).toEqual([1, 2]);
+  });
+
+  test('that the gateway tried to send and could not has no age when it is repeated', async () => {
+    const busy = json(error('UPSTREAM_BUSY', { retryable: true }, ['save']));
+    const { mutate, requests, progress } = await start([busy, saved]);
+    expect(await mutate()).toEqual(kept);
+    expect(requests.map(({ headers }) => headers['idempotency-key-age'])).toEqual(['0', '0']);
+    expect(progress).toEqual([
+      { intent: expect.any(String), attempt: 1, state: 'not-sent', code: 'UPSTREAM_BUSY' },
+    ]);
+  });
+
+  test.each<[string, Reply, string]>([
+    ['a body that is too large for a proxy', html(413), 'HTTP_413'],
+    ['a rejected token', json(error('UNAUTHENTICATED'), 401), 'UNAUTHENTICATED'],
+    ['an invalid input', json(error('BAD_USER_INPUT', {}, ['save'])), 'BAD_USER_INPUT'],
+    [
+      'another request with the key',
+      json(error('IDEMPOTENCY_KEY_REUSED', {}, ['save'])),
+      'IDEMPOTENCY_KEY_REUSED',
+    ],
+  ])('is not repeated after %s', async (_, reply, code) => {
+    const { mutate, requests } = await start([reply]);
+    expect(await mutate()).toEqual(errorOf(code));
+    expect(requests).toHaveLength(1);
+  });
+
+  test('waits as long as Retry-After asks', async () => {
+    const busy = json(error('OVERLOADED', { retryable: true }), 503, { 'retry-after': '60' });
+    const { mutate, requests } = await start([busy, notExecuted]);
+    // The patience is shorter.
+    expect(await mutate()).toEqual(errorOf('OVERLOADED'));
+    expect(kinds(requests)).toEqual(['mutation', 'settle']);
+  });
+
+  test.each<[string, Reply, unknown]>([
+    [
+      'its outcome',
+      settled([{ responseName: 'save', outcome: { __typename: 'ApproversSaved' } }], true),
+      kept,
+    ],
+    ['that it was not executed', notExecuted, errorOf('IDEMPOTENCY_KEY_SETTLED')],
+    ['that nobody can know', settled([], false), { kind: 'unknown', error: expect.anything() }],
+    ['nothing', cut, { kind: 'lost', intent: expect.any(String), error: expect.anything() }],
+  ])('of megabytes is not sent again after a loss: settling tells %s', async (_, reply, result) => {
+    const { mutate, init, requests } = await start([cut, reply], { attemptMs: 200 });
+    expect(await mutate(init({ csv: 'x'.repeat(1_000_000) }))).toEqual(result);
+    expect(new Set(kinds(requests.slice(1)))).toEqual(new Set(['settle']));
+    const { variables } = JSON.parse(requests[1]?.body ?? '');
+    expect(variables).toEqual({
+      idempotencyKey: requests[0]?.headers['idempotency-key'],
+      ageMs: expect.any(Number),
+    });
+    expect(requests[1]?.headers).toMatchObject({ authorization: 'Bearer token' });
+    expect(requests[1]?.headers).not.toHaveProperty('idempotency-key');
+  });
+
+  test('is settled if a proxy rejects the repeat of a lost request', async () => {
+    const { mutate, requests } = await start([cut, html(413), notExecuted]);
+    expect(await mutate()).toEqual(errorOf('HTTP_413'));
+    expect(kinds(requests)).toEqual(['mutation', 'mutation', 'settle']);
+  });
+
+  test('ends each attempt in time', async () => {
+    const silent: Reply = () => {};
+    const { mutate, requests } = await start([silent, saved], { attemptMs: 50 });
+    expect(await mutate()).toEqual(kept);
+    expect(requests).toHaveLength(2);
+  });
+
+  test('stops at once if it is cancelled', async () => {
+    const { init, ledgerFetch, origin } = await start([cut], {
+      onProgress: () => cancel.abort(new Error('cancelled')),
+    });
+    const cancel = new AbortController();
+    const promise = ledgerFetch(origin, { ...init(), signal: cancel.signal });
+    await expect(promise).rejects.toThrow('cancelled');
+  });
+
+  test('that is resumed has the age of its intent', async () => {
+    const { mutate, init, requests } = await start([saved]);
+    const anHourAgo = (Date.now() - 3_600_000).toString(36);
+    await mutate(withIntent(init(), newIntent().replace(/^[^-]+/, anHourAgo)));
+    // After the clock was set back, the age is not known, and the largest one is safe.
+    const later = (Date.now() + 3_600_000).toString(36);
+    await mutate(withIntent(init(), newIntent().replace(/^[^-]+/, later)));
+    await mutate(withIntent(init(), 'a key of the app'));
+    const ages = requests.map(({ headers }) => headers['idempotency-key-age']);
+    expect(Number(ages[0])).toBeGreaterThanOrEqual(3_600_000);
+    expect(ages.slice(1)).toEqual(['31536000000', undefined]);
+  });
+});
+
+describe('a token', () => {
+  const expired = json(error('UNAUTHENTICATED'), 401);
+  const token = (rejected?: string) => (rejected === undefined ? 'old' : 'new');
+
+  test.each(['mutation { save }', '{ codes }'])('is renewed once: %s', async (query) => {
+    const { ledgerFetch, origin, requests } = await start([expired], { token });
+    const body = JSON.stringify({ query });
+    const response = await ledgerFetch(origin, { method: 'POST', body });
+    expect(response.status).toBe(401);
+    expect(requests.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer old',
+      'Bearer new',
+    ]);
+    expect(requests[0]?.headers['idempotency-key']).toBe(requests[1]?.headers['idempotency-key']);
+  });
+
+  test('that cannot be obtained is not a rejected one, and does not hide a loss', async () => {
+    let isSignedIn = false;
+    const { mutate, requests } = await start([cut], {
+      async token() {
+        if (!isSignedIn) throw new Error('The issuer cannot be reached.');
+        isSignedIn = false;
+        return 'token';
+      },
+    });
+    expect(await mutate()).toEqual(errorOf('SIGN_IN_FAILED'));
+    expect(requests).toHaveLength(0);
+    isSignedIn = true;
+    expect(await mutate()).toMatchObject({ kind: 'lost' });
+  });
+});
+
+test('a query has no key, and its response is passed on', async () => {
+  const { ledgerFetch, origin, requests } = await start([html(502)]);
+  const response = await ledgerFetch(
+    new Request(origin, { method: 'POST', body: '{"query":"{ codes }"}' }),
+  );
+  expect([response.status, await response.text()]).toEqual([502, '<html>']);
+  expect(requests[0]?.headers).not.toHaveProperty('idempotency-key');
+});
+
+test('settling is repeated while an outcome is in progress, and tells what became of each field', async () => {
+  const inProgress = { __typename: 'LedgerOutcomeUnknown', code: 'IN_PROGRESS' };
+  const write = (outcome: object) => settled([{ responseName: 'save', outcome }], true);
+  const { origin, requests } = await start([
+    write(inProgress),
+    write({ __typename: 'LedgerFailed' }),
+  ]);
+  const result = await settle<Record<'save' | 'other', unknown>>(newIntent(), {
+    url: origin,
+    delayMs: 2,
+  });
+  expect(requests).toHaveLength(2);
+  expect(readField(result, 'save')).toMatchObject({ member: { __typename: 'LedgerFailed' } });
+  expect(readField(result, 'other')).toEqual(errorOf('IDEMPOTENCY_KEY_SETTLED'));
+});
+
+test.each([
+  ['Apollo Client', (errors: object[]) => ({ error: { errors } })],
+  ['urql', (errors: object[]) => ({ error: { graphQLErrors: errors } })],
+  ['Relay, without data', (errors: object[]) => ({ error: { source: { errors } } })],
+  ['a GraphQL response', (errors: object[]) => ({ errors })],
+])('readField reads the errors of %s', (_, resultOf) => {
+  const faults = [{ path: ['id'], message: 'is not an integer' }];
+  const own = error('BAD_USER_INPUT', { requestId: '7', faults }, ['save']).errors;
+  const result = { data: { save: null, other: {} }, ...resultOf(own) };
+  expect(readField(result, 'save')).toEqual({
+    kind: 'error',
+    error: { code: 'BAD_USER_INPUT', message: '', requestId: '7', faults },
+  });
+  expect(
+    readField({ data: {}, ...resultOf(error('OVERLOADED').errors) } as typeof result, 'other'),
+  ).toEqual(errorOf('OVERLOADED'));
+});
