@@ -51,6 +51,7 @@ function observed(field: string, resolve: Resolver, observe: FieldObserver): Res
       try {
         const result = await resolve(source, args, context, info);
         settle(typenameOf(result) ?? 'ok');
+        if (isInProgress(result)) context.record.isInProgress = true;
         return isWrite ? context.limits().fitOutcome(result, info) : result;
       } catch (error) {
         if (error instanceof TooLargeToInterpret) throw error; // It is executed again.
@@ -67,6 +68,12 @@ function typenameOf(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null && '__typename' in value
     ? String(value.__typename)
     : undefined;
+}
+
+function isInProgress(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && 'code' in value && value.code === 'IN_PROGRESS'
+  );
 }
 
 /** Rejects introspection, and `_service { sdl }`, which reveals the same (docs/decisions/0008). */

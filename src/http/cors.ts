@@ -2,7 +2,12 @@ import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
 
 /** The response headers that pages of other origins may read. */
-const exposedHeaders = ['x-request-id', 'retry-after', 'idempotent-replayed'];
+const exposedHeaders = [
+  'x-request-id',
+  'retry-after',
+  'idempotent-replayed',
+  'idempotent-in-progress',
+];
 
 /** Allows pages of these origins to send requests. */
 export async function registerCors(app: FastifyInstance, origins: string[]): Promise<void> {

@@ -103,6 +103,7 @@ export function registerGraphqlRoute(
 
     onSend(request, reply, payload, done) {
       if (request.record.isReplay) reply.header('idempotent-replayed', 'true');
+      if (request.record.isInProgress) reply.header('idempotent-in-progress', 'true');
       done(null, drain.prepareResponse(request, reply, payload));
     },
   });

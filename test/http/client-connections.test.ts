@@ -107,7 +107,9 @@ test('a client that closes its side while its repeat waits is told to ask again'
   const responses = text(socket);
   socket.end(request);
 
-  expect(bodiesOf(await responses)).toEqual([expect.stringContaining('IN_PROGRESS')]);
+  const response = await responses;
+  expect(bodiesOf(response)).toEqual([expect.stringContaining('IN_PROGRESS')]);
+  expect(response).toContain('\r\nidempotent-in-progress: true\r\n');
   respond();
   expect(service.requests).toHaveLength(1);
 });

@@ -25,7 +25,7 @@ test('a page may send an idempotency key', async () => {
   expect(allowed).toContain('idempotency-key');
 });
 
-test('a page can read whether an outcome was replayed', async () => {
+test('a page can read whether an outcome was replayed or is in progress', async () => {
   const gateway = await start();
   const headers = { origin, 'idempotency-key': 'intent-1' };
 
@@ -34,7 +34,9 @@ test('a page can read whether an outcome was replayed', async () => {
 
   expect(repeat.headers.get('idempotent-replayed')).toBe('true');
   const exposed = repeat.headers.get('access-control-expose-headers')?.split(/, */);
-  expect(exposed).toContain('idempotent-replayed');
+  expect(exposed).toEqual(
+    expect.arrayContaining(['idempotent-replayed', 'idempotent-in-progress']),
+  );
 });
 
 test('a wildcard stands for one whole label or for the port', async () => {
