@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
@@ -8,6 +9,7 @@ import {
   type Progress,
   readField,
   settle,
+  settleDocument,
   withIntent,
 } from '../../packages/client/src/index.ts';
 import { startHttpServer } from '../support/http-server.ts';
@@ -264,4 +266,10 @@ test.each([
   expect(
     readField({ data: {}, ...resultOf(error('OVERLOADED').errors) } as typeof result, 'other'),
   ).toEqual(errorOf('OVERLOADED'));
+});
+
+test('what settle sends is in the manifest of the example app', () => {
+  const manifest = new URL('../../examples/web/src/gql/persisted-documents.json', import.meta.url);
+  const documents = Object.values(JSON.parse(readFileSync(manifest, 'utf8')));
+  expect(documents).toContain(settleDocument);
 });

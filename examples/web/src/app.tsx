@@ -1,22 +1,95 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { createLedger, type LedgerOptions, LedgerProvider } from './ledger.ts';
 import { ActionPage } from './pages/action-page.tsx';
 import { ApproversPage } from './pages/approvers-page.tsx';
 import { CsvPage } from './pages/csv-page.tsx';
 import { GlCodesPage } from './pages/gl-codes-page.tsx';
 import { ScenarioPicker } from './parts/scenario-picker.tsx';
-import type { Session } from './session.ts';
 
 const pages = [
-  { hash: '#codes', title: 'GL codes', Page: GlCodesPage },
-  { hash: '#approvers', title: 'Approvers', Page: ApproversPage },
-  { hash: '#csv', title: 'CSV upload', Page: CsvPage },
-  { hash: '#actions', title: 'Workflow actions', Page: ActionPage },
+  {
+    hash: '#codes',
+    title: 'GL codes',
+    purpose: 'Find the numbers to book an invoice of a project on, and copy them.',
+    Page: GlCodesPage,
+  },
+  {
+    hash: '#approvers',
+    title: 'Approvers',
+    purpose: 'Enter who approves invoices, and up to which amount.',
+    Page: ApproversPage,
+  },
+  {
+    hash: '#csv',
+    title: 'CSV upload',
+    purpose: 'Update a workflow from a file of your spreadsheet.',
+    Page: CsvPage,
+  },
+  {
+    hash: '#actions',
+    title: 'Workflow actions',
+    purpose: 'Restart or restore what is stuck.',
+    Page: ActionPage,
+  },
 ];
 
+/** The app of the user who is signed in. Sign-out leaves nothing of it, in memory or in the storage. */
+export function App(options: LedgerOptions) {
+  const { session } = options;
+  const [user, setUser] = useState(session.user);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each user has a ledger of their own.
+  const ledger = useMemo(() => createLedger(options), [user]);
+
+  function signOut(): void {
+    session.signOut();
+    sessionStorage.clear();
+    setUser(undefined);
+  }
+
+  if (user === undefined) {
+    return (
+      <main className="signed-out">
+        <h1>Ledger desk</h1>
+        <p>You are signed out.</p>
+        <button
+          type="button"
+          className="primary"
+          onClick={() => {
+            session.signIn();
+            setUser(session.user);
+          }}
+        >
+          Sign in
+        </button>
+      </main>
+    );
+  }
+  return (
+    <LedgerProvider value={ledger}>
+      <Pages user={user} onSignOut={signOut} />
+      <footer>
+        <ScenarioPicker session={session} />
+      </footer>
+    </LedgerProvider>
+  );
+}
+
+type PagesProps = { readonly user: string; readonly onSignOut: () => void };
+
 /** The pages. All of them stay in the document, so that an outcome is not lost when the user looks elsewhere. */
-export function App({ session }: { readonly session: Session }) {
+function Pages({ user, onSignOut }: PagesProps) {
   const hash = useHash();
   const current = pages.find((page) => page.hash === hash) ?? pages[0];
+  const main = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    document.title = `${current?.title} – Ledger desk`;
+    // After a step to another page, a screen reader reads its heading. The start of the app is no such step.
+    if (!isFirst.current) {
+      main.current?.querySelector<HTMLElement>('section:not([hidden]) > h1')?.focus();
+    }
+    isFirst.current = false;
+  }, [current]);
   return (
     <>
       <header>
@@ -32,18 +105,19 @@ export function App({ session }: { readonly session: Session }) {
             </a>
           ))}
         </nav>
+        <button type="button" onClick={onSignOut}>
+          Sign out {user}
+        </button>
       </header>
-      <main>
-        {pages.map(({ hash: key, title, Page }) => (
+      <main ref={main}>
+        {pages.map(({ hash: key, title, purpose, Page }) => (
           <section key={key} hidden={current?.hash !== key}>
-            <h1>{title}</h1>
+            <h1 tabIndex={-1}>{title}</h1>
+            <p>{purpose}</p>
             <Page />
           </section>
         ))}
       </main>
-      <footer>
-        <ScenarioPicker session={session} />
-      </footer>
     </>
   );
 }

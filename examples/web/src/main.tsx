@@ -1,8 +1,6 @@
-import { ApolloProvider } from '@apollo/client/react';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
-import { createClient } from './client.ts';
 import { createSession } from './session.ts';
 import './style.css';
 
@@ -12,14 +10,11 @@ const issuerUrl: string = import.meta.env.VITE_ISSUER_URL ?? 'http://127.0.0.1:4
 const trustedDocuments = import.meta.env.VITE_TRUSTED_DOCUMENTS === 'true';
 
 const session = createSession(issuerUrl);
-const client = createClient({ gatewayUrl, session, trustedDocuments });
 
 const root = document.getElementById('root');
 if (!root) throw new Error('The page has no element for the app.');
 createRoot(root).render(
   <StrictMode>
-    <ApolloProvider client={client}>
-      <App session={session} />
-    </ApolloProvider>
+    <App gatewayUrl={gatewayUrl} session={session} trustedDocuments={trustedDocuments} />
   </StrictMode>,
 );

@@ -1,4 +1,4 @@
-import type { Refusal } from './field-result.ts';
+import type { LedgerError } from '@ledger-gateway/client';
 import type { LedgerOutcomeUnknownCode } from './gql/graphql.ts';
 
 /** What the app tells the user about an outcome. */
@@ -6,8 +6,6 @@ export type Notice = {
   readonly tone: 'success' | 'problem' | 'warning';
   readonly title: string;
   readonly details: readonly string[];
-  /** The offer to ask again, if that can help. */
-  readonly askAgain?: string;
 };
 
 /** How a page talks about its operation. */
@@ -75,14 +73,10 @@ export function describeProblem(problem: Problem, words: Words): Notice {
 }
 
 function describeUnknown(code: LedgerOutcomeUnknownCode, requestId: string, words: Words): Notice {
-  const title = `We could not learn whether ${words.done}.`;
-  const check = 'Please check in the ledger before you do it again.';
-  const askAgain = 'Ask again';
   const because = (reason: string): Notice => ({
     tone: 'warning',
-    title,
-    details: [`${reason} The request was not repeated.`, check, `Reference: ${requestId}`],
-    askAgain,
+    title: `We could not learn whether ${words.done}.`,
+    details: [reason, checkFirst, `Reference: ${requestId}`],
   });
   switch (code) {
     case 'UPSTREAM_FAILED':
@@ -94,22 +88,20 @@ function describeUnknown(code: LedgerOutcomeUnknownCode, requestId: string, word
     case 'UPSTREAM_INVALID_RESPONSE':
       return because('The answer of the ledger was damaged.');
     case 'ORPHANED':
-      return because('The answer of the ledger was lost.');
+      return because('The answer of the ledger was lost. It may still be found.');
     case 'IN_PROGRESS':
       return {
         tone: 'warning',
         title: 'The ledger is still working on it.',
-        details: [
-          'Ask again in a moment. Asking does not start it a second time.',
-          `Reference: ${requestId}`,
-        ],
-        askAgain,
+        details: ['Ask again in a moment.', `Reference: ${requestId}`],
       };
     default:
       code satisfies never;
       return because('We do not know why.');
   }
 }
+
+const checkFirst = 'Please check in the ledger before you do it again.';
 
 /** An answer from a newer gateway, which this version of the app does not know. */
 function unexpectedAnswer({ done }: Words): Notice {
@@ -120,38 +112,32 @@ function unexpectedAnswer({ done }: Words): Notice {
   };
 }
 
-/** No response arrived that settles the matter, in spite of repeats, or the page was left before. */
-export function describeLost({ done }: Words, canAskAgain: boolean): Notice {
-  const title = `We do not know yet whether ${done}.`;
-  return canAskAgain
-    ? {
-        tone: 'warning',
-        title,
-        details: [
-          'No answer has arrived.',
-          'You can safely ask again: it is not done a second time.',
-        ],
-        askAgain: 'Ask again',
-      }
-    : {
-        tone: 'warning',
-        title,
-        details: [
-          'The page was left before the answer arrived, and can no longer ask.',
-          'Please check in the ledger before you do it again.',
-        ],
-      };
+/** The gateway cannot tell at the moment. */
+export function describeLost({ done }: Words): Notice {
+  return {
+    tone: 'warning',
+    title: `We do not know yet whether ${done}.`,
+    details: ['No answer has arrived. You can ask again: asking does not do it a second time.'],
+  };
 }
 
-/** The request did nothing. The codes are those of the gateway, which may add more. */
-export function describeRefusal(refusal: Refusal, { nothingDone, toDo }: Words): Notice {
-  const { code, requestId, retryable, faults } = refusal;
+/** The gateway has no record, and may have lost it. */
+export function describeForgotten({ done }: Words): Notice {
+  return {
+    tone: 'warning',
+    title: `Nobody can say whether ${done}.`,
+    details: ['The answer was lost, and the gateway no longer has a record of it.', checkFirst],
+  };
+}
+
+/** The field did nothing. The codes are those of the gateway, which may add more. */
+export function describeError(error: LedgerError, { nothingDone, toDo }: Words): Notice {
+  const { code, requestId, faults } = error;
   const details = requestId === undefined ? [] : [`Reference: ${requestId}`];
   const problem = (title: string): Notice => ({
     tone: 'problem',
     title,
     details: [nothingDone, ...details],
-    ...(retryable && { askAgain: 'Try again' }),
   });
   switch (code) {
     case 'BAD_USER_INPUT':
@@ -162,13 +148,21 @@ export function describeRefusal(refusal: Refusal, { nothingDone, toDo }: Words):
           nothingDone,
           // The fault of a whole argument has no field of its own.
           ...faults.flatMap(({ path, message }) =>
-            path.length === 1 ? [`${path[0]}: ${message}`] : [],
+            path.length === 1 ? [`${path[0]}: ${shortMessage(message)}`] : [],
           ),
           ...(faults.length > 0 ? ['Please correct the marked fields.'] : details),
         ],
       };
+    case 'IDEMPOTENCY_KEY_SETTLED':
+      return {
+        tone: 'problem',
+        title: nothingDone,
+        details: ['The ledger did not get it, and will not get it later. You can do it again.'],
+      };
+    case 'SIGN_IN_FAILED':
+      return problem('The sign-in cannot be reached at the moment.');
     case 'UNAUTHENTICATED':
-      return problem('You are not signed in.');
+      return problem('Your sign-in is not accepted.');
     case 'FORBIDDEN':
       return problem(`You are not permitted to ${toDo}.`);
     case 'UPSTREAM_BAD_REQUEST':
@@ -183,12 +177,27 @@ export function describeRefusal(refusal: Refusal, { nothingDone, toDo }: Words):
     case 'UPSTREAM_BUSY':
       return problem('There is too much to do at the moment.');
     case 'PAYLOAD_TOO_LARGE':
+    case 'HTTP_413':
       return problem('This is too large to send.');
-    case 'NOT_REACHED':
+    case 'RESPONSE_LOST':
       return problem('There is no connection.');
     default:
-      return problem('Something went wrong.');
+      return problem(`Something went wrong (${code}).`);
   }
+}
+
+/** The fault of a field in words, if it has one. */
+export function faultOf(
+  faults: LedgerError['faults'],
+  path: readonly (string | number)[],
+): string | undefined {
+  const fault = faults.find((each) => each.path.join('.') === path.join('.'));
+  return fault && shortMessage(fault.message);
+}
+
+/** The message of the gateway names the path. Beside the field, the user need not read it. */
+function shortMessage(message: string): string {
+  return message.replace(/^"[^"]*" /, 'This ');
 }
 
 /** The ledger's own words, if there are any. */

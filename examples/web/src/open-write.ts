@@ -1,34 +1,31 @@
-import type { Intent } from './links/idempotency-link.ts';
+import type { Intent } from '@ledger-gateway/client';
 
 /** A write whose outcome is not known. */
 export type OpenWrite<Variables> = {
   readonly intent: Intent;
-  /** Missing if they are too large to keep, such as the content of a file, or if the key is too old. */
+  /** What the user entered. Missing if it is large, such as the content of a file. */
   readonly variables?: Variables;
 };
 
-/** The gateway keeps a key for a day by default, and does the write again after that. In milliseconds. */
-const KEY_MS = 23 * 60 * 60_000;
+/** More characters than this are not kept. */
+const LARGE = 100_000;
 
 const itemOf = (field: string) => `open-write:${field}`;
 
 /** Keeps a write over a reload of the page. Other tabs do not see it. */
-export function keepOpenWrite<Variables>(field: string, write: OpenWrite<Variables>): void {
-  try {
-    sessionStorage.setItem(itemOf(field), JSON.stringify(write));
-  } catch {
-    sessionStorage.setItem(itemOf(field), JSON.stringify({ intent: write.intent }));
-  }
+export function keepOpenWrite<Variables>(
+  field: string,
+  { intent, variables }: OpenWrite<Variables>,
+): void {
+  const text = JSON.stringify({ intent, variables });
+  const kept = text.length > LARGE ? JSON.stringify({ intent }) : text;
+  sessionStorage.setItem(itemOf(field), kept);
 }
 
 /** The write that was open when the page was left. */
 export function findOpenWrite<Variables>(field: string): OpenWrite<Variables> | undefined {
   const item = sessionStorage.getItem(itemOf(field));
-  if (item === null) return undefined;
-  const { intent, variables }: OpenWrite<Variables> = JSON.parse(item);
-  const isKnown = variables !== undefined && Date.now() < intent.since + KEY_MS;
-  // Its response may have arrived after the page was left.
-  return { intent: { ...intent, responseLost: true }, ...(isKnown && { variables }) };
+  return item === null ? undefined : JSON.parse(item);
 }
 
 export function forgetOpenWrite(field: string): void {

@@ -1,33 +1,27 @@
 /** The sign-in of the user. Replace it with the OpenID Connect client of your company. */
 export type Session = {
-  /** The current bearer token. Throws a SignInError if there is none. */
-  token(): Promise<string>;
-  /** A new token, after one was rejected. */
-  renew(): Promise<string>;
+  /** Who is signed in, or undefined. */
+  readonly user: string | undefined;
+  /** The bearer token, or a new one in the place of a rejected one. Throws if none can be obtained. */
+  token(rejected?: string): Promise<string>;
   /** The names of the situations that the development service can simulate. */
   scenarios(): Promise<string[]>;
   /** Signs in again as a user for whom the development service simulates this situation. */
   simulate(name: string): void;
+  signIn(): void;
+  signOut(): void;
 };
-
-/** No token could be obtained, so nothing was sent to the gateway. */
-export class SignInError extends Error {
-  override readonly name = 'SignInError';
-}
 
 /** A session with the token issuer of the development setup. */
 export function createSession(issuerUrl: string): Session {
+  let user: string | undefined = 'dev-user';
   let query = '';
   let current: Promise<string> | undefined;
 
   async function request(path: string): Promise<string> {
-    try {
-      const response = await fetch(`${issuerUrl}${path}`);
-      if (response.ok) return await response.text();
-    } catch {
-      // The issuer cannot be reached.
-    }
-    throw new SignInError('No token could be obtained.');
+    const response = await fetch(`${issuerUrl}${path}`);
+    if (!response.ok) throw new Error('The token issuer gave no token.');
+    return response.text();
   }
 
   function renew(): Promise<string> {
@@ -41,11 +35,24 @@ export function createSession(issuerUrl: string): Session {
   }
 
   return {
-    token: () => current ?? renew(),
-    renew,
+    get user() {
+      return user;
+    },
+    async token(rejected) {
+      if (user === undefined) throw new Error('Nobody is signed in.');
+      return rejected === undefined ? (current ?? renew()) : renew();
+    },
     scenarios: async () => (await request('scenarios')).split('\n'),
     simulate(name) {
       query = name === '' ? '' : `?scenario=${encodeURIComponent(name)}`;
+      current = undefined;
+    },
+    signIn() {
+      user = 'dev-user';
+    },
+    signOut() {
+      user = undefined;
+      query = '';
       current = undefined;
     },
   };

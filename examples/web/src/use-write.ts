@@ -1,87 +1,111 @@
 import type { OperationVariables, TypedDocumentNode } from '@apollo/client';
-import { useApolloClient } from '@apollo/client/react';
-import { useState } from 'react';
-import { type FieldResult, type MemberOf, readField } from './field-result.ts';
-import { type Intent, newIntent } from './links/idempotency-link.ts';
+import {
+  type FieldResult,
+  type Intent,
+  newIntent,
+  type Progress,
+  readField,
+} from '@ledger-gateway/client';
+import { useEffect, useState } from 'react';
+import { useLedger } from './ledger.ts';
 import { findOpenWrite, forgetOpenWrite, keepOpenWrite } from './open-write.ts';
+
+type Outcome = { readonly __typename?: string; readonly code?: unknown };
 
 /** The state of a write. */
 export type WriteState<Member> =
   | { readonly phase: 'idle' }
-  /** `share` is the part of the request that was sent, from 0 to 1. `repeats` counts the requests after the first. */
-  | { readonly phase: 'sending'; readonly share: number; readonly repeats: number }
+  /** `share` is the part of the request that was sent, from 0 to 1. `wait` is why it takes longer. */
+  | {
+      readonly phase: 'sending';
+      readonly share: number;
+      readonly wait: Progress['state'] | undefined;
+      readonly cancel: () => void;
+    }
+  /** Asks what became of it, without sending it. */
+  | { readonly phase: 'asking' }
   | {
       readonly phase: 'settled';
       readonly result: FieldResult<Member>;
       /** When the user asked again for this result. */
-      readonly askedAt?: Date | undefined;
-      /** Asks again with the same key: the gateway does not send the write a second time. Missing if it cannot. */
+      readonly askedAt: Date | undefined;
+      /** Asks what became of it, where that can change something. */
       readonly askAgain: (() => void) | undefined;
     };
 
 /** Whether the outcome of a write is not known: until it is, or the user closes the notice, its form is locked. */
-export function isOpen(state: WriteState<{ readonly __typename?: string }>): boolean {
-  if (state.phase !== 'settled') return state.phase === 'sending';
+export function isOpen(state: WriteState<Outcome>): boolean {
+  if (state.phase !== 'settled') return state.phase !== 'idle';
   const { result } = state;
-  return (
-    result.kind === 'lost' ||
-    (result.kind === 'member' && result.member.__typename === 'LedgerOutcomeUnknown')
-  );
+  if (result.kind === 'member') return result.member.__typename === 'LedgerOutcomeUnknown';
+  return result.kind !== 'error';
 }
 
-/** The time for an upload over a slow connection, in milliseconds. */
-const UPLOAD_MS = 10 * 60_000;
+/** Whether the outcome can still change. */
+function mayChange(result: FieldResult<Outcome>): boolean {
+  if (result.kind !== 'member') return result.kind === 'lost';
+  const { code } = result.member;
+  return code === 'IN_PROGRESS' || code === 'ORPHANED';
+}
 
-/** A mutation with one root field. Each call of `submit` is a new intent, with a new key. */
+/** A mutation with one root field. Each call of `submit` is a new intent. */
 export function useWrite<
-  D extends object,
+  D extends Record<Name, Outcome | null>,
   Variables extends OperationVariables,
   Name extends keyof D & string,
 >(document: TypedDocumentNode<D, Variables>, name: Name, { isUpload = false } = {}) {
-  const client = useApolloClient();
+  type Member = NonNullable<D[Name]>;
+  const { client, listeners, settle } = useLedger();
   const [left] = useState(() => findOpenWrite<Variables>(name));
-  const [state, setState] = useState<WriteState<MemberOf<D, Name>>>(
-    left
-      ? {
-          phase: 'settled',
-          result: { kind: 'lost' },
-          askAgain: left.variables && askAgain(left.variables, left.intent),
-        }
-      : { phase: 'idle' },
-  );
+  const [state, setState] = useState<WriteState<Member>>({ phase: left ? 'asking' : 'idle' });
+  const update = (change: { share?: number; wait?: Progress['state'] }) =>
+    setState((now) => (now.phase === 'sending' ? { ...now, ...change } : now));
 
-  function askAgain(variables: Variables, intent: Intent): () => void {
-    return () => void send(variables, intent, new Date());
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a write that was open when the page was left.
+  useEffect(() => {
+    if (left) void ask(left.intent);
+  }, []);
+
+  async function send(variables: Variables): Promise<void> {
+    const intent = newIntent();
+    keepOpenWrite(name, { intent, variables });
+    const controller = new AbortController();
+    const cancel = () => controller.abort();
+    setState({ phase: 'sending', share: 0, wait: undefined, cancel });
+    // Later requests that are not sent say nothing about one whose response was lost.
+    let wasLost = false;
+    listeners.set(intent, ({ state: wait }) => {
+      wasLost ||= wait === 'lost';
+      update({ wait: wasLost && wait === 'not-sent' ? 'lost' : wait });
+    });
+    const onUploadProgress = (share: number) => update({ share });
+    const result = await client
+      .mutate<D, OperationVariables>({
+        mutation: document,
+        variables,
+        // An outcome is an event, and no data to cache.
+        fetchPolicy: 'no-cache',
+        errorPolicy: 'all',
+        context: {
+          headers: { 'idempotency-key': intent },
+          fetchOptions: { signal: controller.signal, ...(isUpload && { onUploadProgress }) },
+        },
+      })
+      .catch((error: unknown) => ({ data: undefined, error }))
+      .finally(() => listeners.delete(intent));
+    // What was cancelled may have taken effect.
+    if (controller.signal.aborted) return ask(intent);
+    finish(readField<D, Name>(result, name), intent);
   }
 
-  async function send(variables: Variables, intent: Intent, askedAt?: Date): Promise<void> {
-    setState({ phase: 'sending', share: 0, repeats: 0 });
-    keepOpenWrite(name, { intent, variables });
-    const result = await client.mutate<D, OperationVariables>({
-      mutation: document,
-      variables,
-      // An outcome is an event, and no data to cache.
-      fetchPolicy: 'no-cache',
-      errorPolicy: 'all',
-      context: {
-        intent,
-        onRepeat: () =>
-          setState((now) => (now.phase === 'sending' ? { ...now, repeats: now.repeats + 1 } : now)),
-        ...(isUpload && {
-          attemptMs: UPLOAD_MS,
-          fetchOptions: {
-            onUploadProgress: (share: number) =>
-              setState((now) => (now.phase === 'sending' ? { ...now, share } : now)),
-          },
-        }),
-      },
-    });
-    const settled: WriteState<MemberOf<D, Name>> = {
-      phase: 'settled',
-      result: readField(result, name, intent),
-      askedAt,
-      askAgain: askAgain(variables, intent),
-    };
+  async function ask(intent: Intent, askedAt?: Date): Promise<void> {
+    setState({ phase: 'asking' });
+    finish(readField<D, Name>(await settle<D>(intent), name), intent, askedAt);
+  }
+
+  function finish(result: FieldResult<Member>, intent: Intent, askedAt?: Date): void {
+    const askAgain = mayChange(result) ? () => void ask(intent, new Date()) : undefined;
+    const settled: WriteState<Member> = { phase: 'settled', result, askedAt, askAgain };
     if (!isOpen(settled)) forgetOpenWrite(name);
     setState(settled);
   }
@@ -95,7 +119,7 @@ export function useWrite<
     state,
     /** The variables of the write that was open when the page was left. */
     leftVariables: left?.variables,
-    submit: (variables: Variables) => void send(variables, newIntent()),
+    submit: (variables: Variables) => void send(variables),
     dismiss,
   };
 }

@@ -53,7 +53,7 @@ export type FieldResult<Member> =
 
 /** The result of any GraphQL client. */
 export type AnyResult<Data extends object> = {
-  readonly data?: Data | null | undefined;
+  readonly data?: Partial<Data> | null | undefined;
   readonly error?: unknown;
   readonly errors?: unknown;
   readonly extensions?: unknown;

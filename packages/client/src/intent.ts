@@ -41,5 +41,5 @@ export function ageOf(intent: Intent, delayMs: number): number | undefined {
   const ageMs = Date.now() - Number.parseInt(createdAt, 36);
   // The clock of the device was set back.
   if (ageMs < 0) return LARGEST_AGE_MS;
-  return Math.min(ageMs + delayMs, LARGEST_AGE_MS);
+  return Math.min(Math.round(ageMs + delayMs), LARGEST_AGE_MS);
 }

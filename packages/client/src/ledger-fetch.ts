@@ -64,7 +64,7 @@ function withAge(init: RequestInit, intent: Intent, delayMs: number | undefined)
   const ageMs = ageOf(intent, delayMs ?? 0);
   if (ageMs === undefined) return init;
   const headers = new Headers(init.headers);
-  headers.set(AGE, String(delayMs === undefined ? 0 : Math.round(ageMs)));
+  headers.set(AGE, String(delayMs === undefined ? 0 : ageMs));
   return { ...init, headers };
 }
 

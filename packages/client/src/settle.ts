@@ -2,40 +2,16 @@ import { type Answer, errorBody, type GraphqlBody, isObject } from './answer.ts'
 import { attempt, defaults, type LedgerFetchOptions } from './attempts.ts';
 import { ageOf, type Intent } from './intent.ts';
 
-/** The document that `settle` sends. A gateway with trusted documents needs it in its manifest. */
-export const settleDocument = `mutation SettleWrites($idempotencyKey: String!, $ageMs: Float) {
-  settleWrites(idempotencyKey: $idempotencyKey, ageMs: $ageMs) {
-    __typename
-    isComplete
-    writes {
-      __typename
-      responseName
-      outcome {
-        __typename
-        ... on LedgerStatus {
-          invoiceId
-          message
-        }
-        ... on LedgerProblem {
-          message
-        }
-        ... on WorkflowCsvUploaded {
-          unresolved
-        }
-        ... on WorkflowActionCompleted {
-          action
-        }
-        ... on LedgerUnrecognizedStatus {
-          status
-        }
-        ... on LedgerOutcomeUnknown {
-          code
-          requestId
-        }
-      }
-    }
-  }
-}`;
+/**
+ * The document that `settle` sends, as the client preset of graphql-codegen writes it into a manifest. A gateway
+ * with trusted documents needs it there.
+ */
+export const settleDocument = [
+  'mutation SettleWrites($ageMs: Float, $idempotencyKey: String!) { __typename settleWrites(idempotencyKey: $idempotencyKey, ageMs: $ageMs) { __typename isComplete',
+  'writes { __typename outcome { __typename ... on LedgerOutcomeUnknown { __typename code requestId } ... on LedgerProblem { __typename message }',
+  '... on LedgerStatus { __typename invoiceId message } ... on LedgerUnrecognizedStatus { __typename status }',
+  '... on WorkflowActionCompleted { __typename action } ... on WorkflowCsvUploaded { __typename unresolved } } responseName } } }',
+].join(' ');
 
 export type SettleOptions = LedgerFetchOptions & {
   readonly url: string | URL;

@@ -52,6 +52,16 @@
       "LedgerOutcomeUnknown",
       "LedgerUnrecognizedStatus",
       "WorkflowActionCompleted"
+    ],
+    "WriteOutcome": [
+      "ApproversSaved",
+      "LedgerFailed",
+      "LedgerNoMoreInvoices",
+      "LedgerNotPermitted",
+      "LedgerOutcomeUnknown",
+      "LedgerUnrecognizedStatus",
+      "WorkflowActionCompleted",
+      "WorkflowCsvUploaded"
     ]
   }
 };

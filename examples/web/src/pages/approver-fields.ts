@@ -1,4 +1,4 @@
-import type { Fault } from '../field-result.ts';
+import type { Fault } from '@ledger-gateway/client';
 import type { ApproverInput } from '../gql/graphql.ts';
 
 export type FieldName = keyof ApproverInput;
@@ -26,6 +26,8 @@ export const fields: Readonly<Record<FieldName, FieldSpec>> = {
   isExpenseClaim: { label: 'For expense claims', kind: 'check' },
   isDisableApproval: { label: 'Approval is turned off', kind: 'check' },
 };
+
+export const names = Object.keys(fields) as FieldName[];
 
 /** An approver as the user edits it. Every value is text; that of a check is `on` or empty. */
 export type Draft = {
@@ -60,10 +62,25 @@ export function toInput({ values }: Draft): ApproverInput {
 
 /** The faults that the form itself finds, in the shape of those of the gateway. */
 export function findFaults(drafts: readonly Draft[]): Fault[] {
-  return drafts.flatMap(({ values: { claimLimit = '' } }, index) => {
-    const message = faultOfNumber(claimLimit.trim());
-    return message === undefined ? [] : [{ path: ['approvers', index, 'claimLimit'], message }];
-  });
+  return drafts.flatMap((draft, index) =>
+    Object.entries(faultsOf(draft)).map(([name, message]) => ({
+      path: ['approvers', index, name],
+      message,
+    })),
+  );
+}
+
+function faultsOf(draft: Draft): Partial<Record<FieldName, string>> {
+  const { values } = draft;
+  const faults: Partial<Record<FieldName, string>> = {};
+  if (Object.keys(toInput(draft)).length === 0) faults.name = 'Enter at least one field.';
+  for (const name of names.filter((each) => fields[each].kind === 'email')) {
+    const email = values[name]?.trim();
+    if (email && !/^[^\s@]+@[^\s@]+$/.test(email)) faults[name] = 'This is not an email address.';
+  }
+  const fault = faultOfNumber(values.claimLimit?.trim() ?? '');
+  if (fault !== undefined) faults.claimLimit = fault;
+  return faults;
 }
 
 /** JavaScript changes a number with more than 15 digits, so it must not be sent. */

@@ -1,6 +1,7 @@
-import { type Fault, faultOf } from '../field-result.ts';
+import type { Fault } from '@ledger-gateway/client';
+import { faultOf } from '../notice.ts';
 import { Field } from '../parts/field.tsx';
-import { type Draft, type FieldName, fields } from './approver-fields.ts';
+import { type Draft, type FieldName, fields, names } from './approver-fields.ts';
 
 type Props = {
   readonly index: number;
@@ -10,7 +11,6 @@ type Props = {
   readonly onRemove: (() => void) | undefined;
 };
 
-const names = Object.keys(fields) as FieldName[];
 const common = names.filter((name) => fields[name].isCommon);
 const others = names.filter((name) => !fields[name].isCommon);
 

@@ -1,5 +1,5 @@
+import type { Fault } from '@ledger-gateway/client';
 import { type FormEvent, useState } from 'react';
-import type { Fault } from '../field-result.ts';
 import { SaveApproversDocument, type SaveApproversMutation } from '../gql/graphql.ts';
 import { describeProblem, type Notice, quote, type Words } from '../notice.ts';
 import { useFaultFocus } from '../parts/use-fault-focus.ts';
@@ -25,16 +25,18 @@ export function ApproversPage() {
   );
   const [ownFaults, setOwnFaults] = useState<readonly Fault[]>([]);
   const form = useFaultFocus(ownFaults);
-  const refused =
-    state.phase === 'settled' && state.result.kind === 'refused' ? state.result.refusal : undefined;
-  const faults = ownFaults.length > 0 ? ownFaults : (refused?.faults ?? []);
+  const faults =
+    state.phase === 'settled' && state.result.kind === 'error'
+      ? [...ownFaults, ...state.result.error.faults]
+      : ownFaults;
 
   function save(event: FormEvent): void {
     event.preventDefault();
     const found = findFaults(drafts);
     setOwnFaults(found);
+    if (found.length > 0) return;
     dismiss();
-    if (found.length === 0) submit({ approvers: drafts.map(toInput) });
+    submit({ approvers: drafts.map(toInput) });
   }
 
   /** Faults name an approver by its place in the list. */

@@ -65,6 +65,15 @@ export function CodePicker({ codes, picked, onPick }: PickProps & { codes: reado
       <p className="picked" role="status">
         {picked.size === 0 ? 'No codes are picked.' : `Picked: ${[...picked].join(', ')}`}
       </p>
+      <div className="actions">
+        <button
+          type="button"
+          disabled={picked.size === 0}
+          onClick={() => void navigator.clipboard.writeText([...picked].join('\n'))}
+        >
+          Copy the picked numbers
+        </button>
+      </div>
     </section>
   );
 }

@@ -1,6 +1,6 @@
-import { readRefusal } from '../field-result.ts';
+import type { FieldResult } from '@ledger-gateway/client';
 import type { GlCodesQueryVariables } from '../gql/graphql.ts';
-import { describeProblem, describeRefusal, type Notice, type Words } from '../notice.ts';
+import { describeError, describeProblem, type Notice, type Words } from '../notice.ts';
 import { NoticeBox } from '../parts/notice-box.tsx';
 import { CodePicker, type PickProps } from './code-picker.tsx';
 import { type GlCodesMember, useGlCodes } from './use-gl-codes.ts';
@@ -15,26 +15,27 @@ type Props = PickProps & { readonly query: GlCodesQueryVariables };
 
 /** The codes that a query finds, or why there are none. */
 export function CodeResults({ query, picked, onPick }: Props) {
-  const { member, list, error, loading, askAgain } = useGlCodes(query);
-  const notice = member
-    ? describe(member)
-    : error && describeRefusal(readRefusal(error, 'glCodes').refusal, words);
+  const { result, list, askAgain } = useGlCodes(query);
+  const notice = result && describe(result);
   return (
     <>
       <div aria-live="polite">
-        {loading && <p className="sending">Loading the codes…</p>}
-        {!loading && notice && (
-          <NoticeBox notice={{ ...notice, askAgain: 'Try again' }} onAskAgain={askAgain} />
-        )}
-        {!loading && notice && list && <p>These are the codes from the last time:</p>}
+        {!result && <p className="sending">Loading the codes…</p>}
+        {notice && <NoticeBox notice={notice} offer={{ label: 'Try again', onClick: askAgain }} />}
+        {notice && list && <p>These are the codes from the last time:</p>}
       </div>
-      {list && <CodePicker codes={list} picked={picked} onPick={onPick} />}
+      {list?.length === 0 && (
+        <p role="status">The ledger has no codes for this project and system.</p>
+      )}
+      {list && list.length > 0 && <CodePicker codes={list} picked={picked} onPick={onPick} />}
     </>
   );
 }
 
 /** The problem of a result, unless it is a list. */
-function describe(member: GlCodesMember): Notice | undefined {
+function describe(result: FieldResult<GlCodesMember>): Notice | undefined {
+  if (result.kind !== 'member') return describeError(result.error, words);
+  const { member } = result;
   switch (member.__typename) {
     case 'GlCodeList':
       return undefined;

@@ -1,11 +1,11 @@
+import type { Fault } from '@ledger-gateway/client';
 import { type FormEvent, useState } from 'react';
-import { type Fault, faultOf } from '../field-result.ts';
 import {
   UploadWorkflowCsvDocument,
   type UploadWorkflowCsvMutation,
   type WorkflowCsvInput,
 } from '../gql/graphql.ts';
-import { describeProblem, type Notice, type Words } from '../notice.ts';
+import { describeProblem, faultOf, type Notice, type Words } from '../notice.ts';
 import { Field } from '../parts/field.tsx';
 import { useFaultFocus } from '../parts/use-fault-focus.ts';
 import { WriteOutcome } from '../parts/write-outcome.tsx';
@@ -32,7 +32,7 @@ export function CsvPage() {
   });
   const form = useFaultFocus(fileFault);
   const faults: readonly Fault[] =
-    state.phase === 'settled' && state.result.kind === 'refused' ? state.result.refusal.faults : [];
+    state.phase === 'settled' && state.result.kind === 'error' ? state.result.error.faults : [];
 
   async function upload(event: FormEvent): Promise<void> {
     event.preventDefault();

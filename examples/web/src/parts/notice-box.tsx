@@ -3,13 +3,14 @@ import type { Notice } from '../notice.ts';
 
 type Props = {
   readonly notice: Notice;
-  readonly onAskAgain?: (() => void) | undefined;
+  /** The button that can change something. */
+  readonly offer?: { readonly label: string; readonly onClick: () => void } | undefined;
   readonly onDismiss?: () => void;
 };
 
 /** An outcome in words. It takes the focus, so that a screen reader reads it and the keyboard continues there. */
-export function NoticeBox({ notice, onAskAgain, onDismiss }: Props) {
-  const { tone, title, details, askAgain } = notice;
+export function NoticeBox({ notice, offer, onDismiss }: Props) {
+  const { tone, title, details } = notice;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   return (
@@ -21,17 +22,28 @@ export function NoticeBox({ notice, onAskAgain, onDismiss }: Props) {
         <p key={detail}>{detail}</p>
       ))}
       <div className="actions">
-        {askAgain && onAskAgain && (
-          <button type="button" className="primary" onClick={onAskAgain}>
-            {askAgain}
+        {offer && (
+          <button type="button" className="primary" onClick={offer.onClick}>
+            {offer.label}
           </button>
         )}
         {onDismiss && (
-          <button type="button" onClick={onDismiss}>
+          <button
+            type="button"
+            onClick={() => {
+              focusHeading(heading.current);
+              onDismiss();
+            }}
+          >
             Close
           </button>
         )}
       </div>
     </section>
   );
+}
+
+/** The notice goes, and with it the focus. */
+function focusHeading(notice: HTMLElement | null): void {
+  notice?.closest('main > section')?.querySelector('h1')?.focus();
 }

@@ -1,5 +1,11 @@
 import { type ReactNode, useEffect } from 'react';
-import { describeLost, describeRefusal, type Notice, type Words } from '../notice.ts';
+import {
+  describeError,
+  describeForgotten,
+  describeLost,
+  type Notice,
+  type Words,
+} from '../notice.ts';
 import type { WriteState } from '../use-write.ts';
 import { NoticeBox } from './notice-box.tsx';
 
@@ -13,6 +19,16 @@ type Props<Member> = {
   readonly sending?: ReactNode;
 };
 
+type Sending = Extract<WriteState<unknown>, { phase: 'sending' }>;
+
+/** Why a request takes longer. */
+const waits: Readonly<Record<NonNullable<Sending['wait']>, string>> = {
+  'not-sent': 'It is not sent yet: the ledger cannot take it at the moment. We keep trying.',
+  'in-progress': 'The ledger is still working on it.',
+  lost: 'No answer yet. We are trying again; it is not done a second time.',
+  settling: 'No answer yet. We are asking what became of it.',
+};
+
 /** The state of a write: that it is being sent, or what became of it. */
 export function WriteOutcome<Member>({
   state,
@@ -21,9 +37,9 @@ export function WriteOutcome<Member>({
   onDismiss,
   sending,
 }: Props<Member>) {
-  const isSending = state.phase === 'sending';
-  const isLost = isSending || (state.phase === 'settled' && state.result.kind === 'lost');
-  // The key is gone with the tab, and with it the way to ask again.
+  const isBusy = state.phase === 'sending' || state.phase === 'asking';
+  const isLost = isBusy || (state.phase === 'settled' && state.result.kind === 'lost');
+  // The intent is gone with the tab, and with it the way to ask again.
   useEffect(() => {
     if (!isLost) return;
     const warn = (event: BeforeUnloadEvent) => event.preventDefault();
@@ -33,20 +49,23 @@ export function WriteOutcome<Member>({
 
   return (
     <div aria-live="polite">
-      {isSending && (
+      {state.phase === 'sending' && (
         <>
-          {sending ?? <p className="sending">Sending…</p>}
-          {state.repeats > 0 && (
-            <p className="sending">
-              No answer yet. We are asking what became of it, without doing it again.
-            </p>
+          {(state.wait === undefined && sending) || (
+            <p className="sending">{state.wait ? waits[state.wait] : 'Sending…'}</p>
           )}
+          <div className="actions">
+            <button type="button" onClick={state.cancel}>
+              Cancel
+            </button>
+          </div>
         </>
       )}
+      {state.phase === 'asking' && <p className="sending">We are asking what became of it…</p>}
       {state.phase === 'settled' && (
         <NoticeBox
-          notice={withTime(toNotice(state, words, describe), state.askedAt)}
-          onAskAgain={state.askAgain}
+          notice={withTime(toNotice(state.result, words, describe), state.askedAt)}
+          offer={state.askAgain && { label: 'Ask again', onClick: state.askAgain }}
           onDismiss={onDismiss}
         />
       )}
@@ -55,17 +74,19 @@ export function WriteOutcome<Member>({
 }
 
 function toNotice<Member>(
-  { result, askAgain }: Extract<WriteState<Member>, { phase: 'settled' }>,
+  result: Extract<WriteState<Member>, { phase: 'settled' }>['result'],
   words: Words,
   describe: (member: Member) => Notice,
 ): Notice {
   switch (result.kind) {
     case 'member':
       return describe(result.member);
-    case 'refused':
-      return describeRefusal(result.refusal, words);
+    case 'error':
+      return describeError(result.error, words);
     case 'lost':
-      return describeLost(words, askAgain !== undefined);
+      return describeLost(words);
+    case 'unknown':
+      return describeForgotten(words);
     default:
       throw new Error(result satisfies never);
   }
@@ -73,9 +94,7 @@ function toNotice<Member>(
 
 /** Adds when the user asked last. Otherwise, the same answer again looks as if nothing happened. */
 function withTime(notice: Notice, askedAt: Date | undefined): Notice {
-  if (notice.askAgain === undefined || askedAt === undefined) return notice;
-  return {
-    ...notice,
-    details: [...notice.details, `Last asked at ${askedAt.toLocaleTimeString()}.`],
-  };
+  if (askedAt === undefined) return notice;
+  const time = `Last asked at ${askedAt.toLocaleTimeString()}.`;
+  return { ...notice, details: [...notice.details, time] };
 }
