@@ -99,15 +99,22 @@ test('an upload and a workflow action survive a broken connection, too', async (
   ]);
 });
 
-test('while the connection stays broken, the page tells so, and asks again with the same key', async () => {
+/** Waits until the page asks what became of the write, while its clock runs fast. */
+async function waitForOutcome(title: string): Promise<void> {
+  const heading = outcomeOf(stack.page).getByRole('heading', { name: title });
+  while (!(await heading.isVisible())) await stack.page.clock.runFor(1_000);
+}
+
+const trying = 'No answer yet. We are trying again; it is not done a second time.';
+
+test('while the connection stays broken, the page says so, and asks again without sending', async () => {
   const { page, proxy, arrivals } = stack;
   await page.clock.install();
   const before = arrivals.length;
   proxy.lose(Number.POSITIVE_INFINITY);
 
   await save('Ada');
-  const notice = page.getByRole('heading', { name: 'We do not know yet whether' });
-  while (!(await notice.isVisible())) await page.clock.runFor(1_000);
+  await waitForOutcome('We do not know yet whether the approvers were saved.');
   // A second save could be a second effect.
   expect(await page.getByRole('button', { name: 'Save approvers' }).isDisabled()).toBe(true);
 
@@ -120,50 +127,43 @@ test('while the connection stays broken, the page tells so, and asks again with 
 test.each([
   ['IN_PROGRESS', 'The ledger is still working on it.'],
   ['ORPHANED', 'We could not learn whether the approvers were saved.'],
-])('%s: the page offers to ask again with the same key', async (code, title) => {
-  const { page } = stack;
+])('%s: the page offers to ask again, and tells that nothing was done', async (code, title) => {
+  const { page, arrivals } = stack;
   await page.clock.install();
-  const keys = new Set<string | undefined>();
-  const member = { __typename: 'LedgerOutcomeUnknown', message: '', code, requestId: '7' };
+  const before = arrivals.length;
+  const outcome = { __typename: 'LedgerOutcomeUnknown', message: '', code, requestId: '7' };
   // An outcome that only the end of a process or a very slow service causes.
   await page.route('**/graphql', async (route) => {
     if (route.request().method() === 'OPTIONS') return route.continue();
-    keys.add(route.request().headers()['idempotency-key']);
-    return route.fulfill({ json: { data: { __typename: 'Mutation', saveApprovers: member } } });
+    const writes = [{ responseName: 'saveApprovers', outcome }];
+    const data = route.request().postData()?.includes('settleWrites')
+      ? { settleWrites: { isComplete: true, writes } }
+      : { __typename: 'Mutation', saveApprovers: outcome };
+    return route.fulfill({ json: { data } });
   });
 
   await save('Ada');
-  const notice = outcomeOf(page).getByRole('heading', { name: title });
-  while (!(await notice.isVisible())) await page.clock.runFor(1_000);
+  await waitForOutcome(title);
   await page.unroute('**/graphql');
-  await page.route('**/graphql', (route) => {
-    keys.add(route.request().headers()['idempotency-key']);
-    return route.continue();
-  });
   await page.getByRole('button', { name: 'Ask again' }).click();
 
-  await outcomeOf(page).getByText('The approvers were saved.').waitFor();
-  expect(keys.size).toBe(1);
-  await page.unroute('**/graphql');
+  await outcomeOf(page).getByRole('heading', { name: 'Nothing was saved.' }).waitFor();
+  expect(arrivals.slice(before)).toEqual([]);
 });
 
-test('a write that is open when the page reloads is shown, and asked about with the same key', async () => {
+test('a write that is open when the page reloads has its outcome after it', async () => {
   const { page, proxy, arrivals } = stack;
   const before = arrivals.length;
   proxy.lose(Number.POSITIVE_INFINITY);
   await save('Ada');
-  await page.getByText('No answer yet. We are asking what became of it').waitFor();
+  await page.getByText(trying).waitFor();
+  proxy.lose(0);
 
   await page.reload();
 
   const notice = outcomeOf(page);
-  await notice.getByText('We do not know yet whether the approvers were saved.').waitFor();
-  expect(await page.getByRole('button', { name: 'Save approvers' }).isDisabled()).toBe(true);
-  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ada');
-  proxy.lose(0);
-  await page.getByRole('button', { name: 'Ask again' }).click();
   await notice.getByText('The approvers were saved.').waitFor();
-  expect(await notice.textContent()).toContain('Approvers saved: 1.');
+  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ada');
   expect(arrivals.slice(before)).toEqual(['/saveApproverList']);
 
   // What is known is not shown again.
@@ -180,43 +180,56 @@ test('after a reload, the page names the workflow action that it asks about', as
   await page.getByLabel('Upgrade to HQ').check();
   await page.getByRole('button', { name: 'Run…' }).click();
   await page.getByRole('button', { name: 'Yes, run it' }).click();
-  await page.getByText('No answer yet. We are asking what became of it').waitFor();
+  await page.getByText(trying).waitFor();
+  proxy.lose(0);
 
   await page.reload();
 
-  await outcomeOf(page)
-    .getByText('We do not know yet whether the account was upgraded to HQ.')
-    .waitFor();
-  proxy.lose(0);
-  await page.getByRole('button', { name: 'Ask again' }).click();
   await outcomeOf(page).getByText('The account was upgraded to HQ.').waitFor();
   expect(arrivals.slice(before)).toEqual(['/upgradeToHQ']);
 });
 
-test('after a reload, the page does not offer to ask about a large file or an old key', async () => {
-  const { page, proxy, visit } = stack;
-  const advice = 'Please check in the ledger before you do it again.';
-  const askAgain = outcomeOf(page).getByRole('button', { name: 'Ask again' });
-  proxy.lose(Number.POSITIVE_INFINITY);
+test.each([
+  ['during an upload of 12 MB', true, 'The file was not processed.', 0],
+  ['after an upload of 12 MB whose response was lost', false, 'The file was processed.', 1],
+])(
+  'a reload %s ends in its outcome, and nothing is uploaded again',
+  async (_, isStalled, title, effects) => {
+    const { page, proxy, arrivals, visit } = stack;
+    await visit('CSV upload');
+    const before = arrivals.length;
+    const buffer = Buffer.alloc(12_000_000, 'name,email\n');
+    const file = { name: 'approvers.csv', mimeType: 'text/csv', buffer };
+    await page.getByLabel('CSV file').setInputFiles(file);
+    if (isStalled) proxy.stall(1);
+    else proxy.lose(Number.POSITIVE_INFINITY);
+    await page.getByRole('button', { name: 'Upload the file' }).click();
+    await page
+      .getByText(isStalled ? 'Sending the file:' : 'We are asking what became of it.')
+      .waitFor();
+    if (isStalled) while (proxy.stalled.length === 0) await page.evaluate(() => {});
+    proxy.lose(0);
+    const sizes: number[] = [];
+    page.on('request', (request) => sizes.push(request.postDataBuffer()?.length ?? 0));
+
+    await page.reload();
+
+    await outcomeOf(page).getByRole('heading', { name: title }).waitFor();
+    expect(arrivals.slice(before)).toHaveLength(effects);
+    expect(Math.max(...sizes)).toBeLessThan(2_000);
+    page.removeAllListeners('request');
+  },
+);
+
+test('a write that is cancelled ends in its outcome', async () => {
+  const { page, proxy, arrivals } = stack;
+  const before = arrivals.length;
+  proxy.stall(1);
   await save('Ada');
-  await page.getByText('No answer yet. We are asking what became of it').waitFor();
-  await visit('CSV upload');
-  const buffer = Buffer.alloc(6_000_000, 'name,email\n');
-  const file = { name: 'approvers.csv', mimeType: 'text/csv', buffer };
-  await page.getByLabel('CSV file').setInputFiles(file);
-  await page.getByRole('button', { name: 'Upload the file' }).click();
-  await page.getByText('No answer yet. We are asking').and(page.locator(':visible')).waitFor();
+  while (proxy.stalled.length === 0) await page.evaluate(() => {});
 
-  await page.reload();
-  await outcomeOf(page).getByText('We do not know yet whether the file was processed.').waitFor();
-  expect(await outcomeOf(page).textContent()).toContain(advice);
-  expect(await askAgain.isVisible()).toBe(false);
-  await visit('Approvers');
-  expect(await askAgain.isVisible()).toBe(true);
+  await page.getByRole('button', { name: 'Cancel' }).click();
 
-  await page.clock.setSystemTime(Date.now() + 24 * 60 * 60_000);
-  await page.reload();
-  await visit('Approvers');
-  expect(await outcomeOf(page).textContent()).toContain(advice);
-  expect(await askAgain.isVisible()).toBe(false);
+  await outcomeOf(page).getByRole('heading', { name: 'Nothing was saved.' }).waitFor();
+  expect(arrivals.slice(before)).toEqual([]);
 });

@@ -159,9 +159,21 @@ test('faults are shown beside their fields', async () => {
   await stack.visit('Approvers');
   const before = arrivals.length;
   await page.getByRole('button', { name: 'Add an approver' }).click();
+  const first = page.getByRole('group', { name: 'Approver 1' });
   const second = page.getByRole('group', { name: 'Approver 2' });
   await second.getByLabel('Approver number').fill('12a');
   await second.getByLabel('Workflow number').fill('x');
+  await second.getByLabel('Email', { exact: true }).fill('ada at example.com');
+  await page.getByRole('button', { name: 'Save approvers' }).click();
+  // The form finds these faults by itself.
+  const ofForm = [
+    [first.getByLabel('Name', { exact: true }), 'Enter at least one field.'],
+    [second.getByLabel('Email', { exact: true }), 'This is not an email address.'],
+  ] as const;
+  for (const [field, fault] of ofForm) expect(await descriptionOf(field)).toContain(fault);
+  expect(await ofForm[0][0].evaluate(isFocused)).toBe(true);
+  await first.getByLabel('Name', { exact: true }).fill('Ada');
+  await second.getByLabel('Email', { exact: true }).fill('');
   await page.getByRole('button', { name: 'Save approvers' }).click();
 
   await outcomeOf(page).getByText('Nothing was saved.').waitFor();

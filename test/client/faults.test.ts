@@ -1,0 +1,61 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import {
+  createLedgerFetch,
+  type LedgerFetchOptions,
+  newIntent,
+  readField,
+  settle,
+  withIntent,
+} from '../../packages/client/src/index.ts';
+import { faultCases, impatient, startFaultStack } from '../support/client-faults.ts';
+
+type Data = { workflowAction: { __typename: string; code?: string } };
+
+let stack: Awaited<ReturnType<typeof startFaultStack>>;
+beforeAll(async () => {
+  stack = await startFaultStack();
+});
+
+const query = `mutation {
+  workflowAction(action: RESTART) { __typename ... on LedgerOutcomeUnknown { code } }
+}`;
+
+async function restart(options: LedgerFetchOptions, init: RequestInit = {}) {
+  const { url, token } = stack;
+  const ledgerFetch = createLedgerFetch({ ...impatient, token: () => token, ...options });
+  const headers = { ...init.headers, 'content-type': 'application/json' };
+  const body = JSON.stringify({ query });
+  const response = await ledgerFetch(url, { ...init, method: 'POST', headers, body });
+  return readField<Data, 'workflowAction'>(await response.json(), 'workflowAction');
+}
+
+test.each([
+  ['cut', 1, { kind: 'member', member: { __typename: 'WorkflowActionCompleted' } }],
+  ['stall', 0, { kind: 'error', error: { code: 'IDEMPOTENCY_KEY_SETTLED' } }],
+] as const)('a page that reloads after a %s learns the truth', async (fault, arrivals, result) => {
+  const { url, token } = stack;
+  stack.prepare([fault]);
+  const intent = newIntent();
+  const page = new AbortController();
+  const leave = () => page.abort(new Error('left'));
+  const lost = restart(
+    { attemptMs: 300, onProgress: leave },
+    { ...withIntent({}, intent), signal: page.signal },
+  );
+  await expect(lost).rejects.toThrow('left');
+
+  const settled = await settle<Data>(intent, { url, token: () => token });
+
+  expect(readField(settled, 'workflowAction')).toMatchObject(result);
+  expect(stack.arrivals()).toBe(arrivals);
+});
+
+// Last, because the gateway that starts after a crash ends with its test.
+test.each(faultCases)(
+  'after $name, there is at most one arrival, and the truth is known',
+  async ({ faults, options = {}, result, arrivals }) => {
+    stack.prepare(faults);
+    expect(await restart(options)).toMatchObject(result as object);
+    expect(stack.arrivals()).toBe(arrivals);
+  },
+);

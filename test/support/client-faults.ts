@@ -1,0 +1,140 @@
+import { request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import type { LedgerFetchOptions } from '../../packages/client/src/index.ts';
+import { startGatewayProcess } from './gateway-process.ts';
+import { startHttpServer } from './http-server.ts';
+import { json, startService } from './service.ts';
+
+/** What can happen to a request between a client and the gateway. */
+type Fault =
+  /** The gateway serves it, and its response is lost. */
+  | 'cut'
+  /** It does not arrive, and nothing responds. */
+  | 'stall'
+  /** A 503 of an overloaded gateway. */
+  | 'busy'
+  /** A 413 of a proxy. */
+  | 'too large'
+  | 'in progress'
+  /** The gateway serves it, gets `kill -9` before it responds, and starts again. */
+  | 'crash';
+
+export type FaultCase = {
+  readonly name: string;
+  /** The fault of each request, as long as there is one. */
+  readonly faults: readonly Fault[];
+  readonly options?: LedgerFetchOptions;
+  /** What `readField` says of `workflowAction(action: RESTART)`. */
+  readonly result: unknown;
+  readonly arrivals: number;
+};
+
+const restarted = { kind: 'member', member: { __typename: 'WorkflowActionCompleted' } };
+const failed = (code: string) => ({ kind: 'error', error: { code } });
+
+/** What each client has to survive, with at most one arrival at the service, and a result that is true. */
+export const faultCases: readonly FaultCase[] = [
+  { name: 'no fault', faults: [], result: restarted, arrivals: 1 },
+  { name: '6 cuts', faults: Array(6).fill('cut'), result: restarted, arrivals: 1 },
+  {
+    name: 'a stall',
+    faults: ['stall'],
+    options: { attemptMs: 300 },
+    result: restarted,
+    arrivals: 1,
+  },
+  { name: 'a 503', faults: ['busy'], result: restarted, arrivals: 1 },
+  {
+    name: 'an outcome in progress',
+    faults: ['cut', 'in progress'],
+    result: restarted,
+    arrivals: 1,
+  },
+  { name: 'a 413 of a proxy', faults: ['too large'], result: failed('HTTP_413'), arrivals: 0 },
+  { name: 'a 413 after a cut', faults: ['cut', 'too large'], result: restarted, arrivals: 1 },
+  {
+    name: 'a crash of a gateway with the memory store',
+    faults: ['crash'],
+    result: { kind: 'member', member: { __typename: 'LedgerOutcomeUnknown', code: 'ORPHANED' } },
+    arrivals: 1,
+  },
+];
+
+/** The options with which a client repeats soon. */
+export const impatient: LedgerFetchOptions = { delayMs: 5, patienceMs: 5_000 };
+
+const cannedResponses: Partial<Record<Fault, [number, Record<string, string>, string]>> = {
+  busy: [
+    503,
+    { 'retry-after': '1', 'content-type': 'application/json' },
+    '{"errors":[{"message":"","extensions":{"code":"OVERLOADED","retryable":true}}]}',
+  ],
+  'too large': [413, { 'content-type': 'text/html' }, '<h1>413 Request Entity Too Large</h1>'],
+  'in progress': [
+    200,
+    { 'content-type': 'application/json', 'idempotent-in-progress': 'true' },
+    '{"data":{"workflowAction":{"__typename":"LedgerOutcomeUnknown"}}}',
+  ],
+};
+
+/** Starts a service, a gateway of its own process, and a server in front of it that causes faults. */
+export async function startFaultStack(variables: Record<string, string> = {}) {
+  const service = await startService(json({ status: 0 }));
+  const start = () => startGatewayProcess(service, variables);
+  let gateway = await start();
+  let faults: Fault[] = [];
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await buffer(request);
+    const fault = request.method === 'POST' ? faults.shift() : undefined;
+    const { origin } = request.headers;
+    const canned = fault && cannedResponses[fault];
+    if (canned) {
+      const [status, headers, text] = canned;
+      const cors = {
+        'access-control-allow-origin': origin ?? '*',
+        'access-control-expose-headers': 'retry-after, idempotent-in-progress',
+      };
+      response.writeHead(status, { ...cors, ...headers }).end(text);
+    } else if (fault !== 'stall') {
+      pass(request, body, response, fault);
+    }
+  }
+
+  function pass(
+    { method, url = '/', headers }: IncomingMessage,
+    body: Buffer,
+    response: ServerResponse,
+    fault: Fault | undefined,
+  ): void {
+    const onward = forward(new URL(url, gateway.url), { method, headers, agent: false });
+    const cut = () => response.socket?.resetAndDestroy();
+    onward.once('error', cut).end(body);
+    onward.once('response', async (received) => {
+      if (fault === undefined) {
+        response.writeHead(received.statusCode ?? 502, received.headers);
+        received.pipe(response);
+        return;
+      }
+      if (fault === 'crash') {
+        gateway.signal('SIGKILL');
+        await gateway.exited;
+        gateway = await start();
+      }
+      cut();
+    });
+  }
+
+  const front = await startHttpServer((request, response) => void serve(request, response));
+  return {
+    url: `${front.origin}/graphql`,
+    token: gateway.token,
+    /** Causes the faults of a case from the next request on. */
+    prepare(next: readonly Fault[]) {
+      faults = [...next];
+      service.received.length = 0;
+    },
+    /** The number of requests that arrived at the service. */
+    arrivals: () => service.received.length,
+  };
+}
