@@ -20,10 +20,11 @@ const query = `mutation {
   workflowAction(action: RESTART) { __typename ... on LedgerOutcomeUnknown { code } }
 }`;
 
-async function restart(options: LedgerFetchOptions, init: RequestInit = {}) {
+async function restart(options: LedgerFetchOptions = {}, init: RequestInit = {}) {
   const { url, token } = stack;
   const ledgerFetch = createLedgerFetch({ ...impatient, token: () => token, ...options });
-  const headers = { ...init.headers, 'content-type': 'application/json' };
+  const headers = new Headers(init.headers);
+  headers.set('content-type', 'application/json');
   const body = JSON.stringify({ query });
   const response = await ledgerFetch(url, { ...init, method: 'POST', headers, body });
   return readField<Data, 'workflowAction'>(await response.json(), 'workflowAction');
@@ -38,13 +39,10 @@ test.each([
   const intent = newIntent();
   const page = new AbortController();
   const leave = () => page.abort(new Error('left'));
-  const lost = restart(
-    { attemptMs: 300, onProgress: leave },
-    { ...withIntent({}, intent), signal: page.signal },
-  );
+  const lost = restart({ onProgress: leave }, { ...withIntent({}, intent), signal: page.signal });
   await expect(lost).rejects.toThrow('left');
 
-  const settled = await settle<Data>(intent, { url, token: () => token });
+  const settled = await settle<Data>(intent, { ...impatient, url, token: () => token });
 
   expect(readField(settled, 'workflowAction')).toMatchObject(result);
   expect(stack.arrivals()).toBe(arrivals);
@@ -53,9 +51,9 @@ test.each([
 // Last, because the gateway that starts after a crash ends with its test.
 test.each(faultCases)(
   'after $name, there is at most one arrival, and the truth is known',
-  async ({ faults, options = {}, result, arrivals }) => {
+  async ({ faults, result, arrivals }) => {
     stack.prepare(faults);
-    expect(await restart(options)).toMatchObject(result as object);
+    expect(await restart()).toMatchObject(result as object);
     expect(stack.arrivals()).toBe(arrivals);
   },
 );
