@@ -4,9 +4,11 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, extname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { type ScenarioName, startReferenceService } from '../dev/service.ts';
+import { COMPLETENESS_KEY } from '../src/idempotency/store.ts';
 import { closeAfterTest } from '../test/support/cleanup.ts';
 import { startTestGateway } from '../test/support/gateway.ts';
 import { startHttpServer } from '../test/support/http-server.ts';
@@ -37,7 +39,12 @@ export async function startWebStack() {
   const app = await serve(dist);
   const gateway = await startTestGateway(
     { url: counted },
-    { CORS_ORIGINS: app, UPSTREAM_TIMEOUT_MS: '2000', LOG_LEVEL: 'warn' },
+    {
+      CORS_ORIGINS: app,
+      UPSTREAM_TIMEOUT_MS: '2000',
+      LOG_LEVEL: 'warn',
+      IDEMPOTENCY_STORE: await createOldStore({ url: counted }),
+    },
   );
   const proxy = await startFaultyProxy(gateway.url);
   await build(dist, { VITE_GATEWAY_URL: `${proxy.url}graphql`, VITE_ISSUER_URL: issuer.url });
@@ -70,6 +77,26 @@ export async function startWebStack() {
 /** The heading of the notice that tells an outcome. */
 export const outcomeOf = (page: Page) =>
   page.locator('main > section:not([hidden])').getByRole('region', { name: 'Outcome' });
+
+/**
+ * Creates a store of keys whose records are complete since long ago. In a new one, a key whose first request may be
+ * older than the store is not executed.
+ */
+async function createOldStore(service: { url: string }): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'ledger-keys-'));
+  closeAfterTest(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'keys.db');
+  const variables = { IDEMPOTENCY_STORE: `file:${file}` };
+  const gateway = await startTestGateway(service, variables);
+  await gateway.graphql('mutation { settleWrites(idempotencyKey: "a") { isComplete } }');
+  await gateway.close();
+  const database = new DatabaseSync(file);
+  database.exec(
+    `UPDATE record SET text = json_set(text, '$.since', 0) WHERE key = '${COMPLETENESS_KEY}'`,
+  );
+  database.close();
+  return variables.IDEMPOTENCY_STORE;
+}
 
 /** Serves the files of a folder at localhost, where the browser allows a page to create keys. */
 async function serve(folder: string): Promise<string> {
