@@ -14,6 +14,14 @@ const run = promisify(execFile);
 const schema = 'schema.client.graphql';
 const graphql = 'graphql@16.15.0';
 
+const relayConfig = {
+  src: '.',
+  schema,
+  language: 'typescript',
+  useImportTypeSyntax: true,
+  excludes: ['**/node_modules/**'],
+};
+
 type Client = {
   readonly name: string;
   readonly packages: readonly string[];
@@ -30,7 +38,7 @@ const clients: Client[] = [
     name: 'relay',
     packages: ['relay-runtime@21.0.1', 'relay-compiler@21.0.1', '@types/relay-runtime@20.1.1'],
     files: ['relay-restart.ts'],
-    generate: ['relay-compiler', '--src', '.', '--schema', schema, '--language', 'typescript'],
+    generate: ['relay-compiler'],
   },
   {
     name: 'gql-tada',
@@ -76,6 +84,7 @@ async function createProject({ name, packages, files, generate }: Client): Promi
   const tsconfig = { compilerOptions, files: [`${name}.ts`] };
   await writeFile(join(cwd, 'package.json'), '{ "private": true, "type": "module" }');
   await writeFile(join(cwd, 'tsconfig.json'), JSON.stringify(tsconfig));
+  await writeFile(join(cwd, 'relay.config.json'), JSON.stringify(relayConfig));
   await copyFile(join(root, schema), join(cwd, schema));
   await copyFile(join(root, 'e2e/wiring/run.ts'), join(cwd, 'run.ts'));
   for (const file of [`${name}.ts`, 'operation.ts', ...files]) {

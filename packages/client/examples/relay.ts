@@ -4,6 +4,7 @@ import {
   type LedgerFetchOptions,
   newIntent,
   readField,
+  withIntent,
 } from '@ledger-gateway/client';
 import { commitMutation, Environment, Network, RecordSource, Store } from 'relay-runtime';
 import restartMutation, {
@@ -17,8 +18,10 @@ export function createRestart(url: string, options: LedgerFetchOptions) {
   const ledgerFetch = createLedgerFetch(options);
   const network = Network.create(async ({ text, name }, variables, { metadata }) => {
     const body = JSON.stringify({ query: text, operationName: name, variables });
-    const headers = { 'content-type': 'application/json', ...metadata?.headers };
-    return (await ledgerFetch(url, { method: 'POST', headers, body })).json();
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+    const intent = metadata?.intent;
+    const request = typeof intent === 'string' ? withIntent(init, intent) : init;
+    return (await ledgerFetch(url, request)).json();
   });
   const environment = new Environment({ network, store: new Store(new RecordSource()) });
 
@@ -27,7 +30,7 @@ export function createRestart(url: string, options: LedgerFetchOptions) {
       commitMutation<relayRestartMutation>(environment, {
         mutation: restartMutation,
         variables: {},
-        cacheConfig: { metadata: { headers: { 'idempotency-key': intent } } },
+        cacheConfig: { metadata: { intent } },
         onCompleted: (data, errors) => resolve(readField({ data, errors }, 'workflowAction')),
         onError: (error) =>
           resolve(
