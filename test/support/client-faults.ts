@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { LedgerFetchOptions } from '../../packages/client/src/index.ts';
@@ -7,6 +8,7 @@ import { json, startService } from './service.ts';
 
 /** What can happen to a request between a client and the gateway. */
 type Fault =
+  | 'none'
   /** The gateway serves it, and its response is lost. */
   | 'cut'
   /** It does not arrive, and nothing responds. */
@@ -57,7 +59,7 @@ export const faultCases: readonly FaultCase[] = [
  * The options with which a client repeats soon. An attempt is also shorter than the gateway runs: a repeat that may
  * have been on its way since before the start of the `memory` store is not executed.
  */
-export const impatient: LedgerFetchOptions = { delayMs: 5, patienceMs: 10_000, attemptMs: 300 };
+export const impatient: LedgerFetchOptions = { delayMs: 5, patienceMs: 20_000, attemptMs: 300 };
 
 const cannedResponses: Partial<Record<Fault, [number, Record<string, string>, string]>> = {
   busy: [
@@ -75,7 +77,11 @@ const cannedResponses: Partial<Record<Fault, [number, Record<string, string>, st
 
 /** Starts a service, a gateway of its own process, and a server in front of it that causes faults. */
 export async function startFaultStack(variables: Record<string, string> = {}) {
-  const service = await startService(json({ status: 0 }));
+  const arrivals = new EventEmitter();
+  const service = await startService((response, received) => {
+    arrivals.emit('arrival');
+    return json({ status: 0 })(response, received);
+  });
   const start = () => startGatewayProcess(service, variables);
   let gateway = await start();
   let faults: Fault[] = [];
@@ -107,7 +113,7 @@ export async function startFaultStack(variables: Record<string, string> = {}) {
     const cut = () => response.socket?.resetAndDestroy();
     onward.once('error', cut).end(body);
     onward.once('response', async (received) => {
-      if (fault === undefined) {
+      if (fault === undefined || fault === 'none') {
         response.writeHead(received.statusCode ?? 502, received.headers);
         received.pipe(response);
         return;
@@ -115,6 +121,7 @@ export async function startFaultStack(variables: Record<string, string> = {}) {
       if (fault === 'crash') {
         gateway.signal('SIGKILL');
         await gateway.exited;
+        cut();
         gateway = await start();
       }
       cut();
@@ -132,5 +139,9 @@ export async function startFaultStack(variables: Record<string, string> = {}) {
     },
     /** The number of requests that arrived at the service. */
     arrivals: () => service.received.length,
+    /** Waits for the first of them. */
+    async arrived() {
+      if (service.received.length === 0) await once(arrivals, 'arrival');
+    },
   };
 }

@@ -22,6 +22,8 @@ export type Answer = {
   readonly state: 'final' | 'not-sent' | 'in-progress' | 'lost';
   /** Whether it says what became of every field, no matter what was sent before. */
   readonly isProof: boolean;
+  /** Whether it is of a proxy. It may be about a repeat that the browser sent by itself. */
+  readonly isOfProxy: boolean;
   /** The code of its first error. */
   readonly code?: string | undefined;
   readonly response?: Response;
@@ -35,6 +37,7 @@ export function readAnswer(response: Response, text: string): Answer {
   const { status, headers } = response;
   const retryAfterMs = readRetryAfter(headers.get('retry-after'));
   let body = parseBody(text);
+  const isOfProxy = body === undefined;
   if (!body) {
     // A 4xx is of a proxy, which did not forward the request. Other responses say nothing about it.
     if (status < 400 || status === 408 || status >= 500) return { ...lost, retryAfterMs };
@@ -48,6 +51,7 @@ export function readAnswer(response: Response, text: string): Answer {
   return {
     state: isInProgress ? 'in-progress' : isRetryable ? 'not-sent' : 'final',
     isProof: !isInProgress && errors.every(isOfExecutedField),
+    isOfProxy,
     code: errors.length > 0 ? String(errors[0]?.extensions?.code) : undefined,
     response: toResponse(body, { status, headers }),
     body,
@@ -55,7 +59,7 @@ export function readAnswer(response: Response, text: string): Answer {
   };
 }
 
-export const lost: Answer = { state: 'lost', isProof: false, retryAfterMs: 0 };
+export const lost: Answer = { state: 'lost', isProof: false, isOfProxy: false, retryAfterMs: 0 };
 
 /**
  * Whether the gateway executed the field of an error. Its key was free then, so no earlier request took effect.

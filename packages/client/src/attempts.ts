@@ -61,9 +61,9 @@ export async function attempt(attempts: Attempts, options: LedgerFetchOptions): 
   for (let count = 1; ; count += 1) {
     const { answer: last, token } = await send(attempts, isOpen, rejected, options);
     giveUpAt ??= performance.now() + patienceMs;
-    // A browser repeats requests by itself, so an error without a path need not be that of the first one.
+    // A browser repeats requests by itself, so an error that may pass need not be that of the first one.
     if (last.isProof) isOpen = false;
-    else if (last.state !== 'final') isOpen = true;
+    else if (last.state !== 'final' || last.isOfProxy) isOpen = true;
     const isRejected = last.code === 'UNAUTHENTICATED' && token !== undefined && !rejected;
     // A token is rejected before the body is read, so this is true of a large body, too.
     if (isRejected && (mayRepeat || !isOpen)) {
