@@ -1,4 +1,28 @@
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import { defineConfig, loadEnv, type Plugin } from 'vite';
 
-export default defineConfig({ plugins: [react()], server: { port: 5173, strictPort: true } });
+/** Lets the built page load its own files, and connect to the gateway and the sign-in. A server can send the same as a header. */
+function contentSecurityPolicy(urls: readonly string[]): Plugin {
+  const origins = urls.map((url) => new URL(url).origin).join(' ');
+  const content = [
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:",
+    `connect-src ${origins}; base-uri 'none'; form-action 'none'`,
+  ].join('; ');
+  const attrs = { 'http-equiv': 'Content-Security-Policy', content };
+  return {
+    name: 'content-security-policy',
+    apply: 'build',
+    transformIndexHtml: () => [{ tag: 'meta', attrs, injectTo: 'head-prepend' }],
+  };
+}
+
+export default defineConfig(({ mode }) => {
+  const {
+    VITE_GATEWAY_URL = 'http://127.0.0.1:4000/graphql',
+    VITE_ISSUER_URL = 'http://127.0.0.1:4010/',
+  } = loadEnv(mode, process.cwd());
+  return {
+    plugins: [react(), contentSecurityPolicy([VITE_GATEWAY_URL, VITE_ISSUER_URL])],
+    server: { port: 5173, strictPort: true },
+  };
+});

@@ -1,5 +1,5 @@
 import type { Fault } from '@ledger-gateway/client';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { SaveApproversDocument, type SaveApproversMutation } from '../gql/graphql.ts';
 import { describeProblem, type Notice, quote, type Words } from '../notice.ts';
 import { useFaultFocus } from '../parts/use-fault-focus.ts';
@@ -25,6 +25,14 @@ export function ApproversPage() {
   );
   const [ownFaults, setOwnFaults] = useState<readonly Fault[]>([]);
   const form = useFaultFocus(ownFaults);
+  const count = useRef(drafts.length);
+  useEffect(() => {
+    // The user continues in the approver that was just added.
+    if (drafts.length > count.current) {
+      form.current?.querySelector<HTMLElement>('fieldset > fieldset:last-of-type input')?.focus();
+    }
+    count.current = drafts.length;
+  }, [drafts.length, form]);
   const faults =
     state.phase === 'settled' && state.result.kind === 'error'
       ? [...ownFaults, ...state.result.error.faults]

@@ -1,0 +1,101 @@
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { outcomeOf, startWebStack, type WebStack } from './web-stack.ts';
+import { createUser } from './web-user.ts';
+
+let stack: WebStack;
+let user: ReturnType<typeof createUser>;
+
+beforeAll(async () => {
+  stack = await startWebStack();
+  user = createUser(stack);
+});
+
+beforeEach(async () => {
+  await stack.restart();
+  await stack.visit('GL codes');
+  await user.prepare['GL codes']();
+  await user.send('GL codes');
+  await stack.page.getByRole('checkbox', { name: '4020' }).check();
+});
+
+const isFocused = (element: Element) => element === document.activeElement;
+
+test.each(['http-403', 'not-permitted'] as const)(
+  '%s: the codes that a user may not see leave the page',
+  async (scenario) => {
+    const { page, practise } = stack;
+    await practise(scenario);
+    await user.send('GL codes');
+    await outcomeOf(page).getByText('You are not permitted to list the codes.').waitFor();
+    expect(await page.getByText('Packaging').isVisible()).toBe(false);
+    expect(await page.getByText('These are the codes from the last time').isVisible()).toBe(false);
+  },
+);
+
+test('sign-out leaves nothing on the page or in its storage', async () => {
+  const { page, proxy, visit } = stack;
+  await visit('Approvers');
+  proxy.lose(Number.POSITIVE_INFINITY);
+  await user.prepare.Approvers();
+  await user.send('Approvers');
+  await page.getByText('No answer yet.').waitFor();
+
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('You are signed out.').waitFor();
+  expect(await page.evaluate(() => sessionStorage.length + localStorage.length)).toBe(0);
+  proxy.lose(0);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+
+  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('');
+  expect(await outcomeOf(page).isVisible()).toBe(false);
+  await visit('GL codes');
+  expect(await page.getByText('Packaging').isVisible()).toBe(false);
+  expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+});
+
+test('each step has a title, and keeps the focus', async () => {
+  const { page, visit } = stack;
+  await visit('Approvers');
+  expect(await page.title()).toBe('Approvers – Ledger desk');
+  await page.getByRole('button', { name: 'Add an approver' }).click();
+  const second = page.getByRole('group', { name: 'Approver 2' });
+  expect(await second.getByLabel('Name', { exact: true }).evaluate(isFocused)).toBe(true);
+  await page.getByRole('button', { name: 'Remove approver 2' }).click();
+  await user.run('Approvers', 'failed');
+  await page.getByRole('button', { name: 'Close' }).click();
+  const heading = page.getByRole('heading', { name: 'Approvers', level: 1 });
+  expect(await heading.evaluate(isFocused)).toBe(true);
+});
+
+test('50,000 codes neither freeze the page nor fill its memory', async () => {
+  const { page } = stack;
+  const codes = Array.from({ length: 50_000 }, (_, index) => ({
+    __typename: 'GlCode',
+    code: String(100_000 + index),
+    name: `Rent of cost centre ${index}`,
+    value: `rent ${index}`,
+    hide: 0,
+  }));
+  const json = { data: { __typename: 'Query', glCodes: { __typename: 'GlCodeList', codes } } };
+  await page.route('**/graphql', (route) => route.fulfill({ json }));
+  await page.evaluate(() => {
+    const tasks: number[] = [];
+    Object.assign(window, { tasks });
+    new PerformanceObserver((list) =>
+      tasks.push(...list.getEntries().map(({ duration }) => duration)),
+    ).observe({ type: 'longtask' });
+  });
+
+  await user.send('GL codes');
+  await page.getByText('100 of 50000 codes are shown.').waitFor();
+  await page.getByLabel('Search in the list').fill('centre 4242');
+  await page.getByRole('checkbox', { name: '104242' }).waitFor();
+
+  const tasks = await page.evaluate(() => (window as unknown as { tasks: number[] }).tasks);
+  expect(Math.max(0, ...tasks)).toBeLessThan(300);
+  const session = await page.context().newCDPSession(page);
+  await session.send('HeapProfiler.collectGarbage');
+  const { usedSize } = await session.send('Runtime.getHeapUsage');
+  expect(usedSize).toBeLessThan(80_000_000);
+  await page.unroute('**/graphql');
+});
