@@ -188,7 +188,9 @@ test('faults are shown beside their fields', async () => {
 
   expect(arrivals.length).toBe(before);
 
-  // The form finds this fault by itself.
+  // A fault goes with the value that had it. The form finds this one by itself.
+  await second.getByLabel('Approver number').fill('12');
+  await second.getByLabel('Workflow number').fill('3');
   await second.getByLabel('Claim limit').fill('a lot');
   await page.getByRole('button', { name: 'Save approvers' }).click();
   const claimLimit = second.getByLabel('Claim limit');

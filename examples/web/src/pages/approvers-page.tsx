@@ -5,7 +5,14 @@ import { describeProblem, type Notice, quote, type Words } from '../notice.ts';
 import { useFaultFocus } from '../parts/use-fault-focus.ts';
 import { WriteOutcome } from '../parts/write-outcome.tsx';
 import { isOpen, useWrite } from '../use-write.ts';
-import { findFaults, newDraft, toDraft, toInput } from './approver-fields.ts';
+import {
+  type Draft,
+  type FieldName,
+  findFaults,
+  newDraft,
+  toDraft,
+  toInput,
+} from './approver-fields.ts';
 import { ApproverForm } from './approver-form.tsx';
 
 const words: Words = {
@@ -23,6 +30,7 @@ export function ApproversPage() {
   const [drafts, setDrafts] = useState(() =>
     leftVariables ? [leftVariables.approvers].flat().map(toDraft) : [newDraft()],
   );
+  const [sent, setSent] = useState(drafts);
   const [ownFaults, setOwnFaults] = useState<readonly Fault[]>([]);
   const form = useFaultFocus(ownFaults);
   const count = useRef(drafts.length);
@@ -35,8 +43,15 @@ export function ApproversPage() {
   }, [drafts.length, form]);
   const faults =
     state.phase === 'settled' && state.result.kind === 'error'
-      ? [...ownFaults, ...state.result.error.faults]
+      ? [...ownFaults, ...state.result.error.faults.filter(isOfSameValue)]
       : ownFaults;
+
+  /** Whether the value that the gateway rejected is still in the form. */
+  function isOfSameValue({ path: [, index, name] }: Fault): boolean {
+    const valueIn = (list: readonly Draft[]) =>
+      list[Number(index)]?.values[String(name) as FieldName];
+    return valueIn(drafts) === valueIn(sent);
+  }
 
   function save(event: FormEvent): void {
     event.preventDefault();
@@ -44,6 +59,7 @@ export function ApproversPage() {
     setOwnFaults(found);
     if (found.length > 0) return;
     dismiss();
+    setSent(drafts);
     submit({ approvers: drafts.map(toInput) });
   }
 
