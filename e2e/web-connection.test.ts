@@ -219,6 +219,7 @@ test.each([
     expect(Math.max(...sizes)).toBeLessThan(2_000);
     page.removeAllListeners('request');
   },
+  120_000,
 );
 
 test('a write that is cancelled ends in its outcome', async () => {

@@ -144,8 +144,9 @@ describe('a write', () => {
     ['that nobody can know', settled([], false), { kind: 'unknown', error: expect.anything() }],
     ['nothing', cut, { kind: 'lost', intent: expect.any(String), error: expect.anything() }],
   ])('of megabytes is not sent again after a loss: settling tells %s', async (_, reply, result) => {
-    const { mutate, init, requests } = await start([cut, reply], { attemptMs: 200 });
+    const { mutate, init, requests, progress } = await start([cut, reply], { attemptMs: 200 });
     expect(await mutate(init({ csv: 'x'.repeat(1_000_000) }))).toEqual(result);
+    expect(progress.map(({ state }) => state)).toEqual(['settling']);
     expect(new Set(kinds(requests.slice(1)))).toEqual(new Set(['settle']));
     const { variables } = JSON.parse(requests[1]?.body ?? '');
     expect(variables).toEqual({

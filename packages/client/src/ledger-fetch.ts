@@ -52,7 +52,8 @@ async function write(
   const patienceMs = Math.max(giveUpAt - performance.now(), smallMs / 2);
   const headers = new Headers(request.headers);
   for (const name of ['idempotency-key', AGE]) headers.delete(name);
-  const settled = await settle(intent, { ...options, url, headers, signal, patienceMs });
+  const quiet = { ...options, onProgress: undefined };
+  const settled = await settle(intent, { ...quiet, url, headers, signal, patienceMs });
   const code = settled.errors?.[0]?.extensions?.code;
   // Nothing was executed, so the last error is the reason.
   const hasReason = code === 'IDEMPOTENCY_KEY_SETTLED' && last.code !== undefined;
