@@ -198,7 +198,7 @@ test.each([
     const { page, proxy, arrivals, visit } = stack;
     await visit('CSV upload');
     const before = arrivals.length;
-    const buffer = Buffer.alloc(12_000_000, 'name,email\n');
+    const buffer = Buffer.alloc(11_999_999, 'name,email\n');
     const file = { name: 'approvers.csv', mimeType: 'text/csv', buffer };
     await page.getByLabel('CSV file').setInputFiles(file);
     if (isStalled) proxy.stall(1);
