@@ -1,0 +1,284 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { generate } from 'selfsigned';
+import { Agent, fetch } from 'undici';
+import { startIssuer } from '../dev/issuer.ts';
+import { freePort, portOf } from '../test/support/port.ts';
+
+/**
+ * `npm run proxies:check`: starts nginx and HAProxy with the configurations of this folder, each in front of two
+ * gateways. Exits with 1 unless a rolling restart under load fails nothing, and every write reaches the service once, also
+ * if its gateway is killed. Needs the Debian packages `nginx-light` and `haproxy`.
+ */
+const WORKERS = 4;
+/** The pause of a worker between two requests, in milliseconds, which keeps below the limits of the proxies. */
+const PAUSE_MS = 30;
+/** How long the check waits for anything. */
+const PATIENCE_MS = 60_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'proxies-'));
+const file = (name: string) => join(folder, name);
+
+function check(claim: string, holds: boolean, detail: unknown = ''): void {
+  process.stdout.write(
+    `${holds ? 'pass' : 'FAIL'}  ${claim}${holds ? '' : ` ${JSON.stringify(detail)}`}\n`,
+  );
+  if (!holds) process.exitCode = 1;
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + PATIENCE_MS;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`waited too long for ${condition}`);
+    await sleep(20);
+  }
+}
+
+/** A service that counts each write by the name of its approver, and does not answer those named `held`. */
+async function startService() {
+  const writes = new Map<string, number>();
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const name = /"name":"([^"]*)"/.exec(Buffer.concat(chunks).toString())?.[1];
+    if (name !== undefined) writes.set(name, (writes.get(name) ?? 0) + 1);
+    if (name?.startsWith('held')) return;
+    response.end('{"status":0,"service_status":{"status":0},"list":[]}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${portOf(server.address())}/`,
+    writes,
+    close: () => server.close(),
+  };
+}
+
+/** A gateway in its own process, on the same port after each start. */
+async function createGateway(env: Record<string, string>) {
+  const port = await freePort();
+  let child: ChildProcess;
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  return {
+    port,
+    async start() {
+      child = spawn(process.execPath, ['src/main.ts'], {
+        env: { ...env, PORT: String(port) },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+      await until(isReady);
+    },
+    /** Resolves to the exit code. */
+    async end(signal: NodeJS.Signals): Promise<unknown> {
+      const exit = once(child, 'exit');
+      child.kill(signal);
+      return (await exit)[0];
+    },
+  };
+}
+
+type Gateway = Awaited<ReturnType<typeof createGateway>>;
+
+/** Writes a configuration of this folder with the addresses and files of the check. Each text must occur. */
+function configure(name: string, replacements: Record<string, string>): string {
+  let text = readFileSync(new URL(name, import.meta.url), 'utf8');
+  for (const [from, to] of Object.entries(replacements)) {
+    if (!text.includes(from)) throw new Error(`${name} has no ${from}`);
+    text = text.replaceAll(from, to);
+  }
+  writeFileSync(file(name), text);
+  return file(name);
+}
+
+async function createCertificate(): Promise<void> {
+  const { cert, private: key } = await generate([{ name: 'commonName', value: 'localhost' }]);
+  writeFileSync(file('gateway.crt'), cert);
+  writeFileSync(file('gateway.key'), key);
+  writeFileSync(file('gateway.pem'), `${cert}\n${key}`);
+}
+
+const proxies = {
+  nginx(port: number, [one, two]: Gateway[], down?: Gateway) {
+    const config = configure('nginx.conf', {
+      'worker_processes auto': `pid ${file('nginx.pid')}; worker_processes 1`,
+      'listen 443': `listen 127.0.0.1:${port}`,
+      '/etc/nginx/tls': folder,
+      '/var/log/nginx/access.log': file('access.log'),
+      'gateway-1:4000': `127.0.0.1:${one?.port}${one === down ? ' down' : ''}`,
+      'gateway-2:4000': `127.0.0.1:${two?.port}${two === down ? ' down' : ''}`,
+    });
+    return ['nginx', '-p', folder, '-e', file('error.log'), '-c', config, '-g', 'daemon off;'];
+  },
+  haproxy(port: number, [one, two]: Gateway[]) {
+    const config = configure('haproxy.cfg', {
+      'bind :443': `bind 127.0.0.1:${port}`,
+      '/etc/haproxy/tls': folder,
+      ' gateway-1:4000': ` 127.0.0.1:${one?.port}`,
+      ' gateway-2:4000': ` 127.0.0.1:${two?.port}`,
+    });
+    return ['haproxy', '-q', '-db', '-f', config];
+  },
+};
+
+const document = `mutation ($name: String) {
+  saveApprovers(approvers: [{ name: $name }]) { __typename }
+  }`;
+/** A connection for each request: a client may lose one that it reuses, with any server. */
+const dispatcher = new Agent({
+  connect: { rejectUnauthorized: false },
+  allowH2: false,
+  pipelining: 0,
+});
+
+/** Checks one proxy in front of two gateways. */
+async function checkProxy(name: keyof typeof proxies): Promise<void> {
+  const issuer = await startIssuer();
+  const service = await startService();
+  const env = {
+    HOST: '127.0.0.1',
+    UPSTREAM_BASE_URL: service.url,
+    UPSTREAM_TIMEOUT_MS: '5000',
+    JWT_JWKS_URL: issuer.jwksUrl,
+    JWT_ISSUER: issuer.issuer,
+    JWT_AUDIENCE: issuer.audience,
+    LOG_LEVEL: 'error',
+  };
+  const gateways = await Promise.all([createGateway(env), createGateway(env)]);
+  await Promise.all(gateways.map((gateway) => gateway.start()));
+  const port = await freePort();
+  const [command = '', ...args] = proxies[name](port, gateways);
+  const proxy = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const authorization = `Bearer ${await issuer.token()}`;
+  const url = `https://127.0.0.1:${port}`;
+  const post = async (body: string) => {
+    const headers = { authorization, 'content-type': 'application/json' };
+    const response = await fetch(`${url}/graphql`, { method: 'POST', headers, body, dispatcher });
+    return { status: response.status, text: await response.text() };
+  };
+  const save = (approver: string) =>
+    post(JSON.stringify({ query: document, variables: { name: approver } }));
+
+  try {
+    await until(() =>
+      save('first').then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    );
+    // nginx has to be told that a gateway will stop. HAProxy sees that it is no longer ready.
+    const drain = async (gateway?: Gateway) => {
+      if (name !== 'nginx') return;
+      proxies.nginx(port, gateways, gateway);
+      proxy.kill('SIGHUP');
+      await sleep(1000);
+    };
+    await checkRestart(name, gateways, drain, save, service.writes);
+    await checkKill(name, gateways, save, service.writes);
+    const statusOf = async (path: string) => (await fetch(url + path, { dispatcher })).status;
+    check(
+      `${name}: /metrics and /readyz are not exposed`,
+      (await statusOf('/metrics')) === 404 && (await statusOf('/readyz')) === 404,
+    );
+    const status = await statusOfLargeBody(`${url}/graphql`);
+    check(`${name}: a body of 17 MB is 413`, status === 413, status);
+  } finally {
+    proxy.kill('SIGTERM');
+    await Promise.all(gateways.map((gateway) => gateway.end('SIGKILL')));
+    await issuer.close();
+    service.close();
+  }
+}
+
+/** The status for a body of 17 MB, of which only the beginning is sent. */
+async function statusOfLargeBody(url: string): Promise<number | undefined> {
+  const headers = { 'content-type': 'application/json', 'content-length': 17_000_000 };
+  const request = httpsRequest(url, { method: 'POST', headers, rejectUnauthorized: false });
+  request.write(' '.repeat(100_000));
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  request.destroy();
+  return response.statusCode;
+}
+
+type Save = (approver: string) => Promise<{ status: number; text: string }>;
+
+async function checkRestart(
+  name: string,
+  gateways: Gateway[],
+  drain: (gateway?: Gateway) => Promise<void>,
+  save: Save,
+  writes: Map<string, number>,
+): Promise<void> {
+  let isOver = false;
+  let sent = 0;
+  const failures: unknown[] = [];
+  const worker = async () => {
+    while (!isOver) {
+      sent += 1;
+      const approver = `${name}-${sent}`;
+      const result = await save(approver).catch((error: unknown) => ({
+        status: 0,
+        text: String(error),
+      }));
+      if (!result.text.includes('ApproversSaved')) failures.push(result);
+      if (writes.get(approver) !== 1) failures.push({ approver, writes: writes.get(approver) });
+      await sleep(PAUSE_MS);
+    }
+  };
+  const workers = Array.from({ length: WORKERS }, worker);
+  const codes: unknown[] = [];
+  for (const gateway of gateways) {
+    await drain(gateway);
+    codes.push(await gateway.end('SIGTERM'));
+    await gateway.start();
+    await drain();
+    await sleep(4000); // The proxy uses it again.
+  }
+  isOver = true;
+  await Promise.all(workers);
+  check(
+    `${name}: ${sent} writes during a rolling restart succeed, each sent once`,
+    failures.length === 0,
+    failures.slice(0, 5),
+  );
+  check(
+    `${name}: both gateways exit with 0`,
+    codes.every((code) => code === 0),
+    codes,
+  );
+}
+
+/** Two writes are in flight when both gateways are killed. No proxy may send them again. */
+async function checkKill(
+  name: string,
+  gateways: Gateway[],
+  save: Save,
+  writes: Map<string, number>,
+): Promise<void> {
+  const held = ['held-1', 'held-2'];
+  const results = held.map((approver) => save(approver));
+  await until(() => held.every((approver) => writes.has(approver)));
+  for (const gateway of gateways) {
+    await gateway.end('SIGKILL');
+    await gateway.start();
+  }
+  const statuses = (await Promise.all(results)).map(({ status }) => status);
+  check(
+    `${name}: writes whose gateway is killed are 502, and not sent again`,
+    statuses.every((status) => status === 502) &&
+      held.every((approver) => writes.get(approver) === 1),
+    { statuses, writes: held.map((approver) => writes.get(approver)) },
+  );
+}
+
+await createCertificate();
+for (const name of ['nginx', 'haproxy'] as const) await checkProxy(name);
+process.exit();
