@@ -7,7 +7,7 @@ import { createAuthenticator } from './auth/authenticate.ts';
 import { createTokenCounter, registerKeyMetrics } from './auth/token-metrics.ts';
 import { type Config, settingsOf } from './config.ts';
 import { createFieldObserver } from './graphql/field-metrics.ts';
-import { startGraphql } from './graphql/server.ts';
+import { startGraphql } from './graphql/graphql-server.ts';
 import { createExplorer } from './http/explorer.ts';
 import { registerHttpMetrics } from './http/http-metrics.ts';
 import { createServer } from './http/server.ts';

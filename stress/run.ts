@@ -9,6 +9,7 @@ import { intents } from './scenarios/intents.ts';
 import { intentsStore } from './scenarios/intents-store.ts';
 import { isolation } from './scenarios/isolation.ts';
 import { logReader } from './scenarios/log-reader.ts';
+import { longLists } from './scenarios/long-lists.ts';
 import { memory } from './scenarios/memory.ts';
 import { oneCaller } from './scenarios/one-caller.ts';
 import { outage } from './scenarios/outage.ts';
@@ -31,6 +32,7 @@ const scenarios: Scenario[] = [
   idle,
   overload,
   memory,
+  longLists,
   bodies,
   slowBodies,
   references,

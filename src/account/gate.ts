@@ -41,8 +41,9 @@ type Waiting = { readonly amount: number; enter(): void };
 type Line = { read: Set<Waiting>; write: Set<Waiting>; writesInARow: number };
 
 /**
- * The one place where requests, calls and CPU-bound work wait. Callers take turns, the entries of one caller keep
- * their order, and no caller holds or queues more than its share while that is scarce. Whoever entered must leave.
+ * The one place where requests, calls and CPU-bound work wait for a place or memory. Callers take turns, the entries of one caller keep
+ * their order, and no caller holds or queues more than its share while that is scarce. Every entry must be matched by
+ * `leave`.
  */
 export class Gate {
   readonly #held: Shares;
@@ -87,7 +88,7 @@ export class Gate {
     return !this.#lines.has(caller) && this.tryOvertake(caller, amount);
   }
 
-  /** Enters before what waits, if there is a place: for work in progress, whose end lets others in. */
+  /** Skips the queue, if there is a place. Only for work in progress, which frees capacity when it ends. */
   tryOvertake(caller: string, amount: number): boolean {
     if (!this.#held.fits(caller, amount)) return false;
     this.#held.take(caller, amount);
@@ -146,7 +147,7 @@ export class Gate {
     return promise;
   }
 
-  /** Lets in whoever fits, one caller after another. */
+  /** Admits entries that fit, one caller after another. */
   #admit(): void {
     for (let caller = this.#nextCaller(); caller !== undefined; caller = this.#nextCaller()) {
       const line = this.#lines.get(caller);
@@ -160,7 +161,7 @@ export class Gate {
     }
   }
 
-  /** Only callers above their share do not fit while something is free, and these are few. */
+  /** With amounts of one, only callers above their share do not fit while something is free, and these are few. */
   #nextCaller(): string | undefined {
     for (const [caller, line] of this.#lines) {
       if (this.#held.fits(caller, nextOf(line)?.amount ?? 0)) return caller;

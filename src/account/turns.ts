@@ -1,8 +1,8 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Gate } from './gate.ts';
 
-/** The work of one iteration of the event loop, in bytes of text to read or write: tens of milliseconds. */
-const TURN_BYTES = 4_000_000;
+/** The short work of one iteration of the event loop, in bytes of text to read or write: tens of milliseconds. */
+const SHORT_WORK_BYTES = 4_000_000;
 /** Work on fewer bytes than this takes less than 0.1 ms and does not count. */
 const NEGLIGIBLE_BYTES = 4096;
 /** Work on more bytes than this takes tens of milliseconds. */
@@ -11,11 +11,12 @@ const LONG_BYTES = 500_000;
 const PAUSES = 3;
 
 /**
- * Turns for CPU-bound work, such as parsing a response of several megabytes: one long task or several short ones
- * in an iteration of the event loop, with callers taking turns.
+ * Turns for CPU-bound work, such as parsing a response of several megabytes: in an iteration of the event loop, one
+ * long task and several short ones. Each has a gate of its own, so that short work does not keep long work waiting.
  */
 export class Turns {
-  readonly #gate = new Gate({ limit: TURN_BYTES });
+  readonly #short = new Gate({ limit: SHORT_WORK_BYTES });
+  readonly #long = new Gate({ limit: 1 });
 
   /**
    * Resolves when work on so many bytes may run; do it synchronously afterwards. Rejects with NoPlace when `signal`
@@ -24,13 +25,13 @@ export class Turns {
   async take(caller: string, bytes: number, signal?: AbortSignal): Promise<void> {
     if (bytes < NEGLIGIBLE_BYTES) return;
     const isLong = bytes >= LONG_BYTES;
-    const amount = isLong ? this.#gate.most : bytes;
-    await this.#gate.enter(caller, { amount, signal });
-    void this.#giveBack(caller, amount, isLong ? PAUSES : 1);
+    const [gate, amount] = isLong ? [this.#long, 1] : [this.#short, bytes];
+    await gate.enter(caller, { amount, signal });
+    void giveBack(gate, caller, amount, isLong ? PAUSES : 1);
   }
+}
 
-  async #giveBack(caller: string, amount: number, pauses: number): Promise<void> {
-    for (let n = 0; n < pauses; n++) await immediate();
-    this.#gate.leave(caller, amount);
-  }
+async function giveBack(gate: Gate, caller: string, amount: number, pauses: number): Promise<void> {
+  for (let n = 0; n < pauses; n++) await immediate();
+  gate.leave(caller, amount);
 }

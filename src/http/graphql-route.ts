@@ -23,7 +23,7 @@ declare module 'fastify' {
     caller: string;
     /** The memory that the request holds. */
     holding: Holding | null;
-    /** Settles when the request has been executed, which may be after its client has disconnected. */
+    /** Settles when the request has been parsed, or executed, which may be after its client has disconnected. */
     execution: Promise<unknown> | null;
     execute: Execute | null;
   }
@@ -63,7 +63,6 @@ export function registerGraphqlRoute(
   app.decorateRequest('caller', ANONYMOUS);
   app.decorateRequest('holding', null);
   app.decorateRequest('execution', null);
-  app.decorateRequest('execute', null);
   app.route({
     method: ['GET', 'POST'],
     url: '/graphql',
@@ -80,20 +79,18 @@ export function registerGraphqlRoute(
       else checkAnonymous(request, options.allowsAnonymous);
       if (Number(request.headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
       request.caller = credentials?.caller.account ?? ANONYMOUS;
-      await enter(request, reply, options);
-      request.scope = credentials && createScope(request, credentials, options);
+      const holding = await enter(request, reply, options);
+      request.scope = credentials && createScope(request, credentials, holding, options);
       if (request.headers.expect !== undefined) reply.raw.writeContinue();
       return undefined;
     },
 
-    preHandler(request, _reply, done) {
-      request.execute = options.prepare(documentRequestOf(request));
-      done();
-    },
-
     handler(request, reply) {
+      // The client disconnected while its body was parsed: it could not learn the outcome of a write.
+      if (reply.raw.closed) throw overloaded('The client disconnected.');
+      const execute = options.prepare(documentRequestOf(request));
       const response = inRequestSpan(request, reply, () =>
-        currentRecord.run(request.record, () => respond(request, reply)),
+        currentRecord.run(request.record, () => respond(request, reply, execute)),
       );
       request.execution = response;
       const done = () => logUndeliveredWrites(options.log, request);
@@ -118,14 +115,14 @@ function checkAnonymous({ headers }: FastifyRequest, isAllowed: boolean): void {
 }
 
 /**
- * Waits for a place among the requests in progress. The place and all memory of the request are given back here,
- * when its client has the response or has disconnected, and nothing of it is being executed.
+ * Waits for a place among the requests in progress, and resolves to what the request holds. Both are given back here,
+ * when its client has the response or has disconnected, and nothing of it is being parsed or executed.
  */
 async function enter(
   request: FastifyRequest,
   reply: FastifyReply,
   { requests, account }: GraphqlRouteOptions,
-): Promise<void> {
+): Promise<Holding> {
   const { caller, disconnected } = request;
   try {
     // A client that has closed its side may still wait for the response.
@@ -142,15 +139,16 @@ async function enter(
   const end = () => void Promise.resolve(request.execution).then(leave, leave);
   if (reply.raw.closed) end();
   else reply.raw.once('close', end);
+  return holding;
 }
 
 function createScope(
   request: FastifyRequest,
   { token, caller }: Credentials,
+  holding: Holding,
   { forwardHeaders }: GraphqlRouteOptions,
 ): RequestScope {
-  const { id, headers, disconnected, holding, record } = request;
-  if (!holding) throw new Error('The request has not entered.');
+  const { id, headers, disconnected, record } = request;
   const key = headers['idempotency-key'];
   const age = headers['idempotency-key-age'];
   return {
@@ -179,16 +177,18 @@ function logUndeliveredWrites(log: Logger, { id, record, disconnected }: Fastify
   );
 }
 
-async function respond(request: FastifyRequest, reply: FastifyReply): Promise<string | undefined> {
-  const { method, body, execute, scope, record } = request;
-  const search = searchOf(request);
-  const response = await execute?.(
-    { method, headers: request.headers, search, body },
+async function respond(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  execute: Execute,
+): Promise<string> {
+  const { method, headers, body, scope, record } = request;
+  const response = await execute(
+    { method, headers, search: searchOf(request), body },
     scope,
     record,
   );
-  if (!response) return undefined;
   for (const [name, value] of response.headers) reply.header(name, value);
-  reply.code(response.status).type(errorMediaType(request.headers));
+  reply.code(response.status).type(errorMediaType(headers));
   return response.text;
 }

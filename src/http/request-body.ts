@@ -23,18 +23,23 @@ export function registerBodyParser(app: FastifyInstance, turns: Turns): void {
     const body = await readBody(request);
     // Exactly, because a variable of type ID may be written as a number.
     if (body.length < SHORT_BODY) return parsing(() => parseJson(utf8.decode(body), jsonLimits));
-    // Each step is a task of its own, and so is the execution.
-    const turn = () => turns.take(request.caller, body.length);
-    await turn();
-    const text = parsing(() => utf8.decode(body));
-    await turn();
-    const steps = parseInSteps(text, jsonLimits);
-    for (;;) {
-      const { done, value } = parsing(() => steps.next());
-      await turn();
-      if (done) return value;
-    }
+    // The request holds its body until it is parsed, although its client may have disconnected.
+    request.execution = parseLong(body, () => turns.take(request.caller, body.length));
+    return request.execution;
   });
+}
+
+/** Parses a body in steps. Each is a task of its own, and so is the execution. */
+async function parseLong(body: Buffer, turn: () => Promise<void>): Promise<unknown> {
+  await turn();
+  const text = parsing(() => utf8.decode(body));
+  await turn();
+  const steps = parseInSteps(text, jsonLimits);
+  for (;;) {
+    const { done, value } = parsing(() => steps.next());
+    await turn();
+    if (done) return value;
+  }
 }
 
 /** Reads a body, and books each part for the caller when it arrives. */
@@ -54,6 +59,7 @@ function readBody({ raw, holding }: FastifyRequest): Promise<Buffer> {
         fail(overloaded('The gateway is processing too many large requests.'));
       }
     };
+    if (raw.destroyed) fail(new InvalidRequest(400)); // It will never end.
     raw.on('data', onPart);
     raw.once('end', () =>
       resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)),

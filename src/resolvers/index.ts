@@ -2,7 +2,7 @@ import { GraphQLScalarType } from 'graphql';
 import { IntegrationTarget, type Resolvers, WorkflowAction } from '../generated/resolvers.ts';
 import { saveApprovers } from './approvers.ts';
 import { glCodes, resolveReference } from './gl-codes.ts';
-import { settleWrites } from './settle.ts';
+import { settleWrites } from './settle-writes.ts';
 import { uploadWorkflowCsv, workflowAction } from './workflows.ts';
 
 /**

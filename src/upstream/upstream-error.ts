@@ -126,7 +126,7 @@ export function toUpstreamError(
   exchange?: { sent: Sent; status: number | undefined },
 ): UpstreamError {
   if (cause instanceof UpstreamError && !exchange && !signal.aborted) return cause;
-  const error = cause instanceof UpstreamError ? cause : unavailable('unknown');
+  const error = cause instanceof UpstreamError ? cause : unavailable(`unexpected ${nameOf(cause)}`);
   const sent = exchange?.sent ?? (error === cause ? error.sent : 'maybe');
   const known = { ...error, sent, status: error.status ?? exchange?.status };
   if (!signal.aborted) return new UpstreamError(error.code, known);
@@ -134,6 +134,11 @@ export function toUpstreamError(
   return signal.reason === 'client disconnected'
     ? new UpstreamError('CLIENT_DISCONNECTED', { ...details, fault: 'client disconnected' })
     : new UpstreamError('UPSTREAM_TIMEOUT', { ...details, fault: 'deadline' });
+}
+
+/** The name of an error of our own code, for the log. */
+function nameOf(cause: unknown): string {
+  return cause instanceof Error ? cause.name : typeof cause;
 }
 
 /** The codes of an unknown outcome that is final: the response to the write was lost. */

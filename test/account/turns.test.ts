@@ -39,6 +39,19 @@ test('several short lists share an iteration, and another caller does not wait b
   expect(Math.max(...ran)).toBeGreaterThan(1);
 });
 
+test('long work is not kept waiting by short work of others, however much there is', async () => {
+  const turns = new Turns();
+  let isOver = false;
+  const flow = async (caller: string) => {
+    while (!isOver) await turns.take(caller, 400_000);
+  };
+  const flows = Array.from({ length: 20 }, (_, n) => flow(`caller ${n}`));
+  await turns.take('a', 5_000_000);
+  await turns.take('a', 5_000_000);
+  isOver = true;
+  await expect(Promise.all(flows)).resolves.toHaveLength(20);
+});
+
 test('work that is not wanted any more does not run', async () => {
   const turns = new Turns();
   await turns.take('a', 1_000_000);

@@ -1,20 +1,29 @@
 import { once } from 'node:events';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { Account } from '../../src/account/account.ts';
 import { Gate } from '../../src/account/gate.ts';
+import { Turns } from '../../src/account/turns.ts';
 import { connectTo } from '../support/raw-request.ts';
 import { createTestServer } from '../support/server.ts';
 
 /** A server that takes the `Authorization` header for the caller, and executes when the test says so. */
-async function start(limits: { requests?: number; bytes?: number }) {
+async function start(limits: { requests?: number; bytes?: number; turns?: Turns }) {
   const account = new Account(limits.bytes ?? 10_000_000);
   const requests = new Gate({ limit: limits.requests ?? 100, maxWaiting: 8 });
   const executions: (() => void)[] = [];
   let response = 'null';
   let isHeld = false;
+  const statuses: number[] = [];
   const server = await createTestServer({
     account,
     requests,
+    metrics: {
+      text: async () => '',
+      contentType: 'text/plain',
+      responded: ({ status }) => void statuses.push(status),
+      shed() {},
+    },
+    ...(limits.turns && { turns: limits.turns }),
     authenticate: async ({ headers }) => {
       const name = headers.authorization ?? '';
       const caller = { issuer: '', subject: name, hash: name, account: name };
@@ -31,6 +40,7 @@ async function start(limits: { requests?: number; bytes?: number }) {
     account,
     requests,
     executions,
+    statuses,
     hold() {
       isHeld = true;
     },
@@ -131,3 +141,21 @@ test('a response that nobody reads is dropped when its memory is needed', async 
   socket.resume();
   await closed;
 }, 60_000);
+
+test('a request whose client disconnects while its body is parsed holds it until then, and is not executed', async () => {
+  const turns = new Turns();
+  const parsing = Promise.withResolvers<void>();
+  const take = jest.spyOn(turns, 'take').mockReturnValue(parsing.promise);
+  const { account, requests, executions, statuses, hold, declare } = await start({ turns });
+  hold();
+  const body = JSON.stringify({ query: 'x'.repeat(100_000) });
+  const socket = declare('a', body.length);
+  socket.write(body);
+  await until(() => take.mock.calls.length > 0);
+  socket.resetAndDestroy();
+  await until(() => statuses.includes(499));
+  expect([requests.held, account.bytes > 400_000]).toEqual([1, true]);
+  parsing.resolve();
+  await until(() => requests.held === 0);
+  expect([account.bytes, executions.length]).toEqual([0, 0]);
+});

@@ -46,9 +46,9 @@ export function createTransport(
         ...trace,
         ...(body !== undefined && { 'content-type': 'application/json' }),
       };
-      const connection = await connections[policyOf(operation).connection](scope);
       const request = requests.get(operation);
       if (!request) throw new TypeError('no such operation');
+      const connection = await connections[policyOf(operation).connection](scope);
       const response = await request({ search, headers, body }, (sending) =>
         exchange.send(connection, sending, maxResponseBytes),
       );
