@@ -19,6 +19,8 @@ import { noIntrospection } from './schema.ts';
 const CACHE_BYTES = 33_554_432;
 /** What a token takes with its nodes, and as compiled code, in bytes. */
 const TOKEN_BYTES = 500;
+/** What a fault takes with its message and places, in bytes. */
+const FAULT_BYTES = 2000;
 /** The errors of an invalid document that are reported. The last one then says that there are more. */
 const MAX_ERRORS = 10;
 /** The places in the document that one error names. */
@@ -29,14 +31,17 @@ const oneLine = new Source('');
 
 const noDefinitions: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
 
+/** A fault of an invalid document, with the places that it names. */
+type DocumentFault = { code: string; message: string; positions: readonly number[] | undefined };
+
 /** A document that is within the limits: everything that is known about its text. */
 export class GraphqlDocument {
   readonly text: string;
   readonly isTrusted: boolean;
   /** Empty if the document is invalid. */
   ast = noDefinitions;
-  /** The errors of an invalid document. */
-  errors: readonly GraphQLError[] = [];
+  /** What is wrong with an invalid document. */
+  faults: readonly DocumentFault[] = [];
   /** Whether a double has the value of each number in the document. Undefined before it is executed. */
   isExact: boolean | undefined;
   /** The names of the variables in `@include` and `@skip`. Undefined before a query is executed. */
@@ -48,6 +53,15 @@ export class GraphqlDocument {
   constructor(text: string, isTrusted: boolean) {
     this.text = text;
     this.isTrusted = isTrusted;
+  }
+
+  /** Errors for the faults: new ones, because an error keeps what its stack refers to. */
+  get errors(): GraphQLError[] {
+    return this.faults.map(({ code, message, positions }) => {
+      const places = positions && { source: oneLine, positions };
+      const extensions = { code, http: { status: 400 } };
+      return new GraphQLError(message, { ...places, extensions });
+    });
   }
 
   /** The lines and columns of places that graphql-js has found in one line (`oneLine`). */
@@ -96,7 +110,8 @@ export class Documents {
   readonly #options: DocumentOptions;
   readonly #recent = new LRUCache<string, GraphqlDocument>({
     maxSize: CACHE_BYTES,
-    sizeCalculation: ({ ast }, text) => 2 * text.length + (ast.tokenCount ?? 1) * TOKEN_BYTES,
+    sizeCalculation: ({ ast, faults }, text) =>
+      2 * text.length + (ast.tokenCount ?? 1) * TOKEN_BYTES + faults.length * FAULT_BYTES,
   });
   /** The trusted documents by their texts, and by their ids and the hashes of their texts. */
   readonly #trusted: Map<string, GraphqlDocument> | undefined;
@@ -110,8 +125,8 @@ export class Documents {
     for (const [id, text] of options.trustedDocuments ?? []) {
       try {
         const document = this.#parse(text);
-        const [error] = document.errors;
-        if (error) problems.push(`${id}: ${error.message}`);
+        const [fault] = document.faults;
+        if (fault) problems.push(`${id}: ${fault.message}`);
         this.#trusted?.set(text, document);
         this.#trustedById.set(id, document).set(hash('sha256', text, 'hex'), document);
       } catch (error) {
@@ -149,6 +164,11 @@ export class Documents {
     return document;
   }
 
+  /** Whether a text was checked before. */
+  isKnown(text: string): boolean {
+    return this.#trusted !== undefined || this.#recent.has(text);
+  }
+
   #findTrusted(id: string | undefined): GraphqlDocument | undefined {
     if (id === undefined) return undefined;
     const document = this.#trustedById.get(id);
@@ -174,11 +194,11 @@ export class Documents {
       const rules = introspection ? specifiedRules : [...specifiedRules, noIntrospection];
       const options = { maxErrors: MAX_ERRORS - 1, hideSuggestions: !introspection };
       const errors = validate(schema, ast, rules, options);
-      document.errors = errors.map((error) => toInvalid('GRAPHQL_VALIDATION_FAILED', error));
+      document.faults = errors.map((error) => faultOf('GRAPHQL_VALIDATION_FAILED', error));
       if (errors.length === 0) document.ast = ast;
     } catch (error) {
       if (error instanceof GatewayError || !(error instanceof GraphQLError)) throw error;
-      document.errors = [toInvalid('GRAPHQL_PARSE_FAILED', error)];
+      document.faults = [faultOf('GRAPHQL_PARSE_FAILED', error)];
     }
     return document;
   }
@@ -188,9 +208,6 @@ function notInList(message: string): GatewayError {
   return new GatewayError('PERSISTED_QUERY_NOT_IN_LIST', message);
 }
 
-/** An error without the nodes of its document. */
-function toInvalid(code: string, { message, positions }: GraphQLError): GraphQLError {
-  const extensions = { code, http: { status: 400 } };
-  const places = positions && { source: oneLine, positions: positions.slice(0, MAX_LOCATIONS) };
-  return new GraphQLError(message, { ...places, extensions });
+function faultOf(code: string, { message, positions }: GraphQLError): DocumentFault {
+  return { code, message, positions: positions?.slice(0, MAX_LOCATIONS) };
 }

@@ -49,7 +49,7 @@ export function createExecution(
             };
             return { http, body: { kind: 'single' as const, singleResult } };
           };
-          if (document.errors.length > 0) return respond({ errors: document.errors });
+          if (document.faults.length > 0) return respond({ errors: document.errors });
           if (!operation) return null; // Apollo reports this error.
           const name = operation.name?.value ?? operation.operation;
           record.operation = name.slice(0, MAX_NAME_LENGTH);
@@ -78,7 +78,8 @@ async function run(
   // Only for authenticated requests: compiling is expensive.
   const limits = contextValue.isAuthenticated ? contextValue.limits() : undefined;
   const runCompiled = async (threshold?: number) => {
-    const compiled = findCompiled(schema, document, operation, variables, threshold);
+    const turn = () => limits?.admitCompilation() ?? Promise.resolve();
+    const compiled = await findCompiled(schema, document, operation, variables, threshold, turn);
     limits?.start('compiled');
     const result = await compiled?.(contextValue, variables);
     return result?.data === undefined ? undefined : result; // Without data, no resolver has run.

@@ -27,6 +27,8 @@ const FIELD_BYTES = 100;
 const FIELD_WORK = { compiled: 20, interpreted: 80 };
 /** The work to resolve a reference, in the same unit. */
 const REFERENCE_WORK = 100;
+/** The work of compiling a query, as a number of bytes to parse: tens of milliseconds. */
+const COMPILATION_WORK = 1_000_000;
 /** The length of the outcomes of writes that are passed on whole, as often as they are selected. */
 const MAX_OUTCOMES_LENGTH = 33_554_432;
 
@@ -145,6 +147,11 @@ export class ResponseLimits {
         typeof value === 'string' ? shorten(value) : value,
       ]),
     );
+  }
+
+  /** Resolves when a query may be compiled. */
+  async admitCompilation(): Promise<void> {
+    await this.#turn(COMPILATION_WORK);
   }
 
   /** Resolves when the response may be serialized. */

@@ -28,6 +28,9 @@ type Connection = {
   isBroken: boolean;
 };
 
+/** The requests that may wait behind another one on its connection. Each takes a kilobyte, with or without a token. */
+const MAX_PIPELINED = 16;
+
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 const statusByError: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, [TIMEOUT]: 408 };
 
@@ -64,12 +67,14 @@ export class ClientConnections {
     const connection = this.#connections.get(socket);
     if (!connection) return; // It has closed.
     const start = () => {
+      // Something that is not HTTP may follow, so that the rest of the request never arrives.
+      if (connection.isBroken) return socket.destroySoon();
       connection.isServing = true;
       response.once('close', () => this.#serveNext(socket, connection, response));
       serve();
     };
-    if (connection.isServing) connection.queue.push(start);
-    else start();
+    if (!connection.isServing) start();
+    else if (connection.queue.push(start) > MAX_PIPELINED) socket.destroy();
   }
 
   /** Watches the connection for a request that has been started. */

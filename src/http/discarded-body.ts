@@ -1,11 +1,14 @@
 import type { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 
-/** How much of a body is read after the response, in bytes. */
+/** How much of a body is read after the response, in bytes, and for how long the connection stays open, in milliseconds. */
 const MAX_BYTES = 33_554_432;
+const LINGER_MS = 5000;
 
 /**
  * Reads and discards the rest of a body whose request already gets its response. Closing the connection while the
- * client is sending would reset it, and the client would lose the response.
+ * client is sending would reset it, and the client would lose the response. So a connection that is to be closed stays
+ * open until the body has arrived, the client has closed it, or the time is over.
  */
 export function discardBody(message: IncomingMessage): void {
   if (message.complete) return;
@@ -13,10 +16,35 @@ export function discardBody(message: IncomingMessage): void {
   message.unpipe();
   for (const event of ['data', 'end', 'error']) message.removeAllListeners(event);
   let bytes = 0;
+  let parts = 0;
   message.on('data', ({ length }: Buffer) => {
     bytes += length;
-    if (bytes > MAX_BYTES) message.socket.destroy();
+    parts += 1;
+    if (bytes > MAX_BYTES || hasTinyParts(parts, bytes)) message.socket.destroy();
   });
   message.on('error', () => {});
   message.resume();
+  lingerUntil(message);
+}
+
+/** Replaces what Node calls after a response with `connection: close`. */
+function lingerUntil(message: IncomingMessage): void {
+  const { socket } = message;
+  const close = () => Socket.prototype.destroySoon.call(socket);
+  let isClosing = false;
+  socket.destroySoon = () => {
+    if (message.complete) return close();
+    if (isClosing) return;
+    isClosing = true;
+    socket.end();
+    message.once('end', close);
+    socket.once('end', () => socket.destroy());
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    socket.once('close', () => clearTimeout(timer));
+  };
+}
+
+/** Whether a body comes in many parts of a few bytes, each of which costs as much time as a long one. */
+export function hasTinyParts(parts: number, bytes: number): boolean {
+  return parts > 1000 + bytes / 64;
 }

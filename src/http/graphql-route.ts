@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Account, Holding } from '../account/account.ts';
 import { type Gate, NoPlace } from '../account/gate.ts';
+import type { Turns } from '../account/turns.ts';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
 import { InvalidRequest, missingToken, overloaded } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -23,6 +24,8 @@ declare module 'fastify' {
     caller: string;
     /** The memory that the request holds. */
     holding: Holding | null;
+    /** The length of its body. */
+    bodyBytes: number;
     /** Settles when the request has been parsed, or executed, which may be after its client has disconnected. */
     execution: Promise<unknown> | null;
     execute: Execute | null;
@@ -31,6 +34,9 @@ declare module 'fastify' {
 
 /** The largest request body without a token, in bytes: enough for introspection. */
 const ANONYMOUS_BODY_LIMIT = 16_384;
+/** The work of checking the variables of a longer body, in bytes: some take as long as thirty bytes to parse. */
+const SHORT_BODY = 1024;
+const VARIABLES_WORK = 30;
 /** All requests without a token are those of one caller. */
 const ANONYMOUS = 'anonymous';
 
@@ -41,6 +47,9 @@ export type GraphqlRouteOptions = {
   authenticate: Authenticate;
   /** Whether requests without a token are executed, which may only introspect. */
   allowsAnonymous: boolean;
+  /** The work to check the document of a request, as a number of bytes to parse. */
+  workOf(request: Parameters<Prepare>[0]): number;
+  turns: Turns;
   /** Finds and checks the document of a request. */
   prepare: Prepare;
   /** The page for browsers, if there is one. */
@@ -63,6 +72,7 @@ export function registerGraphqlRoute(
   app.decorateRequest('caller', ANONYMOUS);
   app.decorateRequest('holding', null);
   app.decorateRequest('execution', null);
+  app.decorateRequest('bodyBytes', 0);
   app.route({
     method: ['GET', 'POST'],
     url: '/graphql',
@@ -88,9 +98,8 @@ export function registerGraphqlRoute(
     handler(request, reply) {
       // The client disconnected while its body was parsed: it could not learn the outcome of a write.
       if (reply.raw.closed) throw overloaded('The client disconnected.');
-      const execute = options.prepare(documentRequestOf(request));
       const response = inRequestSpan(request, reply, () =>
-        currentRecord.run(request.record, () => respond(request, reply, execute)),
+        currentRecord.run(request.record, () => respond(request, reply, options)),
       );
       request.execution = response;
       const done = () => logUndeliveredWrites(options.log, request);
@@ -177,12 +186,17 @@ function logUndeliveredWrites(log: Logger, { id, record, disconnected }: Fastify
   );
 }
 
+/** Checks and executes a request, in a turn of its caller if that takes long. */
 async function respond(
   request: FastifyRequest,
   reply: FastifyReply,
-  execute: Execute,
+  { turns, workOf, prepare }: GraphqlRouteOptions,
 ): Promise<string> {
-  const { method, headers, body, scope, record } = request;
+  const { method, headers, body, bodyBytes, scope, record } = request;
+  const named = documentRequestOf(request);
+  const variablesWork = bodyBytes > SHORT_BODY ? bodyBytes * VARIABLES_WORK : 0;
+  await turns.take(request.caller, workOf(named) + variablesWork);
+  const execute = prepare(named);
   const response = await execute(
     { method, headers, search: searchOf(request), body },
     scope,

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Turns } from '../account/turns.ts';
 import { InvalidRequest, overloaded } from '../errors/gateway-error.ts';
 import { parseInSteps, parseJson } from '../lib/json.ts';
+import { hasTinyParts } from './discarded-body.ts';
 import { jsonLimits, throwJsonError } from './json-limits.ts';
 
 /** The largest request body, in bytes: a CSV of 12 MB as base64. */
@@ -21,6 +22,7 @@ export function registerBodyParser(app: FastifyInstance, turns: Turns): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
     const body = await readBody(request);
+    request.bodyBytes = body.length;
     // Exactly, because a variable of type ID may be written as a number.
     if (body.length < SHORT_BODY) return parsing(() => parseJson(utf8.decode(body), jsonLimits));
     // The request holds its body until it is parsed, although its client may have disconnected.
@@ -55,6 +57,7 @@ function readBody({ raw, holding }: FastifyRequest): Promise<Buffer> {
       bytes += part.length;
       parts.push(part);
       if (bytes > BODY_LIMIT) fail(new InvalidRequest(413));
+      else if (hasTinyParts(parts.length, bytes)) fail(new InvalidRequest(400));
       else if (holding?.tryHold(part.length * MEMORY_PER_BYTE + PART_BYTES) === false) {
         fail(overloaded('The gateway is processing too many large requests.'));
       }

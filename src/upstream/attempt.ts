@@ -44,6 +44,9 @@ export type AttemptDependencies = {
   observer: CallObserver;
 };
 
+/** The bytes of a response to a write that are received although there is no memory for them. */
+const MAX_UNBOOKED = 1_048_576;
+
 /** Sends and decodes, with one span, one log line and one observation for each attempt. */
 export function createAttempt(dependencies: AttemptDependencies): Attempt {
   const { transport, account, turns, log, observer } = dependencies;
@@ -53,8 +56,12 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
     return inSpan(request.operation, { kind: SpanKind.CLIENT, attributes }, async (span) => {
       const start = performance.now();
       const holding = account.open(scope.caller.account);
-      // The response of a write is received in any case: its outcome must reach the client.
-      const hold = (bytes: number) => holding.tryHold(bytes) || effect === 'write';
+      // A response of ordinary length to a write is received in any case: its outcome must reach the client.
+      let received = 0;
+      const hold = (bytes: number) => {
+        received += bytes;
+        return holding.tryHold(bytes) || (effect === 'write' && received <= MAX_UNBOOKED);
+      };
       const exchange = new Exchange({ signal, sendBy, hold });
       let status: number | undefined;
       const finish = (outcome: string, status?: number, fault?: string) => {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
@@ -28,6 +29,9 @@ import {
 /** The share of the timeout that must be left when a write is sent. */
 const WRITE_MARGIN_SHARE = 0.05;
 
+/** Callers whose retry budgets are kept. */
+const MAX_BUDGETS = 1000;
+
 /** Calls of operations: `UpstreamCalls` sends them, `IdempotentCalls` adds idempotency keys to writes. */
 export type Calls = {
   /** Calls a read. Throws an UpstreamError if it fails. */
@@ -52,7 +56,7 @@ export class UpstreamCalls implements Calls {
   readonly #log: AttemptDependencies['log'];
   readonly #observer: AttemptDependencies['observer'];
   readonly #admission: Admission;
-  readonly #retryBudget = new RetryBudget();
+  readonly #retryBudgets = new LRUCache<string, RetryBudget>({ max: MAX_BUDGETS });
   readonly #singleFlight = new SingleFlight();
   readonly #running = new WaitGroup();
   readonly #pendingWrites: { operation: OperationName; requestId: string }[] = [];
@@ -141,7 +145,7 @@ export class UpstreamCalls implements Calls {
     const timer = setTimeout(abort, timeoutMs);
     const { retries } = policyOf(request.operation);
     const onRetry = () => this.#observer.retried(request.operation);
-    const options = { retries, deadline, signal, budget: this.#retryBudget, onRetry };
+    const options = { retries, deadline, signal, budget: this.#budgetOf(scope), onRetry };
     try {
       return await withRetries(options, () => this.#admit(request, scope, signal, deadline));
     } catch (cause) {
@@ -149,6 +153,13 @@ export class UpstreamCalls implements Calls {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** The faults of one caller must not take the retries of others. */
+  #budgetOf({ caller }: RequestScope): RetryBudget {
+    const budget = this.#retryBudgets.get(caller.account) ?? new RetryBudget();
+    this.#retryBudgets.set(caller.account, budget);
+    return budget;
   }
 
   /** Runs an attempt when it is admitted. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
@@ -169,4 +170,34 @@ test('a write behind the last response before a shutdown is not executed', async
   expect(bodiesOf(await responses)).toEqual([outcome, outcome]);
   await closed;
   expect(service.requests).toHaveLength(2);
+});
+
+const host = 'host: gateway';
+
+test('a request whose body turns out not to be HTTP, behind another one, leaves nothing behind', async () => {
+  const service = await startHeldService();
+  service.release();
+  const gateway = await startTestGateway(service);
+  const head = `POST /graphql HTTP/1.1\r\n${host}\r\nauthorization: Bearer ${gateway.token}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
+  const ended = Array.from({ length: 20 }, async () => {
+    const socket = connectTo(gateway.url);
+    const responses = text(socket).catch(() => '');
+    socket.write(`${requestOf(gateway, '{ __typename }')}${head}1\r\n{\r\nZZ\r\n`);
+    return responses;
+  });
+  for (const responses of await Promise.all(ended)) expect(responses).toContain('"__typename"');
+  const held = await metric(gateway, 'ledger_gateway_requests_in_progress');
+  expect(held).toBe(0);
+});
+
+test('a connection with a long pipeline is closed', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const socket = connectTo(gateway.url);
+  socket.on('error', () => {});
+  const closed = once(socket, 'close');
+  socket.write(requestOf(gateway, read) + `GET /livez HTTP/1.1\r\n${host}\r\n\r\n`.repeat(20));
+  await closed;
+  await service.idle();
+  expect(await metric(gateway, 'ledger_gateway_requests_in_progress')).toBe(0);
 });

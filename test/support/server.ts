@@ -15,6 +15,7 @@ export async function createTestServer(options: Partial<ServerOptions> = {}) {
     authenticate: async () => null,
     allowsAnonymous: true,
     isOverloadedFor: () => false,
+    workOf: () => 0,
     prepare: () => async () => ({ status: 200, headers: [], text: '{"data":null}' }),
     corsOrigins: [],
     forwardHeaders: [],

@@ -1,6 +1,6 @@
 import { UpstreamError, unavailable } from '../upstream-error.ts';
 
-/** Faults without a success in between that open the circuit. */
+/** Faults without a success in between that open the circuit: of one caller for this caller, of several for all. */
 const FAULTS = 10;
 /** Callers of these faults, for which the circuit opens for all. */
 const CALLERS = 3;
@@ -30,8 +30,8 @@ export class CircuitBreaker {
   readonly #timeoutMs: number;
   readonly #onChange: (to: CircuitChange) => void;
   #faults = 0;
-  /** The callers of these faults. */
-  readonly #faultyCallers = new Set<string>();
+  /** How many of these faults each caller had. */
+  readonly #faultyCallers = new Map<string, number>();
   /** Incremented when the circuit opens or closes. */
   #changes = 0;
   /** When the last probes started, in the time of `Date.now()`: of each caller, and of all. */
@@ -53,7 +53,8 @@ export class CircuitBreaker {
   /** Whether calls of this caller are rejected, unless they are probes. */
   isOpenFor(caller: string): boolean {
     if (this.#faults < FAULTS) return false;
-    return this.#faultyCallers.size >= CALLERS || this.#faultyCallers.has(caller);
+    const own = this.#faultyCallers.get(caller) ?? 0;
+    return this.#faultyCallers.size >= CALLERS || own >= FAULTS;
   }
 
   /** Throws if a call of this caller would be rejected now. */
@@ -106,7 +107,7 @@ export class CircuitBreaker {
 
   #recordFault(caller: string): void {
     this.#faults += 1;
-    this.#faultyCallers.add(caller);
+    this.#faultyCallers.set(caller, (this.#faultyCallers.get(caller) ?? 0) + 1);
     if (this.#faults !== FAULTS) return;
     this.#change('open');
     this.#probedAt = Date.now();

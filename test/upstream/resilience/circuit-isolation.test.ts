@@ -65,7 +65,7 @@ const faults: [string, UpstreamError][] = [
 
 test.each(faults)('%s of three callers open the circuit for all', async (_, error) => {
   const { circuit, read, times } = createCircuit();
-  for (const caller of ['ada', 'bob']) await times(6, caller, error);
+  for (const caller of ['ada', 'bob']) await times(10, caller, error);
   expect(await read('cleo', error)).toBe('test');
   expect(circuit.state).toBe('open');
   expect(await read('dan')).toBe('circuit open');
@@ -73,12 +73,20 @@ test.each(faults)('%s of three callers open the circuit for all', async (_, erro
 
 test.each(faults)('%s of two callers open the circuit for these only', async (_, error) => {
   const { circuit, read, times } = createCircuit();
-  for (const caller of ['ada', 'bob']) await times(6, caller, error);
+  for (const caller of ['ada', 'bob']) await times(10, caller, error);
   expect(circuit.state).toBe('open');
   for (const caller of ['ada', 'bob']) expect(await read(caller)).toBe('circuit open');
   // A success shows that the service responds.
   expect(await read('cleo')).toBe('served');
   expect(await read('ada')).toBe('served');
+});
+
+test.each(faults)('%s of one caller do not reject another one that had a few', async (_, error) => {
+  const { read, times } = createCircuit();
+  await times(3, 'bob', error);
+  await times(10, 'ada', error);
+  expect(await read('ada')).toBe('circuit open');
+  expect(await read('bob')).toBe('served');
 });
 
 test.each(faults)('%s of two callers do not matter while another is served', async (_, error) => {
