@@ -21,6 +21,8 @@ import { exchange } from '../support/raw-request.ts';
 /** More lines than a pipe and the gateway keep, with a request id of this length. */
 const TOO_MANY_LINES = 5000;
 const longId = 'x'.repeat(128);
+/** Requests on one connection. */
+const PIPELINE = 16;
 
 /** Starts the gateway with this file descriptor as its standard output, in front of a service that responds. */
 async function startWithOutput(stdout: number) {
@@ -47,12 +49,17 @@ async function startWithOutput(stdout: number) {
     url,
     child,
     service,
-    /** Sends pipelined requests, each of which causes a log line, and returns the number of responses. */
+    /** Sends requests in short pipelines, each of which causes a log line, and returns the number of responses. */
     async request(count: number): Promise<number> {
       const head = `GET /nothing HTTP/1.1\nhost: gateway\nx-request-id: ${longId}\n`;
-      const requests = `${`${head}\n`.repeat(count - 1)}${head}connection: close\n\n`;
-      const responses = await exchange(url, requests);
-      return responses.split('HTTP/1.1 404 Not Found').length - 1;
+      let responses = 0;
+      for (let left = count; left > 0; left -= PIPELINE) {
+        const length = Math.min(left, PIPELINE);
+        const requests = `${`${head}\n`.repeat(length - 1)}${head}connection: close\n\n`;
+        const received = await exchange(url, requests);
+        responses += received.split('HTTP/1.1 404 Not Found').length - 1;
+      }
+      return responses;
     },
     async write(requestId: string): Promise<number> {
       const response = await fetch(`${url}/graphql`, {
