@@ -37,7 +37,6 @@ type DocumentFault = { code: string; message: string; positions: readonly number
 /** A document that is within the limits: everything that is known about its text. */
 export class GraphqlDocument {
   readonly text: string;
-  readonly isTrusted: boolean;
   /** Empty if the document is invalid. */
   ast = noDefinitions;
   /** What is wrong with an invalid document. */
@@ -50,9 +49,8 @@ export class GraphqlDocument {
   readonly plans: Plans = new Map();
   #lineStarts: number[] | undefined;
 
-  constructor(text: string, isTrusted: boolean) {
+  constructor(text: string) {
     this.text = text;
-    this.isTrusted = isTrusted;
   }
 
   /** Errors for the faults: new ones, because an error keeps what its stack refers to. */
@@ -186,7 +184,7 @@ export class Documents {
 
   #parse(text: string): GraphqlDocument {
     const { schema, introspection, maxWritesPerOperation } = this.#options;
-    const document = new GraphqlDocument(text, this.#trusted !== undefined);
+    const document = new GraphqlDocument(text);
     const source = new Source(text);
     try {
       const ast = parseWithinLimits(source, maxWritesPerOperation);

@@ -90,9 +90,10 @@ export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServ
     prepare(named) {
       const document = documents.find(named);
       return async ({ headers, ...request }, scope, record) => {
-        const named = document?.isTrusted ? byText(request, document.text) : request;
+        const isById = options.trustedDocuments !== undefined && document !== undefined;
+        const httpRequest = isById ? byText(request, document.text) : request;
         const { status, body, ...response } = await apollo.executeHTTPGraphQLRequest({
-          httpGraphQLRequest: { ...named, headers: csrfHeaders(request.method, headers) },
+          httpGraphQLRequest: { ...httpRequest, headers: csrfHeaders(request.method, headers) },
           context: async () => createContext(options, scope, record, document),
         });
         if (body.kind !== 'complete') throw new Error('Incremental delivery is not supported.');

@@ -35,8 +35,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const drain = new Drain(options.shutdownDelayMs);
   const isClosing = () => drain.isClosing;
   const sendError = createErrorSender(log);
-  const count = metrics.responded;
-  const startRequest = createRequestLog({ connections, log, count, sendError });
+  const startRequest = createRequestLog({
+    connections,
+    log,
+    count: metrics.responded,
+    sendError,
+  });
   const reject = createRejection(options, isClosing);
   const app = createFastify(log, connections, reject, (error, request, reply) => {
     startRequest(request, reply); // No hook runs for these errors.

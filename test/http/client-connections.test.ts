@@ -7,6 +7,8 @@ import { startHeldService } from '../support/held-service.ts';
 import { metric } from '../support/metric.ts';
 import { connectTo, requestOf } from '../support/raw-request.ts';
 
+const host = 'host: gateway';
+
 test('a request whose client disconnects is logged and counted once', async () => {
   const service = await startHeldService();
   const gateway = await startTestGateway(service);
@@ -171,8 +173,6 @@ test('a write behind the last response before a shutdown is not executed', async
   await closed;
   expect(service.requests).toHaveLength(2);
 });
-
-const host = 'host: gateway';
 
 test('a request whose body turns out not to be HTTP, behind another one, leaves nothing behind', async () => {
   const service = await startHeldService();
