@@ -5,11 +5,18 @@ import { closeAfterTest } from '../test/support/cleanup.ts';
 import { testIdempotencyKeys } from './idempotency-keys.ts';
 import { testSupergraph } from './supergraph.ts';
 
-const forwarded = ['authorization', 'idempotency-key', 'idempotency-key-age'];
+const forwarded = [
+  'authorization',
+  'x-request-id',
+  'traceparent',
+  'tracestate',
+  'idempotency-key',
+  'idempotency-key-age',
+];
 
 type Context = Record<string, string | undefined>;
 
-/** Forwards the token of the client, its key and the age of the key to the subgraphs. */
+/** Forwards the client's token, request id, trace, key and the age of the key to the subgraphs. */
 class ForwardingDataSource extends RemoteGraphQLDataSource<Context> {
   override willSendRequest({
     request,

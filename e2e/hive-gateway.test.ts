@@ -25,6 +25,24 @@ testSupergraph(start);
 // Hive Gateway adds the response name to the key.
 testIdempotencyKeys(start, (key, responseName) => `${key}/${responseName}`);
 
+test('the client sees that an outcome is a replay', async () => {
+  const stack = await startStack();
+  const url = await start(stack.supergraphSdl);
+  const post = async () => {
+    const { headers } = await fetch(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${await stack.token()}`,
+        'idempotency-key': 'intent-1',
+      },
+      body: '{"query":"mutation { workflowAction(action: RESTART) { __typename } }"}',
+    });
+    return headers.get('idempotent-replayed');
+  };
+  expect([await post(), await post()]).toEqual([null, 'true']);
+});
+
 test('a CSV file close to our body limit is accepted', async () => {
   const stack = await startStack();
   const url = await start(stack.supergraphSdl);

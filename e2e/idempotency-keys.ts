@@ -42,6 +42,19 @@ export function testIdempotencyKeys(
     expect(stack.calls).toHaveLength(3);
   });
 
+  test('a key that is older than the records of the gateway sends nothing', async () => {
+    const stack = await startStack();
+    const url = await startSupergraph(stack.supergraphSdl);
+    const old = { ...headers, 'idempotency-key-age': '3600000' };
+
+    const query =
+      'mutation { a: workflowAction(action: RESTART) { ... on LedgerOutcomeUnknown { code } } }';
+    const { data } = await send(url, await stack.token(), query, {}, old);
+
+    expect(data).toEqual({ a: { code: 'ORPHANED' } });
+    expect(stack.calls).toEqual([]);
+  });
+
   test('two different writes of one mutation do not collide, and other writes with its key are rejected', async () => {
     const stack = await startStack();
     const url = await startSupergraph(stack.supergraphSdl);
@@ -55,6 +68,18 @@ export function testIdempotencyKeys(
       Array(2).fill('IDEMPOTENCY_KEY_REUSED'),
     );
     expect(stack.calls).toHaveLength(2);
+  });
+
+  test('settling returns what was executed', async () => {
+    const stack = await startStack();
+    const url = await startSupergraph(stack.supergraphSdl);
+    const token = await stack.token();
+    const first = await send(url, token, actions, {}, headers);
+    expect(first.errors).toBeUndefined();
+    const { data } = await send(url, token, settle, { key: keyOf(key, 'a') });
+    expect(data).toMatchObject({ settleWrites: { isComplete: true } });
+    expect(JSON.stringify(data)).toContain('"WorkflowActionCompleted"');
+    expect(stack.calls).toHaveLength(3);
   });
 
   test('a settled key is closed', async () => {

@@ -25,7 +25,12 @@ const responseSchema = z.object({
       z.object({
         message: z.string(),
         path: z.array(z.union([z.string(), z.number()])).optional(),
-        extensions: z.looseObject({ code: z.string(), retryable: z.boolean().optional() }),
+        extensions: z.looseObject({
+          code: z.string(),
+          retryable: z.boolean().optional(),
+          requestId: z.string().optional(),
+          faults: z.array(z.unknown()).optional(),
+        }),
       }),
     )
     .optional(),
@@ -49,9 +54,13 @@ export async function startStack(references: readonly Reference[] = []) {
   const issuer = await testIssuer();
   const service = await startReferenceService({ issuerKeys: issuer.jwks });
   closeAfterTest(() => service.close());
-  const calls: { url: string; authorization: string | undefined }[] = [];
-  const proxy = await startProxy(service.url, (url, { authorization }) => {
-    calls.push({ url, authorization });
+  const calls: { url: string; authorization?: string; traceparent?: string }[] = [];
+  const proxy = await startProxy(service.url, (url, { authorization, traceparent }) => {
+    calls.push({
+      url,
+      ...(authorization !== undefined && { authorization }),
+      ...(typeof traceparent === 'string' && { traceparent }),
+    });
   });
   const gateway = await startTestGateway({ url: proxy });
   const invoices = await startInvoices(references);

@@ -68,11 +68,12 @@ function comparable({ data, errors }: GraphqlResponse) {
   );
   return {
     data: withoutIds === undefined ? undefined : JSON.parse(withoutIds),
-    errors: errors?.map(({ message, path, extensions: { code, retryable } }) => ({
+    errors: errors?.map(({ message, path, extensions: { code, retryable, requestId } }) => ({
       message,
       path,
       code,
       retryable,
+      requestId: typeof requestId,
     })),
   };
 }
@@ -181,6 +182,31 @@ export function testSupergraph(startSupergraph: StartSupergraph): void {
       // A write reaches the service once.
       if (document !== 'GlCodes') expect([name, made.length]).toEqual([name, 1]);
     }
+  });
+
+  test('every fault of the input, and the trace of the client, pass through', async () => {
+    const stack = await startStack();
+    const url = await startSupergraph(stack.supergraphSdl);
+    const token = await stack.token();
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+
+    const approvers = [{ approverId: 'one' }, { name: 'Ada', workflowId: 'two' }];
+    const { errors } = await send(url, token, operation('SaveApprovers'), { approvers });
+    expect(errors?.map(({ extensions }) => extensions)).toEqual([
+      expect.objectContaining({
+        code: 'BAD_USER_INPUT',
+        retryable: false,
+        requestId: expect.any(String),
+        faults: [
+          { path: ['approvers', 0, 'approverId'], message: expect.any(String) },
+          { path: ['approvers', 1, 'workflowId'], message: expect.any(String) },
+        ],
+      }),
+    ]);
+    expect(stack.calls).toEqual([]);
+
+    await send(url, token, operation('GlCodes'), undefined, { traceparent });
+    expect(stack.calls).toEqual([expect.objectContaining({ traceparent })]);
   });
 
   test('a request without a token is rejected directly and through the supergraph', async () => {

@@ -33,6 +33,9 @@ export const gatewayConfig = {
     fromClientToSubgraphs: ({ request }: { request: Request }) => ({
       authorization: request.headers.get('authorization'),
       'x-request-id': request.headers.get('x-request-id'),
+      // The client's trace, as long as Hive Gateway does not trace itself.
+      traceparent: request.headers.get('traceparent'),
+      tracestate: request.headers.get('tracestate'),
       // The age of the client's key. The plugin forwards the key itself.
       'idempotency-key-age': request.headers.get('idempotency-key-age'),
     }),
@@ -49,7 +52,7 @@ export const gatewayConfig = {
   upstreamTimeout: 15_000,
   // Off, as by default: retries would repeat mutations. The gateway itself retries reads.
   upstreamRetry: { maxRetries: 0 },
-  // GraphQL errors of the gateway, with `code`, `retryable` and `requestId`, are not masked.
+  // GraphQL errors of the gateway, with `code`, `retryable`, `requestId` and `faults`, are not masked.
   maskedErrors: true,
   // Two equal mutations in flight must stay two mutations.
   inboundInflightRequestDeduplication: false,
