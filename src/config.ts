@@ -143,8 +143,9 @@ function jointProblems(given: Record<string, string | undefined>): string[] {
   return problems;
 }
 
-/** The names of all variables. */
-export const variableNames = Object.keys(environment.shape);
+/** All variables: their names, and what parses them. */
+export const variables = environment.shape;
+const variableNames = Object.keys(variables);
 /** The most changed characters that make a name a misspelling of another. */
 const MAX_TYPOS = 3;
 
@@ -169,8 +170,8 @@ function findMisspelled(names: string[]): string[] {
  * milliseconds unless the name says otherwise, sizes in bytes. Throws a ConfigError with one line for
  * each invalid or missing variable.
  */
-export function readConfig(variables: Record<string, string | undefined>) {
-  const given = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''));
+export function readConfig(values: Record<string, string | undefined>) {
+  const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
   const { data: env, error } = environment.safeParse(given);
   const problems = (error?.issues ?? []).map(
     ({ path, message }) => `${String(path[0])} ${message}`,

@@ -9,7 +9,7 @@ import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { ConfigMap, Service } from 'kubernetes-models/v1';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { readConfig, variableNames } from '../../src/config.ts';
+import { readConfig, variables } from '../../src/config.ts';
 import { longestDelayMs } from '../../src/http/drain.ts';
 
 /**
@@ -120,7 +120,7 @@ check('compose.yaml: variables, grace period and mounted files', () => {
     .object({ services: z.object({ gateway }).catchall(z.object({ volumes })) })
     .parse(compose);
   const { gateway: parsed, ...others } = services;
-  const dropped = variableNames.filter((name) => !(name in parsed.environment));
+  const dropped = Object.keys(variables).filter((name) => !(name in parsed.environment));
   if (dropped.length > 0) throw new Error(`does not pass ${dropped.join(', ')}`);
   checkShutdown({ ...parsed.environment, ...own }, Number.parseInt(parsed.stop_grace_period, 10));
   const files = Object.values(others)

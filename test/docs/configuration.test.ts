@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { variables } from '../../src/config.ts';
+
+const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+
+/** The variables in the tables, with their defaults as written. */
+const documented = new Map(
+  [...page.matchAll(/^\| (`[A-Z].*?) \| (.*?) \|/gm)].flatMap(([, names = '', defaults = '']) => {
+    const values = defaults.split(', ').map((value) => value.replaceAll('`', ''));
+    return names
+      .split(/, | or /)
+      .map((name, index) => [name.replaceAll('`', ''), values[index] ?? defaults] as const);
+  }),
+);
+
+/** Variables that the SDK of OpenTelemetry reads by itself. */
+const ofSdk = [...documented.keys()].filter((name) => name.startsWith('OTEL_'));
+
+test('the page has every variable, and no other', () => {
+  const known = new Set([...Object.keys(variables), ...ofSdk]);
+  expect(new Set(documented.keys())).toEqual(known);
+});
+
+const settings = Object.entries(variables).flatMap(([name, schema]) => {
+  const { data } = schema.safeParse(undefined);
+  if (data === undefined || name.startsWith('OTEL_')) return [];
+  return [[name, data === true ? 'on' : String(data)] as const];
+});
+
+test.each(settings)('the default of %s is %s', (name, value) => {
+  const written = documented.get(name);
+  const empty = value === '' ? 'none' : value;
+  expect(name === 'WORKFLOW_ACTIONS' ? 'all' : empty).toBe(written);
+});
