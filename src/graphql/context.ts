@@ -10,6 +10,9 @@ import type { GraphqlDocument } from './documents.ts';
 import { createLoaders, type Loaders } from './loaders.ts';
 import { ResponseLimits } from './response-limits.ts';
 
+/** Receives each resolved root field with its outcome: a union member or an error code. */
+export type FieldObserver = (field: string, outcome: string) => void;
+
 /** What resolvers need of a request. Created once for each. */
 export type Context = {
   /** Undefined if the request names none. */
@@ -24,6 +27,7 @@ export type Context = {
   readonly settle: (key: string, ageMs: number | null | undefined) => Promise<SettledWrites>;
   readonly isAuthenticated: boolean;
   readonly record: RequestRecord;
+  readonly observe: FieldObserver;
   /** The name of the query parameter for a CSV option, if it is configured. */
   readonly csvOptionParam: string | undefined;
   /** The workflow actions that the configuration allows. */
@@ -31,6 +35,7 @@ export type Context = {
 };
 
 export type ContextDependencies = {
+  observe: FieldObserver;
   calls: Calls;
   turns: Turns;
   settle: Settle;
@@ -41,11 +46,12 @@ export type ContextDependencies = {
 
 /** Creates the context of a request; `scope` is null if the request has no token. */
 export function createContext(
-  { calls, settle, turns, csvOptionParam, workflowActions, maxResponseBytes }: ContextDependencies,
+  dependencies: ContextDependencies,
   scope: RequestScope | null,
   record: RequestRecord,
   document: GraphqlDocument | undefined,
 ): Context {
+  const { calls, settle, turns, maxResponseBytes } = dependencies;
   let service: UpstreamClient | undefined;
   let loaders: Loaders | undefined;
   let limits: ResponseLimits | undefined;
@@ -72,7 +78,8 @@ export function createContext(
     settle: async (key, ageMs) => settle(key, ageMs, getScope()),
     isAuthenticated: scope !== null,
     record,
-    csvOptionParam,
-    workflowActions,
+    observe: dependencies.observe,
+    csvOptionParam: dependencies.csvOptionParam,
+    workflowActions: dependencies.workflowActions,
   };
 }

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
 import { operations } from '../upstream/operations.ts';
-import type { FieldObserver } from './schema.ts';
+import type { FieldObserver } from './context.ts';
 
 /** Registers the metric of resolved root fields. */
 export function createFieldObserver(registry: Registry): FieldObserver {

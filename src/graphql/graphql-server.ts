@@ -12,7 +12,7 @@ import { compileAll } from './compiled-query.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
 import { type DocumentRequest, Documents } from './documents.ts';
 import { createExecution } from './execution.ts';
-import { createSchema, type FieldObserver } from './schema.ts';
+import { schema } from './schema.ts';
 
 /** Headers that a browser sends across origins only after a preflight; the first two are Apollo's own. */
 const preflightHeaders = ['x-apollo-operation-name', 'apollo-require-preflight', 'authorization'];
@@ -22,7 +22,6 @@ type GraphqlOptions = ContextDependencies & {
   maxWritesPerOperation: number;
   /** The only documents that are executed, by id. Undefined if all are. */
   trustedDocuments: ReadonlyMap<string, string> | undefined;
-  observe: FieldObserver;
   log: Logger;
 };
 
@@ -60,7 +59,6 @@ export type GraphqlServer = {
  * document that is invalid.
  */
 export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServer> {
-  const schema = createSchema(options.observe);
   const documents = new Documents({ ...options, schema });
   for (const document of documents.trusted) await compileAll(schema, document);
   const formatError = createErrorFormatter(options.log);

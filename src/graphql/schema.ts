@@ -15,32 +15,31 @@ import type { Context } from './context.ts';
 import { limitEntities } from './entities.ts';
 import { TooLargeToInterpret } from './response-limits.ts';
 
-/** Receives each resolved root field with its outcome: a union member or an error code. */
-export type FieldObserver = (field: string, outcome: string) => void;
-
 type Resolver = GraphQLFieldResolver<unknown, Context>;
 
 /** The executable schema: schema.graphql as a subgraph of a federated graph, with its resolvers. */
-export function createSchema(observe: FieldObserver): GraphQLSchema {
+export const schema = createSchema();
+
+function createSchema(): GraphQLSchema {
   const sdl = readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8');
   const schema = buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]);
   for (const type of [schema.getQueryType(), schema.getMutationType()]) {
     for (const field of Object.values(type?.getFields() ?? {})) {
       const name = `${type}.${field.name}`;
       if (name === 'Query._entities' && field.resolve) field.resolve = limitEntities(field.resolve);
-      if (field.resolve) field.resolve = observed(name, field.resolve, observe);
+      if (field.resolve) field.resolve = observed(name, field.resolve);
     }
   }
   return schema;
 }
 
 /** Adds a span, a metric and an entry in the request's record to the resolver of a root field. */
-function observed(field: string, resolve: Resolver, observe: FieldObserver): Resolver {
+function observed(field: string, resolve: Resolver): Resolver {
   const isWrite = field.startsWith('Mutation.');
   return (source, args, context, info) =>
     inSpan(field, {}, async (span) => {
       const settle = (outcome: string) => {
-        observe(field, outcome);
+        context.observe(field, outcome);
         span.setAttribute('ledger.outcome', outcome);
         context.record.fields.set(`${field} ${outcome}`, { operation: field, outcome });
         if (isWrite) context.record.writes.push(`${field} ${outcome}`);

@@ -11,7 +11,7 @@ import { COMPILE_AT } from '../../src/graphql/compile-threshold.ts';
 import { type Context, createContext } from '../../src/graphql/context.ts';
 import { Documents } from '../../src/graphql/documents.ts';
 import { createExecution } from '../../src/graphql/execution.ts';
-import { createSchema } from '../../src/graphql/schema.ts';
+import { schema } from '../../src/graphql/schema.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import {
@@ -59,7 +59,6 @@ const service: Calls = {
     respond(request).catch(() => new OutcomeUnknown('UPSTREAM_FAILED', requestId)),
 };
 
-const schema = createSchema(() => {});
 const logger = pino({ enabled: false });
 const formatError = createErrorFormatter(logger);
 const base = { schema, formatError, logger };
@@ -109,6 +108,7 @@ async function execute(
       contextValue: createContext(
         {
           calls: service,
+          observe() {},
           turns: new Turns(),
           settle: async () => ({ writes: [], isComplete: false }),
           csvOptionParam: undefined,
