@@ -50,9 +50,9 @@ async function measure(
   const { setting, redis } = await prepareStore(name, folder);
   const options = { retentionMs: 86_400_000, quarantineMs: 0, maxKeys: 1e9 };
   const store = await createStore(setting, options);
-  const log = { warn: () => {}, error: () => {} };
-  const completeness = new Completeness({ ...options, store, log, report: () => {} });
-  const claims = new Claims(store, completeness);
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  const completeness = new Completeness({ ...options, store, log });
+  const claims = new Claims(store, completeness, 1);
   await whenConnected(claims);
   await fill(claims, FIRST_KEYS);
   const before = await read(setting);
@@ -68,7 +68,8 @@ async function fill(claims: Claims, count: number): Promise<void> {
   for (let n = 0; n < count; n++) {
     const owner = crypto.randomUUID();
     const key = digest(owner);
-    const names = { caller: digest('caller'), responseName: 'workflowAction' };
+    const operation = 'restartWorkflow2' as const;
+    const names = { caller: digest('caller'), responseName: 'workflowAction', operation };
     const times = { leaseMs: 15_000, ageMs: 0 };
     const claim = { key, owner, fingerprint: digest(key), ...names, ...times };
     const result = await claims.claim(claim);

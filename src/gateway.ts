@@ -126,6 +126,7 @@ async function connectService(
   watchCalls(registry, upstreamCalls);
   const idempotency = await createIdempotency({
     ...config.idempotency,
+    maxWritesPerKey: config.maxWritesPerOperation,
     timeoutMs: config.upstream.timeoutMs,
     calls: upstreamCalls,
     registry,

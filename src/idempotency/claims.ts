@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { WriteName } from '../upstream/operations.ts';
 import type { Completeness } from './completeness.ts';
+import { isWriteName } from './recorded-outcome.ts';
 import { BasisChanged, type Entry, type IdempotencyStore, StoreUnavailable } from './store.ts';
 
 /** A claim on an idempotency key for one root field. */
@@ -8,6 +10,7 @@ export type Claim = {
   /** The hash of caller and key. */
   key: string;
   responseName: string;
+  operation: WriteName;
   /** A hash of the caller. */
   caller: string;
   /** A random token that identifies this claim. */
@@ -25,7 +28,7 @@ type WriteState =
   /** Another owner holds the key, and its lease has not ended. */
   | { state: 'in-flight'; fingerprint: string }
   /** The lease ended without an outcome, or the store may have lost the claim. Only an outcome can follow. */
-  | { state: 'orphaned'; fingerprint: string; isNew: boolean }
+  | { state: 'orphaned'; fingerprint: string; operation: WriteName; isNew: boolean }
   /** Final. */
   | { state: 'recorded'; fingerprint: string; outcome: string };
 
@@ -35,6 +38,8 @@ export type ClaimResult =
   | { state: 'claimed'; held: Entry | null }
   /** The key was settled before this field was executed. */
   | { state: 'settled' }
+  /** The key has as many fields as it may. */
+  | { state: 'overused' }
   | WriteState;
 
 /** What became of the fields that were executed with a key. */
@@ -47,8 +52,10 @@ export type Settlement = {
 const writeSchema = z.object({
   /** Empty if the claim itself may be lost. */
   owner: z.string(),
+  operation: z.string().refine(isWriteName),
   fingerprint: z.string(),
   /** In the time of the store. */
+  claimedAt: z.number(),
   leaseEnd: z.number(),
   isOrphaned: z.boolean().optional(),
   outcome: z.string().optional(),
@@ -74,27 +81,34 @@ type Decide<Result> = (record: KeyRecord, now: number) => Decision<Result>;
 export class Claims {
   readonly #store: IdempotencyStore;
   readonly #completeness: Completeness;
+  readonly #maxWritesPerKey: number;
 
-  constructor(store: IdempotencyStore, completeness: Completeness) {
+  /** @param maxWritesPerKey the most response names that a key may have */
+  constructor(store: IdempotencyStore, completeness: Completeness, maxWritesPerKey: number) {
     this.#store = store;
     this.#completeness = completeness;
+    this.#maxWritesPerKey = maxWritesPerKey;
   }
 
   /** Claims a key. After `ReplyLost`, the key must be released: the store may have made the claim. */
   async claim(claim: Claim): Promise<ClaimResult> {
-    const { responseName, owner, fingerprint, leaseMs, ageMs } = claim;
+    const { responseName, owner, operation, fingerprint, leaseMs, ageMs } = claim;
     const decide: Decide<ClaimResult | undefined> = (record, now) => {
       const write = record.writes[responseName];
-      if (write !== undefined) return stateOf(record, responseName, write, now);
+      if (write !== undefined) return this.#stateOf(record, responseName, write, now);
       if (record.isSettled) return { result: { state: 'settled' } };
+      if (Object.keys(record.writes).length >= this.#maxWritesPerKey) {
+        return { result: { state: 'overused' } };
+      }
       const verdict = this.#completeness.judge(ageMs);
       if (verdict === 'quarantine') throw new StoreUnavailable('quarantine');
       if (verdict === 'new') {
-        const claimed = { owner, fingerprint, leaseEnd: now + leaseMs };
+        const times = { claimedAt: now, leaseEnd: now + leaseMs };
+        const claimed = { owner, operation, fingerprint, ...times };
         return { next: withWrite(record, responseName, claimed), result: undefined };
       }
-      const next = withWrite(record, responseName, orphan(fingerprint, now));
-      return { next, result: { state: 'orphaned', fingerprint, isNew: true } };
+      const next = withWrite(record, responseName, orphan(claim, now));
+      return { next, result: { state: 'orphaned', fingerprint, operation, isNew: true } };
     };
     // Most keys are new, so the first attempt does not read.
     const isLikelyNew = this.#completeness.judge(ageMs) === 'new';
@@ -111,7 +125,7 @@ export class Claims {
       held ? { entry: held } : await this.#store.read(key),
       (record, now) => {
         // Without a record, or with one that says so, the store has lost the claim.
-        const write = record.writes[responseName] ?? orphan(fingerprint, now);
+        const write = record.writes[responseName] ?? orphan(claim, now);
         const isLost = write.owner === '' && write.fingerprint === fingerprint;
         if ((write.owner !== owner && !isLost) || write.outcome !== undefined) {
           return { result: undefined };
@@ -141,7 +155,7 @@ export class Claims {
     const decide: Decide<Settlement> = (record, now) => {
       const next = { isSettled: true, writes: { ...record.writes } };
       const writes = Object.entries(record.writes).map(([responseName, write]) => {
-        const { next: changed, result } = stateOf(record, responseName, write, now);
+        const { next: changed, result } = this.#stateOf(record, responseName, write, now);
         Object.assign(next.writes, changed?.writes);
         return { responseName, ...result };
       });
@@ -162,11 +176,15 @@ export class Claims {
       const startedAt = performance.now();
       const basis = await this.#completeness.basis();
       const { entry, now = this.#completeness.now } = reading;
-      const { next, result } = decide(parse(entry), now);
+      const record = parse(entry);
+      const { next, result } = decide(record, now);
       if (next === undefined) return { result, entry };
-      const isEmpty = !next.isSettled && Object.keys(next.writes).length === 0;
+      const names = Object.keys(next.writes).length;
+      const isEmpty = !next.isSettled && names === 0;
       const changed = isEmpty ? null : { version: randomUUID(), text: JSON.stringify(next) };
-      const change = { key, expected: entry?.version ?? null, next: changed, caller, basis };
+      const isClaim = entry === null || names > Object.keys(record.writes).length;
+      const expectedVersion = entry?.version ?? null;
+      const change = { key, expected: expectedVersion, next: changed, caller, isClaim, basis };
       try {
         if (await this.#store.swap(change)) {
           this.#completeness.used(startedAt);
@@ -178,29 +196,35 @@ export class Claims {
       }
     }
   }
-}
 
-/** The state of a write. One that is orphaned is marked, so that it stays so. */
-function stateOf(
-  record: KeyRecord,
-  responseName: string,
-  write: Write,
-  now: number,
-): Decision<WriteState> {
-  const { fingerprint, outcome, isOrphaned = false, leaseEnd } = write;
-  if (outcome !== undefined) return { result: { state: 'recorded', fingerprint, outcome } };
-  if (isOrphaned) return { result: { state: 'orphaned', fingerprint, isNew: false } };
-  if (leaseEnd > now) return { result: { state: 'in-flight', fingerprint } };
-  const next = withWrite(record, responseName, { ...write, isOrphaned: true });
-  return { next, result: { state: 'orphaned', fingerprint, isNew: true } };
+  /**
+   * The state of a write. One that is orphaned is marked, so that it stays so. Where this process alone uses the store,
+   * the senders of earlier claims have ended.
+   */
+  #stateOf(
+    record: KeyRecord,
+    responseName: string,
+    write: Write,
+    now: number,
+  ): Decision<WriteState> {
+    const { fingerprint, operation, outcome, isOrphaned = false } = write;
+    if (outcome !== undefined) return { result: { state: 'recorded', fingerprint, outcome } };
+    const orphaned = { state: 'orphaned', fingerprint, operation } as const;
+    if (isOrphaned) return { result: { ...orphaned, isNew: false } };
+    if (write.leaseEnd > now && write.claimedAt >= this.#store.exclusiveSince) {
+      return { result: { state: 'in-flight', fingerprint } };
+    }
+    const next = withWrite(record, responseName, { ...write, isOrphaned: true });
+    return { next, result: { ...orphaned, isNew: true } };
+  }
 }
 
 function withWrite(record: KeyRecord, responseName: string, write: Write): KeyRecord {
   return { ...record, writes: { ...record.writes, [responseName]: write } };
 }
 
-function orphan(fingerprint: string, now: number): Write {
-  return { owner: '', fingerprint, leaseEnd: now, isOrphaned: true };
+function orphan({ operation, fingerprint }: Claim, now: number): Write {
+  return { owner: '', operation, fingerprint, claimedAt: now, leaseEnd: now, isOrphaned: true };
 }
 
 function parse(entry: Entry | null): KeyRecord {

@@ -7,10 +7,14 @@ import {
   type IdempotencyStore,
   type Reading,
   type StoreLog,
+  StoreUnavailable,
 } from './store.ts';
 
 /** How often a process checks the record, so that it objects to a new store before others use it. */
 const CHECK_INTERVAL_MS = 2000;
+
+/** A loss is reported by processes that start within this time. */
+const RECENT_MS = 60_000;
 
 /** How long a request may be on its way: its intent is older than its age by this time. */
 const TRANSIT_MS = 1000;
@@ -45,8 +49,6 @@ type Options = {
   retentionMs: number;
   quarantineMs: number;
   log: StoreLog;
-  /** Gets the errors of the store. */
-  report: (error: unknown) => void;
 };
 
 /**
@@ -70,7 +72,8 @@ export class Completeness {
 
   constructor(options: Options) {
     this.#options = options;
-    const check = () => void this.#check().catch(options.report);
+    // The store logs its errors.
+    const check = () => void this.#check().catch(() => {});
     const measure = () => {
       this.#lastMaxDelay = this.#delay.max;
       this.#delay.reset();
@@ -133,7 +136,7 @@ export class Completeness {
     for (;;) {
       const reading = await store.read(COMPLETENESS_KEY);
       const { entry, now, serverId } = reading;
-      const found = entry && recordSchema.parse(JSON.parse(entry.text));
+      const found = entry && parse(entry.text);
       const lastUse = now - (performance.now() - this.#lastUse);
       const known = { id: this.#record?.id, lastUse, serverId, now };
       const record = nextRecord(found, known, store, quarantineMs);
@@ -141,8 +144,8 @@ export class Completeness {
       const next = { version: crypto.randomUUID(), text: JSON.stringify(record) };
       const basis = { serverId, generation: null };
       const expected = entry?.version ?? null;
-      const change = { key: COMPLETENESS_KEY, expected, next, caller: null, basis };
-      await store.swap(change).catch((error: unknown) => {
+      const change = { key: COMPLETENESS_KEY, expected, next, caller: null, isClaim: false };
+      await store.swap({ ...change, basis }).catch((error: unknown) => {
         if (!(error instanceof BasisChanged)) throw error;
       });
     }
@@ -151,13 +154,26 @@ export class Completeness {
   #adopt(record: CompletenessRecord, generation: string, { now, serverId }: Reading): void {
     if (record.id !== this.#record?.id) {
       this.#lastUse = -Infinity;
-      const details = { completeSince: new Date(record.since).toISOString() };
-      if (record.isLoss)
+      // A process that starts long after a loss does not report it again.
+      const isRecent = this.#record !== undefined || now < record.since + RECENT_MS;
+      const completeSince = new Date(record.since).toISOString();
+      const quarantineEnd = new Date(record.quarantineEnd).toISOString();
+      if (record.isLoss && isRecent) {
+        const details = { completeSince, quarantineEnd };
         this.#options.log.error(details, 'idempotency store may have lost records');
+      } else this.#options.log.info({ completeSince }, 'idempotency store is complete');
     }
     this.#record = record;
     this.#basis = { serverId, generation };
     this.#clockOffset = now - performance.now();
+  }
+}
+
+function parse(text: string): CompletenessRecord {
+  try {
+    return recordSchema.parse(JSON.parse(text));
+  } catch {
+    throw new StoreUnavailable('corrupt'); // Another program wrote the record.
   }
 }
 

@@ -4,7 +4,8 @@ import { type IdempotencyStore, StoreUnavailable } from './store.ts';
 
 /** The database of a `memory` store may grow to this size, so that long outcomes cannot exhaust the process. */
 const MAX_MEMORY_BYTES = 256 * 1024 * 1024;
-const MAX_FILE_BYTES = 8 * 1024 * 1024 * 1024;
+/** A file may grow to this size. A table is shared out as if it had this size. */
+const MAX_DISK_BYTES = 8 * 1024 * 1024 * 1024;
 
 /**
  * Opens the store that a setting names: `memory`, `file:PATH`, or the URL of a Redis or PostgreSQL server, to which
@@ -35,7 +36,7 @@ export async function createStore(
         path: resolve(name),
         retentionMs,
         maxKeys,
-        maxBytes: MAX_FILE_BYTES,
+        maxBytes: MAX_DISK_BYTES,
       });
     }
     // Loading a client takes time and memory that the other stores do not need.
@@ -47,7 +48,7 @@ export async function createStore(
     case 'postgres':
     case 'postgresql': {
       const { PostgresStore } = await import('./postgres-store.ts');
-      return new PostgresStore({ url: setting, retentionMs });
+      return new PostgresStore({ url: setting, retentionMs, maxBytes: MAX_DISK_BYTES });
     }
     default:
       throw new Error(

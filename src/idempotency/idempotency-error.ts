@@ -7,6 +7,13 @@ export function keyReused(): GatewayError {
   );
 }
 
+export function keyOverused(): GatewayError {
+  return new GatewayError(
+    'IDEMPOTENCY_KEY_REUSED',
+    'The idempotency key was used for as many fields as one mutation may have. This field was not sent.',
+  );
+}
+
 export function keySettled(): GatewayError {
   return new GatewayError(
     'IDEMPOTENCY_KEY_SETTLED',

@@ -1,11 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { operations } from '../upstream/operations.ts';
+import { operations, type WriteName } from '../upstream/operations.ts';
 import { recordableCodes } from '../upstream/upstream-error.ts';
 import { storeUnavailable } from './idempotency-error.ts';
 import { type IdempotencyStore, type StoreLog, StoreUnavailable, type Usage } from './store.ts';
-
-/** One cause is logged once in this time, in milliseconds. */
-const LOG_INTERVAL_MS = 60_000;
 
 /** What became of a write with an idempotency key. */
 export const idempotencyResults = [
@@ -24,7 +21,7 @@ export type IdempotencyMetrics = ReturnType<typeof createIdempotencyMetrics>;
 export function createIdempotencyMetrics(
   registry: Registry,
   store: Pick<IdempotencyStore, 'usage'>,
-  report: (error: unknown) => void,
+  log: StoreLog,
 ) {
   const registers = [registry];
   const claims = new Counter({
@@ -61,35 +58,28 @@ export function createIdempotencyMetrics(
       },
     });
   }
+  const countUnknown = (operation: WriteName, outcome: string) =>
+    unknown.inc({ operation: operations[operation].graphql, outcome });
   return {
     count: (result: (typeof idempotencyResults)[number]) => claims.inc({ result }),
-    countUnknown: (operation: keyof typeof operations, outcome: string) =>
-      unknown.inc({ operation: operations[operation].graphql, outcome }),
+    countUnknown,
+    /** Counts and logs a write whose outcome was lost, when that is noticed. */
+    countOrphan(operation: WriteName, requestId: string, claim: string) {
+      countUnknown(operation, 'ORPHANED');
+      log.warn({ requestId, claim }, 'orphaned write');
+    },
     /** The error for a store that cannot be used, which is counted. Any other error is returned as it is. */
     unavailable(error: unknown): unknown {
       if (!(error instanceof StoreUnavailable)) return error;
       claims.inc({ result: 'unavailable' });
+      if (error.reason === 'corrupt') log.error({ reason: error.reason }, error.message);
       return storeUnavailable(error.reason === 'quarantine');
     },
-    /** Measures a use of the store, and logs why it failed. */
+    /** Measures a use of the store. */
     async timed<Result>(operation: string, use: Promise<Result>): Promise<Result> {
       const end = latency.startTimer({ operation });
-      use.catch(report);
       return use.finally(end);
     },
-  };
-}
-
-/** Logs why a store cannot be used: each reason once a minute. */
-export function createReport(log: StoreLog): (error: unknown) => void {
-  const loggedAt = new Map<string, number>();
-  return (error) => {
-    const { reason, message } =
-      error instanceof StoreUnavailable ? error : new StoreUnavailable('failed');
-    const now = performance.now();
-    if (reason === 'closed' || now - (loggedAt.get(reason) ?? -Infinity) < LOG_INTERVAL_MS) return;
-    loggedAt.set(reason, now);
-    log.error({ reason }, message);
   };
 }
 

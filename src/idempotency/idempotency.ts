@@ -4,14 +4,11 @@ import type { Calls } from '../upstream/call.ts';
 import { Claims } from './claims.ts';
 import { Completeness } from './completeness.ts';
 import { createStore } from './create-store.ts';
-import {
-  createIdempotencyMetrics,
-  createReport,
-  type IdempotencyMetrics,
-} from './idempotency-metrics.ts';
+import { createIdempotencyMetrics, type IdempotencyMetrics } from './idempotency-metrics.ts';
 import { IdempotentCalls } from './idempotent-call.ts';
 import { OpenWrites } from './open-writes.ts';
 import { createSettle, type Settle } from './settle.ts';
+import { watchStore } from './watched-store.ts';
 
 type Options = {
   /** The setting IDEMPOTENCY_STORE. */
@@ -19,6 +16,7 @@ type Options = {
   retentionMs: number;
   quarantineMs: number;
   maxKeys: number;
+  maxWritesPerKey: number;
   isRequired: boolean;
   /** The timeout of a call. */
   timeoutMs: number;
@@ -51,15 +49,14 @@ export type Idempotency = {
 /** Opens the store and connects the parts. @throws what `createStore` throws */
 export async function createIdempotency(options: Options): Promise<Idempotency> {
   const { log, registry, isRequired } = options;
-  const store = await createStore(options.store, options);
-  const report = createReport(log);
-  const completeness = new Completeness({ ...options, store, report });
+  const store = watchStore(await createStore(options.store, options), log);
+  const completeness = new Completeness({ ...options, store });
   const openWrites = new OpenWrites(log);
   const parts = {
     ...options,
-    claims: new Claims(store, completeness),
+    claims: new Claims(store, completeness, options.maxWritesPerKey),
     openWrites,
-    metrics: createIdempotencyMetrics(registry, store, report),
+    metrics: createIdempotencyMetrics(registry, store, log),
   };
   return {
     calls: new IdempotentCalls({ ...parts, isKeyRequired: isRequired }),

@@ -4,7 +4,7 @@ import type { Responses, WriteName, WriteRequest } from '../upstream/operations.
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
 import type { Claim } from './claims.ts';
 import type { IdempotencyParts } from './idempotency.ts';
-import { keyReused, keySettled } from './idempotency-error.ts';
+import { keyOverused, keyReused, keySettled } from './idempotency-error.ts';
 import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
 import { type OpenWrites, POLL_MS, pause, waitFor } from './open-writes.ts';
 import { decodeOutcome, encodeOutcome } from './recorded-outcome.ts';
@@ -51,6 +51,7 @@ export class IdempotentCalls implements Calls {
     const claim: Claim = {
       ...intentOf(idempotencyKey, scope),
       responseName: request.responseName,
+      operation: request.operation,
       owner: crypto.randomUUID(),
       fingerprint: fingerprintOf(request, scope.forwarded),
       leaseMs: timeoutMs + RECORDING_MS,
@@ -83,7 +84,7 @@ export class IdempotentCalls implements Calls {
     isRepeat: boolean,
   ): Promise<Outcome<Name> | null> {
     const { request, scope, claim } = write;
-    const { claims, metrics, log } = this.#options;
+    const { claims, metrics } = this.#options;
     const result = await metrics.timed('claim', claims.claim(claim)).catch((error: unknown) => {
       if (error instanceof ReplyLost) void this.#release(claim, null);
       // The request that held the key may have taken effect, so this is not an error.
@@ -99,14 +100,17 @@ export class IdempotentCalls implements Calls {
       metrics.count('settled');
       throw keySettled();
     }
+    if (result.state === 'overused') {
+      metrics.count('reused');
+      throw keyOverused();
+    }
     this.#checkFingerprint(write, result.fingerprint);
     if (result.state === 'in-flight') return null;
     const recorded = result.state === 'recorded' ? decodeOutcome(result.outcome) : null;
     if (recorded === null) {
       metrics.count('orphaned');
       if (result.state === 'orphaned' && result.isNew) {
-        metrics.countUnknown(request.operation, 'ORPHANED');
-        log.warn({ requestId: scope.requestId, claim: claim.key }, 'orphaned write');
+        metrics.countOrphan(request.operation, scope.requestId, claim.key);
       }
       return new OutcomeUnknown('ORPHANED', scope.requestId);
     }

@@ -8,6 +8,7 @@ import {
   type Reading,
   ReplyLost,
   StoreUnavailable,
+  shareOf,
   type UnavailableReason,
   type Usage,
 } from './store.ts';
@@ -18,11 +19,16 @@ const MAX_CONNECTIONS = 10;
 const SWEEP_INTERVAL_MS = 10_000;
 const SWEEP_ROWS = 1000;
 const OBJECTION_MS = 5000;
+/** What a row and its index entries take besides the text. */
+const ROW_BYTES = 300;
+/** So much of the table is read to find the callers with the most keys. */
+const SAMPLE_BYTES = 32 * 1024 * 1024;
 
 /** What a role that may not create tables needs from an administrator. */
 const TABLE = `CREATE TABLE IF NOT EXISTS ledger_gateway_record (
   key text PRIMARY KEY,
   version text NOT NULL,
+  caller text,
   text text NOT NULL,
   expires_at timestamptz NOT NULL
 );
@@ -45,10 +51,11 @@ const BASIS = `basis AS (SELECT $1::text IS NULL OR EXISTS (SELECT FROM ledger_g
 const RESULT = 'RETURNING 1) SELECT is_true, EXISTS (SELECT FROM changed) AS is_changed FROM basis';
 const EXPIRY = `coalesce(now() + $5::float8 * interval '1 ms', 'infinity')`;
 const INSERT = `WITH ${BASIS}, changed AS (
-  INSERT INTO ledger_gateway_record AS record (key, version, text, expires_at)
-  SELECT $2, $3, $4, ${EXPIRY} FROM basis WHERE is_true
+  INSERT INTO ledger_gateway_record AS record (key, version, text, expires_at, caller)
+  SELECT $2, $3, $4, ${EXPIRY}, $6 FROM basis WHERE is_true
   ON CONFLICT (key) DO UPDATE
-    SET version = excluded.version, text = excluded.text, expires_at = excluded.expires_at
+    SET version = excluded.version, text = excluded.text, expires_at = excluded.expires_at,
+      caller = excluded.caller
     WHERE record.expires_at <= now() ${RESULT}`;
 const UPDATE = `WITH ${BASIS}, changed AS (
   UPDATE ledger_gateway_record SET version = $3, text = $4, expires_at = ${EXPIRY}
@@ -57,8 +64,11 @@ const DELETE = `WITH ${BASIS}, changed AS (
   DELETE FROM ledger_gateway_record USING basis WHERE is_true AND key = $2 AND version = $3 ${RESULT}`;
 const SWEEP = `DELETE FROM ledger_gateway_record WHERE key IN (SELECT key FROM ledger_gateway_record
   WHERE expires_at <= now() LIMIT ${SWEEP_ROWS} FOR UPDATE SKIP LOCKED)`;
-const USAGE = `SELECT greatest(reltuples, 0)::float8 AS keys, pg_total_relation_size(oid)::float8 AS bytes
-  FROM pg_class WHERE oid = 'ledger_gateway_record'::regclass`;
+const USAGE = `SELECT greatest(reltuples, 0)::float8 AS keys, pg_total_relation_size(oid)::float8 AS bytes,
+  pg_relation_size(oid)::float8 AS "rowBytes" FROM pg_class WHERE oid = 'ledger_gateway_record'::regclass`;
+/** Callers with more than a number of bytes, by a sample of the table. */
+const LARGEST_CALLERS = `SELECT caller FROM ledger_gateway_record TABLESAMPLE SYSTEM ($1) WHERE caller IS NOT NULL
+  GROUP BY caller HAVING sum(pg_column_size(text) + ${ROW_BYTES}) * 100 > $2 * $1`;
 
 const readSchema = z.tuple([
   z.object({
@@ -69,7 +79,10 @@ const readSchema = z.tuple([
   }),
 ]);
 const changeSchema = z.tuple([z.object({ is_true: z.boolean(), is_changed: z.boolean() })]);
-const usageSchema = z.tuple([z.object({ keys: z.number(), bytes: z.number() })]);
+const usageSchema = z.tuple([
+  z.object({ keys: z.number(), bytes: z.number(), rowBytes: z.number() }),
+]);
+const callersSchema = z.array(z.object({ caller: z.string() }));
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const reasons: Record<string, UnavailableReason> = {
@@ -85,23 +98,33 @@ const reasons: Record<string, UnavailableReason> = {
   '57P03': 'loading',
 };
 
+type PostgresStoreOptions = { url: string; retentionMs: number; maxBytes: number };
+
 /**
  * Keeps keys in PostgreSQL, for several gateways. Every change is one statement, committed before it is confirmed. The
  * table is created when it is missing.
  */
 export class PostgresStore implements IdempotencyStore {
   readonly objectionMs = OBJECTION_MS;
+  readonly exclusiveSince = -Infinity;
   readonly #retentionMs: number;
+  readonly #maxBytes: number;
   readonly #pool: pg.Pool;
   readonly #timer: NodeJS.Timeout;
   /** The server of a connection. */
   readonly #serverIds = new WeakMap<pg.PoolClient, string>();
   #usage: Usage | undefined;
+  /** Those who hold more than their share. */
+  #largestCallers = new Set<string>();
   #hasTable = false;
 
-  /** @throws Error if the URL cannot be used */
-  constructor({ url, retentionMs }: { url: string; retentionMs: number }) {
+  /**
+   * @param options `maxBytes` is shared out among callers when three quarters of it are used
+   * @throws Error if the URL cannot be used
+   */
+  constructor({ url, retentionMs, maxBytes }: PostgresStoreOptions) {
     this.#retentionMs = retentionMs;
+    this.#maxBytes = maxBytes;
     this.#pool = createPool(url);
     // A connection that breaks fails its statement, and is removed.
     const ignore = () => {};
@@ -118,7 +141,10 @@ export class PostgresStore implements IdempotencyStore {
     return this.#use((client) => this.#read(client, key));
   }
 
-  swap({ key, expected, next, basis }: Change): Promise<boolean> {
+  async swap({ key, expected, next, caller, isClaim, basis }: Change): Promise<boolean> {
+    if (isClaim && caller !== null && this.#largestCallers.has(caller)) {
+      throw new StoreUnavailable('share');
+    }
     return this.#use(async (client) => {
       const known = this.#serverIds.get(client) ?? (await this.#read(client, key)).serverId;
       if (known !== basis.serverId) {
@@ -131,7 +157,14 @@ export class PostgresStore implements IdempotencyStore {
         next === null
           ? await client.query(DELETE, [generation, key, expected])
           : expected === null
-            ? await client.query(INSERT, [generation, key, next.version, next.text, retention])
+            ? await client.query(INSERT, [
+                generation,
+                key,
+                next.version,
+                next.text,
+                retention,
+                caller,
+              ])
             : await client.query(UPDATE, [
                 generation,
                 key,
@@ -208,7 +241,13 @@ export class PostgresStore implements IdempotencyStore {
     try {
       while ((await this.#use((client) => client.query(SWEEP))).rowCount === SWEEP_ROWS);
       const { rows } = await this.#use((client) => client.query(USAGE));
-      this.#usage = { ...usageSchema.parse(rows)[0], maxKeys: Infinity, maxBytes: Infinity };
+      const [{ keys, bytes, rowBytes }] = usageSchema.parse(rows);
+      this.#usage = { keys, bytes, maxKeys: Infinity, maxBytes: Infinity };
+      const share = shareOf({ bytes, maxBytes: this.#maxBytes });
+      const percent = Math.min(100, (SAMPLE_BYTES / rowBytes) * 100);
+      const sample = () => this.#use((client) => client.query(LARGEST_CALLERS, [percent, share]));
+      const largest = share === undefined ? [] : callersSchema.parse((await sample()).rows);
+      this.#largestCallers = new Set(largest.map(({ caller }) => caller));
     } catch {
       // The next use reports the same error.
     }

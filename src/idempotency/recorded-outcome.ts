@@ -7,7 +7,7 @@ export type KnownOutcome = {
   [Name in WriteName]: { operation: Name; response: Responses[Name] };
 }[WriteName];
 
-const isWriteName = (name: string): name is WriteName =>
+export const isWriteName = (name: string): name is WriteName =>
   Object.hasOwn(operations, name) && operations[name as WriteName].effect === 'write';
 
 const recordedOutcome = z.union([

@@ -8,6 +8,7 @@ import {
   type Reading,
   ReplyLost,
   StoreUnavailable,
+  shareOf,
   type Usage,
 } from './store.ts';
 
@@ -25,23 +26,48 @@ const readScript = script(`
   local time = redis.call('TIME')
   return { version or '', text or '', time[1], time[2] }`);
 
+/** What a key takes besides its text. */
+const KEY_BYTES = 512;
+
 /**
- * Replaces a record. Returns `swapped`, `other` if the key has another version, or `basis`. It frees before it writes:
- * a full server then accepts a record that replaces another.
- * KEYS: the key, the record of completeness. ARGV: version to replace or '', new version or '', text, retention (ms) or
- * '', version of the record of completeness or ''.
+ * Replaces a record. Returns `swapped`, `other` if the key has another version, `basis`, or `share` if the caller has no
+ * room. Except for a new claim, it frees before it writes: a full server then accepts it.
+ *
+ * What a caller holds is booked by the eighth of the retention in which it was written, because keys expire unseen.
+ * KEYS: the key, the record of completeness, what the caller holds. ARGV: version to replace or '', new version or '',
+ * text, retention (ms) or '', version of the record of completeness or '', '1' for a claim, the most bytes that the
+ * caller may hold or ''.
  */
 const swapScript = script(`
   if ARGV[5] ~= '' and redis.call('HGET', KEYS[2], 'version') ~= ARGV[5] then return 'basis' end
-  if (redis.call('HGET', KEYS[1], 'version') or '') ~= ARGV[1] then return 'other' end
-  if ARGV[1] ~= '' then redis.call('DEL', KEYS[1]) end
+  local version, part = unpack(redis.call('HMGET', KEYS[1], 'version', 'part'))
+  if (version or '') ~= ARGV[1] then return 'other' end
+  local before = part and redis.call('HSTRLEN', KEYS[1], 'text') + ${KEY_BYTES} or 0
+  local after = ARGV[2] ~= '' and #ARGV[3] + ${KEY_BYTES} or 0
+  local retention = tonumber(ARGV[4] ~= '' and ARGV[4] or 0)
+  local length, now = math.ceil(retention / 8), redis.call('TIME')[1] * 1000
+  local held, ended = after - before, {}
+  local parts = KEYS[3] and redis.call('HGETALL', KEYS[3]) or {}
+  for i = 1, #parts, 2 do
+    if parts[i] + retention + length < now then table.insert(ended, parts[i]) else held = held + parts[i + 1] end
+  end
+  if ARGV[7] ~= '' and held > tonumber(ARGV[7]) then return 'share' end
+
+  local current = now - now % length
+  if ARGV[1] ~= '' and ARGV[6] == '' then redis.call('DEL', KEYS[1]) end
+  if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'version', ARGV[2], 'text', ARGV[3]) end
+  if not KEYS[3] then return 'swapped' end
+  if part then redis.call('HINCRBY', KEYS[3], part, -before) end
+  if #ended > 0 then redis.call('HDEL', KEYS[3], unpack(ended)) end
   if ARGV[2] == '' then return 'swapped' end
-  redis.call('HSET', KEYS[1], 'version', ARGV[2], 'text', ARGV[3])
-  if ARGV[4] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
+  redis.call('HSET', KEYS[1], 'part', current)
+  redis.call('PEXPIRE', KEYS[1], retention)
+  redis.call('HINCRBY', KEYS[3], current, after)
+  redis.call('PEXPIRE', KEYS[3], retention + length)
   return 'swapped'`);
 
 const readReplySchema = z.tuple([z.string(), z.string(), z.string(), z.string()]);
-const swapReplySchema = z.enum(['swapped', 'other', 'basis']);
+const swapReplySchema = z.enum(['swapped', 'other', 'basis', 'share']);
 
 /** What the server says about itself. */
 type ServerInfo = { serverId: string; hasReplicas: boolean; usage: Usage };
@@ -53,6 +79,7 @@ type ServerInfo = { serverId: string; hasReplicas: boolean; usage: Usage };
  */
 export class RedisStore implements IdempotencyStore {
   readonly objectionMs = OBJECTION_MS;
+  readonly exclusiveSince = -Infinity;
   readonly #retentionMs: number;
   readonly #connection: RedisConnection;
   readonly #timer: NodeJS.Timeout;
@@ -83,16 +110,20 @@ export class RedisStore implements IdempotencyStore {
     return { entry: version === '' ? null : { version, text }, now, serverId };
   }
 
-  async swap({ key, expected, next, basis }: Change): Promise<boolean> {
+  async swap({ key, expected, next, caller, isClaim, basis }: Change): Promise<boolean> {
     const { session } = this.#connection;
-    const { serverId, hasReplicas } = this.#infoOf(session);
+    const { serverId, hasReplicas, usage } = this.#infoOf(session);
     if (serverId !== basis.serverId) throw new BasisChanged();
-    const retention = key === COMPLETENESS_KEY ? '' : String(this.#retentionMs);
     const keys = [keyOf(key), keyOf(COMPLETENESS_KEY)];
+    if (caller !== null) keys.push(`${PREFIX}caller:${caller}`);
     const { version = '', text = '' } = next ?? {};
+    const retention = caller === null ? '' : String(this.#retentionMs);
+    const share = isClaim ? shareOf(usage) : undefined;
     const args = [expected ?? '', version, text, retention, basis.generation ?? ''];
-    const reply = swapReplySchema.parse(await session.run(swapScript, keys, args));
+    const room = [isClaim ? '1' : '', String(share ?? '')];
+    const reply = swapReplySchema.parse(await session.run(swapScript, keys, [...args, ...room]));
     if (reply === 'basis') throw new BasisChanged();
+    if (reply === 'share') throw new StoreUnavailable('share');
     if (reply === 'swapped' && hasReplicas) await waitForReplica(session);
     return reply === 'swapped';
   }

@@ -36,6 +36,10 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isKeyReq
     const deadline = performance.now() + timeoutMs;
     for (let delayMs = POLL_MS.first; ; delayMs = Math.min(delayMs * 2, POLL_MS.last)) {
       const { writes, isComplete } = await read(intent);
+      for (const write of writes) {
+        if (write.state !== 'orphaned' || !write.isNew) continue;
+        metrics.countOrphan(write.operation, scope.requestId, intent.key);
+      }
       const known = await outcomesOf(openWrites.ofKey(intent.key), deadline, scope);
       const isPending = writes.some(
         ({ state, responseName }) => state === 'in-flight' && !known.has(responseName),

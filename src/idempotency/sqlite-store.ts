@@ -55,6 +55,7 @@ type Task = {
  */
 export class SqliteStore implements IdempotencyStore {
   readonly objectionMs = 0;
+  readonly exclusiveSince: number;
   readonly #file: ClaimsFile;
   readonly #database: DatabaseSync;
   readonly #statements: ReturnType<typeof prepareStatements>;
@@ -75,6 +76,7 @@ export class SqliteStore implements IdempotencyStore {
     // The clock starts at the newest change, even if the wall clock was set back since.
     const newest = Number(this.#statements.newest.get()?.value ?? 0);
     this.#clockOffset = Math.max(0, newest - this.#options.clock());
+    this.exclusiveSince = this.#now();
     this.#measure();
     this.#sweepTimer = this.#scheduleSweep(SWEEP_INTERVAL_MS);
   }
@@ -94,18 +96,15 @@ export class SqliteStore implements IdempotencyStore {
     });
   }
 
-  swap({ key, expected, next, caller }: Change): Promise<boolean> {
+  swap({ key, expected, next, caller, isClaim }: Change): Promise<boolean> {
     return this.#run(() => {
       const found = this.#find(key);
       if ((found?.version ?? null) !== expected) return false;
       const owner = caller ?? '';
       const bytes = ROW_BYTES + Buffer.byteLength(next?.text ?? '');
-      if (expected === null && caller !== null) {
+      if (isClaim) {
         this.#sweep(SWEEP_ROWS_PER_CLAIM);
-        const isFull = this.#usedBytes() >= this.#options.maxBytes * CLAIMABLE_PART;
-        if (isFull || !this.#keys.fits(owner, 1) || !this.#bytes.fits(owner, bytes)) {
-          throw new StoreUnavailable('full');
-        }
+        this.#checkRoom(owner, found ? 0 : 1, bytes - (found?.bytes ?? 0));
       }
       if (next === null) this.#statements.remove.run(key);
       else this.#statements.put.run(key, owner, next.version, bytes, this.#now(), next.text);
@@ -137,6 +136,16 @@ export class SqliteStore implements IdempotencyStore {
     this.#statements.remove.run(key);
     this.#giveBack([found]);
     return undefined;
+  }
+
+  /** Throws `StoreUnavailable` if a caller may not take so much more. */
+  #checkRoom(caller: string, keys: number, bytes: number): void {
+    const { total } = this.#keys;
+    const isFull = this.#usedBytes() >= this.#options.maxBytes * CLAIMABLE_PART;
+    if (isFull || total + keys > this.#options.maxKeys) throw new StoreUnavailable('full');
+    if (!this.#keys.fits(caller, keys) || !this.#bytes.fits(caller, bytes)) {
+      throw new StoreUnavailable('share');
+    }
   }
 
   #now(): number {

@@ -20,8 +20,10 @@ export type Change = {
   expected: string | null;
   /** The new entry. Null frees the key. */
   next: Entry | null;
-  /** A hash of the caller whose room a new entry takes. Null for the store's own records. */
+  /** A hash of the caller who holds the entry. Null for the store's own records. */
   caller: string | null;
+  /** Whether the entry gets a new claim. Only this change may find that there is no room for it. */
+  isClaim: boolean;
   /** The server to change, and the version that the entry at `COMPLETENESS_KEY` must have. */
   basis: { serverId: string; generation: string | null };
 };
@@ -31,6 +33,11 @@ export const COMPLETENESS_KEY = 'complete-since';
 
 /** How full a store is. A limit is Infinity if the store has none. */
 export type Usage = { keys: number; maxKeys: number; bytes: number; maxBytes: number };
+
+/** The most bytes that one caller may hold in a store that is shared by processes. Undefined while there is room. */
+export function shareOf({ bytes, maxBytes }: Pick<Usage, 'bytes' | 'maxBytes'>) {
+  return bytes > maxBytes * 0.75 ? Math.floor(maxBytes / 4) : undefined;
+}
 
 /**
  * Keeps texts under keys for the retention, which counts from the last change of the key. All rules about claims
@@ -46,6 +53,8 @@ export type IdempotencyStore = {
   swap(change: Change): Promise<boolean>;
   /** Whether a server certainly has every record that was written on another. */
   isContinuation(writtenOn: string, serverId: string): boolean;
+  /** Since when no other process has changed the store, in its time. -Infinity if others may. */
+  readonly exclusiveSince: number;
   /** How long a process that finds a new store waits for others that know an older one, in milliseconds. */
   readonly objectionMs: number;
   /** Undefined while the store cannot be used. */
@@ -68,6 +77,7 @@ export type UnavailableReason =
   | 'not_writable'
   | 'quarantine'
   | 'read_only'
+  | 'share'
   | 'timeout'
   | 'unauthorized'
   | 'unreachable';
@@ -98,6 +108,7 @@ export class BasisChanged extends Error {
 
 /** The part of a pino logger that a store uses. */
 export type StoreLog = {
+  info(details: object, message: string): void;
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
 };

@@ -61,9 +61,10 @@ test('after a loss, an intent is a second older than its age, for the way of the
   const record = { ...found, serverId: 'a', since: Date.now() - 2000, isLoss: true };
   const entry = { version: 'v', text: JSON.stringify(record) };
   const read = async () => ({ entry, now: Date.now(), serverId: 'a' });
-  const whole = { ...store, read, swap: async () => true, usage: undefined, close: async () => {} };
-  const options = { retentionMs: 3_600_000, quarantineMs: 0, report() {} };
-  const log = { warn() {}, error() {} };
+  const rest = { swap: async () => true, usage: undefined, close: async () => {} };
+  const whole = { ...store, read, ...rest, exclusiveSince: -Infinity };
+  const options = { retentionMs: 3_600_000, quarantineMs: 0 };
+  const log = { info() {}, warn() {}, error() {} };
   const completeness = new Completeness({ ...options, store: whole, log });
   await completeness.basis();
   expect([0, 1500, 2500].map((age) => completeness.judge(age))).toEqual([

@@ -7,13 +7,15 @@ import { fingerprintOf, intentOf } from '../../src/idempotency/idempotency-key.t
 import { createIdempotencyMetrics } from '../../src/idempotency/idempotency-metrics.ts';
 import { IdempotentCalls } from '../../src/idempotency/idempotent-call.ts';
 import { OpenWrites } from '../../src/idempotency/open-writes.ts';
+import { createSettle } from '../../src/idempotency/settle.ts';
 import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
 import {
   COMPLETENESS_KEY,
   type IdempotencyStore,
   StoreUnavailable,
 } from '../../src/idempotency/store.ts';
-import { operations } from '../../src/upstream/operations.ts';
+import type { RequestScope } from '../../src/request-scope.ts';
+import { operations, type WriteRequest } from '../../src/upstream/operations.ts';
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
 import { claimsOn, RETENTION_MS } from '../support/claims.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
@@ -21,7 +23,7 @@ import { startTestGateway } from '../support/gateway.ts';
 import { outcomeFields, read, write, writes } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
 import { testIssuer } from '../support/issuer.ts';
-import { metric, metricIs } from '../support/metric.ts';
+import { metric, metricIs, sumOf } from '../support/metric.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
 import { scopeOf, upgradeToHq } from '../support/upstream-call.ts';
 
@@ -48,6 +50,21 @@ test.each(Object.entries(writes))('%s with a key is sent once and replayed', asy
   expect(service.received).toHaveLength(1);
   expect(await results(gateway, 'claimed')).toBe(1);
   expect(await results(gateway, 'replayed')).toBe(1);
+});
+
+test('a key is rejected for more fields than one mutation may have', async () => {
+  const service = await startService(succeed);
+  const gateway = await startTestGateway(service, { MAX_WRITES_PER_OPERATION: '2' });
+  const field = (name: string) =>
+    gateway.graphql(`mutation { ${name}: ${writes.upgradeToHQ} }`, {}, key);
+  for (const name of ['a', 'b', 'a']) expect((await field(name)).errors).toBeUndefined();
+  const { errors } = await field('c');
+  expect(errors?.[0]).toMatchObject({
+    path: ['c'],
+    message: expect.stringContaining('as many fields as one mutation may have'),
+    extensions: { code: 'IDEMPOTENCY_KEY_REUSED', retryable: false },
+  });
+  expect(service.received).toHaveLength(2);
 });
 
 test('a write without a key is sent each time', async () => {
@@ -328,6 +345,7 @@ async function startWithStore({ timeoutMs = 10_000, failWhenSent = false } = {})
   let reads = 0;
   const store: IdempotencyStore = {
     objectionMs: 0,
+    exclusiveSince: -Infinity,
     usage: undefined,
     isContinuation: () => true,
     async read(key) {
@@ -343,33 +361,38 @@ async function startWithStore({ timeoutMs = 10_000, failWhenSent = false } = {})
   };
   const other = claimsOn(memory);
   closeAfterTest(() => other.close());
-  const options = { store, retentionMs: RETENTION_MS, quarantineMs: 0, log: silent, report() {} };
+  const options = { store, retentionMs: RETENTION_MS, quarantineMs: 0, log: silent };
   const completeness = new Completeness(options);
   closeAfterTest(() => completeness.close());
   const sent: unknown[] = [];
-  const calls = new IdempotentCalls({
+  const registry = new Registry();
+  const parts = {
     calls: {
       read: async () => {
         throw new Error('not a write');
       },
-      write: async (request, { requestId }) => {
-        sent.push(request.timeoutMs);
+      write: async ({ timeoutMs }: WriteRequest, { requestId }: RequestScope) => {
+        sent.push(timeoutMs);
         if (failWhenSent) failure = new StoreUnavailable('full');
         return new OutcomeUnknown('UPSTREAM_FAILED', requestId);
       },
     },
-    claims: new Claims(store, completeness),
+    claims: new Claims(store, completeness, 5),
     openWrites: new OpenWrites(silent),
     timeoutMs,
     isKeyRequired: false,
-    metrics: createIdempotencyMetrics(new Registry(), store, () => {}),
+    metrics: createIdempotencyMetrics(registry, store, silent),
     log: silent,
-  });
+  };
+  const calls = new IdempotentCalls(parts);
   const scope = { ...scopeOf(), idempotencyKey: 'intent-1' };
   const { key } = intentOf('intent-1', scope);
   return {
     sent,
     write: () => calls.write(upgradeToHq, scope),
+    settle: () => createSettle(parts)('intent-1', 0, scope),
+    unknownOutcomes: async () =>
+      sumOf(await registry.metrics(), 'ledger_gateway_unknown_outcomes_total'),
     /** The claim of the other process on the same key. */
     claimByOther: (more = {}) => other.claim(key, 'other', { fingerprint, ...more }),
     other,
@@ -415,6 +438,16 @@ test('a repeat of an orphaned write is never sent', async () => {
   await claimByOther({ leaseMs: 0 });
   expect(await write()).toMatchObject({ code: 'ORPHANED' });
   expect(sent).toEqual([]);
+});
+
+test('an orphaned write is counted once, also when settling notices it', async () => {
+  const { settle, write, claimByOther, unknownOutcomes } = await startWithStore();
+  await claimByOther({ leaseMs: 0 });
+  for (let n = 0; n < 2; n++) {
+    expect((await settle()).writes).toMatchObject([{ outcome: { code: 'ORPHANED' } }]);
+    await write();
+    expect(await unknownOutcomes()).toBe(1);
+  }
 });
 
 test('a recorded outcome that cannot be read is orphaned', async () => {

@@ -19,8 +19,8 @@ async function start(...options: Parameters<typeof startPostgres>): Promise<Post
   return server;
 }
 
-function open(url: string) {
-  const store = new PostgresStore({ url, retentionMs: RETENTION_MS });
+function open(url: string, maxBytes = Infinity) {
+  const store = new PostgresStore({ url, retentionMs: RETENTION_MS, maxBytes });
   const claims = claimsOn(store, { quarantineMs: QUARANTINE_MS });
   cleanups.push(claims.close);
   const probe = () => claims.claim(crypto.randomUUID(), 'probe', { ageMs: 0 });
@@ -102,10 +102,23 @@ describePostgres('a PostgreSQL server', () => {
     });
   });
 
+  test('that fills up leaves room to other callers than those with the most keys', async () => {
+    const server = await start();
+    const first = await openUsable(server.url);
+    await first.claim('large', 'a', { ageMs: 0 });
+    const fill = `UPDATE ledger_gateway_record SET text = (
+      SELECT string_agg(md5(n::text), '') FROM generate_series(1, 32768) n) WHERE caller IS NOT NULL`;
+    await server.query(fill);
+    const claims = open(server.url, 2 ** 20);
+    await eventually(() => expect(claims.probe()).rejects.toMatchObject({ reason: 'share' }));
+    const other = await claims.claim('other', 'b', { caller: 'another', ageMs: 0 });
+    expect(other).toMatchObject({ state: 'claimed' });
+  });
+
   test('deletes expired keys', async () => {
     const server = await start();
     await openUsable(server.url);
-    const expire = `INSERT INTO ledger_gateway_record
+    const expire = `INSERT INTO ledger_gateway_record (key, version, text, expires_at)
       SELECT n::text, 'v', 't', now() - interval '1 s' FROM generate_series(1, 2500) n`;
     await server.query(expire);
     open(server.url);

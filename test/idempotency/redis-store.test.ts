@@ -6,6 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/port.ts';
 import { isRedisInstalled, startProxy, startRedis } from '../support/redis.ts';
 
+const MIB = 2 ** 20;
 const cleanups: (() => unknown)[] = [];
 
 afterEach(async () => {
@@ -28,12 +29,12 @@ function open(url: string, quarantineMs = 0) {
   const store = new RedisStore({ url, retentionMs: RETENTION_MS });
   const claims = claimsOn(store, { quarantineMs });
   cleanups.push(claims.close);
-  const probe = () => claims.claim(crypto.randomUUID(), 'probe', { ageMs: 0 });
+  const probe = (more = {}) => claims.claim(crypto.randomUUID(), 'probe', { ageMs: 0, ...more });
   return {
     ...claims,
     usage: () => store.usage,
     probe,
-    whenUsable: () => eventually(probe),
+    whenUsable: () => eventually(() => probe()),
     /** Waits until claims of new keys fail for a reason. */
     whenRejected: (reason: string) =>
       eventually(() => expect(probe()).rejects.toMatchObject({ reason })),
@@ -119,6 +120,42 @@ describeRedis('a server that cannot keep claims', () => {
     expect(await claims.claim('in flight', 'b')).toMatchObject({ outcome: 'late' });
     await server.command('CONFIG', 'SET', 'maxmemory', '0');
     expect(await claims.claim('refused', 'b')).toMatchObject({ state: 'claimed' });
+  });
+
+  test('when memory is scarce, a caller keeps a quarter of it, until its keys are freed', async () => {
+    const server = await start();
+    const claims = await openUsable(server.url);
+    await claims.claim('large', 'a');
+    await claims.record('large', 'a', 'x'.repeat(MIB));
+    const used = /^used_memory:(\d+)/m.exec(String(await server.command('INFO', 'memory')))?.[1];
+    const limit = Math.floor(Number(used) * 1.25);
+    await server.command('CONFIG', 'SET', 'maxmemory', String(limit));
+    await claims.whenRejected('share');
+    expect(await claims.probe({ caller: 'another' })).toMatchObject({ state: 'claimed' });
+    expect(await claims.claim('large', 'b')).toMatchObject({ state: 'recorded' });
+    await server.command('CONFIG', 'SET', 'maxmemory', '0');
+    await claims.whenUsable();
+  });
+
+  test('what a caller holds is booked until it is freed or expires', async () => {
+    const server = await start();
+    const claims = await openUsable(server.url);
+    const held = async () => {
+      const parts = await server.command('HVALS', '{ledger-gateway}:caller:another');
+      return (Array.isArray(parts) ? parts : []).reduce((sum, part) => sum + Number(part), 0);
+    };
+    const another = { caller: 'another' };
+    await claims.claim('first', 'a', another);
+    await claims.claim('second', 'a', another);
+    const both = await held();
+    await claims.record('first', 'a', 'x'.repeat(1000), another);
+    expect((await held()) - both).toBeGreaterThan(1000);
+    expect((await held()) - both).toBeLessThan(1100);
+    await claims.release('second', 'a', another);
+    expect((await held()) - both / 2).toBeLessThan(1100);
+    await server.command('HSET', '{ledger-gateway}:caller:another', '1000', '77');
+    await claims.claim('third', 'a', another);
+    expect(await server.command('HEXISTS', '{ledger-gateway}:caller:another', '1000')).toBe(0);
   });
 
   test.each([

@@ -63,7 +63,8 @@ async function postgres(): Promise<Backend> {
   const { url, stop } = await startPostgres();
   cleanups.push(stop);
   return {
-    open: (retentionMs = RETENTION_MS) => new PostgresStore({ url, retentionMs }),
+    open: (retentionMs = RETENTION_MS) =>
+      new PostgresStore({ url, retentionMs, maxBytes: Infinity }),
     isShared: true,
     pass: (ms) => sleep(ms + 5),
   };
@@ -168,6 +169,15 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
     expect(await claims.claim('new', 'b', { ageMs: 0 })).toMatchObject({ state: 'claimed' });
     await claims.record('key', 'a', 'of the lost claim');
     expect(await claims.claim('key', 'b')).toMatchObject({ outcome: 'of the lost claim' });
+  });
+
+  test('a key has at most as many fields as one mutation, and the others still replay', async () => {
+    const claims = await openClaims(await start());
+    for (const responseName of ['a', 'b', 'c']) await claims.claim('key', 'a', { responseName });
+    expect(await claims.claim('key', 'a', { responseName: 'd' })).toEqual({ state: 'overused' });
+    expect(await claims.claim('key', 'b', { responseName: 'c' })).toMatchObject({
+      state: 'in-flight',
+    });
   });
 
   test('settling closes a key for everything that has no record', async () => {

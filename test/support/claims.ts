@@ -3,28 +3,29 @@ import { Completeness } from '../../src/idempotency/completeness.ts';
 import type { IdempotencyStore } from '../../src/idempotency/store.ts';
 
 export const RETENTION_MS = 3_600_000;
+const MAX_WRITES_PER_KEY = 3;
 
 /** The claims of a gateway on top of a store, with functions for the claims of a test. */
 export function claimsOn(store: IdempotencyStore, options: { quarantineMs?: number } = {}) {
   const losses: unknown[] = [];
-  const log = { warn() {}, error: (details: object) => losses.push(details) };
+  const log = { info() {}, warn() {}, error: (details: object) => losses.push(details) };
   const completeness = new Completeness({
     store,
     retentionMs: RETENTION_MS,
     quarantineMs: 0,
-    report() {},
     log,
     ...options,
   });
-  const claims = new Claims(store, completeness);
+  const claims = new Claims(store, completeness, MAX_WRITES_PER_KEY);
   return {
     /** What was logged about lost records. */
     losses,
     claim: (key: string, owner: string, more: Partial<Claim> = {}) =>
       claims.claim(claimOf(key, owner, more)),
-    record: (key: string, owner: string, outcome: string) =>
-      claims.record(claimOf(key, owner), null, outcome),
-    release: (key: string, owner: string) => claims.release(claimOf(key, owner), null),
+    record: (key: string, owner: string, outcome: string, more: Partial<Claim> = {}) =>
+      claims.record(claimOf(key, owner, more), null, outcome),
+    release: (key: string, owner: string, more: Partial<Claim> = {}) =>
+      claims.release(claimOf(key, owner, more), null),
     settle: (key: string, ageMs?: number) => claims.settle({ key, caller: 'caller', ageMs }),
     async close() {
       completeness.close();
@@ -38,6 +39,7 @@ function claimOf(key: string, owner: string, more: Partial<Claim> = {}): Claim {
     key,
     owner,
     responseName: 'result',
+    operation: 'upgradeToHQ',
     caller: 'caller',
     fingerprint: 'fingerprint',
     leaseMs: 60_000,

@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import {
+  type Change,
+  type IdempotencyStore,
+  StoreUnavailable,
+  type UnavailableReason,
+} from '../../src/idempotency/store.ts';
+import { watchStore } from '../../src/idempotency/watched-store.ts';
+
+beforeEach(() => {
+  jest.useFakeTimers({ now: 0 });
+});
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+/** A store that fails as it is told, and what is logged about it. */
+function start() {
+  const lines: string[] = [];
+  const add = (details: object) => lines.push(Object.values(details).join() || 'up');
+  let failures: { read?: UnavailableReason; change?: UnavailableReason; claim?: UnavailableReason };
+  const fail = (use: keyof typeof failures) => {
+    const reason = failures[use];
+    if (reason !== undefined) throw new StoreUnavailable(reason);
+  };
+  const store: IdempotencyStore = {
+    async read() {
+      fail('read');
+      return { entry: null, now: 0, serverId: 'a' };
+    },
+    async swap({ isClaim }) {
+      fail(isClaim ? 'claim' : 'change');
+      return true;
+    },
+    isContinuation: () => true,
+    exclusiveSince: -Infinity,
+    objectionMs: 0,
+    usage: undefined,
+    close: async () => {},
+  };
+  const watched = watchStore(store, { info: add, warn: add, error: add });
+  const swap = (isClaim: boolean) =>
+    watched.swap({ isClaim, caller: 'caller' } as Change).catch(() => {});
+  return {
+    lines,
+    /** Uses the store in each way, after a moment of calm. */
+    async use(...failing: [typeof failures]) {
+      [failures] = failing;
+      jest.advanceTimersByTime(2000);
+      await watched.read('key').catch(() => {});
+      await swap(false);
+      await swap(true);
+    },
+  };
+}
+
+test('each transition is logged once, also when the store fails again soon after', async () => {
+  const { lines, use } = start();
+  const down = { read: 'unreachable', change: 'unreachable', claim: 'unreachable' } as const;
+  for (const failing of [{}, down, down, {}, {}, down, { ...down, read: 'loading' as const }, {}])
+    await use(failing);
+  expect(lines).toEqual(['unreachable', 'up', 'unreachable', 'loading', 'up']);
+});
+
+test('a store that can be read, or changed, but takes no claims is not up', async () => {
+  const { lines, use } = start();
+  for (const failing of [
+    { change: 'timeout' as const, claim: 'timeout' as const },
+    { claim: 'full' as const },
+    {},
+  ])
+    await use(failing);
+  expect(lines).toEqual(['timeout', 'full', 'up']);
+});
+
+test('a caller without room is no failure of the store, and is logged once a minute', async () => {
+  const { lines, use } = start();
+  for (let n = 0; n < 40; n++) await use({ claim: 'share' });
+  expect(lines).toEqual(['caller', 'caller']);
+});
