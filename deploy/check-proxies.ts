@@ -10,11 +10,13 @@ import { generate } from 'selfsigned';
 import { Agent, fetch } from 'undici';
 import { startIssuer } from '../dev/issuer.ts';
 import { freePort, portOf } from '../test/support/port.ts';
+import { startRedis } from '../test/support/redis.ts';
 
 /**
  * `npm run proxies:check`: starts nginx and HAProxy with the configurations of this folder, each in front of two
- * gateways. Exits with 1 unless a rolling restart under load fails nothing, and every write reaches the service once, also
- * if its gateway is killed. Needs the Debian packages `nginx-light` and `haproxy`.
+ * gateways with one Redis. Exits with 1 unless a rolling restart under load fails nothing, and every write reaches the service
+ * once, also if its gateway is killed, and a repeat with its key, whichever gateway gets it. Needs the Debian packages
+ * `nginx-light`, `haproxy` and `redis-server`.
  */
 const WORKERS = 4;
 /** The pause of a worker between two requests, in milliseconds, which keeps below the limits of the proxies. */
@@ -143,6 +145,7 @@ const dispatcher = new Agent({
 async function checkProxy(name: keyof typeof proxies): Promise<void> {
   const issuer = await startIssuer();
   const service = await startService();
+  const redis = await startRedis();
   const env = {
     HOST: '127.0.0.1',
     UPSTREAM_BASE_URL: service.url,
@@ -150,6 +153,7 @@ async function checkProxy(name: keyof typeof proxies): Promise<void> {
     JWT_JWKS_URL: issuer.jwksUrl,
     JWT_ISSUER: issuer.issuer,
     JWT_AUDIENCE: issuer.audience,
+    IDEMPOTENCY_STORE: redis.url,
     LOG_LEVEL: 'error',
   };
   const gateways = await Promise.all([createGateway(env), createGateway(env)]);
@@ -159,13 +163,20 @@ async function checkProxy(name: keyof typeof proxies): Promise<void> {
   const proxy = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   const authorization = `Bearer ${await issuer.token()}`;
   const url = `https://127.0.0.1:${port}`;
-  const post = async (body: string) => {
-    const headers = { authorization, 'content-type': 'application/json' };
-    const response = await fetch(`${url}/graphql`, { method: 'POST', headers, body, dispatcher });
-    return { status: response.status, text: await response.text() };
+  const save = async (approver: string, key?: string, to = url) => {
+    const response = await fetch(`${to}/graphql`, {
+      method: 'POST',
+      headers: {
+        authorization,
+        'content-type': 'application/json',
+        ...(key !== undefined && { 'idempotency-key': key, 'idempotency-key-age': '0' }),
+      },
+      body: JSON.stringify({ query: document, variables: { name: approver } }),
+      dispatcher,
+    });
+    const isReplay = response.headers.has('idempotent-replayed');
+    return { status: response.status, text: await response.text(), isReplay };
   };
-  const save = (approver: string) =>
-    post(JSON.stringify({ query: document, variables: { name: approver } }));
 
   try {
     await until(() =>
@@ -181,6 +192,16 @@ async function checkProxy(name: keyof typeof proxies): Promise<void> {
       proxy.kill('SIGHUP');
       await sleep(1000);
     };
+    const first = await save('keyed', 'intent');
+    const targets = [url, ...gateways.map((gateway) => `http://127.0.0.1:${gateway.port}`)];
+    const repeats = await Promise.all(targets.map((to) => save('keyed', 'intent', to)));
+    check(
+      `${name}: a repeat with its key is a replay, whichever gateway gets it`,
+      !first.isReplay &&
+        repeats.every(({ isReplay, text }) => isReplay && text === first.text) &&
+        service.writes.get('keyed') === 1,
+      { first, repeats, writes: service.writes.get('keyed') },
+    );
     await checkRestart(name, gateways, drain, save, service.writes);
     await checkKill(name, gateways, save, service.writes);
     const statusOf = async (path: string) => (await fetch(url + path, { dispatcher })).status;
@@ -193,6 +214,7 @@ async function checkProxy(name: keyof typeof proxies): Promise<void> {
   } finally {
     proxy.kill('SIGTERM');
     await Promise.all(gateways.map((gateway) => gateway.end('SIGKILL')));
+    await redis.stop();
     await issuer.close();
     service.close();
   }
@@ -266,10 +288,8 @@ async function checkKill(
   const held = ['held-1', 'held-2'];
   const results = held.map((approver) => save(approver));
   await until(() => held.every((approver) => writes.has(approver)));
-  for (const gateway of gateways) {
-    await gateway.end('SIGKILL');
-    await gateway.start();
-  }
+  await Promise.all(gateways.map((gateway) => gateway.end('SIGKILL')));
+  await Promise.all(gateways.map((gateway) => gateway.start()));
   const statuses = (await Promise.all(results)).map(({ status }) => status);
   check(
     `${name}: writes whose gateway is killed are 502, and not sent again`,
@@ -280,5 +300,5 @@ async function checkKill(
 }
 
 await createCertificate();
-for (const name of ['nginx', 'haproxy'] as const) await checkProxy(name);
+await Promise.all((['nginx', 'haproxy'] as const).map(checkProxy));
 process.exit();

@@ -1,5 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   PodMonitor,
@@ -222,9 +233,15 @@ check(`${unit}: variables and grace period`, () => {
 // systemd reads the unit as it would when it starts it, and looks for the program of ExecStart.
 const isVerifiable = spawnSync('systemd-analyze', ['--version']).status === 0;
 if (isVerifiable && existsSync('/usr/bin/node')) {
-  check(`${unit}: systemd-analyze verify`, () => {
-    const args = ['verify', '--man=no', `${folder}${unit}`];
-    const { status, stderr } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+  check(`${unit} and instances of it: systemd-analyze verify`, () => {
+    const units = mkdtempSync(join(tmpdir(), 'units-'));
+    cpSync(`${folder}systemd`, units, { recursive: true });
+    copyFileSync(`${folder}${unit}`, join(units, 'ledger-gateway@.service'));
+    const names = ['ledger-gateway.service', 'ledger-gateway@4001.service'];
+    const args = ['verify', '--man=no', ...names.map((name) => join(units, name))];
+    const env = { ...process.env, SYSTEMD_UNIT_PATH: `${units}:` };
+    const { status, stderr } = spawnSync('systemd-analyze', args, { encoding: 'utf8', env });
+    rmSync(units, { recursive: true });
     if (status !== 0 || stderr !== '') throw new Error(stderr);
   });
 } else {
