@@ -91,6 +91,8 @@ export type GlCodeList = LedgerStatus & {
   invoiceId?: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
   message?: Maybe<Scalars['String']['output']>;
+  /** The number of codes that `only` and `search` keep, before `skip` and `first` cut the list. */
+  totalCount: Scalars['Int']['output'];
 };
 
 /** The outcome of `glCodes`. */
@@ -387,7 +389,10 @@ export type Query = {
   /**
    * Returns the general-ledger codes of a project for an integration target.
    *
-   * Equal fields in one request share a single request to the service.
+   * Without `only`, `search`, `skip` and `first`, it is the whole list in the order of the service. `only` and
+   * `search` filter it, then `skip` and `first` cut it. The gateway does this: the service always returns the
+   * whole list, so a page saves bytes and time of the client, not of the service. Fields in one request that
+   * differ only in these four arguments share a single request to the service.
    */
   glCodes?: Maybe<GlCodesResult>;
 };
@@ -395,8 +400,12 @@ export type Query = {
 
 /** Reads. A query never changes state in the service. */
 export type QueryGlCodesArgs = {
+  first?: InputMaybe<Scalars['Int']['input']>;
   includeHide?: Scalars['Boolean']['input'];
+  only?: InputMaybe<Array<Scalars['String']['input']>>;
   project: Scalars['String']['input'];
+  search?: InputMaybe<Scalars['String']['input']>;
+  skip?: Scalars['Int']['input'];
   target: IntegrationTarget;
 };
 
@@ -734,6 +743,7 @@ export type GlCodeListResolvers<ContextType = Context, ParentType extends Resolv
   codes?: Resolver<Array<ResolversTypes['GlCode']>, ParentType, ContextType>;
   invoiceId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
   message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };
 
@@ -791,7 +801,7 @@ export type MutationResolvers<ContextType = Context, ParentType extends Resolver
 };
 
 export type QueryResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Query'] = ResolversParentTypes['Query']> = {
-  glCodes?: Resolver<Maybe<ResolversTypes['GlCodesResult']>, ParentType, ContextType, RequireFields<QueryGlCodesArgs, 'includeHide' | 'project' | 'target'>>;
+  glCodes?: Resolver<Maybe<ResolversTypes['GlCodesResult']>, ParentType, ContextType, RequireFields<QueryGlCodesArgs, 'includeHide' | 'project' | 'skip' | 'target'>>;
 };
 
 export type SaveApproversResultResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SaveApproversResult'] = ResolversParentTypes['SaveApproversResult']> = {

@@ -25,6 +25,11 @@ const ITEM_BYTES = 150;
 const FIELD_BYTES = 100;
 /** The work of a field, as a number of bytes to parse. */
 const FIELD_WORK = { compiled: 20, interpreted: 80 };
+/** What a copy of a part of a list takes for each item, in bytes. */
+const COPY_BYTES = 8;
+/** The work to start a search, and of a step: milliseconds, but much more with unusual texts, so one at a time. */
+const SEARCH_WORK = 50_000;
+const SEARCH_STEP_WORK = 500_000;
 /** The work to resolve a reference, in the same unit. */
 const REFERENCE_WORK = 100;
 /** The work of compiling a query, as a number of bytes to parse: tens of milliseconds. */
@@ -52,6 +57,7 @@ export class ResponseLimits {
   #references = 0;
   #fields = 0;
   #responseBytes = 0;
+  #searchedBytes = 0;
   #outcomesLength = 0;
   /** Whether the execution has met a list with too many fields for graphql-js. */
   isTooLargeToInterpret = false;
@@ -68,6 +74,7 @@ export class ResponseLimits {
     this.#references = 0;
     this.#fields = 0;
     this.#responseBytes = 0;
+    this.#searchedBytes = 0;
   }
 
   /** Counts entity references. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
@@ -105,25 +112,48 @@ export class ResponseLimits {
   }
 
   /**
-   * Counts a list of so many items and bytes, once for each field selected of it, and books its result. Throws
-   * `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no memory for
-   * it. Resolves when it is the turn of the list to be executed.
+   * Searches a list of so many bytes, in steps that each wait for their turn. Throws `OPERATION_LIMIT_EXCEEDED` if
+   * the operation searches too much.
    */
-  async admitList(bytes: number, items: number, info: GraphQLResolveInfo): Promise<void> {
+  async search<Result>(bytes: number, steps: Generator<void, Result>): Promise<Result> {
+    this.#searchedBytes += bytes;
+    if (this.#searchedBytes > this.#maxBytes) {
+      throw new GatewayError(
+        'OPERATION_LIMIT_EXCEEDED',
+        'The operation searches too much. Request fewer lists with `only` or `search` at a time.',
+      );
+    }
+    await this.#turn(Math.min(SEARCH_WORK + bytes, SEARCH_STEP_WORK));
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return value;
+      await this.#turn(SEARCH_STEP_WORK);
+    }
+  }
+
+  /**
+   * Counts a list, once for each field selected of it, and books its result. `bytes` is the size of a list that is
+   * whole. Throws `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no
+   * memory for it. Resolves when it is the turn of the list to be executed.
+   */
+  async admitList(
+    items: readonly object[],
+    bytes: number | undefined,
+    info: GraphQLResolveInfo,
+  ): Promise<void> {
     const { itemFields, itemLength } = selectionOf(info);
-    const length = bytes * itemFields + items * itemLength;
-    this.#count(items * itemFields, length);
-    await this.#book(items * itemFields, length);
+    const fields = items.length * itemFields;
+    const names = items.length * itemLength;
+    this.#count(fields, names); // First, because reading the texts of rejected lists would take time.
+    const texts = itemFields === 0 ? 0 : (bytes ?? lengthOf(items)) * itemFields;
+    this.#count(0, texts);
+    const copy = bytes === undefined ? items.length * COPY_BYTES : 0;
+    await this.#book(fields, names + texts + copy);
   }
 
   /** Does the same for entities, whose number was counted before, with the length of their texts. */
   async admitEntities(entities: readonly unknown[], info: GraphQLResolveInfo): Promise<void> {
-    let length = 0;
-    for (const entity of entities) {
-      for (const text of Object.values(entity ?? {})) {
-        if (typeof text === 'string') length += text.length;
-      }
-    }
+    const length = lengthOf(entities);
     const { fields } = selectionOf(info);
     this.#count(0, length * fields);
     await this.#book(entities.length * fields, length * fields);
@@ -193,4 +223,15 @@ export class ResponseLimits {
       throw new UpstreamError('CLIENT_DISCONNECTED', { sent: 'yes', fault });
     }
   }
+}
+
+/** The length of all texts of some objects. */
+function lengthOf(objects: readonly unknown[]): number {
+  let length = 0;
+  for (const object of objects) {
+    for (const text of Object.values(object ?? {})) {
+      if (typeof text === 'string') length += text.length;
+    }
+  }
+  return length;
 }

@@ -3,16 +3,27 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { type GlCode, IntegrationTarget, type QueryResolvers } from '../generated/resolvers.ts';
 import type { Context } from '../graphql/context.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
-import { checkProject, textLimits } from './input.ts';
+import { cut, filterCodes } from './gl-code-filter.ts';
+import { checkGlCodesArgs, textLimits } from './input.ts';
 import { outcome } from './outcome.ts';
 
 export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, context, info) => {
   const loaders = context.loaders(); // Throws first if the token is missing.
-  checkProject(args.project);
-  context.limits().admitLookup(`${args.target} ${args.project}`);
-  const { codes, bytes, ...status } = await loaders.glCodes.load(args);
-  await context.limits().admitList(bytes, codes.length, info);
-  return outcome(status, (fields) => ({ __typename: 'GlCodeList', codes, ...fields }));
+  const limits = context.limits();
+  checkGlCodesArgs(args);
+  limits.admitLookup(`${args.target} ${args.project}`);
+  const { codes: all, bytes, ...status } = await loaders.glCodes.load(args);
+  const { codes, totalCount } =
+    args.only || args.search
+      ? await limits.search(bytes, filterCodes(all, args))
+      : { codes: cut(all, args), totalCount: all.length };
+  await limits.admitList(codes, codes === all ? bytes : undefined, info);
+  return outcome(status, (fields) => ({
+    __typename: 'GlCodeList',
+    codes,
+    totalCount,
+    ...fields,
+  }));
 };
 
 /** A reference comes from another subgraph: no scalar or enum of this schema has checked it. */

@@ -4,16 +4,25 @@
  */
 
 import { formatPath, InputFaults, type Path } from '../errors/input-fault.ts';
-import type { ApproverInput, WorkflowAction, WorkflowCsvInput } from '../generated/resolvers.ts';
+import type {
+  ApproverInput,
+  QueryGlCodesArgs,
+  WorkflowAction,
+  WorkflowCsvInput,
+} from '../generated/resolvers.ts';
 import { type Approver, isWorkflowCsvOption, type WorkflowCsvUpload } from '../upstream/records.ts';
 
 /** The digits of an identifier. */
 const MAX_DIGITS = 1000;
 
+/** The codes of the argument `only`. */
+const MAX_ONLY = 1000;
+
 /** The longest texts, in UTF-16 code units (docs/limits.md). */
 export const textLimits = {
   project: 1024,
   code: 256,
+  search: 100,
   fileName: 255,
   message: 10_000,
   /** A name, description, address or account. */
@@ -116,11 +125,21 @@ function toOptionQuery(
   return {};
 }
 
-/** Checks the project of `glCodes`. Throws `BAD_USER_INPUT`. */
-export function checkProject(project: string): void {
+/** Checks the arguments of `glCodes`. Throws `BAD_USER_INPUT`. */
+export function checkGlCodesArgs(args: QueryGlCodesArgs): void {
   const check = new Checks();
-  check.length(project, textLimits.project, 'project');
-  check.wellFormed(project, 'project');
+  check.length(args.project, textLimits.project, 'project');
+  check.wellFormed(args.project, 'project');
+  const only = args.only ?? [];
+  if (only.length > MAX_ONLY) check.fault(`has more than ${MAX_ONLY} codes`, 'only');
+  for (const [index, code] of only.slice(0, MAX_ONLY).entries()) {
+    check.length(code, textLimits.code, 'only', index);
+  }
+  check.length(args.search, textLimits.search, 'search');
+  check.wellFormed(args.search, 'search');
+  for (const name of ['skip', 'first'] as const) {
+    if ((args[name] ?? 0) < 0) check.fault('is negative', name);
+  }
   check.throwIfAny();
 }
 

@@ -167,7 +167,11 @@ const result = selection(
     text('... on LedgerStatus', condition, selection(leaf('invoiceId', 'message'))),
     text('... on LedgerProblem', condition, selection(leaf('message'))),
     text('... on LedgerUnrecognizedStatus', condition, selection(leaf('status'))),
-    text('... on GlCodeList', condition, selection(fc.oneof(codes, leaf('invoiceId')))),
+    text(
+      '... on GlCodeList',
+      condition,
+      selection(fc.oneof(codes, leaf('invoiceId', 'totalCount'))),
+    ),
     fc.constant('...Shared'),
   ),
 );
@@ -176,7 +180,9 @@ const queryField = fc.oneof(
     fc.constantFrom('r1: ', 'r2: ', ''),
     'glCodes(target: EMAIL, project: "',
     fc.constantFrom(...Object.keys(bodies), 'nowhere'),
-    '")',
+    '"',
+    fc.constantFrom('', '', ' only: ["1"]', ' search: "1", first: 1', ' skip: 1', ' first: -1'),
+    ')',
     condition,
     result,
   ),
@@ -285,6 +291,18 @@ test.each([
 ])('a query that the compiler gets wrong is not compiled: %s', async (fields) => {
   const request = { query: queryOf(fields), variables: { no: false } };
   expect(await executeCompiled(request)).toEqual(await executeAlone(request));
+});
+
+test('a page is the same compiled and interpreted, with its arguments given or not', async () => {
+  const query =
+    'query ($only: [String!], $search: String, $skip: Int! = 1, $first: Int) { glCodes(target: EMAIL, project: "codes", only: $only, search: $search, skip: $skip, first: $first) { ... on GlCodeList { totalCount codes { hide } } } }';
+  const all = [{}, { skip: 0 }, { only: ['1'] }, { search: '1', first: 1 }, { first: null }];
+  for (const variables of all) {
+    const expected = await executeAlone({ query, variables: { ...variables } });
+    expect(expected.errors).toEqual([]);
+    expect(await interpret({ query, variables: { ...variables } })).toEqual(expected);
+    expect(await executeCompiled({ query, variables: { ...variables } })).toEqual(expected);
+  }
 });
 
 test.each(['constructor', '__proto__', 'valueOf'])(

@@ -259,3 +259,89 @@ test('fields that are not documented are ignored', async () => {
   expect(errors).toBeUndefined();
   expect(data.glCodes.codes).toEqual([expect.objectContaining({ code: '1' })]);
 });
+
+const page = `query ($only: [String!], $search: String, $skip: Int! = 0, $first: Int) {
+  glCodes(target: EMAIL, project: "north", only: $only, search: $search, skip: $skip, first: $first) {
+    ... on GlCodeList { totalCount codes { target project code name value hide } }
+  }
+}`;
+
+const manyCodes = json({
+  service_status: { status: 0 },
+  list: Array.from({ length: 50_000 }, (_, n) => ({
+    Code: `C${n}`,
+    Name: `Ledger code ${n}`,
+    Value: `value ${n}`,
+    Hide: 0,
+  })),
+});
+
+test('a page of 20 of 50,000 codes is less than 5 KB, from one call', async () => {
+  const { service, gateway } = share(manyCodes);
+  const variables = { search: 'LEDGER CODE 499', skip: 20, first: 20 };
+
+  const { data, text, errors } = await gateway.graphql(page, variables);
+
+  expect(errors).toBeUndefined();
+  expect(data.glCodes.totalCount).toBe(111); // 499, 4990 to 4999, 49900 to 49999.
+  expect(data.glCodes.codes.map(({ code }: { code: string }) => code)).toEqual(
+    Array.from({ length: 20 }, (_, n) => `C${49_909 + n}`),
+  );
+  expect(text.length).toBeLessThan(5000);
+  expect(service.received).toHaveLength(1);
+});
+
+test('fields that differ only in what they keep share one call', async () => {
+  const { service, gateway } = share(manyCodes);
+  const field = (alias: string, args: string, fields = 'codes { code }') =>
+    `${alias}: glCodes(target: EMAIL, project: "north"${args}) { ... on GlCodeList { totalCount ${fields} } }`;
+
+  const { data, errors } = await gateway.graphql(`{
+    ${field('none', ', only: []')}
+    ${field('only', ', only: ["C3", "C1", "C3", "x"]')}
+    ${field('end', ', skip: 49999, first: 2147483647')}
+    ${field('beyond', ', skip: 2147483647')}
+    ${field('count', ', search: "code 1"', '')}
+    ${field('zero', ', first: 0')}
+  }`);
+
+  const code = (...codes: string[]) => codes.map((code) => ({ code }));
+  expect(data).toEqual({
+    none: { totalCount: 0, codes: [] },
+    only: { totalCount: 2, codes: code('C1', 'C3') },
+    end: { totalCount: 50_000, codes: code('C49999') },
+    beyond: { totalCount: 50_000, codes: [] },
+    count: { totalCount: 11_111 },
+    zero: { totalCount: 50_000, codes: [] },
+  });
+  expect(errors).toBeUndefined();
+  expect(service.received).toHaveLength(1);
+});
+
+test.each([
+  ['', ['OPERATION_LIMIT_EXCEEDED']],
+  [', skip: 10000', undefined],
+])('the limit of fields counts what is returned: %j', async (args, expected) => {
+  const { gateway } = share(manyCodes);
+  const names = Array.from({ length: 11 }, (_, n) => `a${n}: code`).join(' ');
+  const { errors } = await gateway.graphql(
+    `{ glCodes(target: EMAIL, project: "north"${args}) { ... on GlCodeList { codes { ${names} } } } }`,
+  );
+  expect(errors?.map(({ extensions }) => extensions.code)).toEqual(expected);
+});
+
+test('searches of more than 16 times the largest response are rejected', async () => {
+  const service = await startService(manyCodes);
+  const gateway = await startTestGateway(service, { UPSTREAM_MAX_RESPONSE_BYTES: '4000000' });
+  const fields = Array.from(
+    { length: 20 },
+    (_, n) => `a${n}: glCodes(target: EMAIL, project: "north", search: "x") { __typename }`,
+  );
+
+  const { data, errors } = await gateway.graphql(`{ ${fields.join(' ')} }`);
+
+  expect(Object.values(data).filter(Boolean)).not.toHaveLength(0);
+  expect(errors?.map(({ message }) => message)).toContain(
+    'The operation searches too much. Request fewer lists with `only` or `search` at a time.',
+  );
+});

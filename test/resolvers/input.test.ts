@@ -299,6 +299,19 @@ test('a project of more than 1,024 characters is rejected', async () => {
   await expectRejected('project', glCodes, { project: text(1025) });
 });
 
+test.each([
+  ['only[1]', { only: ['a', text(257)] }],
+  ['only', { only: Array(1001).fill('a') }],
+  ['search', { search: text(101) }],
+  ['search', { search: '\ud800' }],
+  ['skip', { skip: -1 }],
+  ['first', { first: -1 }],
+])('an invalid %s is rejected', async (path, variables) => {
+  const query =
+    'query ($only: [String!], $search: String, $skip: Int! = 0, $first: Int) { result: glCodes(target: EMAIL, project: "a", only: $only, search: $search, skip: $skip, first: $first) { __typename } }';
+  await expectRejected(path, query, variables);
+});
+
 test('one error reports all faults of an upload', async () => {
   const { service, gateway } = start();
   const input = {
