@@ -6,6 +6,7 @@ import type { CallObserver } from '../../src/upstream/attempt.ts';
 import { UpstreamCalls } from '../../src/upstream/call.ts';
 import type { UpstreamRequest, WriteRequest } from '../../src/upstream/operations.ts';
 import { createTransport } from '../../src/upstream/transport/got-client.ts';
+import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from './cleanup.ts';
 
 /** The signal of a client that stays connected. */
@@ -83,4 +84,29 @@ export function startCalls(
     observer,
   });
   return { calls, counts };
+}
+
+/** The result of a write that may have been sent, and whose response was lost. */
+export const unknown = (code: string) => `unknown: ${code}`;
+
+/** The error of a call after which the same request may be repeated. */
+export const retryable = (code: string) => `retryable: ${code}`;
+
+/** Starts calls to a service, and reports how each one ends: `success`, an error code, or one of the two above. */
+export function startOutcomes(url: string, options: Parameters<typeof startCalls>[1] = {}) {
+  const { calls } = startCalls({ url }, { timeoutMs: 5000, ...options });
+  const outcomeOf = async (call: Promise<object>): Promise<string> => {
+    try {
+      const result = await call;
+      return result instanceof OutcomeUnknown ? unknown(result.code) : 'success';
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      return error.retryable ? retryable(error.code) : error.code;
+    }
+  };
+  return {
+    calls,
+    read: () => outcomeOf(calls.read(glCodesOf(), scopeOf())),
+    write: (request: WriteRequest = upgradeToHq) => outcomeOf(calls.write(request, scopeOf())),
+  };
 }

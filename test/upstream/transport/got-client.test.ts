@@ -3,39 +3,44 @@ import type { Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { expect, test } from '@jest/globals';
 import { closeAfterTest } from '../../support/cleanup.ts';
-import { startTestGateway } from '../../support/gateway.ts';
-import { write, writes } from '../../support/graphql-operation.ts';
-import { retryable, startOutcomes, unknown } from '../../support/outcome.ts';
 import { freePort, portOf } from '../../support/port.ts';
 import { startService } from '../../support/service.ts';
 import { startTcp } from '../../support/tcp-server.ts';
-import { glCodesOf, neverAborted, scopeOf, startCalls } from '../../support/upstream-call.ts';
+import {
+  glCodesOf,
+  neverAborted,
+  retryable,
+  scopeOf,
+  startCalls,
+  startOutcomes,
+  unknown,
+} from '../../support/upstream-call.ts';
+
+/** A write with a body. */
+const save = { operation: 'saveApproverList', responseName: 'result', body: '[{}]' } as const;
 
 // Not sent: the write had no effect, and may be repeated.
 
 test('a write is not sent if the connection is refused', async () => {
-  const service = await startOutcomes(`http://127.0.0.1:${await freePort()}/`);
-  expect(await service.read()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
-  expect(await service.write()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
-  expect(await service.write(writes.saveApproverList)).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+  const service = startOutcomes(`http://127.0.0.1:${await freePort()}/`);
+  expect(await service.read()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
+  expect(await service.write()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
+  expect(await service.write(save)).toBe(retryable('UPSTREAM_UNAVAILABLE'));
 });
 
 test('a write is not sent if the host name cannot be resolved', async () => {
-  const service = await startOutcomes('http://nowhere.invalid/', 1000);
+  const service = startOutcomes('http://nowhere.invalid/', { timeoutMs: 1000 });
   // If no name server responds, the deadline passes first.
-  const either = {
-    code: expect.stringMatching(/^UPSTREAM_(UNAVAILABLE|TIMEOUT)$/),
-    retryable: true,
-  };
-  expect(await service.read()).toEqual(either);
-  expect(await service.write()).toEqual(either);
+  const either = /^retryable: UPSTREAM_(UNAVAILABLE|TIMEOUT)$/;
+  expect(await service.read()).toMatch(either);
+  expect(await service.write()).toMatch(either);
 });
 
 test('a write is not sent if the TLS handshake never ends', async () => {
   const { httpsUrl } = await startTcp((socket) => socket.resume());
-  const service = await startOutcomes(httpsUrl, 300);
-  expect(await service.read()).toEqual(retryable('UPSTREAM_TIMEOUT'));
-  expect(await service.write()).toEqual(retryable('UPSTREAM_TIMEOUT'));
+  const service = startOutcomes(httpsUrl, { timeoutMs: 300 });
+  expect(await service.read()).toBe(retryable('UPSTREAM_TIMEOUT'));
+  expect(await service.write()).toBe(retryable('UPSTREAM_TIMEOUT'));
 });
 
 const brokenHandshakes: [name: string, onConnection: (socket: Socket) => void][] = [
@@ -48,10 +53,10 @@ test.each(brokenHandshakes)(
   'a write is not sent if the service %s during the TLS handshake',
   async (_, onConnection) => {
     const { httpsUrl, sockets } = await startTcp(onConnection);
-    const service = await startOutcomes(httpsUrl);
-    expect(await service.write()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+    const service = startOutcomes(httpsUrl);
+    expect(await service.write()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
     expect(sockets).toHaveLength(1);
-    expect(await service.read()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+    expect(await service.read()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
   },
 );
 
@@ -59,9 +64,9 @@ test('a write is not sent if the service rejects the TLS handshake', async () =>
   const server = createTlsServer({}).listen(0, '127.0.0.1'); // A server without a certificate.
   await once(server, 'listening');
   closeAfterTest(async () => server.close());
-  const service = await startOutcomes(`https://127.0.0.1:${portOf(server.address())}/`);
-  expect(await service.write()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
-  expect(await service.read()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+  const service = startOutcomes(`https://127.0.0.1:${portOf(server.address())}/`);
+  expect(await service.write()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
+  expect(await service.read()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
 });
 
 const closings: [name: string, onConnection: (socket: Socket) => void][] = [
@@ -74,10 +79,10 @@ test.each(closings)(
   'a write is not sent if the service %s each connection when it accepts it',
   async (_, onConnection) => {
     const { url, sockets } = await startTcp(onConnection);
-    const service = await startOutcomes(url);
-    expect(await service.write()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+    const service = startOutcomes(url);
+    expect(await service.write()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
     expect(sockets).toHaveLength(1);
-    expect(await service.read()).toEqual(retryable('UPSTREAM_UNAVAILABLE'));
+    expect(await service.read()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
     expect(sockets).toHaveLength(4);
   },
 );
@@ -134,23 +139,15 @@ const lostResponses: [name: string, onConnection: (socket: Socket) => void, code
 ];
 
 test.each(lostResponses)(
-  'the outcome of a write is unknown if the service %s',
+  'the outcome of a write is unknown, and a read gets three attempts, if the service %s',
   async (_, onConnection, code) => {
     const tcp = await startTcp(onConnection);
-    const service = await startOutcomes(tcp.url);
-    expect(await service.write()).toEqual(unknown(code));
-    expect(await service.write(writes.saveApproverList)).toEqual(unknown(code));
+    const service = startOutcomes(tcp.url);
+    expect(await service.write()).toBe(unknown(code));
+    expect(await service.write(save)).toBe(unknown(code));
     expect(tcp.sockets).toHaveLength(2);
-  },
-);
-
-test.each(lostResponses)(
-  'a read gets three attempts if the service %s',
-  async (_, onConnection, code) => {
-    const tcp = await startTcp(onConnection);
-    const service = await startOutcomes(tcp.url);
-    expect(await service.read()).toEqual(retryable(code));
-    expect(tcp.sockets).toHaveLength(3);
+    expect(await service.read()).toBe(retryable(code));
+    expect(tcp.sockets).toHaveLength(5);
   },
 );
 
@@ -172,10 +169,10 @@ test.each(hangs)(
   'calls time out after one attempt if the service hangs %s',
   async (_, onConnection) => {
     const tcp = await startTcp(onConnection);
-    const service = await startOutcomes(tcp.url, 300);
-    expect(await service.write()).toEqual(unknown('UPSTREAM_TIMEOUT'));
+    const service = startOutcomes(tcp.url, { timeoutMs: 300 });
+    expect(await service.write()).toBe(unknown('UPSTREAM_TIMEOUT'));
     expect(tcp.sockets).toHaveLength(1);
-    expect(await service.read()).toEqual(retryable('UPSTREAM_TIMEOUT'));
+    expect(await service.read()).toBe(retryable('UPSTREAM_TIMEOUT'));
     expect(tcp.sockets).toHaveLength(2);
   },
 );
@@ -185,13 +182,13 @@ test('a body that trickles does not extend the deadline', async () => {
     const timer = setInterval(() => response.write(' '), 50);
     response.once('close', () => clearInterval(timer));
   });
-  const { write } = await startOutcomes(service.url, 300);
-  expect(await write()).toEqual(unknown('UPSTREAM_TIMEOUT'));
+  const { write } = startOutcomes(service.url, { timeoutMs: 300 });
+  expect(await write()).toBe(unknown('UPSTREAM_TIMEOUT'));
 });
 
 test('the connection of a call that times out is closed', async () => {
   const tcp = await startTcp((socket) => socket.resume());
-  const service = await startOutcomes(tcp.url, 300);
+  const service = startOutcomes(tcp.url, { timeoutMs: 300 });
   await service.write();
   const [socket] = tcp.sockets;
   if (socket && !socket.closed) await once(socket, 'close');
@@ -202,15 +199,9 @@ test('a large write that the service rejects before reading all of it is sent on
   const tcp = await startTcp((socket) =>
     socket.once('data', () => socket.end('HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n')),
   );
-  const { write } = await startOutcomes(tcp.url);
-  const outcome = await write(
-    `uploadWorkflowCsv(input: { fileName: "a", csv: "${'x'.repeat(100_000)}" }) { __typename ... on LedgerOutcomeUnknown { code } }`,
-  );
-  expect([
-    { code: 'UPSTREAM_BAD_REQUEST', retryable: false },
-    // The connection may break before the response is read.
-    unknown('UPSTREAM_UNAVAILABLE'),
-  ]).toContainEqual(outcome);
+  const outcome = await startOutcomes(tcp.url).write({ ...save, body: 'x'.repeat(100_000) });
+  // The connection may break before the response is read.
+  expect(['UPSTREAM_BAD_REQUEST', unknown('UPSTREAM_UNAVAILABLE')]).toContain(outcome);
   expect(tcp.sockets).toHaveLength(1);
 });
 
@@ -220,14 +211,8 @@ test('the outcome of a write is unknown if the service switches protocols', asyn
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
     );
   });
-  const gateway = await startTestGateway(service, { UPSTREAM_TIMEOUT_MS: '2000' });
-
-  const { data } = await gateway.graphql(write);
-  await gateway.close(); // Waits for the calls in flight.
-
-  expect(Object.values(data)).toEqual([
-    expect.objectContaining({ __typename: 'LedgerOutcomeUnknown' }),
-  ]);
+  const outcome = await startOutcomes(service.url, { timeoutMs: 1000 }).write();
+  expect(outcome).toMatch(/^unknown: /);
 });
 
 test('a surplus response that arrives late reaches no other caller', async () => {
