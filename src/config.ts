@@ -1,4 +1,3 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { closest as closestName, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import {
@@ -23,6 +22,7 @@ import {
 } from './environment-variable.ts';
 import { ConfigError } from './errors/gateway-error.ts';
 import { WorkflowAction } from './generated/resolvers.ts';
+import { checkPair } from './upstream/transport/tls-files.ts';
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */
 export type Config = ReturnType<typeof readConfig>;
@@ -50,8 +50,8 @@ const environment = z.object({
   UPSTREAM_MAX_CONCURRENCY: integer(1, 65_535).default(256),
   UPSTREAM_HEADERS_FILE: headersFile.optional(),
   FORWARD_HEADERS: headerNames.default([]),
-  UPSTREAM_TLS_CA_FILE: certificates.optional(),
-  UPSTREAM_TLS_CERT_FILE: certificates.optional(),
+  UPSTREAM_TLS_CA_FILE: certificates('list').optional(),
+  UPSTREAM_TLS_CERT_FILE: certificates('chain').optional(),
   UPSTREAM_TLS_KEY_FILE: privateKey.optional(),
   JWT_JWKS_URL: url.optional(),
   JWT_JWKS_FILE: jwksFile.optional(),
@@ -115,8 +115,26 @@ function tlsProblems(env: z.infer<typeof environment>): string[] {
   if ((cert === undefined) !== (key === undefined)) {
     return ['UPSTREAM_TLS_CERT_FILE and UPSTREAM_TLS_KEY_FILE are required together'];
   }
-  const isPair = !cert || !key || new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
-  return isPair ? [] : ['UPSTREAM_TLS_KEY_FILE must be the key of UPSTREAM_TLS_CERT_FILE'];
+  try {
+    checkPair({ cert: cert?.value, key: key?.value });
+    return [];
+  } catch (error) {
+    return [error instanceof Error ? error.message : 'unknown'];
+  }
+}
+
+/** The settings that are read again while the gateway runs. */
+function filesOf(env: z.infer<typeof environment>) {
+  return {
+    tls: {
+      ca: env.UPSTREAM_TLS_CA_FILE,
+      cert: env.UPSTREAM_TLS_CERT_FILE,
+      key: env.UPSTREAM_TLS_KEY_FILE,
+    },
+    headers: env.UPSTREAM_HEADERS_FILE,
+    keys: env.JWT_JWKS_FILE,
+    trustedDocuments: env.TRUSTED_DOCUMENTS,
+  };
 }
 
 /** Whether every issuer of a list is a URL, so that its keys can be found by discovery. */
@@ -193,15 +211,15 @@ export function readConfig(values: Record<string, string | undefined>) {
       workflowActions: env.WORKFLOW_ACTIONS,
       maxResponseBytes: env.UPSTREAM_MAX_RESPONSE_BYTES,
       maxConcurrency: env.UPSTREAM_MAX_CONCURRENCY,
-      headers: env.UPSTREAM_HEADERS_FILE ?? {},
+      headers: env.UPSTREAM_HEADERS_FILE?.value ?? {},
       tls: {
-        ...(env.UPSTREAM_TLS_CA_FILE !== undefined && { ca: env.UPSTREAM_TLS_CA_FILE }),
-        ...(env.UPSTREAM_TLS_CERT_FILE !== undefined && { cert: env.UPSTREAM_TLS_CERT_FILE }),
-        ...(env.UPSTREAM_TLS_KEY_FILE !== undefined && { key: env.UPSTREAM_TLS_KEY_FILE }),
+        ca: env.UPSTREAM_TLS_CA_FILE?.value,
+        cert: env.UPSTREAM_TLS_CERT_FILE?.value,
+        key: env.UPSTREAM_TLS_KEY_FILE?.value,
       },
     },
     jwt: {
-      keys: env.JWT_JWKS_FILE ?? env.JWT_JWKS_URL,
+      keys: env.JWT_JWKS_FILE?.value ?? env.JWT_JWKS_URL,
       issuers: env.JWT_ISSUER,
       audiences: env.JWT_AUDIENCE,
       algorithms: env.JWT_ALGORITHMS,
@@ -214,9 +232,9 @@ export function readConfig(values: Record<string, string | undefined>) {
     corsOrigins: env.CORS_ORIGINS,
     compression: env.COMPRESSION === 'on',
     maxWritesPerOperation: env.MAX_WRITES_PER_OPERATION,
-    trustedDocuments: env.TRUSTED_DOCUMENTS,
+    trustedDocuments: env.TRUSTED_DOCUMENTS?.value,
     idempotency: {
-      store: env.IDEMPOTENCY_STORE ?? env.IDEMPOTENCY_STORE_FILE ?? 'memory',
+      store: env.IDEMPOTENCY_STORE ?? env.IDEMPOTENCY_STORE_FILE?.value ?? 'memory',
       retentionMs: env.IDEMPOTENCY_RETENTION_S * 1000,
       maxKeys: env.IDEMPOTENCY_MAX_KEYS,
       quarantineMs: env.IDEMPOTENCY_LOSS_QUARANTINE_S * 1000,
@@ -231,6 +249,7 @@ export function readConfig(values: Record<string, string | undefined>) {
     },
     commit: env.GIT_COMMIT,
     logLevel: env.LOG_LEVEL,
+    files: filesOf(env),
   };
 }
 
@@ -238,7 +257,8 @@ export function readConfig(values: Record<string, string | undefined>) {
  * The configuration without anything secret, for the log. Of URLs, only their origin, because a path may be secret; of
  * the keys, which are public, also the path.
  */
-export function settingsOf({ upstream, jwt, explorerHeaders, idempotency, ...config }: Config) {
+export function settingsOf({ files, ...settings }: Config) {
+  const { upstream, jwt, explorerHeaders, idempotency, ...config } = settings;
   const keys = jwt.keys instanceof URL ? jwt.keys.origin + jwt.keys.pathname : jwt.keys && 'file';
   return {
     ...config,
@@ -246,7 +266,7 @@ export function settingsOf({ upstream, jwt, explorerHeaders, idempotency, ...con
       ...upstream,
       baseUrl: upstream.baseUrl.origin,
       headers: Object.keys(upstream.headers),
-      tls: Object.keys(upstream.tls),
+      tls: Object.entries(upstream.tls).flatMap(([name, pem]) => (pem === undefined ? [] : [name])),
     },
     jwt: { ...jwt, keys: keys ?? 'discovery' },
     explorerHeaders: Object.keys(explorerHeaders),

@@ -1,9 +1,10 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { createPrivateKey } from 'node:crypto';
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import { keySet } from './auth/key-set.ts';
 import { WorkflowAction } from './generated/resolvers.ts';
+import { readFileSetting } from './lib/file-setting.ts';
+import { expiryOf } from './upstream/transport/tls-files.ts';
 
 /*
  * The types of environment variables. Each parses the text of a variable, or has a message that names what
@@ -106,14 +107,38 @@ function parsedBy<Value>(parse: (text: string) => Value, message: string) {
   });
 }
 
+/** A fault of a file that is named as it is. */
+class FileFault extends Error {}
+
+/** A file that `parse` reads. If it throws, the variable must be what `message` says. */
+function fileOf<Value>(parse: (text: string) => Value, message: string) {
+  return z.string().transform((path, context) => {
+    const fault = (error: unknown) => (error instanceof FileFault ? error.message : message);
+    try {
+      const setting = readFileSetting(path, parse);
+      const parseAgain = (text: string) => {
+        try {
+          return parse(text);
+        } catch (error) {
+          throw new FileFault(`${path} ${fault(error)}`);
+        }
+      };
+      return { ...setting, parse: parseAgain };
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: fault(error) });
+      return z.NEVER;
+    }
+  });
+}
+
 /** A file with the store of idempotency keys, whose address may have a password. */
-export const storeFile = parsedBy(
-  (path) => store.parse(readFileSync(path, 'utf8').trim()),
+export const storeFile = fileOf(
+  (text) => store.parse(text.trim()),
   'must be a readable file with a value of IDEMPOTENCY_STORE',
 );
 
-export const jwksFile = parsedBy(
-  (path): JSONWebKeySet => keySet.parse(JSON.parse(readFileSync(path, 'utf8'))),
+export const jwksFile = fileOf(
+  (text): JSONWebKeySet => keySet.parse(JSON.parse(text)),
   'must be a readable file with a JSON Web Key Set',
 );
 
@@ -143,10 +168,8 @@ export const headerNames = list
   .transform((names) => [...new Set(names)].sort());
 
 /** A file with headers, one `Name: value` a line. */
-export const headersFile = parsedBy((path) => {
-  const lines = readFileSync(path, 'utf8')
-    .split(/\r?\n/)
-    .filter((line) => line.trim() !== '');
+export const headersFile = fileOf((text) => {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
   const pairs = lines.map((line) => {
     const [, name = '', value = ''] =
       /^([^:]+):[ \t]*([\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)[ \t]*$/.exec(line) ?? [];
@@ -167,21 +190,21 @@ const manifest = z.union([
   z.record(z.string(), z.string()).transform((documents) => new Map(Object.entries(documents))),
 ]);
 
-export const documentManifest = parsedBy(
-  (path) => manifest.parse(JSON.parse(readFileSync(path, 'utf8'))),
+export const documentManifest = fileOf(
+  (text) => manifest.parse(JSON.parse(text)),
   'must be a readable manifest: a JSON object of ids and documents, or that of Apollo',
 );
 
-/** A file with one or more certificates in PEM, as text. */
-export const certificates = parsedBy((path) => {
-  const pem = readFileSync(path, 'utf8');
-  new X509Certificate(pem);
-  return pem;
-}, 'must be a readable file with certificates in PEM');
+/** A file with certificates in PEM, as text: a chain, or a list of CAs. */
+export const certificates = (kind: 'chain' | 'list') =>
+  fileOf((pem) => {
+    const expiry = expiryOf(pem, kind);
+    if (expiry > Date.now()) return pem;
+    throw new FileFault(`expired at ${new Date(expiry).toISOString()}`);
+  }, 'must be a readable file with certificates in PEM');
 
 /** A file with a private key in PEM, as text. */
-export const privateKey = parsedBy((path) => {
-  const pem = readFileSync(path, 'utf8');
+export const privateKey = fileOf((pem) => {
   createPrivateKey(pem);
   return pem;
 }, 'must be a readable file with a private key in PEM');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { readConfig, settingsOf } from '../src/config.ts';
-import { createPrivateCa } from './support/certificate.ts';
+import { createPrivateCa, expired } from './support/certificate.ts';
 
 const required = {
   UPSTREAM_BASE_URL: 'http://service.example/api',
@@ -260,6 +260,16 @@ test('the variables for TLS are checked, alone and together', async () => {
       key: one.key,
     },
   );
+  const [oldCa, old] = await Promise.all([createPrivateCa(expired), ca.issue('old', expired)]);
+  const ofOld = { UPSTREAM_TLS_CERT_FILE: old.certFile, UPSTREAM_TLS_KEY_FILE: old.keyFile };
+  expect(problemsOf({ ...https, ...ofOld, UPSTREAM_TLS_CA_FILE: oldCa.certFile })).toEqual([
+    'UPSTREAM_TLS_CA_FILE expired at 2021-01-01T00:00:00.000Z',
+    'UPSTREAM_TLS_CERT_FILE expired at 2021-01-01T00:00:00.000Z',
+  ]);
+  writeFileSync(old.certFile, `${one.cert}\n${old.cert}`); // A chain with an expired certificate.
+  expect(problemsOf({ ...https, ...ofOld })).toEqual([
+    'UPSTREAM_TLS_CERT_FILE expired at 2021-01-01T00:00:00.000Z',
+  ]);
   expect(problemsOf({ ...https, UPSTREAM_TLS_CA_FILE: one.keyFile })).toEqual([
     'UPSTREAM_TLS_CA_FILE must be a readable file with certificates in PEM',
   ]);

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { JSONWebKeySet } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { invalidToken, keysUnavailable, type RefusalReason } from '../errors/gateway-error.ts';
@@ -15,7 +16,7 @@ export type Credentials = { token: string; caller: Caller };
 /** Resolves to the credentials of a request, or to null if it has no `Authorization` header. */
 export type Authenticate = (request: IncomingMessage) => Promise<Credentials | null>;
 
-export type Authenticator = Pick<KeySource, 'isReady' | 'lastFetches' | 'close'> & {
+export type Authenticator = Pick<KeySource, 'isReady' | 'lastFetches' | 'useKeys' | 'close'> & {
   authenticate: Authenticate;
   /** The caller of a request whose token is in the cache. Undefined for every other request. */
   remembered(request: IncomingMessage): Caller | undefined;
@@ -87,8 +88,13 @@ export function createAuthenticator(
     return token === undefined ? undefined : cache.get(digestOf(token));
   }
 
+  function useKeys(keys: JSONWebKeySet): void {
+    keySource.useKeys(keys);
+    cache.clear(); // A key may have been withdrawn.
+  }
+
   const { isReady, lastFetches, close } = keySource;
-  return { authenticate, remembered, isReady, lastFetches, close };
+  return { authenticate, remembered, isReady, lastFetches, useKeys, close };
 }
 
 function digestOf(text: string): string {

@@ -14,6 +14,8 @@ export type KeySource = {
   isReady(): boolean;
   /** The last fetch for each configured issuer. Empty if the keys are those of a file. */
   lastFetches(): KeyFetch[];
+  /** Replaces the keys of a file. */
+  useKeys(keys: JSONWebKeySet): void;
   close(): void;
 };
 
@@ -27,11 +29,14 @@ export function createKeySource(
   log: Logger,
 ): KeySource {
   if (keys && !(keys instanceof URL)) {
-    const getKey = createLocalJWKSet(keys);
+    let getKey = createLocalJWKSet(keys);
     return {
       keysOf: () => getKey,
       isReady: () => true,
       lastFetches: () => [],
+      useKeys(changed) {
+        getKey = createLocalJWKSet(changed);
+      },
       close() {},
     };
   }
@@ -44,6 +49,7 @@ export function createKeySource(
     keysOf: (issuer) => (typeof issuer === 'string' ? byIssuer.get(issuer)?.get : undefined),
     isReady: () => sets.some(({ isReady }) => isReady),
     lastFetches: () => [...byIssuer].map(([issuer, set]) => ({ issuer, seconds: set.lastFetch })),
+    useKeys() {},
     close() {
       for (const set of sets) set.close();
     },

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { setImmediate as immediate } from 'node:timers/promises';
 import {
   type DocumentNode,
   GraphQLError,
@@ -99,8 +100,6 @@ type DocumentOptions = {
   schema: GraphQLSchema;
   introspection: boolean;
   maxWritesPerOperation: number;
-  /** The only documents that are executed, by id. Undefined if all are. */
-  trustedDocuments: ReadonlyMap<string, string> | undefined;
 };
 
 /** The documents of requests. Each is parsed and checked once, as long as it is remembered. */
@@ -112,21 +111,34 @@ export class Documents {
       2 * text.length + (ast.tokenCount ?? 1) * TOKEN_BYTES + faults.length * FAULT_BYTES,
   });
   /** The trusted documents by their texts, and by their ids and the hashes of their texts. */
-  readonly #trusted: Map<string, GraphqlDocument> | undefined;
-  readonly #trustedById = new Map<string, GraphqlDocument>();
+  #trusted: Map<string, GraphqlDocument> | undefined;
+  #trustedById = new Map<string, GraphqlDocument>();
 
-  /** Throws a ConfigError that names every trusted document that is invalid or exceeds a limit. */
   constructor(options: DocumentOptions) {
     this.#options = options;
-    this.#trusted = options.trustedDocuments && new Map();
+  }
+
+  /**
+   * Executes only these documents, by id, from now on. Each is checked and passed to `compile` in its own iteration of
+   * the event loop, because requests may be served meanwhile. Throws a ConfigError that names every document that is
+   * invalid or exceeds a limit, and then changes nothing.
+   */
+  async trust(
+    manifest: ReadonlyMap<string, string>,
+    compile: (document: GraphqlDocument) => Promise<void>,
+  ): Promise<void> {
+    const trusted = new Map<string, GraphqlDocument>();
+    const byId = new Map<string, GraphqlDocument>();
     const problems: string[] = [];
-    for (const [id, text] of options.trustedDocuments ?? []) {
+    for (const [id, text] of manifest) {
       try {
+        await immediate();
         const document = this.#parse(text);
         const [fault] = document.faults;
         if (fault) problems.push(`${id}: ${fault.message}`);
-        this.#trusted?.set(text, document);
-        this.#trustedById.set(id, document).set(hash('sha256', text, 'hex'), document);
+        else await compile(document);
+        trusted.set(text, document);
+        byId.set(id, document).set(hash('sha256', text, 'hex'), document);
       } catch (error) {
         problems.push(`${id}: ${error instanceof Error ? error.message : 'invalid'}`);
       }
@@ -134,11 +146,8 @@ export class Documents {
     if (problems.length > 0) {
       throw new ConfigError(['TRUSTED_DOCUMENTS has invalid documents:', ...problems].join('\n  '));
     }
-  }
-
-  /** The trusted documents. */
-  get trusted(): Iterable<GraphqlDocument> {
-    return this.#trusted?.values() ?? [];
+    this.#trusted = trusted;
+    this.#trustedById = byId;
   }
 
   /**

@@ -51,6 +51,8 @@ export type GraphqlServer = {
   workOf(request: DocumentRequest): number;
   /** Finds and checks the document of a request, as `Documents.find` does. */
   prepare(request: DocumentRequest): Execute;
+  /** Replaces the trusted documents. Rejects with a ConfigError if one is invalid, and then changes nothing. */
+  trust(documents: ReadonlyMap<string, string>): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -60,7 +62,9 @@ export type GraphqlServer = {
  */
 export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServer> {
   const documents = new Documents({ ...options, schema });
-  for (const document of documents.trusted) await compileAll(schema, document);
+  const trust = (manifest: ReadonlyMap<string, string>) =>
+    documents.trust(manifest, (document) => compileAll(schema, document));
+  if (options.trustedDocuments) await trust(options.trustedDocuments);
   const formatError = createErrorFormatter(options.log);
   const apollo = new ApolloServer<Context>({
     schema,
@@ -98,6 +102,7 @@ export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServ
         return { status: status ?? 200, headers: response.headers, text: body.string };
       };
     },
+    trust,
     stop: () => apollo.stop(),
   };
 }

@@ -17,10 +17,11 @@ export const idempotencyResults = [
 
 export type IdempotencyMetrics = ReturnType<typeof createIdempotencyMetrics>;
 
-/** The metrics of keys and their store, and of unknown outcomes when they come about. */
+/** The metrics of keys and their store, and of unknown outcomes when they come about. `kind` is that of the store. */
 export function createIdempotencyMetrics(
   registry: Registry,
   store: Pick<IdempotencyStore, 'usage'>,
+  kind: string,
   log: StoreLog,
 ) {
   const registers = [registry];
@@ -52,9 +53,10 @@ export function createIdempotencyMetrics(
     new Gauge({
       name: `ledger_gateway_idempotency_${name}`,
       help,
+      labelNames: ['store'],
       registers,
       collect() {
-        this.set(read(store.usage));
+        this.set({ store: kind }, read(store.usage));
       },
     });
   }

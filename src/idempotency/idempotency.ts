@@ -52,11 +52,12 @@ export async function createIdempotency(options: Options): Promise<Idempotency> 
   const store = watchStore(await createStore(options.store, options), log);
   const completeness = new Completeness({ ...options, store });
   const openWrites = new OpenWrites(log);
+  const [kind = ''] = options.store.split(':');
   const parts = {
     ...options,
     claims: new Claims(store, completeness, options.maxWritesPerKey),
     openWrites,
-    metrics: createIdempotencyMetrics(registry, store, log),
+    metrics: createIdempotencyMetrics(registry, store, kind, log),
   };
   return {
     calls: new IdempotentCalls({ ...parts, isKeyRequired: isRequired }),

@@ -75,7 +75,6 @@ const newDocuments = () =>
     schema,
     introspection: true,
     maxWritesPerOperation: 100,
-    trustedDocuments: undefined,
   });
 const remembered = newDocuments();
 

@@ -381,7 +381,7 @@ async function startWithStore({ timeoutMs = 10_000, failWhenSent = false } = {})
     openWrites: new OpenWrites(silent),
     timeoutMs,
     isKeyRequired: false,
-    metrics: createIdempotencyMetrics(registry, store, silent),
+    metrics: createIdempotencyMetrics(registry, store, 'memory', silent),
     log: silent,
   };
   const calls = new IdempotentCalls(parts);

@@ -7,8 +7,14 @@ import { closeAfterTest } from './cleanup.ts';
 /** A certificate and its key, in PEM and as files. */
 export type CertificateFiles = { cert: string; key: string; certFile: string; keyFile: string };
 
+/** The validity of a certificate that has expired. */
+export const expired = {
+  notBeforeDate: new Date('2020-01-01'),
+  notAfterDate: new Date('2021-01-01'),
+};
+
 /** Creates a CA, and certificates of it for 127.0.0.1. */
-export async function createPrivateCa() {
+export async function createPrivateCa(validity: SelfsignedOptions = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'certificates-'));
   closeAfterTest(() => rm(folder, { recursive: true }));
 
@@ -25,6 +31,7 @@ export async function createPrivateCa() {
   }
 
   const ca = await create('ca', {
+    ...validity,
     extensions: [
       { name: 'basicConstraints', cA: true, critical: true },
       { name: 'keyUsage', keyCertSign: true, critical: true },
@@ -32,9 +39,10 @@ export async function createPrivateCa() {
   });
   return {
     ...ca,
-    issue: (name: string): Promise<CertificateFiles> =>
+    issue: (name: string, validity: SelfsignedOptions = {}): Promise<CertificateFiles> =>
       create(name, {
         ca,
+        ...validity,
         extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
       }),
   };

@@ -23,3 +23,12 @@ export function speedUpTimeouts(): void {
     spyOnTimer.mockRestore();
   });
 }
+
+/** Makes settings be read again every 10 ms, for gateways that start after this call. */
+export function readFilesOften(): void {
+  const setTimer = globalThis.setInterval;
+  const spy = jest
+    .spyOn(globalThis, 'setInterval')
+    .mockImplementation((run, ms, ...args) => setTimer(run, ms === 10_000 ? 10 : ms, ...args));
+  closeAfterTest(() => spy.mockRestore());
+}

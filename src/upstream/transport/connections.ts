@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { Pool } from 'undici';
 import type { RequestScope } from '../../request-scope.ts';
 import type { Connection } from './send-once.ts';
-import { buildVerifiedConnector } from './verified-connector.ts';
+import type { TlsFiles } from './tls-files.ts';
+import { buildVerifiedConnector, type Connector } from './verified-connector.ts';
 import { IDLE_MARGIN_MS, MAX_IDLE_MS, WriteConnections } from './write-connections.ts';
 
 /** Callers whose connections for reads are kept. A further one takes the place of the one idle for longest. */
@@ -11,8 +12,7 @@ const MAX_POOLS = 1000;
 export type ConnectionOptions = {
   baseUrl: URL;
   timeoutMs: number;
-  /** A private CA, and a certificate with its key for mutual TLS, all in PEM. */
-  tls: { ca?: string; cert?: string; key?: string };
+  tls: TlsFiles;
   /** Safety margin before the end of the time that the service keeps an idle connection, in milliseconds. */
   idleMarginMs?: number;
 };
@@ -20,11 +20,14 @@ export type ConnectionOptions = {
 /** The connections to the service, by the policy of an operation. */
 export function createConnections({ baseUrl, timeoutMs, tls, idleMarginMs }: ConnectionOptions) {
   const { origin } = baseUrl;
+  // Shared, so that TLS sessions are resumed. Its timeout is longer than any deadline, which decides.
+  const connectorFor = (files: TlsFiles) =>
+    buildVerifiedConnector({ timeout: timeoutMs * 2, allowH2: false, ...files });
+  let connector = connectorFor(tls);
   const settings = {
     pipelining: 1,
     allowH2: false,
-    // Shared, so that TLS sessions are resumed. Its timeout is longer than any deadline, which decides.
-    connect: buildVerifiedConnector({ timeout: timeoutMs * 2, allowH2: false, ...tls }),
+    connect: ((...target) => connector(...target)) satisfies Connector,
     // The deadline of the call replaces undici's timeouts.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -49,6 +52,12 @@ export function createConnections({ baseUrl, timeoutMs, tls, idleMarginMs }: Con
       return { dispatcher, reset: false, release() {} };
     },
     verified: () => writes.take(),
+    /** New connections use these files. Idle ones are closed, and those in use after their response. */
+    useTls(files: TlsFiles) {
+      connector = connectorFor(files);
+      pools.clear();
+      writes.close();
+    },
     close() {
       writes.close();
       for (const pool of pools.values()) pool.destroy(() => {});

@@ -4,6 +4,7 @@ import { type ConnectionOptions, createConnections } from './connections.ts';
 import { createGotRequest } from './got-request.ts';
 import { type ResponseBody, responseBody } from './response-body.ts';
 import type { Exchange, RawResponse } from './send-once.ts';
+import type { TlsFiles } from './tls-files.ts';
 import { throwForStatus } from './transport-error.ts';
 
 export type Transport = {
@@ -14,6 +15,10 @@ export type Transport = {
     exchange: Exchange,
     trace: Readonly<Record<string, string>> | undefined,
   ): Promise<{ statusCode: number; body: ResponseBody }>;
+  /** Sends these headers with every further request. */
+  useHeaders(headers: Readonly<Record<string, string>>): void;
+  /** Uses these files for every further connection. */
+  useTls(files: TlsFiles): void;
   close(): void;
 };
 
@@ -26,6 +31,7 @@ export function createTransport(
   },
 ): Transport {
   const { maxResponseBytes } = options;
+  let ownHeaders = options.headers;
   const connections = createConnections(options);
   const names = Object.keys(operations) as OperationName[];
   const requests = new Map(
@@ -40,7 +46,7 @@ export function createTransport(
       // In this order, so that a client cannot replace ours.
       const headers = {
         ...scope.forwarded,
-        ...options.headers,
+        ...ownHeaders,
         authorization: `Bearer ${scope.token}`,
         'x-request-id': scope.requestId,
         ...trace,
@@ -57,6 +63,10 @@ export function createTransport(
       const coding = String(response.headers['content-encoding'] ?? '');
       return { statusCode, body: responseBody(rawBody, coding, maxResponseBytes) };
     },
+    useHeaders(headers) {
+      ownHeaders = headers;
+    },
+    useTls: connections.useTls,
     close: connections.close,
   };
 }

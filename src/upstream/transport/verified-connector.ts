@@ -2,7 +2,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { buildConnector } from 'undici';
 import { unavailable } from '../upstream-error.ts';
 
-type Connector = buildConnector.connector;
+export type Connector = buildConnector.connector;
 
 /**
  * A connector whose connections are open when they are first used. The kernel completes a connection before

@@ -1,15 +1,19 @@
-import { once } from 'node:events';
+import { X509Certificate } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { rename, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type ServerOptions } from 'node:https';
 import { connect } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { beforeAll, expect, test } from '@jest/globals';
-import { type CertificateFiles, createPrivateCa } from '../../support/certificate.ts';
+import { type CertificateFiles, createPrivateCa, expired } from '../../support/certificate.ts';
 import { closeAfterTest } from '../../support/cleanup.ts';
+import { readFilesOften } from '../../support/fast-timeouts.ts';
 import { startTestGateway } from '../../support/gateway.ts';
 import { startGatewayProcess } from '../../support/gateway-process.ts';
 import { read, write } from '../../support/graphql-operation.ts';
 import { testIssuer } from '../../support/issuer.ts';
+import { metric } from '../../support/metric.ts';
 import { portOf } from '../../support/port.ts';
 
 const status = JSON.stringify({ status: 0, service_status: { status: 0 }, list: [] });
@@ -26,11 +30,15 @@ beforeAll(async () => {
 /** Starts a service with TLS that records its clients. It also serves the keys of the tests' issuer. */
 async function startTlsService(options: ServerOptions = {}) {
   const { jwks } = await testIssuer();
-  const clients: { path: string; isVerified: boolean }[] = [];
+  const clients: { path: string; isVerified: boolean; name: string; socket: TLSSocket }[] = [];
+  const responses = new EventEmitter();
   const { cert, key } = service;
-  const server = createServer({ cert, key, ...options }, ({ url = '', socket }, response) => {
-    clients.push({ path: url, isVerified: socket instanceof TLSSocket && socket.authorized });
-    response.end(url === '/keys' ? JSON.stringify(jwks) : status);
+  const server = createServer({ cert, key, ...options }, async ({ url = '', socket }, response) => {
+    if (!(socket instanceof TLSSocket)) throw new TypeError('not TLS');
+    const name = String(socket.getPeerCertificate()?.subject?.CN);
+    clients.push({ path: url, isVerified: socket.authorized, name, socket });
+    const respond = () => response.end(url === '/keys' ? JSON.stringify(jwks) : status);
+    if (!responses.emit('held', respond)) respond();
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -38,7 +46,7 @@ async function startTlsService(options: ServerOptions = {}) {
     server.closeAllConnections();
     server.close();
   });
-  return { url: `https://127.0.0.1:${portOf(server.address())}/`, clients };
+  return { url: `https://127.0.0.1:${portOf(server.address())}/`, clients, responses, server };
 }
 
 test.each([read, write])('a private CA is accepted: %s', async (query) => {
@@ -80,6 +88,73 @@ test('the gateway shows its certificate for mutual TLS', async () => {
 
   expect(tlsService.clients.map(({ isVerified }) => isVerified)).toEqual([true, true]);
   expect(gateway.logText()).not.toContain('PRIVATE KEY');
+});
+
+test('a renewed certificate is used by new connections; idle ones close, and a write in flight ends', async () => {
+  readFilesOften();
+  const [current, renewed] = await Promise.all([ca.issue('current'), ca.issue('renewed')]);
+  const tlsService = await startTlsService({ ca: ca.cert, requestCert: true });
+  const { clients, responses } = tlsService;
+  const gateway = await startTestGateway(tlsService, {
+    UPSTREAM_TLS_CA_FILE: ca.certFile,
+    UPSTREAM_TLS_CERT_FILE: current.certFile,
+    UPSTREAM_TLS_KEY_FILE: current.keyFile,
+  });
+  expect((await gateway.graphql(read)).errors).toBeUndefined();
+  const held = once(responses, 'held');
+  const writing = gateway.graphql(write);
+  const [respond] = await held;
+
+  const idleClosed = once(clients[0]?.socket ?? new EventEmitter(), 'close');
+  await rename(renewed.certFile, current.certFile);
+  await gateway.logLine({
+    msg: 'cannot apply changed files',
+    fault: 'UPSTREAM_TLS_KEY_FILE must be the key of UPSTREAM_TLS_CERT_FILE',
+  });
+  expect((await gateway.graphql(read.replace('north', 'south'))).errors).toBeUndefined();
+  await rename(renewed.keyFile, current.keyFile);
+  await gateway.logLine({ msg: 'changed files applied' });
+  await idleClosed;
+  for (const query of [read, write]) expect((await gateway.graphql(query)).errors).toBeUndefined();
+  respond();
+
+  expect((await writing).data.result.__typename).toBe('WorkflowActionCompleted');
+  expect(clients.map(({ name }) => name)).toEqual([
+    'current',
+    'current',
+    'current',
+    'renewed',
+    'renewed',
+  ]);
+});
+
+test('a renewed CA is accepted, and one that has expired is not used', async () => {
+  readFilesOften();
+  const [old, next, dead] = await Promise.all([
+    createPrivateCa(),
+    createPrivateCa(),
+    createPrivateCa(expired),
+  ]);
+  const tlsService = await startTlsService(await old.issue('service'));
+  const gateway = await startTestGateway(tlsService, { UPSTREAM_TLS_CA_FILE: old.certFile });
+  const expiry = () => metric(gateway, 'ledger_gateway_certificate_expiry_timestamp_seconds');
+  const before = await expiry();
+  expect(before).toBe(Date.parse(new X509Certificate(old.cert).validTo) / 1000);
+  await rename(dead.certFile, old.certFile);
+  await gateway.logLine({
+    msg: 'cannot apply changed files',
+    fault: `${old.certFile} expired at 2021-01-01T00:00:00.000Z`,
+  });
+  expect((await gateway.graphql(read)).errors).toBeUndefined();
+
+  // An expired CA beside a valid one does no harm.
+  await writeFile(old.certFile, [dead.cert, next.cert].join('\n'));
+  await gateway.logLine({ msg: 'changed files applied' });
+  const { cert, key } = await next.issue('service');
+  tlsService.server.setSecureContext({ cert, key });
+  expect((await gateway.graphql(read)).errors).toBeUndefined();
+  expect(tlsService.clients).toHaveLength(2);
+  expect(await expiry()).toBe(Date.parse(new X509Certificate(next.cert).validTo) / 1000);
 });
 
 test('without a certificate, a service with mutual TLS gets no write', async () => {

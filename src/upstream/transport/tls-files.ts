@@ -1,0 +1,41 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { Gauge, type Registry } from 'prom-client';
+
+/** A private CA, and a certificate with its key for mutual TLS, all in PEM. */
+export type TlsFiles = {
+  ca?: string | undefined;
+  cert?: string | undefined;
+  key?: string | undefined;
+};
+
+const pemPattern = /^-----BEGIN CERTIFICATE-----\s[^-]+-----END CERTIFICATE-----\s*$/gm;
+
+/**
+ * When certificates in PEM expire, in milliseconds since 1970: a chain with the first of its certificates, and a list
+ * of CAs with the last. Throws if there is no certificate.
+ */
+export function expiryOf(pem: string, kind: 'chain' | 'list'): number {
+  const ends = pem.match(pemPattern)?.map((one) => Date.parse(new X509Certificate(one).validTo));
+  if (!ends) throw new TypeError('no certificate');
+  return kind === 'chain' ? Math.min(...ends) : Math.max(...ends);
+}
+
+/** Throws if the key is not that of the certificate. */
+export function checkPair({ cert, key }: TlsFiles): void {
+  const isPair = !cert || !key || new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+  if (!isPair) throw new Error('UPSTREAM_TLS_KEY_FILE must be the key of UPSTREAM_TLS_CERT_FILE');
+}
+
+/** Registers the metric of expiring certificates. Returns the function that sets it. */
+export function createExpiryGauge(registry: Registry): (files: TlsFiles) => void {
+  const gauge = new Gauge({
+    name: 'ledger_gateway_certificate_expiry_timestamp_seconds',
+    help: 'When the certificates of a file expire',
+    labelNames: ['file'],
+    registers: [registry],
+  });
+  return ({ ca, cert }) => {
+    if (ca) gauge.set({ file: 'UPSTREAM_TLS_CA_FILE' }, expiryOf(ca, 'list') / 1000);
+    if (cert) gauge.set({ file: 'UPSTREAM_TLS_CERT_FILE' }, expiryOf(cert, 'chain') / 1000);
+  };
+}

@@ -1,0 +1,89 @@
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { closeAfterTest } from './support/cleanup.ts';
+import { readFilesOften } from './support/fast-timeouts.ts';
+import { startTestGateway } from './support/gateway.ts';
+import { read } from './support/graphql-operation.ts';
+import { json, startService } from './support/service.ts';
+import { createSigningKey } from './support/signing-key.ts';
+
+/** Starts a gateway with a setting in a file, which is read again often. */
+async function startWithFile(variable: string, text: string, variables = {}) {
+  readFilesOften();
+  const folder = await mkdtemp(join(tmpdir(), 'settings-'));
+  closeAfterTest(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'file');
+  await writeFile(file, text);
+  const service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));
+  const gateway = await startTestGateway(service, { [variable]: file, ...variables });
+  /** Replaces the file, and waits until the gateway has noticed. */
+  const replace = async (changed: string) => {
+    gateway.logs.length = 0;
+    await writeFile(`${file}.new`, changed);
+    await rename(`${file}.new`, file);
+    return Promise.race([
+      gateway.logLine({ msg: 'changed files applied' }),
+      gateway.logLine({ msg: 'cannot apply changed files' }),
+    ]);
+  };
+  return { file, service, gateway, replace };
+}
+
+test('changed upstream headers are sent, and invalid ones change nothing', async () => {
+  const { file, service, gateway, replace } = await startWithFile(
+    'UPSTREAM_HEADERS_FILE',
+    'x-key: secret-1\n',
+  );
+  await gateway.graphql(read);
+  await replace('x-key: secret-2\n');
+  await gateway.graphql(read);
+  expect(await replace('x-key secret-3\n')).toMatchObject({
+    fault: expect.stringContaining(`${file} must be a readable file with a header`),
+  });
+  await gateway.graphql(read);
+  const sent = service.received.map(({ headers }) => headers['x-key']);
+  expect(sent).toEqual(['secret-1', 'secret-2', 'secret-2']);
+  expect(gateway.logText()).not.toContain('secret-');
+});
+
+test('tokens of a key that was added are accepted, and those of a withdrawn key at once no more', async () => {
+  const [one, two] = await Promise.all([createSigningKey('1'), createSigningKey('2')]);
+  const { gateway, replace } = await startWithFile(
+    'JWT_JWKS_FILE',
+    JSON.stringify({ keys: [one.jwk] }),
+    { JWT_JWKS_URL: '', JWT_ISSUER: 'issuer', JWT_AUDIENCE: 'gateway' },
+  );
+  const tokens = await Promise.all([one.sign(), two.sign()]);
+  const statuses = () =>
+    Promise.all(
+      tokens.map(async (token) => {
+        const headers = { authorization: `Bearer ${token}` };
+        return (await gateway.post({ query: read }, headers)).status;
+      }),
+    );
+  expect(await statuses()).toEqual([200, 401]);
+  await replace(JSON.stringify({ keys: [two.jwk] }));
+  expect(await statuses()).toEqual([401, 200]);
+  expect(await replace('{"keys":[]}')).toMatchObject({ fault: expect.stringContaining('Key Set') });
+  expect(await statuses()).toEqual([401, 200]);
+});
+
+test('changed trusted documents are executed, and invalid ones change nothing', async () => {
+  const { gateway, replace } = await startWithFile(
+    'TRUSTED_DOCUMENTS',
+    JSON.stringify({ one: read }),
+  );
+  const statuses = () =>
+    Promise.all(
+      ['one', 'two'].map(async (documentId) => (await gateway.post({ documentId })).status),
+    );
+  expect(await statuses()).toEqual([200, 400]);
+  await replace(JSON.stringify({ two: read }));
+  expect(await statuses()).toEqual([400, 200]);
+  expect(await replace(JSON.stringify({ one: read, two: '{ nothing }' }))).toMatchObject({
+    fault: expect.stringContaining('two: Cannot query field "nothing"'),
+  });
+  expect(await statuses()).toEqual([400, 200]);
+});
