@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { requestOf, workloadNamed } from './workloads.ts';
 
 /** A job for the process that creates the load of a crowd. */
@@ -25,14 +26,18 @@ export type CrowdLoad = {
 
 /** The deadline of a request in an open loop, in milliseconds: the default of UPSTREAM_TIMEOUT_MS. */
 const DEADLINE_MS = 10_000;
-/** The start of a load that is not counted, because connections are opened in it. */
+/** The start of a load that is not counted: in a closed loop, connections are opened in it. */
 const ONSET_MS = 1000;
-/** The most connections of an open loop. Requests without one wait for it. */
-const MAX_CONNECTIONS = 8000;
+/**
+ * The connections of an open loop: more than one caller can have waiting. They are open before the load starts, because
+ * Node accepts only one in each iteration of its event loop. A request that finds all of them in use waits.
+ */
+const OPEN_LOOP_CONNECTIONS = 4000;
+/** How many of them are opened at a time, so that the shortest backlog holds them, and the pause in milliseconds. */
+const OPENED_AT_ONCE = 100;
+const OPENING_PAUSE_MS = 20;
 /** Different requests. */
 const VARIETY = 1024;
-/** How long an open loop waits for responses after its last request. */
-const GRACE_MS = 2000;
 
 const endOfHead = Buffer.from('\r\n\r\n');
 const errors = Buffer.from('"errors":');
@@ -61,6 +66,10 @@ class Connection {
     this.#socket.write(request);
   }
 
+  get isBusy(): boolean {
+    return this.#dueAt > 0;
+  }
+
   close(): void {
     this.#socket.destroy();
   }
@@ -83,10 +92,10 @@ class Connection {
 }
 
 /** Runs a load, and stops it after its duration. */
-function run({ workload, origin, token, seconds, load }: CrowdJob): Promise<CrowdLoad> {
+async function run({ workload, origin, token, seconds, load }: CrowdJob): Promise<CrowdLoad> {
   const requests = createRequests(workload, origin, token);
-  const start = performance.now();
-  const end = start + seconds * 1000;
+  let start = 0;
+  let end = Number.POSITIVE_INFINITY;
   const latencies: number[] = [];
   const counts = { inTime: 0, served: 0, rejected: 0, lost: 0 };
   const connections = new Set<Connection>();
@@ -96,13 +105,14 @@ function run({ workload, origin, token, seconds, load }: CrowdJob): Promise<Crow
   let firstWaiting = 0;
   let n = 0;
   const isOpen = 'perSecond' in load;
+  const size = isOpen ? OPEN_LOOP_CONNECTIONS : load.connections;
 
   const send = (connection: Connection, dueAt: number) =>
     connection.send(requests[n++ % requests.length] as Buffer, dueAt);
-  const open = (dueAt: number) => {
+  const open = () => {
     const connection = new Connection(new URL(origin), onResponse, onClose);
     connections.add(connection);
-    send(connection, dueAt);
+    return connection;
   };
 
   function onResponse(connection: Connection, dueAt: number, isServed: boolean): void {
@@ -112,10 +122,7 @@ function run({ workload, origin, token, seconds, load }: CrowdJob): Promise<Crow
     if (isServed && (isOpen || dueAt >= start + ONSET_MS)) latencies.push(now - dueAt);
     const isInTime = isServed && (!isOpen || now - dueAt <= DEADLINE_MS);
     if (isInTime && now >= start + ONSET_MS && now < end) counts.inTime += 1;
-    if (now >= end) connection.close();
-    else if (!isOpen) send(connection, now);
-    else if (firstWaiting < waiting.length) send(connection, waiting[firstWaiting++] as number);
-    else idle.push(connection);
+    use(connection, now);
   }
 
   function onClose(connection: Connection, isLost: boolean): void {
@@ -123,7 +130,16 @@ function run({ workload, origin, token, seconds, load }: CrowdJob): Promise<Crow
     if (isLost) counts.lost += 1;
     const index = idle.indexOf(connection);
     if (index >= 0) idle.splice(index, 1);
-    if (!isOpen && performance.now() < end) open(performance.now());
+    if (connections.size < size && performance.now() < end) use(open(), performance.now());
+  }
+
+  /** Sends the next request, or keeps the connection for it. */
+  function use(connection: Connection, now: number): void {
+    const isWaiting = firstWaiting < waiting.length;
+    if (isWaiting) send(connection, waiting[firstWaiting++] as number);
+    else if (now >= end) connection.close();
+    else if (isOpen) idle.push(connection);
+    else send(connection, now);
   }
 
   /** Sends the requests that are due. */
@@ -131,39 +147,43 @@ function run({ workload, origin, token, seconds, load }: CrowdJob): Promise<Crow
     const now = performance.now();
     for (; due.count < ((now - start) / 1000) * perSecond; due.count++) {
       const dueAt = start + (due.count / perSecond) * 1000;
-      const connection = idle.pop();
+      const connection = idle.shift(); // In rotation, so that none is idle for long.
       if (connection) send(connection, dueAt);
-      else if (connections.size < MAX_CONNECTIONS) open(dueAt);
       else waiting.push(dueAt);
     }
   }
 
-  if (!isOpen) for (let one = 0; one < load.connections; one++) open(performance.now());
+  while (isOpen && connections.size < size) {
+    for (let one = 0; one < OPENED_AT_ONCE; one++) idle.push(open());
+    await sleep(OPENING_PAUSE_MS);
+  }
+  if (isOpen) await sleep(ONSET_MS);
+  start = performance.now();
+  end = start + seconds * 1000;
+  while (connections.size < size) use(open(), start);
   const due = { count: 0 };
   const timer = setInterval(
     () => isOpen && performance.now() < end && sendDue(load.perSecond, due),
     2,
   );
-  return new Promise((resolve) => {
-    setTimeout(
-      () => {
-        clearInterval(timer);
-        const lost = counts.lost + (isOpen ? waiting.length - firstWaiting : 0);
-        for (const connection of connections) connection.close();
-        latencies.sort((a, b) => a - b);
-        const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
-        resolve({
-          servedPerSecond: counts.inTime / ((end - start - ONSET_MS) / 1000),
-          served: counts.served,
-          rejected: counts.rejected,
-          lost,
-          p50Ms: at(0.5),
-          p99Ms: at(0.99),
-        });
-      },
-      seconds * 1000 + GRACE_MS,
-    );
-  });
+  await sleep(seconds * 1000);
+  clearInterval(timer);
+  const lastAnswer = performance.now() + DEADLINE_MS;
+  const pending = () =>
+    waiting.length - firstWaiting + [...connections].filter(({ isBusy }) => isBusy).length;
+  while (performance.now() < lastAnswer && pending() > 0) await sleep(100);
+  const lost = counts.lost + pending();
+  for (const connection of connections) connection.close();
+  latencies.sort((a, b) => a - b);
+  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
+  return {
+    servedPerSecond: counts.inTime / ((end - start - ONSET_MS) / 1000),
+    served: counts.served,
+    rejected: counts.rejected,
+    lost,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+  };
 }
 
 /** Requests as bytes, with different projects. */
