@@ -159,3 +159,29 @@ test('a request whose client disconnects while its body is parsed holds it until
   await until(() => requests.held === 0);
   expect([account.bytes, executions.length]).toEqual([0, 0]);
 });
+
+test('many requests at once are executed in several iterations of the event loop', async () => {
+  const gateway = await start({});
+  gateway.hold();
+  const sockets = Array.from({ length: 40 }, () => connectTo(gateway.url));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  let iterations = 0;
+  await until(() => iterations++ > 2 * sockets.length); // Node accepts one connection in each.
+  const head = 'host: a\r\nauthorization: a\r\ncontent-type: application/json';
+  const body = '{"query":"x"}';
+  for (const socket of sockets) {
+    socket.write(
+      `POST /graphql HTTP/1.1\r\n${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+  }
+  let before = 0;
+  let most = 0;
+  await until(() => {
+    most = Math.max(most, gateway.executions.length - before);
+    before = gateway.executions.length;
+    return before === sockets.length;
+  });
+  expect(most).toBeLessThanOrEqual(16);
+  for (const execute of gateway.executions) execute();
+  for (const socket of sockets) socket.destroy();
+});
