@@ -7,7 +7,12 @@ import { parse } from 'graphql';
 import { z } from 'zod';
 import type { TokenClaims } from '../dev/issuer.ts';
 import { startReferenceService } from '../dev/service.ts';
-import { composeWithApollo, invoicesSdl, ledgerSdl } from '../test/federation/composition.ts';
+import {
+  budgetsSdl,
+  composeWithApollo,
+  invoicesSdl,
+  ledgerSdl,
+} from '../test/federation/composition.ts';
 import { closeAfterTest } from '../test/support/cleanup.ts';
 import { startTestGateway } from '../test/support/gateway.ts';
 import { startHttpServer } from '../test/support/http-server.ts';
@@ -39,18 +44,23 @@ const responseSchema = z.object({
 const placeholders = {
   ledger: 'http://ledger.example/graphql',
   invoices: 'http://invoices.example/graphql',
+  budgets: 'http://budgets.example/graphql',
 };
 
 const composition = composeWithApollo([
   { name: 'ledger', sdl: ledgerSdl, url: placeholders.ledger },
   { name: 'invoices', sdl: invoicesSdl, url: placeholders.invoices },
+  { name: 'budgets', sdl: budgetsSdl, url: placeholders.budgets },
 ]);
 
 /**
- * Starts everything below a federated graph: the reference service, the gateway in front of it, and a
- * second subgraph. Records the requests that the service and the second subgraph receive.
+ * Starts everything below a federated graph: the reference service, the gateway in front of it, and two
+ * subgraphs that refer to GL codes, one of them by id. Records the requests that the service and these receive.
  */
-export async function startStack(references: readonly Reference[] = []) {
+export async function startStack(
+  references: readonly Reference[] = [],
+  ids: readonly (string | null)[] = [],
+) {
   const issuer = await testIssuer();
   const service = await startReferenceService({ issuerKeys: issuer.jwks });
   closeAfterTest(() => service.close());
@@ -63,12 +73,23 @@ export async function startStack(references: readonly Reference[] = []) {
     });
   });
   const gateway = await startTestGateway({ url: proxy });
-  const invoices = await startInvoices(references);
+  const invoices = await startSubgraph(invoicesSdl, {
+    invoices: references.map((glCode, index) => ({
+      id: String(index),
+      status: 'OPEN',
+      outcome: { __typename: 'NotPermitted', reason: 'over the limit' },
+      glCode,
+    })),
+  });
+  const budgets = await startSubgraph(budgetsSdl, {
+    budgets: ids.map((id, index) => ({ id: String(index), glCode: { id } })),
+  });
 
   return {
     supergraphSdl: (composition.supergraphSdl ?? '')
       .replace(placeholders.ledger, `${gateway.url}/graphql`)
-      .replace(placeholders.invoices, invoices.url),
+      .replace(placeholders.invoices, invoices.url)
+      .replace(placeholders.budgets, budgets.url),
     gatewayUrl: `${gateway.url}/graphql`,
     /** The requests that the service received, in order. */
     calls,
@@ -98,26 +119,12 @@ export async function send(
   return responseSchema.parse(await response.json());
 }
 
-/** Starts a subgraph of another team: invoices that refer to GL codes by their key. */
-async function startInvoices(references: readonly Reference[]) {
+/** Starts a subgraph of another team, whose root field has this value. */
+async function startSubgraph(sdl: string, query: Record<string, unknown>) {
   const requests: { authorization: string | undefined }[] = [];
   const server = new ApolloServer({
-    schema: buildSubgraphSchema([
-      {
-        typeDefs: parse(invoicesSdl),
-        resolvers: {
-          Query: {
-            invoices: () =>
-              references.map((glCode, index) => ({
-                id: String(index),
-                status: 'OPEN',
-                outcome: { __typename: 'NotPermitted', reason: 'over the limit' },
-                glCode,
-              })),
-          },
-        },
-      },
-    ]),
+    schema: buildSubgraphSchema([{ typeDefs: parse(sdl) }]),
+    rootValue: query,
     stopOnTerminationSignals: false,
     plugins: [ApolloServerPluginInlineTraceDisabled()],
   });

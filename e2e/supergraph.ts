@@ -140,6 +140,29 @@ export function testSupergraph(startSupergraph: StartSupergraph): void {
     ]);
   });
 
+  test('a subgraph without the enum refers to GL codes by their ids', async () => {
+    const id = '5/north-plant/4020';
+    const stack = await startStack([], [id, '5/north-plant/9999', '5/north-plant/none', 'x', null]);
+    const url = await startSupergraph(stack.supergraphSdl);
+
+    const query = '{ budgets { id glCode { id name target project code } } }';
+    const { data, errors } = await send(url, await stack.token(), query);
+
+    expect(stack.calls.map((call) => call.url)).toEqual([
+      '/getGLCodes5?target=5&project=north-plant&includeHide=true',
+    ]);
+    expect(data?.budgets).toHaveLength(5);
+    expect(data?.budgets).toEqual(
+      expect.arrayContaining([
+        { id: '0', glCode: { id, ...north, name: 'Packaging', code: '4020' } },
+        expect.objectContaining({ id: '1', glCode: expect.objectContaining({ code: '9999' }) }),
+      ]),
+    );
+    // A gateway reports an invalid id once, or once for each of its fields.
+    expect(errors?.length).toBeGreaterThan(0);
+    for (const { extensions } of errors ?? []) expect(extensions.code).toBe('BAD_USER_INPUT');
+  });
+
   test('a reference that cannot be resolved is an error with our code, and the invoices remain', async () => {
     const stack = await startStack([{ ...north, project: 'scenario:http-403', code: '4010' }]);
     const url = await startSupergraph(stack.supergraphSdl);

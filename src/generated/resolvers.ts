@@ -1,4 +1,5 @@
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
+import type { GlCodeEntity } from '../graphql/loaders.ts';
 import type { Context } from '../graphql/context.ts';
 export type Maybe<T> = T | null;
 export type InputMaybe<T> = T | null | undefined;
@@ -62,9 +63,9 @@ export type ApproversSaved = LedgerStatus & {
 /**
  * A general-ledger code of a project for an integration target.
  *
- * As a federation entity, it is found by `target`, `project` and `code`, with or without a hide mark.
- * A reference resolves to null if the service does not list the code. A reference without `code`
- * never resolves.
+ * As a federation entity, it is found by `id` or by `target`, `project` and `code`, with or without a hide
+ * mark. A reference resolves to null if the service does not list the code. A reference without `id` and
+ * `code` never resolves.
  */
 export type GlCode = {
   __typename?: 'GlCode';
@@ -72,6 +73,12 @@ export type GlCode = {
   code?: Maybe<Scalars['String']['output']>;
   /** The service's hide mark. The meaning of its values is not documented. */
   hide?: Maybe<Scalars['Int']['output']>;
+  /**
+   * A stable identifier: the integer of the target, the project and the code, joined by `/`, with project and
+   * code percent-encoded as by `encodeURIComponent`, such as `5/north-plant/4010`. Null if the code is null or
+   * not well-formed Unicode.
+   */
+  id?: Maybe<Scalars['ID']['output']>;
   /** The name of the code. */
   name?: Maybe<Scalars['String']['output']>;
   /** The project that was requested. */
@@ -492,7 +499,11 @@ export type WorkflowCsvInput = {
 /** The service accepted the workflow CSV. */
 export type WorkflowCsvUploaded = {
   __typename?: 'WorkflowCsvUploaded';
-  /** What the service could not resolve, as text. Null if it responded with a status record instead. */
+  /** The service's `invoice_id`, an integer of any size. Null without a status record (status 0, OK). */
+  invoiceId?: Maybe<Scalars['ID']['output']>;
+  /** The message in the status record. Null without one. */
+  message?: Maybe<Scalars['String']['output']>;
+  /** What the service could not resolve, as text. Null if it responded with only a status record. */
   unresolved?: Maybe<Scalars['String']['output']>;
 };
 
@@ -586,13 +597,14 @@ export type FederationTypes = {
 export type FederationReferenceTypes = {
   GlCode:
     ( { __typename: 'GlCode' }
-    & GraphQLRecursivePick<FederationTypes['GlCode'], {"target":true,"project":true,"code":true}> );
+    & ( GraphQLRecursivePick<FederationTypes['GlCode'], {"target":true,"project":true,"code":true}>
+        | GraphQLRecursivePick<FederationTypes['GlCode'], {"id":true}> ) );
 };
 
 /** Mapping of union types */
 export type ResolversUnionTypes<_RefType extends Record<string, unknown>> = {
   GlCodesResult:
-    | ( GlCodeList & { __typename: 'GlCodeList' } )
+    | ( Omit<GlCodeList, 'codes'> & { codes: Array<_RefType['GlCode']> } & { __typename: 'GlCodeList' } )
     | ( LedgerFailed & { __typename: 'LedgerFailed' } )
     | ( LedgerNoMoreInvoices & { __typename: 'LedgerNoMoreInvoices' } )
     | ( LedgerNotPermitted & { __typename: 'LedgerNotPermitted' } )
@@ -645,7 +657,7 @@ export type ResolversInterfaceTypes<_RefType extends Record<string, unknown>> = 
   ;
   LedgerStatus:
     | ( ApproversSaved & { __typename: 'ApproversSaved' } )
-    | ( GlCodeList & { __typename: 'GlCodeList' } )
+    | ( Omit<GlCodeList, 'codes'> & { codes: Array<_RefType['GlCode']> } & { __typename: 'GlCodeList' } )
     | ( LedgerFailed & { __typename: 'LedgerFailed' } )
     | ( LedgerNoMoreInvoices & { __typename: 'LedgerNoMoreInvoices' } )
     | ( LedgerNotPermitted & { __typename: 'LedgerNotPermitted' } )
@@ -662,9 +674,9 @@ export type ResolversTypes = {
   String: ResolverTypeWrapper<Scalars['String']['output']>;
   Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
   ApproversSaved: ResolverTypeWrapper<ApproversSaved>;
-  GlCode: ResolverTypeWrapper<GlCode>;
+  GlCode: ResolverTypeWrapper<GlCodeEntity>;
   Int: ResolverTypeWrapper<Scalars['Int']['output']>;
-  GlCodeList: ResolverTypeWrapper<GlCodeList>;
+  GlCodeList: ResolverTypeWrapper<Omit<GlCodeList, 'codes'> & { codes: Array<ResolversTypes['GlCode']> }>;
   GlCodesResult: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['GlCodesResult']>;
   IntegrationTarget: null;
   LedgerFailed: ResolverTypeWrapper<LedgerFailed>;
@@ -698,9 +710,9 @@ export type ResolversParentTypes = {
   String: Scalars['String']['output'];
   Boolean: Scalars['Boolean']['output'];
   ApproversSaved: ApproversSaved;
-  GlCode: GlCode | FederationReferenceTypes['GlCode'];
+  GlCode: GlCodeEntity;
   Int: Scalars['Int']['output'];
-  GlCodeList: GlCodeList;
+  GlCodeList: Omit<GlCodeList, 'codes'> & { codes: Array<ResolversParentTypes['GlCode']> };
   GlCodesResult: ResolversUnionTypes<ResolversParentTypes>['GlCodesResult'];
   LedgerFailed: LedgerFailed;
   LedgerNoMoreInvoices: LedgerNoMoreInvoices;
@@ -733,6 +745,7 @@ export type GlCodeResolvers<ContextType = Context, ParentType extends ResolversP
   __resolveReference?: ReferenceResolver<Maybe<ResolversTypes['GlCode']> | FederationReferenceType, FederationReferenceType, ContextType>;
   code?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   hide?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  id?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
   name?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   project?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   target?: Resolver<ResolversTypes['IntegrationTarget'], ParentType, ContextType>;
@@ -840,6 +853,8 @@ export interface WorkflowCsvOptionScalarConfig extends GraphQLScalarTypeConfig<R
 }
 
 export type WorkflowCsvUploadedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['WorkflowCsvUploaded'] = ResolversParentTypes['WorkflowCsvUploaded']> = {
+  invoiceId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   unresolved?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   __isTypeOf?: IsTypeOfResolverFn<ParentType, ContextType>;
 };

@@ -1,5 +1,6 @@
 import type { GraphQLFieldResolver } from 'graphql';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { readReference } from '../resolvers/gl-code-reference.ts';
 import type { Context } from './context.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, Context>;
@@ -17,9 +18,11 @@ export function limitEntities(resolve: Resolver): Resolver {
         'A representation has a type that is not an entity of this subgraph.',
       );
     }
-    for (const { target, project } of representations) {
+    for (const representation of representations) {
+      const reference = readReference(representation);
       // Others are invalid, and are reported in their places.
-      if (typeof target === 'string' && typeof project === 'string') {
+      if ('key' in reference && reference.key) {
+        const { target, project } = reference.key;
         context.limits().admitLookup(`${target} ${project}`);
       }
     }
@@ -34,7 +37,7 @@ export function limitEntities(resolve: Resolver): Resolver {
   };
 }
 
-function isGlCode(value: unknown): value is { target?: unknown; project?: unknown } {
+function isGlCode(value: unknown): boolean {
   return (
     typeof value === 'object' &&
     value !== null &&

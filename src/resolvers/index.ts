@@ -1,7 +1,8 @@
 import { GraphQLScalarType } from 'graphql';
 import { IntegrationTarget, type Resolvers, WorkflowAction } from '../generated/resolvers.ts';
 import { saveApprovers } from './approvers.ts';
-import { glCodes, resolveReference } from './gl-codes.ts';
+import { idOf, resolveReference } from './gl-code-reference.ts';
+import { glCodes } from './gl-codes.ts';
 import { settleWrites } from './settle-writes.ts';
 import { uploadWorkflowCsv, workflowAction } from './workflows.ts';
 
@@ -13,7 +14,7 @@ import { uploadWorkflowCsv, workflowAction } from './workflows.ts';
 export const resolvers = {
   Query: { glCodes },
   Mutation: { saveApprovers, uploadWorkflowCsv, workflowAction, settleWrites },
-  GlCode: { __resolveReference: resolveReference },
+  GlCode: { __resolveReference: resolveReference, id: idOf },
   IntegrationTarget,
   WorkflowAction,
   WorkflowCsvOption: new GraphQLScalarType<number, number>({

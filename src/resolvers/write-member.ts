@@ -12,8 +12,9 @@ export function approversSaved(status: ServiceStatus) {
 }
 
 export function csvUploaded({ unresolved, record }: WorkflowCsvResult) {
-  const uploaded = { __typename: 'WorkflowCsvUploaded', unresolved } as const;
-  return record ? outcome(record, () => uploaded) : uploaded;
+  const uploaded = (fields: { invoiceId: string | null; message: string | null }) =>
+    ({ __typename: 'WorkflowCsvUploaded', unresolved, ...fields }) as const;
+  return record ? outcome(record, uploaded) : uploaded({ invoiceId: null, message: null });
 }
 
 export function actionCompleted(action: WorkflowOperation, status: ServiceStatus) {

@@ -39,6 +39,7 @@ const allowed: Record<string, string[]> = {
     'idempotency/settle.ts',
     'lib',
     'resolvers/index.ts',
+    'resolvers/gl-code-reference.ts',
     'telemetry',
     'upstream',
     'graphql',

@@ -12,10 +12,18 @@ import {
   parse,
   visit,
 } from 'graphql';
-import { composeWithApollo, composeWithTheGuild, invoicesSdl, ledgerSdl } from './composition.ts';
+import {
+  budgetsSdl,
+  composeWithApollo,
+  composeWithTheGuild,
+  invoicesSdl,
+  ledgerSdl,
+} from './composition.ts';
 
 const ledger = { name: 'ledger', sdl: ledgerSdl };
 const invoices = { name: 'invoices', sdl: invoicesSdl };
+
+const budgets = { name: 'budgets', sdl: budgetsSdl };
 
 const composers = [
   ['@apollo/composition', composeWithApollo],
@@ -43,6 +51,16 @@ test.each(composers)(
     );
   },
 );
+
+test.each(composers)('%s composes a subgraph that refers to GL codes by id', (name, compose) => {
+  expect(budgetsSdl).not.toContain('enum ');
+  for (const others of [[], [invoices]]) {
+    const { errors, hints, supergraphSdl } = compose([ledger, budgets, ...others]);
+    print(name, hints);
+    expect(errors).toEqual([]);
+    expect(supergraphSdl).toMatch(/type GlCode[^{]*@join__type\(graph: LEDGER, key: "id"\)/);
+  }
+});
 
 test.each(composers)('%s rejects a subgraph that contradicts the gateway', (_, compose) => {
   const sdl = invoicesSdl.replace('project: String!', 'project: Int!');

@@ -36,6 +36,9 @@ export const ledgerSdl = read('../../schema.graphql');
 /** The SDL of a second subgraph, which refers to GL codes. */
 export const invoicesSdl = read('../../examples/federation/invoices.graphql');
 
+/** The SDL of a third subgraph, which refers to GL codes by their id. */
+export const budgetsSdl = read('../../examples/federation/budgets.graphql');
+
 function toService({ name, sdl, url }: Subgraph) {
   return { name, typeDefs: parse(sdl), url: url ?? `http://${name}.example/graphql` };
 }

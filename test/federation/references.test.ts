@@ -93,6 +93,74 @@ test('references share the call of a read that includes the hidden codes of the 
   expect(service.received).toEqual([listCall]);
 });
 
+test('a code is found by the id that a list gives it, hidden or not', async () => {
+  const { service, gateway } = share(list);
+  const { data } = await gateway.graphql(
+    '{ glCodes(target: EMAIL, project: "a/b ü", includeHide: true) { ... on GlCodeList { codes { id } } } }',
+  );
+  const ids = ['4010', '4020', '9999'].map((code) => `5/a%2Fb%20%C3%BC/${code}`);
+  expect(data.glCodes).toEqual({ codes: ids.map((id) => ({ id })) });
+
+  const representations = [...ids, '5/a%2Fb%20%C3%BC/none', '5/a%2Fb%20%C3%BC/', null].map(
+    (id) => ({ __typename: 'GlCode', id }),
+  );
+  service.received.length = 0;
+  const found = await gateway.graphql(query.replace('target', 'id target'), { representations });
+
+  const project = 'a/b ü';
+  const expected = [travel, rent, suspense].map((code, n) => ({ ...code, project, id: ids[n] }));
+  expect(found.errors).toBeUndefined();
+  expect(found.data._entities).toEqual([...expected, null, null, null]);
+  expect(service.received).toHaveLength(1);
+});
+
+test('an id is null without a code, or with one that is not well-formed', async () => {
+  const { gateway } = share(
+    json('{"service_status":{"status":0},"list":[{},{"Code":"\\ud800"},{"Code":""}]}'),
+  );
+  const { data, errors } = await gateway.graphql(
+    '{ glCodes(target: UNKNOWN, project: "") { ... on GlCodeList { codes { id } } } }',
+  );
+  expect(errors).toBeUndefined();
+  expect(data.glCodes.codes).toEqual([{ id: null }, { id: null }, { id: '-1//' }]);
+});
+
+test.each([
+  '',
+  '5',
+  '5/north',
+  '5/north/4010/',
+  'EMAIL/north/4010',
+  '05/north/4010',
+  '13/north/4010',
+  '5/north/%',
+  '5/north/%34010',
+  '5/a b/4010',
+  '5/%c3%bc/4010',
+  '5/%ED%A0%80/4010',
+  `5/${'p'.repeat(1025)}/4010`,
+  `5/north/${'c'.repeat(257)}`,
+  5,
+  {},
+])('the invalid id %j is an error of its entity, and nothing is sent', async (id) => {
+  const { service, gateway } = share(list);
+
+  const { status, data, errors } = await gateway.graphql(query, {
+    representations: [{ __typename: 'GlCode', id }],
+  });
+
+  expect([status, data._entities]).toEqual([200, [null]]);
+  const message = '"id" is not the id of a GlCode, such as 5/north-plant/4010.';
+  const faults = [{ path: ['id'], message }];
+  expect(errors).toEqual([
+    expect.objectContaining({
+      path: ['_entities', 0],
+      extensions: expect.objectContaining({ code: 'BAD_USER_INPUT', faults }),
+    }),
+  ]);
+  expect(service.received).toEqual([]);
+});
+
 test('each target and project has its own call', async () => {
   const { service, gateway } = share(list);
 

@@ -153,7 +153,7 @@ const selection = (field: fc.Arbitrary<string>) =>
 const leaf = (...names: string[]) =>
   text(alias, fc.constantFrom('__typename', ...names), condition);
 
-const code = leaf('code', 'name', 'value', 'hide', 'project', 'target');
+const code = leaf('id', 'code', 'name', 'value', 'hide', 'project', 'target');
 const codes = text(
   alias,
   'codes',

@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { intentOfArguments } from '../../src/idempotency/idempotency-key.ts';
+import { decodeOutcome } from '../../src/idempotency/recorded-outcome.ts';
+import { csvUploaded } from '../../src/resolvers/write-member.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { write, writes } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
@@ -16,7 +18,7 @@ const settleQuery = `mutation ($key: String! = "intent-1", $ageMs: Float) {
     writes { responseName outcome {
       __typename
       ... on LedgerStatus { invoiceId message }
-      ... on WorkflowCsvUploaded { unresolved }
+      ... on WorkflowCsvUploaded { unresolved invoiceId message }
       ... on WorkflowActionCompleted { action }
       ... on LedgerOutcomeUnknown { code }
     } }
@@ -44,10 +46,25 @@ test('settling returns the outcome of each field, and sends nothing', async () =
   expect(settled.isComplete).toBe(true);
   expect(settled.writes).toHaveLength(fields.length);
   for (const { responseName, outcome } of settled.writes) {
-    expect(outcome.__typename).toBe(data[responseName].__typename);
+    const { __typename } = data[responseName];
+    expect(outcome).toMatchObject({ __typename, invoiceId: '7', message: 'saved' });
   }
   expect(service.received).toHaveLength(fields.length);
   expect(await settle(gateway)).toEqual({ isComplete: false, writes: [] });
+});
+
+test('the record of an upload by version 0.2.0 has the fields of its status record', () => {
+  const record = { invoiceId: '7', message: 'saved', status: 0 };
+  const known = {
+    operation: 'updateWorkflowCSV',
+    response: { unresolved: 'row 3', record },
+  } as const;
+  expect(decodeOutcome(JSON.stringify(known))).toEqual(known);
+  expect(csvUploaded(known.response)).toMatchObject({
+    unresolved: 'row 3',
+    invoiceId: '7',
+    message: 'saved',
+  });
 });
 
 test('a settled key replays what was executed, and rejects everything else', async () => {

@@ -6,7 +6,7 @@ import { json, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const uploadMutation = `mutation ($input: WorkflowCsvInput! = { fileName: "a.csv", csv: "a" }) {
-  uploadWorkflowCsv(input: $input) { ${outcomeFields} ... on WorkflowCsvUploaded { unresolved } }
+  uploadWorkflowCsv(input: $input) { ${outcomeFields} ... on WorkflowCsvUploaded { unresolved invoiceId message } }
 }`;
 
 const share = shareGateway({ UPSTREAM_CSV_OPTION_PARAM: 'type' });
@@ -97,13 +97,26 @@ test.each([
   const { data, errors } = await gateway.graphql(uploadMutation);
 
   expect(errors).toBeUndefined();
-  expect(data.uploadWorkflowCsv).toEqual({ __typename: 'WorkflowCsvUploaded', unresolved });
+  expect(data.uploadWorkflowCsv).toEqual({
+    __typename: 'WorkflowCsvUploaded',
+    unresolved,
+    invoiceId: null,
+    message: null,
+  });
 });
 
-test('a status record with status 0 is an upload with a null `unresolved`', async () => {
-  const { gateway } = start({ invoice_id: 1, message: 'fine', status: 0 });
+test.each([
+  ['', null],
+  [',"unresolved":"row 2"', 'row 2'],
+])('a status record with status 0%s is an upload with its fields', async (rest, unresolved) => {
+  const { gateway } = start(`{"invoice_id":9007199254740993,"message":"fine","status":0${rest}}`);
   const { data } = await gateway.graphql(uploadMutation);
-  expect(data.uploadWorkflowCsv).toEqual({ __typename: 'WorkflowCsvUploaded', unresolved: null });
+  expect(data.uploadWorkflowCsv).toEqual({
+    __typename: 'WorkflowCsvUploaded',
+    unresolved,
+    invoiceId: '9007199254740993',
+    message: 'fine',
+  });
 });
 
 test.each(problemOfStatus)(

@@ -10,7 +10,7 @@ export const settleDocument = [
   'mutation SettleWrites($ageMs: Float, $idempotencyKey: String!) { __typename settleWrites(idempotencyKey: $idempotencyKey, ageMs: $ageMs) { __typename isComplete',
   'writes { __typename outcome { __typename ... on LedgerOutcomeUnknown { __typename code requestId } ... on LedgerProblem { __typename message }',
   '... on LedgerStatus { __typename invoiceId message } ... on LedgerUnrecognizedStatus { __typename status }',
-  '... on WorkflowActionCompleted { __typename action } ... on WorkflowCsvUploaded { __typename unresolved } } responseName } } }',
+  '... on WorkflowActionCompleted { __typename action } ... on WorkflowCsvUploaded { __typename invoiceId message unresolved } } responseName } } }',
 ].join(' ');
 
 export type SettleOptions = LedgerFetchOptions & {
