@@ -79,7 +79,12 @@ const environment = z.object({
   IDEMPOTENCY_REQUIRED: boolean.default(false),
   SHUTDOWN_DELAY_MS: integer(0, 600_000).default(2000),
   SHUTDOWN_TIMEOUT_MS: integer(1, 600_000).default(15_000),
+  OTEL_SDK_DISABLED: z
+    .string()
+    .transform((value) => value.toLowerCase() === 'true')
+    .default(false),
   OTEL_EXPORTER_OTLP_ENDPOINT: url.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url.optional(),
   OTEL_TRACES_SAMPLER: z
     .enum(samplers, `must be one of ${samplers.join(', ')}`)
     .default('parentbased_always_on'),
@@ -121,6 +126,13 @@ function tlsProblems(env: z.infer<typeof environment>): string[] {
   } catch (error) {
     return [error instanceof Error ? error.message : 'unknown'];
   }
+}
+
+/** Where traces are sent: the address for traces as it is, or that for every signal with a path. */
+function tracesEndpointOf(env: z.infer<typeof environment>): URL | undefined {
+  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_EXPORTER_OTLP_ENDPOINT: shared } = env;
+  if (env.OTEL_SDK_DISABLED) return undefined;
+  return own ?? (shared && new URL('v1/traces', shared.href.replace(/\/?$/, '/')));
 }
 
 /** The settings that are read again while the gateway runs. */
@@ -243,7 +255,7 @@ export function readConfig(values: Record<string, string | undefined>) {
     shutdownDelayMs: env.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
     tracing: {
-      endpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
+      endpoint: tracesEndpointOf(env),
       sampler: env.OTEL_TRACES_SAMPLER,
       sampledShare: env.OTEL_TRACES_SAMPLER_ARG,
     },

@@ -3,23 +3,22 @@ import type { Registry } from 'prom-client';
 import { Account, memoryForRequests } from './account/account.ts';
 import { Gate } from './account/gate.ts';
 import { Turns } from './account/turns.ts';
-import { type Authenticator, createAuthenticator } from './auth/authenticate.ts';
+import { createAuthenticator } from './auth/authenticate.ts';
 import { createTokenCounter, registerKeyMetrics } from './auth/token-metrics.ts';
+import { watchSettings } from './changed-settings.ts';
 import { type Config, settingsOf } from './config.ts';
 import { createFieldObserver } from './graphql/field-metrics.ts';
-import { type GraphqlServer, startGraphql } from './graphql/graphql-server.ts';
+import { startGraphql } from './graphql/graphql-server.ts';
 import { createExplorer } from './http/explorer.ts';
 import { registerHttpMetrics } from './http/http-metrics.ts';
 import { createServer } from './http/server.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
-import { watchFiles } from './lib/file-setting.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
 import { createRegistry } from './telemetry/registry.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { UpstreamCalls } from './upstream/call.ts';
 import { createCallObserver, watchCalls } from './upstream/call-metrics.ts';
-import { createTransport, type Transport } from './upstream/transport/got-client.ts';
-import { checkPair, createExpiryGauge, type TlsFiles } from './upstream/transport/tls-files.ts';
+import { createTransport } from './upstream/transport/got-client.ts';
 import { version } from './version.ts';
 
 export type Gateway = {
@@ -110,37 +109,6 @@ export async function startGateway(
       service.transport.close();
       await tracing.close();
     },
-  };
-}
-
-/** Applies changed files. Returns a function that ends it. */
-function watchSettings(
-  { files, upstream }: Config,
-  parts: {
-    transport: Transport;
-    graphql: GraphqlServer;
-    authenticator: Authenticator;
-    registry: Registry;
-    log: Logger;
-  },
-): () => void {
-  const { transport, graphql, authenticator, registry, log } = parts;
-  const showExpiry = createExpiryGauge(registry);
-  showExpiry(upstream.tls);
-  const useTls = (tls: TlsFiles) => {
-    checkPair(tls);
-    transport.useTls(tls);
-    showExpiry(tls);
-  };
-  const { tls, headers, keys, trustedDocuments } = files;
-  const watches = [
-    watchFiles(tls, useTls, log),
-    watchFiles({ headers }, (changed) => transport.useHeaders(changed.headers), log),
-    watchFiles({ keys }, (changed) => authenticator.useKeys(changed.keys), log),
-    watchFiles({ trustedDocuments }, (changed) => graphql.trust(changed.trustedDocuments), log),
-  ];
-  return () => {
-    for (const unwatch of watches) unwatch();
   };
 }
 

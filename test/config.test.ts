@@ -226,6 +226,24 @@ test.each([
   expect(() => readConfig({ ...required, [name]: '1' })).not.toThrow();
 });
 
+test.each([
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/otel' }, 'http://c:4318/otel/v1/traces'],
+  [
+    {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318',
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t:4318/own',
+    },
+    'http://t:4318/own',
+  ],
+  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t:4318', OTEL_SDK_DISABLED: 'True' }, undefined],
+  [
+    { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t:4318', OTEL_SDK_DISABLED: '1' },
+    'http://t:4318/',
+  ],
+])('with %j, traces are sent to %s', (variables, endpoint) => {
+  expect(readConfig({ ...required, ...variables }).tracing.endpoint?.href).toBe(endpoint);
+});
+
 test('the settings for the log hold nothing secret', () => {
   const settings = settingsOf(
     readConfig({

@@ -13,11 +13,9 @@ import { findCompiled } from './compiled-query.ts';
 import type { Context } from './context.ts';
 import type { GraphqlDocument } from './documents.ts';
 import { checkInput } from './input-checks.ts';
+import { inOperationSpan } from './operation-span.ts';
 
 type FormatError = (formatted: GraphQLFormattedError, error: unknown) => GraphQLFormattedError;
-
-/** The client chooses the name of an operation, of any length. */
-const MAX_NAME_LENGTH = 100;
 
 /**
  * Executes operations in place of Apollo Server, which gets the parsed and checked document of the context. Queries
@@ -51,14 +49,14 @@ export function createExecution(
           };
           if (document.faults.length > 0) return respond({ errors: document.errors });
           if (!operation) return null; // Apollo reports this error.
-          const name = operation.name?.value ?? operation.operation;
-          record.operation = name.slice(0, MAX_NAME_LENGTH);
-          try {
-            return respond(await run(schema, document, operation, request, contextValue));
-          } catch (error) {
-            if (!(error instanceof GraphQLError)) throw error;
-            return respond({ errors: [error] });
-          }
+          return inOperationSpan(operation, record, async () => {
+            try {
+              return respond(await run(schema, document, operation, request, contextValue));
+            } catch (error) {
+              if (!(error instanceof GraphQLError)) throw error;
+              return respond({ errors: [error] });
+            }
+          });
         },
       };
     },

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { buildSubgraphSchema } from '@apollo/subgraph';
-import { SpanStatusCode } from '@opentelemetry/api';
 import {
   GraphQLError,
   type GraphQLFieldResolver,
@@ -10,7 +9,7 @@ import {
 } from 'graphql';
 import { codeOf } from '../errors/graphql-error-format.ts';
 import { resolvers } from '../resolvers/index.ts';
-import { inSpan } from '../telemetry/tracing.ts';
+import { fail, inSpan } from '../telemetry/tracing.ts';
 import type { Context } from './context.ts';
 import { limitEntities } from './entities.ts';
 import { TooLargeToInterpret } from './response-limits.ts';
@@ -43,9 +42,7 @@ function observed(field: string, resolve: Resolver): Resolver {
         span.setAttribute('ledger.outcome', outcome);
         context.record.fields.set(`${field} ${outcome}`, { operation: field, outcome });
         if (isWrite) context.record.writes.push(`${field} ${outcome}`);
-        if (outcome === 'LedgerOutcomeUnknown') {
-          span.setStatus({ code: SpanStatusCode.ERROR, message: outcome });
-        }
+        if (outcome === 'LedgerOutcomeUnknown') fail(span, outcome);
       };
       try {
         const result = await resolve(source, args, context, info);
@@ -55,7 +52,7 @@ function observed(field: string, resolve: Resolver): Resolver {
       } catch (error) {
         if (error instanceof TooLargeToInterpret) throw error; // It is executed again.
         settle(codeOf(error));
-        span.setStatus({ code: SpanStatusCode.ERROR, message: codeOf(error) });
+        fail(span, codeOf(error));
         throw error;
       } finally {
         span.end();

@@ -7,14 +7,14 @@ import type { Authenticate, Credentials } from '../auth/authenticate.ts';
 import { InvalidRequest, missingToken, overloaded } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { currentRecord } from '../telemetry/request-record.ts';
-import { traceHeaders } from '../telemetry/tracing.ts';
+import { traceHeaders, withSpan } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
 import { documentRequestOf, type Execute, type Prepare, searchOf } from './graphql-request.ts';
 import { acceptsResponse, errorMediaType } from './media-type.ts';
 import { BODY_LIMIT } from './request-body.ts';
 import { pickHeaders } from './request-headers.ts';
-import { inRequestSpan } from './request-span.ts';
+import { startRequestSpan } from './request-span.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -73,6 +73,7 @@ export function registerGraphqlRoute(
   drain: Drain,
   options: GraphqlRouteOptions,
 ): void {
+  app.decorateRequest('span', null);
   app.decorateRequest('scope', null);
   app.decorateRequest('caller', ANONYMOUS);
   app.decorateRequest('holding', null);
@@ -88,6 +89,7 @@ export function registerGraphqlRoute(
       if (options.explorer && acceptsPage(request)) {
         return sendPage(request, reply, options.explorer);
       }
+      startRequestSpan(request, reply);
       if (!acceptsResponse(request.headers)) throw new InvalidRequest(406);
       const credentials = await options.authenticate(request.raw);
       if (credentials) request.record.caller = credentials.caller;
@@ -103,7 +105,7 @@ export function registerGraphqlRoute(
     handler(request, reply) {
       // The client disconnected while its body was parsed: it could not learn the outcome of a write.
       if (reply.raw.closed) throw overloaded('The client disconnected.');
-      const response = inRequestSpan(request, reply, () =>
+      const response = withSpan(request.span, () =>
         currentRecord.run(request.record, () => respond(request, reply, options)),
       );
       request.execution = response;

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { fail, inSpan } from '../telemetry/tracing.ts';
 import { operations, type WriteName } from '../upstream/operations.ts';
 import { recordableCodes } from '../upstream/upstream-error.ts';
 import { storeUnavailable } from './idempotency-error.ts';
@@ -25,6 +26,7 @@ export function createIdempotencyMetrics(
   log: StoreLog,
 ) {
   const registers = [registry];
+  const options = { attributes: { 'ledger.store': kind } };
   const claims = new Counter({
     name: 'ledger_gateway_idempotency_total',
     help: 'Writes with an idempotency key, by result',
@@ -77,10 +79,20 @@ export function createIdempotencyMetrics(
       if (error.reason === 'corrupt') log.error({ reason: error.reason }, error.message);
       return storeUnavailable(error.reason === 'quarantine');
     },
-    /** Measures a use of the store. */
-    async timed<Result>(operation: string, use: Promise<Result>): Promise<Result> {
-      const end = latency.startTimer({ operation });
-      return use.finally(end);
+    /** Measures a use of the store, and gives it a span. */
+    timed<Result>(operation: string, use: Promise<Result>): Promise<Result> {
+      return inSpan(`idempotency ${operation}`, options, async (span) => {
+        const end = latency.startTimer({ operation });
+        try {
+          return await use;
+        } catch (error) {
+          fail(span, error instanceof StoreUnavailable ? error.reason : 'failed');
+          throw error;
+        } finally {
+          end();
+          span.end();
+        }
+      });
     },
   };
 }

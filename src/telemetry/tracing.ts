@@ -1,14 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  type Context,
   context,
   type Exception,
   INVALID_SPAN_CONTEXT,
-  isSpanContextValid,
   propagation,
+  ROOT_CONTEXT,
   type Span,
   type SpanOptions,
+  SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
 import type { Logger } from 'pino';
@@ -32,10 +33,8 @@ export function traceHeaders({
   return isShort ? { traceparent, tracestate } : { traceparent };
 }
 
-/** The id of the active trace, or else of the client's. */
+/** The id of the client's trace. */
 export function traceIdOf(headers: IncomingHttpHeaders): string | undefined {
-  const active = trace.getActiveSpan()?.spanContext();
-  if (active && isSpanContextValid(active)) return active.traceId;
   return traceHeaders(headers)?.traceparent?.split('-')[1];
 }
 
@@ -48,10 +47,32 @@ export function inSpan<Result>(
   name: string,
   options: SpanOptions,
   run: (span: Span) => Result,
-  parent: Context = context.active(),
 ): Result {
   if (!isTracing) return run(noSpan);
-  return tracer.startActiveSpan(name, options, parent, run);
+  return tracer.startActiveSpan(name, options, run);
+}
+
+/**
+ * Starts the span of a request, which continues the client's trace. Null without an exporter, and then `describe` is not
+ * called.
+ */
+export function startServerSpan(
+  headers: IncomingHttpHeaders,
+  describe: () => SpanOptions & { name: string },
+): Span | null {
+  if (!isTracing) return null;
+  const { name, ...options } = describe();
+  return tracer.startSpan(name, options, propagation.extract(ROOT_CONTEXT, headers));
+}
+
+/** Runs a function as a part of a span that was started before. */
+export function withSpan<Result>(span: Span | null, run: () => Result): Result {
+  return span ? context.with(trace.setSpan(context.active(), span), run) : run();
+}
+
+/** Marks a span as failed, with one of few types of errors. */
+export function fail(span: Span, errorType: string): void {
+  span.setAttribute('error.type', errorType).setStatus({ code: SpanStatusCode.ERROR });
 }
 
 /** The headers that continue the active span, or else the client's trace. */
@@ -66,6 +87,7 @@ export function outgoingTraceHeaders(
 
 /** How traces are sampled and where they are sent, by the variables of the OpenTelemetry specification. */
 export type TracingConfig = {
+  /** The full address. Undefined if traces are not exported. */
   endpoint: URL | undefined;
   /** `traceidratio` and the like, with `parentbased_` if the client's decision counts first. */
   sampler: string;
@@ -99,18 +121,24 @@ export async function startTracing(
       import('@opentelemetry/core'),
       import('@opentelemetry/resources'),
     ]);
-  const url = new URL('v1/traces', endpoint.href.replace(/\/?$/, '/')).href;
   const root = sampler.endsWith('traceidratio')
     ? new sdk.TraceIdRatioBasedSampler(sampledShare)
     : new sdk[sampler.endsWith('always_off') ? 'AlwaysOffSampler' : 'AlwaysOnSampler']();
-  const own = { 'service.name': 'ledger-gateway', 'service.version': version };
+  const own = {
+    'service.name': 'ledger-gateway',
+    'service.version': version,
+    'service.instance.id': randomUUID(),
+  };
   const provider = new sdk.TracerProvider({
     sampler: sampler.startsWith('parentbased') ? new sdk.ParentBasedSampler({ root }) : root,
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     resource: resources
-      .resourceFromAttributes(own)
+      .defaultResource()
+      .merge(resources.resourceFromAttributes(own))
       .merge(resources.detectResources({ detectors: [resources.envDetector] })),
-    spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url }) })],
+    spanProcessors: [
+      new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: endpoint.href }) }),
+    ],
   });
   isTracing = true;
   core.setGlobalErrorHandler(createErrorHandler(log));

@@ -1,10 +1,10 @@
-import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { Account } from '../account/account.ts';
 import type { Turns } from '../account/turns.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { inSpan, outgoingTraceHeaders } from '../telemetry/tracing.ts';
+import { fail, inSpan, outgoingTraceHeaders } from '../telemetry/tracing.ts';
 import { logCall, logSent } from './call-log.ts';
+import { describeCalls } from './call-span.ts';
 import { decode, holdDecoded } from './decoding.ts';
 import {
   type OperationName,
@@ -19,13 +19,14 @@ import { toUpstreamError } from './upstream-error.ts';
 
 /**
  * One exchange with the service, up to the decoded response. Ends when `signal` is aborted. Nothing is sent
- * after `sendBy`, in the time of `performance.now()`.
+ * after `sendBy`, in the time of `performance.now()`. `retry` is 0 for the first attempt.
  */
 export type Attempt = <Name extends OperationName>(
   request: UpstreamRequest<Name>,
   scope: RequestScope,
   signal: AbortSignal,
   sendBy?: number,
+  retry?: number,
 ) => Promise<Responses[Name]>;
 
 /** Events to count. Operation names come from the table only. */
@@ -37,6 +38,7 @@ export type CallObserver = {
 };
 
 export type AttemptDependencies = {
+  baseUrl: URL;
   transport: Transport;
   account: Account;
   turns: Turns;
@@ -50,10 +52,12 @@ const MAX_UNBOOKED = 1_048_576;
 /** Sends and decodes, with one span, one log line and one observation for each attempt. */
 export function createAttempt(dependencies: AttemptDependencies): Attempt {
   const { transport, account, turns, log, observer } = dependencies;
-  return (request, scope, signal, sendBy) => {
-    const { method, effect } = operations[request.operation];
-    const attributes = { 'http.request.method': method };
-    return inSpan(request.operation, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+  const spans = describeCalls(dependencies.baseUrl);
+  return (request, scope, signal, sendBy, retry = 0) => {
+    const { effect } = operations[request.operation];
+    const { name, options } = spans[request.operation];
+    return inSpan(name, options, async (span) => {
+      if (retry > 0) span.setAttribute('http.request.resend_count', retry);
       const start = performance.now();
       const holding = account.open(scope.caller.account);
       // A response of ordinary length to a write is received in any case: its outcome must reach the client.
@@ -68,7 +72,8 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
         const ms = performance.now() - start;
         observer.attempted(request.operation, outcome, ms / 1000);
         if (status !== undefined) span.setAttribute('http.response.status_code', status);
-        if (fault !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: outcome });
+        const isErrorStatus = status !== undefined && status >= 400;
+        if (fault !== undefined) fail(span, isErrorStatus ? String(status) : outcome);
         span.end();
         logCall(log, request, scope, { outcome, status, fault, ms: Math.round(ms) });
       };

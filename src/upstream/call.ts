@@ -147,7 +147,9 @@ export class UpstreamCalls implements Calls {
     const onRetry = () => this.#observer.retried(request.operation);
     const options = { retries, deadline, signal, budget: this.#budgetOf(scope), onRetry };
     try {
-      return await withRetries(options, () => this.#admit(request, scope, signal, deadline));
+      return await withRetries(options, (retry) =>
+        this.#admit(request, scope, signal, deadline, retry),
+      );
     } catch (cause) {
       throw toUpstreamError(cause, signal);
     } finally {
@@ -168,6 +170,7 @@ export class UpstreamCalls implements Calls {
     scope: RequestScope,
     signal: AbortSignal,
     deadline: number,
+    retry: number,
   ): Promise<Responses[Name]> {
     const { effect } = operations[request.operation];
     // The latest time to send a write. It is checked when the write has a connection.
@@ -175,7 +178,7 @@ export class UpstreamCalls implements Calls {
     let attempted = false;
     const send = () => {
       attempted = true;
-      return this.#attempt(request, scope, signal, sendBy);
+      return this.#attempt(request, scope, signal, sendBy, retry);
     };
     const probe = (probeSignal: AbortSignal) => this.#attempt(probeRequest, scope, probeSignal);
     try {

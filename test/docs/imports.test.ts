@@ -21,7 +21,13 @@ const allowed: Record<string, string[]> = {
   telemetry: ['errors/gateway-error.ts', 'node:http'],
   auth: ['errors', 'lib', 'jose', 'node:http', 'telemetry/registry.ts'],
   upstream: ['account', 'lib', 'telemetry', 'got', 'undici', 'node:http'],
-  idempotency: ['account/shares.ts', 'errors/gateway-error.ts', 'lib', 'upstream'],
+  idempotency: [
+    'account/shares.ts',
+    'errors/gateway-error.ts',
+    'lib',
+    'telemetry/tracing.ts',
+    'upstream',
+  ],
   resolvers: [
     'errors/gateway-error.ts',
     'errors/input-fault.ts',

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { startHttpServer } from './http-server.ts';
@@ -11,23 +12,25 @@ export type Span = {
   /** As in the protocol: 1 internal, 2 server, 3 client. */
   kind: number;
   attributes: Record<string, string | number>;
-  /** The message of the status. */
-  status: string | undefined;
+  isError: boolean;
 };
 
 /** Starts a collector of traces (OTLP over HTTP, protobuf). */
 export async function startCollector() {
   const bodies: Buffer[] = [];
   const paths: string[] = [];
+  const headers: IncomingHttpHeaders[] = [];
   const { origin } = await startHttpServer(async (request, response) => {
     const body = await buffer(request);
     paths.push(request.url ?? '');
+    headers.push(request.headers);
     bodies.push(request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body);
     response.setHeader('content-type', 'application/x-protobuf').end();
   });
   return {
     url: origin,
     paths,
+    headers,
     /** Every byte that was exported. */
     bytes: () => Buffer.concat(bodies),
     spans: () => bodies.flatMap(readSpans),
@@ -91,7 +94,10 @@ function readSpans(request: Buffer): Span[] {
       name: text(span, 5),
       kind: Number(fieldsOf(span).find(({ number }) => number === 6)?.value ?? 0),
       attributes: attributesOf(span, 9),
-      status: all(span, 15)[0] && text(all(span, 15)[0] ?? Buffer.of(), 2),
+      // A status of 2.
+      isError: fieldsOf(all(span, 15)[0] ?? Buffer.of()).some(
+        ({ number, value }) => number === 3 && value === 2,
+      ),
     }));
 }
 

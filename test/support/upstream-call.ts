@@ -75,6 +75,7 @@ export function startCalls(
     circuitChanged() {},
   };
   const calls = new UpstreamCalls({
+    baseUrl,
     turns: new Turns(),
     account: new Account(Infinity),
     ...limits,

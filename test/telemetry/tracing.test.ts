@@ -11,13 +11,15 @@ import { json, type Received, reply, startService } from '../support/service.ts'
 
 const parentId = '00f067aa0ba902b7';
 /** The spans of one read, the outermost first. */
-const spanNames = ['graphql request', 'Query.glCodes', 'getGLCodes5'];
+const spanNames = ['POST /graphql', 'query', 'Query.glCodes', 'GET /getGLCodes5'];
 
 const traceIdOf = (n: number) => n.toString(16).padStart(32, '0');
 const traceparentOf = (traceId: string) => `00-${traceId}-${parentId}-01`;
 const traceId = traceIdOf(0x4bf92f35);
 const failingId = traceIdOf(0x503);
 const unsampledId = traceIdOf(0x5a);
+const keyedId = traceIdOf(0x4e);
+const refusedId = traceIdOf(0x401);
 const concurrentIds = Array.from({ length: 20 }, (_, n) => traceIdOf(n + 1));
 const traceparent = traceparentOf(traceId);
 
@@ -33,7 +35,9 @@ describe('with an endpoint', () => {
     `${traceparent}-more`,
   ];
   let spans: Span[];
-  let paths: string[];
+  let exports: Awaited<ReturnType<typeof startCollector>>;
+  let serviceUrl: URL;
+  let gatewayUrl: URL;
   let received: Received[];
   let loaded: string[];
   let resource: object;
@@ -60,14 +64,18 @@ describe('with an endpoint', () => {
         OTEL_TRACES_SAMPLER_ARG: '1',
         OTEL_SERVICE_NAME: 'ledger-bff',
         OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+        OTEL_EXPORTER_OTLP_HEADERS: 'x-api-key=secret',
       },
       modules.nodeOptions,
     );
+    serviceUrl = new URL(service.url);
+    gatewayUrl = new URL(gateway.url);
     const send = async (query: string, headers: Record<string, string>) => {
       const authorization = `Bearer ${gateway.token}`;
       expect((await gateway.post({ query }, { authorization, ...headers })).status).toBe(200);
     };
-    const readOf = (project: string) => read.replace('north', project);
+    const readOf = (project: string) =>
+      read.replace(/^\{/, 'query Codes {').replace('north', project);
 
     await send(readOf('continued'), { traceparent, tracestate: 'vendor=value' });
     await send(readOf('new'), {});
@@ -80,59 +88,85 @@ describe('with an endpoint', () => {
     );
     await send(readOf('failing'), { traceparent: traceparentOf(failingId) });
     await send(write, { traceparent: traceparentOf(failingId) });
+    await send(write, { traceparent: traceparentOf(keyedId), 'idempotency-key': 'a' });
+    for (const authorization of ['Bearer x', '']) {
+      const headers = {
+        traceparent: traceparentOf(refusedId),
+        ...(authorization && { authorization }),
+      };
+      expect((await gateway.post({ query: read }, headers)).status).toBe(401);
+    }
     expect(await gateway.stop()).toBe(0);
     loaded = await modules.loaded();
     logged = gateway.logs;
     resource = collector.resource();
     spans = collector.spans();
-    paths = collector.paths;
+    exports = collector;
     received = service.received;
   });
 
   test('a trace continues through request, resolver and call to the service', () => {
-    const [request, resolver, call, ...others] = ofTrace(traceId).sort(
+    const [request, operation, resolver, call, ...others] = ofTrace(traceId).sort(
       (a, b) => spanNames.indexOf(a.name) - spanNames.indexOf(b.name),
     );
     expect(others).toEqual([]);
     expect(request).toMatchObject({
-      name: 'graphql request',
       kind: 2,
       parentSpanId: parentId,
+      isError: false,
       attributes: {
         'http.request.method': 'POST',
         'http.route': '/graphql',
         'http.response.status_code': 200,
+        'url.scheme': 'http',
+        'url.path': '/graphql',
+        'server.address': gatewayUrl.hostname,
+        'server.port': Number(gatewayUrl.port),
         'ledger.request_id': expect.any(String),
         'ledger.outcome': 'ok',
       },
     });
-    expect(resolver).toMatchObject({
-      name: 'Query.glCodes',
-      kind: 1,
+    expect(operation).toMatchObject({
+      kind: 2,
       parentSpanId: request?.spanId,
+      attributes: { 'graphql.operation.type': 'query', 'graphql.operation.name': 'Codes' },
+    });
+    expect(resolver).toMatchObject({
+      kind: 1,
+      parentSpanId: operation?.spanId,
       attributes: { 'ledger.outcome': 'GlCodeList' },
     });
     expect(call).toMatchObject({
-      name: 'getGLCodes5',
       kind: 3,
       parentSpanId: resolver?.spanId,
-      attributes: { 'http.request.method': 'GET', 'http.response.status_code': 200 },
+      isError: false,
+      attributes: {
+        'http.request.method': 'GET',
+        'http.response.status_code': 200,
+        'server.address': serviceUrl.hostname,
+        'server.port': Number(serviceUrl.port),
+        'url.full': `${serviceUrl.href}getGLCodes5`,
+        'url.template': '/getGLCodes5',
+      },
     });
+    expect(call?.attributes).not.toHaveProperty('error.type');
     expect(headersOf('continued')).toEqual([
       expect.objectContaining({
         traceparent: `00-${traceId}-${call?.spanId}-01`,
         tracestate: 'vendor=value',
       }),
     ]);
-    expect(new Set(paths)).toEqual(new Set(['/v1/traces']));
+    expect(new Set(exports.paths)).toEqual(new Set(['/v1/traces']));
+    expect(exports.headers[0]).toHaveProperty('x-api-key', 'secret');
+    expect(exports.bytes().includes('continued')).toBe(false);
   });
 
   test('a request without a traceparent starts a new trace', () => {
     const [headers] = headersOf('new');
     const all = ofTrace(String(headers?.traceparent).split('-')[1] ?? '');
     expect(all.map(({ name }) => name).sort()).toEqual([...spanNames].sort());
-    expect(all.find(({ name }) => name === 'graphql request')?.parentSpanId).toBe('');
-    const call = all.find(({ name }) => name === 'getGLCodes5');
+    expect(all.find(({ name }) => name === 'POST /graphql')?.parentSpanId).toBe('');
+    const call = all.find(({ name }) => name === 'GET /getGLCodes5');
     expect(headers?.traceparent).toBe(`00-${call?.traceId}-${call?.spanId}-01`);
   });
 
@@ -153,23 +187,56 @@ describe('with an endpoint', () => {
 
   test('each attempt has a span with its outcome', () => {
     const all = ofTrace(failingId);
-    const attempts = all.filter(({ name }) => name === 'getGLCodes5');
-    expect(attempts).toHaveLength(3);
-    for (const { status, attributes } of attempts) {
-      expect(status).toBe('UPSTREAM_FAILED');
-      expect(attributes['http.response.status_code']).toBe(503);
+    const attempts = all.filter(({ name }) => name === 'GET /getGLCodes5');
+    const resends = attempts.map(({ attributes }) => attributes['http.request.resend_count']);
+    expect(new Set(resends)).toEqual(new Set([undefined, 1, 2]));
+    for (const attempt of attempts) {
+      expect(attempt).toMatchObject({
+        isError: true,
+        attributes: { 'http.response.status_code': 503, 'error.type': '503' },
+      });
     }
-    expect(all.find(({ name }) => name === 'Query.glCodes')?.status).toBe('UPSTREAM_FAILED');
-    expect(all.filter(({ name }) => name === 'upgradeToHQ')).toHaveLength(1);
-    expect(all.find(({ name }) => name === 'Mutation.workflowAction')).toMatchObject({
-      status: 'LedgerOutcomeUnknown',
-      attributes: { 'ledger.outcome': 'LedgerOutcomeUnknown' },
-    });
+    expect(all.filter(({ name }) => name === 'GET /upgradeToHQ')).toHaveLength(1);
+    const errors = all.flatMap(({ name, isError, attributes }) =>
+      isError && !name.startsWith('GET') ? [[name, attributes['error.type']]] : [],
+    );
+    expect(errors.sort()).toEqual([
+      ['Mutation.workflowAction', 'LedgerOutcomeUnknown'],
+      ['Query.glCodes', 'UPSTREAM_FAILED'],
+      ['query', 'UPSTREAM_FAILED'],
+    ]);
     const parents = received
       .map(({ headers }) => String(headers.traceparent).split('-'))
       .filter(([, id]) => id === failingId)
       .map(([, , parent]) => parent);
     expect(new Set(parents).size).toBe(4);
+  });
+
+  test('claiming and recording a key have spans', () => {
+    const all = ofTrace(keyedId);
+    const field = all.find(({ name }) => name === 'Mutation.workflowAction');
+    const uses = all.filter(({ name }) => name.startsWith('idempotency '));
+    expect(uses.map(({ name }) => name).sort()).toEqual([
+      'idempotency claim',
+      'idempotency record',
+    ]);
+    for (const use of uses) {
+      expect(use).toMatchObject({
+        parentSpanId: field?.spanId,
+        attributes: { 'ledger.store': 'memory' },
+      });
+    }
+  });
+
+  test('a rejected request has a span, which is no error of the server', () => {
+    expect(ofTrace(refusedId)).toHaveLength(2);
+    for (const span of ofTrace(refusedId)) {
+      expect(span).toMatchObject({
+        name: 'POST /graphql',
+        isError: false,
+        attributes: { 'http.response.status_code': 401, 'ledger.outcome': 'UNAUTHENTICATED' },
+      });
+    }
   });
 
   test('the spans of concurrent requests belong to their own traces', () => {
@@ -188,6 +255,10 @@ describe('with an endpoint', () => {
     expect(resource).toMatchObject({
       'service.name': 'ledger-bff',
       'service.version': expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      'service.instance.id': expect.stringMatching(/^[\da-f-]{36}$/),
+      'telemetry.sdk.name': 'opentelemetry',
+      'telemetry.sdk.language': 'nodejs',
+      'telemetry.sdk.version': expect.any(String),
       'deployment.environment.name': 'test',
     });
   });

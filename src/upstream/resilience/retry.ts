@@ -15,14 +15,17 @@ type RetryOptions = {
   onRetry(): void;
 };
 
-/** Runs an attempt, and again after a transient failure, with exponential backoff and jitter. */
+/**
+ * Runs an attempt, and again after a transient failure, with exponential backoff and jitter. The attempt gets its number,
+ * which is 0 for the first.
+ */
 export async function withRetries<Result>(
   { retries, deadline, signal, budget, onRetry }: RetryOptions,
-  attempt: () => Promise<Result>,
+  attempt: (retry: number) => Promise<Result>,
 ): Promise<Result> {
   for (let retry = 0; ; retry++) {
     try {
-      const result = await attempt();
+      const result = await attempt(retry);
       budget.recordSuccess();
       return result;
     } catch (error) {

@@ -1,0 +1,27 @@
+import { SpanKind, type SpanOptions } from '@opentelemetry/api';
+import { type OperationName, operations } from './operations.ts';
+
+type CallSpan = { name: string; options: SpanOptions };
+
+/**
+ * The name and the attributes of the spans of an operation, as OpenTelemetry's conventions for HTTP clients name them.
+ * The query is left out, because its values are those of the caller.
+ */
+export function describeCalls(baseUrl: URL): Record<OperationName, CallSpan> {
+  const https = baseUrl.protocol === 'https:';
+  const describe = (name: OperationName) => {
+    const { method } = operations[name];
+    const template = baseUrl.pathname + name;
+    const attributes = {
+      'http.request.method': method,
+      'server.address': baseUrl.hostname,
+      'server.port': Number(baseUrl.port) || (https ? 443 : 80),
+      'url.full': baseUrl.href + name,
+      'url.template': template,
+    };
+    return { name: `${method} ${template}`, options: { kind: SpanKind.CLIENT, attributes } };
+  };
+  const names = Object.keys(operations) as OperationName[];
+  const spans = names.map((name) => [name, describe(name)]);
+  return Object.fromEntries(spans) as Record<OperationName, CallSpan>;
+}
