@@ -79,7 +79,6 @@ export async function startGateway(
       const caller = authenticator.remembered(request);
       return caller !== undefined && requests.isFullFor(caller.account);
     },
-    workOf: graphql.workOf,
     prepare: graphql.prepare,
     turns,
     ...config,

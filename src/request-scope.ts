@@ -31,11 +31,13 @@ export type RequestScope = {
   readonly forwarded: Readonly<Record<string, string>> | undefined;
   /** Aborted when the client disconnects before it has its response. */
   readonly signal: AbortSignal;
+  /** Whether its connection has closed completely, so that no response can reach the client. */
+  readonly isClosed: () => boolean;
   /** The `Idempotency-Key` header. */
   readonly idempotencyKey: string | undefined;
   /** The `Idempotency-Key-Age` header. */
   readonly idempotencyKeyAge: string | undefined;
-  /** When the headers arrived, in the time of `performance.now()`. */
+  /** When the request got its place, in the time of `performance.now()`. */
   readonly receivedAt: number;
   /** Called if the outcome of a mutation field is that of an earlier request. */
   readonly onReplay: () => void;

@@ -117,8 +117,8 @@ export class Holding {
 
   async #enter(amount: number, signal?: AbortSignal): Promise<void> {
     if (this.#makeRoom(() => this.#gate.tryEnter(this.caller, amount), amount)) return;
-    if (this.#booked + amount > this.#gate.most) {
-      throw limitExceeded('bytes of memory', Math.floor(this.#gate.most));
+    if (this.#booked + amount > this.#gate.maxPerCaller) {
+      throw limitExceeded('bytes of memory', Math.floor(this.#gate.maxPerCaller));
     }
     try {
       await this.#gate.enter(this.caller, { amount, signal });

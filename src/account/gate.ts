@@ -28,6 +28,8 @@ type GateOptions = {
   maxWaiting?: number;
 };
 
+export type Entry = { readonly caller: string; readonly amount: number };
+
 type EnterOptions = {
   effect?: Effect;
   amount?: number;
@@ -41,9 +43,9 @@ type Waiting = { readonly amount: number; enter(): void };
 type Line = { read: Set<Waiting>; write: Set<Waiting>; writesInARow: number };
 
 /**
- * The one place where requests, calls and CPU-bound work wait for a place or memory. Callers take turns, the entries of one caller keep
- * their order, and no caller holds or queues more than its share while that is scarce. Every entry must be matched by
- * `leave`.
+ * The one place where requests, calls and CPU-bound work wait for a place or memory. Callers take turns, the entries of
+ * one caller keep their order, and no caller holds or queues more than its share while that is scarce. Every entry must
+ * be matched by `leave` or `leaveAll`.
  */
 export class Gate {
   readonly #held: Shares;
@@ -69,8 +71,8 @@ export class Gate {
   }
 
   /** The most that one caller can ever hold. */
-  get most(): number {
-    return this.#held.most;
+  get maxPerCaller(): number {
+    return this.#held.maxPerCaller;
   }
 
   /** Whether one more entry of a caller would be rejected at once. */
@@ -112,6 +114,12 @@ export class Gate {
   /** Gives back what was entered with. */
   leave(caller: string, amount = 1): void {
     this.#held.give(caller, amount);
+    if (this.waiting > 0) this.#admit();
+  }
+
+  /** Gives back several entries before others are admitted, so that a large one does not wait behind small ones. */
+  leaveAll(entries: readonly Entry[]): void {
+    for (const { caller, amount } of entries) this.#held.give(caller, amount);
     if (this.waiting > 0) this.#admit();
   }
 

@@ -25,7 +25,7 @@ export class Shares {
   }
 
   /** The most that one caller can ever hold. */
-  get most(): number {
+  get maxPerCaller(): number {
     return this.#limit - this.#reserve;
   }
 

@@ -1,37 +1,59 @@
 import { setImmediate as immediate } from 'node:timers/promises';
-import { Gate } from './gate.ts';
+import { type Entry, Gate } from './gate.ts';
 
-/** The short work of one iteration of the event loop, in bytes of text to read or write: tens of milliseconds. */
-const SHORT_WORK_BYTES = 4_000_000;
+/** The short work of one iteration of the event loop, in bytes of text to parse: about ten milliseconds. */
+const SHORT_WORK_BYTES = 1_000_000;
 /** Work on fewer bytes than this takes less than 0.1 ms and does not count. */
 const NEGLIGIBLE_BYTES = 4096;
 /** Work on more bytes than this takes tens of milliseconds. */
 const LONG_BYTES = 500_000;
-/** Iterations of the event loop after long work, so that other requests make progress in several steps. */
-const PAUSES = 3;
+/** Iterations of the event loop after long work: another request passes through about as many, and waits for one such work. */
+const PAUSES = 8;
 
 /**
- * Turns for CPU-bound work, such as parsing a response of several megabytes: in an iteration of the event loop, one
- * long task and several short ones. Each has a gate of its own, so that short work does not keep long work waiting.
+ * Turns for CPU-bound work, from parsing a response of several megabytes to a call: in an iteration of the event loop,
+ * one long task and several short ones. Each has a gate of its own, so that short work does not keep long work waiting.
  */
 export class Turns {
-  readonly #short = new Gate({ limit: SHORT_WORK_BYTES });
-  readonly #long = new Gate({ limit: 1 });
+  readonly #short = new Gate({ limit: SHORT_WORK_BYTES, maxWaiting: Infinity });
+  readonly #long = new Gate({ limit: 1, maxWaiting: Infinity });
+  /** The short work of this iteration. */
+  #taken: Entry[] = [];
 
   /**
-   * Resolves when work on so many bytes may run; do it synchronously afterwards. Rejects with NoPlace when `signal`
-   * is aborted before.
+   * Resolves when work on so many bytes may run; do it synchronously afterwards. Returns undefined if it may run at once.
+   * Rejects with NoPlace if it has to wait and `signal` is aborted.
    */
-  async take(caller: string, bytes: number, signal?: AbortSignal): Promise<void> {
-    if (bytes < NEGLIGIBLE_BYTES) return;
-    const isLong = bytes >= LONG_BYTES;
-    const [gate, amount] = isLong ? [this.#long, 1] : [this.#short, bytes];
-    await gate.enter(caller, { amount, signal });
-    void giveBack(gate, caller, amount, isLong ? PAUSES : 1);
+  take(caller: string, bytes: number, signal?: AbortSignal): Promise<void> | undefined {
+    if (bytes < NEGLIGIBLE_BYTES) return undefined;
+    if (bytes >= LONG_BYTES) return this.#takeLong(caller, signal);
+    if (!this.#short.tryEnter(caller, bytes)) return this.#wait(caller, bytes, signal);
+    this.#giveBackLater(caller, bytes);
+    return undefined;
   }
-}
 
-async function giveBack(gate: Gate, caller: string, amount: number, pauses: number): Promise<void> {
-  for (let n = 0; n < pauses; n++) await immediate();
-  gate.leave(caller, amount);
+  async #takeLong(caller: string, signal?: AbortSignal): Promise<void> {
+    if (!this.#long.tryEnter(caller)) await this.#long.enter(caller, { signal });
+    void this.#giveBackLong(caller);
+  }
+
+  async #wait(caller: string, bytes: number, signal?: AbortSignal): Promise<void> {
+    await this.#short.enter(caller, { amount: bytes, signal });
+    this.#giveBackLater(caller, bytes);
+  }
+
+  #giveBackLater(caller: string, amount: number): void {
+    if (this.#taken.push({ caller, amount }) === 1) setImmediate(this.#giveBack);
+  }
+
+  readonly #giveBack = () => {
+    const taken = this.#taken;
+    this.#taken = [];
+    this.#short.leaveAll(taken);
+  };
+
+  async #giveBackLong(caller: string): Promise<void> {
+    for (let n = 0; n < PAUSES; n++) await immediate();
+    this.#long.leave(caller);
+  }
 }

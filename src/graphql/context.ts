@@ -26,6 +26,8 @@ export type Context = {
   /** Closes an idempotency key of the caller. Throws `UNAUTHENTICATED` if the request has no token. */
   readonly settle: (key: string, ageMs: number | null | undefined) => Promise<SettledWrites>;
   readonly isAuthenticated: boolean;
+  /** Whether no response can reach the client. */
+  readonly isClosed: () => boolean;
   readonly record: RequestRecord;
   readonly observe: FieldObserver;
   /** The name of the query parameter for a CSV option, if it is configured. */
@@ -77,6 +79,7 @@ export function createContext(
     limits: getLimits,
     settle: async (key, ageMs) => settle(key, ageMs, getScope()),
     isAuthenticated: scope !== null,
+    isClosed: () => scope?.isClosed() ?? false,
     record,
     observe: dependencies.observe,
     csvOptionParam: dependencies.csvOptionParam,

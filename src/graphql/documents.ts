@@ -11,6 +11,7 @@ import {
   validate,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import type { DocumentRequest, Turn } from '../document-request.ts';
 import { ConfigError, GatewayError } from '../errors/gateway-error.ts';
 import type { Plans } from './compiled-query.ts';
 import { parseWithinLimits } from './document-limits.ts';
@@ -26,6 +27,10 @@ const FAULT_BYTES = 2000;
 const MAX_ERRORS = 10;
 /** The places in the document that one error names. */
 const MAX_LOCATIONS = 50;
+
+/** The work to execute a document, and to check and execute a new one: bytes to parse for each character of its text. */
+const EXECUTION_WORK = 60;
+const CHECK_WORK = 200;
 
 /** For each place that an error names, graphql-js counts the lines before it. Here is only one. */
 const oneLine = new Source('');
@@ -88,14 +93,6 @@ function lineStartsOf(text: string): number[] {
   return starts;
 }
 
-/** What a request says about its document. */
-export type DocumentRequest = {
-  query?: string | undefined;
-  documentId?: string | undefined;
-  /** Of the extension `persistedQuery`. */
-  sha256Hash?: string | undefined;
-};
-
 type DocumentOptions = {
   schema: GraphQLSchema;
   introspection: boolean;
@@ -151,15 +148,27 @@ export class Documents {
   }
 
   /**
-   * The document that a request names. Undefined if it names none. Throws a GatewayError:
+   * The document that a request names, after `turn`. Undefined if it names none. Rejects with a GatewayError:
    * `OPERATION_LIMIT_EXCEEDED`, or, with trusted documents, `PERSISTED_QUERY_NOT_IN_LIST` for an unknown id and
    * `QUERY_NOT_IN_SAFELIST` for another text.
    */
-  find({ query, documentId, sha256Hash }: DocumentRequest): GraphqlDocument | undefined {
-    if (!this.#trusted) return query ? this.#remembered(query) : undefined;
+  async find(request: DocumentRequest, turn: Turn): Promise<GraphqlDocument | undefined> {
+    const { query = '' } = request;
+    const known = this.#trusted
+      ? this.#findAllowed(request, this.#trusted)
+      : this.#recent.get(query);
+    const isNew = known === undefined && query !== '';
+    await turn(known ? known.text.length * EXECUTION_WORK : query.length * CHECK_WORK);
+    return isNew ? this.#remembered(query) : known;
+  }
+
+  #findAllowed(
+    { query, documentId, sha256Hash }: DocumentRequest,
+    trusted: ReadonlyMap<string, GraphqlDocument>,
+  ): GraphqlDocument | undefined {
     const byId = this.#findTrusted(documentId);
     const byHash = this.#findTrusted(sha256Hash);
-    const byText = query === undefined ? undefined : this.#trusted.get(query);
+    const byText = query === undefined ? undefined : trusted.get(query);
     const document = byId ?? byHash ?? byText;
     if (query !== undefined && (!byText || byText !== document)) {
       throw new GatewayError(
@@ -169,11 +178,6 @@ export class Documents {
     }
     if (byHash && byHash !== document) throw notInList('The ids of this request differ.');
     return document;
-  }
-
-  /** Whether a text was checked before. */
-  isKnown(text: string): boolean {
-    return this.#trusted !== undefined || this.#recent.has(text);
   }
 
   #findTrusted(id: string | undefined): GraphqlDocument | undefined {

@@ -5,6 +5,11 @@ import type { Context } from './context.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, Context>;
 
+/** The references that are resolved in one turn. */
+const PORTION = 200;
+/** Invalid references that are reported in their places: each costs as much time as a small request. */
+const MAX_INVALID = 100;
+
 /** Wraps the resolver of `_entities`: checks all representations before any is resolved, and limits the response. */
 export function limitEntities(resolve: Resolver): Resolver {
   return async (source, args, context, info) => {
@@ -26,12 +31,17 @@ export function limitEntities(resolve: Resolver): Resolver {
         context.limits().admitLookup(`${target} ${project}`);
       }
     }
-    await context.limits().admitResolution(representations.length);
-    const promises: unknown = resolve(source, args, context, info);
-    const results = await Promise.allSettled<unknown>(Array.isArray(promises) ? promises : []);
-    const entities = results.map((result) =>
-      result.status === 'fulfilled' ? result.value : toError(result.reason),
-    );
+    const results: Promise<PromiseSettledResult<unknown>[]>[] = [];
+    for (let at = 0; at < representations.length; at += PORTION) {
+      const portion = representations.slice(at, at + PORTION);
+      await context.limits().admitResolution(portion.length);
+      const resolved: unknown = resolve(source, { representations: portion }, context, info);
+      results.push(Promise.allSettled(Array.isArray(resolved) ? resolved : []));
+    }
+    const entities = (await Promise.all(results))
+      .flat()
+      .map((result) => (result.status === 'fulfilled' ? result.value : toError(result.reason)));
+    throwIfMostlyInvalid(entities);
     await context.limits().admitEntities(entities, info);
     return entities;
   };
@@ -44,6 +54,16 @@ function isGlCode(value: unknown): boolean {
     '__typename' in value &&
     value.__typename === 'GlCode'
   );
+}
+
+/** With more invalid references, the field is rejected as a whole. */
+function throwIfMostlyInvalid(entities: unknown[]): void {
+  const invalid = entities.filter(
+    (entity) => entity instanceof GatewayError && entity.code === 'BAD_USER_INPUT',
+  );
+  if (invalid.length > MAX_INVALID) {
+    throw new GatewayError('BAD_USER_INPUT', `More than ${MAX_INVALID} references are invalid.`);
+  }
 }
 
 /** graphql-js throws an Error that it finds in a list, with its path. */

@@ -1,10 +1,8 @@
-import type { ApolloServerPlugin, GraphQLRequest, HTTPGraphQLHead } from '@apollo/server';
-import { unwrapResolverError } from '@apollo/server/errors';
+import type { ApolloServerPlugin, GraphQLRequest } from '@apollo/server';
 import {
   type ExecutionResult,
   execute,
   GraphQLError,
-  type GraphQLFormattedError,
   type GraphQLSchema,
   type OperationDefinitionNode,
   OperationTypeNode,
@@ -14,8 +12,7 @@ import type { Context } from './context.ts';
 import type { GraphqlDocument } from './documents.ts';
 import { checkInput } from './input-checks.ts';
 import { inOperationSpan } from './operation-span.ts';
-
-type FormatError = (formatted: GraphQLFormattedError, error: unknown) => GraphQLFormattedError;
+import { type FormatError, formatAll, toGraphQLError } from './response-errors.ts';
 
 /**
  * Executes operations in place of Apollo Server, which gets the parsed and checked document of the context. Queries
@@ -39,10 +36,10 @@ export function createExecution(
         async responseForOperation({ operation, request, contextValue, response: { http } }) {
           const { document, record } = contextValue;
           if (!document) return null; // Apollo reports that there is none.
-          const respond = ({ data, errors }: ExecutionResult) => {
-            const format = (error: GraphQLError) => toResponse(error, document, http, formatError);
+          const respond = async ({ data, errors = [] }: ExecutionResult) => {
+            const formatted = await formatAll(errors, document, http, formatError, contextValue);
             const singleResult = {
-              ...(errors && { errors: errors.map(format) }),
+              ...(formatted.length > 0 && { errors: formatted }),
               ...(data !== undefined && { data }),
             };
             return { http, body: { kind: 'single' as const, singleResult } };
@@ -51,10 +48,9 @@ export function createExecution(
           if (!operation) return null; // Apollo reports this error.
           return inOperationSpan(operation, record, async () => {
             try {
-              return respond(await run(schema, document, operation, request, contextValue));
+              return await respond(await run(schema, document, operation, request, contextValue));
             } catch (error) {
-              if (!(error instanceof GraphQLError)) throw error;
-              return respond({ errors: [error] });
+              return respond({ errors: [toGraphQLError(error)] });
             }
           });
         },
@@ -93,29 +89,6 @@ async function run(
   if (result.data === undefined) throw new Error(result.errors?.[0]?.message ?? 'no result');
   await limits?.admitSerialization();
   return result;
-}
-
-/** Formats an error and sets the status and headers that it asks for. */
-function toResponse(
-  error: GraphQLError,
-  document: GraphqlDocument,
-  head: HTTPGraphQLHead,
-  formatError: FormatError,
-): GraphQLFormattedError {
-  const cause = unwrapResolverError(error);
-  const { code, http } = cause instanceof GraphQLError ? cause.extensions : {};
-  // Without memory for one list, others are still in the response.
-  if (code !== 'OVERLOADED' && isHead(http)) {
-    head.status = http.status;
-    for (const [name, value] of http.headers ?? []) head.headers.set(name, value);
-  }
-  const { locations: places, ...formatted } = error.toJSON();
-  const locations = document.locate(places);
-  return formatError({ ...formatted, ...(locations && { locations }) }, error);
-}
-
-function isHead(http: unknown): http is { status: number; headers?: Map<string, string> } {
-  return typeof http === 'object' && http !== null && 'status' in http;
 }
 
 function noSubscriptions(): GraphQLError {

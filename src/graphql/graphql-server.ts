@@ -5,12 +5,11 @@ import {
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
 import type { Logger } from 'pino';
+import type { GraphqlRequest, Prepare } from '../document-request.ts';
 import { createErrorFormatter } from '../errors/graphql-error-format.ts';
-import type { RequestScope } from '../request-scope.ts';
-import type { RequestRecord } from '../telemetry/request-record.ts';
 import { compileAll } from './compiled-query.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
-import { type DocumentRequest, Documents } from './documents.ts';
+import { Documents } from './documents.ts';
 import { createExecution } from './execution.ts';
 import { schema } from './schema.ts';
 
@@ -25,32 +24,8 @@ type GraphqlOptions = ContextDependencies & {
   log: Logger;
 };
 
-/** An HTTP request to `/graphql`. */
-type GraphqlRequest = {
-  method: string;
-  headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The query of the URL, with its question mark. */
-  search: string;
-  body: unknown;
-};
-
-type GraphqlResponse = { status: number; headers: Iterable<[string, string]>; text: string };
-
-/** Executes a request with the document that was found for it. `scope` is null if the request has no token. */
-type Execute = (
-  request: GraphqlRequest,
-  scope: RequestScope | null,
-  record: RequestRecord,
-) => Promise<GraphqlResponse>;
-
-/** The work of checking a document for the first time, in multiples of its length: some take 5 µs per character. */
-const CHECK_WORK = 150;
-
 export type GraphqlServer = {
-  /** The work to find and check the document of a request, as a number of bytes to parse. */
-  workOf(request: DocumentRequest): number;
-  /** Finds and checks the document of a request, as `Documents.find` does. */
-  prepare(request: DocumentRequest): Execute;
+  prepare: Prepare;
   /** Replaces the trusted documents. Rejects with a ConfigError if one is invalid, and then changes nothing. */
   trust(documents: ReadonlyMap<string, string>): Promise<void>;
   stop(): Promise<void>;
@@ -88,9 +63,8 @@ export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServ
   });
   await apollo.start();
   return {
-    workOf: ({ query = '' }) => (documents.isKnown(query) ? 0 : query.length * CHECK_WORK),
-    prepare(named) {
-      const document = documents.find(named);
+    async prepare(named, turn) {
+      const document = await documents.find(named, turn);
       return async ({ headers, ...request }, scope, record) => {
         const isById = options.trustedDocuments !== undefined && document !== undefined;
         const httpRequest = isById ? byText(request, document.text) : request;

@@ -35,6 +35,7 @@ export function createLoaders(service: UpstreamClient, limits: ResponseLimits): 
   const glCodes = createLoader(
     async (query: GlCodesQuery): Promise<GlCodes> => {
       limits.checkLookups(); // Runs after all root fields have been started and counted.
+      await limits.admitCall();
       const response = await service.glCodes(query);
       const { invoiceId, message, status, bytes, list } = response;
       await limits.holdList(bytes, list.length);

@@ -30,8 +30,10 @@ const COPY_BYTES = 8;
 /** The work to start a search, and of a step: milliseconds, but much more with unusual texts, so one at a time. */
 const SEARCH_WORK = 50_000;
 const SEARCH_STEP_WORK = 500_000;
-/** The work to resolve a reference, in the same unit. */
-const REFERENCE_WORK = 100;
+/** The work of a call, of resolving a reference and of formatting an error, in the same unit. */
+const CALL_WORK = 30_000;
+const REFERENCE_WORK = 1_000;
+const ERROR_WORK = 1_000;
 /** The work of compiling a query, as a number of bytes to parse: tens of milliseconds. */
 const COMPILATION_WORK = 1_000_000;
 /** The length of the outcomes of writes that are passed on whole, as often as they are selected. */
@@ -83,6 +85,16 @@ export class ResponseLimits {
     this.checkLookups();
     const { fields, length } = selectionOf(info);
     this.#count(count * fields, count * length);
+  }
+
+  /** Resolves when a call to the service may be made. */
+  async admitCall(): Promise<void> {
+    await this.#turn(CALL_WORK);
+  }
+
+  /** Resolves when so many errors may be formatted. */
+  async admitErrors(count: number): Promise<void> {
+    await this.#turn(count * ERROR_WORK);
   }
 
   /** Resolves when so many references may be resolved. */
@@ -220,7 +232,7 @@ export class ResponseLimits {
     } catch (error) {
       if (!(error instanceof NoPlace)) throw error;
       const fault = 'client disconnected';
-      throw new UpstreamError('CLIENT_DISCONNECTED', { sent: 'yes', fault });
+      throw new UpstreamError('CLIENT_DISCONNECTED', { fault });
     }
   }
 }

@@ -10,6 +10,7 @@ import {
 import { codeOf } from '../errors/graphql-error-format.ts';
 import { resolvers } from '../resolvers/index.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
+import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { Context } from './context.ts';
 import { limitEntities } from './entities.ts';
 import { TooLargeToInterpret } from './response-limits.ts';
@@ -45,6 +46,7 @@ function observed(field: string, resolve: Resolver): Resolver {
         if (outcome === 'LedgerOutcomeUnknown') fail(span, outcome);
       };
       try {
+        if (isWrite && context.isClosed()) throw disconnected();
         const result = await resolve(source, args, context, info);
         settle(typenameOf(result) ?? 'ok');
         if (isInProgress(result)) context.record.isInProgress = true;
@@ -58,6 +60,11 @@ function observed(field: string, resolve: Resolver): Resolver {
         span.end();
       }
     });
+}
+
+/** Nobody could learn the outcome of a further write. With a key, a repeat executes it (docs/decisions/0016). */
+function disconnected(): UpstreamError {
+  return new UpstreamError('CLIENT_DISCONNECTED', { fault: 'client disconnected' });
 }
 
 function typenameOf(value: unknown): string | undefined {

@@ -1,25 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { DocumentRequest } from '../document-request.ts';
 import { InvalidRequest } from '../errors/gateway-error.ts';
-import type { RequestScope } from '../request-scope.ts';
-import type { RequestRecord } from '../telemetry/request-record.ts';
-
-/** What a request says about its document. */
-type DocumentRequest = {
-  query?: string | undefined;
-  documentId?: string | undefined;
-  sha256Hash?: string | undefined;
-};
-
-/** Executes a request with the document that was found for it. */
-export type Execute = (
-  request: Pick<FastifyRequest, 'method' | 'headers' | 'body'> & { search: string },
-  scope: RequestScope | null,
-  record: RequestRecord,
-) => Promise<{ status: number; headers: Iterable<[string, string]>; text: string }>;
-
-/** Finds and checks the document of a request. Throws a GatewayError if it is not executed. */
-export type Prepare = (request: DocumentRequest) => Execute;
 
 const parameters = z.object({
   query: z.string().nullish(),

@@ -4,13 +4,15 @@ import type { Account, Holding } from '../account/account.ts';
 import { type Gate, NoPlace } from '../account/gate.ts';
 import type { Turns } from '../account/turns.ts';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
+import type { Prepare } from '../document-request.ts';
 import { InvalidRequest, missingToken, overloaded } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { currentRecord } from '../telemetry/request-record.ts';
 import { traceHeaders, withSpan } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
-import { documentRequestOf, type Execute, type Prepare, searchOf } from './graphql-request.ts';
+import { documentRequestOf, searchOf } from './graphql-request.ts';
+import { holdResponse } from './held-response.ts';
 import { acceptsResponse, errorMediaType } from './media-type.ts';
 import { BODY_LIMIT } from './request-body.ts';
 import { pickHeaders } from './request-headers.ts';
@@ -28,7 +30,6 @@ declare module 'fastify' {
     bodyBytes: number;
     /** Settles when the request has been parsed, or executed, which may be after its client has disconnected. */
     execution: Promise<unknown> | null;
-    execute: Execute | null;
   }
 }
 
@@ -38,10 +39,10 @@ const ANONYMOUS_BODY_LIMIT = 16_384;
 const SHORT_BODY = 1024;
 const VARIABLES_WORK = 30;
 /**
- * The work of any request, in bytes: 16 of them in an iteration of the event loop take milliseconds. Node accepts only
+ * The work of any request, in bytes: 15 of one caller in an iteration of the event loop take milliseconds. Node accepts only
  * one connection in each, so that new clients, health checks among them, would wait behind long ones for seconds.
  */
-const REQUEST_WORK = 250_000;
+const REQUEST_WORK = 50_000;
 /** All requests without a token are those of one caller. */
 const ANONYMOUS = 'anonymous';
 
@@ -52,10 +53,7 @@ export type GraphqlRouteOptions = {
   authenticate: Authenticate;
   /** Whether requests without a token are executed, which may only introspect. */
   allowsAnonymous: boolean;
-  /** The work to check the document of a request, as a number of bytes to parse. */
-  workOf(request: Parameters<Prepare>[0]): number;
   turns: Turns;
-  /** Finds and checks the document of a request. */
   prepare: Prepare;
   /** The page for browsers, if there is one. */
   explorer: Explorer | undefined;
@@ -117,7 +115,7 @@ export function registerGraphqlRoute(
     onSend(request, reply, payload, done) {
       if (request.record.isReplay) reply.header('idempotent-replayed', 'true');
       if (request.record.isInProgress) reply.header('idempotent-in-progress', 'true');
-      done(null, drain.prepareResponse(request, reply, payload));
+      done(null, holdResponse(request, reply, payload, drain.sending));
     },
   });
 }
@@ -144,7 +142,7 @@ async function enter(
     // A client that has closed its side may still wait for the response.
     if (!requests.tryEnter(caller)) await requests.enter(caller, { signal: disconnected });
   } catch (error) {
-    throw error instanceof NoPlace ? overloaded() : error;
+    throwNoPlace(error);
   }
   const holding = account.open(caller);
   request.holding = holding;
@@ -158,13 +156,18 @@ async function enter(
   return holding;
 }
 
+/** A client that has disconnected while its request waited gets the same error: nothing was executed. */
+function throwNoPlace(error: unknown): never {
+  throw error instanceof NoPlace ? overloaded() : error;
+}
+
 function createScope(
   request: FastifyRequest,
   { token, caller }: Credentials,
   holding: Holding,
   { forwardHeaders }: GraphqlRouteOptions,
 ): RequestScope {
-  const { id, headers, disconnected, record } = request;
+  const { id, headers, disconnected, record, raw } = request;
   const key = headers['idempotency-key'];
   const age = headers['idempotency-key-age'];
   return {
@@ -175,6 +178,7 @@ function createScope(
     trace: traceHeaders(headers),
     forwarded: pickHeaders(headers, forwardHeaders),
     signal: disconnected,
+    isClosed: () => raw.socket.destroyed,
     idempotencyKey: typeof key === 'string' ? key : undefined,
     idempotencyKeyAge: typeof age === 'string' ? age : undefined,
     receivedAt: performance.now(),
@@ -193,17 +197,17 @@ function logUndeliveredWrites(log: Logger, { id, record, disconnected }: Fastify
   );
 }
 
-/** Checks and executes a request, in a turn of its caller if that takes long. */
+/** Checks and executes a request, in a turn of its caller. */
 async function respond(
   request: FastifyRequest,
   reply: FastifyReply,
-  { turns, workOf, prepare }: GraphqlRouteOptions,
+  { turns, prepare }: GraphqlRouteOptions,
 ): Promise<string> {
-  const { method, headers, body, bodyBytes, scope, record } = request;
-  const named = documentRequestOf(request);
+  const { method, headers, body, bodyBytes, scope, record, caller, disconnected } = request;
   const variablesWork = bodyBytes > SHORT_BODY ? bodyBytes * VARIABLES_WORK : 0;
-  await turns.take(request.caller, REQUEST_WORK + workOf(named) + variablesWork);
-  const execute = prepare(named);
+  const execute = await prepare(documentRequestOf(request), (work) =>
+    turns.take(caller, REQUEST_WORK + variablesWork + work, disconnected),
+  ).catch(throwNoPlace);
   const response = await execute(
     { method, headers, search: searchOf(request), body },
     scope,

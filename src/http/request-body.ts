@@ -32,7 +32,7 @@ export function registerBodyParser(app: FastifyInstance, turns: Turns): void {
 }
 
 /** Parses a body in steps. Each is a task of its own, and so is the execution. */
-async function parseLong(body: Buffer, turn: () => Promise<void>): Promise<unknown> {
+async function parseLong(body: Buffer, turn: () => Promise<void> | undefined): Promise<unknown> {
   await turn();
   const text = parsing(() => utf8.decode(body));
   await turn();

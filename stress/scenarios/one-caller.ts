@@ -47,8 +47,8 @@ const postHead = (bytes: number, token?: string) =>
     `content-length: ${bytes}`,
     ...authorization(token),
   ]);
-const postOf = (query: string, token?: string) => {
-  const body = JSON.stringify({ query });
+const postOf = (query: string, token?: string, variables?: object) => {
+  const body = JSON.stringify({ query, variables });
   return postHead(body.length, token) + body;
 };
 
@@ -70,6 +70,21 @@ const declared = (send: Send, token?: string) => {
   let n = 0;
   return repeat(1_800, 600, () => send(postHead(sizes[n++ % sizes.length] ?? 0, token)));
 };
+
+/** Pipelines of 16 requests, on 20 connections at once. */
+const volleys =
+  (query: (n: number) => string, variables?: object) => async (send: Send, token: string) => {
+    for (let n = 0; n < 20; n++) {
+      const requests = Array.from({ length: 16 }, (_, k) =>
+        postOf(query(n * 16 + k), token, variables),
+      );
+      send(requests.join(''), true);
+    }
+  };
+
+const fields = (count: number, field: (n: number) => string) =>
+  Array.from({ length: count }, (_, n) => `a${n}:${field(n)}`).join(' ');
+const invalidReferences = Array(4_990).fill({ __typename: 'GlCode', target: 'NONE' });
 
 const unread = (send: Send, token: string) => repeat(100, 25, () => send(postOf(longQuery, token)));
 const rate = { perSecond: 10, seconds: 15 };
@@ -115,6 +130,31 @@ const attacks: Attack[] = [
     bystander: precise,
     maxMs: 200,
     run: (send, token) => pipeline(160, postOf(costlyQuery, token))(send),
+  },
+  {
+    name: '320 queries of 199 different lists each',
+    bystander: precise,
+    maxMs: 200,
+    run: volleys(
+      (n) => `{${fields(199, (k) => `glCodes(target:EMAIL,project:"${n}-${k}"){__typename}`)}}`,
+    ),
+  },
+  {
+    name: '320 requests with 4,990 invalid references each',
+    bystander: precise,
+    maxMs: 200,
+    run: volleys(() => 'query($r:[_Any!]!){_entities(representations:$r){__typename}}', {
+      r: invalidReferences,
+    }),
+  },
+  {
+    name: '100 different queries, each until it is compiled',
+    bystander: precise,
+    maxMs: 200,
+    run: volleys(
+      (n) =>
+        `query q${n % 100}{${fields(42, () => 'glCodes(target:EMAIL,project:"x"){...f}')}} fragment f on GlCodeList{codes{code name value hide __typename}}`,
+    ),
   },
   {
     name: '1,900 pipelined requests for /metrics',

@@ -5,7 +5,7 @@ test('a caller takes all but a quarter, and another one finds its quarter', () =
   const shares = new Shares(8);
   while (shares.fits('a', 1)) shares.take('a', 1);
   expect(shares.total).toBe(6);
-  expect(shares.most).toBe(6);
+  expect(shares.maxPerCaller).toBe(6);
   while (shares.fits('b', 1)) shares.take('b', 1);
   expect(shares.total).toBe(8);
   shares.give('a', 1);

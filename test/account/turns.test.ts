@@ -32,8 +32,8 @@ test('negligible work does not wait, and long work runs one at a time, with paus
 });
 
 test('several short lists share an iteration, and another caller does not wait behind them', async () => {
-  const lists = Array.from({ length: 30 }, () => ['a', 240_000] as [string, number]);
-  const ran = await iterations(new Turns(), [...lists, ['b', 240_000]]);
+  const lists = Array.from({ length: 30 }, () => ['a', 60_000] as [string, number]);
+  const ran = await iterations(new Turns(), [...lists, ['b', 60_000]]);
   expect(ran.at(-1)).toBe(0);
   expect(ran.slice(0, 12)).toEqual(Array(12).fill(0));
   expect(Math.max(...ran)).toBeGreaterThan(1);
@@ -52,7 +52,20 @@ test('long work is not kept waiting by short work of others, however much there 
   await expect(Promise.all(flows)).resolves.toHaveLength(20);
 });
 
-test('work that is not wanted any more does not run', async () => {
+test('short work of some size is not kept waiting by smaller work of others', async () => {
+  const turns = new Turns();
+  let isOver = false;
+  const flow = async (caller: string) => {
+    while (!isOver) await turns.take(caller, 50_000);
+  };
+  const flows = Array.from({ length: 20 }, (_, n) => [flow(`caller ${n}`), flow(`caller ${n}`)]);
+  await turns.take('a', 400_000);
+  await turns.take('a', 400_000);
+  isOver = true;
+  await expect(Promise.all(flows.flat())).resolves.toHaveLength(40);
+});
+
+test('work that is not wanted any more does not wait', async () => {
   const turns = new Turns();
   await turns.take('a', 1_000_000);
   const signal = AbortSignal.abort();

@@ -63,7 +63,7 @@ const accepted: unknown[] = [];
 const server = await createTestServer({
   authenticate: authenticateRequest,
   allowsAnonymous: false,
-  prepare: () => async (_, scope) => {
+  prepare: async () => async (_, scope) => {
     accepted.push(scope?.token);
     return { status: 200, headers: [], text: '{"data":null}' };
   },

@@ -41,6 +41,7 @@ const allowed: Record<string, string[]> = {
   ],
   graphql: [
     'account',
+    'document-request.ts',
     'errors',
     'idempotency/settle.ts',
     'lib',
@@ -55,6 +56,7 @@ const allowed: Record<string, string[]> = {
   http: [
     'account',
     'auth/authenticate.ts',
+    'document-request.ts',
     'errors',
     'lib',
     'telemetry',

@@ -270,6 +270,28 @@ test('the error of a reference names all invalid fields, and no values', async (
   expect(text).not.toContain('SECRET');
 });
 
+test('with more than 100 invalid references, the field is rejected as a whole', async () => {
+  const { gateway } = share(list);
+  const invalid = Array.from({ length: 100 }, () => reference({ target: 'NONE' }));
+
+  const some = await gateway.graphql(query, { representations: [...invalid, reference()] });
+  expect(some.data._entities.at(-1)).toEqual(travel);
+  expect(some.errors).toHaveLength(100);
+  const { data, errors } = await gateway.graphql(query, {
+    representations: [...invalid, ...invalid, reference()],
+  });
+  expect(data).toBeNull();
+  expect(errors).toMatchObject([{ path: ['_entities'], extensions: { code: 'BAD_USER_INPUT' } }]);
+});
+
+test('an error for each of many references is formatted in several turns', async () => {
+  const { gateway } = share(reply(500));
+  const representations = Array.from({ length: 450 }, () => reference());
+
+  const { errors = [] } = await gateway.graphql(query, { representations });
+  expect(errors.map(({ path }) => path?.[1])).toEqual(representations.map((_, index) => index));
+});
+
 test.each([
   ['status 1', json({ service_status: { status: 1 } }), 'UPSTREAM_FAILED', true],
   ['status 2', json({ service_status: { status: 2 } }), 'UPSTREAM_FAILED', true],

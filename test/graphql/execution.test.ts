@@ -116,7 +116,7 @@ async function execute(
         },
         token === null ? null : scope,
         { requestId: 'request-1', errorCodes: [], fields: new Map(), writes: [] },
-        documents.find({ query }),
+        await documents.find({ query }, () => undefined),
       ),
     },
   );

@@ -45,6 +45,26 @@ test('a client that closes its side after a write gets the outcome', async () =>
   expect(bodiesOf(await responses)).toEqual([expect.stringContaining('WorkflowActionCompleted')]);
 });
 
+test('after the connection of a client has closed, no further write of its mutation is sent', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const socket = connectTo(gateway.url);
+  const twice =
+    'mutation { a: workflowAction(action: RESTART) { __typename } b: workflowAction(action: UPGRADE_TO_HQ) { __typename } }';
+  socket.write(requestOf(gateway, twice));
+  const { respond } = await service.arrived(1);
+  socket.resetAndDestroy();
+  await gateway.logLine({ msg: 'request', status: 499 });
+  respond();
+
+  const { writes } = await gateway.logLine({ msg: 'client disconnected before outcome of writes' });
+  expect(writes).toEqual([
+    'Mutation.workflowAction WorkflowActionCompleted',
+    'Mutation.workflowAction CLIENT_DISCONNECTED',
+  ]);
+  expect(service.requests).toHaveLength(1);
+});
+
 test('a client that closes its side after a read gets a response, and its read is cancelled', async () => {
   const service = await startHeldService();
   const gateway = await startTestGateway(service);

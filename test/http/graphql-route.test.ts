@@ -29,9 +29,12 @@ async function start(limits: { requests?: number; bytes?: number; turns?: Turns 
       const caller = { issuer: '', subject: name, hash: name, account: name };
       return { token: name, caller };
     },
-    prepare: () => async () => {
-      if (isHeld) await new Promise<void>((resolve) => executions.push(resolve));
-      return { status: 200, headers: [], text: response };
+    prepare: async (_, turn) => {
+      await turn(0);
+      return async () => {
+        if (isHeld) await new Promise<void>((resolve) => executions.push(resolve));
+        return { status: 200, headers: [], text: response };
+      };
     },
   });
   const url = await server.listen({ port: 0, host: '127.0.0.1' });

@@ -20,7 +20,7 @@ async function startOverloaded() {
   const server = await createTestServer({
     requests,
     isOverloadedFor: () => isOverloaded,
-    prepare: () => async () => {
+    prepare: async () => async () => {
       executed += 1;
       return { status: 200, headers: [], text: '{"data":null}' };
     },

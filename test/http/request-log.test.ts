@@ -6,6 +6,7 @@ import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import type { LogLine } from '../support/log-recorder.ts';
 import { freePort } from '../support/port.ts';
+import { connectTo, requestOf } from '../support/raw-request.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 
@@ -29,6 +30,23 @@ const fine = json({
   unresolved: secret,
   service_status: { status: 0, message: secret },
   list: [{ Code: secret }],
+});
+
+test('clients that disconnect during long lists leave no line of an internal error', async () => {
+  const { gateway } = await start(
+    json({ service_status: { status: 0 }, list: Array(20_000).fill({}) }),
+  );
+  const sockets = Array.from({ length: 8 }, (_, n) => {
+    const socket = connectTo(gateway.url);
+    socket.write(requestOf(gateway, read.replace('north', `p${n}`)));
+    return socket;
+  });
+  await gateway.logLine({ msg: 'call' });
+  for (const socket of sockets) socket.resetAndDestroy();
+  await gateway.close();
+
+  expect(gateway.logs).toContainEqual(expect.objectContaining({ msg: 'request', status: 499 }));
+  expect(gateway.logs.filter(({ level }) => Number(level) >= 50)).toEqual([]);
 });
 
 test('a request and its call to the service are logged on one line each', async () => {

@@ -29,6 +29,7 @@ export function scopeOf(
     forwarded: undefined,
     signal,
     idempotencyKey: undefined,
+    isClosed: () => false,
     idempotencyKeyAge: undefined,
     receivedAt: performance.now(),
     onReplay() {},

@@ -1,0 +1,64 @@
+import type { HTTPGraphQLHead } from '@apollo/server';
+import { unwrapResolverError } from '@apollo/server/errors';
+import { GraphQLError, type GraphQLFormattedError } from 'graphql';
+import { UpstreamError } from '../upstream/upstream-error.ts';
+import type { Context } from './context.ts';
+import type { GraphqlDocument } from './documents.ts';
+
+export type FormatError = (
+  formatted: GraphQLFormattedError,
+  error: unknown,
+) => GraphQLFormattedError;
+
+/** An error without a path. A fault of ours is thrown on. */
+export function toGraphQLError(error: unknown): GraphQLError {
+  if (error instanceof GraphQLError) return error;
+  if (error instanceof UpstreamError) {
+    return new GraphQLError(error.message, { originalError: error });
+  }
+  throw error;
+}
+
+/** The errors that are formatted in one turn. */
+const PORTION = 200;
+
+/** Formats errors, in turns of their caller: one for each entity of a failed list may be thousands. */
+export async function formatAll(
+  errors: readonly GraphQLError[],
+  document: GraphqlDocument,
+  head: HTTPGraphQLHead,
+  formatError: FormatError,
+  context: Context,
+): Promise<GraphQLFormattedError[]> {
+  const formatted: GraphQLFormattedError[] = [];
+  for (const error of errors) {
+    if (formatted.length % PORTION === 0 && formatted.length > 0) {
+      await context.limits().admitErrors(PORTION);
+    }
+    formatted.push(toResponse(error, document, head, formatError));
+  }
+  return formatted;
+}
+
+/** Formats an error and sets the status and headers that it asks for. */
+function toResponse(
+  error: GraphQLError,
+  document: GraphqlDocument,
+  head: HTTPGraphQLHead,
+  formatError: FormatError,
+): GraphQLFormattedError {
+  const cause = unwrapResolverError(error);
+  const { code, http } = cause instanceof GraphQLError ? cause.extensions : {};
+  // Without memory for one list, others are still in the response.
+  if (code !== 'OVERLOADED' && isHead(http)) {
+    head.status = http.status;
+    for (const [name, value] of http.headers ?? []) head.headers.set(name, value);
+  }
+  const { locations: places, ...formatted } = error.toJSON();
+  const locations = document.locate(places);
+  return formatError({ ...formatted, ...(locations && { locations }) }, error);
+}
+
+function isHead(http: unknown): http is { status: number; headers?: Map<string, string> } {
+  return typeof http === 'object' && http !== null && 'status' in http;
+}
