@@ -73,7 +73,7 @@ async function fill(claims: Claims, count: number): Promise<void> {
     const times = { leaseMs: 15_000, ageMs: 0 };
     const claim = { key, owner, fingerprint: digest(key), ...names, ...times };
     const result = await claims.claim(claim);
-    await claims.record(claim, result.state === 'claimed' ? result.held : null, outcome);
+    await claims.record(claim, result.state === 'claimed' ? result.held : undefined, outcome);
   }
 }
 

@@ -35,12 +35,15 @@ type WriteState =
 /** What a claim finds or makes. */
 export type ClaimResult =
   /** The key was free: the caller may send. `held` is the entry for `record` and `release`. */
-  | { state: 'claimed'; held: Entry | null }
+  | { state: 'claimed'; held: Held | undefined }
   /** The key was settled before this field was executed. */
   | { state: 'settled' }
   /** The key has as many fields as it may. */
   | { state: 'overused' }
   | WriteState;
+
+/** A record as it was last seen: the next change need not read it. */
+export type Held = { entry: Entry | null; record: KeyRecord };
 
 /** What became of the fields that were executed with a key. */
 export type Settlement = {
@@ -112,42 +115,34 @@ export class Claims {
     };
     // Most keys are new, so the first attempt does not read.
     const isLikelyNew = this.#completeness.judge(ageMs) === 'new';
-    const expected = isLikelyNew ? { entry: null } : await this.#store.read(claim.key);
-    const { result, entry } = await this.#change(claim, expected, decide);
-    return result ?? { state: 'claimed', held: entry };
+    const expected = isLikelyNew ? { entry: null, record: emptyRecord } : undefined;
+    const { result, held } = await this.#change(claim, expected, decide);
+    return result ?? { state: 'claimed', held };
   }
 
   /** Stores the outcome of a claim, also after its lease. */
-  async record(claim: Claim, held: Entry | null, outcome: string): Promise<void> {
-    const { key, responseName, owner, fingerprint } = claim;
-    await this.#change(
-      claim,
-      held ? { entry: held } : await this.#store.read(key),
-      (record, now) => {
-        // Without a record, or with one that says so, the store has lost the claim.
-        const write = record.writes[responseName] ?? orphan(claim, now);
-        const isLost = write.owner === '' && write.fingerprint === fingerprint;
-        if ((write.owner !== owner && !isLost) || write.outcome !== undefined) {
-          return { result: undefined };
-        }
-        return { next: withWrite(record, responseName, { ...write, outcome }), result: undefined };
-      },
-    );
+  async record(claim: Claim, held: Held | undefined, outcome: string): Promise<void> {
+    const { responseName, owner, fingerprint } = claim;
+    await this.#change(claim, held, (record, now) => {
+      // Without a record, or with one that says so, the store has lost the claim.
+      const write = record.writes[responseName] ?? orphan(claim, now);
+      const isLost = write.owner === '' && write.fingerprint === fingerprint;
+      if ((write.owner !== owner && !isLost) || write.outcome !== undefined) {
+        return { result: undefined };
+      }
+      return { next: withWrite(record, responseName, { ...write, outcome }), result: undefined };
+    });
   }
 
   /** Frees a key whose write was not sent or was refused. Does nothing after the lease. */
-  async release(claim: Claim, held: Entry | null): Promise<void> {
-    const { key, responseName, owner } = claim;
-    await this.#change(
-      claim,
-      held ? { entry: held } : await this.#store.read(key),
-      (record, now) => {
-        const { [responseName]: write, ...writes } = record.writes;
-        const isOwn = write?.owner === owner && write.outcome === undefined;
-        if (!isOwn || write.isOrphaned || write.leaseEnd <= now) return { result: undefined };
-        return { next: { ...record, writes }, result: undefined };
-      },
-    );
+  async release(claim: Claim, held: Held | undefined): Promise<void> {
+    const { responseName, owner } = claim;
+    await this.#change(claim, held, (record, now) => {
+      const { [responseName]: write, ...writes } = record.writes;
+      const isOwn = write?.owner === owner && write.outcome === undefined;
+      if (!isOwn || write.isOrphaned || write.leaseEnd <= now) return { result: undefined };
+      return { next: { ...record, writes }, result: undefined };
+    });
   }
 
   /** Closes a key for the fields without a record, and returns the others. */
@@ -163,32 +158,31 @@ export class Claims {
       // The record is replaced in any case, which confirms that the store is still complete.
       return { next, result: { writes, isComplete } };
     };
-    return (await this.#change(of, await this.#store.read(of.key), decide)).result;
+    return (await this.#change(of, undefined, decide)).result;
   }
 
-  /** Applies a rule to a record: first to the one that is expected, then to the actual one. */
+  /** Applies a rule to a record: first to the one that is expected, if any, then to the actual one. */
   async #change<Result>(
     { key, caller }: Pick<Claim, 'key' | 'caller'>,
-    expected: { entry: Entry | null; now?: number },
+    expected: Held | undefined,
     decide: Decide<Result>,
-  ): Promise<{ result: Result; entry: Entry | null }> {
-    for (let reading = expected; ; reading = await this.#store.read(key)) {
+  ): Promise<{ result: Result; held: Held }> {
+    for (let held = expected; ; held = undefined) {
+      const reading = held ? undefined : await this.#store.read(key);
       const startedAt = performance.now();
       const basis = await this.#completeness.basis();
-      const { entry, now = this.#completeness.now } = reading;
-      const record = parse(entry);
-      const { next, result } = decide(record, now);
-      if (next === undefined) return { result, entry };
+      const { entry, record } = held ?? parse(reading?.entry ?? null);
+      const { next, result } = decide(record, reading?.now ?? this.#completeness.now);
+      if (next === undefined) return { result, held: { entry, record } };
       const names = Object.keys(next.writes).length;
       const isEmpty = !next.isSettled && names === 0;
       const changed = isEmpty ? null : { version: randomUUID(), text: JSON.stringify(next) };
       const isClaim = entry === null || names > Object.keys(record.writes).length;
-      const expectedVersion = entry?.version ?? null;
-      const change = { key, expected: expectedVersion, next: changed, caller, isClaim, basis };
+      const expects = { expected: entry?.version ?? null, isClaim, basis };
       try {
-        if (await this.#store.swap(change)) {
+        if (await this.#store.swap({ key, caller, next: changed, ...expects })) {
           this.#completeness.used(startedAt);
-          return { result, entry: changed };
+          return { result, held: { entry: changed, record: next } };
         }
       } catch (error) {
         if (!(error instanceof BasisChanged)) throw error;
@@ -227,10 +221,12 @@ function orphan({ operation, fingerprint }: Claim, now: number): Write {
   return { owner: '', operation, fingerprint, claimedAt: now, leaseEnd: now, isOrphaned: true };
 }
 
-function parse(entry: Entry | null): KeyRecord {
-  if (entry === null) return { isSettled: false, writes: {} };
+const emptyRecord: KeyRecord = { isSettled: false, writes: {} };
+
+function parse(entry: Entry | null): Held {
+  if (entry === null) return { entry, record: emptyRecord };
   try {
-    return keyRecordSchema.parse(JSON.parse(entry.text));
+    return { entry, record: keyRecordSchema.parse(JSON.parse(entry.text)) };
   } catch {
     throw new StoreUnavailable('corrupt'); // Another program wrote the record.
   }

@@ -2,13 +2,13 @@ import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
-import type { Claim } from './claims.ts';
+import type { Claim, Held } from './claims.ts';
 import type { IdempotencyParts } from './idempotency.ts';
 import { keyOverused, keyReused, keySettled } from './idempotency-error.ts';
 import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
 import { type OpenWrites, POLL_MS, pause, waitFor } from './open-writes.ts';
 import { decodeOutcome, encodeOutcome } from './recorded-outcome.ts';
-import { type Entry, ReplyLost, StoreUnavailable } from './store.ts';
+import { ReplyLost, StoreUnavailable } from './store.ts';
 
 /** Time for the sender of a write to record the outcome after its deadline, in milliseconds. */
 const RECORDING_MS = 5000;
@@ -86,7 +86,7 @@ export class IdempotentCalls implements Calls {
     const { request, scope, claim } = write;
     const { claims, metrics } = this.#options;
     const result = await metrics.timed('claim', claims.claim(claim)).catch((error: unknown) => {
-      if (error instanceof ReplyLost) void this.#release(claim, null);
+      if (error instanceof ReplyLost) void this.#release(claim, undefined);
       // The request that held the key may have taken effect, so this is not an error.
       if (isRepeat && error instanceof StoreUnavailable) return null;
       throw metrics.unavailable(error);
@@ -131,7 +131,7 @@ export class IdempotentCalls implements Calls {
   /** Sends a claimed write. Until the store has the outcome, repeats get it from `openWrites`. */
   async #send<Name extends WriteName>(
     { request, scope, claim, deadline }: KeyedWrite<Name>,
-    held: Entry | null,
+    held: Held | undefined,
   ): Promise<Outcome<Name>> {
     const { claims, metrics, openWrites } = this.#options;
     const { operation } = request;
@@ -152,7 +152,7 @@ export class IdempotentCalls implements Calls {
     return outcome;
   }
 
-  async #release(claim: Claim, held: Entry | null): Promise<void> {
+  async #release(claim: Claim, held: Held | undefined): Promise<void> {
     const { claims, metrics, openWrites } = this.#options;
     const release = () => metrics.timed('release', claims.release(claim, held));
     await openWrites.update(release, 0, () => {});

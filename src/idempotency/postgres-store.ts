@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { z } from 'zod';
+import { Batch } from './batch.ts';
 import {
   BasisChanged,
   type Change,
@@ -46,22 +47,36 @@ const READ = `
   SELECT ${SERVER_ID} AS server_id, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, version, text
   FROM (SELECT) AS one LEFT JOIN ledger_gateway_record ON key = $1 AND expires_at > now()`;
 
-const BASIS = `basis AS (SELECT $1::text IS NULL OR EXISTS (SELECT FROM ledger_gateway_record
-  WHERE key = '${COMPLETENESS_KEY}' AND version = $1) AS is_true)`;
-const RESULT = 'RETURNING 1) SELECT is_true, EXISTS (SELECT FROM changed) AS is_changed FROM basis';
-const EXPIRY = `coalesce(now() + $5::float8 * interval '1 ms', 'infinity')`;
-const INSERT = `WITH ${BASIS}, changed AS (
-  INSERT INTO ledger_gateway_record AS record (key, version, text, expires_at, caller)
-  SELECT $2, $3, $4, ${EXPIRY}, $6 FROM basis WHERE is_true
-  ON CONFLICT (key) DO UPDATE
-    SET version = excluded.version, text = excluded.text, expires_at = excluded.expires_at,
-      caller = excluded.caller
-    WHERE record.expires_at <= now() ${RESULT}`;
-const UPDATE = `WITH ${BASIS}, changed AS (
-  UPDATE ledger_gateway_record SET version = $3, text = $4, expires_at = ${EXPIRY}
-  FROM basis WHERE is_true AND key = $2 AND version = $6 ${RESULT}`;
-const DELETE = `WITH ${BASIS}, changed AS (
-  DELETE FROM ledger_gateway_record USING basis WHERE is_true AND key = $2 AND version = $3 ${RESULT}`;
+/**
+ * Makes changes of different keys, a JSON array, and returns which of them were made. Those whose basis is not true are
+ * left out.
+ */
+const CHANGE = `
+  WITH input AS MATERIALIZED (
+    SELECT *, coalesce(now() + retention * interval '1 ms', 'infinity') AS expires_at
+    FROM json_to_recordset($1) AS change (key text, expected text, version text, text text, caller text,
+      retention float8, generation text)
+    WHERE generation IS NULL OR EXISTS (SELECT FROM ledger_gateway_record AS own
+      WHERE own.key = '${COMPLETENESS_KEY}' AND own.version = change.generation)
+    ORDER BY key
+  ), inserted AS (
+    INSERT INTO ledger_gateway_record AS record (key, version, text, caller, expires_at)
+    SELECT key, version, text, caller, expires_at FROM input WHERE expected IS NULL AND version IS NOT NULL
+    ON CONFLICT (key) DO UPDATE SET version = excluded.version, text = excluded.text,
+      caller = excluded.caller, expires_at = excluded.expires_at
+      WHERE record.expires_at <= now() RETURNING record.key
+  ), updated AS (
+    UPDATE ledger_gateway_record AS record
+    SET version = input.version, text = input.text, expires_at = input.expires_at FROM input
+    WHERE record.key = input.key AND record.version = input.expected AND input.version IS NOT NULL
+    RETURNING record.key
+  ), deleted AS (
+    DELETE FROM ledger_gateway_record AS record USING input
+    WHERE record.key = input.key AND record.version = input.expected AND input.version IS NULL
+    RETURNING record.key
+  )
+  SELECT key, key IN (SELECT * FROM inserted UNION ALL SELECT * FROM updated UNION ALL SELECT * FROM deleted)
+    AS is_changed FROM input`;
 const SWEEP = `DELETE FROM ledger_gateway_record WHERE key IN (SELECT key FROM ledger_gateway_record
   WHERE expires_at <= now() LIMIT ${SWEEP_ROWS} FOR UPDATE SKIP LOCKED)`;
 const USAGE = `SELECT greatest(reltuples, 0)::float8 AS keys, pg_total_relation_size(oid)::float8 AS bytes,
@@ -78,7 +93,7 @@ const readSchema = z.tuple([
     text: z.string().nullable(),
   }),
 ]);
-const changeSchema = z.tuple([z.object({ is_true: z.boolean(), is_changed: z.boolean() })]);
+const changesSchema = z.array(z.object({ key: z.string(), is_changed: z.boolean() }));
 const usageSchema = z.tuple([
   z.object({ keys: z.number(), bytes: z.number(), rowBytes: z.number() }),
 ]);
@@ -101,7 +116,8 @@ const reasons: Record<string, UnavailableReason> = {
 type PostgresStoreOptions = { url: string; retentionMs: number; maxBytes: number };
 
 /**
- * Keeps keys in PostgreSQL, for several gateways. Every change is one statement, committed before it is confirmed. The
+ * Keeps keys in PostgreSQL, for several gateways. The changes of one iteration of the event loop are one
+ * statement, committed before they are confirmed. The
  * table is created when it is missing.
  */
 export class PostgresStore implements IdempotencyStore {
@@ -111,6 +127,9 @@ export class PostgresStore implements IdempotencyStore {
   readonly #maxBytes: number;
   readonly #pool: pg.Pool;
   readonly #timer: NodeJS.Timeout;
+  readonly #batch = new Batch<Change, boolean>((changes) =>
+    this.#use((client) => this.#change(client, changes)),
+  );
   /** The server of a connection. */
   readonly #serverIds = new WeakMap<pg.PoolClient, string>();
   #usage: Usage | undefined;
@@ -141,41 +160,36 @@ export class PostgresStore implements IdempotencyStore {
     return this.#use((client) => this.#read(client, key));
   }
 
-  async swap({ key, expected, next, caller, isClaim, basis }: Change): Promise<boolean> {
+  async swap(change: Change): Promise<boolean> {
+    const { caller, isClaim } = change;
     if (isClaim && caller !== null && this.#largestCallers.has(caller)) {
       throw new StoreUnavailable('share');
     }
-    return this.#use(async (client) => {
-      const known = this.#serverIds.get(client) ?? (await this.#read(client, key)).serverId;
-      if (known !== basis.serverId) {
-        this.#serverIds.delete(client); // Its settings may have changed.
-        throw new BasisChanged();
-      }
-      const retention = key === COMPLETENESS_KEY ? null : this.#retentionMs;
-      const { generation } = basis;
-      const { rows } =
-        next === null
-          ? await client.query(DELETE, [generation, key, expected])
-          : expected === null
-            ? await client.query(INSERT, [
-                generation,
-                key,
-                next.version,
-                next.text,
-                retention,
-                caller,
-              ])
-            : await client.query(UPDATE, [
-                generation,
-                key,
-                next.version,
-                next.text,
-                retention,
-                expected,
-              ]);
-      const [result] = changeSchema.parse(rows);
-      if (!result.is_true) throw new BasisChanged();
-      return result.is_changed;
+    return this.#batch.run(change);
+  }
+
+  /** Makes the changes of one iteration of the event loop in one statement: the first one of each key. */
+  async #change(client: pg.PoolClient, changes: Change[]): Promise<(boolean | Error)[]> {
+    const serverId =
+      this.#serverIds.get(client) ?? (await this.#read(client, COMPLETENESS_KEY)).serverId;
+    const possible = changes.filter(({ key, basis }, index) => {
+      const isFirst = changes.findIndex((other) => other.key === key) === index;
+      return isFirst && basis.serverId === serverId;
+    });
+    const rows = possible.map(({ key, expected, next, caller, basis }) => ({
+      ...{ key, expected, ...next, caller, generation: basis.generation },
+      retention: caller === null ? null : this.#retentionMs,
+    }));
+    const { rows: made } = await client.query(CHANGE, [JSON.stringify(rows)]);
+    const isChanged = new Map(
+      changesSchema.parse(made).map(({ key, is_changed }) => [key, is_changed]),
+    );
+    return changes.map((change) => {
+      const { key, basis } = change;
+      // Its settings may have changed.
+      if (basis.serverId !== serverId) this.#serverIds.delete(client);
+      else if (!possible.includes(change)) return false; // Another change of this key came first.
+      return isChanged.get(key) ?? new BasisChanged();
     });
   }
 

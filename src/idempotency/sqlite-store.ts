@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { z } from 'zod';
 import { Shares } from '../account/shares.ts';
+import { Batch } from './batch.ts';
 import { type ClaimsFile, openClaims, unavailable } from './sqlite-file.ts';
 import {
   type Change,
@@ -11,14 +12,12 @@ import {
   type Usage,
 } from './store.ts';
 
-/** The most expired keys that a timer tick deletes: few enough to take milliseconds, also with long outcomes. */
+/** The most expired keys that a transaction deletes: few enough to take milliseconds, also with long outcomes. */
 const SWEEP_ROWS = 20;
-/** The most expired keys that a new key deletes, so that deletion keeps up with any load. */
-const SWEEP_ROWS_PER_CLAIM = 2;
 /** The part of the size that new keys may fill. The rest is for the outcomes of claims in flight. */
 const CLAIMABLE_PART = 0.75;
 const SWEEP_PAUSE_MS = 10;
-/** The pause after a sweep that found nothing. A sweep with each claim would be a quarter of the claim's CPU. */
+/** The pause after a sweep that found nothing. A sweep in each transaction would be a quarter of a claim's CPU. */
 const SWEEP_INTERVAL_MS = 1000;
 /** What a key takes besides its text: the row and its index. */
 const ROW_BYTES = 256;
@@ -42,12 +41,6 @@ export type SqliteStoreOptions = {
   clock?: () => number;
 };
 
-type Task = {
-  run: () => unknown;
-  resolve: (result: unknown) => void;
-  reject: (e: unknown) => void;
-};
-
 /**
  * Keeps keys in a SQLite database that this process alone uses. The changes of one iteration of the event loop are one
  * transaction, which is on the disk before any of them is confirmed. One caller gets a quarter of the room while that
@@ -63,7 +56,9 @@ export class SqliteStore implements IdempotencyStore {
   readonly #clockOffset: number;
   #keys = new Shares(0);
   #bytes = new Shares(0);
-  #tasks: Task[] = [];
+  readonly #batch = new Batch<() => unknown, unknown>((work) => this.#commit(work));
+  /** What the database takes. Measured once in a transaction. */
+  #usedBytes: number | undefined;
   #nextSweep = 0;
   #sweepTimer: NodeJS.Timeout;
 
@@ -85,7 +80,7 @@ export class SqliteStore implements IdempotencyStore {
     if (!this.#database.isOpen || this.#file.isMoved()) return undefined;
     const { maxKeys, maxBytes } = this.#options;
     const keys = this.#keys.total;
-    return { keys, maxKeys, bytes: this.#usedBytes(), maxBytes: maxBytes * CLAIMABLE_PART };
+    return { keys, maxKeys, bytes: this.#measureBytes(), maxBytes: maxBytes * CLAIMABLE_PART };
   }
 
   read(key: string): Promise<Reading> {
@@ -102,13 +97,10 @@ export class SqliteStore implements IdempotencyStore {
       if ((found?.version ?? null) !== expected) return false;
       const owner = caller ?? '';
       const bytes = ROW_BYTES + Buffer.byteLength(next?.text ?? '');
-      if (isClaim) {
-        this.#sweep(SWEEP_ROWS_PER_CLAIM);
-        this.#checkRoom(owner, found ? 0 : 1, bytes - (found?.bytes ?? 0));
-      }
+      if (isClaim) this.#checkRoom(owner, found ? 0 : 1, bytes - (found?.bytes ?? 0));
       if (next === null) this.#statements.remove.run(key);
       else this.#statements.put.run(key, owner, next.version, bytes, this.#now(), next.text);
-      if (found) this.#giveBack([found]);
+      if (found) this.#giveBack(found);
       if (next) this.#take({ caller: owner, bytes });
       // The record since when the file is complete must not be lost with the log.
       if (caller === null) setImmediate(() => this.#file.checkpoint());
@@ -122,8 +114,8 @@ export class SqliteStore implements IdempotencyStore {
 
   async close(): Promise<void> {
     clearTimeout(this.#sweepTimer);
-    // What has been started, such as recording the last outcome, ends first.
-    while (this.#tasks.length > 0) await this.#run(() => {}).catch(() => {});
+    // What has been started, such as recording the last outcome, ends first: a read and the change that follows.
+    for (let n = 0; n < 2; n++) await this.#run(() => {}).catch(() => {});
     this.#file.close();
   }
 
@@ -134,14 +126,15 @@ export class SqliteStore implements IdempotencyStore {
     const isExpired = found.changed_at + this.#options.retentionMs <= this.#now();
     if (!isExpired || key === COMPLETENESS_KEY) return found;
     this.#statements.remove.run(key);
-    this.#giveBack([found]);
+    this.#giveBack(found);
     return undefined;
   }
 
   /** Throws `StoreUnavailable` if a caller may not take so much more. */
   #checkRoom(caller: string, keys: number, bytes: number): void {
     const { total } = this.#keys;
-    const isFull = this.#usedBytes() >= this.#options.maxBytes * CLAIMABLE_PART;
+    this.#usedBytes ??= this.#measureBytes();
+    const isFull = this.#usedBytes >= this.#options.maxBytes * CLAIMABLE_PART;
     if (isFull || total + keys > this.#options.maxKeys) throw new StoreUnavailable('full');
     if (!this.#keys.fits(caller, keys) || !this.#bytes.fits(caller, bytes)) {
       throw new StoreUnavailable('share');
@@ -152,7 +145,7 @@ export class SqliteStore implements IdempotencyStore {
     return this.#options.clock() + this.#clockOffset;
   }
 
-  #usedBytes(): number {
+  #measureBytes(): number {
     return Number(this.#statements.usedBytes.get()?.bytes);
   }
 
@@ -170,27 +163,18 @@ export class SqliteStore implements IdempotencyStore {
     this.#bytes.take(caller, bytes);
   }
 
-  #giveBack(rows: unknown[]): void {
-    for (const row of rows) {
-      const { caller, bytes } = sizeSchema.parse(row);
-      if (caller === '') continue;
-      this.#keys.give(caller, 1);
-      this.#bytes.give(caller, bytes);
-    }
+  #giveBack({ caller, bytes }: z.infer<typeof sizeSchema>): void {
+    if (caller === '') return;
+    this.#keys.give(caller, 1);
+    this.#bytes.give(caller, bytes);
   }
 
   /** Runs work in the transaction of this iteration of the event loop. */
   #run<Result>(work: () => Result): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.#tasks.push({ run: work, resolve: resolve as Task['resolve'], reject });
-      if (this.#tasks.length === 1) setImmediate(() => this.#commit());
-    });
+    return this.#batch.run(work) as Promise<Result>;
   }
 
-  #commit(): void {
-    const tasks = this.#tasks;
-    this.#tasks = [];
-    const confirmations: (() => void)[] = [];
+  #commit(work: (() => unknown)[]): unknown[] {
     try {
       if (!this.#database.isOpen) throw new StoreUnavailable('closed');
       if (this.#file.isMoved()) {
@@ -198,22 +182,22 @@ export class SqliteStore implements IdempotencyStore {
         throw new StoreUnavailable('moved', message);
       }
       this.#database.exec('BEGIN IMMEDIATE');
-      for (const { run, resolve, reject } of tasks) {
+      this.#sweep();
+      this.#usedBytes = undefined;
+      const results = work.map((one) => {
         try {
-          const result = run();
-          confirmations.push(() => resolve(result));
+          return one();
         } catch (error) {
           if (!this.#database.isTransaction) throw error;
-          confirmations.push(() => reject(unavailable(error)));
+          return unavailable(error);
         }
-      }
+      });
       this.#database.exec('COMMIT');
+      return results;
     } catch (error) {
       this.#rollBack();
-      for (const { reject } of tasks) reject(unavailable(error));
-      return;
+      throw unavailable(error);
     }
-    for (const confirm of confirmations) confirm();
   }
 
   #rollBack(): void {
@@ -227,24 +211,24 @@ export class SqliteStore implements IdempotencyStore {
   }
 
   /**
-   * Deletes up to `limit` expired keys, and returns how many: at least one if there is any, except during a pause.
-   * It covers a range of ids that begins with the oldest change and may have gaps.
+   * Deletes a few expired keys: at least one if there is any, except during a pause. It covers a range of ids that
+   * begins with the oldest change and may have gaps.
    */
-  #sweep(limit: number): number {
+  #sweep(): void {
     const now = this.#now();
-    if (now < this.#nextSweep) return 0;
-    const expiredAt = now - this.#options.retentionMs;
-    const deleted = this.#statements.sweep.all(limit, expiredAt);
-    this.#giveBack(deleted);
+    if (now < this.#nextSweep) return;
+    const deleted = this.#statements.sweep.all(SWEEP_ROWS, now - this.#options.retentionMs);
+    for (const row of deleted) this.#giveBack(sizeSchema.parse(row));
     if (deleted.length === 0) this.#nextSweep = now + SWEEP_INTERVAL_MS;
-    return deleted.length;
   }
 
+  /** Sweeps also without other work. */
   #scheduleSweep(delayMs: number): NodeJS.Timeout {
     return setTimeout(async () => {
-      const deleted = await this.#run(() => this.#sweep(SWEEP_ROWS)).catch(() => 0);
+      await this.#run(() => {}).catch(() => {});
       if (!this.#database.isOpen) return;
-      this.#sweepTimer = this.#scheduleSweep(deleted > 0 ? SWEEP_PAUSE_MS : SWEEP_INTERVAL_MS);
+      const isDone = this.#now() < this.#nextSweep;
+      this.#sweepTimer = this.#scheduleSweep(isDone ? SWEEP_INTERVAL_MS : SWEEP_PAUSE_MS);
     }, delayMs).unref();
   }
 }

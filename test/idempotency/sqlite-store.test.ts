@@ -324,12 +324,12 @@ describe('expiry', () => {
     expect(await claims.claim('young', 'b')).toMatchObject({ state: 'orphaned' });
   });
 
-  test('a new key deletes only a few expired ones, so that none takes long', async () => {
+  test('a transaction deletes only a few expired keys, so that none takes long', async () => {
     const claims = open();
-    for (let index = 0; index < 10; index++) await claims.claim(`old ${index}`, 'a');
+    for (let index = 0; index < 30; index++) await claims.claim(`old ${index}`, 'a');
     now += RETENTION_MS;
     await claims.claim('new', 'a');
-    expect(claims.usage()?.keys).toBe(9);
+    expect(claims.usage()?.keys).toBe(11);
   });
 
   test('makes room in a full store', async () => {

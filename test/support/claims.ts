@@ -23,9 +23,9 @@ export function claimsOn(store: IdempotencyStore, options: { quarantineMs?: numb
     claim: (key: string, owner: string, more: Partial<Claim> = {}) =>
       claims.claim(claimOf(key, owner, more)),
     record: (key: string, owner: string, outcome: string, more: Partial<Claim> = {}) =>
-      claims.record(claimOf(key, owner, more), null, outcome),
+      claims.record(claimOf(key, owner, more), undefined, outcome),
     release: (key: string, owner: string, more: Partial<Claim> = {}) =>
-      claims.release(claimOf(key, owner, more), null),
+      claims.release(claimOf(key, owner, more), undefined),
     settle: (key: string, ageMs?: number) => claims.settle({ key, caller: 'caller', ageMs }),
     async close() {
       completeness.close();
