@@ -13,6 +13,9 @@ import {
 /** How often a process checks the record, so that it objects to a new store before others use it. */
 const CHECK_INTERVAL_MS = 2000;
 
+/** How long a process that finds a new store waits for others that know an older one. */
+const OBJECTION_MS = 5000;
+
 /** A loss is reported by processes that start within this time. */
 const RECENT_MS = 60_000;
 
@@ -181,14 +184,15 @@ function parse(text: string): CompletenessRecord {
 export function nextRecord(
   found: CompletenessRecord | null,
   { id, lastUse, serverId, now }: Known,
-  store: Pick<IdempotencyStore, 'isContinuation' | 'objectionMs'>,
+  store: Pick<IdempotencyStore, 'isContinuation' | 'exclusiveSince'>,
   quarantineMs: number,
 ): CompletenessRecord {
   const begin = (isLoss: boolean, rejectMs: number) => {
     return { id: crypto.randomUUID(), serverId, since: now, quarantineEnd: now + rejectMs, isLoss };
   };
   if (found === null && id === undefined) {
-    return begin(false, Math.min(store.objectionMs, quarantineMs));
+    const isShared = store.exclusiveSince === -Infinity;
+    return begin(false, isShared ? Math.min(OBJECTION_MS, quarantineMs) : 0);
   }
   const isContinued =
     found !== null &&

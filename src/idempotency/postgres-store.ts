@@ -19,7 +19,6 @@ const TIMEOUT_MS = 1000;
 const MAX_CONNECTIONS = 10;
 const SWEEP_INTERVAL_MS = 10_000;
 const SWEEP_ROWS = 1000;
-const OBJECTION_MS = 5000;
 /** What a row and its index entries take besides the text. */
 const ROW_BYTES = 300;
 /** So much of the table is read to find the callers with the most keys. */
@@ -121,7 +120,6 @@ type PostgresStoreOptions = { url: string; retentionMs: number; maxBytes: number
  * table is created when it is missing.
  */
 export class PostgresStore implements IdempotencyStore {
-  readonly objectionMs = OBJECTION_MS;
   readonly exclusiveSince = -Infinity;
   readonly #retentionMs: number;
   readonly #maxBytes: number;

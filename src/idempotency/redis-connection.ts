@@ -127,7 +127,7 @@ export class RedisConnection {
   readonly #url: string;
   readonly #prepare: (session: RedisSession) => Promise<void>;
   #session: RedisSession | undefined;
-  #failure = new StoreUnavailable('unreachable');
+  #failure = new StoreUnavailable('connecting');
 
   /**
    * @param prepare checks a new connection before anything else uses it

@@ -15,8 +15,6 @@ import {
 /** One hash tag, so that a script may use both keys on a clustered server. */
 const PREFIX = '{ledger-gateway}:';
 const CHECK_INTERVAL_MS = 2000;
-/** How long other gateways may take to notice a new server: they check every 2 seconds. */
-const OBJECTION_MS = 5000;
 /** How long a replica may take to confirm a change. */
 const REPLICA_TIMEOUT_MS = 500;
 
@@ -78,7 +76,6 @@ type ServerInfo = { serverId: string; hasReplicas: boolean; usage: Usage };
  * change counts only when one of them has it.
  */
 export class RedisStore implements IdempotencyStore {
-  readonly objectionMs = OBJECTION_MS;
   readonly exclusiveSince = -Infinity;
   readonly #retentionMs: number;
   readonly #connection: RedisConnection;

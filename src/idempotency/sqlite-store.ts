@@ -47,7 +47,6 @@ export type SqliteStoreOptions = {
  * is scarce.
  */
 export class SqliteStore implements IdempotencyStore {
-  readonly objectionMs = 0;
   readonly exclusiveSince: number;
   readonly #file: ClaimsFile;
   readonly #database: DatabaseSync;

@@ -55,8 +55,6 @@ export type IdempotencyStore = {
   isContinuation(writtenOn: string, serverId: string): boolean;
   /** Since when no other process has changed the store, in its time. -Infinity if others may. */
   readonly exclusiveSince: number;
-  /** How long a process that finds a new store waits for others that know an older one, in milliseconds. */
-  readonly objectionMs: number;
   /** Undefined while the store cannot be used. */
   readonly usage: Usage | undefined;
   close(): Promise<void>;
@@ -65,6 +63,7 @@ export type IdempotencyStore = {
 /** Why a store cannot be used: a short list, usable as a metric label. */
 export type UnavailableReason =
   | 'closed'
+  | 'connecting'
   | 'corrupt'
   | 'evicting'
   | 'failed'

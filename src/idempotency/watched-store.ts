@@ -1,9 +1,17 @@
-import { type IdempotencyStore, type StoreLog, StoreUnavailable } from './store.ts';
+import {
+  type IdempotencyStore,
+  type StoreLog,
+  StoreUnavailable,
+  type UnavailableReason,
+} from './store.ts';
 
 /** A store that failed works again when nothing failed for this time, in milliseconds. */
 const CALM_MS = 1000;
 /** Callers without room are logged once in this time, in milliseconds. */
 const SHARE_LOG_MS = 60_000;
+
+/** Failures at the start and the end of the process. */
+const expected = new Set<UnavailableReason>(['connecting', 'closed']);
 
 /** Each use includes those before it: a store that takes claims also takes other changes and can be read. */
 const uses = ['read', 'change', 'claim'] as const;
@@ -34,7 +42,7 @@ export function watchStore(store: IdempotencyStore, log: StoreLog): IdempotencyS
     } catch (error) {
       if (error instanceof StoreUnavailable) {
         if (error.reason === 'share') noteShare(caller);
-        else if (error.reason !== 'closed') noteFailure(error, level);
+        else if (!expected.has(error.reason)) noteFailure(error, level);
       }
       throw error;
     }
@@ -59,7 +67,6 @@ export function watchStore(store: IdempotencyStore, log: StoreLog): IdempotencyS
     swap: (change) => watch(change.isClaim ? 'claim' : 'change', store.swap(change), change.caller),
     isContinuation: (writtenOn, serverId) => store.isContinuation(writtenOn, serverId),
     exclusiveSince: store.exclusiveSince,
-    objectionMs: store.objectionMs,
     get usage() {
       return store.usage;
     },

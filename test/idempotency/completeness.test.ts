@@ -3,7 +3,7 @@ import { Completeness, nextRecord } from '../../src/idempotency/completeness.ts'
 
 const QUARANTINE_MS = 120_000;
 const store = {
-  objectionMs: 5000,
+  exclusiveSince: -Infinity,
   isContinuation: (writtenOn: string, serverId: string) => writtenOn === serverId,
 };
 const now = 1_000_000;
@@ -62,7 +62,7 @@ test('after a loss, an intent is a second older than its age, for the way of the
   const entry = { version: 'v', text: JSON.stringify(record) };
   const read = async () => ({ entry, now: Date.now(), serverId: 'a' });
   const rest = { swap: async () => true, usage: undefined, close: async () => {} };
-  const whole = { ...store, read, ...rest, exclusiveSince: -Infinity };
+  const whole = { ...store, read, ...rest };
   const options = { retentionMs: 3_600_000, quarantineMs: 0 };
   const log = { info() {}, warn() {}, error() {} };
   const completeness = new Completeness({ ...options, store: whole, log });

@@ -344,7 +344,6 @@ async function startWithStore({ timeoutMs = 10_000, failWhenSent = false } = {})
   let failure: StoreUnavailable | undefined;
   let reads = 0;
   const store: IdempotencyStore = {
-    objectionMs: 0,
     exclusiveSince: -Infinity,
     usage: undefined,
     isContinuation: () => true,

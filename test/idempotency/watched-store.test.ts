@@ -35,7 +35,6 @@ function start() {
     },
     isContinuation: () => true,
     exclusiveSince: -Infinity,
-    objectionMs: 0,
     usage: undefined,
     close: async () => {},
   };
@@ -78,4 +77,10 @@ test('a caller without room is no failure of the store, and is logged once a min
   const { lines, use } = start();
   for (let n = 0; n < 40; n++) await use({ claim: 'share' });
   expect(lines).toEqual(['caller', 'caller']);
+});
+
+test('a store that is not connected yet is not down', async () => {
+  const { lines, use } = start();
+  for (const failing of [{ read: 'connecting' as const }, {}]) await use(failing);
+  expect(lines).toEqual([]);
 });
