@@ -1,38 +1,38 @@
-/** Why a call to the service failed. Code branches on these, never on a message. */
-export type UpstreamErrorCode =
+/** Why a call to the service failed, with the message for clients. Code branches on the codes, never on a message. */
+const messages = {
   /** The service responded with 401 to a token that the gateway had verified. */
-  | 'UNAUTHENTICATED'
-  /** The service responded with 403. */
-  | 'FORBIDDEN'
-  /** The service responded with 400 or another registered 4xx. */
-  | 'UPSTREAM_BAD_REQUEST'
-  /** The service responded with 5xx, with 408, or with a 4xx that HTTP does not register. */
-  | 'UPSTREAM_FAILED'
-  /** The deadline passed. */
-  | 'UPSTREAM_TIMEOUT'
-  /** No connection, a connection that broke before a response began, or an open circuit breaker. */
-  | 'UPSTREAM_UNAVAILABLE'
-  /** Too many calls waited for a place. The request was not sent. */
-  | 'UPSTREAM_BUSY'
-  /** There is no memory for the response to a read. */
-  | 'OVERLOADED'
-  /** The response does not match docs/service-api.md, was cut off, or is too large. */
-  | 'UPSTREAM_INVALID_RESPONSE'
-  /** The client disconnected, or closed its side of the connection, so its read was cancelled. */
-  | 'CLIENT_DISCONNECTED';
-
-const messages: Record<UpstreamErrorCode, string> = {
   UNAUTHENTICATED: 'The service does not accept the token.',
+  /** The service responded with 403. */
   FORBIDDEN: 'The service does not permit this operation.',
+  /** The service responded with 400 or another registered 4xx. */
   UPSTREAM_BAD_REQUEST: 'The service rejected the request.',
+  /** The service responded with 5xx, with 408, or with a 4xx that HTTP does not register. */
   UPSTREAM_FAILED: 'The service failed.',
+  /** The deadline passed. */
   UPSTREAM_TIMEOUT: 'The service did not respond in time.',
+  /** No connection, a connection that broke before a response began, or an open circuit breaker. */
   UPSTREAM_UNAVAILABLE: 'The service is currently unavailable.',
+  /** Too many calls waited for a place. The request was not sent. */
   UPSTREAM_BUSY: 'Too many calls are waiting for the service. Nothing was sent.',
+  /** There is no memory for the response to a read. */
   OVERLOADED: 'The gateway is processing too many large responses.',
+  /** The response does not match docs/service-api.md, was cut off, or is too large. */
   UPSTREAM_INVALID_RESPONSE: 'The service sent an invalid response.',
+  /** The client disconnected, or closed its side of the connection, so its read was cancelled. */
   CLIENT_DISCONNECTED: 'The client disconnected.',
-};
+} as const;
+
+export type UpstreamErrorCode = keyof typeof messages;
+
+/** Failures after which the same call may succeed. */
+const retryableCodes: ReadonlySet<UpstreamErrorCode> = new Set([
+  'UPSTREAM_FAILED',
+  'UPSTREAM_TIMEOUT',
+  'UPSTREAM_UNAVAILABLE',
+  'UPSTREAM_BUSY',
+  'OVERLOADED',
+  'CLIENT_DISCONNECTED',
+]);
 
 /** Whether a request may have reached the service. Only `transport/send-once.ts` decides it. */
 export type Sent = 'no' | 'maybe' | 'yes';
@@ -75,35 +75,9 @@ export class UpstreamError extends Error {
 
   /** Whether the same call may succeed if it is repeated unchanged. */
   get retryable(): boolean {
-    switch (this.code) {
-      case 'UPSTREAM_FAILED':
-      case 'UPSTREAM_TIMEOUT':
-      case 'UPSTREAM_UNAVAILABLE':
-      case 'UPSTREAM_BUSY':
-      case 'OVERLOADED':
-      case 'CLIENT_DISCONNECTED':
-        return true;
-      case 'UPSTREAM_BAD_REQUEST':
-        return this.status === 429; // Too many requests, for now.
-      default:
-        return this.transient;
-    }
+    const isTooMany = this.code === 'UPSTREAM_BAD_REQUEST' && this.status === 429;
+    return retryableCodes.has(this.code) || isTooMany || this.transient;
   }
-}
-
-/** No connection, or a call that the circuit breaker rejects. */
-export function unavailable(fault: string, details: Partial<Details> = {}): UpstreamError {
-  return new UpstreamError('UPSTREAM_UNAVAILABLE', { ...details, fault });
-}
-
-/** A call that got no place among the calls in flight. */
-export function busy(fault: string): UpstreamError {
-  return new UpstreamError('UPSTREAM_BUSY', { fault });
-}
-
-/** A call with too little time left for its response. */
-export function tooLate(): UpstreamError {
-  return new UpstreamError('UPSTREAM_TIMEOUT', { fault: 'too late to send' });
 }
 
 /** A list for which there is no memory. */
@@ -126,14 +100,17 @@ export function toUpstreamError(
   exchange?: { sent: Sent; status: number | undefined },
 ): UpstreamError {
   if (cause instanceof UpstreamError && !exchange && !signal.aborted) return cause;
-  const error = cause instanceof UpstreamError ? cause : unavailable(`unexpected ${nameOf(cause)}`);
+  const error =
+    cause instanceof UpstreamError
+      ? cause
+      : new UpstreamError('UPSTREAM_UNAVAILABLE', { fault: `unexpected ${nameOf(cause)}` });
   const sent = exchange?.sent ?? (error === cause ? error.sent : 'maybe');
   const known = { ...error, sent, status: error.status ?? exchange?.status };
   if (!signal.aborted) return new UpstreamError(error.code, known);
-  const details = { sent, status: known.status };
-  return signal.reason === 'client disconnected'
-    ? new UpstreamError('CLIENT_DISCONNECTED', { ...details, fault: 'client disconnected' })
-    : new UpstreamError('UPSTREAM_TIMEOUT', { ...details, fault: 'deadline' });
+  const hasClient = signal.reason !== 'client disconnected';
+  const code = hasClient ? 'UPSTREAM_TIMEOUT' : 'CLIENT_DISCONNECTED';
+  const fault = hasClient ? 'deadline' : 'client disconnected';
+  return new UpstreamError(code, { sent, status: known.status, fault });
 }
 
 /** The name of an error of our own code, for the log. */

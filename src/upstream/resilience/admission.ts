@@ -1,5 +1,5 @@
 import { type Effect, Gate, NoPlace } from '../../account/gate.ts';
-import { busy, unavailable } from '../upstream-error.ts';
+import { UpstreamError } from '../upstream-error.ts';
 import { CircuitBreaker, type CircuitChange } from './circuit-breaker.ts';
 
 /** The share of the timeout that a call may wait for a place, so that it is sent with time enough. */
@@ -66,8 +66,14 @@ export class Admission {
   }
 }
 
+const rejections = {
+  aborted: ['UPSTREAM_UNAVAILABLE', 'aborted while queued'],
+  full: ['UPSTREAM_BUSY', 'queue full'],
+  late: ['UPSTREAM_BUSY', 'queued too long'],
+} as const;
+
 function throwNoPlace(cause: unknown): never {
   if (!(cause instanceof NoPlace)) throw cause;
-  if (cause.reason === 'aborted') throw unavailable('aborted while queued');
-  throw busy(cause.reason === 'full' ? 'queue full' : 'queued too long');
+  const [code, fault] = rejections[cause.reason];
+  throw new UpstreamError(code, { fault });
 }

@@ -1,4 +1,4 @@
-import { UpstreamError, unavailable } from '../upstream-error.ts';
+import { UpstreamError } from '../upstream-error.ts';
 
 /** Faults without a success in between that open the circuit: of one caller for this caller, of several for all. */
 const FAULTS = 10;
@@ -59,7 +59,7 @@ export class CircuitBreaker {
 
   /** Throws if a call of this caller would be rejected now. */
   check(caller: string): void {
-    if (this.isOpenFor(caller) && !this.#mayProbe(caller)) throw unavailable('circuit open');
+    if (this.isOpenFor(caller) && !this.#mayProbe(caller)) throw circuitOpen();
   }
 
   /** Runs an attempt of a read. If the circuit is open, it is the probe. */
@@ -77,7 +77,7 @@ export class CircuitBreaker {
     const { caller } = attempt;
     // The result of the probe does not matter, only whether it closed the circuit.
     if (this.isOpenFor(caller)) await this.read({ ...attempt, send: probe }).catch(() => {});
-    if (this.isOpenFor(caller)) throw unavailable('circuit open');
+    if (this.isOpenFor(caller)) throw circuitOpen();
     return this.#run(attempt);
   }
 
@@ -132,6 +132,10 @@ export class CircuitBreaker {
       if (this.#probedAt - at >= PROBE_OF_CALLER_MS) this.#probes.delete(earlier);
     }
   }
+}
+
+function circuitOpen(): UpstreamError {
+  return new UpstreamError('UPSTREAM_UNAVAILABLE', { fault: 'circuit open' });
 }
 
 /** A connection fault, no response in time, 502, 503 or 504. */

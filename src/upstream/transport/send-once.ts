@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { invalidResponse, noRoom, type Sent, tooLate } from '../upstream-error.ts';
+import { invalidResponse, noRoom, type Sent, UpstreamError } from '../upstream-error.ts';
 import { ByteParts } from './byte-parts.ts';
 import { connectionError, tooLarge } from './transport-error.ts';
 
@@ -88,7 +88,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#ended || this.#controller) {
       controller.abort(new Error('aborted before sending'));
     } else if (performance.now() > (this.#limits.sendBy ?? Infinity)) {
-      controller.abort(tooLate());
+      controller.abort(new UpstreamError('UPSTREAM_TIMEOUT', { fault: 'too late to send' }));
     } else {
       this.#controller = controller;
       this.#sent = 'maybe';
@@ -141,6 +141,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   readonly #abort = (): void => {
+    if (this.#ended) return;
     const error = new Error('aborted');
     if (this.#controller) this.#controller.abort(error);
     else this.onResponseError(undefined, error);
@@ -155,7 +156,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#discardTimer);
-    this.#limits.signal.removeEventListener('abort', this.#abort);
     this.#connection?.release(headers, this.#sent);
   }
 }

@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { buildConnector } from 'undici';
-import { unavailable } from '../upstream-error.ts';
+import { UpstreamError } from '../upstream-error.ts';
 
 export type Connector = buildConnector.connector;
 
@@ -21,6 +21,7 @@ export function buildVerifiedConnector(options: buildConnector.BuildOptions): Co
       if (isOpen) return callback(null, socket);
       socket.destroy();
       // Not an error of undici: after those, a client connects again and again.
-      callback(unavailable('closed before sending', { transient: true }), null);
+      const details = { fault: 'closed before sending', transient: true };
+      callback(new UpstreamError('UPSTREAM_UNAVAILABLE', details), null);
     });
 }
