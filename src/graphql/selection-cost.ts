@@ -100,13 +100,29 @@ export class SelectionCosts {
   }
 }
 
+/** The costs that do not depend on variables. The nodes of a document live as long as it is remembered. */
+const constant = new WeakMap<SelectionSetNode, SelectionCost>();
+
 /** What is selected of a field's value, at all levels. */
 export function selectionOf(info: GraphQLResolveInfo): Readonly<SelectionCost> {
-  const fragments = new Map(Object.entries(info.fragments));
-  const costs = new SelectionCosts(fragments, info.variableValues);
   const sum = { ...nothing };
-  for (const { selectionSet } of info.fieldNodes) add(sum, costs.of(selectionSet));
+  for (const { selectionSet } of info.fieldNodes) {
+    if (selectionSet) add(sum, costOf(selectionSet, info));
+  }
   return sum;
+}
+
+function costOf(
+  set: SelectionSetNode,
+  { fragments, variableValues }: GraphQLResolveInfo,
+): SelectionCost {
+  const known = constant.get(set);
+  if (known) return known;
+  const all = new Map(Object.entries(fragments));
+  const cost = new SelectionCosts(all).of(set);
+  if (cost.directives > 0) return new SelectionCosts(all, variableValues).of(set);
+  constant.set(set, cost);
+  return cost;
 }
 
 /** Whether the `@include` and `@skip` of a selection let it be executed with these values. */
