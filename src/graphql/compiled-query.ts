@@ -1,14 +1,18 @@
 import {
+  type ArgumentNode,
   type DocumentNode,
   type ExecutionResult,
   GraphQLError,
   type GraphQLSchema,
   getNamedType,
   isEnumType,
+  isLeafType,
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
   TypeInfo,
+  typeFromAST,
+  type VariableDefinitionNode,
   valueFromASTUntyped,
   visit,
   visitWithTypeInfo,
@@ -39,8 +43,8 @@ export type Plan = { executions: number; compiled: Compiled | null | undefined }
 export type Plans = Map<string, Plan>;
 
 /**
- * The compiled form of a query, by graphql-jit. Null if it cannot be compiled, or was executed less often than
- * `threshold`. It is compiled after `turn`, because that takes tens of milliseconds.
+ * The compiled form of a query or of a simple mutation, by graphql-jit. Null if it cannot be compiled, or was executed
+ * less often than `threshold`. It is compiled after `turn`, because that takes tens of milliseconds.
  */
 export async function findCompiled(
   schema: GraphQLSchema,
@@ -50,7 +54,7 @@ export async function findCompiled(
   threshold = COMPILE_AT,
   turn = async () => {},
 ): Promise<Compiled | null> {
-  if (operation.operation !== OperationTypeNode.QUERY) return null;
+  if (operation.operation !== OperationTypeNode.QUERY && !isSimple(schema, operation)) return null;
   const { ast, plans } = document;
   const variables = withDefaults(operation, given);
   const values = conditionsOf(document).map((name) => variables[name]);
@@ -68,7 +72,24 @@ export async function findCompiled(
   return plan.compiled ?? null;
 }
 
-/** Compiles the queries of a document that need no variables for `@include` and `@skip`. */
+/**
+ * Whether a mutation has one field, and arguments without objects and defaults: the order of several writes is a promise
+ * of the gateway, and compiled code sends null for what is omitted in an object.
+ */
+function isSimple(
+  schema: GraphQLSchema,
+  { selectionSet, variableDefinitions = [] }: OperationDefinitionNode,
+): boolean {
+  const [field, ...others] = selectionSet.selections;
+  if (field?.kind !== Kind.FIELD || others.length > 0) return false;
+  const isPlain = ({ value: { kind } }: ArgumentNode) =>
+    kind === Kind.VARIABLE || kind === Kind.ENUM;
+  const isLeaf = ({ type, defaultValue }: VariableDefinitionNode) =>
+    defaultValue === undefined && isLeafType(getNamedType(typeFromAST(schema, type)));
+  return (field.arguments ?? []).every(isPlain) && variableDefinitions.every(isLeaf);
+}
+
+/** Compiles the operations of a document that need no variables for `@include` and `@skip`. */
 export async function compileAll(schema: GraphQLSchema, document: GraphqlDocument): Promise<void> {
   for (const definition of document.ast.definitions) {
     if (definition.kind !== Kind.OPERATION_DEFINITION) continue;

@@ -16,8 +16,7 @@ import { type FormatError, formatAll, toGraphQLError } from './response-errors.t
 
 /**
  * Executes operations in place of Apollo Server, which gets the parsed and checked document of the context. Queries
- * that are frequent are compiled, everything else is executed by graphql-js, with the same results. Mutations are
- * never compiled: they have few fields, and their order of execution is a promise of this gateway
+ * that are frequent and simple mutations are compiled, everything else is executed by graphql-js, with the same results
  * (docs/decisions/0010).
  */
 export function createExecution(
