@@ -1,0 +1,24 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+
+/**
+ * npm runs this between setting the version and committing it (`npm run release`). It gives the unreleased entries of the
+ * CHANGELOG the version and the date, and sets the version of the client package and of the image in Kubernetes.
+ */
+const version = process.env.npm_package_version;
+if (version === undefined) throw new Error('npm version starts this');
+const date = new Date().toISOString().slice(0, 10);
+
+function replace(file: string, pattern: RegExp, by: string): void {
+  const url = new URL(`../${file}`, import.meta.url);
+  const text = readFileSync(url, 'utf8');
+  if (!pattern.test(text)) throw new Error(`${file} has no ${pattern}`);
+  writeFileSync(url, text.replace(pattern, by));
+}
+
+replace(
+  'CHANGELOG.md',
+  /^## Unreleased\n\n(?=###)/m,
+  `## Unreleased\n\n## ${version} - ${date}\n\n`,
+);
+replace('packages/client/package.json', /"version": "[^"]*"/, `"version": "${version}"`);
+replace('deploy/kubernetes/deployment.yaml', /(image: \S+):\S+/, `$1:${version}`);
