@@ -8,7 +8,7 @@ COPY package.json package-lock.json .npmrc ./
 # The secret is optional: an .npmrc for a private registry.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci --omit=dev --no-fund
 
-FROM ${BASE}
+FROM ${BASE} AS gateway
 # The id of the commit, for the metric ledger_gateway_build_info: docker build --build-arg GIT_COMMIT=…
 ARG GIT_COMMIT=unknown
 ENV NODE_ENV=production GIT_COMMIT=${GIT_COMMIT}
@@ -23,3 +23,25 @@ EXPOSE 4000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT || 4000) + '/livez').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # Without a shell or npm in between, so that node is process 1 and receives SIGTERM.
 ENTRYPOINT ["node", "src/main.ts"]
+
+# The build of the example web app, for the demo only.
+FROM ${BASE} AS web
+WORKDIR /app
+COPY tsconfig.json ./
+COPY packages/client packages/client
+COPY examples/web examples/web
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm --prefix examples/web ci --ignore-scripts --no-fund \
+  && examples/web/node_modules/.bin/tsc --project packages/client \
+  && npm --prefix examples/web run build
+
+# For a first look, not for production: gateway, reference service, token issuer and example web app in one process.
+# docker build --target demo -t ledger-gateway-demo . (docs/deployment.md#demo)
+FROM gateway AS demo
+COPY dev dev
+COPY --from=web /app/examples/web/dist web
+ENV HOST=0.0.0.0 DEV_WEB_BUILD=/app/web EXPLORER=graphiql
+EXPOSE 4010 5173
+ENTRYPOINT ["node", "dev/start.ts", "--web"]
+
+# What is built without --target.
+FROM gateway

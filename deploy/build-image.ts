@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -38,15 +47,16 @@ const imageConfig = z
     healthCheck: config.Healthcheck.Test.slice(1),
   }));
 
-/** Builds the Dockerfile with buildah, on a stand-in for its base image. Keeps everything in the folder. */
-export function buildImage(folder: string): Image {
+/** Builds a target of the Dockerfile with buildah, on a stand-in for its base image. Keeps everything in the folder. */
+export function buildImage(folder: string, target: 'gateway' | 'demo'): Image {
   const buildah = buildahIn(folder);
-  const base = buildah('from', 'scratch');
-  buildah('add', '--quiet', base, createBaseRoot(folder), '/');
-  buildah('commit', '--quiet', '--rm', base, BASE);
-
   const npmrc = join(folder, 'npmrc');
-  writeFileSync(npmrc, npmConfiguration());
+  if (!existsSync(npmrc)) {
+    const base = buildah('from', 'scratch');
+    buildah('add', '--quiet', base, createBaseRoot(folder), '/');
+    buildah('commit', '--quiet', '--rm', base, BASE);
+    writeFileSync(npmrc, npmConfiguration());
+  }
   buildah(
     'bud',
     '--quiet',
@@ -55,11 +65,13 @@ export function buildImage(folder: string): Image {
     ...['--format', 'docker'],
     ...['--secret', `id=npmrc,src=${npmrc}`],
     ...['--volume', `${CA_FOLDER}:${CA_FOLDER}:ro`],
-    ...['--tag', 'ledger-gateway'],
+    // The gateway is what is built without a target.
+    ...(target === 'gateway' ? [] : ['--target', target]),
+    ...['--tag', target],
     root,
   );
-  const config = JSON.parse(buildah('inspect', '--type', 'image', 'ledger-gateway'));
-  const container = buildah('from', '--pull-never', 'ledger-gateway');
+  const config = JSON.parse(buildah('inspect', '--type', 'image', target));
+  const container = buildah('from', '--pull-never', target);
   return { ...imageConfig.parse(config), root: buildah('mount', container) };
 }
 
@@ -76,21 +88,40 @@ function buildahIn(folder: string) {
   return (...args: string[]) => run('buildah', [...storage, ...args], variables);
 }
 
-/** Creates what the gateway uses of the base image: Debian, Node, npm, and the user `node`. */
+/**
+ * Creates what the Dockerfile uses of the base image, from the files of this machine: Node, npm, a shell, the user `node`,
+ * and `setpriv`, by which the check starts it.
+ */
 function createBaseRoot(folder: string): string {
   const base = join(folder, 'base');
-  run('debootstrap', ['--variant=minbase', 'bookworm', base]);
-  rmSync(join(base, 'var/cache/apt'), { recursive: true });
-  rmSync(join(base, 'var/lib/apt'), { recursive: true });
-  run('chroot', [base, 'useradd', '--create-home', '--uid', '1000', 'node']);
-  const local = join(base, 'usr/local');
+  const add = (file: string, target = file) => {
+    mkdirSync(dirname(join(base, target)), { recursive: true });
+    cpSync(realpathSync(file), join(base, target), { recursive: true });
+  };
+  // Native packages load more of the C library than Node does.
+  const libraries = new Set(run('dpkg', ['--listfiles', 'libc6']).match(/^\/\S+\.so\.\d+$/gm));
+  const programs = { [process.execPath]: '/usr/local/bin/node' };
+  for (const program of ['/bin/sh', '/usr/bin/env', '/usr/bin/setpriv'])
+    programs[program] = program;
+  for (const [file, target] of Object.entries(programs)) {
+    add(file, target);
+    // Its libraries, and the loader.
+    for (const [library] of run('ldd', [file]).matchAll(/\/\S+(?= \()/g)) libraries.add(library);
+  }
+  for (const library of libraries) add(library);
   const npm = dirname(
     dirname(process.env.npm_execpath ?? '/usr/lib/node_modules/npm/bin/npm-cli.js'),
   );
-  mkdirSync(join(local, 'lib/node_modules'), { recursive: true });
-  cpSync(npm, join(local, 'lib/node_modules/npm'), { recursive: true });
-  symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(local, 'bin/npm'));
-  cpSync(process.execPath, join(local, 'bin/node'));
+  add(npm, '/usr/local/lib/node_modules/npm');
+  symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(base, 'usr/local/bin/npm'));
+  mkdirSync(join(base, 'etc'));
+  const users = ['root:x:0:0::/root:/bin/sh', 'node:x:1000:1000::/home/node:/bin/sh', ''];
+  writeFileSync(join(base, 'etc/passwd'), users.join('\n'));
+  writeFileSync(join(base, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');
+  for (const empty of ['root', 'home/node', 'proc', 'dev']) {
+    mkdirSync(join(base, empty), { recursive: true });
+  }
+  mkdirSync(join(base, 'tmp'), { mode: 0o1777 });
   return base;
 }
 

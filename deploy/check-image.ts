@@ -11,12 +11,11 @@ import { startContainer } from './container.ts';
 
 /**
  * `npm run image:check`: builds the Dockerfile, starts the result read-only, and exits with 1 unless it answers a
- * query and drains on SIGTERM. It needs no container runtime and no registry of images, but root and these
+ * query and drains on SIGTERM. Then the same for the demo: a page, and a write. It needs no container runtime and no registry of images, but root and these
  * commands, each from the Debian package beside it.
  */
 const commands = {
   buildah: 'buildah',
-  debootstrap: 'debootstrap',
   bwrap: 'bubblewrap',
   setpriv: 'util-linux',
 };
@@ -24,7 +23,7 @@ const commands = {
 const SLOW_MS = 2000;
 const SHUTDOWN_DELAY_MS = 500;
 /** How long the check waits for anything. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 const write = 'mutation { saveApprovers(approvers: [{ name: "Ada" }]) { __typename } }';
 const read =
@@ -45,7 +44,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<boole
 }
 
 async function checkImage(folder: string): Promise<void> {
-  const image = buildImage(folder);
+  const image = buildImage(folder, 'gateway');
   check('the user has a number that is not root', /^[1-9]\d*:[1-9]\d*$/.test(image.user));
 
   const issuer = await startIssuer();
@@ -102,6 +101,50 @@ async function checkImage(folder: string): Promise<void> {
   await Promise.all([service.close(), issuer.close()]);
 }
 
+/** Starts the demo, and does what its page does: loads, gets a token, and sends a write to the gateway. */
+async function checkDemo(folder: string): Promise<void> {
+  const image = buildImage(folder, 'demo');
+  const names = [
+    'PORT',
+    'DEV_ISSUER_PORT',
+    'DEV_SERVICE_PORT',
+    'DEV_CUTTING_PROXY_PORT',
+    'DEV_WEB_PORT',
+  ];
+  const ports = Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, String(await freePort())] as const)),
+  );
+  const container = await startContainer(image, ports);
+  const page = `http://localhost:${ports.DEV_WEB_PORT}`;
+  const textOf = (url: string) =>
+    fetch(url).then(
+      (response) => response.text(),
+      () => '',
+    );
+  const isUp = await until(async () => container.hasExited() || (await textOf(page)) !== '');
+  check('demo: it starts on a read-only root', isUp && !container.hasExited());
+  const [script = ''] = /\/assets\/[\w-]+\.js/.exec(await textOf(page)) ?? [];
+  const app = await textOf(page + script);
+  check('demo: its page loads the app', app.includes('http://127.0.0.1:4000/graphql'));
+  const token = await textOf(`http://127.0.0.1:${ports.DEV_ISSUER_PORT}/token`);
+  const response = await fetch(`http://127.0.0.1:${ports.PORT}/graphql`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'idempotency-key': 'demo',
+      origin: page,
+    },
+    body: JSON.stringify({ query: 'mutation { workflowAction(action: RESTART) { __typename } }' }),
+  });
+  const isAllowed = response.headers.get('access-control-allow-origin') === page;
+  const text = await response.text();
+  check('demo: a workflow action', isAllowed && text.includes('"WorkflowActionCompleted"'));
+  process.kill(container.pid, 'SIGTERM');
+  check('demo: it exits with 0', (await container.exited) === 0);
+  if (process.exitCode) process.stdout.write(`${text}\n${container.output()}`);
+}
+
 const missing = Object.entries(commands).filter(
   ([command]) => spawnSync(command, ['--version']).error !== undefined,
 );
@@ -116,3 +159,4 @@ process.once('exit', () => removeImages(folder));
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 await checkImage(folder);
+await checkDemo(folder);

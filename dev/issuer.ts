@@ -7,6 +7,8 @@ import { type ScenarioName, scenarioName, scenarios } from './scenarios.ts';
 export type IssuerOptions = {
   /** 0, the default, selects any free port. */
   readonly port?: number;
+  /** 127.0.0.1 by default. */
+  readonly host?: string;
   /** The claim `iss`. By default the URL of this issuer. */
   readonly issuer?: string;
   readonly audience?: string;
@@ -40,7 +42,7 @@ export type Issuer = {
  * `GET /scenarios` the names of the scenarios, one per line. Pages of any port of localhost may read them.
  */
 export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> {
-  const { port = 0, audience = 'ledger-gateway' } = options;
+  const { port = 0, host = '127.0.0.1', audience = 'ledger-gateway' } = options;
   const algorithm = 'ES256';
   const keyId = crypto.randomUUID();
   const { publicKey, privateKey } = await generateKeyPair(algorithm);
@@ -62,7 +64,7 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
     return reply.code(400).send(`Unknown scenario. Known scenarios:\n${known}\n`);
   });
 
-  const url = `${await app.listen({ port, host: '127.0.0.1' })}/`;
+  const url = `${await app.listen({ port, host })}/`;
   const issuer = options.issuer ?? url;
 
   function token({ sub = 'dev-user', scenario, expiresIn = '12h' }: TokenClaims = {}) {

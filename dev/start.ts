@@ -8,21 +8,23 @@ import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
 import { type ReferenceService, startReferenceService } from './service.ts';
 import { startWebApp, type WebApp } from './web-app.ts';
+import { serveWebBuild } from './web-build.ts';
 
 /**
  * `npm run dev`: starts the reference service, the token issuer, a proxy that loses responses, and the
  * gateway, which is configured only with the variables that it also has in production. Variables of the
- * environment take precedence. With `--web`, also starts the example web app.
+ * environment take precedence. With `--web`, also starts the example web app; in the image of the demo, from its build.
  */
+const host = process.env.HOST ?? '127.0.0.1';
 try {
-  const issuer = await startIssuer({ port: Number(process.env.DEV_ISSUER_PORT ?? 4010) });
+  const issuer = await startIssuer({ host, port: Number(process.env.DEV_ISSUER_PORT ?? 4010) });
   const service = await startReferenceService({
     issuerKeys: issuer.jwks,
     port: Number(process.env.DEV_SERVICE_PORT ?? 4020),
   });
   const token = await issuer.token();
   const config = readConfig({
-    HOST: '127.0.0.1',
+    HOST: host,
     SHUTDOWN_DELAY_MS: '0',
     UPSTREAM_BASE_URL: service.url,
     UPSTREAM_CSV_OPTION_PARAM: 'option',
@@ -43,13 +45,7 @@ try {
     target: gateway.url,
     port: Number(process.env.DEV_CUTTING_PROXY_PORT ?? 4001),
   });
-  const webApp = process.argv.includes('--web')
-    ? await startWebApp({
-        gatewayUrl: `${gateway.url}/graphql`,
-        issuerUrl: issuer.url,
-        port: process.env.DEV_WEB_PORT ?? '5173',
-      })
-    : undefined;
+  const webApp = process.argv.includes('--web') ? await startWeb(gateway, issuer) : undefined;
   closeWithGrace(
     { delay: longestDelayMs(config.shutdownDelayMs) + config.shutdownTimeoutMs, logger: false },
     async () => {
@@ -65,6 +61,12 @@ try {
   const hint = isInUse ? '\ndocs/development.md names the variable of each port.' : '';
   process.stderr.write(`${error instanceof Error ? error.message : error}${hint}\n`);
   process.exit(1);
+}
+
+function startWeb(gateway: Gateway, issuer: Issuer): Promise<WebApp> {
+  const { DEV_WEB_BUILD: folder, DEV_WEB_PORT: port = '5173' } = process.env;
+  if (folder !== undefined) return serveWebBuild({ folder, host, port: Number(port) });
+  return startWebApp({ gatewayUrl: `${gateway.url}/graphql`, issuerUrl: issuer.url, port });
 }
 
 type Setup = {

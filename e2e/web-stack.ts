@@ -1,29 +1,22 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createReadStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, extname, join } from 'node:path';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { type ScenarioName, startReferenceService } from '../dev/service.ts';
+import { serveWebBuild } from '../dev/web-build.ts';
 import { COMPLETENESS_KEY } from '../src/idempotency/store.ts';
 import { closeAfterTest } from '../test/support/cleanup.ts';
 import { startTestGateway } from '../test/support/gateway.ts';
-import { startHttpServer } from '../test/support/http-server.ts';
 import { testIssuer } from '../test/support/issuer.ts';
 import { openPage } from './browser.ts';
 import { startFaultyProxy } from './faulty-proxy.ts';
 import { startProxy } from './stack.ts';
 
 const webFolder = fileURLToPath(new URL('../examples/web/', import.meta.url));
-
-const contentTypes: Record<string, string> = {
-  '.html': 'text/html',
-  '.js': 'text/javascript',
-  '.css': 'text/css',
-};
 
 export type WebStack = Awaited<ReturnType<typeof startWebStack>>;
 
@@ -36,7 +29,9 @@ export async function startWebStack() {
   const counted = await startProxy(service.url, (url) => arrivals.push(url));
   const dist = await mkdtemp(join(tmpdir(), 'ledger-web-'));
   closeAfterTest(() => rm(dist, { recursive: true }));
-  const app = await serve(dist);
+  const server = await serveWebBuild({ folder: dist, host: '127.0.0.1', port: 0 });
+  closeAfterTest(() => server.close());
+  const app = server.url;
   const gateway = await startTestGateway(
     { url: counted },
     {
@@ -96,18 +91,6 @@ async function createOldStore(service: { url: string }): Promise<string> {
   );
   database.close();
   return variables.IDEMPOTENCY_STORE;
-}
-
-/** Serves the files of a folder at localhost, where the browser allows a page to create keys. */
-async function serve(folder: string): Promise<string> {
-  const { origin } = await startHttpServer(({ url = '/' }, response) => {
-    const path = url === '/' ? 'index.html' : join('assets', basename(url));
-    response.setHeader('content-type', contentTypes[extname(path)] ?? 'text/plain');
-    createReadStream(join(folder, path))
-      .once('error', () => response.writeHead(404).end())
-      .pipe(response);
-  });
-  return origin.replace('127.0.0.1', 'localhost');
 }
 
 async function build(outDir: string, variables: Record<string, string>): Promise<void> {

@@ -190,7 +190,7 @@ function withoutVariables(value: string): string {
 }
 
 const compose: unknown = parse(text('compose.yaml'));
-check('compose.yaml', () => {
+check('compose.yaml, demo.compose.yaml', () => {
   const ajv = new Ajv2019({ strict: false, validateFormats: false, allErrors: true });
   // The schema in the package has names of draft 4, and is older than the name of a project.
   const { $schema: _, ...schema } = JSON.parse(
@@ -199,8 +199,9 @@ check('compose.yaml', () => {
     ),
   );
   schema.properties.name = { type: 'string' };
-  if (ajv.validate(schema, compose)) return;
-  throw new Error(ajv.errorsText());
+  for (const file of [compose, parse(text('demo.compose.yaml'))]) {
+    if (!ajv.validate(schema, file)) throw new Error(ajv.errorsText());
+  }
 });
 
 check('compose.yaml: variables, grace period and mounted files', () => {

@@ -1,0 +1,33 @@
+import { createReadStream } from 'node:fs';
+import { basename, extname, join } from 'node:path';
+import Fastify, { type FastifyReply } from 'fastify';
+import type { WebApp } from './web-app.ts';
+
+export type WebBuildOptions = {
+  /** The folder that `vite build` wrote. */
+  readonly folder: string;
+  readonly host: string;
+  /** 0 selects any free port. */
+  readonly port: number;
+};
+
+const contentTypes: Record<string, string> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+};
+
+/** Serves a build of the example web app at localhost, where browsers allow a page to create keys. */
+export async function serveWebBuild({ folder, host, port }: WebBuildOptions): Promise<WebApp> {
+  const app = Fastify({ forceCloseConnections: true });
+  app.get('/', async (_, reply) => send(reply, 'index.html'));
+  app.get('/assets/:name', async ({ url }, reply) => send(reply, join('assets', basename(url))));
+
+  function send(reply: FastifyReply, path: string) {
+    const type = contentTypes[extname(path)] ?? 'text/plain';
+    return reply.type(type).send(createReadStream(join(folder, path)));
+  }
+
+  const url = new URL(await app.listen({ host, port }));
+  return { url: `http://localhost:${url.port}`, close: () => app.close() };
+}
