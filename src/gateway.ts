@@ -74,10 +74,9 @@ export async function startGateway(
     requests,
     authenticate: authenticator.authenticate,
     allowsAnonymous: config.introspection,
-    isOverloadedFor(request) {
-      if (requests.waiting === 0) return false;
-      const caller = authenticator.remembered(request);
-      return caller !== undefined && requests.isFullFor(caller.account);
+    overloadedCaller(request) {
+      const caller = requests.waiting > 0 ? authenticator.remembered(request) : undefined;
+      return caller && requests.isFullFor(caller.account) ? caller.hash : undefined;
     },
     prepare: graphql.prepare,
     turns,

@@ -49,10 +49,10 @@ export function toHttpError(
   return { status, headers: {}, code, body: errorBody(message, code, requestId) };
 }
 
-/** The response body for bytes that are not HTTP, or that arrive too slowly. */
-export function malformedRequestBody(status: number, requestId: string): ErrorBody {
+/** The code and the response body for bytes that are not HTTP, or that arrive too slowly. */
+export function malformedRequest(status: number, requestId: string) {
   const [code, message] = httpErrors[status] ?? malformed;
-  return errorBody(message, code, requestId);
+  return { code, body: errorBody(message, code, requestId) };
 }
 
 function errorBody(message: string, code: string, requestId: string): ErrorBody {

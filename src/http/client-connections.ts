@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { malformedRequestBody } from '../errors/http-error-format.ts';
+import { malformedRequest } from '../errors/http-error-format.ts';
 import { JSON_TYPE } from './media-type.ts';
 import { securityHeaders } from './security-headers.ts';
 
@@ -28,6 +28,15 @@ type Connection = {
   isBroken: boolean;
 };
 
+/** A request that is not HTTP, or arrives too slowly, for its log line. */
+type MalformedRequest = {
+  requestId: string;
+  outcome: string;
+  status: number;
+  fault: string | undefined;
+  address: string | undefined;
+};
+
 /** The requests that may wait behind another one on its connection. Each takes a kilobyte, with or without a token. */
 const MAX_PIPELINED = 16;
 
@@ -40,7 +49,12 @@ const statusByError: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, [TIMEO
  */
 export class ClientConnections {
   readonly #connections = new Map<Socket, Connection>();
+  readonly #logMalformed: (line: MalformedRequest) => void;
   #isClosing = false;
+
+  constructor(logMalformed: (line: MalformedRequest) => void) {
+    this.#logMalformed = logMalformed;
+  }
 
   watch(server: Server): void {
     // A client that closes its side still gets the outcome of its write (docs/decisions/0016).
@@ -103,7 +117,7 @@ export class ClientConnections {
     connection.isBroken = true;
     const { current, isServing } = connection;
     if (current && !current.message.complete) current.reject(error.code === TIMEOUT ? 408 : 400);
-    else if (!isServing) rejectMalformed(error.code, socket);
+    else if (!isServing) this.#logMalformed(rejectMalformed(error.code, socket));
   }
 
   #serveNext(socket: Socket, connection: Connection, response: ServerResponse): void {
@@ -127,9 +141,12 @@ function isLast(response: ServerResponse): boolean {
  * Responds to bytes that are not HTTP, and closes the connection. Call it only if no earlier request on the
  * connection waits for its response, because the client would take this one for it.
  */
-function rejectMalformed(errorCode: string | undefined, socket: Socket): void {
-  const status = statusByError[errorCode ?? ''] ?? 400;
-  const body = JSON.stringify(malformedRequestBody(status, randomUUID()));
+function rejectMalformed(fault: string | undefined, socket: Socket): MalformedRequest {
+  const status = statusByError[fault ?? ''] ?? 400;
+  const requestId = randomUUID();
+  const { remoteAddress: address } = socket;
+  const { code: outcome, body: response } = malformedRequest(status, requestId);
+  const body = JSON.stringify(response);
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     `content-type: ${JSON_TYPE}`,
@@ -139,4 +156,5 @@ function rejectMalformed(errorCode: string | undefined, socket: Socket): void {
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
   socket.destroySoon();
+  return { requestId, outcome, status, fault, address };
 }

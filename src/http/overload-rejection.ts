@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { overloaded } from '../errors/gateway-error.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
+import { traceIdOf } from '../telemetry/tracing.ts';
 import { corsHeaders, isAllowedOrigin } from './cors.ts';
 import type { HttpMetrics, RespondedRequest } from './http-metrics.ts';
 import { errorMediaType, GRAPHQL_RESPONSE_TYPE, JSON_TYPE } from './media-type.ts';
@@ -19,19 +20,21 @@ type Options = {
   corsOrigins: string[];
   metrics: Pick<HttpMetrics, 'responded' | 'shed'>;
   log: Logger;
-  /** Whether the caller of a request has so many requests waiting that one more is rejected. */
-  isOverloadedFor(request: IncomingMessage): boolean;
+  /** The hash of the caller of a request, if it has so many requests waiting that one more is rejected. */
+  overloadedCaller(request: IncomingMessage): string | undefined;
+  /** Whether the log line of one more rejection may be written. */
+  mayLog(): boolean;
 };
 
 /** Rejects a request that may be for `/graphql` if its caller has too many. Returns whether it did. */
 export type Rejection = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
- * Creates the rejection. It does without the framework and a log line of its own, because it must be cheap.
+ * Creates the rejection. It does without the framework, because it must be cheap.
  * `isClosing` tells whether the server is shutting down.
  */
 export function createRejection(
-  { corsOrigins, metrics, log, isOverloadedFor }: Options,
+  { corsOrigins, metrics, log, overloadedCaller, mayLog }: Options,
   isClosing: () => boolean,
 ): Rejection {
   const { status, headers, code, body } = toHttpError(overloaded(), ID, log);
@@ -64,7 +67,8 @@ export function createRejection(
   };
 
   return (request, response) => {
-    if (!mayBeGraphql(request) || !isOverloadedFor(request)) return false;
+    const caller = mayBeGraphql(request) ? overloadedCaller(request) : undefined;
+    if (caller === undefined) return false;
     const requestId = requestIdOf(request.headers);
     const { origin } = request.headers;
     const length = String(fixedLength + requestId.length);
@@ -78,6 +82,21 @@ export function createRejection(
     response.end(start + requestId + end);
     if (rejected === 0) setTimeout(report, LOG_MS).unref();
     rejected += 1;
+    if (mayLog()) {
+      const traceId = traceIdOf(request.headers);
+      const { method } = request;
+      const line = {
+        requestId,
+        traceId,
+        method,
+        path: counted.path,
+        outcome: code,
+        status,
+        caller,
+        ms: 0,
+      };
+      log.info(line, 'request');
+    }
     metrics.shed();
     metrics.responded(counted);
     return true;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Turns } from '../account/turns.ts';
+import { createLineLimit } from '../telemetry/line-limit.ts';
 import { registerAdminServer } from './admin-server.ts';
 import { ClientConnections } from './client-connections.ts';
 import { registerCompression } from './compression.ts';
@@ -23,15 +24,18 @@ type ServerOptions = GraphqlRouteOptions & {
   isReady(): boolean;
   shutdownDelayMs: number;
   turns: Turns;
-  /** Whether one more request of this client's caller would be rejected at once. */
-  isOverloadedFor(request: IncomingMessage): boolean;
+  /** The hash of this request's caller, if one more request of it would be rejected at once. */
+  overloadedCaller(request: IncomingMessage): string | undefined;
   metrics: HttpMetrics;
 };
 
 /** The HTTP server. Its hooks run in the order in which they are registered here. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { log, metrics } = options;
-  const connections = new ClientConnections();
+  const mayLog = createLineLimit();
+  const connections = new ClientConnections((line) => {
+    if (mayLog()) log.info(line, 'request');
+  });
   const drain = new Drain(options.shutdownDelayMs);
   const isClosing = () => drain.isClosing;
   const sendError = createErrorSender(log);
@@ -41,7 +45,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     count: metrics.responded,
     sendError,
   });
-  const reject = createRejection(options, isClosing);
+  const reject = createRejection({ ...options, mayLog }, isClosing);
   const app = createFastify(log, connections, reject, (error, request, reply) => {
     startRequest(request, reply); // No hook runs for these errors.
     reply.headers(corsHeaders(options.corsOrigins, request.headers.origin));

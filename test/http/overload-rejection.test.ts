@@ -19,7 +19,7 @@ async function startOverloaded() {
   requests.tryEnter('another request');
   const server = await createTestServer({
     requests,
-    isOverloadedFor: () => isOverloaded,
+    overloadedCaller: () => (isOverloaded ? 'hash' : undefined),
     prepare: async () => async () => {
       executed += 1;
       return { status: 200, headers: [], text: '{"data":null}' };
@@ -101,13 +101,17 @@ test('a rejection has the media type that the client prefers', async () => {
   expect(response.headers.get('vary')).toBe('Accept, Origin');
 });
 
-test('rejections are counted, and logged together', async () => {
+test('rejections are counted, and logged with their caller and together', async () => {
   const server = await startOverloaded();
-  for (let n = 0; n < 3; n++) await (await server.post()).text();
+  for (const id of ['a', 'b', 'c']) await (await server.post({ 'x-request-id': id })).text();
   expect(server.shed()).toBe(3);
   expect(server.statuses).toEqual([503, 503, 503]);
   expect(await server.log.line({ msg: 'requests shed' })).toMatchObject({ level: 40, requests: 3 });
-  expect(server.log.lines.filter(({ msg }) => msg === 'request')).toEqual([]);
+  expect(server.log.lines.filter(({ msg }) => msg === 'request')).toEqual(
+    ['a', 'b', 'c'].map((requestId) =>
+      expect.objectContaining({ requestId, outcome: 'OVERLOADED', status: 503, caller: 'hash' }),
+    ),
+  );
 });
 
 test('a request waits for a place, and is executed when there is one', async () => {

@@ -6,7 +6,7 @@ import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import type { LogLine } from '../support/log-recorder.ts';
 import { freePort } from '../support/port.ts';
-import { connectTo, requestOf } from '../support/raw-request.ts';
+import { connectTo, exchange, requestOf } from '../support/raw-request.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 
@@ -47,6 +47,21 @@ test('clients that disconnect during long lists leave no line of an internal err
 
   expect(gateway.logs).toContainEqual(expect.objectContaining({ msg: 'request', status: 499 }));
   expect(gateway.logs.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+});
+
+test('bytes that are not HTTP are logged with their fault', async () => {
+  const { gateway, lines } = await start(fine);
+  const response = await exchange(gateway.url, 'NOTHING\r\n\r\n');
+  const [requestId] = /(?<="requestId":")[^"]+/.exec(response) ?? [];
+  expect(await lines('request')).toEqual([
+    expect.objectContaining({
+      requestId,
+      outcome: 'BAD_REQUEST',
+      status: 400,
+      fault: expect.stringMatching(/^HPE_/),
+      address: '127.0.0.1',
+    }),
+  ]);
 });
 
 test('a request and its call to the service are logged on one line each', async () => {

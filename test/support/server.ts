@@ -14,7 +14,7 @@ export async function createTestServer(options: Partial<ServerOptions> = {}) {
     requests: new Gate({ limit: 100 }),
     authenticate: async () => null,
     allowsAnonymous: true,
-    isOverloadedFor: () => false,
+    overloadedCaller: () => undefined,
     prepare: async () => async () => ({ status: 200, headers: [], text: '{"data":null}' }),
     corsOrigins: [],
     forwardHeaders: [],
