@@ -5,8 +5,8 @@ export default {
   ...base,
   moduleNameMapper: { '/compile-threshold\\.ts$': '<rootDir>/test/support/compile-at-once.ts' },
   testMatch: [
-    '<rootDir>/test/(examples|federation|graphql|resolvers)/**/*.test.ts',
-    '<rootDir>/test/attack/(isolation|long-texts|operations).test.ts',
-    '<rootDir>/test/telemetry/metrics.test.ts',
+    '<rootDir>/test/resolvers/*.test.ts',
+    '<rootDir>/test/graphql/(exact-numbers|execution).test.ts',
+    '<rootDir>/test/(attack/isolation|examples/operations|federation/references).test.ts',
   ],
 };

@@ -18,6 +18,6 @@ export default {
   setupFilesAfterEnv: ['<rootDir>/test/support/setup.ts'],
   // Generous, because it only ends a test that hangs: a busy machine must not fail one.
   testTimeout: 60_000,
-  // More than cores: much of a test is waiting for timers and processes.
-  maxWorkers: 4,
+  // More than the cores of a small machine: much of a test is waiting for timers and processes.
+  maxWorkers: 3,
 };

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { keepAliveAgent, outcomeOf, post } from '../client.ts';
 import type { Harness, Row, Scenario } from '../harness.ts';
+import type { Behaviour } from '../service.ts';
 import { tally } from '../statistics.ts';
 
 const longList = JSON.stringify({
@@ -21,23 +23,48 @@ function codesOf(projects: readonly string[]): string {
   return `{ ${fields.join(' ')} }`;
 }
 
-const attacks: [name: string, queries: string[]][] = [
-  ['one query for 40 long lists', [codesOf(Array.from({ length: 40 }, (_, n) => `p${n}`))]],
-  ['60 queries for the same long list', Array<string>(60).fill(codesOf(['p']))],
+/** A response in 1.5 million chunks of a byte, which takes little more memory than its bytes. */
+const tinyChunks: Behaviour = async ({ response: { socket } }) => {
+  if (!socket) return;
+  socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+  if (!socket.write('1\r\n \r\n'.repeat(1_500_000))) await once(socket, 'drain');
+  socket.write('2\r\n{}\r\n0\r\n\r\n');
+};
+
+const attacks: [name: string, body: string | Behaviour, queries: string[]][] = [
+  [
+    'one query for 40 lists of 20,000 codes',
+    longList,
+    [codesOf(Array.from({ length: 40 }, (_, n) => `p${n}`))],
+  ],
+  ['60 queries for one list of 20,000 codes', longList, Array<string>(60).fill(codesOf(['p']))],
+  [
+    'a list of five million empty records',
+    `{"list":[${'{},'.repeat(5_000_000)}{}]}`,
+    [codesOf(['p'])],
+  ],
+  ['a response in chunks of one byte', tinyChunks, [codesOf(['p'])]],
 ];
 
-/** Long lists do not end a process with little memory. */
+/** Long lists and responses in tiny parts do not end a process with little memory. */
 export const longLists: Scenario = {
   name: 'long-lists',
   async run(harness) {
     const rows: Row[] = [];
-    for (const [name, queries] of attacks) rows.push(await attack(harness, name, queries));
+    for (const attack of attacks) rows.push(await run(harness, ...attack));
     return rows;
   },
 };
 
-async function attack(harness: Harness, name: string, queries: string[]): Promise<Row> {
-  const service = await harness.startService(({ response }) => response.end(longList));
+async function run(
+  harness: Harness,
+  name: string,
+  body: string | Behaviour,
+  queries: string[],
+): Promise<Row> {
+  const service = await harness.startService(
+    typeof body === 'string' ? ({ response }) => response.end(body) : body,
+  );
   const gateway = await harness.startGateway(service, {
     NODE_OPTIONS: '--max-old-space-size=160',
     UPSTREAM_TIMEOUT_MS: '60000',
@@ -50,7 +77,7 @@ async function attack(harness: Harness, name: string, queries: string[]): Promis
   );
   const after = await post(gateway.url, harness.token, '{ __typename }', { agent });
   return {
-    claim: `${name} of 20,000 codes, at the same time, with 160 MB of heap: the process goes on`,
+    claim: `${name}, with 160 MB of heap: the process goes on`,
     measured: tally(outcomes),
     holds: after.status === 200,
   };

@@ -195,7 +195,7 @@ test.each(['1', '27', '360', '500', '-6', '-1'])(
 );
 
 test('updateWorkflowCSV accepts a large file', async () => {
-  const PictureStream = Buffer.alloc(12 * 1024 * 1024, 'a,b\n').toString('base64');
+  const PictureStream = Buffer.alloc(3 * 1024 * 1024, 'a,b\n').toString('base64');
   const response = await post('updateWorkflowCSV', { PictureStream });
   expect(await response.json()).toEqual({ unresolved: '' });
 });

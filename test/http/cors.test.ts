@@ -35,7 +35,7 @@ test('a page can read whether an outcome was replayed or is in progress', async 
   expect(repeat.headers.get('idempotent-replayed')).toBe('true');
   const exposed = repeat.headers.get('access-control-expose-headers')?.split(/, */);
   expect(exposed).toEqual(
-    expect.arrayContaining(['idempotent-replayed', 'idempotent-in-progress']),
+    expect.arrayContaining(['x-request-id', 'idempotent-replayed', 'idempotent-in-progress']),
   );
 });
 

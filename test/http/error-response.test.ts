@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
 import { connectTo, exchange } from '../support/raw-request.ts';
-import { json, startService } from '../support/service.ts';
+import { json } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 
 const origin = 'https://app.example';
 const graphqlType = 'application/graphql-response+json; charset=utf-8';
@@ -10,9 +10,10 @@ const jsonType = 'application/json; charset=utf-8';
 /** The header that Apollo Client sends. */
 const apolloClient = 'application/graphql-response+json,application/json;q=0.9';
 
-async function start() {
-  const service = await startService(json({ status: 0 }));
-  const gateway = await startTestGateway(service, { CORS_ORIGINS: origin });
+const setReply = shareGateway({ CORS_ORIGINS: origin });
+
+function start() {
+  const { gateway } = setReply(json({ status: 0 }));
   /** Sends a POST, and returns status, media type and CORS header of the response. */
   async function send(accept: string, headers: Record<string, string>, body: string) {
     const response = await gateway.post(body, { origin, accept, ...headers });
@@ -42,7 +43,7 @@ const errors: [string, number, string, Record<string, string>, string][] = [
 
 test.each(errors)('%s gets the media type that the client prefers', async (...error) => {
   const [, status, code, headers, body] = error;
-  const { send } = await start();
+  const { send } = start();
   const common = {
     status,
     code,
@@ -63,7 +64,7 @@ test.each([
 ])(
   'an error outside Apollo Server has the same media type as one inside for %s',
   async (accept, type) => {
-    const { send } = await start();
+    const { send } = start();
     const inside = await send(accept, {}, '{"query":"{ a }"}');
     const outside = await send(accept, {}, '{');
     expect([inside.type, outside.type]).toEqual([type, type]);
@@ -71,7 +72,7 @@ test.each([
 );
 
 test('an error for which the framework runs no hook has CORS headers', async () => {
-  const gateway = await start();
+  const gateway = start();
   const get = (from: string) =>
     exchange(
       gateway.url,
@@ -86,21 +87,21 @@ test('an error for which the framework runs no hook has CORS headers', async () 
 });
 
 test('a body with an invalid chunk gets an error that a page can read', async () => {
-  const gateway = await start();
+  const gateway = start();
   const response = await exchange(
     gateway.url,
-    `POST /graphql HTTP/1.1\nHost: a\nOrigin: ${origin}\nAccept: ${apolloClient}\nAuthorization: Bearer ${gateway.token}\nContent-Type: application/json\nTransfer-Encoding: chunked\n\nzz\n`,
+    `POST /graphql HTTP/1.1\nHost: a\nOrigin: ${origin}\nAccept: ${apolloClient}\nX-Request-Id: invalid-chunk\nAuthorization: Bearer ${gateway.token}\nContent-Type: application/json\nTransfer-Encoding: chunked\n\nzz\n`,
   );
   expect(response).toMatch(/^HTTP\/1\.1 400 /);
   expect(response).toMatch(/^access-control-allow-origin: https:\/\/app\.example\r$/im);
   expect(response).toMatch(
     /^content-type: application\/graphql-response\+json; charset=utf-8\r$/im,
   );
-  await gateway.logLine({ msg: 'request', status: 400, outcome: 'BAD_REQUEST' });
+  await gateway.logLine({ requestId: 'invalid-chunk', status: 400, outcome: 'BAD_REQUEST' });
 });
 
 test('a client reads the response to a body that is too large while it sends the body', async () => {
-  const gateway = await start();
+  const gateway = start();
   const socket = connectTo(gateway.url);
   const length = 25_000_000;
   socket.write(

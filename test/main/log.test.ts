@@ -5,168 +5,107 @@ import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { environmentFor } from '../support/environment.ts';
-import { write } from '../support/graphql-operation.ts';
-import { startHeldService } from '../support/held-service.ts';
-import { testIssuer } from '../support/issuer.ts';
+import { eventually } from '../support/eventually.ts';
 import { createLogRecorder } from '../support/log-recorder.ts';
-import { metric } from '../support/metric.ts';
 import { freePort } from '../support/port.ts';
 import { startProcess } from '../support/process.ts';
-import { exchange } from '../support/raw-request.ts';
 
-/** More lines than a pipe and the gateway keep, with a request id of this length. */
-const TOO_MANY_LINES = 5000;
-const longId = 'x'.repeat(128);
-/** Requests on one connection. */
-const PIPELINE = 16;
+/** A process that logs lines of 300 characters at once, reports how many were dropped, and 300 more when it exits. */
+const logger = `
+import { createLog } from './src/telemetry/log.ts';
+import { LogOutput } from './src/telemetry/log-output.ts';
+const output = new LogOutput();
+const log = createLog('info', output);
+const text = 'x'.repeat(250);
+for (let n = 0; n < Number(process.argv[1]); n++) log.info({ n, text }, 'line');
+process.once('SIGTERM', () => {
+  for (let n = 0; n < 300; n++) log.info({ n, text }, 'last');
+  process.exit(0);
+});
+setInterval(() => {}, 1000);
+process.stderr.write(String(output.dropped));
+`;
 
-/** Starts the gateway with this file descriptor as its standard output, in front of a service that responds. */
-async function startWithOutput(stdout: number) {
-  const service = await startHeldService();
-  service.release();
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  const child = startProcess(['src/main.ts'], {
-    env: await environmentFor(service, { PORT: String(port), LOG_LEVEL: 'info' }),
-    stdout,
-  });
-  const { token } = await testIssuer();
-  const authorization = `Bearer ${await token()}`;
-  const isServing = () =>
-    fetch(`${url}/livez`).then(
-      () => true,
-      () => false,
-    );
-  while (!(await isServing())) {
-    if (!child.isRunning()) throw new Error(child.errorText());
-    await sleep(20);
-  }
-  return {
-    url,
-    child,
-    service,
-    /** Sends requests in short pipelines, each of which causes a log line, and returns the number of responses. */
-    async request(count: number): Promise<number> {
-      const head = `GET /nothing HTTP/1.1\nhost: gateway\nx-request-id: ${longId}\n`;
-      let responses = 0;
-      for (let left = count; left > 0; left -= PIPELINE) {
-        const length = Math.min(left, PIPELINE);
-        const requests = `${`${head}\n`.repeat(length - 1)}${head}connection: close\n\n`;
-        const received = await exchange(url, requests);
-        responses += received.split('HTTP/1.1 404 Not Found').length - 1;
-      }
-      return responses;
-    },
-    async write(requestId: string): Promise<number> {
-      const response = await fetch(`${url}/graphql`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-request-id': requestId, authorization },
-        body: JSON.stringify({ query: write }),
-      });
-      await response.text();
-      return response.status;
-    },
-  };
-}
-
-/** A pipe that nobody reads until `read` is called. */
-function createPipe() {
+/** Starts the logger with a pipe as its standard output, and waits until it has logged. Nobody reads until `read`. */
+async function startLogger(lines: number) {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-test-'));
   const path = join(folder, 'pipe');
   execFileSync('mkfifo', [path]);
   // For reading and writing, because opening it for one of them waits for the other.
   const fd = openSync(path, 'r+');
   const reader = new Socket({ fd, writable: false });
-  closeAfterTest(async () => {
+  closeAfterTest(() => {
     reader.destroy();
     rmSync(folder, { recursive: true });
   });
+  const child = startProcess(['--input-type=module-typescript', '-e', logger, String(lines)], {
+    stdout: fd,
+  });
+  const dropped = await eventually(async () => {
+    expect(child.errorText()).toMatch(/^\d+$/);
+    return Number(child.errorText());
+  });
   const log = createLogRecorder();
   return {
-    fd,
+    dropped,
     reader,
-    /** Starts to read the lines. */
     read() {
       createInterface(reader).on('line', log.add);
       return log;
     },
+    /** Ends the process, and returns its exit code. */
+    async stop() {
+      child.signal('SIGTERM');
+      return (await child.exited).code;
+    },
   };
 }
 
-test('a reader that stops reading the log blocks neither requests nor the exit, and dropped lines are counted and logged', async () => {
-  const pipe = createPipe();
-  const gateway = await startWithOutput(pipe.fd);
-  expect(await gateway.request(TOO_MANY_LINES)).toBe(TOO_MANY_LINES);
-  expect(await gateway.write('beside-a-stalled-reader')).toBe(200);
-  expect(gateway.service.requests).toHaveLength(1);
-  const dropped = await metric(gateway, 'ledger_gateway_log_lines_dropped_total');
+// The scenario log-reader in stress/ has a gateway under load whose log is not read.
+
+test('with a reader that stops reading, lines are dropped, counted and logged, and do not delay the exit', async () => {
+  const { dropped, reader, read, stop } = await startLogger(6000);
   expect(dropped).toBeGreaterThan(0);
-
-  const log = pipe.read();
-  const line = await log.line({ msg: 'log lines dropped' });
-  expect(line).toMatchObject({ level: 40, dropped: expect.any(Number) });
-  expect(Number(line.dropped)).toBeGreaterThanOrEqual(dropped);
-  await gateway.write('after-the-stall');
-  await log.line({ msg: 'sent', requestId: 'after-the-stall' });
-
-  pipe.reader.pause();
-  expect(await gateway.request(TOO_MANY_LINES)).toBe(TOO_MANY_LINES);
-  gateway.child.signal('SIGTERM');
-  expect(await gateway.child.exited).toEqual({ code: 0, signal: null });
+  const line = await read().line({ msg: 'log lines dropped' });
+  expect(line).toMatchObject({ level: 40, dropped });
+  reader.pause();
+  expect(await stop()).toBe(0);
 });
 
-test('a reader that is slow but keeps up gets every line about writes', async () => {
-  const pipe = createPipe();
-  const gateway = await startWithOutput(pipe.fd);
-  const log = pipe.read();
-  // The pipe is full during the pauses.
-  const pauses = setInterval(() => {
-    pipe.reader.pause();
-    setTimeout(() => pipe.reader.resume(), 150);
-  }, 200);
-  closeAfterTest(async () => clearInterval(pauses));
-  const ids = Array.from({ length: 300 }, (_, n) => `write-${n}`);
-  const rest = ids.values();
-  const send = async () => {
-    for (const id of rest) await gateway.write(id);
-  };
-  await Promise.all([...Array.from({ length: 20 }, send), gateway.request(2000)]);
-  expect(await metric(gateway, 'ledger_gateway_log_lines_dropped_total')).toBe(0);
-
-  gateway.child.signal('SIGTERM');
-  await log.line({ msg: 'closed' });
-  expect(await gateway.child.exited).toEqual({ code: 0, signal: null });
-  for (const msg of ['sent', 'call', 'request']) {
-    const logged = log.lines.filter((line) => line.msg === msg);
-    expect(logged.map(({ requestId }) => requestId)).toEqual(expect.arrayContaining(ids));
+test('a reader that is slow gets every line, in order', async () => {
+  const { dropped, reader, read, stop } = await startLogger(3000);
+  expect(dropped).toBe(0);
+  const log = read();
+  for (let n = 0; n < 5; n++) {
+    reader.pause(); // The pipe is full at once.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    reader.resume();
+    await log.line({ msg: 'line', n: n * 600 });
   }
+  await log.line({ msg: 'line', n: 2999 });
+  expect(await stop()).toBe(0);
+  await log.line({ msg: 'last', n: 299 });
+  expect(log.lines.map(({ n }) => n)).toEqual([...Array(3000).keys(), ...Array(300).keys()]);
 });
 
-test('after the pipe of its log was closed, the gateway serves requests and exits with 0', async () => {
-  const service = await startHeldService();
-  const port = await freePort();
+test.each([
+  ['a closed pipe', undefined],
+  ['a full disk', '/dev/full'],
+])('a gateway whose log is %s serves requests and exits with 0', async (_, path) => {
+  const file = path === undefined ? undefined : await open(path, 'w');
+  closeAfterTest(() => file?.close());
+  const port = String(await freePort());
   const child = startProcess(['src/main.ts'], {
-    env: await environmentFor(service, { PORT: String(port), LOG_LEVEL: 'info' }),
+    env: await environmentFor({ url: 'http://127.0.0.1:1/' }, { PORT: port, LOG_LEVEL: 'info' }),
+    ...(file && { stdout: file.fd }),
   });
-  await child.line(/listening at/);
+  const url = `http://127.0.0.1:${port}`;
+  await eventually(() => fetch(`${url}/livez`));
   child.closeStdout();
-  const { status } = await fetch(`http://127.0.0.1:${port}/livez`);
-  expect(status).toBe(200);
-  for (let n = 0; n < 100; n++) await fetch(`http://127.0.0.1:${port}/nothing`);
+  for (let n = 0; n < 100; n++) expect((await fetch(`${url}/nothing`)).status).toBe(404);
   child.signal('SIGTERM');
   expect(await child.exited).toEqual({ code: 0, signal: null });
-});
-
-test('a gateway whose log is on a full disk serves requests and exits with 0', async () => {
-  const full = await open('/dev/full', 'w');
-  closeAfterTest(() => full.close());
-  const gateway = await startWithOutput(full.fd);
-  expect(await gateway.request(TOO_MANY_LINES)).toBe(TOO_MANY_LINES);
-  expect(await metric(gateway, 'ledger_gateway_log_lines_dropped_total')).toBeGreaterThan(0);
-  gateway.child.signal('SIGTERM');
-  expect(await gateway.child.exited).toEqual({ code: 0, signal: null });
 });

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Repeats an attempt with a pause until it succeeds, and throws its last error after ten seconds. */
+/** Repeats an attempt with a pause until it succeeds, and throws its last error after half a minute. */
 export async function eventually<Result>(attempt: () => Promise<Result>): Promise<Result> {
-  const end = performance.now() + 10_000;
+  const end = performance.now() + 30_000;
   for (;;) {
     try {
       return await attempt();

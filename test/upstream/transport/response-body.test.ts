@@ -5,21 +5,24 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { responseBody } from '../../../src/upstream/transport/response-body.ts';
-import { startTestGateway } from '../../support/gateway.ts';
-import { read, write } from '../../support/graphql-operation.ts';
 import { startHeldService, success } from '../../support/held-service.ts';
-import { metricIs } from '../../support/metric.ts';
-import { type Reply, reply, startService } from '../../support/service.ts';
+import { type Reply, startService } from '../../support/service.ts';
 import { startTcp } from '../../support/tcp-server.ts';
+import {
+  glCodesOf,
+  scopeOf,
+  startCalls,
+  startOutcomes,
+  unknown,
+} from '../../support/upstream-call.ts';
 
 const MAX_BYTES = 65_536;
 /** The most that may be in transit when a transfer is stopped: the buffers of both kernels and of Node. */
 const MAX_IN_TRANSIT = 32 * 1024 * 1024;
 
-async function startLimited(reply: Reply, bytes = MAX_BYTES) {
+async function startLimited(reply: Reply) {
   const service = await startService(reply);
-  const gateway = await startTestGateway(service, { UPSTREAM_MAX_RESPONSE_BYTES: String(bytes) });
-  return { service, gateway };
+  return { service, calls: startOutcomes(service.url, { maxResponseBytes: MAX_BYTES }) };
 }
 
 /** Sends the same part again and again, as fast as it is read, until the connection closes. */
@@ -67,70 +70,40 @@ const endlessBodies: [name: string, headers: Record<string, string>, head: Buffe
   ];
 
 const invalid = { code: 'UPSTREAM_INVALID_RESPONSE' };
+const isInvalid = 'UPSTREAM_INVALID_RESPONSE';
 
 test.each(endlessBodies)('an endless body %s is cut at the limit', async (_, ...body) => {
-  const { reply, closed } = endlessReply(...body);
-  const { gateway, service } = await startLimited(reply);
-  const { data, errors } = await gateway.graphql(read);
-  expect(data).toEqual({ result: null });
-  expect(errors?.[0]?.extensions).toMatchObject({ ...invalid, retryable: false });
-  expect((await closed).bytesSent).toBeLessThan(MAX_IN_TRANSIT);
-  expect(service.received).toHaveLength(1);
-  expect(gateway.logs).toContainEqual(
-    expect.objectContaining({
-      fault: `larger than ${MAX_BYTES} bytes`,
-      outcome: 'UPSTREAM_INVALID_RESPONSE',
-    }),
-  );
-});
-
-test.each(endlessBodies)(
-  'an endless body %s makes the outcome of a write unknown',
-  async (_, ...body) => {
+  for (const [send, outcome] of [
+    ['read', isInvalid],
+    ['write', unknown(isInvalid)],
+  ] as const) {
     const { reply, closed } = endlessReply(...body);
-    const { gateway, service } = await startLimited(reply);
-    const { data } = await gateway.graphql(write);
-    expect(data.result).toMatchObject({ __typename: 'LedgerOutcomeUnknown', ...invalid });
+    const { calls, service } = await startLimited(reply);
+    expect(await calls[send]()).toBe(outcome);
     expect((await closed).bytesSent).toBeLessThan(MAX_IN_TRANSIT);
     expect(service.received).toHaveLength(1);
-  },
-);
+  }
+});
 
 test('half a megabyte that decompresses to 512 MB is not decompressed whole', async () => {
   const bomb = Buffer.concat([gzipHeader, ...Array<Buffer>(512).fill(megabyteOfZeros)]);
   expect(bomb.length).toBeLessThan(600_000);
   const closed = Promise.withResolvers<void>();
-  const { gateway } = await startLimited((response) => {
+  const { calls } = await startLimited((response) => {
     response.socket?.once('close', () => closed.resolve());
     response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': bomb.length });
     response.end(bomb);
   });
-  await gateway.graphql('{ __typename }');
-  const before = process.memoryUsage();
-  let most = before.rss;
+  const before = process.memoryUsage.rss();
+  let most = before;
   const timer = setInterval(() => {
     most = Math.max(most, process.memoryUsage.rss());
   }, 5);
-  const { errors } = await gateway.graphql(read);
+  expect(await calls.read()).toBe(isInvalid);
   clearInterval(timer);
-
-  expect(errors?.[0]?.extensions).toMatchObject(invalid);
-  expect(most - before.rss).toBeLessThan(128 * 1024 * 1024);
+  expect(most - before).toBeLessThan(128 * 1024 * 1024);
   // All of it fits into the buffers, so only the closed connection shows that it was not read.
   await closed.promise;
-});
-
-test('an endless error body is cut', async () => {
-  const bytesSent = Promise.withResolvers<number>();
-  const { gateway } = await startLimited((response) => {
-    const { socket } = response;
-    response.once('close', () => bytesSent.resolve(socket?.bytesWritten ?? 0));
-    response.writeHead(500);
-    pump(response, Buffer.alloc(65_536, ' '));
-  });
-  const { errors } = await gateway.graphql(read);
-  expect(errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_FAILED' });
-  expect(await bytesSent.promise).toBeLessThan(MAX_IN_TRANSIT);
 });
 
 test.each([400, 500])(
@@ -142,15 +115,12 @@ test.each([400, 500])(
       closed.push(once(response, 'close'));
       response.writeHead(status, { 'content-length': 10 }).flushHeaders();
     });
-    const gateway = await startTestGateway(service, {
-      UPSTREAM_MAX_CONCURRENCY: '2',
-      UPSTREAM_TIMEOUT_MS: '500',
-    });
+    const { calls } = startCalls(service, { maxConcurrency: 2, timeoutMs: 500 });
     for (let n = 0; n < 4; n++) {
-      const { errors } = await gateway.graphql(read.replace('north', `bad${n}`));
-      expect(errors?.[0]?.extensions.code).toMatch(/^UPSTREAM_(FAILED|BAD_REQUEST)$/);
+      const reading = calls.read(glCodesOf(`bad${n}`), scopeOf());
+      await expect(reading).rejects.toMatchObject({ status });
     }
-    expect((await gateway.graphql(read)).errors).toBeUndefined();
+    expect(await calls.read(glCodesOf(), scopeOf())).toMatchObject({ status: 0 });
     expect(await Promise.all(closed)).toHaveLength(4);
   },
 );
@@ -172,104 +142,74 @@ test.each(encodings)(
   'a response in %s is read up to the limit and not beyond',
   async (name, encode) => {
     const bytes = { next: MAX_BYTES };
-    const { gateway } = await startLimited((response) => {
+    const { calls } = await startLimited((response) => {
       response.setHeader('content-encoding', name).end(encode(bodyOf(bytes.next)));
     });
-    const { data, errors } = await gateway.graphql(read);
-    expect(errors).toBeUndefined();
-    expect(data.result.codes[0].code).toMatch(/^x{60000,}$/);
-
+    for (let n = 0; n < 3; n++) expect(await calls.read()).toBe('success');
     bytes.next = MAX_BYTES + 1;
-    expect((await gateway.graphql(read)).errors?.[0]?.extensions).toMatchObject(invalid);
-  },
-);
-
-test('the limit applies to each response separately', async () => {
-  const { gateway } = await startLimited(reply(200, bodyOf(MAX_BYTES)));
-  for (let n = 0; n < 5; n++) expect((await gateway.graphql(read)).errors).toBeUndefined();
-});
-
-test.each(['compress', 'gzip, gzip', 'zstd'])(
-  'a response in %s, which the request does not accept, is invalid',
-  async (encoding) => {
-    const { gateway } = await startLimited(
-      reply(200, '\u001f\u009d\u0090', { 'content-encoding': encoding }),
-    );
-    const { errors } = await gateway.graphql(read);
-    expect(errors?.[0]?.extensions).toMatchObject(invalid);
+    expect(await calls.read()).toBe(isInvalid);
   },
 );
 
 test('a connection whose response was cut is not reused', async () => {
   const service = await startHeldService();
-  const gateway = await startTestGateway(service, { UPSTREAM_MAX_RESPONSE_BYTES: '1000' });
-  const first = gateway.graphql(read);
+  const { read } = startOutcomes(service.url, { maxResponseBytes: 1000 });
+  const first = read();
   const { response } = await service.arrived(1);
   const { socket } = response;
   response.write(' '.repeat(2000)); // The response does not end here.
   await first;
   if (socket && !socket.closed) await once(socket, 'close');
 
-  const second = gateway.graphql(read);
+  const second = read();
   const request = await service.arrived(2);
   expect(request.response.socket).not.toBe(socket);
   request.respond();
-  expect((await second).errors).toBeUndefined();
+  expect(await second).toBe('success');
 });
+
+const list = '{"service_status":{"status":0},"list":[]}';
+const chunk = (bytes: Buffer) => `${bytes.length.toString(16)}\r\n${bytes.toString('latin1')}\r\n`;
+const chunkedHead = 'HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nTransfer-Encoding: chunked\r\n\r\n';
+const compressedChunk = chunk(brotliCompressSync(list));
 
 test.each([
-  ['the body ends', '0\r\n\r\n'],
-  ['the body does not end', ''],
-])('bytes after the end of the compressed data are invalid if %s', async (_, end) => {
-  const compressed = brotliCompressSync('{"service_status":{"status":0},"list":[]}');
-  const chunk = (bytes: Buffer) => [`${bytes.length.toString(16)}\r\n`, bytes, '\r\n'];
-  const { url } = await startTcp((socket) => {
-    socket.on('data', async () => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nTransfer-Encoding: chunked\r\n\r\n');
-      for (const part of chunk(compressed)) socket.write(part);
-      await immediate();
-      for (const part of [...chunk(Buffer.from('xyz')), end]) socket.write(part);
-    });
-  });
-  const gateway = await startTestGateway({ url }, { UPSTREAM_TIMEOUT_MS: '1000' });
-  const { errors } = await gateway.graphql(read);
-  expect(errors?.[0]?.extensions.code).toMatch(/^UPSTREAM_(INVALID_RESPONSE|TIMEOUT)$/);
-  await metricIs(gateway, 'ledger_gateway_calls_in_flight', 0);
-});
-
-test('a body that does not end after its compressed data times out', async () => {
-  const compressed = brotliCompressSync('{"service_status":{"status":0},"list":[]}');
+  ['bytes after it', chunk(Buffer.from('xyz')), /UPSTREAM_TIMEOUT/],
+  ['bytes after it and an end', `${chunk(Buffer.from('xyz'))}0\r\n\r\n`, /INVALID_RESPONSE/],
+  ['no end', '', /UPSTREAM_TIMEOUT/],
+])('compressed data with %s is not accepted', async (_, rest, outcome) => {
   const { url, sockets } = await startTcp((socket) => {
-    socket.on('data', () => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nTransfer-Encoding: chunked\r\n\r\n');
-      socket.write(`${compressed.length.toString(16)}\r\n`);
-      socket.write(compressed);
-      socket.write('\r\n');
+    socket.on('data', async () => {
+      socket.write(chunkedHead + compressedChunk, 'latin1');
+      await immediate();
+      socket.write(rest);
     });
   });
-  const gateway = await startTestGateway({ url }, { UPSTREAM_TIMEOUT_MS: '500' });
-  const { errors } = await gateway.graphql(read);
-  expect(errors?.[0]?.extensions).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+  const { calls, read } = startOutcomes(url, { timeoutMs: 500 });
+  expect(await read()).toMatch(outcome);
+  expect(calls.inFlight).toBe(0);
   const [socket] = sockets;
-  if (socket && !socket.closed) await once(socket, 'close');
+  if (outcome.test('UPSTREAM_TIMEOUT') && socket && !socket.closed) await once(socket, 'close');
 });
 
 test.each([
-  ['gzip, br', 'UPSTREAM_INVALID_RESPONSE'],
-  ['zstd', 'UPSTREAM_INVALID_RESPONSE'],
-  [' identity', undefined],
-  ['GZip ', undefined],
-])('a response with the header "content-encoding: %s" has the outcome %s', async (coding, code) => {
-  const plain = '{"service_status":{"status":0},"list":[]}';
-  const body = /gzip/i.test(coding) ? gzipSync(plain) : plain;
-  const { gateway, service } = await startLimited((response) => {
-    response.writeHead(200, { 'content-encoding': coding }).end(body);
-  });
-  const { data, errors } = await gateway.graphql(read);
-  expect(errors?.[0]?.extensions.code).toBe(code);
-  if (code === undefined) expect(data.result.__typename).toBe('GlCodeList');
-  expect(service.received).toHaveLength(1);
-});
+  ['gzip, br', isInvalid],
+  ['gzip, gzip', isInvalid],
+  ['compress', isInvalid],
+  ['zstd', isInvalid],
+  [' identity', 'success'],
+  ['GZip ', 'success'],
+])(
+  'a response with the header "content-encoding: %s" has the outcome %s',
+  async (coding, outcome) => {
+    const body = /gzip/i.test(coding) ? gzipSync(list) : list;
+    const { calls, service } = await startLimited((response) => {
+      response.writeHead(200, { 'content-encoding': coding }).end(body);
+    });
+    expect(await calls.read()).toBe(outcome);
+    expect(service.received).toHaveLength(1);
+  },
+);
 
 // What is decompressed at once, and what waits.
 

@@ -179,7 +179,8 @@ test("NODE_EXTRA_CA_CERTS applies to the service and to the issuer's keys", asyn
     { authorization: `Bearer ${gateway.token}` },
   );
   expect(JSON.parse(text).errors).toBeUndefined();
-  expect(tlsService.clients.map(({ path }) => path)).toEqual([
+  // On a busy machine, the keys are fetched twice.
+  expect([...new Set(tlsService.clients.map(({ path }) => path))]).toEqual([
     '/keys',
     expect.stringMatching(/^\/getGLCodes5/),
   ]);
@@ -213,6 +214,6 @@ test("with NODE_USE_ENV_PROXY, the issuer's keys are fetched through the proxy, 
   );
 
   expect(JSON.parse(text).errors).toBeUndefined();
-  expect(targets).toEqual([new URL(tlsService.url).host]);
+  expect([...new Set(targets)]).toEqual([new URL(tlsService.url).host]);
   await gateway.stop();
 });
