@@ -48,7 +48,7 @@ async function measure(
   read: (setting: string) => number | Promise<number>,
 ): Promise<void> {
   const { setting, redis } = await prepareStore(name, folder);
-  const options = { retentionMs: 86_400_000, quarantineMs: 0, maxKeys: 1e9 };
+  const options = { retentionMs: 86_400_000, quarantineMs: 0, maxKeys: 1e9, memoryBytes: 2 ** 40 };
   const store = await createStore(setting, options);
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const completeness = new Completeness({ ...options, store, log });

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { Account, memoryForRequests } from './account/account.ts';
+import { Account, freeMemory, shareMemory } from './account/account.ts';
 import { Gate } from './account/gate.ts';
 import { Turns } from './account/turns.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
@@ -50,10 +50,16 @@ export async function startGateway(
   log.info({ version, settings: settingsOf(config) }, 'starting');
   const tracing = await startTracing(config.tracing, version, log);
   const registry = createRegistry({ version, commit: config.commit }, output);
-  const account = new Account(memoryForRequests());
+  const memory = shareMemory(freeMemory(), config.idempotency.store === 'memory');
+  const account = new Account(memory.requests);
   const turns = new Turns();
   const requests = new Gate(requestLimits(config.upstream.maxConcurrency));
-  const service = await connectService(config, registry, { account, turns, log });
+  const service = await connectService(config, registry, {
+    account,
+    turns,
+    log,
+    storeBytes: memory.store,
+  });
 
   const graphql = await startGraphql({
     ...config,
@@ -114,7 +120,7 @@ export async function startGateway(
 async function connectService(
   config: Config,
   registry: Registry,
-  shared: { account: Account; turns: Turns; log: Logger },
+  shared: { account: Account; turns: Turns; storeBytes: number; log: Logger },
 ) {
   const { log } = shared;
   const transport = createTransport(config.upstream);
@@ -128,6 +134,7 @@ async function connectService(
   const idempotency = await createIdempotency({
     ...config.idempotency,
     maxWritesPerKey: config.maxWritesPerOperation,
+    memoryBytes: shared.storeBytes,
     timeoutMs: config.upstream.timeoutMs,
     calls: upstreamCalls,
     registry,

@@ -2,21 +2,20 @@ import { resolve } from 'node:path';
 import { SqliteStore } from './sqlite-store.ts';
 import { type IdempotencyStore, StoreUnavailable } from './store.ts';
 
-/** The database of a `memory` store may grow to this size, so that long outcomes cannot exhaust the process. */
-const MAX_MEMORY_BYTES = 256 * 1024 * 1024;
 /** A file may grow to this size. A table is shared out as if it had this size. */
 const MAX_DISK_BYTES = 8 * 1024 * 1024 * 1024;
 
 /**
  * Opens the store that a setting names: `memory`, `file:PATH`, or the URL of a Redis or PostgreSQL server, to which
- * the store connects in the background. `maxKeys` bounds the first two.
+ * the store connects in the background. `maxKeys` bounds the first two, and `memoryBytes` the first.
  *
  * @throws StoreUnavailable if a file cannot be used, Error if the setting is none of these
  */
 export async function createStore(
   setting: string,
-  { retentionMs, maxKeys }: { retentionMs: number; maxKeys: number },
+  options: { retentionMs: number; maxKeys: number; memoryBytes: number },
 ): Promise<IdempotencyStore> {
+  const { retentionMs, maxKeys, memoryBytes } = options;
   const [scheme, name = ''] = setting.split(/:(.*)/s);
   switch (scheme) {
     case 'memory':
@@ -24,7 +23,7 @@ export async function createStore(
         path: ':memory:',
         retentionMs,
         maxKeys,
-        maxBytes: MAX_MEMORY_BYTES,
+        maxBytes: memoryBytes,
       });
     case 'file': {
       if (name === '' || name === ':memory:') {

@@ -16,6 +16,8 @@ type Options = {
   retentionMs: number;
   quarantineMs: number;
   maxKeys: number;
+  /** What a `memory` store may take, in bytes. */
+  memoryBytes: number;
   maxWritesPerKey: number;
   isRequired: boolean;
   /** The timeout of a call. */

@@ -1,5 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
-import { Account } from '../../src/account/account.ts';
+import { Account, shareMemory } from '../../src/account/account.ts';
 
 const LIMIT = 10_000_000;
 const UNREAD_MS = 1000;
@@ -80,4 +80,12 @@ test('unread responses are dropped when their memory is needed: of others only b
   expect(account.open('a').tryHold(3_000_000)).toBe(true);
   expect(dropped).toEqual(['first', 'second']);
   jest.useRealTimers();
+});
+
+test('requests and a store in memory together fit into the container, and only requests into the heap', () => {
+  const free = { heap: 1000, container: 400 };
+  expect(shareMemory(free, true)).toEqual({ store: 100, requests: 150 });
+  expect(shareMemory(free, false)).toEqual({ store: 0, requests: 200 });
+  expect(shareMemory({ heap: 100, container: 1000 }, true).requests).toBe(50);
+  expect(shareMemory({ heap: 2 ** 40, container: 2 ** 40 }, true).store).toBe(2 ** 28);
 });

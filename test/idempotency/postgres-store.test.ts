@@ -39,7 +39,7 @@ if (!isPostgresInstalled) {
 const describePostgres = isPostgresInstalled ? describe : describe.skip;
 
 test('an invalid URL is rejected without repeating it', async () => {
-  const options = { retentionMs: RETENTION_MS, maxKeys: 10 };
+  const options = { retentionMs: RETENTION_MS, maxKeys: 10, memoryBytes: 2 ** 30 };
   const opening = createStore('postgres://user:secret@host:port/db', options);
   const error = await opening.catch((error) => error);
   expect(error).toMatchObject({ message: expect.stringContaining('not a valid postgres://') });

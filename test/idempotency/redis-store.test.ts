@@ -57,7 +57,7 @@ if (!isRedisInstalled) {
 const describeRedis = isRedisInstalled ? describe : describe.skip;
 
 test('an invalid URL is rejected without repeating it', async () => {
-  const options = { retentionMs: RETENTION_MS, maxKeys: 10 };
+  const options = { retentionMs: RETENTION_MS, maxKeys: 10, memoryBytes: 2 ** 30 };
   const error = await createStore('redis://user:secret@host:port', options).catch((error) => error);
   expect(error).toMatchObject({ message: expect.stringContaining('not a valid redis://') });
   expect(`${error.stack} ${JSON.stringify(error)}`).not.toContain('secret');

@@ -356,7 +356,7 @@ describe('expiry', () => {
 });
 
 describe('createStore', () => {
-  const options = { retentionMs: RETENTION_MS, maxKeys: 10 };
+  const options = { retentionMs: RETENTION_MS, maxKeys: 10, memoryBytes: 2 ** 30 };
 
   test.each(['memory', 'file'])('opens a %s store', async (kind) => {
     const setting = kind === 'file' ? `file:${path}` : kind;
