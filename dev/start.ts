@@ -33,11 +33,8 @@ try {
     JWT_AUDIENCE: issuer.audience,
     CORS_ORIGINS: 'http://localhost:*',
     INTROSPECTION: 'true',
-    EXPLORER: 'sandbox',
-    EXPLORER_HEADERS: JSON.stringify({
-      Authorization: `Bearer ${token}`,
-      'Idempotency-Key': randomUUID(),
-    }),
+    EXPLORER: 'graphiql', // It works offline.
+    EXPLORER_HEADERS: JSON.stringify({ Authorization: `Bearer ${token}` }),
     ...process.env,
   });
   const gateway = await startGateway(config, pino({ level: config.logLevel, base: null }));
@@ -97,8 +94,8 @@ function instructions(setup: Setup): string {
 The gateway listens at ${gateway.url}/graphql
   web app                ${webApp ? `open ${webApp.url}` : 'npm run dev -- --web starts it'}
   explorer               ${explorer}
-                         Sandbox loads its page from the internet; EXPLORER=graphiql works without
-                         its Idempotency-Key is fixed: change the key for a new intent, or get IDEMPOTENCY_KEY_REUSED
+                         EXPLORER=sandbox shows Apollo Sandbox, which is loaded from the internet and sends no
+                         Idempotency-Key unless you add one
   reference service      ${service.url}
   token, valid for 12 h  ${issuer.url}token
   token with a scenario  ${issuer.url}token?scenario=failed   (an unknown name lists all scenarios)

@@ -52,6 +52,32 @@ test('GraphiQL loads offline, reads GL codes and restarts a workflow', async () 
   // The browser shows every digit of an integer that is too large for a double.
   await result.getByText('"9223372036854775807"').waitFor();
 
+  // Each run has a new key. With the same one, the outcome is replayed.
+  const bar = page.locator('#bar');
+  const headersOf = async () => {
+    await bar.getByText('Response headers (200)').waitFor();
+    return bar.locator('pre').textContent();
+  };
+  const keyOf = () => bar.locator('span').textContent();
+  const first = await keyOf();
+  expect(await headersOf()).toContain('content-type: ');
+  expect(await headersOf()).not.toContain('idempotent-replayed');
+  const runAgain = async () => {
+    const response = page.waitForResponse((one) => one.request().method() === 'POST');
+    await run.click();
+    await response;
+  };
+  await runAgain();
+  expect(await headersOf()).not.toContain('idempotent-replayed');
+  expect(await keyOf()).not.toBe(first);
+  await bar.getByRole('checkbox').check();
+  await runAgain();
+  expect(await headersOf()).toContain('idempotent-replayed: true');
+
+  // The explorer writes its query into the address.
+  await page.goto(`${url}?query=${encodeURIComponent('{ __typename }')}`);
+  await run.waitFor();
+
   expect(errors).toEqual([]);
   const stored = await page.evaluate(() => Object.values(localStorage).join());
   expect(stored).not.toContain('Bearer');

@@ -16,6 +16,9 @@ export type Explorer = {
 
 const gzip = promisify(zlib.gzip);
 
+/** Gives each mutation a key, offers to send it again with the same one, and shows the headers of the response. */
+const barFile = new URL('explorer-bar.html', import.meta.url);
+
 /** A document for each operation, ready to run. */
 const operationsFolder = new URL('../../examples/operations/', import.meta.url);
 
@@ -36,12 +39,16 @@ export async function createExplorer(
   return { page: Buffer.from(html), gzipped: undefined, contentSecurityPolicy };
 }
 
-/** Whether a browser requests a page rather than the result of a query. */
+/**
+ * Whether a browser requests a page rather than the result of a query. The page writes its query into the address, so a
+ * query is executed only with a token, which a browser does not send when it opens an address.
+ */
 export function acceptsPage({ method, headers, query }: FastifyRequest): boolean {
+  const hasQuery = typeof query === 'object' && query !== null && 'query' in query;
   return (
     method === 'GET' &&
     headers.accept?.includes('text/html') === true &&
-    !(typeof query === 'object' && query !== null && 'query' in query)
+    !(hasQuery && headers.authorization !== undefined)
   );
 }
 
@@ -105,18 +112,21 @@ async function graphiql(documents: string[], headers: Record<string, string>): P
   // Nine megabytes, loaded only if they are used.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const headersText = inScript(headers, 2);
-  const html = renderGraphiQL({
+  const page = renderGraphiQL({
     title: 'Ledger Gateway',
     endpoint: '/graphql',
     headers: headersText,
     shouldPersistHeaders: false,
     defaultTabs: documents.map((query) => ({ query, headers: headersText })),
   });
-  const [, script = ''] = /<script>([\s\S]*?)<\/script>/.exec(html) ?? [];
+  const root = '<div id="root"></div>';
+  const bar = readFileSync(barFile, 'utf8');
+  const html = page.replace(root, () => `${root}\n${bar}`);
+  const scripts = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)];
   return {
     html,
     contentSecurityPolicy: policy({
-      'script-src': hashOf(script),
+      'script-src': scripts.map(([, script = '']) => hashOf(script)).join(' '),
       'worker-src': 'blob:',
       // The editor inserts its styles, which contain its icons and font.
       'style-src': "'unsafe-inline'",
