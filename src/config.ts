@@ -158,7 +158,7 @@ function isDiscoverable(issuers = ''): boolean {
 function jointProblems(given: Record<string, string | undefined>): string[] {
   const both = (one: string, other: string) =>
     given[one] !== undefined && given[other] !== undefined
-      ? [`${one} and ${other} exclude each other`]
+      ? [`set ${one} or ${other}, not both`]
       : [];
   const problems = [
     ...both('JWT_JWKS_URL', 'JWT_JWKS_FILE'),

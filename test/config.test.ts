@@ -158,7 +158,7 @@ test('both a URL and a file for the keys is an error', () => {
   const file = fileURLToPath(new URL('../package.json', import.meta.url));
   const problems = problemsOf({ ...required, JWT_JWKS_FILE: file });
   expect(problems.join()).toContain('JWT_JWKS_FILE must be a readable file');
-  expect(problems.join()).toContain('JWT_JWKS_URL and JWT_JWKS_FILE exclude each other');
+  expect(problems.join()).toContain('set JWT_JWKS_URL or JWT_JWKS_FILE, not both');
 });
 
 test('without keys, the issuers must be URLs, so that their keys can be found by discovery', () => {
@@ -179,7 +179,7 @@ test('the store may be in a file, whose text is not shown', () => {
   const variables = { ...required, IDEMPOTENCY_STORE_FILE: file };
   expect(readConfig(variables).idempotency.store).toBe('redis://user:secret@redis.example');
   expect(problemsOf({ ...variables, IDEMPOTENCY_STORE: 'memory' })).toEqual([
-    'IDEMPOTENCY_STORE and IDEMPOTENCY_STORE_FILE exclude each other',
+    'set IDEMPOTENCY_STORE or IDEMPOTENCY_STORE_FILE, not both',
   ]);
   writeFileSync(file, 'secret');
   expect(problemsOf(variables)).toEqual([

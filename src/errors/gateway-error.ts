@@ -120,7 +120,7 @@ export function overloaded(message = 'The gateway is overloaded.'): GatewayError
 export function limitExceeded(what: string, limit: number): GatewayError {
   return new GatewayError(
     'OPERATION_LIMIT_EXCEEDED',
-    `The operation has more ${what} than the ${limit} allowed.`,
+    `The operation has too many ${what}: at most ${limit}.`,
   );
 }
 

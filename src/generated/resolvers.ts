@@ -105,7 +105,10 @@ export type GlCodeList = LedgerStatus & {
 /** The outcome of `glCodes`. */
 export type GlCodesResult = GlCodeList | LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerUnrecognizedStatus;
 
-/** The system that general-ledger codes are for. */
+/**
+ * The system that general-ledger codes are for. `TARGET_n` is the external system with the value n, which the
+ * service's documentation does not name.
+ */
 export const IntegrationTarget = {
   /** Custom workflow (value 10). */
   CUSTOM_WORKFLOW: 10,
@@ -121,71 +124,71 @@ export const IntegrationTarget = {
   SAVE_AND_SEARCH: 36,
   /** Storage device (value 4001). */
   STORAGE_DEVICE: 4001,
-  /** A named external system (value 0). */
+  /** External system 0. */
   TARGET_0: 0,
-  /** A named external system (value 1). */
+  /** External system 1. */
   TARGET_1: 1,
-  /** A named external system (value 2). */
+  /** External system 2. */
   TARGET_2: 2,
-  /** A named external system (value 3). */
+  /** External system 3. */
   TARGET_3: 3,
-  /** A named external system (value 7). */
+  /** External system 7. */
   TARGET_7: 7,
-  /** A named external system (value 8). */
+  /** External system 8. */
   TARGET_8: 8,
-  /** A named external system (value 9). */
+  /** External system 9. */
   TARGET_9: 9,
-  /** A named external system (value 11). */
+  /** External system 11. */
   TARGET_11: 11,
-  /** A named external system (value 12). */
+  /** External system 12. */
   TARGET_12: 12,
-  /** A named external system (value 20). */
+  /** External system 20. */
   TARGET_20: 20,
-  /** A named external system (value 21). */
+  /** External system 21. */
   TARGET_21: 21,
-  /** A named external system (value 23). */
+  /** External system 23. */
   TARGET_23: 23,
-  /** A named external system (value 24). */
+  /** External system 24. */
   TARGET_24: 24,
-  /** A named external system (value 26). */
+  /** External system 26. */
   TARGET_26: 26,
-  /** A named external system (value 27). */
+  /** External system 27. */
   TARGET_27: 27,
-  /** A named external system (value 33). */
+  /** External system 33. */
   TARGET_33: 33,
-  /** A named external system (value 34). */
+  /** External system 34. */
   TARGET_34: 34,
-  /** A named external system (value 35). */
+  /** External system 35. */
   TARGET_35: 35,
-  /** A named external system (value 37). */
+  /** External system 37. */
   TARGET_37: 37,
-  /** A named external system (value 38). */
+  /** External system 38. */
   TARGET_38: 38,
-  /** A named external system (value 39). */
+  /** External system 39. */
   TARGET_39: 39,
-  /** A named external system (value 40). */
+  /** External system 40. */
   TARGET_40: 40,
-  /** A named external system (value 41). */
+  /** External system 41. */
   TARGET_41: 41,
-  /** A named external system (value 42). */
+  /** External system 42. */
   TARGET_42: 42,
-  /** A named external system (value 43). */
+  /** External system 43. */
   TARGET_43: 43,
-  /** A named external system (value 44). */
+  /** External system 44. */
   TARGET_44: 44,
-  /** A named external system (value 45). */
+  /** External system 45. */
   TARGET_45: 45,
-  /** A named external system (value 46). */
+  /** External system 46. */
   TARGET_46: 46,
-  /** A named external system (value 47). */
+  /** External system 47. */
   TARGET_47: 47,
-  /** A named external system (value 48). */
+  /** External system 48. */
   TARGET_48: 48,
-  /** A named external system (value 49). */
+  /** External system 49. */
   TARGET_49: 49,
-  /** A named external system (value 50). */
+  /** External system 50. */
   TARGET_50: 50,
-  /** A named external system (value 51). */
+  /** External system 51. */
   TARGET_51: 51,
   /** Unknown (value -1). */
   UNKNOWN: -1

@@ -16,6 +16,7 @@ import { ConfigError, GatewayError } from '../errors/gateway-error.ts';
 import type { Plans } from './compiled-query.ts';
 import { parseWithinLimits } from './document-limits.ts';
 import { noIntrospection } from './schema.ts';
+import { lacksTypename, nameOf } from './trusted-typenames.ts';
 
 /** Memory for the documents that are remembered, in bytes. */
 const CACHE_BYTES = 33_554_432;
@@ -116,24 +117,28 @@ export class Documents {
   }
 
   /**
-   * Executes only these documents, by id, from now on. Each is checked and passed to `compile` in its own iteration of
+   * Executes only these documents, by id, from now on. Resolves to the names of those in which a `__typename` is missing. Each is checked and passed to `compile` in its own iteration of
    * the event loop, because requests may be served meanwhile. Throws a ConfigError that names every document that is
    * invalid or exceeds a limit, and then changes nothing.
    */
   async trust(
     manifest: ReadonlyMap<string, string>,
     compile: (document: GraphqlDocument) => Promise<void>,
-  ): Promise<void> {
+  ): Promise<string[]> {
+    const withoutTypename: string[] = [];
     const trusted = new Map<string, GraphqlDocument>();
     const byId = new Map<string, GraphqlDocument>();
     const problems: string[] = [];
     for (const [id, text] of manifest) {
       try {
         await immediate();
-        const document = this.#parse(text);
+        // Several ids may name one text.
+        const document = trusted.get(text) ?? this.#parse(text);
         const [fault] = document.faults;
         if (fault) problems.push(`${id}: ${fault.message}`);
         else await compile(document);
+        const { ast } = document;
+        if (lacksTypename(this.#options.schema, ast)) withoutTypename.push(nameOf(ast) ?? id);
         trusted.set(text, document);
         byId.set(id, document).set(hash('sha256', text, 'hex'), document);
       } catch (error) {
@@ -145,6 +150,7 @@ export class Documents {
     }
     this.#trusted = trusted;
     this.#trustedById = byId;
+    return withoutTypename;
   }
 
   /**
@@ -173,7 +179,7 @@ export class Documents {
     if (query !== undefined && (!byText || byText !== document)) {
       throw new GatewayError(
         'QUERY_NOT_IN_SAFELIST',
-        'Only trusted documents are executed, and this is none of them.',
+        'The document is not in the list of trusted documents.',
       );
     }
     if (byHash && byHash !== document) throw notInList('The ids of this request differ.');

@@ -9,7 +9,7 @@ import type { GraphqlRequest, Prepare } from '../document-request.ts';
 import { createErrorFormatter } from '../errors/graphql-error-format.ts';
 import { compileAll } from './compiled-query.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
-import { Documents } from './documents.ts';
+import { Documents, type GraphqlDocument } from './documents.ts';
 import { createExecution } from './execution.ts';
 import { schema } from './schema.ts';
 
@@ -37,8 +37,13 @@ export type GraphqlServer = {
  */
 export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServer> {
   const documents = new Documents({ ...options, schema });
-  const trust = (manifest: ReadonlyMap<string, string>) =>
-    documents.trust(manifest, (document) => compileAll(schema, document));
+  const trust = async (manifest: ReadonlyMap<string, string>) => {
+    const compile = (document: GraphqlDocument) => compileAll(schema, document);
+    const names = await documents.trust(manifest, compile);
+    if (names.length === 0) return;
+    const message = 'trusted documents select a union or interface without __typename';
+    options.log.warn({ documents: names }, message);
+  };
   if (options.trustedDocuments) await trust(options.trustedDocuments);
   const formatError = createErrorFormatter(options.log);
   const apollo = new ApolloServer<Context>({

@@ -44,7 +44,7 @@ export class TooLargeToInterpret extends GatewayError {
   constructor() {
     super(
       'OPERATION_LIMIT_EXCEEDED',
-      `A list has more fields than the ${MAX_INTERPRETED_FIELDS} allowed in an operation that is not compiled.`,
+      `A list has too many fields for an operation that is not compiled: at most ${MAX_INTERPRETED_FIELDS}.`,
     );
   }
 }

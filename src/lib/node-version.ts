@@ -4,6 +4,6 @@ export const OLDEST_NODE = 24;
 // Imported before everything else, so that an older Node ends here and not where it first fails.
 if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
   const found = process.versions.node;
-  process.stderr.write(`The gateway needs Node ${OLDEST_NODE} or newer, and this is ${found}.\n`);
+  process.stderr.write(`The gateway needs Node ${OLDEST_NODE} or newer. This is ${found}.\n`);
   process.exit(1);
 }

@@ -174,3 +174,27 @@ test('without a list, a GET with a bearer token needs no other proof of a prefli
 
   expect((await fetch(url)).status).toBe(401);
 });
+
+test('documents that select a union or interface without __typename are named at the start', async () => {
+  const field = (selection: string) => `workflowAction(action: RESTART) { ${selection} }`;
+  const member = '... on WorkflowActionCompleted { __typename }';
+  const { gateway } = await start({
+    codes,
+    1: `mutation Bare { ${field('... on LedgerStatus { message }')} }`,
+    2: `mutation OfMember { ${field(member)} }`,
+    3: `mutation { ${field('kind: __typename')} }`,
+    4: `mutation Spread { ${field('...All')} } fragment All on WorkflowActionResult { __typename }`,
+    5: `mutation Inline { ${field('... { __typename }')} }`,
+  });
+  expect(await gateway.logLine({ level: 40 })).toMatchObject({
+    msg: 'trusted documents select a union or interface without __typename',
+    documents: ['Bare', 'OfMember', '3'],
+  });
+});
+
+test('two ids may name one text', async () => {
+  const { send } = await start({ restart, again: restart });
+  for (const documentId of ['restart', 'again']) {
+    expect(await send({ documentId, query: restart })).toMatchObject({ status: 200 });
+  }
+});
