@@ -106,7 +106,7 @@ test.each(overLimit)('a document with too many %s is rejected', async (_, query,
   expect(data).toBeUndefined();
   expect(errors).toEqual([
     {
-      message: expect.stringContaining(` ${limit} `),
+      message: expect.stringContaining(` ${limit}: at most `),
       extensions: {
         code: 'OPERATION_LIMIT_EXCEEDED',
         requestId: 'request-1',
