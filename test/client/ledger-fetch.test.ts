@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import {
   createLedgerFetch,
@@ -9,9 +9,9 @@ import {
   type Progress,
   readField,
   settle,
-  settleDocument,
   withIntent,
 } from '../../packages/client/src/index.ts';
+import { startTestGateway } from '../support/gateway.ts';
 import { startHttpServer } from '../support/http-server.ts';
 
 type Reply = (response: ServerResponse) => void;
@@ -272,8 +272,13 @@ test.each([
   ).toEqual(errorOf('OVERLOADED'));
 });
 
-test('what settle sends is in the manifest of the example app', () => {
+test('settles through a gateway that executes only the documents of an app', async () => {
   const manifest = new URL('../../examples/web/src/gql/persisted-documents.json', import.meta.url);
-  const documents = Object.values(JSON.parse(readFileSync(manifest, 'utf8')));
-  expect(documents).toContain(settleDocument);
+  const { url, token } = await startTestGateway(
+    { url: 'http://127.0.0.1:9/' },
+    { TRUSTED_DOCUMENTS: fileURLToPath(manifest) },
+  );
+  const settled = await settle(newIntent(), { url: `${url}/graphql`, token: () => token });
+  // The gateway has just started, so it has no records of the time before.
+  expect(settled.errors?.[0]?.extensions).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
 });

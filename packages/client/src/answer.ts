@@ -88,17 +88,14 @@ export function toResponse(body: GraphqlBody, init: ResponseInit = {}): Response
 function parseBody(text: string): GraphqlBody | undefined {
   try {
     const body: unknown = JSON.parse(text);
-    return isBody(body) ? body : undefined;
+    if (!isObject(body)) return undefined;
+    const { data, errors = [] } = body;
+    const hasErrors = Array.isArray(errors) && errors.every(isObject);
+    const isGraphql = hasErrors && (isObject(data) || (data == null && errors.length > 0));
+    return isGraphql ? body : undefined;
   } catch {
     return undefined;
   }
-}
-
-function isBody(body: unknown): body is GraphqlBody {
-  if (!isObject(body)) return false;
-  const { data, errors } = body;
-  if (errors === undefined) return isObject(data);
-  return (data == null || isObject(data)) && Array.isArray(errors) && errors.every(isObject);
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>

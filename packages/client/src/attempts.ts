@@ -130,17 +130,11 @@ function backoffMs(count: number, firstMs: number): number {
   return Math.min(10, 2 ** (count - 1)) * firstMs * (0.5 + Math.random() / 2);
 }
 
-function sleep(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
-    const abort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', abort, { once: true });
+async function sleep(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true });
   });
+  signal?.throwIfAborted();
 }

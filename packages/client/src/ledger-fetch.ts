@@ -31,7 +31,9 @@ async function write(
 ): Promise<Response> {
   const { signal } = request;
   const intent = new Headers(request.headers).get('idempotency-key') ?? newIntent();
-  const size = sizeOf(request.body);
+  const { body } = request;
+  // What is no text cannot be sent twice, such as a stream.
+  const size = typeof body === 'string' ? body.length : Number.POSITIVE_INFINITY;
   const { attemptMs: smallMs = defaults.attemptMs } = options;
   const attemptMs = smallMs + Math.min(size / SLOWEST_BYTES_PER_MS, LONGEST_UPLOAD_MS);
   const { last, isOpen, giveUpAt } = await attempt(
@@ -72,33 +74,25 @@ function withAge(init: RequestInit, intent: Intent, delayMs: number | undefined)
 async function read(
   url: string | URL,
   request: RequestInit,
-  { token, fetch: send = fetch }: LedgerFetchOptions,
+  options: LedgerFetchOptions,
+  rejected?: string,
 ): Promise<Response> {
-  if (!token) return send(url, request);
+  const { token, fetch: send = fetch } = options;
   let bearer: string | undefined;
-  for (let count = 1; ; count += 1) {
-    try {
-      bearer = await token(bearer);
-    } catch {
-      return signInFailed();
-    }
-    const response = await send(url, withToken(request, bearer));
-    if (response.status !== 401 || count === 2) return response;
+  try {
+    bearer = await token?.(rejected);
+  } catch {
+    return signInFailed();
   }
+  const response = await send(url, withToken(request, bearer));
+  const isRenewable = response.status === 401 && bearer !== undefined && rejected === undefined;
+  return isRenewable ? read(url, request, options, bearer) : response;
 }
 
 /** Whether a request can change nothing: only a `POST` may be a mutation, also one that names its document by a hash. */
 function isRead({ method = 'GET', body }: RequestInit): boolean {
   if (method.toUpperCase() !== 'POST') return true;
   return typeof body === 'string' && /"query"\s*:/.test(body) && !/\bmutation\b/.test(body);
-}
-
-/** The size of a body in bytes, or in characters. Infinite for one that cannot be sent twice. */
-function sizeOf(body: RequestInit['body']): number {
-  if (typeof body === 'string') return body.length;
-  if (body instanceof Blob) return body.size;
-  if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return body.byteLength;
-  return Number.POSITIVE_INFINITY;
 }
 
 /** The parts of a request, whose body can be sent twice. */
