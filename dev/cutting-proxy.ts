@@ -16,7 +16,8 @@ export type CuttingProxyOptions = {
 
 /**
  * Starts a TCP proxy that loses every response: it forwards requests to a server, and closes the connection
- * to the client as soon as the server responds.
+ * to the client as soon as the server responds. Only a preflight is answered, because without it a browser sends
+ * nothing that could be lost.
  */
 export async function startCuttingProxy(options: CuttingProxyOptions): Promise<CuttingProxy> {
   const { target, port = 0 } = options;
@@ -29,10 +30,16 @@ export async function startCuttingProxy(options: CuttingProxyOptions): Promise<C
       client.destroy();
       upstream.destroy();
     };
+    let isPreflight = false;
     clients.add(client);
     client.on('error', cut).on('close', cut).pipe(upstream);
+    client.on('data', (chunk: Buffer) => {
+      const [method] = /^[A-Z]+ /.exec(chunk.toString('latin1', 0, 8)) ?? [];
+      if (method) isPreflight = method === 'OPTIONS ';
+    });
     client.once('close', () => clients.delete(client));
-    upstream.on('error', cut).on('close', cut).once('data', cut);
+    upstream.on('error', cut).on('close', cut);
+    upstream.on('data', (chunk) => (isPreflight ? client.write(chunk) : cut()));
   });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');

@@ -15,9 +15,16 @@ async function startProxy(target: string) {
 
 test('the service receives the write, and the client gets no response', async () => {
   const service = await startService(json({ status: 0 }));
-  const gateway = await startTestGateway(service);
+  const origin = 'http://localhost';
+  const gateway = await startTestGateway(service, { CORS_ORIGINS: origin });
   const proxy = await startProxy(gateway.url);
   const key = { 'idempotency-key': 'intent-1' };
+  // A browser asks first.
+  const preflight = await fetch(`${proxy.url}/graphql`, {
+    method: 'OPTIONS',
+    headers: { origin, 'access-control-request-method': 'POST' },
+  });
+  expect(preflight.status).toBe(204);
 
   const lost = fetch(`${proxy.url}/graphql`, {
     method: 'POST',
