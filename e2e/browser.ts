@@ -17,7 +17,7 @@ export async function openPage(viewport = { width: 1400, height: 900 }) {
     args,
   });
   closeAfterTest(() => browser.close());
-  const page = await browser.newPage({ viewport });
+  const page = await browser.newPage({ viewport, ignoreHTTPSErrors: true });
   const requests: string[] = [];
   const errors: string[] = [];
   page.on('request', (request) => requests.push(request.url()));

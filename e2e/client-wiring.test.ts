@@ -31,7 +31,7 @@ type Client = {
 };
 
 const clients: Client[] = [
-  { name: 'fetch', packages: [], files: [] },
+  { name: 'fetch', packages: [], files: ['first-mutation.ts'] },
   { name: 'apollo', packages: ['@apollo/client@4.3.8', 'rxjs@7.8.2', graphql], files: [] },
   { name: 'urql', packages: ['@urql/core@6.0.3', graphql], files: [] },
   {
@@ -81,7 +81,7 @@ beforeAll(async () => {
 /** Creates a project that has the package as npm installs it, and checks its types. */
 async function createProject({ name, packages, files, generate }: Client): Promise<string> {
   const cwd = await createFolder();
-  const tsconfig = { compilerOptions, files: [`${name}.ts`] };
+  const tsconfig = { compilerOptions, files: [`${name}.ts`, ...files] };
   await writeFile(join(cwd, 'package.json'), '{ "private": true, "type": "module" }');
   await writeFile(join(cwd, 'tsconfig.json'), JSON.stringify(tsconfig));
   await writeFile(join(cwd, 'relay.config.json'), JSON.stringify(relayConfig));

@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import type { Http2ServerResponse } from 'node:http2';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import puppeteer from 'puppeteer-core';
+import { closeAfterTest } from '../test/support/cleanup.ts';
+import { openPage } from './browser.ts';
+
+const packageFolder = fileURLToPath(new URL('../packages/client/', import.meta.url));
+const firefox = process.env.FIREFOX_PATH ?? '/usr/bin/firefox-esr';
+
+/** What both drivers can do. */
+export type Page = {
+  goto(url: string): Promise<unknown>;
+  reload(): Promise<unknown>;
+  evaluate(run: (argument: Run) => Promise<unknown>, argument: Run): Promise<unknown>;
+};
+
+async function openFirefox(): Promise<Page> {
+  const options = { browser: 'firefox', executablePath: firefox } as const;
+  const browser = await puppeteer.launch({ ...options, acceptInsecureCerts: true });
+  closeAfterTest(() => browser.close());
+  return browser.newPage();
+}
+
+type Browser = { name: string; isMissing: boolean; open: () => Promise<Page> };
+
+export const browsers: readonly Browser[] = [
+  { name: 'Chromium', isMissing: false, open: async () => (await openPage()).page },
+  { name: 'Firefox', isMissing: !existsSync(firefox), open: openFirefox },
+];
+
+export const buildPackage = () =>
+  promisify(execFile)('npm', ['run', 'build'], { cwd: packageFolder });
+
+/** Serves an empty page and the package, which the page imports. */
+export async function servePackage(
+  url: string,
+  response: ServerResponse | Http2ServerResponse,
+): Promise<void> {
+  const name = basename(url);
+  const file = name.endsWith('.js') && (await readFile(`${packageFolder}dist/${name}`));
+  response.setHeader('content-type', file ? 'text/javascript' : 'text/html');
+  response.end(file || '<title>page</title>');
+}
+
+export type Run = {
+  url: string;
+  token: string;
+  options: object;
+  isLeft?: boolean;
+  /** Uses the browser's own `fetch`, without a key. */
+  isBare?: boolean;
+};
+
+/** In the page: sends a query, so that the next requests reuse its connection, and then a mutation. */
+export async function restart({ url, token, options, isLeft, isBare }: Run): Promise<unknown> {
+  const { createLedgerFetch, newIntent, readField } = await import(`${location.origin}/index.js`);
+  const send = isBare ? fetch : createLedgerFetch({ ...options, token: () => token });
+  const post = (query: string, headers = {}) =>
+    send(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${token}`,
+        ...headers,
+      },
+      body: JSON.stringify({ query }),
+    });
+  await (await post('{ __typename }')).text();
+  const intent = newIntent();
+  sessionStorage.setItem('intent', intent);
+  const selection = '__typename ... on LedgerOutcomeUnknown { code }';
+  const mutation = `mutation { workflowAction(action: RESTART) { ${selection} } }`;
+  const response = post(mutation, isBare ? {} : { 'idempotency-key': intent });
+  // The driver of Firefox runs again what a reload interrupts.
+  if (isLeft) return undefined;
+  return readField(await (await response).json(), 'workflowAction');
+}

@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  request as forward,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { createPrivateCa } from '../test/support/certificate.ts';
+import { closeAfterTest } from '../test/support/cleanup.ts';
+import { impatient, startFaultStack } from '../test/support/client-faults.ts';
+import { portOf } from '../test/support/port.ts';
+import { browsers, buildPackage, restart, servePackage } from './client-page.ts';
+
+type Stack = Awaited<ReturnType<typeof startFaultStack>>;
+
+type Listener = (
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+) => void;
+type Certificate = { cert: string; key: string };
+
+const servers = {
+  'HTTP/1.1': (_: Certificate, listener: Listener) => createServer(listener),
+  'HTTP/1.1 over TLS': (of: Certificate, listener: Listener) => createTlsServer(of, listener),
+  'HTTP/2': (of: Certificate, listener: Listener) => createSecureServer(of, listener),
+};
+
+const passedHeaders = ['authorization', 'idempotency-key', 'idempotency-key-age'];
+
+/** Starts the origin of the page. If the stack cuts a request, all connections of the browser break. */
+async function startFront(protocol: keyof typeof servers, { url: target }: Stack) {
+  const sockets = new Set<Socket>();
+  const versions = new Set<string>();
+  const cut = () => {
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  const listener: Listener = (request, response) => {
+    const { method, url = '/', headers } = request;
+    if (method !== 'POST') return void servePackage(url, response);
+    versions.add(request.httpVersion);
+    const passed = passedHeaders.flatMap((name) => (headers[name] ? [[name, headers[name]]] : []));
+    const onward = forward(target, {
+      method,
+      agent: false,
+      headers: { 'content-type': 'application/json', ...Object.fromEntries(passed) },
+    });
+    onward.once('error', cut);
+    onward.once('response', (received) => received.pipe(response));
+    request.pipe(onward);
+  };
+  const { cert, key } = await (await createPrivateCa()).issue('localhost');
+  const server = servers[protocol]({ cert, key }, listener);
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closeAfterTest(() => {
+    cut();
+    server.close();
+  });
+  const scheme = protocol === 'HTTP/1.1' ? 'http' : 'https';
+  return { origin: `${scheme}://localhost:${portOf(server.address())}`, versions };
+}
+
+beforeAll(buildPackage);
+
+/** How many requests of a `fetch` without a key reach the service, if a connection breaks that was used before. */
+const withoutKey: Record<string, Record<keyof typeof servers, number>> = {
+  Chromium: { 'HTTP/1.1': 2, 'HTTP/1.1 over TLS': 2, 'HTTP/2': 2 },
+  Firefox: { 'HTTP/1.1': 2, 'HTTP/1.1 over TLS': 2, 'HTTP/2': 1 },
+};
+
+const cases = browsers.flatMap((browser) =>
+  (Object.keys(servers) as (keyof typeof servers)[]).map((protocol) => ({
+    ...browser,
+    protocol,
+    bareArrivals: withoutKey[browser.name]?.[protocol],
+  })),
+);
+
+describe.each(cases)('$name, $protocol', ({ isMissing, open, protocol, bareArrivals }) => {
+  (isMissing ? test.skip : test)(
+    'a write arrives once with the package, whatever the browser repeats',
+    async () => {
+      const stack = await startFaultStack();
+      const { origin, versions } = await startFront(protocol, stack);
+      const page = await open();
+      await page.goto(origin);
+      const run = { url: `${origin}/graphql`, token: stack.token, options: impatient };
+
+      stack.prepare(['none', 'cut']);
+      const bare = await page.evaluate(restart, { ...run, isBare: true }).catch(() => 'lost');
+      expect([stack.arrivals(), bare]).toEqual([bareArrivals, expect.anything()]);
+
+      stack.prepare(['none', 'cut']);
+      expect(await page.evaluate(restart, run)).toMatchObject({
+        member: { __typename: 'WorkflowActionCompleted' },
+      });
+      expect(stack.arrivals()).toBe(1);
+      expect([...versions]).toEqual([protocol === 'HTTP/2' ? '2.0' : '1.1']);
+    },
+  );
+});

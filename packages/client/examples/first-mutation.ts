@@ -1,0 +1,29 @@
+import { createLedgerFetch, readField } from '@ledger-gateway/client';
+
+const url = 'http://127.0.0.1:4000/graphql';
+const token = async () => (await fetch('http://127.0.0.1:4010/token')).text(); // Your sign-in.
+const ledgerFetch = createLedgerFetch({ token });
+
+type Data = { workflowAction: { __typename: string; message?: string | null } };
+const query = `mutation { workflowAction(action: RESTART) {
+  __typename ... on LedgerStatus { message } ... on LedgerProblem { message }
+} }`;
+const headers = { 'content-type': 'application/json' };
+
+const button = document.body.appendChild(document.createElement('button'));
+const text = document.body.appendChild(document.createElement('p'));
+button.textContent = 'Restart the workflow';
+button.onclick = async () => {
+  button.disabled = true;
+  const body = JSON.stringify({ query });
+  const response = await ledgerFetch(url, { method: 'POST', headers, body });
+  const result = readField<Data, 'workflowAction'>(await response.json(), 'workflowAction');
+  if (result.kind === 'member') {
+    text.textContent = `${result.member.__typename}: ${result.member.message}`;
+  } else if (result.kind === 'error') {
+    text.textContent = `It was not done: ${result.error.code}`;
+  } else {
+    text.textContent = 'Nobody knows yet. Check in the ledger before you do it again.';
+  }
+  button.disabled = false;
+};
