@@ -73,7 +73,7 @@ export const codesByProject: ReadonlyMap<string, readonly SampleCode[]> = new Ma
 /** A project with as many codes as a large company has. */
 function manyCodes(): SampleCode[] {
   const kinds = ['Travel', 'Materials', 'Rent', 'Insurance', 'Services'];
-  return Array.from({ length: 5_000 }, (_, index) => {
+  return Array.from({ length: 50_000 }, (_, index) => {
     const code = String(10_000 + index);
     return visible(code, `${kinds[index % kinds.length]}, cost centre ${index}`, `GR-${code}`);
   });

@@ -7,7 +7,7 @@ let stack: WebStack;
 let user: ReturnType<typeof createUser>;
 
 beforeAll(async () => {
-  stack = await startWebStack();
+  stack = await startWebStack({ UPSTREAM_TIMEOUT_MS: '2000' });
   user = createUser(stack);
 });
 

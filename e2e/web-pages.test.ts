@@ -18,9 +18,9 @@ beforeAll(async () => {
 beforeEach(() => stack.restart());
 
 /** With `npm run screenshot`, updates a picture of the docs. */
-async function updateScreenshot(page: Page, name: string): Promise<void> {
+async function updateScreenshot(page: Page, name: string, height = 640): Promise<void> {
   if (process.env.UPDATE_SCREENSHOT !== '1') return;
-  await page.setViewportSize({ width: 720, height: 640 });
+  await page.setViewportSize({ width: 720, height });
   await page.screenshot({ path: `${docs}/${name}.png` });
 }
 
@@ -45,21 +45,65 @@ async function findViolations(page: Page) {
   });
 }
 
-test('a search among 5,000 codes shows the matches, which can be picked', async () => {
+test('50,000 codes are searched and paged by the gateway, and picked from any page', async () => {
   const { page, visit } = stack;
+  const sizes: Promise<number>[] = [];
+  page.on('response', (response) => {
+    if (response.request().method() !== 'POST') return;
+    sizes.push(response.body().then(({ length }) => length));
+  });
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await visit('GL codes');
   await page.getByLabel('Project').fill('group');
-  await page.getByRole('button', { name: 'Show codes' }).click();
-  await page.getByText('100 of 5000 codes are shown.').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByText('50,000 codes: 1 to 20').waitFor();
 
-  await page.getByLabel('Search in the list').fill('rent centre 4242');
-  await page.getByText('1 code', { exact: true }).waitFor();
-  expect(await page.getByRole('checkbox', { name: /cost centre/ }).count()).toBe(1);
+  // A button that can do nothing keeps the focus.
+  const next = page.getByRole('button', { name: 'Next' });
+  await next.press('Enter');
+  await page.getByText('50,000 codes: 21 to 40').waitFor();
+  expect(await next.evaluate(isFocused)).toBe(true);
+  await page.getByRole('checkbox', { name: '10021' }).check();
+  await page.getByRole('button', { name: 'Previous' }).press('Enter');
+  await page.getByText('50,000 codes: 1 to 20').waitFor();
+  expect(await page.getByRole('button', { name: 'Previous' }).evaluate(isFocused)).toBe(true);
+
+  const search = page.getByLabel('Search', { exact: true });
+  await search.fill('CENTRE 4242');
+  await page.getByText('11 of 50,000 codes contain “CENTRE 4242”').waitFor();
   await page.getByRole('checkbox', { name: '14242' }).check();
-  await page.getByLabel('Search in the list').fill('no such code');
+  await search.fill('no such code');
+  await page.getByText('0 of 50,000 codes contain').waitFor();
 
-  await page.getByText('0 codes').waitFor();
-  await page.getByText('Picked: 14242').waitFor();
+  await page.getByRole('button', { name: 'Copy the numbers' }).click();
+  await page.getByText('Copied: 10021, 14242').waitFor();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('10021\n14242');
+  expect(Math.max(...(await Promise.all(sizes)))).toBeLessThan(5_000);
+  page.removeAllListeners('response');
+});
+
+test('a response that is late does not replace that of a later search', async () => {
+  const { page, visit } = stack;
+  await visit('GL codes');
+  await user.prepare['GL codes']();
+  await user.send('GL codes');
+  await page.getByText('14 codes').waitFor();
+  const held = Promise.withResolvers<void>();
+  await page.route('**/graphql', async (route) => {
+    if (route.request().postData()?.includes('"ing"')) await held.promise;
+    await route.continue().catch(() => undefined);
+  });
+  const search = page.getByLabel('Search', { exact: true });
+  const asked = page.waitForRequest((request) => !!request.postData()?.includes('"ing"'));
+  await search.fill('ing');
+  await asked;
+  const dropped = page.waitForEvent('requestfailed');
+  await search.fill('freight');
+  await dropped;
+  held.resolve();
+  await page.getByText('1 of 14 codes contain “freight”').waitFor();
+  expect(await page.getByRole('checkbox', { name: '4110' }).isVisible()).toBe(true);
+  await page.unroute('**/graphql');
 });
 
 test('codes are listed for the chosen system', async () => {
@@ -69,15 +113,17 @@ test('codes are listed for the chosen system', async () => {
   expect(await system.locator('option').count()).toBe(41);
   expect(await system.inputValue()).toBe('EMAIL');
   await system.selectOption('Electronic invoice');
-  await page.getByLabel('Include hidden codes').check();
   await user.prepare['GL codes']();
   await user.send('GL codes');
+  await page.getByText('14 codes').waitFor();
+  await page.getByLabel('Include hidden codes').check();
 
-  await page.getByText('Packaging').waitFor();
+  await page.getByText('16 codes').waitFor();
   expect(arrivals.at(-1)).toBe('/getGLCodes5?target=22&project=north-plant&includeHide=true');
-  await page.getByLabel('Search in the list').fill('ing');
+  await page.getByLabel('Search', { exact: true }).fill('ing');
+  await page.getByText('of 16 codes contain “ing”').waitFor();
   await page.getByRole('checkbox', { name: '4020' }).check();
-  await updateScreenshot(page, 'web-codes');
+  await updateScreenshot(page, 'web-codes', 940);
 });
 
 test('a problem does not replace the list from the last time, nor the picked codes', async () => {
@@ -91,14 +137,14 @@ test('a problem does not replace the list from the last time, nor the picked cod
 
   expect(told).toContain('The ledger could not list the codes.');
   await page.getByText('These are the codes from the last time:').waitFor();
-  expect(await page.getByText('Packaging').isVisible()).toBe(true);
-  await page.getByText('Picked: 4020').waitFor();
+  expect(await page.getByRole('checkbox', { name: '4020' }).isVisible()).toBe(true);
+  await page.getByText('1 code is picked').waitFor();
 
   // Codes of another project are other codes.
   await stack.practise('');
   await page.getByLabel('Project').fill('harbour-office');
   await user.send('GL codes');
-  await page.getByText('No codes are picked.').waitFor();
+  await page.getByText('No codes are picked').waitFor();
 });
 
 test('a workflow action that is not confirmed is not sent', async () => {
@@ -125,6 +171,16 @@ test('rows of a CSV file that could not be used are listed', async () => {
 
   await outcomeOf(page).getByText('Nobody,').waitFor();
   expect(await outcomeOf(page).textContent()).toContain('except for these rows');
+});
+
+test('a double click uploads once', async () => {
+  const { page, visit, arrivals } = stack;
+  await visit('CSV upload');
+  const before = arrivals.length;
+  await user.chooseFile('Ada Example,ada@example.com\n'.repeat(100_000));
+  await page.getByRole('button', { name: 'Upload the file' }).dblclick();
+  await outcomeOf(page).getByText('The file was processed.').waitFor();
+  expect(arrivals.slice(before)).toHaveLength(1);
 });
 
 test('the progress of an upload is shown', async () => {
@@ -162,35 +218,32 @@ test('faults are shown beside their fields', async () => {
   const first = page.getByRole('group', { name: 'Approver 1' });
   const second = page.getByRole('group', { name: 'Approver 2' });
   await second.getByLabel('Approver number').fill('12a');
-  await second.getByLabel('Workflow number').fill('x');
   await second.getByLabel('Email', { exact: true }).fill('ada at example.com');
+  await second.getByLabel('Name', { exact: true }).fill('x'.repeat(1_001));
   await page.getByRole('button', { name: 'Save approvers' }).click();
   // The form finds these faults by itself.
   const ofForm = [
     [first.getByLabel('Name', { exact: true }), 'Enter at least one field.'],
     [second.getByLabel('Email', { exact: true }), 'This is not an email address.'],
+    [second.getByLabel('Approver number'), 'Enter digits only.'],
   ] as const;
   for (const [field, fault] of ofForm) expect(await descriptionOf(field)).toContain(fault);
   expect(await ofForm[0][0].evaluate(isFocused)).toBe(true);
   await first.getByLabel('Name', { exact: true }).fill('Ada');
   await second.getByLabel('Email', { exact: true }).fill('');
+  await second.getByLabel('Approver number').fill('12');
   await page.getByRole('button', { name: 'Save approvers' }).click();
 
   await outcomeOf(page).getByText('Nothing was saved.').waitFor();
-  for (const label of ['Approver number', 'Workflow number']) {
-    const field = second.getByLabel(label);
-    expect(await field.getAttribute('aria-invalid')).toBe('true');
-    expect(await descriptionOf(field)).toContain('This is not an integer.');
-  }
-  expect(await second.getByLabel('Name', { exact: true }).getAttribute('aria-invalid')).toBe(
-    'false',
-  );
-
+  const name = second.getByLabel('Name', { exact: true });
+  expect(await name.getAttribute('aria-invalid')).toBe('true');
+  expect(await descriptionOf(name)).toContain('This has more than 1000 characters.');
+  const number = second.getByLabel('Approver number');
+  expect(await number.getAttribute('aria-invalid')).toBe('false');
   expect(arrivals.length).toBe(before);
 
   // A fault goes with the value that had it. The form finds this one by itself.
-  await second.getByLabel('Approver number').fill('12');
-  await second.getByLabel('Workflow number').fill('3');
+  await name.fill('Bob');
   await second.getByLabel('Claim limit').fill('a lot');
   await page.getByRole('button', { name: 'Save approvers' }).click();
   const claimLimit = second.getByLabel('Claim limit');

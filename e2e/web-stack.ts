@@ -21,7 +21,7 @@ const webFolder = fileURLToPath(new URL('../examples/web/', import.meta.url));
 export type WebStack = Awaited<ReturnType<typeof startWebStack>>;
 
 /** Starts everything that the example web app needs, builds the app, and opens it in a browser. */
-export async function startWebStack() {
+export async function startWebStack(variables: Record<string, string> = {}) {
   const issuer = await testIssuer();
   const service = await startReferenceService({ issuerKeys: issuer.jwks });
   closeAfterTest(() => service.close());
@@ -36,9 +36,9 @@ export async function startWebStack() {
     { url: counted },
     {
       CORS_ORIGINS: app,
-      UPSTREAM_TIMEOUT_MS: '2000',
       LOG_LEVEL: 'warn',
       IDEMPOTENCY_STORE: await createOldStore({ url: counted }),
+      ...variables,
     },
   );
   const proxy = await startFaultyProxy(gateway.url);

@@ -44,7 +44,7 @@ export function createUser({ page, practise, visit }: WebStack) {
     /** Runs an operation in a scenario, and returns what the page tells. */
     async run(operation: Operation, scenario: ScenarioName | ''): Promise<string> {
       await visit(operation);
-      const close = outcomeOf(page).getByRole('button', { name: 'Close' });
+      const close = outcomeOf(page).getByRole('button', { name: /Close|I have checked/ });
       if (await close.isVisible()) await close.click();
       await practise(scenario);
       await prepare[operation]();

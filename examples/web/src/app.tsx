@@ -37,6 +37,7 @@ const pages = [
 export function App(options: LedgerOptions) {
   const { session } = options;
   const [user, setUser] = useState(session.user);
+  const [isBack, setIsBack] = useState(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: each user has a ledger of their own.
   const ledger = useMemo(() => createLedger(options), [user]);
 
@@ -46,27 +47,16 @@ export function App(options: LedgerOptions) {
     setUser(undefined);
   }
 
-  if (user === undefined) {
-    return (
-      <main className="signed-out">
-        <h1>Ledger desk</h1>
-        <p>You are signed out.</p>
-        <button
-          type="button"
-          className="primary"
-          onClick={() => {
-            session.signIn();
-            setUser(session.user);
-          }}
-        >
-          Sign in
-        </button>
-      </main>
-    );
+  function signIn(): void {
+    session.signIn();
+    setIsBack(true);
+    setUser(session.user);
   }
+
+  if (user === undefined) return <SignedOut onSignIn={signIn} />;
   return (
     <LedgerProvider value={ledger}>
-      <Pages user={user} onSignOut={signOut} />
+      <Pages user={user} isBack={isBack} onSignOut={signOut} />
       <footer>
         <ScenarioPicker session={session} />
       </footer>
@@ -74,21 +64,44 @@ export function App(options: LedgerOptions) {
   );
 }
 
-type PagesProps = { readonly user: string; readonly onSignOut: () => void };
+function SignedOut({ onSignIn }: { readonly onSignIn: () => void }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = 'Signed out – Ledger desk';
+    heading.current?.focus();
+  }, []);
+  return (
+    <main>
+      <h1 ref={heading} tabIndex={-1}>
+        You are signed out.
+      </h1>
+      <button type="button" className="primary" onClick={onSignIn}>
+        Sign in
+      </button>
+    </main>
+  );
+}
+
+type PagesProps = {
+  readonly user: string;
+  /** Whether the user has just signed in again. */
+  readonly isBack: boolean;
+  readonly onSignOut: () => void;
+};
 
 /** The pages. All of them stay in the document, so that an outcome is not lost when the user looks elsewhere. */
-function Pages({ user, onSignOut }: PagesProps) {
+function Pages({ user, isBack, onSignOut }: PagesProps) {
   const hash = useHash();
   const current = pages.find((page) => page.hash === hash) ?? pages[0];
   const main = useRef<HTMLElement>(null);
-  const isFirst = useRef(true);
+  const previous = useRef(isBack ? undefined : current);
   useEffect(() => {
     document.title = `${current?.title} – Ledger desk`;
     // After a step to another page, a screen reader reads its heading. The start of the app is no such step.
-    if (!isFirst.current) {
+    if (previous.current !== current) {
       main.current?.querySelector<HTMLElement>('section:not([hidden]) > h1')?.focus();
     }
-    isFirst.current = false;
+    previous.current = current;
   }, [current]);
   return (
     <>
@@ -105,9 +118,12 @@ function Pages({ user, onSignOut }: PagesProps) {
             </a>
           ))}
         </nav>
-        <button type="button" onClick={onSignOut}>
-          Sign out {user}
-        </button>
+        <p className="account">
+          {user}
+          <button type="button" onClick={onSignOut}>
+            Sign out
+          </button>
+        </p>
       </header>
       <main ref={main}>
         {pages.map(({ hash: key, title, purpose, Page }) => (

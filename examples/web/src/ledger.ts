@@ -2,7 +2,6 @@ import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
 import { ApolloLink } from '@apollo/client/link';
 import { createLedgerFetch, type Intent, type Progress, settle } from '@ledger-gateway/client';
 import { createContext, useContext } from 'react';
-import type { GlCodesQuery } from './gql/graphql.ts';
 import possibleTypes from './gql/possible-types.ts';
 import { createTrustedDocumentLink } from './links/trusted-document-link.ts';
 import { fetchWithProgress } from './links/upload-progress.ts';
@@ -14,8 +13,6 @@ export type LedgerOptions = {
   /** Sends the hash of a document instead of its text. The gateway then needs the manifest. */
   readonly trustedDocuments: boolean;
 };
-
-type GlCodeList = Extract<GlCodesQuery['glCodes'], { __typename: 'GlCodeList' }>;
 
 export type Ledger = ReturnType<typeof createLedger>;
 
@@ -41,8 +38,6 @@ export function createLedger({ gatewayUrl, session, trustedDocuments }: LedgerOp
     listeners,
     /** Asks what became of an intent, without sending it again. */
     settle: <D extends object>(intent: Intent) => settle<D>(intent, { url: gatewayUrl, token }),
-    /** The lists of codes by their variables. Apollo's cache is too slow for 50,000 codes, which nothing else refers to. */
-    codes: new Map<string, GlCodeList['codes']>(),
   };
 }
 

@@ -10,7 +10,7 @@ import { useEffect, useState } from 'react';
 import { useLedger } from './ledger.ts';
 import { findOpenWrite, forgetOpenWrite, keepOpenWrite } from './open-write.ts';
 
-type Outcome = { readonly __typename?: string; readonly code?: unknown };
+export type Outcome = { readonly __typename?: string; readonly code?: unknown };
 
 /** The state of a write. */
 export type WriteState<Member> =
@@ -33,11 +33,14 @@ export type WriteState<Member> =
       readonly askAgain: (() => void) | undefined;
     };
 
-/** Whether the outcome of a write is not known: until it is, or the user closes the notice, its form is locked. */
+/** The members that do not say whether the write took effect. */
+const unclear = new Set<unknown>(['LedgerOutcomeUnknown', 'LedgerUnrecognizedStatus']);
+
+/** Whether the outcome of a write is not known: until it is, or the user has checked, its form is locked. */
 export function isOpen(state: WriteState<Outcome>): boolean {
   if (state.phase !== 'settled') return state.phase !== 'idle';
   const { result } = state;
-  if (result.kind === 'member') return result.member.__typename === 'LedgerOutcomeUnknown';
+  if (result.kind === 'member') return unclear.has(result.member.__typename);
   return result.kind !== 'error';
 }
 
@@ -66,12 +69,15 @@ export function useWrite<
     if (left) void ask(left.intent);
   }, []);
 
-  async function send(variables: Variables): Promise<void> {
-    const intent = newIntent();
-    keepOpenWrite(name, { intent, variables });
+  async function send(source: Variables | Promise<Variables>): Promise<void> {
     const controller = new AbortController();
     const cancel = () => controller.abort();
+    // At once, so that a second click is none.
     setState({ phase: 'sending', share: 0, wait: undefined, cancel });
+    const variables = await Promise.resolve(source).catch(() => undefined);
+    if (variables === undefined || controller.signal.aborted) return setState({ phase: 'idle' });
+    const intent = newIntent();
+    keepOpenWrite(name, { intent, variables });
     // Later requests that are not sent say nothing about one whose response was lost.
     let wasLost = false;
     listeners.set(intent, ({ state: wait }) => {
@@ -119,7 +125,8 @@ export function useWrite<
     state,
     /** The variables of the write that was open when the page was left. */
     leftVariables: left?.variables,
-    submit: (variables: Variables) => void send(variables),
+    /** Variables that cannot be obtained, such as those of a file, are not sent: the page tells why. */
+    submit: (variables: Variables | Promise<Variables>) => void send(variables),
     dismiss,
   };
 }

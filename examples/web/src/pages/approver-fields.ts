@@ -5,7 +5,7 @@ export type FieldName = keyof ApproverInput;
 
 type FieldSpec = {
   readonly label: string;
-  readonly kind: 'text' | 'email' | 'number' | 'check';
+  readonly kind: 'text' | 'email' | 'integer' | 'number' | 'check';
   readonly hint?: string;
   /** Whether it is among the first fields, which are always visible. */
   readonly isCommon?: true;
@@ -15,9 +15,9 @@ type FieldSpec = {
 export const fields: Readonly<Record<FieldName, FieldSpec>> = {
   name: { label: 'Name', kind: 'text', isCommon: true },
   email: { label: 'Email', kind: 'email', isCommon: true },
-  approverId: { label: 'Approver number', kind: 'text', hint: 'Digits only', isCommon: true },
+  approverId: { label: 'Approver number', kind: 'integer', hint: 'Digits only', isCommon: true },
   claimLimit: { label: 'Claim limit', kind: 'number', hint: 'For example 2500', isCommon: true },
-  workflowId: { label: 'Workflow number', kind: 'text', hint: 'Digits only', isCommon: true },
+  workflowId: { label: 'Workflow number', kind: 'integer', hint: 'Digits only', isCommon: true },
   workflowName: { label: 'Workflow name', kind: 'text', isCommon: true },
   description: { label: 'Description', kind: 'text' },
   emailUpload: { label: 'Email for uploads', kind: 'email' },
@@ -70,13 +70,20 @@ export function findFaults(drafts: readonly Draft[]): Fault[] {
   );
 }
 
+/** What the gateway or the ledger would reject, or accept although nobody can mean it. */
+const rules: Partial<Record<FieldSpec['kind'], { pattern: RegExp; fault: string }>> = {
+  email: { pattern: /^[^\s@]+@[^\s@]+$/, fault: 'This is not an email address.' },
+  integer: { pattern: /^-?\d+$/, fault: 'Enter digits only.' },
+};
+
 function faultsOf(draft: Draft): Partial<Record<FieldName, string>> {
   const { values } = draft;
   const faults: Partial<Record<FieldName, string>> = {};
   if (Object.keys(toInput(draft)).length === 0) faults.name = 'Enter at least one field.';
-  for (const name of names.filter((each) => fields[each].kind === 'email')) {
-    const email = values[name]?.trim();
-    if (email && !/^[^\s@]+@[^\s@]+$/.test(email)) faults[name] = 'This is not an email address.';
+  for (const name of names) {
+    const text = values[name]?.trim();
+    const rule = rules[fields[name].kind];
+    if (text && rule && !rule.pattern.test(text)) faults[name] = rule.fault;
   }
   const fault = faultOfNumber(values.claimLimit?.trim() ?? '');
   if (fault !== undefined) faults.claimLimit = fault;

@@ -50,6 +50,8 @@ type FieldProps = {
   readonly onChange: (value: string) => void;
 };
 
+const inputModes = { number: 'decimal', integer: 'numeric', email: 'email', text: 'text' } as const;
+
 function ApproverField({ name, value, fault, onChange }: FieldProps) {
   const { label, kind, hint } = fields[name];
   if (kind === 'check') {
@@ -70,7 +72,7 @@ function ApproverField({ name, value, fault, onChange }: FieldProps) {
         <input
           {...attributes}
           type={kind === 'email' ? 'email' : 'text'}
-          inputMode={kind === 'number' ? 'decimal' : undefined}
+          inputMode={inputModes[kind]}
           autoComplete="off"
           value={value}
           onChange={(event) => onChange(event.target.value)}

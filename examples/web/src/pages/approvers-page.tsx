@@ -1,5 +1,5 @@
 import type { Fault } from '@ledger-gateway/client';
-import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { type FormEvent, useEffect, useState } from 'react';
 import { SaveApproversDocument, type SaveApproversMutation } from '../gql/graphql.ts';
 import { describeProblem, type Notice, quote, type Words } from '../notice.ts';
 import { useFaultFocus } from '../parts/use-fault-focus.ts';
@@ -33,14 +33,13 @@ export function ApproversPage() {
   const [sent, setSent] = useState(drafts);
   const [ownFaults, setOwnFaults] = useState<readonly Fault[]>([]);
   const form = useFaultFocus(ownFaults);
-  const count = useRef(drafts.length);
+  const [focusOn, setFocusOn] = useState<number>();
   useEffect(() => {
-    // The user continues in the approver that was just added.
-    if (drafts.length > count.current) {
-      form.current?.querySelector<HTMLElement>('fieldset > fieldset:last-of-type input')?.focus();
-    }
-    count.current = drafts.length;
-  }, [drafts.length, form]);
+    // The user continues in the approver that was added, or in the neighbour of the one that was removed.
+    const approvers = form.current?.querySelectorAll('fieldset > fieldset') ?? [];
+    if (focusOn !== undefined) approvers[focusOn]?.querySelector('input')?.focus();
+    setFocusOn(undefined);
+  }, [focusOn, form]);
   const faults =
     state.phase === 'settled' && state.result.kind === 'error'
       ? [...ownFaults, ...state.result.error.faults.filter(isOfSameValue)]
@@ -63,9 +62,15 @@ export function ApproversPage() {
     submit({ approvers: drafts.map(toInput) });
   }
 
+  function add(): void {
+    setDrafts([...drafts, newDraft()]);
+    setFocusOn(drafts.length);
+  }
+
   /** Faults name an approver by its place in the list. */
   function remove(index: number): void {
     setDrafts(drafts.toSpliced(index, 1));
+    setFocusOn(Math.min(index, drafts.length - 2));
     setOwnFaults([]);
     dismiss();
   }
@@ -88,7 +93,7 @@ export function ApproversPage() {
           <button type="submit" className="primary">
             Save approvers
           </button>
-          <button type="button" onClick={() => setDrafts([...drafts, newDraft()])}>
+          <button type="button" onClick={add}>
             Add an approver
           </button>
         </div>

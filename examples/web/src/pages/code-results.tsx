@@ -1,9 +1,14 @@
 import type { FieldResult } from '@ledger-gateway/client';
+import { useEffect, useState } from 'react';
 import type { GlCodesQueryVariables } from '../gql/graphql.ts';
 import { describeError, describeProblem, type Notice, type Words } from '../notice.ts';
+import { Field } from '../parts/field.tsx';
 import { NoticeBox } from '../parts/notice-box.tsx';
-import { CodePicker, type PickProps } from './code-picker.tsx';
-import { type GlCodesMember, useGlCodes } from './use-gl-codes.ts';
+import { CodePager } from './code-pager.tsx';
+import { CodeRows, type Picks } from './code-rows.tsx';
+import { PickedCodes } from './picked-codes.tsx';
+import { useDebounced } from './use-debounced.ts';
+import { type GlCodesMember, isNotPermitted, useGlCodes } from './use-gl-codes.ts';
 
 const words: Words = {
   nothingDone: 'No codes were loaded.',
@@ -11,25 +16,83 @@ const words: Words = {
   done: 'this is the complete list',
 };
 
-type Props = PickProps & { readonly query: GlCodesQueryVariables };
+const PAGE_SIZE = 20;
 
-/** The codes that a query finds, or why there are none. */
-export function CodeResults({ query, picked, onPick }: Props) {
-  const { result, list, askAgain } = useGlCodes(query);
+/** How long a user pauses before the text is searched, in milliseconds. */
+const PAUSE_MS = 250;
+
+export type CodeList = Pick<GlCodesQueryVariables, 'target' | 'project'>;
+
+/** `times` counts how often the list was asked for. */
+type Props = { readonly list: CodeList; readonly times: number };
+
+/** The codes of a list, page by page, with a search and what the user picked. The gateway searches and cuts. */
+export function CodeResults({ list, times }: Props) {
+  const [text, setText] = useState('');
+  const [includeHide, setIncludeHide] = useState(false);
+  const [turned, setTurned] = useState({ filter: '', skip: 0 });
+  const [retries, setRetries] = useState(0);
+  const [picks, setPicks] = useState<Picks>(new Map());
+  const search = useDebounced(text.trim(), PAUSE_MS);
+  // With another filter, the pages are others, too.
+  const filter = `${includeHide} ${search}`;
+  const skip = turned.filter === filter ? turned.skip : 0;
+  const variables = { ...list, includeHide, search, skip, first: PAGE_SIZE };
+  const { result, page } = useGlCodes(variables, times + retries);
+  const isHidden = result !== undefined && isNotPermitted(result);
+  useEffect(() => {
+    if (isHidden) setPicks(new Map());
+  }, [isHidden]);
   const notice = result && describe(result);
   return (
     <>
       <div aria-live="polite">
-        {!result && <p className="sending">Loading the codes…</p>}
-        {notice && <NoticeBox notice={notice} offer={{ label: 'Try again', onClick: askAgain }} />}
-        {notice && list && <p>These are the codes from the last time:</p>}
+        {!result && !page && <p className="sending">Loading the codes…</p>}
+        {notice && (
+          <NoticeBox
+            notice={notice}
+            offer={
+              mayPass(result)
+                ? { label: 'Try again', onClick: () => setRetries(retries + 1) }
+                : undefined
+            }
+          />
+        )}
+        {notice && page && <p>These are the codes from the last time:</p>}
       </div>
-      {list?.length === 0 && (
-        <p role="status">The ledger has no codes for this project and system.</p>
+      {page && (
+        <section aria-label="Codes">
+          <Field label="Search" hint="Number, name or value">
+            {(attributes) => (
+              <input
+                {...attributes}
+                type="search"
+                maxLength={100}
+                value={text}
+                onChange={(event) => setText(event.target.value)}
+              />
+            )}
+          </Field>
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={includeHide}
+              onChange={(event) => setIncludeHide(event.target.checked)}
+            />
+            Include hidden codes
+          </label>
+          <CodePager page={page} onSkip={(next) => setTurned({ filter, skip: next })} />
+          <CodeRows codes={page.codes} isBusy={!result} picks={picks} onPick={setPicks} />
+          <PickedCodes picks={picks} onPick={setPicks} />
+        </section>
       )}
-      {list && list.length > 0 && <CodePicker codes={list} picked={picked} onPick={onPick} />}
     </>
   );
+}
+
+/** Whether the same question may have another answer later. */
+function mayPass(result: FieldResult<GlCodesMember>): boolean {
+  return !isNotPermitted(result) && !(result.kind === 'error' && result.error.faults.length > 0);
 }
 
 /** The problem of a result, unless it is a list. */

@@ -30,27 +30,36 @@ export function CsvPage() {
   const { state, submit, dismiss } = useWrite(UploadWorkflowCsvDocument, 'uploadWorkflowCsv', {
     isUpload: true,
   });
-  const form = useFaultFocus(fileFault);
+  const [idFault, setIdFault] = useState<string>();
+  const form = useFaultFocus(fileFault ?? idFault);
   const faults: readonly Fault[] =
     state.phase === 'settled' && state.result.kind === 'error' ? state.result.error.faults : [];
 
-  async function upload(event: FormEvent): Promise<void> {
+  function upload(event: FormEvent): void {
     event.preventDefault();
     dismiss();
     const fault = faultOfFile(file);
+    const faultOfId = /^(-?\d+)?$/.test(invoiceId.trim()) ? undefined : 'Enter digits only.';
     setFileFault(fault);
-    if (file === undefined || fault !== undefined) return;
-    const input: WorkflowCsvInput = {
-      fileName: file.name,
-      contentBase64: await readBase64(file),
+    setIdFault(faultOfId);
+    if (file && !fault && !faultOfId) submit(readInput(file).then((input) => ({ input })));
+  }
+
+  async function readInput(from: File): Promise<WorkflowCsvInput> {
+    const contentBase64 = await readBase64(from).catch((error: unknown) => {
+      setFileFault('The file cannot be read. Choose it again.');
+      throw error;
+    });
+    return {
+      fileName: from.name,
+      contentBase64,
       ...(invoiceId.trim() && { invoiceId: invoiceId.trim() }),
       ...(message && { message }),
     };
-    submit({ input });
   }
 
   return (
-    <form ref={form} onSubmit={(event) => void upload(event)} noValidate>
+    <form ref={form} onSubmit={upload} noValidate>
       <WriteOutcome
         state={state}
         words={words}
@@ -77,7 +86,7 @@ export function CsvPage() {
           <Field
             label="Invoice number (optional)"
             hint="Digits only"
-            fault={faultOf(faults, ['input', 'invoiceId'])}
+            fault={idFault ?? faultOf(faults, ['input', 'invoiceId'])}
           >
             {(attributes) => (
               <input

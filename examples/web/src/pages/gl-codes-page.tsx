@@ -1,25 +1,20 @@
 import { type FormEvent, useState } from 'react';
-import { type GlCodesQueryVariables, IntegrationTarget } from '../gql/graphql.ts';
+import { IntegrationTarget } from '../gql/graphql.ts';
 import { Field } from '../parts/field.tsx';
-import { CodeResults } from './code-results.tsx';
+import { type CodeList, CodeResults } from './code-results.tsx';
 import { integrationTargets } from './integration-targets.ts';
 
-/** Picks general-ledger codes of a project. */
+/** Finds and picks general-ledger codes of a project. */
 export function GlCodesPage() {
   const [target, setTarget] = useState<IntegrationTarget>(IntegrationTarget.EMAIL);
   const [project, setProject] = useState('');
-  const [includeHide, setIncludeHide] = useState(false);
-  const [query, setQuery] = useState<GlCodesQueryVariables>();
-  const [count, setCount] = useState(0);
-  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  const [list, setList] = useState<CodeList>();
+  const [times, setTimes] = useState(0);
 
   function show(event: FormEvent): void {
     event.preventDefault();
-    const next = { target, project: project.trim(), includeHide };
-    // A code of another list is not this one, even with the same number.
-    if (next.target !== query?.target || next.project !== query.project) setPicked(new Set());
-    setQuery(next);
-    setCount(count + 1); // Asks for the same list again, too.
+    setList({ target, project: project.trim() });
+    setTimes(times + 1); // Asks for the same list again, too.
   }
 
   return (
@@ -54,21 +49,14 @@ export function GlCodesPage() {
             )}
           </Field>
         </div>
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={includeHide}
-            onChange={(event) => setIncludeHide(event.target.checked)}
-          />
-          Include hidden codes
-        </label>
         <div className="actions">
           <button type="submit" className="primary">
             Show codes
           </button>
         </div>
       </form>
-      {query && <CodeResults key={count} query={query} picked={picked} onPick={setPicked} />}
+      {/* A code of another list is not this one, even with the same number. */}
+      {list && <CodeResults key={JSON.stringify(list)} list={list} times={times} />}
     </>
   );
 }

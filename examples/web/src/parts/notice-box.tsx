@@ -1,15 +1,18 @@
 import { useEffect, useRef } from 'react';
 import type { Notice } from '../notice.ts';
 
+type Choice = { readonly label: string; readonly onClick: () => void };
+
 type Props = {
   readonly notice: Notice;
   /** The button that can change something. */
-  readonly offer?: { readonly label: string; readonly onClick: () => void } | undefined;
-  readonly onDismiss?: () => void;
+  readonly offer?: Choice | undefined;
+  /** The button that removes the notice. */
+  readonly close?: Choice | undefined;
 };
 
 /** An outcome in words. It takes the focus, so that a screen reader reads it and the keyboard continues there. */
-export function NoticeBox({ notice, offer, onDismiss }: Props) {
+export function NoticeBox({ notice, offer, close }: Props) {
   const { tone, title, details } = notice;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
@@ -27,15 +30,15 @@ export function NoticeBox({ notice, offer, onDismiss }: Props) {
             {offer.label}
           </button>
         )}
-        {onDismiss && (
+        {close && (
           <button
             type="button"
             onClick={() => {
               focusHeading(heading.current);
-              onDismiss();
+              close.onClick();
             }}
           >
-            Close
+            {close.label}
           </button>
         )}
       </div>

@@ -10,7 +10,7 @@ export function ScenarioPicker({ session }: { readonly session: Session }) {
   }, [session]);
   if (names.length === 0) return null;
   return (
-    <Field label="Practice" hint="What the development service does with your next requests">
+    <Field label="Practice" hint="For development: what the service does with your next requests">
       {(attributes) => (
         <select {...attributes} onChange={(event) => session.simulate(event.target.value)}>
           <option value="">It works</option>

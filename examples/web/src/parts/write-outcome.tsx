@@ -6,10 +6,10 @@ import {
   type Notice,
   type Words,
 } from '../notice.ts';
-import type { WriteState } from '../use-write.ts';
+import { isOpen, type Outcome, type WriteState } from '../use-write.ts';
 import { NoticeBox } from './notice-box.tsx';
 
-type Props<Member> = {
+type Props<Member extends Outcome> = {
   readonly state: WriteState<Member>;
   readonly words: Words;
   /** The words for each member of the union. */
@@ -30,7 +30,7 @@ const waits: Readonly<Record<NonNullable<Sending['wait']>, string>> = {
 };
 
 /** The state of a write: that it is being sent, or what became of it. */
-export function WriteOutcome<Member>({
+export function WriteOutcome<Member extends Outcome>({
   state,
   words,
   describe,
@@ -66,7 +66,15 @@ export function WriteOutcome<Member>({
         <NoticeBox
           notice={withTime(toNotice(state.result, words, describe), state.askedAt)}
           offer={state.askAgain && { label: 'Ask again', onClick: state.askAgain }}
-          onDismiss={onDismiss}
+          close={
+            // What may still be done is not forgotten.
+            state.result.kind === 'lost'
+              ? undefined
+              : {
+                  label: isOpen(state) ? 'I have checked in the ledger' : 'Close',
+                  onClick: onDismiss,
+                }
+          }
         />
       )}
     </div>
