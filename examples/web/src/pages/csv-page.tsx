@@ -5,7 +5,7 @@ import {
   type UploadWorkflowCsvMutation,
   type WorkflowCsvInput,
 } from '../gql/graphql.ts';
-import { describeProblem, faultOf, type Notice, type Words } from '../notice.ts';
+import { describeProblem, faultOf, type Notice, quote, type Words } from '../notice.ts';
 import { Field } from '../parts/field.tsx';
 import { useFaultFocus } from '../parts/use-fault-focus.ts';
 import { WriteOutcome } from '../parts/write-outcome.tsx';
@@ -142,9 +142,9 @@ function describe(member: NonNullable<UploadWorkflowCsvMutation['uploadWorkflowC
         ? {
             tone: 'warning',
             title: 'The file was processed, except for these rows:',
-            details: [member.unresolved],
+            details: [member.unresolved, ...quote(member.message)],
           }
-        : { tone: 'success', title: 'The file was processed.', details: [] };
+        : { tone: 'success', title: 'The file was processed.', details: quote(member.message) };
     case 'LedgerFailed':
     case 'LedgerNotPermitted':
     case 'LedgerNoMoreInvoices':
