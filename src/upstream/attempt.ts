@@ -82,7 +82,7 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
         const trace = outgoingTraceHeaders(scope.trace);
         const response = await transport.send(request, scope, exchange, trace);
         status = response.statusCode;
-        const bytes = await response.body.read(signal, hold);
+        const bytes = await response.read(signal, hold);
         if (effect === 'read') await holdDecoded(holding, bytes.length, signal);
         const result = await decode(request.operation, bytes, turns, holding.caller, signal);
         finish('answered', status);

@@ -2,7 +2,7 @@ import type { RequestScope } from '../../request-scope.ts';
 import { type OperationName, operations, policyOf, type UpstreamRequest } from '../operations.ts';
 import { type ConnectionOptions, createConnections } from './connections.ts';
 import { createGotRequest } from './got-request.ts';
-import { type ResponseBody, responseBody } from './response-body.ts';
+import { type ReadBody, responseBody } from './response-body.ts';
 import type { Exchange, RawResponse } from './send-once.ts';
 import type { TlsFiles } from './tls-files.ts';
 import { throwForStatus } from './transport-error.ts';
@@ -14,7 +14,7 @@ export type Transport = {
     scope: RequestScope,
     exchange: Exchange,
     trace: Readonly<Record<string, string>> | undefined,
-  ): Promise<{ statusCode: number; body: ResponseBody }>;
+  ): Promise<{ statusCode: number; read: ReadBody }>;
   /** Sends these headers with every further request. */
   useHeaders(headers: Readonly<Record<string, string>>): void;
   /** Uses these files for every further connection. */
@@ -61,7 +61,7 @@ export function createTransport(
       const { statusCode, rawBody } = response;
       throwForStatus(statusCode, response.headers);
       const coding = String(response.headers['content-encoding'] ?? '');
-      return { statusCode, body: responseBody(rawBody, coding, maxResponseBytes) };
+      return { statusCode, read: responseBody(rawBody, coding, maxResponseBytes) };
     },
     useHeaders(headers) {
       ownHeaders = headers;

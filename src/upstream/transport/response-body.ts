@@ -27,37 +27,30 @@ const codings = {
 
 type Coding = (typeof codings)[keyof typeof codings];
 
-/** The body of one response. */
-export type ResponseBody = {
-  /** Bytes after decompression. Infinity if it is still compressed, and may be large. */
-  readonly size: number;
-  /**
-   * The body, decompressed. Rejects with an UpstreamError if it is invalid, when `signal` is aborted, and when
-   * `hold` returns false for so many bytes more.
-   */
-  read(signal: AbortSignal, hold: (bytes: number) => boolean): Uint8Array | Promise<Uint8Array>;
-};
+/**
+ * The body of one response, decompressed, or a promise of it if it may be large. Rejects with an UpstreamError if it is
+ * invalid, when `signal` is aborted, and when `hold` returns false for so many bytes more.
+ */
+export type ReadBody = (
+  signal: AbortSignal,
+  hold: (bytes: number) => boolean,
+) => Uint8Array | Promise<Uint8Array>;
 
 /**
  * The body that was received as `rawBody`, at most `maxBytes` long after decompression. Throws an
- * UpstreamError if it is invalid. It does little work: a body that may be large is decompressed by `read`.
+ * UpstreamError if it is invalid. It does little work: a body that may be large is decompressed when it is read.
  */
 export function responseBody(
   rawBody: Uint8Array,
   contentEncoding: string,
   maxBytes: number,
-): ResponseBody {
+): ReadBody {
   const encoding = contentEncoding.trim().toLowerCase();
-  if (encoding === '' || encoding === 'identity') return bodyOf(rawBody);
+  if (encoding === '' || encoding === 'identity') return () => rawBody;
   if (!isSupported(encoding)) throw invalidResponse('unsupported content coding');
   const coding = codings[encoding];
   const small = decompressSmall(rawBody, coding, maxBytes);
-  if (small) return bodyOf(small);
-  return { size: Infinity, read: (...limits) => decompress(rawBody, coding, maxBytes, ...limits) };
-}
-
-function bodyOf(bytes: Uint8Array): ResponseBody {
-  return { size: bytes.length, read: () => bytes };
+  return small ? () => small : (...limits) => decompress(rawBody, coding, maxBytes, ...limits);
 }
 
 /** The decompressed body, or null if it may be large. */
