@@ -121,15 +121,15 @@ export class UpstreamCalls implements Calls {
   }
 
   get circuitState() {
-    return this.#admission.circuitState;
+    return this.#admission.circuit.state;
   }
 
   get inFlight(): number {
-    return this.#admission.inFlight;
+    return this.#admission.gate.held;
   }
 
   get queued(): number {
-    return this.#admission.queued;
+    return this.#admission.gate.waiting;
   }
 
   async #run<Name extends OperationName>(

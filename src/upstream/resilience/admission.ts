@@ -26,42 +26,30 @@ type AdmissionOptions = {
 
 /** Admits attempts: each needs a place among the calls in flight, and the consent of the circuit breaker. */
 export class Admission {
-  readonly #gate: Gate;
-  readonly #circuit: CircuitBreaker;
+  readonly gate: Gate;
+  readonly circuit: CircuitBreaker;
   readonly #timeoutMs: number;
 
   constructor({ maxConcurrency, timeoutMs, onCircuitChange }: AdmissionOptions) {
-    this.#gate = new Gate({ limit: maxConcurrency, maxWaitMs: timeoutMs * QUEUE_SHARE });
-    this.#circuit = new CircuitBreaker(timeoutMs, onCircuitChange);
+    this.gate = new Gate({ limit: maxConcurrency, maxWaitMs: timeoutMs * QUEUE_SHARE });
+    this.circuit = new CircuitBreaker(timeoutMs, onCircuitChange);
     this.#timeoutMs = timeoutMs;
-  }
-
-  get circuitState(): CircuitBreaker['state'] {
-    return this.#circuit.state;
-  }
-
-  get inFlight(): number {
-    return this.#gate.held;
-  }
-
-  get queued(): number {
-    return this.#gate.waiting;
   }
 
   /** Runs an attempt when there is a place for it. Throws an UpstreamError if it is not admitted. */
   async run<Result>(attempt: AdmittedAttempt<Result>): Promise<Result> {
     const { caller, effect, deadline, signal, probe } = attempt;
     // An attempt does not wait for a place in which it would be rejected.
-    this.#circuit.check(caller);
-    await this.#gate.enter(caller, { effect, signal }).catch(throwNoPlace);
+    this.circuit.check(caller);
+    await this.gate.enter(caller, { effect, signal }).catch(throwNoPlace);
     try {
-      if (effect === 'read') return await this.#circuit.read(attempt);
-      return await this.#circuit.write(attempt, () => {
+      if (effect === 'read') return await this.circuit.read(attempt);
+      return await this.circuit.write(attempt, () => {
         const leftMs = Math.max(0, deadline - performance.now());
         return probe(AbortSignal.timeout(Math.min(this.#timeoutMs * PROBE_SHARE, leftMs)));
       });
     } finally {
-      this.#gate.leave(caller);
+      this.gate.leave(caller);
     }
   }
 }
