@@ -31,7 +31,7 @@ export function watchSettings(
     watchFiles(tls, useTls, log),
     watchFiles({ headers }, (changed) => transport.useHeaders(changed.headers), log),
     watchFiles({ keys }, (changed) => authenticator.useKeys(changed.keys), log),
-    watchFiles({ trustedDocuments }, (changed) => graphql.trust(changed.trustedDocuments), log),
+    watchFiles(trustedDocuments, (changed) => graphql.trust(Object.values(changed)), log),
   ];
   return () => {
     for (const unwatch of watches) unwatch();

@@ -5,7 +5,7 @@ import {
   baseUrl,
   boolean,
   certificates,
-  documentManifest,
+  documentManifests,
   headerNames,
   headers,
   headersFile,
@@ -93,7 +93,8 @@ const environment = z.object({
     .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
     .default('1')
     .transform(Number),
-  TRUSTED_DOCUMENTS: documentManifest.optional(),
+  TRUSTED_DOCUMENTS: documentManifests.optional(),
+  TRUSTED_DOCUMENTS_MODE: z.enum(['enforce', 'log'], 'must be enforce or log').default('enforce'),
   GIT_COMMIT: z
     .string()
     .regex(/^[\w.-]{1,64}$/, 'must be the id of a commit')
@@ -145,7 +146,7 @@ function filesOf(env: z.infer<typeof environment>) {
     },
     headers: env.UPSTREAM_HEADERS_FILE,
     keys: env.JWT_JWKS_FILE,
-    trustedDocuments: env.TRUSTED_DOCUMENTS,
+    trustedDocuments: Object.fromEntries(Object.entries(env.TRUSTED_DOCUMENTS ?? {})),
   };
 }
 
@@ -244,7 +245,8 @@ export function readConfig(values: Record<string, string | undefined>) {
     corsOrigins: env.CORS_ORIGINS,
     compression: env.COMPRESSION === 'on',
     maxWritesPerOperation: env.MAX_WRITES_PER_OPERATION,
-    trustedDocuments: env.TRUSTED_DOCUMENTS?.value,
+    trustedDocuments: env.TRUSTED_DOCUMENTS?.map(({ value }) => value),
+    areOthersExecuted: env.TRUSTED_DOCUMENTS_MODE === 'log',
     idempotency: {
       store: env.IDEMPOTENCY_STORE ?? env.IDEMPOTENCY_STORE_FILE?.value ?? 'memory',
       retentionMs: env.IDEMPOTENCY_RETENTION_S * 1000,
@@ -282,7 +284,7 @@ export function settingsOf({ files, ...settings }: Config) {
     },
     jwt: { ...jwt, keys: keys ?? 'discovery' },
     explorerHeaders: Object.keys(explorerHeaders),
-    trustedDocuments: config.trustedDocuments?.size,
+    trustedDocuments: config.trustedDocuments?.map(({ size }) => size),
     idempotency: { ...idempotency, store: idempotency.store.split(':')[0] },
     tracing: { ...config.tracing, endpoint: config.tracing.endpoint?.origin },
   };

@@ -190,10 +190,13 @@ const manifest = z.union([
   z.record(z.string(), z.string()).transform((documents) => new Map(Object.entries(documents))),
 ]);
 
-export const documentManifest = fileOf(
+const documentManifest = fileOf(
   (text) => manifest.parse(JSON.parse(text)),
-  'must be a readable manifest: a JSON object of ids and documents, or that of Apollo',
+  'must be readable manifests: JSON objects of ids and documents, or those of Apollo',
 );
+
+/** Manifests of documents. */
+export const documentManifests = list.pipe(z.array(documentManifest).min(1, 'must not be empty'));
 
 /** A file with certificates in PEM, as text: a chain, or a list of CAs. */
 export const certificates = (kind: 'chain' | 'list') =>

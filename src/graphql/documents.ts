@@ -11,8 +11,10 @@ import {
   validate,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
 import type { DocumentRequest, Turn } from '../document-request.ts';
 import { ConfigError, GatewayError } from '../errors/gateway-error.ts';
+import { createLineLimit } from '../telemetry/line-limit.ts';
 import type { Plans } from './compiled-query.ts';
 import { parseWithinLimits } from './document-limits.ts';
 import { noIntrospection } from './schema.ts';
@@ -94,10 +96,16 @@ function lineStartsOf(text: string): number[] {
   return starts;
 }
 
+/** Documents by their ids. */
+export type Manifest = ReadonlyMap<string, string>;
+
 type DocumentOptions = {
   schema: GraphQLSchema;
   introspection: boolean;
   maxWritesPerOperation: number;
+  /** Whether documents that are not trusted are executed too, and named in the log. */
+  areOthersExecuted: boolean;
+  log: Logger;
 };
 
 /** The documents of requests. Each is parsed and checked once, as long as it is remembered. */
@@ -111,25 +119,27 @@ export class Documents {
   /** The trusted documents by their texts, and by their ids and the hashes of their texts. */
   #trusted: Map<string, GraphqlDocument> | undefined;
   #trustedById = new Map<string, GraphqlDocument>();
+  readonly #mayLog = createLineLimit();
 
   constructor(options: DocumentOptions) {
     this.#options = options;
   }
 
   /**
-   * Executes only these documents, by id, from now on. Resolves to the names of those in which a `__typename` is missing. Each is checked and passed to `compile` in its own iteration of
-   * the event loop, because requests may be served meanwhile. Throws a ConfigError that names every document that is
-   * invalid or exceeds a limit, and then changes nothing.
+   * Trusts these documents, and no others, from now on. Resolves to the names of those in which a `__typename` is
+   * missing. Each is checked and passed to `compile` in its own iteration of the event loop, because requests may be
+   * served meanwhile. Throws a ConfigError that names every document that is invalid, exceeds a limit, or has the id
+   * of another one, and then changes nothing.
    */
   async trust(
-    manifest: ReadonlyMap<string, string>,
+    manifests: readonly Manifest[],
     compile: (document: GraphqlDocument) => Promise<void>,
   ): Promise<string[]> {
     const withoutTypename: string[] = [];
     const trusted = new Map<string, GraphqlDocument>();
     const byId = new Map<string, GraphqlDocument>();
     const problems: string[] = [];
-    for (const [id, text] of manifest) {
+    for (const [id, text] of manifests.flatMap((manifest) => [...manifest])) {
       try {
         await immediate();
         // Several ids may name one text.
@@ -139,6 +149,7 @@ export class Documents {
         else await compile(document);
         const { ast } = document;
         if (lacksTypename(this.#options.schema, ast)) withoutTypename.push(nameOf(ast) ?? id);
+        if ((byId.get(id) ?? document) !== document) problems.push(`${id}: names two documents`);
         trusted.set(text, document);
         byId.set(id, document).set(hash('sha256', text, 'hex'), document);
       } catch (error) {
@@ -156,13 +167,12 @@ export class Documents {
   /**
    * The document that a request names, after `turn`. Undefined if it names none. Rejects with a GatewayError:
    * `OPERATION_LIMIT_EXCEEDED`, or, with trusted documents, `PERSISTED_QUERY_NOT_IN_LIST` for an unknown id and
-   * `QUERY_NOT_IN_SAFELIST` for another text.
+   * `QUERY_NOT_IN_SAFELIST` for another text, unless others are executed.
    */
   async find(request: DocumentRequest, turn: Turn): Promise<GraphqlDocument | undefined> {
     const { query = '' } = request;
-    const known = this.#trusted
-      ? this.#findAllowed(request, this.#trusted)
-      : this.#recent.get(query);
+    const trusted = this.#trusted && this.#findAllowed(request, this.#trusted);
+    const known = trusted ?? this.#recent.get(query);
     const isNew = known === undefined && query !== '';
     await turn(known ? known.text.length * EXECUTION_WORK : query.length * CHECK_WORK);
     return isNew ? this.#remembered(query) : known;
@@ -172,6 +182,7 @@ export class Documents {
     { query, documentId, sha256Hash }: DocumentRequest,
     trusted: ReadonlyMap<string, GraphqlDocument>,
   ): GraphqlDocument | undefined {
+    if (this.#options.areOthersExecuted && query !== undefined) return trusted.get(query);
     const byId = this.#findTrusted(documentId);
     const byHash = this.#findTrusted(sha256Hash);
     const byText = query === undefined ? undefined : trusted.get(query);
@@ -198,6 +209,10 @@ export class Documents {
     if (known) return known;
     const document = this.#parse(text);
     this.#recent.set(text, document);
+    if (this.#trusted && this.#mayLog()) {
+      const named = { name: nameOf(document.ast), sha256: hash('sha256', text, 'hex') };
+      this.#options.log.warn(named, 'document is not trusted');
+    }
     return document;
   }
 

@@ -9,7 +9,7 @@ import type { GraphqlRequest, Prepare } from '../document-request.ts';
 import { createErrorFormatter } from '../errors/graphql-error-format.ts';
 import { compileAll } from './compiled-query.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
-import { Documents, type GraphqlDocument } from './documents.ts';
+import { Documents, type GraphqlDocument, type Manifest } from './documents.ts';
 import { createExecution } from './execution.ts';
 import { schema } from './schema.ts';
 
@@ -19,15 +19,17 @@ const preflightHeaders = ['x-apollo-operation-name', 'apollo-require-preflight',
 type GraphqlOptions = ContextDependencies & {
   introspection: boolean;
   maxWritesPerOperation: number;
-  /** The only documents that are executed, by id. Undefined if all are. */
-  trustedDocuments: ReadonlyMap<string, string> | undefined;
+  /** Manifests of the trusted documents, by id. Undefined if all documents are executed. */
+  trustedDocuments: readonly Manifest[] | undefined;
+  /** Whether others are executed too, and named in the log. */
+  areOthersExecuted: boolean;
   log: Logger;
 };
 
 export type GraphqlServer = {
   prepare: Prepare;
   /** Replaces the trusted documents. Rejects with a ConfigError if one is invalid, and then changes nothing. */
-  trust(documents: ReadonlyMap<string, string>): Promise<void>;
+  trust(manifests: readonly Manifest[]): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -37,9 +39,9 @@ export type GraphqlServer = {
  */
 export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServer> {
   const documents = new Documents({ ...options, schema });
-  const trust = async (manifest: ReadonlyMap<string, string>) => {
+  const trust = async (manifests: readonly Manifest[]) => {
     const compile = (document: GraphqlDocument) => compileAll(schema, document);
-    const names = await documents.trust(manifest, compile);
+    const names = await documents.trust(manifests, compile);
     if (names.length === 0) return;
     const message = 'trusted documents select a union or interface without __typename';
     options.log.warn({ documents: names }, message);

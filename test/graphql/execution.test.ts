@@ -75,6 +75,8 @@ const newDocuments = () =>
     schema,
     introspection: true,
     maxWritesPerOperation: 100,
+    areOthersExecuted: false,
+    log: logger,
   });
 const remembered = newDocuments();
 

@@ -16,13 +16,18 @@ const other = 'mutation { workflowAction(action: UPGRADE_TO_HQ) { __typename } }
 const sha256 = (text: string) => hash('sha256', text, 'hex');
 const clientPreset = { codes, restart };
 
-async function start(manifest: unknown, variables: Record<string, string> = {}) {
+/** Starts a gateway with manifests: as JSON, or as their text. */
+async function start(manifests: unknown, variables: Record<string, string> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'manifest-'));
   closeAfterTest(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'manifest.json');
-  await writeFile(file, typeof manifest === 'string' ? manifest : JSON.stringify(manifest));
+  const files = [manifests].flat().map((manifest, index) => {
+    const text = typeof manifest === 'string' ? manifest : JSON.stringify(manifest);
+    return [join(folder, `${index}.json`), text] as const;
+  });
+  await Promise.all(files.map(([path, text]) => writeFile(path, text)));
   const service = await startService(success);
-  const gateway = await startTestGateway(service, { TRUSTED_DOCUMENTS: file, ...variables });
+  const paths = files.map(([path]) => path).join(',');
+  const gateway = await startTestGateway(service, { TRUSTED_DOCUMENTS: paths, ...variables });
   return { service, gateway, send: async (body: unknown) => parse(await gateway.post(body)) };
 }
 
@@ -148,7 +153,7 @@ test.each([
 test.each(['not JSON', '[]', '{"a":1}', '{"format":"apollo-persisted-query-manifest"}x'])(
   'a manifest of %s stops the start',
   async (text) => {
-    await expect(start(text)).rejects.toThrow(/TRUSTED_DOCUMENTS must be a readable manifest/);
+    await expect(start(text)).rejects.toThrow(/TRUSTED_DOCUMENTS must be readable manifests/);
   },
 );
 
@@ -197,4 +202,28 @@ test('two ids may name one text', async () => {
   for (const documentId of ['restart', 'again']) {
     expect(await send({ documentId, query: restart })).toMatchObject({ status: 200 });
   }
+});
+
+test('the documents of several manifests are trusted', async () => {
+  const { send } = await start([{ codes }, { restart, codes }]);
+  for (const query of [codes, restart]) {
+    expect(await send({ query, variables })).toMatchObject({ status: 200 });
+  }
+  expect((await send({ query: other })).code).toBe('QUERY_NOT_IN_SAFELIST');
+});
+
+test('manifests with different documents of one id stop the start', async () => {
+  await expect(start([{ a: codes }, { a: restart }])).rejects.toThrow(/a: names two documents/);
+});
+
+test('with TRUSTED_DOCUMENTS_MODE=log, others are executed, and each is named once in the log', async () => {
+  const { gateway, send } = await start({ restart }, { TRUSTED_DOCUMENTS_MODE: 'log' });
+  const byHash = { extensions: { persistedQuery: { version: 1, sha256Hash: sha256(codes) } } };
+  for (const request of [{ query: codes }, { query: codes, ...byHash }]) {
+    expect(await send({ ...request, variables })).toMatchObject({ status: 200, data: list });
+  }
+  expect(await send({ documentId: 'restart' })).toMatchObject({ status: 200 });
+  expect((await send({ documentId: 'other' })).code).toBe('PERSISTED_QUERY_NOT_IN_LIST');
+  const lines = gateway.logs.filter(({ msg }) => msg === 'document is not trusted');
+  expect(lines).toMatchObject([{ level: 40, name: 'Codes', sha256: sha256(codes) }]);
 });
