@@ -230,6 +230,15 @@ describe('a token', () => {
   });
 });
 
+test('a token that does not come ends as a failed sign-in, and can be cancelled', async () => {
+  const token = () => new Promise<string>(() => {});
+  const { mutate, init, requests } = await start([saved], { attemptMs: 50, token });
+  expect(await mutate()).toEqual(errorOf('SIGN_IN_FAILED'));
+  const signal = AbortSignal.abort(new Error('cancelled'));
+  await expect(mutate({ ...init(), signal })).rejects.toThrow('cancelled');
+  expect(requests).toHaveLength(0);
+});
+
 test('a query has no key, and its response is passed on', async () => {
   const { ledgerFetch, origin, requests } = await start([html(502)]);
   const response = await ledgerFetch(

@@ -59,7 +59,7 @@ export const faultCases: readonly FaultCase[] = [
  * The options with which a client repeats soon. An attempt is also shorter than the gateway runs: a repeat that may
  * have been on its way since before the start of the `memory` store is not executed.
  */
-export const impatient: LedgerFetchOptions = { delayMs: 5, patienceMs: 20_000, attemptMs: 300 };
+export const impatient: LedgerFetchOptions = { delayMs: 5, patienceMs: 40_000, attemptMs: 300 };
 
 const cannedResponses: Partial<Record<Fault, [number, Record<string, string>, string]>> = {
   busy: [

@@ -84,27 +84,33 @@ async function send(
   rejected: string | undefined,
   options: LedgerFetchOptions,
 ): Promise<{ answer: Answer; token?: string }> {
-  let token: string | undefined;
-  try {
-    token = await options.token?.(rejected);
-  } catch {
-    return { answer: isRepeat ? lost : notSignedIn() };
-  }
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), attemptMs);
+  const end = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal;
+  let isSent = isRepeat;
   try {
-    const response = await (options.fetch ?? fetch)(url, {
-      ...withToken(init(isRepeat), token),
-      signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
-    });
+    const token = options.token && (await unlessAborted(options.token(rejected), end));
+    isSent = true;
+    const request = { ...withToken(init(isRepeat), token), signal: end };
+    const response = await (options.fetch ?? fetch)(url, request);
     const answer = readAnswer(response, await response.text());
     return token === undefined ? { answer } : { answer, token };
   } catch {
     signal?.throwIfAborted();
-    return { answer: lost };
+    return { answer: isSent ? lost : notSignedIn() };
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Waits for what cannot be cancelled. */
+function unlessAborted<Value>(value: Value | Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    Promise.resolve(value).then(resolve, reject);
+  });
 }
 
 const notSignedIn = (): Answer => ({
@@ -131,10 +137,9 @@ function backoffMs(count: number, firstMs: number): number {
 }
 
 async function sleep(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
-  signal?.throwIfAborted();
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal?.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const elapsed = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
   });
-  signal?.throwIfAborted();
+  await (signal ? unlessAborted(elapsed, signal) : elapsed).finally(() => clearTimeout(timer));
 }
