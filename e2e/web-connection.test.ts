@@ -117,6 +117,7 @@ test('while the connection stays broken, the page says so, and asks again withou
   await waitForOutcome('We do not know yet whether the approvers were saved.');
   // A second save could be a second effect.
   expect(await page.getByRole('button', { name: 'Save approvers' }).isDisabled()).toBe(true);
+  expect(await page.getByRole('button', { name: /Close|I have checked/ }).isVisible()).toBe(false);
 
   proxy.lose(0);
   await page.getByRole('button', { name: 'Ask again' }).click();
