@@ -27,7 +27,7 @@ export type Scalars = {
 export type ApproverInput = {
   /** The approver's identifier, an integer of up to 1,000 digits. */
   approverId?: InputMaybe<Scalars['ID']['input']>;
-  /** The claim limit. A number that a double cannot represent exactly is refused with `BAD_USER_INPUT`. */
+  /** The claim limit. A number that a double cannot represent exactly is rejected with `BAD_USER_INPUT`. */
   claimLimit?: InputMaybe<Scalars['Float']['input']>;
   /** A description. */
   description?: InputMaybe<Scalars['String']['input']>;
@@ -213,7 +213,7 @@ export type LedgerNoMoreInvoices = LedgerProblem & LedgerStatus & {
   message?: Maybe<Scalars['String']['output']>;
 };
 
-/** The service refused the operation (status 3, NOT_PERMITTED). */
+/** The service does not permit the operation (status 3, NOT_PERMITTED). */
 export type LedgerNotPermitted = LedgerProblem & LedgerStatus & {
   __typename?: 'LedgerNotPermitted';
   /** The service's `invoice_id`, an integer of any size. */
@@ -253,7 +253,7 @@ export const LedgerOutcomeUnknownCode = {
    * recorded later replaces this one. The key is never free again.
    */
   ORPHANED: 'ORPHANED',
-  /** The service responded with an HTTP 5xx status. */
+  /** The service responded with an HTTP 5xx status, with 408, or with a 4xx that HTTP does not register. */
   UPSTREAM_FAILED: 'UPSTREAM_FAILED',
   /** The response of the service was a redirect, incomplete, unreadable, or too large. */
   UPSTREAM_INVALID_RESPONSE: 'UPSTREAM_INVALID_RESPONSE',
@@ -494,7 +494,7 @@ export type WorkflowCsvInput = {
   message?: InputMaybe<Scalars['String']['input']>;
   /**
    * The upload option of the service. If this gateway is not configured for upload options, a value
-   * is refused with `BAD_USER_INPUT`.
+   * is rejected with `BAD_USER_INPUT`.
    */
   option?: InputMaybe<Scalars['WorkflowCsvOption']['input']>;
 };

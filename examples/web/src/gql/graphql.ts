@@ -11,7 +11,7 @@ import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-
 export type ApproverInput = {
   /** The approver's identifier, an integer of up to 1,000 digits. */
   approverId?: string | null | undefined;
-  /** The claim limit. A number that a double cannot represent exactly is refused with `BAD_USER_INPUT`. */
+  /** The claim limit. A number that a double cannot represent exactly is rejected with `BAD_USER_INPUT`. */
   claimLimit?: number | null | undefined;
   /** A description. */
   description?: string | null | undefined;
@@ -135,7 +135,7 @@ export const LedgerOutcomeUnknownCode = {
    * recorded later replaces this one. The key is never free again.
    */
   ORPHANED: 'ORPHANED',
-  /** The service responded with an HTTP 5xx status. */
+  /** The service responded with an HTTP 5xx status, with 408, or with a 4xx that HTTP does not register. */
   UPSTREAM_FAILED: 'UPSTREAM_FAILED',
   /** The response of the service was a redirect, incomplete, unreadable, or too large. */
   UPSTREAM_INVALID_RESPONSE: 'UPSTREAM_INVALID_RESPONSE',
@@ -177,7 +177,7 @@ export type WorkflowCsvInput = {
   message?: string | null | undefined;
   /**
    * The upload option of the service. If this gateway is not configured for upload options, a value
-   * is refused with `BAD_USER_INPUT`.
+   * is rejected with `BAD_USER_INPUT`.
    */
   option?: number | null | undefined;
 };
