@@ -35,7 +35,10 @@ export type ApproverInput = {
   workflowName?: string | null | undefined;
 };
 
-/** The system that general-ledger codes are for. */
+/**
+ * The system that general-ledger codes are for. `TARGET_n` is the external system with the value n, which the
+ * service's documentation does not name.
+ */
 export const IntegrationTarget = {
   /** Custom workflow (value 10). */
   CUSTOM_WORKFLOW: 'CUSTOM_WORKFLOW',
@@ -51,71 +54,71 @@ export const IntegrationTarget = {
   SAVE_AND_SEARCH: 'SAVE_AND_SEARCH',
   /** Storage device (value 4001). */
   STORAGE_DEVICE: 'STORAGE_DEVICE',
-  /** A named external system (value 0). */
+  /** External system 0. */
   TARGET_0: 'TARGET_0',
-  /** A named external system (value 1). */
+  /** External system 1. */
   TARGET_1: 'TARGET_1',
-  /** A named external system (value 2). */
+  /** External system 2. */
   TARGET_2: 'TARGET_2',
-  /** A named external system (value 3). */
+  /** External system 3. */
   TARGET_3: 'TARGET_3',
-  /** A named external system (value 7). */
+  /** External system 7. */
   TARGET_7: 'TARGET_7',
-  /** A named external system (value 8). */
+  /** External system 8. */
   TARGET_8: 'TARGET_8',
-  /** A named external system (value 9). */
+  /** External system 9. */
   TARGET_9: 'TARGET_9',
-  /** A named external system (value 11). */
+  /** External system 11. */
   TARGET_11: 'TARGET_11',
-  /** A named external system (value 12). */
+  /** External system 12. */
   TARGET_12: 'TARGET_12',
-  /** A named external system (value 20). */
+  /** External system 20. */
   TARGET_20: 'TARGET_20',
-  /** A named external system (value 21). */
+  /** External system 21. */
   TARGET_21: 'TARGET_21',
-  /** A named external system (value 23). */
+  /** External system 23. */
   TARGET_23: 'TARGET_23',
-  /** A named external system (value 24). */
+  /** External system 24. */
   TARGET_24: 'TARGET_24',
-  /** A named external system (value 26). */
+  /** External system 26. */
   TARGET_26: 'TARGET_26',
-  /** A named external system (value 27). */
+  /** External system 27. */
   TARGET_27: 'TARGET_27',
-  /** A named external system (value 33). */
+  /** External system 33. */
   TARGET_33: 'TARGET_33',
-  /** A named external system (value 34). */
+  /** External system 34. */
   TARGET_34: 'TARGET_34',
-  /** A named external system (value 35). */
+  /** External system 35. */
   TARGET_35: 'TARGET_35',
-  /** A named external system (value 37). */
+  /** External system 37. */
   TARGET_37: 'TARGET_37',
-  /** A named external system (value 38). */
+  /** External system 38. */
   TARGET_38: 'TARGET_38',
-  /** A named external system (value 39). */
+  /** External system 39. */
   TARGET_39: 'TARGET_39',
-  /** A named external system (value 40). */
+  /** External system 40. */
   TARGET_40: 'TARGET_40',
-  /** A named external system (value 41). */
+  /** External system 41. */
   TARGET_41: 'TARGET_41',
-  /** A named external system (value 42). */
+  /** External system 42. */
   TARGET_42: 'TARGET_42',
-  /** A named external system (value 43). */
+  /** External system 43. */
   TARGET_43: 'TARGET_43',
-  /** A named external system (value 44). */
+  /** External system 44. */
   TARGET_44: 'TARGET_44',
-  /** A named external system (value 45). */
+  /** External system 45. */
   TARGET_45: 'TARGET_45',
-  /** A named external system (value 46). */
+  /** External system 46. */
   TARGET_46: 'TARGET_46',
-  /** A named external system (value 47). */
+  /** External system 47. */
   TARGET_47: 'TARGET_47',
-  /** A named external system (value 48). */
+  /** External system 48. */
   TARGET_48: 'TARGET_48',
-  /** A named external system (value 49). */
+  /** External system 49. */
   TARGET_49: 'TARGET_49',
-  /** A named external system (value 50). */
+  /** External system 50. */
   TARGET_50: 'TARGET_50',
-  /** A named external system (value 51). */
+  /** External system 51. */
   TARGET_51: 'TARGET_51',
   /** Unknown (value -1). */
   UNKNOWN: 'UNKNOWN'
