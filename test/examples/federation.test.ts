@@ -29,6 +29,8 @@ test('the configuration of Apollo Router forwards the token and passes on error 
           request: [
             { propagate: { named: 'authorization' } },
             { propagate: { named: 'x-request-id' } },
+            { propagate: { named: 'traceparent' } },
+            { propagate: { named: 'tracestate' } },
             { propagate: { named: 'idempotency-key' } },
             { propagate: { named: 'idempotency-key-age' } },
           ],
@@ -43,7 +45,7 @@ test('the configuration of Apollo Router forwards the token and passes on error 
       subgraphs: {
         ledger: {
           redact_message: false,
-          allow_extensions_keys: ['code', 'retryable', 'requestId'],
+          allow_extensions_keys: ['code', 'retryable', 'requestId', 'faults'],
         },
       },
     },
@@ -66,6 +68,8 @@ test('the configuration of Cosmo Router forwards the token, passes on error code
           request: [
             { op: 'propagate', named: 'Authorization' },
             { op: 'propagate', named: 'X-Request-Id' },
+            { op: 'propagate', named: 'Traceparent' },
+            { op: 'propagate', named: 'Tracestate' },
             { op: 'propagate', named: 'Idempotency-Key' },
             { op: 'propagate', named: 'Idempotency-Key-Age' },
           ],
@@ -80,7 +84,7 @@ test('the configuration of Cosmo Router forwards the token, passes on error code
     subgraph_error_propagation: {
       mode: 'pass-through',
       omit_extensions: false,
-      allowed_extension_fields: ['code', 'retryable', 'requestId'],
+      allowed_extension_fields: ['code', 'retryable', 'requestId', 'faults'],
     },
   });
 });
@@ -96,6 +100,7 @@ test('the configuration of Hive Gateway forwards the token, and neither retries 
       authorization: 'Bearer token',
       'x-request-id': '7',
       'idempotency-key-age': '7',
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       cookie: 'not for subgraphs',
     },
   });
@@ -103,6 +108,8 @@ test('the configuration of Hive Gateway forwards the token, and neither retries 
     authorization: 'Bearer token',
     'x-request-id': '7',
     'idempotency-key-age': '7',
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    tracestate: null,
   });
 });
 

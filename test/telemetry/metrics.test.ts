@@ -265,7 +265,7 @@ test('no label contains text of a client or of the service', async () => {
 
   const sdl = readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8');
   const schema = buildSchema(
-    sdl.replace(/^extend schema.*$/m, 'directive @key(fields: String!) on OBJECT'),
+    sdl.replace(/^extend schema.*$/m, 'directive @key(fields: String!) repeatable on OBJECT'),
   );
   const fields = ['Query', 'Mutation'].flatMap((type) => {
     const found = schema.getType(type);
@@ -289,8 +289,9 @@ test('no label contains text of a client or of the service', async () => {
   const { issuer: configuredIssuer } = await testIssuer();
   for (const { name, labels } of parseSamples(text)) {
     if (!name.startsWith('ledger_gateway_') || name === 'ledger_gateway_build_info') continue;
-    const { operation, outcome, result, reason, status, le, issuer, to, ...others } = labels;
+    const { operation, outcome, result, reason, status, le, issuer, to, store, ...others } = labels;
     expect(others).toEqual({});
+    if (store !== undefined) expect(store).toBe('memory');
     if (to !== undefined) expect(['open', 'closed']).toContain(to);
     if (operation !== undefined) expect(known).toContain(operation);
     if (outcome !== undefined && !/^[A-Z_]+$/.test(outcome)) expect(outcomes).toContain(outcome);
