@@ -39,9 +39,10 @@ export const gatewayConfig = {
       // The age of the client's key. The plugin forwards the key itself.
       'idempotency-key-age': request.headers.get('idempotency-key-age'),
     }),
-    // Tells the client that the outcome is that of an earlier request.
+    // Tells the client that the outcome is that of an earlier request, or that there is none yet.
     fromSubgraphsToClient: ({ response }: { response: Response }) => ({
       'idempotent-replayed': response.headers.get('idempotent-replayed'),
+      'idempotent-in-progress': response.headers.get('idempotent-in-progress'),
     }),
     // One header, also if several requests to the subgraph have it.
     deduplicateHeaders: true,

@@ -52,10 +52,12 @@ test('the configuration of Apollo Router forwards the token and passes on error 
   });
 });
 
-test('the script of Apollo Router forwards the header of a replay', () => {
+test('the script of Apollo Router forwards the headers of keys', () => {
   const script = readFileSync(new URL('apollo-router.rhai', folder), 'utf8');
-  expect(script).toContain('if "idempotent-replayed" in response.headers');
-  expect(script).toContain('response.headers["idempotent-replayed"] = "true"');
+  for (const name of ['idempotent-replayed', 'idempotent-in-progress']) {
+    expect(script).toContain(`if "${name}" in response.headers`);
+    expect(script).toContain(`response.headers["${name}"] = "true"`);
+  }
 });
 
 test('the configuration of Cosmo Router forwards the token, passes on error codes, and does not retry', () => {
@@ -73,7 +75,10 @@ test('the configuration of Cosmo Router forwards the token, passes on error code
             { op: 'propagate', named: 'Idempotency-Key' },
             { op: 'propagate', named: 'Idempotency-Key-Age' },
           ],
-          response: [{ op: 'propagate', named: 'Idempotent-Replayed', algorithm: 'last_write' }],
+          response: [
+            { op: 'propagate', named: 'Idempotent-Replayed', algorithm: 'last_write' },
+            { op: 'propagate', named: 'Idempotent-In-Progress', algorithm: 'last_write' },
+          ],
         },
       },
     },
@@ -113,13 +118,10 @@ test('the configuration of Hive Gateway forwards the token, and neither retries 
   });
 });
 
-test('the configuration of Hive Gateway forwards the header of a replay to the client', () => {
-  const response = new Response(null, {
-    headers: { 'idempotent-replayed': 'true', 'x-request-id': '7' },
-  });
-  expect(gatewayConfig.propagateHeaders.fromSubgraphsToClient({ response })).toEqual({
-    'idempotent-replayed': 'true',
-  });
+test('the configuration of Hive Gateway forwards the headers of keys to the client', () => {
+  const forwarded = { 'idempotent-replayed': 'true', 'idempotent-in-progress': 'true' };
+  const response = new Response(null, { headers: { ...forwarded, 'x-request-id': '7' } });
+  expect(gatewayConfig.propagateHeaders.fromSubgraphsToClient({ response })).toEqual(forwarded);
   expect(gatewayConfig.propagateHeaders.deduplicateHeaders).toBe(true);
 });
 
