@@ -191,10 +191,8 @@ function createScope(
 /** If the client disconnected before the response, only the log has the outcomes of its writes. */
 function logUndeliveredWrites(log: Logger, { id, record, disconnected }: FastifyRequest): void {
   if (!disconnected.aborted || record.writes.length === 0) return;
-  log.warn(
-    { requestId: id, writes: record.writes },
-    'client disconnected before outcome of writes',
-  );
+  const { traceId, writes } = record;
+  log.warn({ requestId: id, traceId, writes }, 'client disconnected before outcome of writes');
 }
 
 /** Checks and executes a request, in a turn of its caller. */

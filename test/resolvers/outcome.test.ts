@@ -22,6 +22,8 @@ async function startSlowService() {
   };
 }
 
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+
 /** Sends a request, and disconnects as soon as it has arrived at the service. */
 async function sendAndDisconnect(
   gateway: Awaited<ReturnType<typeof startTestGateway>>,
@@ -29,7 +31,8 @@ async function sendAndDisconnect(
   arrived: Promise<unknown>,
 ) {
   const client = new AbortController();
-  const response = gateway.post({ query }, { 'x-request-id': 'request-1' }, client.signal);
+  const headers = { 'x-request-id': 'request-1', traceparent: `00-${traceId}-b7ad6b7169203331-01` };
+  const response = gateway.post({ query }, headers, client.signal);
   await arrived;
   client.abort();
   await expect(response).rejects.toThrow();
@@ -114,6 +117,7 @@ test('the outcomes of writes whose client has disconnected are logged', async ()
   expect(line).toMatchObject({
     level: 40,
     requestId: 'request-1',
+    traceId,
     writes: [
       'Mutation.workflowAction WorkflowActionCompleted',
       'Mutation.saveApprovers ApproversSaved',
