@@ -76,7 +76,7 @@ function createCounters(registry: Registry) {
     }),
     shed: new Counter({
       name: 'ledger_gateway_requests_shed_total',
-      help: 'Requests rejected because the process was overloaded',
+      help: 'Requests rejected because their caller had too many waiting',
       registers,
     }),
     refusals: new Counter({
