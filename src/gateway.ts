@@ -72,8 +72,8 @@ export async function startGateway(
 
   const authenticator = createAuthenticator(config.jwt, log, createTokenCounter(registry));
   registerKeyMetrics(registry, authenticator.lastFetches);
-  let isClosing = false;
-  const isReady = () => !isClosing && authenticator.isReady();
+  let isShuttingDown = false;
+  const isReady = () => !isShuttingDown && authenticator.isReady();
   const metrics = registerHttpMetrics(registry, { requests, account, isReady });
   const server = await createServer({
     account,
@@ -82,7 +82,7 @@ export async function startGateway(
     allowsAnonymous: config.introspection,
     overloadedCaller(request) {
       const caller = requests.waiting > 0 ? authenticator.remembered(request) : undefined;
-      return caller && requests.isFullFor(caller.account) ? caller.hash : undefined;
+      return caller && requests.isFullFor(caller.accountKey) ? caller.hash : undefined;
     },
     prepare: graphql.prepare,
     turns,
@@ -103,7 +103,7 @@ export async function startGateway(
       }
     },
     async close() {
-      isClosing = true;
+      isShuttingDown = true;
       unwatch();
       await server.close();
       await service.upstreamCalls.idle();

@@ -9,7 +9,7 @@ export type Caller = {
   /** A hash of both, or of a token without `sub`, for the log. */
   readonly hash: string;
   /** Who is accounted for what it holds: a hash of both, or of the issuer for all of its tokens without `sub`. */
-  readonly account: string;
+  readonly accountKey: string;
   /** The claim `azp`, the application that the token was issued to, bounded for the log. */
   readonly application?: string | undefined;
 };

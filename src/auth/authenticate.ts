@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { JSONWebKeySet } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { invalidToken, keysUnavailable, type RefusalReason } from '../errors/gateway-error.ts';
+import { invalidToken, keysUnavailable, type RejectionReason } from '../errors/gateway-error.ts';
 import { printable } from '../lib/short-text.ts';
 import type { Caller } from '../request-scope.ts';
 import { createKeySource, type KeySource } from './jwks.ts';
 import { KeysUnavailable } from './remote-key-set.ts';
-import { createVerify, type JwtConfig, refusalOf, unverifiedOf } from './verify.ts';
+import { createVerify, type JwtConfig, rejectionOf, unverifiedOf } from './verify.ts';
 
 /** A verified bearer token. */
 export type Credentials = { token: string; caller: Caller };
@@ -50,7 +50,7 @@ export function createAuthenticator(
   const verify = createVerify(config, keySource);
   const cache = new LRUCache<string, Caller>({ max: CACHED_TOKENS });
 
-  function refused(reason: RefusalReason, token?: string) {
+  function rejected(reason: RejectionReason, token?: string) {
     count('refused');
     return invalidToken(reason, token === undefined ? token : unverifiedOf(token));
   }
@@ -58,7 +58,7 @@ export function createAuthenticator(
   async function authenticate(request: IncomingMessage): Promise<Credentials | null> {
     if (request.headers.authorization === undefined) return null;
     const token = readToken(request);
-    if (token === undefined) throw refused('malformed');
+    if (token === undefined) throw rejected('malformed');
     const digest = digestOf(token);
     const known = cache.get(digest);
     if (known) {
@@ -71,7 +71,7 @@ export function createAuthenticator(
       sub,
       azp,
     } = await verify(token).catch((error: unknown) => {
-      if (!(error instanceof KeysUnavailable)) throw refused(refusalOf(error), token);
+      if (!(error instanceof KeysUnavailable)) throw rejected(rejectionOf(error), token);
       count('unavailable');
       throw keysUnavailable(unverifiedOf(token));
     });
@@ -117,6 +117,6 @@ function isAuthorizationName(rawHeaders: readonly string[], index: number): bool
 /** jose does not check that `sub` is text. Numbers and objects could make two callers equal. */
 function toCaller(issuer: string, sub: unknown, tokenHash: string): Caller {
   const subject = typeof sub === 'string' && sub !== '' ? sub : null;
-  const account = digestOf(JSON.stringify([issuer, subject]));
-  return { issuer, subject, account, hash: subject === null ? tokenHash : account };
+  const accountKey = digestOf(JSON.stringify([issuer, subject]));
+  return { issuer, subject, accountKey, hash: subject === null ? tokenHash : accountKey };
 }

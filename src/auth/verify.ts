@@ -7,7 +7,7 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose';
-import type { RefusalReason, UnverifiedToken } from '../errors/gateway-error.ts';
+import type { RejectionReason, UnverifiedToken } from '../errors/gateway-error.ts';
 import { printable } from '../lib/short-text.ts';
 import type { KeySource } from './jwks.ts';
 
@@ -80,8 +80,8 @@ export function unverifiedOf(token: string): UnverifiedToken {
   };
 }
 
-/** Why a token was refused, from an error of jose. */
-export function refusalOf(error: unknown): RefusalReason {
+/** Why a token was rejected, from an error of jose. */
+export function rejectionOf(error: unknown): RejectionReason {
   if (error instanceof errors.JWTExpired) return 'expired';
   if (error instanceof errors.JWTClaimValidationFailed) {
     switch (error.claim) {

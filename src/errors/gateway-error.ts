@@ -8,7 +8,7 @@ import { shorten } from '../lib/short-text.ts';
  */
 
 /** Why a token is not accepted, for the log and a metric. The client learns only that it is. */
-export const refusalReasons = [
+export const rejectionReasons = [
   /** Expired, or not valid yet. */
   'expired',
   'audience',
@@ -22,7 +22,7 @@ export const refusalReasons = [
   'keys_unavailable',
 ] as const;
 
-export type RefusalReason = (typeof refusalReasons)[number];
+export type RejectionReason = (typeof rejectionReasons)[number];
 
 /** The issuer and the key id in a token that is not accepted, bounded for the log. */
 export type UnverifiedToken = { issuer: string | undefined; kid: string | undefined };
@@ -61,7 +61,7 @@ export class GatewayError extends GraphQLError {
   readonly code: GatewayCode;
   readonly http: { status: number; headers: Map<string, string> } | undefined;
   /** Why the token of the request is not accepted. */
-  readonly reason: RefusalReason | undefined;
+  readonly reason: RejectionReason | undefined;
   readonly token: UnverifiedToken | undefined;
 
   constructor(
@@ -70,7 +70,7 @@ export class GatewayError extends GraphQLError {
     options: {
       headers?: Record<string, string>;
       faults?: unknown[];
-      reason?: RefusalReason;
+      reason?: RejectionReason;
       token?: UnverifiedToken | undefined;
     } = {},
   ) {
@@ -95,7 +95,7 @@ export function missingToken(): GatewayError {
 }
 
 /** The error for a token that does not verify. The client does not learn the reason. */
-export function invalidToken(reason: RefusalReason, token?: UnverifiedToken): GatewayError {
+export function invalidToken(reason: RejectionReason, token?: UnverifiedToken): GatewayError {
   return new GatewayError('UNAUTHENTICATED', 'The bearer token is not valid.', {
     headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
     reason,
@@ -149,6 +149,7 @@ export function loggable(error: unknown) {
         name: error.name,
         message: shorten(error.message, MAX_MESSAGE_LENGTH),
         stack: shorten(error.stack ?? ''), // It begins with the message.
+        ...(error.cause instanceof Error && { cause: shorten(error.cause.stack ?? '') }),
       }
     : { name: typeof error };
 }

@@ -54,8 +54,8 @@ function toResponse(
     head.status = http.status;
     for (const [name, value] of http.headers ?? []) head.headers.set(name, value);
   }
-  const { locations: places, ...formatted } = error.toJSON();
-  const locations = document.locate(places);
+  const { locations: inOneLine, ...formatted } = error.toJSON();
+  const locations = document.locate(inOneLine);
   return formatError({ ...formatted, ...(locations && { locations }) }, error);
 }
 

@@ -228,7 +228,7 @@ export class ResponseLimits {
 
   async #turn(bytes: number): Promise<void> {
     try {
-      await this.#turns.take(this.#scope.caller.account, bytes, this.#scope.signal);
+      await this.#turns.take(this.#scope.caller.accountKey, bytes, this.#scope.signal);
     } catch (error) {
       if (!(error instanceof NoPlace)) throw error;
       const fault = 'client disconnected';

@@ -31,11 +31,11 @@ export function discardBody(message: IncomingMessage): void {
 function lingerUntil(message: IncomingMessage): void {
   const { socket } = message;
   const close = () => Socket.prototype.destroySoon.call(socket);
-  let isClosing = false;
+  let isLingering = false;
   socket.destroySoon = () => {
     if (message.complete) return close();
-    if (isClosing) return;
-    isClosing = true;
+    if (isLingering) return;
+    isLingering = true;
     socket.end();
     message.once('end', close);
     socket.once('end', () => socket.destroy());

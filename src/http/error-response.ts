@@ -19,7 +19,7 @@ export function createErrorSender(log: Logger): SendError {
     discardBody(request.raw);
     request.record?.errorCodes.push(code);
     if (error instanceof GatewayError && error.reason) {
-      request.record.refusal = error.reason;
+      request.record.rejection = error.reason;
       request.record.token = error.token;
     }
     return reply.code(status).headers(headers).type(errorMediaType(request.headers)).send(body);

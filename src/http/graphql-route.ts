@@ -93,7 +93,7 @@ export function registerGraphqlRoute(
       if (credentials) request.record.caller = credentials.caller;
       else checkAnonymous(request, options.allowsAnonymous);
       if (Number(request.headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
-      request.caller = credentials?.caller.account ?? ANONYMOUS;
+      request.caller = credentials?.caller.accountKey ?? ANONYMOUS;
       const holding = await enter(request, reply, options);
       request.scope = credentials && createScope(request, credentials, holding, options);
       if (request.headers.expect !== undefined) reply.raw.writeContinue();

@@ -1,7 +1,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Account } from '../account/account.ts';
 import type { Gate } from '../account/gate.ts';
-import { type RefusalReason, refusalReasons } from '../errors/gateway-error.ts';
+import { type RejectionReason, rejectionReasons } from '../errors/gateway-error.ts';
 import { DURATION_BUCKETS, registerGauge } from '../telemetry/registry.ts';
 import type { FieldOutcome } from '../telemetry/request-record.ts';
 
@@ -13,7 +13,7 @@ export type RespondedRequest = {
   errorCodes: readonly string[];
   seconds: number;
   fields: ReadonlyMap<string, FieldOutcome>;
-  refusal?: RefusalReason;
+  rejection?: RejectionReason;
 };
 
 export type HttpMetrics = {
@@ -34,7 +34,7 @@ export function registerHttpMetrics(registry: Registry, watched: Watched): HttpM
   const counters = createCounters(registry);
   // A counter without an initial value shows no increase at its first step, and alerts would miss it.
   counters.requests.inc({ status: 500 }, 0);
-  for (const reason of refusalReasons) counters.refusals.inc({ reason }, 0);
+  for (const reason of rejectionReasons) counters.rejections.inc({ reason }, 0);
   const gauge = (name: string, help: string, read: () => number) =>
     registerGauge(registry, `ledger_gateway_${name}`, help, read);
   gauge('requests_in_progress', 'GraphQL requests in progress', () => requests.held);
@@ -43,9 +43,9 @@ export function registerHttpMetrics(registry: Registry, watched: Watched): HttpM
   gauge('memory_limit_bytes', 'Memory that requests in progress may hold', () => account.limit);
   gauge('ready', 'Whether /readyz responds with 200', () => Number(isReady()));
   return {
-    responded({ path, status, disconnected, errorCodes, seconds, fields, refusal }) {
+    responded({ path, status, disconnected, errorCodes, seconds, fields, rejection }) {
       counters.requests.inc({ status });
-      if (refusal) counters.refusals.inc({ reason: refusal });
+      if (rejection) counters.rejections.inc({ reason: rejection });
       if (path !== '/graphql') return;
       for (const field of fields.values()) counters.durations.observe(field, seconds);
       if (fields.size > 0) return;
@@ -79,7 +79,7 @@ function createCounters(registry: Registry) {
       help: 'Requests rejected because their caller had too many waiting',
       registers,
     }),
-    refusals: new Counter({
+    rejections: new Counter({
       name: 'ledger_gateway_requests_refused_total',
       help: 'Requests without a valid token, by reason',
       labelNames: ['reason'],

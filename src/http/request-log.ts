@@ -61,7 +61,7 @@ export function createRequestLog(options: RequestLogOptions) {
           operation: request.record.operation,
           outcome,
           status,
-          refusal: request.record.refusal,
+          refusal: request.record.rejection,
           ...senderOf(request, status),
           replay: request.record.isReplay,
           ms: Math.round(ms),

@@ -9,7 +9,7 @@ import { printable } from '../lib/short-text.ts';
  */
 export function senderOf({ record, headers, raw }: FastifyRequest, status: number) {
   const header = (...names: string[]) => textOf(headers, names);
-  const isRejected = status === 401 || record.refusal !== undefined;
+  const isRejected = status === 401 || record.rejection !== undefined;
   return {
     caller: record.caller?.hash,
     azp: record.caller?.application,

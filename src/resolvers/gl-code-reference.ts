@@ -3,7 +3,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { IntegrationTarget } from '../generated/resolvers.ts';
 import type { Context } from '../graphql/context.ts';
 import type { GlCodeEntity } from '../graphql/loaders.ts';
-import { UpstreamError } from '../upstream/upstream-error.ts';
+import { UpstreamError, type UpstreamErrorCode } from '../upstream/upstream-error.ts';
 import { textLimits } from './input.ts';
 import { outcome } from './outcome.ts';
 
@@ -71,6 +71,12 @@ function invalidReference(fields: string[], problem: string): GatewayError {
   return new GatewayError('BAD_USER_INPUT', message, { faults });
 }
 
+/** The error for a status other than OK. For those that are not here, it is `UPSTREAM_FAILED`. */
+const errorCodes: Partial<Record<string, UpstreamErrorCode>> = {
+  LedgerNotPermitted: 'FORBIDDEN',
+  LedgerUnrecognizedStatus: 'UPSTREAM_INVALID_RESPONSE',
+};
+
 /**
  * The code that another subgraph refers to, hidden or not; null if the service does not list it. An
  * entity cannot be a problem type, so a status other than OK is an error.
@@ -85,14 +91,6 @@ export async function resolveReference(
   if (key === null) return null;
   const { glCodes, byCode } = await context.loaders().glCodeIndex.load(key);
   const { __typename } = outcome(glCodes, () => ({ __typename: 'GlCodeList' }) as const);
-  switch (__typename) {
-    case 'GlCodeList':
-      return key.code === null ? null : (byCode.get(key.code) ?? null);
-    case 'LedgerNotPermitted':
-      throw new UpstreamError('FORBIDDEN', { sent: 'yes', fault: __typename });
-    case 'LedgerUnrecognizedStatus':
-      throw new UpstreamError('UPSTREAM_INVALID_RESPONSE', { sent: 'yes', fault: __typename });
-    default:
-      throw new UpstreamError('UPSTREAM_FAILED', { sent: 'yes', fault: __typename });
-  }
+  if (__typename === 'GlCodeList') return key.code === null ? null : (byCode.get(key.code) ?? null);
+  throw new UpstreamError(errorCodes[__typename] ?? 'UPSTREAM_FAILED', { fault: __typename });
 }

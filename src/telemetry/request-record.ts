@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { RefusalReason, UnverifiedToken } from '../errors/gateway-error.ts';
+import type { RejectionReason, UnverifiedToken } from '../errors/gateway-error.ts';
 
 /** A root field, such as `Query.glCodes`, with its outcome: a union member or an error code. */
 export type FieldOutcome = { operation: string; outcome: string };
@@ -13,8 +13,8 @@ export type RequestRecord = {
   operation?: string | undefined;
   /** The codes of the errors in the response. */
   readonly errorCodes: string[];
-  /** Why the token was refused. */
-  refusal?: RefusalReason;
+  /** Why the token was rejected. */
+  rejection?: RejectionReason;
   /** What that token says of itself. */
   token?: UnverifiedToken | undefined;
   /** The caller of a verified token. */

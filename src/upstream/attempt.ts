@@ -3,7 +3,7 @@ import type { Account } from '../account/account.ts';
 import type { Turns } from '../account/turns.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { fail, inSpan, outgoingTraceHeaders } from '../telemetry/tracing.ts';
-import { logCall, logSent } from './call-log.ts';
+import { logCall, logSent, logUnexpected } from './call-log.ts';
 import { describeCalls } from './call-span.ts';
 import { decode, holdDecoded } from './decoding.ts';
 import {
@@ -59,7 +59,7 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
     return inSpan(name, options, async (span) => {
       if (retry > 0) span.setAttribute('http.request.resend_count', retry);
       const start = performance.now();
-      const holding = account.open(scope.caller.account);
+      const holding = account.open(scope.caller.accountKey);
       // A response of ordinary length to a write is received in any case: its outcome must reach the client.
       let received = 0;
       const hold = (bytes: number) => {
@@ -88,6 +88,7 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
         finish('answered', status);
         return result;
       } catch (cause) {
+        logUnexpected(log, scope, cause, signal);
         const error = toUpstreamError(cause, signal, { sent: exchange.sent, status });
         finish(error.code, error.status, error.fault);
         throw error;

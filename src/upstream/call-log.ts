@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
+import { loggable } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { operations, type UpstreamRequest } from './operations.ts';
 import type { CircuitChange } from './resilience/circuit-breaker.ts';
+import { UpstreamError } from './upstream-error.ts';
 
 /**
  * The audit trail: if the process dies, the log shows which writes were in flight. Resolves when the line is
@@ -38,4 +40,15 @@ export function logCall(
   const hash = isWrite ? caller.hash : undefined;
   const level = clientDisconnected || line.fault !== undefined ? 'warn' : 'info';
   log[level]({ requestId, operation, caller: hash, ...line, clientDisconnected }, 'call');
+}
+
+/** Logs an error that only a bug of the gateway can cause. An abort may end any work with an error of its own. */
+export function logUnexpected(
+  log: Logger,
+  { requestId }: RequestScope,
+  error: unknown,
+  signal: AbortSignal,
+): void {
+  if (error instanceof UpstreamError || signal.aborted) return;
+  log.error({ requestId, error: loggable(error) }, 'internal error');
 }

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
-import { logCall, logCircuit } from './call-log.ts';
+import { logCall, logCircuit, logUnexpected } from './call-log.ts';
 import {
   type OperationName,
   operations,
@@ -159,8 +159,8 @@ export class UpstreamCalls implements Calls {
 
   /** The faults of one caller must not take the retries of others. */
   #budgetOf({ caller }: RequestScope): RetryBudget {
-    const budget = this.#retryBudgets.get(caller.account) ?? new RetryBudget();
-    this.#retryBudgets.set(caller.account, budget);
+    const budget = this.#retryBudgets.get(caller.accountKey) ?? new RetryBudget();
+    this.#retryBudgets.set(caller.accountKey, budget);
     return budget;
   }
 
@@ -182,9 +182,10 @@ export class UpstreamCalls implements Calls {
     };
     const probe = (probeSignal: AbortSignal) => this.#attempt(probeRequest, scope, probeSignal);
     try {
-      const caller = scope.caller.account;
+      const caller = scope.caller.accountKey;
       return await this.#admission.run({ caller, effect, deadline, signal, send, probe });
     } catch (cause) {
+      logUnexpected(this.#log, scope, cause, signal);
       const error = toUpstreamError(cause, signal);
       const { code: outcome, fault } = error;
       if (!attempted) logCall(this.#log, request, scope, { outcome, fault, ms: 0 });

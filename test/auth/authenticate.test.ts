@@ -262,7 +262,7 @@ describe('a verified token', () => {
     const token = await sign();
     expect(remembered(token)).toBeUndefined();
     const hash = expect.stringMatching(/^[\w+/]{43}=$/);
-    const caller = { issuer: 'issuer', subject: 'ada', account: hash, hash };
+    const caller = { issuer: 'issuer', subject: 'ada', accountKey: hash, hash };
     expect(await authenticate(token)).toEqual(caller);
     expect(await authenticate(token)).toEqual(caller);
     expect(remembered(token)).toEqual(caller);
@@ -276,7 +276,7 @@ describe('a verified token', () => {
     for (const claims of [{ sub: 'grace' }, { iss: 'second' }]) {
       const other = await authenticate(await sign(claims));
       expect(other?.hash).not.toBe(first?.hash);
-      expect(other?.account).not.toBe(first?.account);
+      expect(other?.accountKey).not.toBe(first?.accountKey);
     }
   });
 
@@ -292,8 +292,8 @@ describe('a verified token', () => {
     const elsewhere = await authenticate(await sign({ sub, iss: 'second' }));
     expect([first?.subject, second?.subject]).toEqual([null, null]);
     expect(second?.hash).not.toBe(first?.hash);
-    expect(second?.account).toBe(first?.account);
-    expect(elsewhere?.account).not.toBe(first?.account);
+    expect(second?.accountKey).toBe(first?.accountKey);
+    expect(elsewhere?.accountKey).not.toBe(first?.accountKey);
   });
 
   test('is cached for a minute at most', async () => {

@@ -43,6 +43,6 @@ test.each<[string, unknown]>([
   ['not a JSON Web Key Set', { keys: { ec } }],
   ['not a JSON Web Key Set', { keys: [null] }],
   ['not a JSON Web Key Set', { keys: [{}] }],
-])('a set is refused as %s: %j', (message, value) => {
+])('a set is rejected as %s: %j', (message, value) => {
   expect(keySet.safeParse(value).error?.issues[0]?.message).toBe(message);
 });

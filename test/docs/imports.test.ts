@@ -20,7 +20,15 @@ const allowed: Record<string, string[]> = {
   ],
   telemetry: ['errors/gateway-error.ts', 'node:http'],
   auth: ['errors', 'lib', 'jose', 'node:http', 'telemetry/registry.ts'],
-  upstream: ['account', 'lib', 'telemetry', 'got', 'undici', 'node:http'],
+  upstream: [
+    'account',
+    'errors/gateway-error.ts',
+    'lib',
+    'telemetry',
+    'got',
+    'undici',
+    'node:http',
+  ],
   idempotency: [
     'account/shares.ts',
     'errors/gateway-error.ts',

@@ -26,7 +26,7 @@ async function start(limits: { requests?: number; bytes?: number; turns?: Turns 
     ...(limits.turns && { turns: limits.turns }),
     authenticate: async ({ headers }) => {
       const name = headers.authorization ?? '';
-      const caller = { issuer: '', subject: name, hash: name, account: name };
+      const caller = { issuer: '', subject: name, hash: name, accountKey: name };
       return { token: name, caller };
     },
     prepare: async (_, turn) => {

@@ -79,13 +79,13 @@ test.each([origin, 'https://other.example', undefined])(
     const sent = { accept: 'text/plain', 'x-request-id': 'a', ...(from && { origin: from }) };
     const rejected = await server.post(sent);
     server.recover();
-    const refused = await server.post(sent);
-    expect([rejected.status, refused.status]).toEqual([503, 406]);
+    const unacceptable = await server.post(sent);
+    expect([rejected.status, unacceptable.status]).toEqual([503, 406]);
     const headersOf = ({ headers }: Response) =>
       Object.fromEntries(
         [...headers].filter(([name]) => !['date', 'content-length', 'retry-after'].includes(name)),
       );
-    expect(headersOf(rejected)).toEqual(headersOf(refused));
+    expect(headersOf(rejected)).toEqual(headersOf(unacceptable));
   },
 );
 

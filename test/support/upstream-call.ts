@@ -19,12 +19,12 @@ export function scopeOf(
   subject: string | null = 'ada',
 ): RequestScope {
   // As of a verified token: without `sub`, all tokens of the issuer share an account.
-  const account = subject ?? 'issuer';
+  const accountKey = subject ?? 'issuer';
   return {
     token,
-    caller: { issuer: 'issuer', subject, hash: `hash of ${subject ?? token}`, account },
+    caller: { issuer: 'issuer', subject, hash: `hash of ${subject ?? token}`, accountKey },
     requestId: 'request-1',
-    holding: new Account(Infinity).open(account),
+    holding: new Account(Infinity).open(accountKey),
     trace: undefined,
     forwarded: undefined,
     signal,

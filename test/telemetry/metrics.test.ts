@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { buildSchema } from 'graphql';
-import { refusalReasons } from '../../src/errors/gateway-error.ts';
+import { rejectionReasons } from '../../src/errors/gateway-error.ts';
 import { idempotencyResults } from '../../src/idempotency/idempotency-metrics.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { version } from '../../src/version.ts';
@@ -296,7 +296,7 @@ test('no label contains text of a client or of the service', async () => {
     if (operation !== undefined) expect(known).toContain(operation);
     if (outcome !== undefined && !/^[A-Z_]+$/.test(outcome)) expect(outcomes).toContain(outcome);
     if (result !== undefined) expect(idempotencyResults).toContain(result);
-    if (reason !== undefined) expect(refusalReasons).toContain(reason);
+    if (reason !== undefined) expect(rejectionReasons).toContain(reason);
     if (status !== undefined) expect(status).toMatch(/^[1-5]\d\d$/);
     if (issuer !== undefined) expect(issuer).toBe(configuredIssuer);
     if (le !== undefined) expect(le).toMatch(/^(\+Inf|[\d.]+)$/);

@@ -19,7 +19,7 @@ const traceId = traceIdOf(0x4bf92f35);
 const failingId = traceIdOf(0x503);
 const unsampledId = traceIdOf(0x5a);
 const keyedId = traceIdOf(0x4e);
-const refusedId = traceIdOf(0x401);
+const rejectedId = traceIdOf(0x401);
 const concurrentIds = Array.from({ length: 20 }, (_, n) => traceIdOf(n + 1));
 const traceparent = traceparentOf(traceId);
 
@@ -91,7 +91,7 @@ describe('with an endpoint', () => {
     await send(write, { traceparent: traceparentOf(keyedId), 'idempotency-key': 'a' });
     for (const authorization of ['Bearer x', '']) {
       const headers = {
-        traceparent: traceparentOf(refusedId),
+        traceparent: traceparentOf(rejectedId),
         ...(authorization && { authorization }),
       };
       expect((await gateway.post({ query: read }, headers)).status).toBe(401);
@@ -229,8 +229,8 @@ describe('with an endpoint', () => {
   });
 
   test('a rejected request has a span, which is no error of the server', () => {
-    expect(ofTrace(refusedId)).toHaveLength(2);
-    for (const span of ofTrace(refusedId)) {
+    expect(ofTrace(rejectedId)).toHaveLength(2);
+    for (const span of ofTrace(rejectedId)) {
       expect(span).toMatchObject({
         name: 'POST /graphql',
         isError: false,

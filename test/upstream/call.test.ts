@@ -12,6 +12,7 @@ import { closeAfterTest } from '../support/cleanup.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { write } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
+import { createLogRecorder } from '../support/log-recorder.ts';
 import { startProcess } from '../support/process.ts';
 import { connectTo } from '../support/raw-request.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
@@ -193,6 +194,23 @@ test('calls whose responses wait too long to be decoded time out, but do not ope
   );
   expect(await writing).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
   expect([calls.circuitState, calls.inFlight]).toEqual(['closed', 0]);
+});
+
+test('an unexpected error is logged with its stack and its cause', async () => {
+  const turns = new Turns();
+  turns.take = () => Promise.reject(new TypeError('a bug', { cause: new Error('the cause') }));
+  const recorder = createLogRecorder();
+  const log = pino({ level: 'error' }, { write: recorder.add });
+  const { calls } = startCalls(await startService(success), { turns, log });
+  expect(await calls.write(upgradeToHq, scopeOf())).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
+  const [stack, cause] = [/TypeError: a bug\n +at /, /Error: the cause\n +at /];
+  expect(recorder.lines).toMatchObject([
+    {
+      msg: 'internal error',
+      requestId: 'request-1',
+      error: { stack: expect.stringMatching(stack), cause: expect.stringMatching(cause) },
+    },
+  ]);
 });
 
 test('a read that does not fit into the memory is OVERLOADED, and a write is received', async () => {
