@@ -1,3 +1,4 @@
+import { Line } from './line.ts';
 import { Shares } from './shares.ts';
 
 /** Writes of a caller go before its reads, but after this many in a row a read is next. */
@@ -40,7 +41,7 @@ type EnterOptions = {
 type Waiting = { readonly amount: number; enter(): void };
 
 /** What waits of one caller. */
-type Line = { read: Set<Waiting>; write: Set<Waiting>; writesInARow: number };
+type Lines = { read: Line<Waiting>; write: Line<Waiting>; writesInARow: number };
 
 /**
  * The one place where requests, calls and CPU-bound work wait for a place or memory. Callers take turns, the entries of
@@ -52,7 +53,7 @@ export class Gate {
   readonly #queued: Shares;
   readonly #maxWaitMs: number;
   /** The callers that have something waiting. The first one is next. */
-  readonly #lines = new Map<string, Line>();
+  readonly #lines = new Map<string, Lines>();
 
   constructor({ limit, maxWaitMs = Infinity, maxWaiting = 10_000 }: GateOptions) {
     this.#held = new Shares(limit);
@@ -125,7 +126,11 @@ export class Gate {
 
   #wait(caller: string, effect: Effect, amount: number, signal?: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const line = this.#lines.get(caller) ?? { read: new Set(), write: new Set(), writesInARow: 0 };
+    const line = this.#lines.get(caller) ?? {
+      read: new Line(),
+      write: new Line(),
+      writesInARow: 0,
+    };
     const remove = () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
@@ -161,7 +166,7 @@ export class Gate {
       const line = this.#lines.get(caller);
       const next = line && nextOf(line);
       if (!line || !next) return;
-      line.writesInARow = line.write.has(next) ? line.writesInARow + 1 : 0;
+      line.writesInARow = next === line.write.first ? line.writesInARow + 1 : 0;
       this.#lines.delete(caller); // Moves it to the end.
       this.#lines.set(caller, line);
       this.#held.take(caller, next.amount);
@@ -178,7 +183,7 @@ export class Gate {
   }
 }
 
-function nextOf({ read, write, writesInARow }: Line): Waiting | undefined {
+function nextOf({ read, write, writesInARow }: Lines): Waiting | undefined {
   const [first, second] = writesInARow < MAX_WRITES_IN_A_ROW ? [write, read] : [read, write];
-  return first.values().next().value ?? second.values().next().value;
+  return first.first ?? second.first;
 }

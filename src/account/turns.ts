@@ -1,8 +1,8 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { type Entry, Gate } from './gate.ts';
 
-/** The short work of one iteration of the event loop, in bytes of text to parse: about ten milliseconds. */
-const SHORT_WORK_BYTES = 1_000_000;
+/** The short work of one iteration of the event loop, in bytes of text to parse: tens of milliseconds. */
+const SHORT_WORK_BYTES = 4_000_000;
 /** Work on fewer bytes than this takes less than 0.1 ms and does not count. */
 const NEGLIGIBLE_BYTES = 4096;
 /** Work on more bytes than this takes tens of milliseconds. */

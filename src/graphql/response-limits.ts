@@ -31,9 +31,9 @@ const COPY_BYTES = 8;
 const SEARCH_WORK = 50_000;
 const SEARCH_STEP_WORK = 500_000;
 /** The work of a call, of resolving a reference and of formatting an error, in the same unit. */
-const CALL_WORK = 30_000;
-const REFERENCE_WORK = 1_000;
-const ERROR_WORK = 1_000;
+const CALL_WORK = 200_000;
+const REFERENCE_WORK = 4_000;
+const ERROR_WORK = 4_000;
 /** The work of compiling a query, as a number of bytes to parse: tens of milliseconds. */
 const COMPILATION_WORK = 1_000_000;
 /** The length of the outcomes of writes that are passed on whole, as often as they are selected. */

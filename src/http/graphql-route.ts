@@ -39,10 +39,10 @@ const ANONYMOUS_BODY_LIMIT = 16_384;
 const SHORT_BODY = 1024;
 const VARIABLES_WORK = 30;
 /**
- * The work of any request, in bytes: 15 of one caller in an iteration of the event loop take milliseconds. Node accepts only
+ * The least work of a request, in bytes: 15 of one caller in an iteration of the event loop take milliseconds. Node accepts only
  * one connection in each, so that new clients, health checks among them, would wait behind long ones for seconds.
  */
-const REQUEST_WORK = 50_000;
+const REQUEST_WORK = 200_000;
 /** All requests without a token are those of one caller. */
 const ANONYMOUS = 'anonymous';
 
@@ -204,7 +204,7 @@ async function respond(
   const { method, headers, body, bodyBytes, scope, record, caller, disconnected } = request;
   const variablesWork = bodyBytes > SHORT_BODY ? bodyBytes * VARIABLES_WORK : 0;
   const execute = await prepare(documentRequestOf(request), (work) =>
-    turns.take(caller, REQUEST_WORK + variablesWork + work, disconnected),
+    turns.take(caller, Math.max(REQUEST_WORK, variablesWork + work), disconnected),
   ).catch(throwNoPlace);
   const response = await execute(
     { method, headers, search: searchOf(request), body },
