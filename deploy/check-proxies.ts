@@ -175,7 +175,8 @@ async function checkProxy(name: keyof typeof proxies): Promise<void> {
       dispatcher,
     });
     const isReplay = response.headers.has('idempotent-replayed');
-    return { status: response.status, text: await response.text(), isReplay };
+    const hasId = response.headers.get('x-request-id')?.length === (name === 'nginx' ? 32 : 36);
+    return { status: response.status, text: await response.text(), isReplay, hasId };
   };
 
   try {
@@ -230,7 +231,7 @@ async function statusOfLargeBody(url: string): Promise<number | undefined> {
   return response.statusCode;
 }
 
-type Save = (approver: string) => Promise<{ status: number; text: string }>;
+type Save = (approver: string) => Promise<{ status: number; text: string; hasId: boolean }>;
 
 async function checkRestart(
   name: string,
@@ -290,12 +291,12 @@ async function checkKill(
   await until(() => held.every((approver) => writes.has(approver)));
   await Promise.all(gateways.map((gateway) => gateway.end('SIGKILL')));
   await Promise.all(gateways.map((gateway) => gateway.start()));
-  const statuses = (await Promise.all(results)).map(({ status }) => status);
+  const responses = await Promise.all(results);
   check(
-    `${name}: writes whose gateway is killed are 502, and not sent again`,
-    statuses.every((status) => status === 502) &&
+    `${name}: writes whose gateway is killed are 502 with a request id, and not sent again`,
+    responses.every(({ status, hasId }) => status === 502 && hasId) &&
       held.every((approver) => writes.get(approver) === 1),
-    { statuses, writes: held.map((approver) => writes.get(approver)) },
+    { responses, writes: held.map((approver) => writes.get(approver)) },
   );
 }
 

@@ -51,6 +51,7 @@ export function createRequestLog(options: RequestLogOptions) {
       const outcome = disconnected ? 'CLIENT_DISCONNECTED' : outcomeOf(request.record);
       const ms = performance.now() - start;
       const path = request.routeOptions.url;
+      const { writes } = request.record;
       count({ path, status, disconnected, seconds: ms / 1000, ...request.record });
       log[probes.has(path) && status < 400 ? 'debug' : 'info'](
         {
@@ -61,6 +62,8 @@ export function createRequestLog(options: RequestLogOptions) {
           operation: request.record.operation,
           outcome,
           status,
+          // After a disconnect, a line of their own has them when all are known.
+          writes: disconnected || writes.length === 0 ? undefined : writes,
           refusal: request.record.rejection,
           ...senderOf(request, status),
           replay: request.record.isReplay,

@@ -93,13 +93,22 @@ test('a request and its call to the service are logged on one line each', async 
   ]);
 });
 
-test('the log line of a write has the name of its operation', async () => {
-  const { gateway, lines } = await start(fine);
-  await gateway.graphql(write);
-  expect(await lines('call')).toEqual([
-    expect.objectContaining({ operation: 'upgradeToHQ', outcome: 'answered', status: 200 }),
-  ]);
-});
+test.each<[name: string, Reply, outcome: string]>([
+  ['a success', fine, 'WorkflowActionCompleted'],
+  ['a refusal', json({ status: 1, message: secret }), 'LedgerFailed'],
+  ['HTTP 403', reply(403, secret), 'FORBIDDEN'],
+  ['HTTP 500', reply(500, secret), 'LedgerOutcomeUnknown'],
+])(
+  'the lines of a write tell its operation and, after %s, its outcome',
+  async (_, serviceReply, outcome) => {
+    const { gateway, lines } = await start(serviceReply);
+    await gateway.graphql(write);
+    expect(await lines('call')).toEqual([expect.objectContaining({ operation: 'upgradeToHQ' })]);
+    expect(await lines('request')).toEqual([
+      expect.objectContaining({ writes: [`Mutation.workflowAction ${outcome}`] }),
+    ]);
+  },
+);
 
 test('each attempt at a call is logged, a failed one as a warning', async () => {
   const { gateway, lines } = await start(reply(503, secret));
