@@ -56,6 +56,11 @@ test('a CSV file close to our body limit is accepted', async () => {
 
   expect(errors).toBeUndefined();
   expect(data).toEqual({
-    uploadWorkflowCsv: { __typename: 'WorkflowCsvUploaded', unresolved: '' },
+    uploadWorkflowCsv: {
+      __typename: 'WorkflowCsvUploaded',
+      unresolved: '',
+      invoiceId: null,
+      message: null,
+    },
   });
 });
