@@ -3,7 +3,13 @@ import { z } from 'zod';
 import type { WriteName } from '../upstream/operations.ts';
 import type { Completeness } from './completeness.ts';
 import { isWriteName } from './recorded-outcome.ts';
-import { BasisChanged, type Entry, type IdempotencyStore, StoreUnavailable } from './store.ts';
+import {
+  BasisChanged,
+  type Entry,
+  type IdempotencyStore,
+  parseText,
+  StoreUnavailable,
+} from './store.ts';
 
 /** A claim on an idempotency key for one root field. */
 export type Claim = {
@@ -171,7 +177,7 @@ export class Claims {
       const reading = held ? undefined : await this.#store.read(key);
       const startedAt = performance.now();
       const basis = await this.#completeness.basis();
-      const { entry, record } = held ?? parse(reading?.entry ?? null);
+      const { entry, record } = held ?? toHeld(reading?.entry ?? null);
       const { next, result } = decide(record, reading?.now ?? this.#completeness.now);
       if (next === undefined) return { result, held: { entry, record } };
       const names = Object.keys(next.writes).length;
@@ -223,11 +229,6 @@ function orphan({ operation, fingerprint }: Claim, now: number): Write {
 
 const emptyRecord: KeyRecord = { isSettled: false, writes: {} };
 
-function parse(entry: Entry | null): Held {
-  if (entry === null) return { entry, record: emptyRecord };
-  try {
-    return { entry, record: keyRecordSchema.parse(JSON.parse(entry.text)) };
-  } catch {
-    throw new StoreUnavailable('corrupt'); // Another program wrote the record.
-  }
+function toHeld(entry: Entry | null): Held {
+  return { entry, record: entry ? parseText(keyRecordSchema, entry.text) : emptyRecord };
 }

@@ -5,9 +5,9 @@ import {
   type Change,
   COMPLETENESS_KEY,
   type IdempotencyStore,
+  parseText,
   type Reading,
   type StoreLog,
-  StoreUnavailable,
 } from './store.ts';
 
 /** How often a process checks the record, so that it objects to a new store before others use it. */
@@ -139,7 +139,7 @@ export class Completeness {
     for (;;) {
       const reading = await store.read(COMPLETENESS_KEY);
       const { entry, now, serverId } = reading;
-      const found = entry && parse(entry.text);
+      const found = entry && parseText(recordSchema, entry.text);
       const lastUse = now - (performance.now() - this.#lastUse);
       const known = { id: this.#record?.id, lastUse, serverId, now };
       const record = nextRecord(found, known, store, quarantineMs);
@@ -169,14 +169,6 @@ export class Completeness {
     this.#record = record;
     this.#basis = { serverId, generation };
     this.#clockOffset = now - performance.now();
-  }
-}
-
-function parse(text: string): CompletenessRecord {
-  try {
-    return recordSchema.parse(JSON.parse(text));
-  } catch {
-    throw new StoreUnavailable('corrupt'); // Another program wrote the record.
   }
 }
 

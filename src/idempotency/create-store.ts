@@ -13,30 +13,20 @@ const MAX_DISK_BYTES = 8 * 1024 * 1024 * 1024;
  */
 export async function createStore(
   setting: string,
-  options: { retentionMs: number; maxKeys: number; memoryBytes: number },
+  { retentionMs, maxKeys, memoryBytes }: Record<'retentionMs' | 'maxKeys' | 'memoryBytes', number>,
 ): Promise<IdempotencyStore> {
-  const { retentionMs, maxKeys, memoryBytes } = options;
+  const limits = { retentionMs, maxKeys };
   const [scheme, name = ''] = setting.split(/:(.*)/s);
   switch (scheme) {
     case 'memory':
-      return new SqliteStore({
-        path: ':memory:',
-        retentionMs,
-        maxKeys,
-        maxBytes: memoryBytes,
-      });
+      return new SqliteStore({ path: ':memory:', ...limits, maxBytes: memoryBytes });
     case 'file': {
       if (name === '' || name === ':memory:') {
         const message = 'IDEMPOTENCY_STORE=file:PATH needs the path of a file';
         throw new StoreUnavailable('not_writable', message);
       }
       // An absolute path, because SQLite interprets a relative one that begins with `file:` as a URI.
-      return new SqliteStore({
-        path: resolve(name),
-        retentionMs,
-        maxKeys,
-        maxBytes: MAX_DISK_BYTES,
-      });
+      return new SqliteStore({ path: resolve(name), ...limits, maxBytes: MAX_DISK_BYTES });
     }
     // Loading a client takes time and memory that the other stores do not need.
     case 'redis':

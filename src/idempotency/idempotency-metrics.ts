@@ -5,6 +5,9 @@ import { recordableCodes } from '../upstream/upstream-error.ts';
 import { storeUnavailable } from './idempotency-error.ts';
 import { type IdempotencyStore, type StoreLog, StoreUnavailable, type Usage } from './store.ts';
 
+/** Shown while the store cannot be used. */
+const noUsage: Usage = { keys: NaN, maxKeys: NaN, bytes: NaN, maxBytes: NaN };
+
 /** What became of a write with an idempotency key. */
 export const idempotencyResults = [
   'claimed',
@@ -51,17 +54,7 @@ export function createIdempotencyMetrics(
     buckets: [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5],
     registers,
   });
-  for (const { name, help, read } of gauges) {
-    new Gauge({
-      name: `ledger_gateway_idempotency_${name}`,
-      help,
-      labelNames: ['store'],
-      registers,
-      collect() {
-        this.set({ store: kind }, read(store.usage));
-      },
-    });
-  }
+  registerGauges(registry, store, kind);
   const countUnknown = (operation: WriteName, outcome: string) =>
     unknown.inc({ operation: operations[operation].graphql, outcome });
   return {
@@ -97,22 +90,22 @@ export function createIdempotencyMetrics(
   };
 }
 
-const gauges: { name: string; help: string; read: (usage: Usage | undefined) => number }[] = [
-  {
-    name: 'store_up',
-    help: 'Whether the store of idempotency keys can be used',
-    read: (usage) => (usage ? 1 : 0),
-  },
-  { name: 'keys', help: 'Keys in the store', read: (usage) => usage?.keys ?? Number.NaN },
-  {
-    name: 'keys_limit',
-    help: 'The most keys that the store takes',
-    read: (usage) => usage?.maxKeys ?? Number.NaN,
-  },
-  { name: 'bytes', help: 'Bytes in the store', read: (usage) => usage?.bytes ?? Number.NaN },
-  {
-    name: 'bytes_limit',
-    help: 'The most bytes that the store takes',
-    read: (usage) => usage?.maxBytes ?? Number.NaN,
-  },
-];
+function registerGauges(registry: Registry, store: Pick<IdempotencyStore, 'usage'>, kind: string) {
+  const gauge = (name: string, help: string, read: (usage: Usage) => number) =>
+    new Gauge({
+      name: `ledger_gateway_idempotency_${name}`,
+      help,
+      labelNames: ['store'],
+      registers: [registry],
+      collect() {
+        this.set({ store: kind }, read(store.usage ?? noUsage));
+      },
+    });
+  gauge('store_up', 'Whether the store of idempotency keys can be used', (usage) =>
+    Number(usage !== noUsage),
+  );
+  gauge('keys', 'Keys in the store', ({ keys }) => keys);
+  gauge('keys_limit', 'The most keys that the store takes', ({ maxKeys }) => maxKeys);
+  gauge('bytes', 'Bytes in the store', ({ bytes }) => bytes);
+  gauge('bytes_limit', 'The most bytes that the store takes', ({ maxBytes }) => maxBytes);
+}

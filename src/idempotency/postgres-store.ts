@@ -115,9 +115,8 @@ const reasons: Record<string, UnavailableReason> = {
 type PostgresStoreOptions = { url: string; retentionMs: number; maxBytes: number };
 
 /**
- * Keeps keys in PostgreSQL, for several gateways. The changes of one iteration of the event loop are one
- * statement, committed before they are confirmed. The
- * table is created when it is missing.
+ * Keeps keys in PostgreSQL, for several gateways. The changes of one iteration of the event loop are one statement,
+ * committed before they are confirmed. The table is created when it is missing.
  */
 export class PostgresStore implements IdempotencyStore {
   readonly exclusiveSince = -Infinity;

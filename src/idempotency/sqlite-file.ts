@@ -158,12 +158,9 @@ function openExclusively(path: string): DatabaseSync {
  * @throws StoreUnavailable if it is neither empty nor a store of this version
  */
 function checkSchema(database: DatabaseSync): boolean {
-  const tables = readValue(database, 'SELECT count(*) AS value FROM sqlite_schema');
-  const application = readValue(
-    database,
-    'SELECT application_id AS value FROM pragma_application_id',
-  );
-  const version = readValue(database, 'SELECT user_version AS value FROM pragma_user_version');
+  const tables = readValue(database, 'SELECT count(*) FROM sqlite_schema');
+  const application = readValue(database, 'PRAGMA application_id');
+  const version = readValue(database, 'PRAGMA user_version');
   if (tables === 0 && application === 0 && version === 0) return true;
   if (application !== APPLICATION_ID) {
     throw new StoreUnavailable('corrupt', 'it belongs to another application; name another file');
@@ -172,7 +169,7 @@ function checkSchema(database: DatabaseSync): boolean {
     const detail = `it has schema version ${version}, not ${SCHEMA_VERSION}; ${remedies.corrupt}`;
     throw new StoreUnavailable('corrupt', detail);
   }
-  const columns = `SELECT group_concat(name) AS value FROM (
+  const columns = `SELECT group_concat(name) FROM (
     SELECT name FROM pragma_table_info('record') UNION ALL SELECT name FROM pragma_table_info('file'))`;
   if (readValue(database, columns) !== COLUMNS) {
     throw new StoreUnavailable('corrupt', `its table is damaged; ${remedies.corrupt}`);
@@ -183,14 +180,11 @@ function checkSchema(database: DatabaseSync): boolean {
 function prepareDatabase(database: DatabaseSync, maxBytes: number): DatabaseSync {
   try {
     const isEmpty = checkSchema(database);
-    const fault = readValue(
-      database,
-      'SELECT integrity_check AS value FROM pragma_integrity_check',
-    );
+    const fault = readValue(database, 'PRAGMA integrity_check');
     if (fault !== 'ok') throw new StoreUnavailable('corrupt', `${fault}; ${remedies.corrupt}`);
     database.exec('PRAGMA journal_mode = WAL');
     database.exec('PRAGMA synchronous = FULL');
-    const pageSize = Number(readValue(database, 'SELECT page_size AS value FROM pragma_page_size'));
+    const pageSize = Number(readValue(database, 'PRAGMA page_size'));
     database.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / pageSize)}`);
     if (isEmpty) database.exec(`BEGIN; ${SCHEMA} COMMIT;`);
     return database;
@@ -213,8 +207,8 @@ function stateOnDisk(path: string): StateOnDisk | undefined {
  * A file that was not closed has its newest changes in its log (`-wal`).
  */
 function isSameFile(database: DatabaseSync, { inode, changedAt, hasLog }: StateOnDisk): boolean {
-  if (readValue(database, 'SELECT inode AS value FROM file') !== inode) return false;
-  const closedAt = readValue(database, 'SELECT closed_at AS value FROM file');
+  if (readValue(database, 'SELECT inode FROM file') !== inode) return false;
+  const closedAt = readValue(database, 'SELECT closed_at FROM file');
   if (typeof closedAt !== 'number') return hasLog;
   return Math.abs(changedAt - closedAt) < CLOCK_TOLERANCE_MS;
 }
@@ -226,6 +220,7 @@ function noteOpening(database: DatabaseSync, inode: number): void {
   database.prepare('UPDATE file SET inode = ?').run(inode);
 }
 
+/** The first column of the first row. */
 function readValue(database: DatabaseSync, sql: string): unknown {
-  return database.prepare(sql).get()?.value;
+  return Object.values(database.prepare(sql).get() ?? {})[0];
 }

@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+
 /** What a store keeps under a key. */
 export type Entry = {
   /** A random text that is new with every change. */
@@ -27,6 +29,15 @@ export type Change = {
   /** The server to change, and the version that the entry at `COMPLETENESS_KEY` must have. */
   basis: { serverId: string; generation: string | null };
 };
+
+/** Reads the text of an entry. */
+export function parseText<Content>(schema: z.ZodType<Content>, text: string): Content {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    throw new StoreUnavailable('corrupt'); // Another program wrote it.
+  }
+}
 
 /** The key of the record since when the store is complete (completeness.ts). It never expires. */
 export const COMPLETENESS_KEY = 'complete-since';
