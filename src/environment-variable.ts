@@ -57,18 +57,11 @@ export const workflowActions = list
   .pipe(z.array(z.enum(actionNames, mustBeActions)).min(1, mustBeActions))
   .transform((names) => names.map((name) => WorkflowAction[name]));
 
-export const url = z.string().transform((value, context) => {
-  const parsed = URL.canParse(value) ? new URL(value) : undefined;
-  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
-    context.addIssue({ code: 'custom', message: 'must be an http(s) URL' });
-    return z.NEVER;
-  }
-  if (parsed.username !== '' || parsed.password !== '') {
-    context.addIssue({ code: 'custom', message: 'must not contain credentials' });
-    return z.NEVER;
-  }
-  return parsed;
-});
+export const url = z
+  .string()
+  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'must be an http(s) URL')
+  .transform((value) => new URL(value))
+  .refine(({ username, password }) => !username && !password, 'must not contain credentials');
 
 // The text, because a URL does not tell an empty query from none.
 export const baseUrl = z
@@ -95,40 +88,37 @@ export const store = z
     'must be memory, file:PATH, redis://…, rediss://… or postgres://…',
   );
 
+/** A fault of a file that is named as it is. */
+class FileFault extends Error {}
+
+const faultOf = (error: unknown, message: string) =>
+  error instanceof FileFault ? error.message : message;
+
 /** A text that `parse` reads. If it throws, the variable must be what `message` says. */
 function parsedBy<Value>(parse: (text: string) => Value, message: string) {
   return z.string().transform((text, context) => {
     try {
       return parse(text);
-    } catch {
-      context.addIssue({ code: 'custom', message });
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: faultOf(error, message) });
       return z.NEVER;
     }
   });
 }
 
-/** A fault of a file that is named as it is. */
-class FileFault extends Error {}
-
-/** A file that `parse` reads. If it throws, the variable must be what `message` says. */
+/** A file that `parse` reads, now and when it has changed. */
 function fileOf<Value>(parse: (text: string) => Value, message: string) {
-  return z.string().transform((path, context) => {
-    const fault = (error: unknown) => (error instanceof FileFault ? error.message : message);
-    try {
-      const setting = readFileSetting(path, parse);
-      const parseAgain = (text: string) => {
-        try {
-          return parse(text);
-        } catch (error) {
-          throw new FileFault(`${path} ${fault(error)}`);
-        }
-      };
-      return { ...setting, parse: parseAgain };
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: fault(error) });
-      return z.NEVER;
-    }
+  const read = (path: string) => ({
+    ...readFileSetting(path, parse),
+    parse(text: string) {
+      try {
+        return parse(text);
+      } catch (error) {
+        throw new FileFault(`${path} ${faultOf(error, message)}`);
+      }
+    },
   });
+  return parsedBy(read, message);
 }
 
 /** A file with the store of idempotency keys, whose address may have a password. */

@@ -21,7 +21,7 @@ import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import { COMPILE_AT } from './compile-threshold.ts';
 import type { Context } from './context.ts';
 import type { GraphqlDocument } from './documents.ts';
-import { isIncluded, SelectionCosts } from './selection-cost.ts';
+import { fragmentsOf, isIncluded, SelectionCosts } from './selection-cost.ts';
 
 /** Compiling a document with more fields could take hundreds of milliseconds. */
 const MAX_FIELDS = 300;
@@ -170,12 +170,7 @@ function toGraphQLError({ message, path, originalError, locations }: GraphQLErro
  * fails on names that its own code uses (docs/decisions/0010).
  */
 function isCompilable(document: DocumentNode): boolean {
-  const fragments = new Map(
-    document.definitions.flatMap((definition) =>
-      definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition]] : [],
-    ),
-  );
-  const costs = new SelectionCosts(fragments);
+  const costs = new SelectionCosts(fragmentsOf(document));
   let compilable = true;
   visit(document, {
     OperationDefinition({ selectionSet }) {

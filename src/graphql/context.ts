@@ -1,6 +1,6 @@
 import type { Turns } from '../account/turns.ts';
 import { missingToken } from '../errors/gateway-error.ts';
-import type { Settle, SettledWrites } from '../idempotency/settle.ts';
+import type { Settle } from '../idempotency/settle.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
 import type { Calls } from '../upstream/call.ts';
@@ -13,35 +13,17 @@ import { ResponseLimits } from './response-limits.ts';
 /** Receives each resolved root field with its outcome: a union member or an error code. */
 export type FieldObserver = (field: string, outcome: string) => void;
 
-/** What resolvers need of a request. Created once for each. */
-export type Context = {
-  /** Undefined if the request names none. */
-  readonly document: GraphqlDocument | undefined;
-  /** The service on behalf of the client. Throws `UNAUTHENTICATED` if the request has no token. */
-  readonly service: () => UpstreamClient;
-  /** The reads of this request, each made once. Throws `UNAUTHENTICATED` if the request has no token. */
-  readonly loaders: () => Loaders;
-  /** The limits of its response. Throws `UNAUTHENTICATED` if the request has no token. */
-  readonly limits: () => ResponseLimits;
-  /** Closes an idempotency key of the caller. Throws `UNAUTHENTICATED` if the request has no token. */
-  readonly settle: (key: string, ageMs: number | null | undefined) => Promise<SettledWrites>;
-  readonly isAuthenticated: boolean;
-  /** Whether no response can reach the client. */
-  readonly isClosed: () => boolean;
-  readonly record: RequestRecord;
-  readonly observe: FieldObserver;
-  /** The name of the query parameter for a CSV option, if it is configured. */
-  readonly csvOptionParam: string | undefined;
-  /** The workflow actions that the configuration allows. */
-  readonly workflowActions: readonly WorkflowOperation[];
-};
+/** What resolvers need of a request. Without a token, its functions throw `UNAUTHENTICATED`. */
+export type Context = ReturnType<typeof createContext>;
 
 export type ContextDependencies = {
   observe: FieldObserver;
   calls: Calls;
   turns: Turns;
   settle: Settle;
+  /** The name of the query parameter for a CSV option, if it is configured. */
   csvOptionParam: string | undefined;
+  /** The workflow actions that the configuration allows. */
   workflowActions: readonly WorkflowOperation[];
   maxResponseBytes: number;
 };
@@ -52,8 +34,9 @@ export function createContext(
   scope: RequestScope | null,
   record: RequestRecord,
   document: GraphqlDocument | undefined,
-): Context {
+) {
   const { calls, settle, turns, maxResponseBytes } = dependencies;
+  const { observe, csvOptionParam, workflowActions } = dependencies;
   let service: UpstreamClient | undefined;
   let loaders: Loaders | undefined;
   let limits: ResponseLimits | undefined;
@@ -70,19 +53,25 @@ export function createContext(
     return limits;
   };
   return {
+    /** Undefined if the request names none. */
     document,
+    /** The service on behalf of the client. */
     service: getService,
+    /** The reads of this request, each made once. */
     loaders() {
       loaders ??= createLoaders(getService(), getLimits());
       return loaders;
     },
+    /** The limits of its response. */
     limits: getLimits,
-    settle: async (key, ageMs) => settle(key, ageMs, getScope()),
+    /** Closes an idempotency key of the caller. */
+    settle: async (key: string, ageMs: number | null | undefined) => settle(key, ageMs, getScope()),
     isAuthenticated: scope !== null,
+    /** Whether no response can reach the client. */
     isClosed: () => scope?.isClosed() ?? false,
     record,
-    observe: dependencies.observe,
-    csvOptionParam: dependencies.csvOptionParam,
-    workflowActions: dependencies.workflowActions,
+    observe,
+    csvOptionParam,
+    workflowActions,
   };
 }

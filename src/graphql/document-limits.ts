@@ -9,7 +9,7 @@ import {
   visit,
 } from 'graphql';
 import { limitExceeded } from '../errors/gateway-error.ts';
-import { type Fragments, SelectionCosts } from './selection-cost.ts';
+import { type Fragments, fragmentsOf, SelectionCosts } from './selection-cost.ts';
 
 /** The limits of a document (docs/limits.md), checked with fragments expanded and before validation. */
 const limits = {
@@ -61,12 +61,9 @@ export function parseWithinLimits(source: Source, maxWrites: number): DocumentNo
   }
 }
 
-function checkDefinitions({ definitions }: DocumentNode, maxWrites: number): void {
-  const fragments: Fragments = new Map(
-    definitions
-      .filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)
-      .map((definition) => [definition.name.value, definition]),
-  );
+function checkDefinitions(document: DocumentNode, maxWrites: number): void {
+  const { definitions } = document;
+  const fragments = fragmentsOf(document);
   if (fragments.size > limits.fragments) throw limitExceeded('fragments', limits.fragments);
   if (definitions.length - fragments.size > limits.operations) {
     throw limitExceeded('operations', limits.operations);

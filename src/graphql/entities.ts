@@ -38,9 +38,10 @@ export function limitEntities(resolve: Resolver): Resolver {
       const resolved: unknown = resolve(source, { representations: portion }, context, info);
       results.push(Promise.allSettled(Array.isArray(resolved) ? resolved : []));
     }
+    // graphql-js throws an Error that it finds in a list, with its path.
     const entities = (await Promise.all(results))
       .flat()
-      .map((result) => (result.status === 'fulfilled' ? result.value : toError(result.reason)));
+      .map((result) => (result.status === 'fulfilled' ? result.value : result.reason));
     throwIfMostlyInvalid(entities);
     await context.limits().admitEntities(entities, info);
     return entities;
@@ -64,9 +65,4 @@ function throwIfMostlyInvalid(entities: unknown[]): void {
   if (invalid.length > MAX_INVALID) {
     throw new GatewayError('BAD_USER_INPUT', `More than ${MAX_INVALID} references are invalid.`);
   }
-}
-
-/** graphql-js throws an Error that it finds in a list, with its path. */
-function toError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error('An entity was rejected without an error.');
 }

@@ -46,7 +46,10 @@ function observed(field: string, resolve: Resolver): Resolver {
         if (outcome === 'LedgerOutcomeUnknown') fail(span, outcome);
       };
       try {
-        if (isWrite && context.isClosed()) throw disconnected();
+        // Nobody could learn the outcome of a further write. With a key, a repeat executes it (docs/decisions/0016).
+        if (isWrite && context.isClosed()) {
+          throw new UpstreamError('CLIENT_DISCONNECTED', { fault: 'client disconnected' });
+        }
         const result = await resolve(source, args, context, info);
         settle(typenameOf(result) ?? 'ok');
         if (isInProgress(result)) context.record.isInProgress = true;
@@ -60,11 +63,6 @@ function observed(field: string, resolve: Resolver): Resolver {
         span.end();
       }
     });
-}
-
-/** Nobody could learn the outcome of a further write. With a key, a repeat executes it (docs/decisions/0016). */
-function disconnected(): UpstreamError {
-  return new UpstreamError('CLIENT_DISCONNECTED', { fault: 'client disconnected' });
 }
 
 function typenameOf(value: unknown): string | undefined {

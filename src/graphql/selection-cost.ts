@@ -1,4 +1,5 @@
 import {
+  type DocumentNode,
   type FragmentDefinitionNode,
   type GraphQLResolveInfo,
   Kind,
@@ -8,6 +9,16 @@ import {
 import { GatewayError } from '../errors/gateway-error.ts';
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
+
+/** The fragments of a document, by name. */
+export function fragmentsOf({ definitions }: DocumentNode): Fragments {
+  return new Map(
+    definitions
+      .filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)
+      .map((definition) => [definition.name.value, definition]),
+  );
+}
+
 type Variables = Readonly<Record<string, unknown>>;
 
 /** The only field that is a list of objects. */

@@ -9,17 +9,14 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
+import { fragmentsOf } from './selection-cost.ts';
 
 /**
  * Whether a document selects a union or interface without `__typename`. Apollo Client then takes no fields of it from
  * the response, and reports no error.
  */
 export function lacksTypename(schema: GraphQLSchema, document: DocumentNode): boolean {
-  const fragments = new Map(
-    document.definitions.flatMap((definition) =>
-      definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition]] : [],
-    ),
-  );
+  const fragments = fragmentsOf(document);
   /** Fragments on the type itself count, those on one of its members do not. */
   const has = ({ selections }: SelectionSetNode, type: string): boolean =>
     selections.some((selection) => {

@@ -11,7 +11,7 @@ import type { Logger } from 'pino';
 import type { ClientConnections } from './client-connections.ts';
 import type { Rejection } from './overload-rejection.ts';
 import { BODY_LIMIT } from './request-body.ts';
-import { requestIdOf } from './request-id.ts';
+import { requestIdOf } from './request-headers.ts';
 
 /** Timeouts in milliseconds. */
 const options = {

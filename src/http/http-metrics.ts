@@ -16,20 +16,12 @@ export type RespondedRequest = {
   rejection?: RejectionReason;
 };
 
-export type HttpMetrics = {
-  /** A request ended. */
-  responded(request: RespondedRequest): void;
-  /** A request was rejected because of overload. */
-  shed(): void;
-  /** The response to `GET /metrics`, in Prometheus text format. */
-  text(): Promise<string>;
-  contentType: string;
-};
+export type HttpMetrics = ReturnType<typeof registerHttpMetrics>;
 
 type Watched = { requests: Gate; account: Account; isReady(): boolean };
 
 /** Registers the metrics of requests, and of what they hold. */
-export function registerHttpMetrics(registry: Registry, watched: Watched): HttpMetrics {
+export function registerHttpMetrics(registry: Registry, watched: Watched) {
   const { requests, account, isReady } = watched;
   const counters = createCounters(registry);
   // A counter without an initial value shows no increase at its first step, and alerts would miss it.
@@ -43,7 +35,9 @@ export function registerHttpMetrics(registry: Registry, watched: Watched): HttpM
   gauge('memory_limit_bytes', 'Memory that requests in progress may hold', () => account.limit);
   gauge('ready', 'Whether /readyz responds with 200', () => Number(isReady()));
   return {
-    responded({ path, status, disconnected, errorCodes, seconds, fields, rejection }) {
+    /** A request ended. */
+    responded(request: RespondedRequest) {
+      const { path, status, disconnected, errorCodes, seconds, fields, rejection } = request;
       counters.requests.inc({ status });
       if (rejection) counters.rejections.inc({ reason: rejection });
       if (path !== '/graphql') return;
@@ -52,9 +46,11 @@ export function registerHttpMetrics(registry: Registry, watched: Watched): HttpM
       const outcome = disconnected ? 'CLIENT_DISCONNECTED' : (errorCodes[0] ?? 'ok');
       counters.durations.observe({ operation: 'none', outcome }, seconds);
     },
+    /** A request was rejected because of overload. */
     shed: () => counters.shed.inc(),
+    /** The response to `GET /metrics`, in Prometheus text format. */
     text: () => registry.metrics(),
-    contentType: registry.contentType,
+    contentType: registry.contentType as string,
   };
 }
 

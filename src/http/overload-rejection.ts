@@ -6,7 +6,7 @@ import { traceIdOf } from '../telemetry/tracing.ts';
 import { corsHeaders, isAllowedOrigin } from './cors.ts';
 import type { HttpMetrics, RespondedRequest } from './http-metrics.ts';
 import { errorMediaType, GRAPHQL_RESPONSE_TYPE, JSON_TYPE } from './media-type.ts';
-import { requestIdOf } from './request-id.ts';
+import { requestIdOf } from './request-headers.ts';
 import { securityHeaders } from './security-headers.ts';
 
 /** How long rejections are counted for one log line, in milliseconds. */
@@ -83,19 +83,9 @@ export function createRejection(
     if (rejected === 0) setTimeout(report, LOG_MS).unref();
     rejected += 1;
     if (mayLog()) {
-      const traceId = traceIdOf(request.headers);
-      const { method } = request;
-      const line = {
-        requestId,
-        traceId,
-        method,
-        path: counted.path,
-        outcome: code,
-        status,
-        caller,
-        ms: 0,
-      };
-      log.info(line, 'request');
+      const sent = { requestId, traceId: traceIdOf(request.headers), method: request.method };
+      const { path } = counted;
+      log.info({ ...sent, path, outcome: code, status, caller, ms: 0 }, 'request');
     }
     metrics.shed();
     metrics.responded(counted);

@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Turns } from '../account/turns.ts';
-import { InvalidRequest, overloaded } from '../errors/gateway-error.ts';
-import { parseInSteps, parseJson } from '../lib/json.ts';
+import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
+import { JsonLimitExceeded, parseInSteps, parseJson } from '../lib/json.ts';
 import { hasTinyParts } from './discarded-body.ts';
-import { jsonLimits, throwJsonError } from './json-limits.ts';
 
 /** The largest request body, in bytes: a CSV of 12 MB as base64. */
 export const BODY_LIMIT = 16_777_216;
@@ -13,6 +12,24 @@ const MEMORY_PER_BYTE = 4;
 const PART_BYTES = 200;
 /** A shorter body, in bytes, is parsed at once: it takes less than 0.1 ms. */
 const SHORT_BODY = 4096;
+
+const jsonLimits = {
+  /**
+   * Values at all levels of a request body: 5,000 entity references with four fields each fit. Parsing and
+   * checking more would block the event loop for too long.
+   */
+  values: 40_000,
+  /** Lists and objects among them. graphql-js looks for every field of its type in an object, even in an empty one. */
+  composites: 6_000,
+  /** Levels of lists and objects in a request body, as in documents. */
+  nesting: 50,
+};
+
+const limitNames = {
+  values: 'values in its variables',
+  composites: 'lists and objects in its variables',
+  nesting: 'levels of nesting',
+};
 
 /** Rejects invalid UTF-8, which would otherwise be sent to the service as other characters. */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -71,10 +88,12 @@ function readBody({ raw, holding }: FastifyRequest): Promise<Buffer> {
   });
 }
 
+/** Throws `OPERATION_LIMIT_EXCEEDED` if a body exceeds a limit, and a bad request if it is not JSON. */
 function parsing<Result>(step: () => Result): Result {
   try {
     return step();
   } catch (error) {
-    throwJsonError(error);
+    if (!(error instanceof JsonLimitExceeded)) throw new InvalidRequest(400);
+    throw limitExceeded(limitNames[error.limit], jsonLimits[error.limit]);
   }
 }

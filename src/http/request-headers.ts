@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { InvalidRequest } from '../errors/gateway-error.ts';
@@ -44,4 +45,12 @@ export function pickHeaders(
 function hasValidHost({ headers: { host }, raw, routeOptions }: FastifyRequest): boolean {
   if (host !== undefined) return URL.canParse(`http://${host}`);
   return raw.httpVersion === '1.0' && routeOptions.url !== '/graphql';
+}
+
+/** A request id of the client's; any other is replaced. */
+const requestIdPattern = /^[\w.:-]{1,128}$/;
+
+/** The request id that the client gave, or a new one. */
+export function requestIdOf({ 'x-request-id': given }: IncomingHttpHeaders): string {
+  return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
 }

@@ -1,10 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { printable } from '../lib/short-text.ts';
 import { outcomeOf, type RequestRecord } from '../telemetry/request-record.ts';
 import type { ClientConnections } from './client-connections.ts';
 import type { SendError } from './error-response.ts';
 import type { RespondedRequest } from './http-metrics.ts';
-import { senderOf } from './request-sender.ts';
 import { securityHeaders } from './security-headers.ts';
 
 declare module 'fastify' {
@@ -87,4 +88,31 @@ export function createRequestLog(options: RequestLogOptions) {
     };
     connections.watchRequest({ message: request.raw, onDisconnect, end, reject });
   };
+}
+
+/**
+ * Who sent a request, for its log line: the caller of a verified token and the application that it was issued to, the
+ * name and version that the client gives itself, and where a request without a valid token came from. Except for the first
+ * two, anybody can write these values. They are bounded, and never labels of a metric.
+ */
+function senderOf({ record, headers, raw }: FastifyRequest, status: number) {
+  const header = (...names: string[]) => textOf(headers, names);
+  const isRejected = status === 401 || record.rejection !== undefined;
+  return {
+    caller: record.caller?.hash,
+    azp: record.caller?.application,
+    client: header('apollographql-client-name', 'graphql-client-name'),
+    clientVersion: header('apollographql-client-version', 'graphql-client-version'),
+    ...(isRejected && {
+      ...record.token,
+      address: raw.socket.remoteAddress,
+      forwardedFor: header('x-forwarded-for'),
+    }),
+  };
+}
+
+/** The first of these headers that a request has. */
+function textOf(headers: IncomingHttpHeaders, names: string[]): string | undefined {
+  const value = names.map((name) => headers[name]).find((value) => value !== undefined);
+  return value === undefined ? undefined : printable(String(value));
 }

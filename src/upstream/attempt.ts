@@ -4,15 +4,15 @@ import type { Turns } from '../account/turns.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { fail, inSpan, outgoingTraceHeaders } from '../telemetry/tracing.ts';
 import { logCall, logSent, logUnexpected } from './call-log.ts';
+import type { CallObserver } from './call-metrics.ts';
 import { describeCalls } from './call-span.ts';
-import { decode, holdDecoded } from './decoding.ts';
+import { decode } from './decoding.ts';
 import {
   type OperationName,
   operations,
   type Responses,
   type UpstreamRequest,
 } from './operations.ts';
-import type { CircuitChange } from './resilience/circuit-breaker.ts';
 import type { Transport } from './transport/got-client.ts';
 import { Exchange } from './transport/send-once.ts';
 import { toUpstreamError } from './upstream-error.ts';
@@ -28,14 +28,6 @@ export type Attempt = <Name extends OperationName>(
   sendBy?: number,
   retry?: number,
 ) => Promise<Responses[Name]>;
-
-/** Events to count. Operation names come from the table only. */
-export type CallObserver = {
-  attempted(operation: OperationName, outcome: string, seconds: number): void;
-  retried(operation: OperationName): void;
-  shared(operation: OperationName): void;
-  circuitChanged(to: CircuitChange): void;
-};
 
 export type AttemptDependencies = {
   baseUrl: URL;
@@ -83,8 +75,7 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
         const response = await transport.send(request, scope, exchange, trace);
         status = response.statusCode;
         const bytes = await response.read(signal, hold);
-        if (effect === 'read') await holdDecoded(holding, bytes.length, signal);
-        const result = await decode(request.operation, bytes, turns, holding.caller, signal);
+        const result = await decode(request.operation, bytes, turns, holding, signal);
         finish('answered', status);
         return result;
       } catch (cause) {

@@ -1,6 +1,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { DURATION_BUCKETS, registerGauge } from '../telemetry/registry.ts';
-import type { CallObserver } from './attempt.ts';
+import type { OperationName } from './operations.ts';
+import type { CircuitChange } from './resilience/circuit-breaker.ts';
 
 const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const;
 
@@ -10,8 +11,11 @@ type CallState = {
   readonly queued: number;
 };
 
+/** Counts the events of calls. Operation names come from the table only. */
+export type CallObserver = ReturnType<typeof createCallObserver>;
+
 /** Registers the metrics of calls to the service. */
-export function createCallObserver(registry: Registry): CallObserver {
+export function createCallObserver(registry: Registry) {
   const registers = [registry];
   const attempts = new Histogram({
     name: 'ledger_gateway_call_duration_seconds',
@@ -40,10 +44,11 @@ export function createCallObserver(registry: Registry): CallObserver {
   });
   for (const to of ['open', 'closed']) transitions.inc({ to }, 0);
   return {
-    circuitChanged: (to) => transitions.inc({ to }),
-    attempted: (operation, outcome, seconds) => attempts.observe({ operation, outcome }, seconds),
-    retried: (operation) => retries.inc({ operation }),
-    shared: (operation) => shared.inc({ operation }),
+    circuitChanged: (to: CircuitChange) => transitions.inc({ to }),
+    attempted: (operation: OperationName, outcome: string, seconds: number) =>
+      attempts.observe({ operation, outcome }, seconds),
+    retried: (operation: OperationName) => retries.inc({ operation }),
+    shared: (operation: OperationName) => shared.inc({ operation }),
   };
 }
 

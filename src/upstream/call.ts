@@ -16,8 +16,7 @@ import {
 } from './operations.ts';
 import { Admission } from './resilience/admission.ts';
 import type { CircuitChange } from './resilience/circuit-breaker.ts';
-import { withRetries } from './resilience/retry.ts';
-import { RetryBudget } from './resilience/retry-budget.ts';
+import { RetryBudget, withRetries } from './resilience/retry.ts';
 import { SingleFlight } from './resilience/single-flight.ts';
 import {
   type OutcomeUnknown,

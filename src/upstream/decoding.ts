@@ -10,26 +10,23 @@ const DECODED = 4;
 /** The work of a step of a long body, in bytes of a turn: a few of them fit into an iteration of the event loop. */
 const STEP_BYTES = 400_000;
 
-/** Holds the memory to decode so many bytes. Throws an UpstreamError if there is none in time. */
-export async function holdDecoded(
-  holding: Holding,
-  bytes: number,
-  signal: AbortSignal,
-): Promise<void> {
-  await holding.hold(bytes * DECODED, signal).catch(() => {
-    throw noRoom(`no memory to decode ${bytes} bytes`);
-  });
-}
-
-/** Decodes the body of a response, in turns of its caller. Throws an UpstreamError if it is invalid. */
+/**
+ * Decodes the body of a response, in turns of its caller. Throws an UpstreamError if it is invalid, or if there is no
+ * memory for a read in time.
+ */
 export async function decode<Name extends OperationName>(
   operation: Name,
   body: Uint8Array,
   turns: Turns,
-  caller: string,
+  holding: Holding,
   signal: AbortSignal,
 ): Promise<Responses[Name]> {
-  await turns.take(caller, body.length, signal);
+  if (operations[operation].effect === 'read') {
+    await holding.hold(body.length * DECODED, signal).catch(() => {
+      throw noRoom(`no memory to decode ${body.length} bytes`);
+    });
+  }
+  await turns.take(holding.caller, body.length, signal);
   const steps = parseBody(body);
   for (;;) {
     try {
@@ -41,6 +38,6 @@ export async function decode<Name extends OperationName>(
       const reason = isOurs ? error.message : 'not JSON';
       throw invalidResponse(`${reason}, ${body.length} bytes`);
     }
-    await turns.take(caller, STEP_BYTES, signal);
+    await turns.take(holding.caller, STEP_BYTES, signal);
   }
 }

@@ -37,14 +37,9 @@ const retryableCodes: ReadonlySet<UpstreamErrorCode> = new Set([
 /** Whether a request may have reached the service. Only `transport/send-once.ts` decides it. */
 export type Sent = 'no' | 'maybe' | 'yes';
 
-type Details = {
-  /** The default is `no`: an error outside an exchange. */
-  sent?: Sent;
-  fault: string;
-  status?: number | undefined;
-  transient?: boolean;
-  retryAfterMs?: number | undefined;
-};
+/** Without `sent`, it is an error outside an exchange: `no`. */
+type Details = Pick<UpstreamError, 'fault'> &
+  Partial<Pick<UpstreamError, 'sent' | 'status' | 'transient' | 'retryAfterMs'>>;
 
 /**
  * A failed call to the service. It holds only what may be logged, and nothing of the request or the

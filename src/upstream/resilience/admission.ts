@@ -1,19 +1,15 @@
 import { type Effect, Gate, NoPlace } from '../../account/gate.ts';
 import { UpstreamError } from '../upstream-error.ts';
-import { CircuitBreaker, type CircuitChange } from './circuit-breaker.ts';
+import { CircuitBreaker, type CircuitChange, type GuardedAttempt } from './circuit-breaker.ts';
 
 /** The share of the timeout that a call may wait for a place, so that it is sent with time enough. */
 const QUEUE_SHARE = 0.25;
 /** The share of the timeout that the probe before a write gets, so that a hanging service leaves time to say so. */
 const PROBE_SHARE = 0.5;
 
-type AdmittedAttempt<Result> = {
-  readonly caller: string;
+type AdmittedAttempt<Result> = GuardedAttempt<Result> & {
   readonly effect: Effect;
-  /** In the time of `performance.now()`. */
-  readonly deadline: number;
   readonly signal: AbortSignal;
-  send(): Promise<Result>;
   /** Sends a read that tells whether the service has recovered. */
   probe(signal: AbortSignal): Promise<unknown>;
 };

@@ -2,34 +2,22 @@ import type { RequestScope } from '../../request-scope.ts';
 import { type OperationName, operations, policyOf, type UpstreamRequest } from '../operations.ts';
 import { type ConnectionOptions, createConnections } from './connections.ts';
 import { createGotRequest } from './got-request.ts';
-import { type ReadBody, responseBody } from './response-body.ts';
+import { responseBody } from './response-body.ts';
 import type { Exchange, RawResponse } from './send-once.ts';
-import type { TlsFiles } from './tls-files.ts';
 import { throwForStatus } from './transport-error.ts';
 
-export type Transport = {
-  /** Sends a request once, as an exchange, and resolves to its 2xx response. Rejects with an UpstreamError. */
-  send(
-    request: UpstreamRequest,
-    scope: RequestScope,
-    exchange: Exchange,
-    trace: Readonly<Record<string, string>> | undefined,
-  ): Promise<{ statusCode: number; read: ReadBody }>;
-  /** Sends these headers with every further request. */
-  useHeaders(headers: Readonly<Record<string, string>>): void;
-  /** Uses these files for every further connection. */
-  useTls(files: TlsFiles): void;
-  close(): void;
-};
+type Headers = Readonly<Record<string, string>>;
+
+export type Transport = ReturnType<typeof createTransport>;
 
 /** The HTTP client of the service: got for the request, undici for the connection. Sizes are in bytes. */
 export function createTransport(
   options: ConnectionOptions & {
     maxResponseBytes: number;
     /** Sent with every request. */
-    headers: Readonly<Record<string, string>>;
+    headers: Headers;
   },
-): Transport {
+) {
   const { maxResponseBytes } = options;
   let ownHeaders = options.headers;
   const connections = createConnections(options);
@@ -42,7 +30,13 @@ export function createTransport(
   );
 
   return {
-    async send({ operation, search = '', body }, scope, exchange, trace) {
+    /** Sends a request once, as an exchange, and resolves to its 2xx response. Rejects with an UpstreamError. */
+    async send(
+      { operation, search = '', body }: UpstreamRequest,
+      scope: RequestScope,
+      exchange: Exchange,
+      trace: Headers,
+    ) {
       // In this order, so that a client cannot replace ours.
       const headers = {
         ...scope.forwarded,
@@ -63,9 +57,11 @@ export function createTransport(
       const coding = String(response.headers['content-encoding'] ?? '');
       return { statusCode, read: responseBody(rawBody, coding, maxResponseBytes) };
     },
-    useHeaders(headers) {
+    /** Sends these headers with every further request. */
+    useHeaders(headers: Headers) {
       ownHeaders = headers;
     },
+    /** Uses these files for every further connection. */
     useTls: connections.useTls,
     close: connections.close,
   };

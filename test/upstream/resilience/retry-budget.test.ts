@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { RetryBudget } from '../../../src/upstream/resilience/retry-budget.ts';
+import { RetryBudget } from '../../../src/upstream/resilience/retry.ts';
 import { success } from '../../support/held-service.ts';
 import { reply, startService } from '../../support/service.ts';
 import { glCodesOf, scopeOf, startCalls } from '../../support/upstream-call.ts';
