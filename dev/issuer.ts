@@ -38,8 +38,9 @@ export type Issuer = {
  * Starts an issuer of bearer JWTs for development, with a new key pair that is not stored. (How to obtain a
  * token of the real service is not documented: docs/service-api.md, section 5.)
  *
- * `GET /.well-known/jwks.json` returns the public key, `GET /token?scenario=<name>` a token as text, and
- * `GET /scenarios` the names of the scenarios, one per line. Pages of any port of localhost may read them.
+ * `GET /.well-known/openid-configuration` names `GET /.well-known/jwks.json`, which returns the public key. `GET
+ * /token?scenario=<name>` returns a token as text, and `GET /scenarios` the names of the scenarios, one per line. Pages of
+ * any port of localhost may read them.
  */
 export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> {
   const { port = 0, host = '127.0.0.1', audience = 'ledger-gateway' } = options;
@@ -56,6 +57,8 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
 
   app.get('/.well-known/jwks.json', async () => jwks);
 
+  app.get('/.well-known/openid-configuration', async () => ({ issuer, jwks_uri: jwksUrl }));
+
   app.get('/token', async (request, reply) => {
     reply.type('text/plain').header('cache-control', 'no-store');
     const query = z.object({ scenario: scenarioName.optional() }).safeParse(request.query);
@@ -65,6 +68,7 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
   });
 
   const url = `${await app.listen({ port, host })}/`;
+  const jwksUrl = `${url}.well-known/jwks.json`;
   const issuer = options.issuer ?? url;
 
   function token({ sub = 'dev-user', scenario, expiresIn = '12h' }: TokenClaims = {}) {
@@ -79,7 +83,7 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
 
   return {
     url,
-    jwksUrl: `${url}.well-known/jwks.json`,
+    jwksUrl,
     issuer,
     audience,
     jwks,

@@ -28,7 +28,6 @@ try {
     SHUTDOWN_DELAY_MS: '0',
     UPSTREAM_BASE_URL: service.url,
     UPSTREAM_CSV_OPTION_PARAM: 'option',
-    JWT_JWKS_URL: issuer.jwksUrl,
     JWT_ISSUER: issuer.issuer,
     JWT_AUDIENCE: issuer.audience,
     CORS_ORIGINS: 'http://localhost:*',

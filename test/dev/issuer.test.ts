@@ -2,6 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { type Issuer, type IssuerOptions, startIssuer } from '../../dev/issuer.ts';
 import { scenarios, startReferenceService } from '../../dev/service.ts';
+import { discoverKeysUrl } from '../../src/auth/discovery.ts';
 
 const closing: { close(): Promise<void> }[] = [];
 
@@ -18,6 +19,7 @@ async function start(options?: IssuerOptions): Promise<Issuer> {
 test('a token verifies with the served keys', async () => {
   const { url, jwksUrl, issuer, audience, jwks, token } = await start();
   expect(issuer).toBe(url);
+  expect((await discoverKeysUrl(issuer, AbortSignal.timeout(5000))).href).toBe(jwksUrl);
   const { payload, protectedHeader } = await jwtVerify(
     await token(),
     createRemoteJWKSet(new URL(jwksUrl)),
