@@ -165,6 +165,9 @@ function jointProblems(given: Record<string, string | undefined>): string[] {
     ...both('JWT_JWKS_URL', 'JWT_JWKS_FILE'),
     ...both('IDEMPOTENCY_STORE', 'IDEMPOTENCY_STORE_FILE'),
   ];
+  if (given.TRUSTED_DOCUMENTS_MODE !== undefined && given.TRUSTED_DOCUMENTS === undefined) {
+    problems.push('TRUSTED_DOCUMENTS_MODE requires TRUSTED_DOCUMENTS');
+  }
   const { ADMIN_PORT: adminPort, PORT: port = '4000' } = given;
   if (adminPort === port && port !== '0') problems.push('ADMIN_PORT must not be PORT');
   const hasKeys = given.JWT_JWKS_URL !== undefined || given.JWT_JWKS_FILE !== undefined;

@@ -187,6 +187,12 @@ test('the store may be in a file, whose text is not shown', () => {
   ]);
 });
 
+test('a mode without trusted documents is an error', () => {
+  expect(problemsOf({ ...required, TRUSTED_DOCUMENTS_MODE: 'log' })).toEqual([
+    'TRUSTED_DOCUMENTS_MODE requires TRUSTED_DOCUMENTS',
+  ]);
+});
+
 test('an empty list of issuers is an error', () => {
   expect(problemsOf({ ...required, JWT_ISSUER: ' , ' })).toEqual(['JWT_ISSUER must not be empty']);
 });
