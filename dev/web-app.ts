@@ -21,7 +21,9 @@ const folder = fileURLToPath(new URL('../examples/web/', import.meta.url));
 /** Starts the example web app with Vite. Installs its packages first if there are none. */
 export async function startWebApp(options: WebAppOptions): Promise<WebApp> {
   const { gatewayUrl, issuerUrl, port } = options;
-  if (!existsSync(`${folder}node_modules`)) {
+  // npm writes this file at its end: without it, an installation was interrupted.
+  if (!existsSync(`${folder}node_modules/.package-lock.json`)) {
+    process.stdout.write('Installing the packages of the web app, once …\n');
     const npm = spawn('npm', ['ci'], { cwd: folder, stdio: 'inherit' });
     const [code] = await once(npm, 'exit');
     if (code !== 0) throw new Error('npm ci failed in examples/web.');
