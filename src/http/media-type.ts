@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import Negotiator from 'negotiator';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
-export const GRAPHQL_RESPONSE_TYPE = 'application/graphql-response+json; charset=utf-8';
+const GRAPHQL_RESPONSE_TYPE = 'application/graphql-response+json; charset=utf-8';
 
 /** The media types that Apollo Server responds with. It checks them only after the execution. */
 const mediaTypes = [

@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import { overloaded } from '../errors/gateway-error.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
 import { traceIdOf } from '../telemetry/tracing.ts';
-import { corsHeaders, isAllowedOrigin } from './cors.ts';
+import { corsHeaders } from './cors.ts';
 import type { HttpMetrics, RespondedRequest } from './http-metrics.ts';
-import { errorMediaType, GRAPHQL_RESPONSE_TYPE, JSON_TYPE } from './media-type.ts';
+import { errorMediaType } from './media-type.ts';
 import { requestIdOf } from './request-headers.ts';
 import { securityHeaders } from './security-headers.ts';
 
@@ -13,8 +13,6 @@ import { securityHeaders } from './security-headers.ts';
 const LOG_MS = 1000;
 /** Requests for these are cheap, and operators need the responses during an overload. */
 const internalPaths = new Set(['/livez', '/readyz', '/metrics']);
-/** Stands for the request id in the prepared body. Neither needs escaping in JSON. */
-const ID = '<id>';
 
 type Options = {
   corsOrigins: string[];
@@ -37,21 +35,8 @@ export function createRejection(
   { corsOrigins, metrics, log, overloadedCaller, mayLog }: Options,
   isClosing: () => boolean,
 ): Rejection {
-  const { status, headers, code, body } = toHttpError(overloaded(), ID, log);
-  const [start = '', end = ''] = JSON.stringify(body).split(ID);
-  const fixedLength = Buffer.byteLength(start + end);
-  const headersOf = (type: string) =>
-    Object.entries({
-      ...securityHeaders,
-      ...headers,
-      'content-type': type,
-      vary: 'Accept',
-      ...corsHeaders(corsOrigins, undefined),
-    }).flat();
-  const fixedHeaders = {
-    [JSON_TYPE]: headersOf(JSON_TYPE),
-    [GRAPHQL_RESPONSE_TYPE]: headersOf(GRAPHQL_RESPONSE_TYPE),
-  };
+  const error = overloaded();
+  const { status, code } = toHttpError(error, '', log);
   const counted: RespondedRequest = {
     path: '/graphql',
     status,
@@ -70,16 +55,19 @@ export function createRejection(
     const caller = mayBeGraphql(request) ? overloadedCaller(request) : undefined;
     if (caller === undefined) return false;
     const requestId = requestIdOf(request.headers);
-    const { origin } = request.headers;
-    const length = String(fixedLength + requestId.length);
-    const fixed = fixedHeaders[errorMediaType(request.headers)];
-    const responseHeaders = [...fixed, 'x-request-id', requestId, 'content-length', length];
-    if (isAllowedOrigin(corsOrigins, origin)) {
-      responseHeaders.push('access-control-allow-origin', origin);
-    }
+    const { headers, body } = toHttpError(error, requestId, log);
+    const text = JSON.stringify(body);
     response.shouldKeepAlive &&= !isClosing();
-    response.writeHead(status, responseHeaders);
-    response.end(start + requestId + end);
+    response.writeHead(status, {
+      ...securityHeaders,
+      ...headers,
+      'content-type': errorMediaType(request.headers),
+      vary: 'Accept',
+      ...corsHeaders(corsOrigins, request.headers.origin),
+      'x-request-id': requestId,
+      'content-length': Buffer.byteLength(text),
+    });
+    response.end(text);
     if (rejected === 0) setTimeout(report, LOG_MS).unref();
     rejected += 1;
     if (mayLog()) {
