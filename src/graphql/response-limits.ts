@@ -87,9 +87,9 @@ export class ResponseLimits {
     this.#count(count * fields, count * length);
   }
 
-  /** Resolves when a call to the service may be made. */
+  /** Resolves when a call to the service may be made. A single one belongs to the turn of its request. */
   async admitCall(): Promise<void> {
-    await this.#turn(CALL_WORK);
+    if (this.#lookups.size > 1) await this.#turn(CALL_WORK);
   }
 
   /** Resolves when so many errors may be formatted. */
