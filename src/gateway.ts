@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { Account, freeMemory, shareMemory } from './account/account.ts';
+import { Account } from './account/account.ts';
+import { freeMemory, shareMemory } from './account/free-memory.ts';
 import { Gate } from './account/gate.ts';
 import { Turns } from './account/turns.ts';
 import { createAuthenticator } from './auth/authenticate.ts';

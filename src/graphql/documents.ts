@@ -6,7 +6,6 @@ import {
   type GraphQLSchema,
   Kind,
   Source,
-  type SourceLocation,
   specifiedRules,
   validate,
 } from 'graphql';
@@ -56,7 +55,8 @@ export class GraphqlDocument {
   conditions: string[] | undefined;
   /** How its queries are executed. */
   readonly plans: Plans = new Map();
-  #lineStarts: number[] | undefined;
+  /** Where its lines start. Undefined before an error names a place. */
+  lineStarts: number[] | undefined;
 
   constructor(text: string) {
     this.text = text;
@@ -70,30 +70,6 @@ export class GraphqlDocument {
       return new GraphQLError(message, { ...places, extensions });
     });
   }
-
-  /** The lines and columns of places that graphql-js has found in one line (`oneLine`). */
-  locate(places: readonly SourceLocation[] | undefined): SourceLocation[] | undefined {
-    this.#lineStarts ??= lineStartsOf(this.text);
-    const lineStarts = this.#lineStarts;
-    return places?.map(({ column }) => {
-      let line = 1;
-      for (let next = lineStarts.length; next - line > 0; ) {
-        const middle = Math.ceil((line + next) / 2);
-        if ((lineStarts[middle - 1] ?? 0) < column) line = middle;
-        else next = middle - 1;
-      }
-      return { line, column: column - (lineStarts[line - 1] ?? 0) };
-    });
-  }
-}
-
-function lineStartsOf(text: string): number[] {
-  const starts = [0];
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at];
-    if (char === '\n' || (char === '\r' && text[at + 1] !== '\n')) starts.push(at + 1);
-  }
-  return starts;
 }
 
 /** Documents by their ids. */

@@ -1,6 +1,6 @@
 import type { HTTPGraphQLHead } from '@apollo/server';
 import { unwrapResolverError } from '@apollo/server/errors';
-import { GraphQLError, type GraphQLFormattedError } from 'graphql';
+import { GraphQLError, type GraphQLFormattedError, type SourceLocation } from 'graphql';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { Context } from './context.ts';
 import type { GraphqlDocument } from './documents.ts';
@@ -55,10 +55,34 @@ function toResponse(
     for (const [name, value] of http.headers ?? []) head.headers.set(name, value);
   }
   const { locations: inOneLine, ...formatted } = error.toJSON();
-  const locations = document.locate(inOneLine);
+  const locations = locate(document, inOneLine);
   return formatError({ ...formatted, ...(locations && { locations }) }, error);
 }
 
 function isHead(http: unknown): http is { status: number; headers?: Map<string, string> } {
   return typeof http === 'object' && http !== null && 'status' in http;
+}
+
+/** The lines and columns of places that graphql-js has found in one line, which saves it counting the lines before each. */
+function locate(document: GraphqlDocument, places: readonly SourceLocation[] | undefined) {
+  document.lineStarts ??= lineStartsOf(document.text);
+  const { lineStarts } = document;
+  return places?.map(({ column }) => {
+    let line = 1;
+    for (let next = lineStarts.length; next - line > 0; ) {
+      const middle = Math.ceil((line + next) / 2);
+      if ((lineStarts[middle - 1] ?? 0) < column) line = middle;
+      else next = middle - 1;
+    }
+    return { line, column: column - (lineStarts[line - 1] ?? 0) };
+  });
+}
+
+function lineStartsOf(text: string): number[] {
+  const starts = [0];
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (char === '\n' || (char === '\r' && text[at + 1] !== '\n')) starts.push(at + 1);
+  }
+  return starts;
 }

@@ -45,26 +45,24 @@ export type Calls = {
   ): Promise<Responses[Name] | OutcomeUnknown>;
 };
 
+type CallOptions = AttemptDependencies & { timeoutMs: number; maxConcurrency: number };
+
 /**
  * Everything around the attempts of a call, by the policy of its operation: the deadline, retries, and the
  * admission of each attempt.
  */
 export class UpstreamCalls implements Calls {
+  readonly #options: CallOptions;
   readonly #attempt: Attempt;
-  readonly #timeoutMs: number;
-  readonly #log: AttemptDependencies['log'];
-  readonly #observer: AttemptDependencies['observer'];
   readonly #admission: Admission;
   readonly #retryBudgets = new LRUCache<string, RetryBudget>({ max: MAX_BUDGETS });
   readonly #singleFlight = new SingleFlight();
   readonly #running = new WaitGroup();
   readonly #pendingWrites: { operation: OperationName; requestId: string }[] = [];
 
-  constructor(options: AttemptDependencies & { timeoutMs: number; maxConcurrency: number }) {
+  constructor(options: CallOptions) {
+    this.#options = options;
     this.#attempt = createAttempt(options);
-    this.#timeoutMs = options.timeoutMs;
-    this.#log = options.log;
-    this.#observer = options.observer;
     const onCircuitChange = (to: CircuitChange) => {
       options.observer.circuitChanged(to);
       logCircuit(options.log, to);
@@ -82,8 +80,9 @@ export class UpstreamCalls implements Calls {
     return this.#singleFlight.join(
       `${operation}${search} ${scope.token} ${forwarded}`,
       scope.signal,
-      (controller) => this.#running.track(this.#run(request, scope, controller, this.#timeoutMs)),
-      () => this.#observer.shared(operation),
+      (controller) =>
+        this.#running.track(this.#run(request, scope, controller, this.#options.timeoutMs)),
+      () => this.#options.observer.shared(operation),
     );
   }
 
@@ -97,7 +96,7 @@ export class UpstreamCalls implements Calls {
     try {
       // Its own controller: a write does not end when its client disconnects.
       const controller = new AbortController();
-      const { timeoutMs = this.#timeoutMs } = request;
+      const { timeoutMs = this.#options.timeoutMs } = request;
       return await this.#running.track(this.#run(request, scope, controller, timeoutMs));
     } catch (error) {
       const unknown = error instanceof UpstreamError && unknownOutcome(error, scope.requestId);
@@ -143,7 +142,7 @@ export class UpstreamCalls implements Calls {
     const abort = () => setImmediate(() => controller.abort('deadline'));
     const timer = setTimeout(abort, timeoutMs);
     const { retries } = policyOf(request.operation);
-    const onRetry = () => this.#observer.retried(request.operation);
+    const onRetry = () => this.#options.observer.retried(request.operation);
     const options = { retries, deadline, signal, budget: this.#budgetOf(scope), onRetry };
     try {
       return await withRetries(options, (retry) =>
@@ -173,7 +172,8 @@ export class UpstreamCalls implements Calls {
   ): Promise<Responses[Name]> {
     const { effect } = operations[request.operation];
     // The latest time to send a write. It is checked when the write has a connection.
-    const sendBy = effect === 'write' ? deadline - this.#timeoutMs * WRITE_MARGIN_SHARE : undefined;
+    const sendBy =
+      effect === 'write' ? deadline - this.#options.timeoutMs * WRITE_MARGIN_SHARE : undefined;
     let attempted = false;
     const send = () => {
       attempted = true;
@@ -184,10 +184,10 @@ export class UpstreamCalls implements Calls {
       const caller = scope.caller.accountKey;
       return await this.#admission.run({ caller, effect, deadline, signal, send, probe });
     } catch (cause) {
-      logUnexpected(this.#log, scope, cause, signal);
+      logUnexpected(this.#options.log, scope, cause, signal);
       const error = toUpstreamError(cause, signal);
       const { code: outcome, fault } = error;
-      if (!attempted) logCall(this.#log, request, scope, { outcome, fault, ms: 0 });
+      if (!attempted) logCall(this.#options.log, request, scope, { outcome, fault, ms: 0 });
       throw error;
     }
   }

@@ -1,5 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
-import { Account, shareMemory } from '../../src/account/account.ts';
+import { Account } from '../../src/account/account.ts';
+import { shareMemory } from '../../src/account/free-memory.ts';
 
 const LIMIT = 10_000_000;
 const UNREAD_MS = 1000;

@@ -1,0 +1,27 @@
+import { totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
+
+/** The part of the free memory that requests may hold: what they hold is estimated, and garbage needs room. */
+const MEMORY_SHARE = 0.5;
+/** The part of the free memory that a store in memory may take, and the most that it may, in bytes. */
+const STORE_SHARE = 0.25;
+const MAX_STORE_BYTES = 256 * 1024 * 1024;
+
+/** The memory that was free when the process had started, in bytes: of the heap, and of the container or the machine. */
+type FreeMemory = { heap: number; container: number };
+
+export function freeMemory(): FreeMemory {
+  const { heap_size_limit, used_heap_size } = getHeapStatistics();
+  // Zero, or more than there is, if nothing constrains the process.
+  const memory = Math.min(process.constrainedMemory() || Infinity, totalmem());
+  return {
+    heap: Math.max(heap_size_limit - used_heap_size, 0),
+    container: Math.max(memory - process.memoryUsage.rss(), 0),
+  };
+}
+
+/** What requests may hold together, and what a store of idempotency keys in memory may, which is outside of the heap. */
+export function shareMemory({ heap, container }: FreeMemory, hasStore: boolean) {
+  const store = hasStore ? Math.min(container * STORE_SHARE, MAX_STORE_BYTES) : 0;
+  return { store, requests: Math.min(heap, container - store) * MEMORY_SHARE };
+}
