@@ -7,8 +7,7 @@ import { readFileSetting } from './lib/file-setting.ts';
 import { expiryOf } from './upstream/transport/tls-files.ts';
 
 /*
- * The types of environment variables. Each parses the text of a variable, or has a message that names what
- * it must be.
+ * The types of environment variables. Each parses the text of a variable, or has a message that names what it must be.
  */
 
 /** Asymmetric algorithms only: with a shared secret, every verifier could forge tokens. */

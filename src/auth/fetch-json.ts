@@ -7,9 +7,8 @@ const MAX_BYTES = 1_048_576;
 class Fault extends Error {}
 
 /**
- * Fetches a JSON document of an identity provider. Redirects are not followed. Throws an error that names
- * the address, without a query, and the fault: the status, the code of a connection error, or the
- * message of the schema.
+ * Fetches a JSON document of an identity provider. Redirects are not followed. Throws an error that names the address,
+ * without a query, and the fault: the status, the code of a connection error, or the message of the schema.
  */
 export async function fetchJson<Document>(
   url: URL,

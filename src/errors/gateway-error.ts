@@ -86,7 +86,6 @@ export class GatewayError extends GraphQLError {
   }
 }
 
-/** The error for a request that needs a token and has none. */
 export function missingToken(): GatewayError {
   return new GatewayError('UNAUTHENTICATED', 'A bearer token is required.', {
     headers: { 'www-authenticate': 'Bearer' },
@@ -103,7 +102,6 @@ export function invalidToken(reason: RejectionReason, token?: UnverifiedToken): 
   });
 }
 
-/** The error for a token whose key cannot be fetched. */
 export function keysUnavailable(token: UnverifiedToken): GatewayError {
   return new GatewayError('AUTH_UNAVAILABLE', 'Tokens cannot be verified at the moment.', {
     reason: 'keys_unavailable',
@@ -111,12 +109,10 @@ export function keysUnavailable(token: UnverifiedToken): GatewayError {
   });
 }
 
-/** The error for a request that is rejected because the gateway is overloaded. */
 export function overloaded(message = 'The gateway is overloaded.'): GatewayError {
   return new GatewayError('OVERLOADED', message, { headers: { 'retry-after': '1' } });
 }
 
-/** The error for a GraphQL operation that exceeds a limit. */
 export function limitExceeded(what: string, limit: number): GatewayError {
   return new GatewayError(
     'OPERATION_LIMIT_EXCEEDED',

@@ -85,9 +85,8 @@ function checkLiterals(
 const MAX_QUOTED_LENGTH = 200;
 
 /**
- * Adds a fault for each value that does not match the type of its variable. The messages of graphql-js
- * would repeat the whole input and suggest names of the schema. Converts the numbers that `parseJson`
- * left as text.
+ * Adds a fault for each value that does not match the type of its variable. The messages of graphql-js would repeat the
+ * whole input and suggest names of the schema. Converts the numbers that `parseJson` left as text.
  */
 function checkVariables(
   schema: GraphQLSchema,

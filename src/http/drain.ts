@@ -34,7 +34,6 @@ export class Drain {
     return this.#closing;
   }
 
-  /** A GraphQL request arrived. */
   requestArrived(): void {
     this.#lastRequestAt = performance.now();
   }

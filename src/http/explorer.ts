@@ -8,11 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 type Page = { html: string; contentSecurityPolicy: string };
 
 /** The page, and its compressed form once it was asked for: every response sends the same bytes. */
-export type Explorer = {
-  page: Buffer;
-  gzipped: Promise<Buffer> | undefined;
-  contentSecurityPolicy: string;
-};
+export type Explorer = Omit<Page, 'html'> & { page: Buffer; gzipped?: Promise<Buffer> };
 
 const gzip = promisify(zlib.gzip);
 
@@ -36,7 +32,7 @@ export async function createExplorer(
     .map((file) => readFileSync(new URL(file, operationsFolder), 'utf8'));
   const { html, contentSecurityPolicy } =
     kind === 'sandbox' ? sandbox(documents, headers) : await graphiql(documents, headers);
-  return { page: Buffer.from(html), gzipped: undefined, contentSecurityPolicy };
+  return { page: Buffer.from(html), contentSecurityPolicy };
 }
 
 /**

@@ -35,7 +35,6 @@ export function registerHttpMetrics(registry: Registry, watched: Watched) {
   gauge('memory_limit_bytes', 'Memory that requests in progress may hold', () => account.limit);
   gauge('ready', 'Whether /readyz responds with 200', () => Number(isReady()));
   return {
-    /** A request ended. */
     responded(request: RespondedRequest) {
       const { path, status, disconnected, errorCodes, seconds, fields, rejection } = request;
       counters.requests.inc({ status });
@@ -46,7 +45,6 @@ export function registerHttpMetrics(registry: Registry, watched: Watched) {
       const outcome = disconnected ? 'CLIENT_DISCONNECTED' : (errorCodes[0] ?? 'ok');
       counters.durations.observe({ operation: 'none', outcome }, seconds);
     },
-    /** A request was rejected because of overload. */
     shed: () => counters.shed.inc(),
     /** The response to `GET /metrics`, in Prometheus text format. */
     text: () => registry.metrics(),

@@ -83,7 +83,11 @@ export class OpenWrites {
       for (let ms = PAUSE_MS.first; !isLast; ms = Math.min(ms * 2, PAUSE_MS.last)) {
         await pause(ms, signal);
         isLast = signal.aborted || performance.now() > end;
-        if (await succeeds(work)) return;
+        try {
+          return await work();
+        } catch {
+          // The store cannot be used yet, and logs why.
+        }
       }
       this.#log.error(
         {},
@@ -95,16 +99,8 @@ export class OpenWrites {
   }
 }
 
-async function succeeds(work: () => Promise<void>): Promise<boolean> {
-  return work().then(
-    () => true,
-    () => false,
-  );
-}
-
 /**
- * The outcome of an open write: `timeout` at the deadline or when `signal` is aborted, null if the write had
- * no effect.
+ * The outcome of an open write: `timeout` at the deadline or when `signal` is aborted, null if the write had no effect.
  */
 export async function waitFor(
   { outcome }: OpenWrite,

@@ -156,33 +156,25 @@ export class RedisConnection {
 
   async #keepConnected(): Promise<void> {
     const { signal } = this.#closing;
-    let pauseMs = PAUSE_MS.first;
-    while (!signal.aborted) {
-      const failure = await this.#useOneSession(() => {
-        pauseMs = PAUSE_MS.first;
-      });
+    for (let ms = PAUSE_MS.first; !signal.aborted; ms = Math.min(ms * 2, PAUSE_MS.last)) {
+      let session: RedisSession | undefined;
+      let failure = new StoreUnavailable('failed');
+      try {
+        session = await RedisSession.open(this.#url);
+        await this.#prepare(session);
+        if (signal.aborted) return;
+        this.#session = session;
+        ms = PAUSE_MS.first;
+        failure = await session.ended;
+      } catch (error) {
+        if (error instanceof StoreUnavailable) failure = error;
+      } finally {
+        session?.close();
+      }
       if (signal.aborted) return;
       this.#session = undefined;
       this.#failure = failure;
-      await pause(pauseMs, signal);
-      pauseMs = Math.min(pauseMs * 2, PAUSE_MS.last);
-    }
-  }
-
-  /** Connects and waits for the end of the connection. Resolves with the reason of the end. */
-  async #useOneSession(onReady: () => void): Promise<StoreUnavailable> {
-    let session: RedisSession | undefined;
-    try {
-      session = await RedisSession.open(this.#url);
-      await this.#prepare(session);
-      if (this.#closing.signal.aborted) return this.#failure;
-      this.#session = session;
-      onReady();
-      return await session.ended;
-    } catch (error) {
-      return error instanceof StoreUnavailable ? error : new StoreUnavailable('failed');
-    } finally {
-      session?.close();
+      await pause(ms, signal);
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { Shares } from '../account/shares.ts';
 import { Batch } from './batch.ts';
@@ -232,9 +232,7 @@ export class SqliteStore implements IdempotencyStore {
   }
 }
 
-type StatementName = 'find' | 'put' | 'remove' | 'newest' | 'sizes' | 'sweep' | 'usedBytes';
-
-function prepareStatements(database: DatabaseSync): Record<StatementName, StatementSync> {
+function prepareStatements(database: DatabaseSync) {
   const isOwn = `key = '${COMPLETENESS_KEY}'`;
   return {
     find: database.prepare(

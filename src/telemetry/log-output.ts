@@ -26,7 +26,6 @@ export class LogOutput {
     void process.stdout;
   }
 
-  /** The number of lines that were dropped. */
   get dropped(): number {
     return this.#dropped;
   }

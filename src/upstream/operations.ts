@@ -54,9 +54,8 @@ const workflowAction = {
 } as const;
 
 /**
- * The nine operations of the service (docs/service-api.md, section 4), one row each. Retry,
- * de-duplication, abort, connection, metric labels and decoding all follow from the row: no other code
- * names an operation to decide about it.
+ * The nine operations of the service (docs/service-api.md, section 4), one row each. Retry, de-duplication, abort,
+ * connection, metric labels and decoding all follow from the row: no other code names an operation to decide about it.
  */
 export const operations: { readonly [Name in OperationName]: Operation<Name> } = {
   getGLCodes5: {

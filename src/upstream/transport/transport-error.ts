@@ -20,7 +20,6 @@ export function faultOf(error: unknown): string {
   return 'name' in error && typeof error.name === 'string' ? error.name : 'unknown';
 }
 
-/** The error for a body of more than so many bytes. */
 export function tooLarge(maxBytes: number): UpstreamError {
   return invalidResponse(`larger than ${maxBytes} bytes`);
 }
