@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { setImmediate as immediate } from 'node:timers/promises';
 import {
   type DocumentNode,
   GraphQLError,
@@ -12,12 +11,12 @@ import {
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { DocumentRequest, Turn } from '../document-request.ts';
-import { ConfigError, GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
 import type { Plans } from './compiled-query.ts';
 import { parseWithinLimits } from './document-limits.ts';
 import { noIntrospection } from './schema.ts';
-import { lacksTypename, nameOf } from './trusted-typenames.ts';
+import { type Manifest, nameOf, readTrusted, type TrustedDocuments } from './trusted-documents.ts';
 
 /** Memory for the documents that are remembered, in bytes. */
 const CACHE_BYTES = 33_554_432;
@@ -72,9 +71,6 @@ export class GraphqlDocument {
   }
 }
 
-/** Documents by their ids. */
-export type Manifest = ReadonlyMap<string, string>;
-
 type DocumentOptions = {
   schema: GraphQLSchema;
   introspection: boolean;
@@ -92,9 +88,7 @@ export class Documents {
     sizeCalculation: ({ ast, faults }, text) =>
       2 * text.length + (ast.tokenCount ?? 1) * TOKEN_BYTES + faults.length * FAULT_BYTES,
   });
-  /** The trusted documents by their texts, and by their ids and the hashes of their texts. */
-  #trusted: Map<string, GraphqlDocument> | undefined;
-  #trustedById = new Map<string, GraphqlDocument>();
+  #trusted: TrustedDocuments | undefined;
   readonly #mayLog = createLineLimit();
 
   constructor(options: DocumentOptions) {
@@ -103,41 +97,15 @@ export class Documents {
 
   /**
    * Trusts these documents, and no others, from now on. Resolves to the names of those in which a `__typename` is
-   * missing. Each is checked and passed to `compile` in its own iteration of the event loop, because requests may be
-   * served meanwhile. Throws a ConfigError that names every document that is invalid, exceeds a limit, or has the id
-   * of another one, and then changes nothing.
+   * missing. Throws a ConfigError as `readTrusted` does, and then changes nothing.
    */
   async trust(
     manifests: readonly Manifest[],
     compile: (document: GraphqlDocument) => Promise<void>,
   ): Promise<string[]> {
-    const withoutTypename: string[] = [];
-    const trusted = new Map<string, GraphqlDocument>();
-    const byId = new Map<string, GraphqlDocument>();
-    const problems: string[] = [];
-    for (const [id, text] of manifests.flatMap((manifest) => [...manifest])) {
-      try {
-        await immediate();
-        // Several ids may name one text.
-        const document = trusted.get(text) ?? this.#parse(text);
-        const [fault] = document.faults;
-        if (fault) problems.push(`${id}: ${fault.message}`);
-        else await compile(document);
-        const { ast } = document;
-        if (lacksTypename(this.#options.schema, ast)) withoutTypename.push(nameOf(ast) ?? id);
-        if ((byId.get(id) ?? document) !== document) problems.push(`${id}: names two documents`);
-        trusted.set(text, document);
-        byId.set(id, document).set(hash('sha256', text, 'hex'), document);
-      } catch (error) {
-        problems.push(`${id}: ${error instanceof Error ? error.message : 'invalid'}`);
-      }
-    }
-    if (problems.length > 0) {
-      throw new ConfigError(['TRUSTED_DOCUMENTS has invalid documents:', ...problems].join('\n  '));
-    }
-    this.#trusted = trusted;
-    this.#trustedById = byId;
-    return withoutTypename;
+    const parse = (text: string) => this.#parse(text);
+    this.#trusted = await readTrusted(this.#options.schema, manifests, parse, compile);
+    return this.#trusted.withoutTypename;
   }
 
   /**
@@ -156,12 +124,12 @@ export class Documents {
 
   #findAllowed(
     { query, documentId, sha256Hash }: DocumentRequest,
-    trusted: ReadonlyMap<string, GraphqlDocument>,
+    trusted: TrustedDocuments,
   ): GraphqlDocument | undefined {
-    if (this.#options.areOthersExecuted && query !== undefined) return trusted.get(query);
-    const byId = this.#findTrusted(documentId);
-    const byHash = this.#findTrusted(sha256Hash);
-    const byText = query === undefined ? undefined : trusted.get(query);
+    if (this.#options.areOthersExecuted && query !== undefined) return trusted.byText.get(query);
+    const byId = findTrusted(documentId, trusted);
+    const byHash = findTrusted(sha256Hash, trusted);
+    const byText = query === undefined ? undefined : trusted.byText.get(query);
     const document = byId ?? byHash ?? byText;
     if (query !== undefined && (!byText || byText !== document)) {
       throw new GatewayError(
@@ -170,13 +138,6 @@ export class Documents {
       );
     }
     if (byHash && byHash !== document) throw notInList('The ids of this request differ.');
-    return document;
-  }
-
-  #findTrusted(id: string | undefined): GraphqlDocument | undefined {
-    if (id === undefined) return undefined;
-    const document = this.#trustedById.get(id);
-    if (!document) throw notInList('No trusted document has the id of this request.');
     return document;
   }
 
@@ -210,6 +171,13 @@ export class Documents {
     }
     return document;
   }
+}
+
+function findTrusted(id: string | undefined, { byId }: TrustedDocuments) {
+  if (id === undefined) return undefined;
+  const document = byId.get(id);
+  if (!document) throw notInList('No trusted document has the id of this request.');
+  return document;
 }
 
 function notInList(message: string): GatewayError {

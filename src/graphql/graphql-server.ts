@@ -9,9 +9,10 @@ import type { GraphqlRequest, Prepare } from '../document-request.ts';
 import { createErrorFormatter } from '../errors/graphql-error-format.ts';
 import { compileAll } from './compiled-query.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
-import { Documents, type GraphqlDocument, type Manifest } from './documents.ts';
+import { Documents, type GraphqlDocument } from './documents.ts';
 import { createExecution } from './execution.ts';
 import { schema } from './schema.ts';
+import type { Manifest } from './trusted-documents.ts';
 
 /** Headers that a browser sends across origins only after a preflight; the first two are Apollo's own. */
 const preflightHeaders = ['x-apollo-operation-name', 'apollo-require-preflight', 'authorization'];

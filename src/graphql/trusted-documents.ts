@@ -1,0 +1,102 @@
+import { hash } from 'node:crypto';
+import { setImmediate as immediate } from 'node:timers/promises';
+import {
+  type DocumentNode,
+  type GraphQLSchema,
+  getNamedType,
+  isAbstractType,
+  Kind,
+  type SelectionSetNode,
+  TypeInfo,
+  visit,
+  visitWithTypeInfo,
+} from 'graphql';
+import { ConfigError } from '../errors/gateway-error.ts';
+import type { GraphqlDocument } from './documents.ts';
+import { fragmentsOf } from './selection-cost.ts';
+
+/** Documents by their ids. */
+export type Manifest = ReadonlyMap<string, string>;
+
+export type TrustedDocuments = {
+  byText: ReadonlyMap<string, GraphqlDocument>;
+  /** By their ids, and by the hashes of their texts. */
+  byId: ReadonlyMap<string, GraphqlDocument>;
+  /** The names of those in which a `__typename` is missing. */
+  withoutTypename: string[];
+};
+
+/**
+ * Parses and compiles the documents of manifests, each in its own iteration of the event loop, because requests may be
+ * served meanwhile. Throws a ConfigError that names every document that is invalid, exceeds a limit, or has the id of
+ * another one.
+ */
+export async function readTrusted(
+  schema: GraphQLSchema,
+  manifests: readonly Manifest[],
+  parse: (text: string) => GraphqlDocument,
+  compile: (document: GraphqlDocument) => Promise<void>,
+): Promise<TrustedDocuments> {
+  const withoutTypename: string[] = [];
+  const byText = new Map<string, GraphqlDocument>();
+  const byId = new Map<string, GraphqlDocument>();
+  const problems: string[] = [];
+  for (const [id, text] of manifests.flatMap((manifest) => [...manifest])) {
+    try {
+      await immediate();
+      // Several ids may name one text.
+      const document = byText.get(text) ?? parse(text);
+      const [fault] = document.faults;
+      if (fault) problems.push(`${id}: ${fault.message}`);
+      else await compile(document);
+      const { ast } = document;
+      if (lacksTypename(schema, ast)) withoutTypename.push(nameOf(ast) ?? id);
+      if ((byId.get(id) ?? document) !== document) problems.push(`${id}: names two documents`);
+      byText.set(text, document);
+      byId.set(id, document).set(hash('sha256', text, 'hex'), document);
+    } catch (error) {
+      problems.push(`${id}: ${error instanceof Error ? error.message : 'invalid'}`);
+    }
+  }
+  if (problems.length > 0) {
+    throw new ConfigError(['TRUSTED_DOCUMENTS has invalid documents:', ...problems].join('\n  '));
+  }
+  return { byText, byId, withoutTypename };
+}
+
+/**
+ * Whether a document selects a union or interface without `__typename`. Apollo Client then takes no fields of it from
+ * the response, and reports no error.
+ */
+function lacksTypename(schema: GraphQLSchema, document: DocumentNode): boolean {
+  const fragments = fragmentsOf(document);
+  /** Fragments on the type itself count, those on one of its members do not. */
+  const has = ({ selections }: SelectionSetNode, type: string): boolean =>
+    selections.some((selection) => {
+      if (selection.kind === Kind.FIELD) {
+        return selection.name.value === '__typename' && !selection.alias;
+      }
+      const isSpread = selection.kind === Kind.FRAGMENT_SPREAD;
+      const fragment = isSpread ? fragments.get(selection.name.value) : selection;
+      const condition = fragment?.typeCondition?.name.value ?? type;
+      return fragment !== undefined && condition === type && has(fragment.selectionSet, type);
+    });
+  const types = new TypeInfo(schema);
+  let lacks = false;
+  visit(
+    document,
+    visitWithTypeInfo(types, {
+      Field({ selectionSet }) {
+        const type = getNamedType(types.getType());
+        if (selectionSet && isAbstractType(type)) lacks ||= !has(selectionSet, type.name);
+      },
+    }),
+  );
+  return lacks;
+}
+
+/** The name of the operation in a document. Undefined without one. */
+export function nameOf({ definitions }: DocumentNode): string | undefined {
+  const operation = definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+  return operation && 'name' in operation ? operation.name?.value : undefined;
+}
