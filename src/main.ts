@@ -11,12 +11,6 @@ import { applyV8Settings } from './lib/v8-settings.ts';
 import { createLog } from './telemetry/log.ts';
 import { LogOutput } from './telemetry/log-output.ts';
 
-/** An unhandled rejection becomes an uncaught exception. */
-const errorEvents: ('uncaughtException' | 'unhandledRejection')[] = [
-  'uncaughtException',
-  'unhandledRejection',
-];
-
 /** The process: options, environment, start, signals. */
 applyV8Settings(join(import.meta.dirname, '../node_modules/.cache/ledger-gateway'));
 try {
@@ -32,8 +26,10 @@ try {
   // The first signal starts the shutdown. A second one, or the timeout, ends the process at once.
   const delay = longestDelayMs(config.shutdownDelayMs) + config.shutdownTimeoutMs;
   const giveUp = () => gateway?.logPendingWrites();
-  const handlers = { onTimeout: giveUp, onSecondSignal: giveUp, skip: errorEvents };
-  // After an unexpected error the state of the process is not known, so it does not drain.
+  const skip: closeWithGrace.Options['skip'] = ['uncaughtException', 'unhandledRejection'];
+  const handlers = { onTimeout: giveUp, onSecondSignal: giveUp, skip };
+  // After an unexpected error the state of the process is not known, so it does not drain. An unhandled rejection becomes
+  // an uncaught exception.
   process.once('uncaughtException', ({ name, message, stack }) => {
     log.fatal({ error: { name, message, stack } }, 'unexpected error');
     giveUp();

@@ -85,10 +85,7 @@ function createLoader<Key, Value>(
   cacheKeyFn: (key: Key) => string,
 ): DataLoader<Key, Value, string> {
   return new DataLoader(
-    async (keys) =>
-      (await Promise.allSettled(keys.map(load))).map((result) =>
-        result.status === 'fulfilled' ? result.value : result.reason,
-      ),
+    (keys) => Promise.all(keys.map((key) => load(key).catch((error: Error) => error))),
     { cacheKeyFn },
   );
 }

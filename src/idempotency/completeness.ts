@@ -77,13 +77,10 @@ export class Completeness {
     this.#options = options;
     // The store logs its errors.
     const check = () => void this.#check().catch(() => {});
-    const measure = () => {
-      this.#lastMaxDelay = this.#delay.max;
-      this.#delay.reset();
-    };
     this.#delay.enable();
     this.#timer = setInterval(() => {
-      measure();
+      this.#lastMaxDelay = this.#delay.max;
+      this.#delay.reset();
       check();
     }, CHECK_INTERVAL_MS).unref();
     check();
