@@ -6,11 +6,18 @@ import { closeAfterTest } from './support/cleanup.ts';
 import { readFilesOften } from './support/fast-timeouts.ts';
 import { startTestGateway } from './support/gateway.ts';
 import { read } from './support/graphql-operation.ts';
+import { metric } from './support/metric.ts';
 import { json, startService } from './support/service.ts';
 import { createSigningKey } from './support/signing-key.ts';
 
+const settings = {
+  UPSTREAM_HEADERS_FILE: 'headers',
+  JWT_JWKS_FILE: 'keys',
+  TRUSTED_DOCUMENTS: 'trusted_documents',
+};
+
 /** Starts a gateway with a setting in a file, which is read again often. */
-async function startWithFile(variable: string, text: string, variables = {}) {
+async function startWithFile(variable: keyof typeof settings, text: string, variables = {}) {
   readFilesOften();
   const folder = await mkdtemp(join(tmpdir(), 'settings-'));
   closeAfterTest(() => rm(folder, { recursive: true }));
@@ -18,15 +25,20 @@ async function startWithFile(variable: string, text: string, variables = {}) {
   await writeFile(file, text);
   const service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));
   const gateway = await startTestGateway(service, { [variable]: file, ...variables });
+  const isInUse = () =>
+    metric(gateway, 'ledger_gateway_changed_files_applied', { setting: settings[variable] });
+  expect(await isInUse()).toBe(1);
   /** Replaces the file, and waits until the gateway has noticed. */
   const replace = async (changed: string) => {
     gateway.logs.length = 0;
     await writeFile(`${file}.new`, changed);
     await rename(`${file}.new`, file);
-    return Promise.race([
+    const line = await Promise.race([
       gateway.logLine({ msg: 'changed files applied' }),
       gateway.logLine({ msg: 'cannot apply changed files' }),
     ]);
+    expect(await isInUse()).toBe(line.fault === undefined ? 1 : 0);
+    return line;
   };
   return { file, service, gateway, replace };
 }

@@ -29,9 +29,11 @@ async function watchRange() {
     if (range.low > range.high) throw new Error('low must not be above high');
     applied.push(range);
   };
-  closeAfterTest(watchFiles(settings, apply, pino({ base: null }, { write: log.add })));
+  const states: boolean[] = [];
+  const note = (isApplied: boolean) => states.push(isApplied);
+  closeAfterTest(watchFiles(settings, apply, pino({ base: null }, { write: log.add }), note));
   const faults = () => log.lines.flatMap(({ fault }) => (fault === undefined ? [] : [fault]));
-  return { folder, paths, applied, log, faults };
+  return { folder, paths, applied, log, faults, states };
 }
 
 const applied = { msg: 'changed files applied' };
@@ -60,13 +62,13 @@ test.each([
   expect(faults().filter((found) => found === fault)).toHaveLength(1);
 });
 
-test('a file that is missing for a while changes nothing', async () => {
-  const { paths, applied: ranges, log, faults } = await watchRange();
-  await rm(paths.low);
+test('a file that is missing for a while is in use again, with the same content', async () => {
+  const { folder, paths, applied: ranges, log, faults, states } = await watchRange();
+  await rename(paths.low, join(folder, 'away'));
   await log.line({ msg: 'cannot apply changed files' });
-  await writeFile(paths.low, '1');
-  await writeFile(paths.high, '7');
+  await rename(join(folder, 'away'), paths.low);
   await log.line(applied);
-  expect(ranges.at(-1)).toEqual({ low: 1, high: 7 });
+  expect(ranges).toEqual([{ low: 1, high: 2 }]);
+  expect(states).toEqual([true, false, true]);
   expect(faults()).toEqual([expect.stringContaining(paths.low)]);
 });
