@@ -1,9 +1,10 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { Pool } from 'undici';
+import { buildConnector, Pool } from 'undici';
 import type { RequestScope } from '../../request-scope.ts';
+import { UpstreamError } from '../upstream-error.ts';
 import type { Connection } from './send-once.ts';
 import type { TlsFiles } from './tls-files.ts';
-import { buildVerifiedConnector, type Connector } from './verified-connector.ts';
 import { IDLE_MARGIN_MS, MAX_IDLE_MS, WriteConnections } from './write-connections.ts';
 
 /** Callers whose connections for reads are kept. A further one takes the place of the one idle for longest. */
@@ -27,7 +28,7 @@ export function createConnections({ baseUrl, timeoutMs, tls, idleMarginMs }: Con
   const settings = {
     pipelining: 1,
     allowH2: false,
-    connect: ((...target) => connector(...target)) satisfies Connector,
+    connect: ((...target) => connector(...target)) satisfies buildConnector.connector,
     // The deadline of the call replaces undici's timeouts.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -63,4 +64,26 @@ export function createConnections({ baseUrl, timeoutMs, tls, idleMarginMs }: Con
       for (const pool of pools.values()) pool.destroy(() => {});
     },
   };
+}
+
+/**
+ * A connector whose connections are open when they are first used. The kernel completes a connection before
+ * the service accepts it, so the service may have closed it already. The event loop has to poll once to notice.
+ */
+function buildVerifiedConnector(options: buildConnector.BuildOptions): buildConnector.connector {
+  const connect = buildConnector(options);
+  return (target, callback) =>
+    connect(target, async (...[error, socket]) => {
+      if (error) return callback(error, null);
+      // The first one ends the iteration that completed the connection. A poll comes before the second one.
+      await immediate();
+      await immediate();
+      // A service that sends something before the request also closes the connection.
+      const isOpen = !socket.destroyed && !socket.readableEnded && socket.readableLength === 0;
+      if (isOpen) return callback(null, socket);
+      socket.destroy();
+      // Not an error of undici: after those, a client connects again and again.
+      const details = { fault: 'closed before sending', transient: true };
+      callback(new UpstreamError('UPSTREAM_UNAVAILABLE', details), null);
+    });
 }
