@@ -16,12 +16,22 @@ export type IssuerOptions = {
 
 export type TokenClaims = {
   /** null: no subject. */
-  readonly sub?: string | null;
+  readonly sub?: string | null | undefined;
   /** The scenario that the reference service runs for requests with this token. */
-  readonly scenario?: ScenarioName;
+  readonly scenario?: ScenarioName | undefined;
   /** A duration such as `12h`; `-1m` creates an expired token. */
-  readonly expiresIn?: string;
+  readonly expiresIn?: string | undefined;
 };
+
+const tokenQuery = z.strictObject({
+  sub: z.string().min(1).optional(),
+  scenario: scenarioName.optional(),
+  expiresIn: z
+    .string()
+    .regex(/^-?\d{1,9}$/)
+    .transform((seconds) => `${seconds}s`)
+    .optional(),
+});
 
 export type Issuer = {
   /** Ends with a slash. */
@@ -38,9 +48,9 @@ export type Issuer = {
  * Starts an issuer of bearer JWTs for development, with a new key pair that is not stored. (How to obtain a
  * token of the real service is not documented: docs/service-api.md, section 5.)
  *
- * `GET /.well-known/openid-configuration` names `GET /.well-known/jwks.json`, which returns the public key. `GET
- * /token?scenario=<name>` returns a token as text, and `GET /scenarios` the names of the scenarios, one per line. Pages of
- * any port of localhost may read them.
+ * `GET /.well-known/openid-configuration` names `GET /.well-known/jwks.json`, which returns the public key. `GET /token`
+ * returns a token as text, with the optional parameters `scenario`, `sub` and `expiresIn` in seconds, and `GET /scenarios`
+ * the names of the scenarios, one per line. Pages of any port of localhost may read them.
  */
 export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> {
   const { port = 0, host = '127.0.0.1', audience = 'ledger-gateway' } = options;
@@ -61,10 +71,12 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
 
   app.get('/token', async (request, reply) => {
     reply.type('text/plain').header('cache-control', 'no-store');
-    const query = z.object({ scenario: scenarioName.optional() }).safeParse(request.query);
-    if (query.success) return token(query.data.scenario ? { scenario: query.data.scenario } : {});
+    const query = tokenQuery.safeParse(request.query);
+    if (query.success) return token(query.data);
     const known = scenarios.map(({ name, description }) => `${name}: ${description}`).join('\n');
-    return reply.code(400).send(`Unknown scenario. Known scenarios:\n${known}\n`);
+    return reply
+      .code(400)
+      .send(`Parameters: sub, expiresIn in seconds, scenario. Scenarios:\n${known}\n`);
   });
 
   const url = `${await app.listen({ port, host })}/`;

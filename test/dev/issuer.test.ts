@@ -93,13 +93,26 @@ test.each(scenarios)('GET /token returns a token for $name', async ({ name }) =>
   expect(decodeJwt(await response.text())).toMatchObject({ scenario: name });
 });
 
-test('GET /token lists the scenarios if it does not know one', async () => {
-  const { url } = await start();
-  const response = await fetch(`${url}token?scenario=unknown`);
-  expect(response.status).toBe(400);
-  const text = await response.text();
-  for (const { name } of scenarios) expect(text).toContain(`\n${name}: `);
-});
+test.each([60, -60])(
+  'GET /token returns a token of a user that expires in %d s',
+  async (expiresIn) => {
+    const { url } = await start();
+    const response = await fetch(`${url}token?sub=ada&expiresIn=${expiresIn}`);
+    const { sub, exp = 0, iat } = decodeJwt(await response.text());
+    expect({ sub, exp }).toEqual({ sub: 'ada', exp: (iat ?? 0) + expiresIn });
+  },
+);
+
+test.each(['scenario=unknown', 'expiresIn=1h', 'sub=', 'user=ada'])(
+  'GET /token explains its parameters after %s',
+  async (query) => {
+    const { url } = await start();
+    const response = await fetch(`${url}token?${query}`);
+    expect(response.status).toBe(400);
+    const text = await response.text();
+    for (const { name } of scenarios) expect(text).toContain(`\n${name}: `);
+  },
+);
 
 test('the reference service accepts its tokens until they expire', async () => {
   const { url, jwks, token } = await start();
