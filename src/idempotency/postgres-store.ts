@@ -109,7 +109,7 @@ const reasons: Record<string, UnavailableReason> = {
   '53100': 'full',
   '53200': 'full',
   '55000': 'read_only', // A standby has no current place in the log.
-  '57P03': 'loading',
+  '57P03': 'unreachable', // It starts, or shuts down: the code is the same.
 };
 
 type PostgresStoreOptions = { url: string; retentionMs: number; maxBytes: number };
@@ -286,12 +286,15 @@ function createPool(url: string): pg.Pool {
 function failureOf(error: unknown, Unknown: typeof StoreUnavailable): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
   const { data } = z.object({ code: z.string() }).safeParse(error);
-  const reason = data && reasons[data.code];
-  if (reason !== undefined) return new StoreUnavailable(reason);
+  const code = data?.code;
+  const reason = code === undefined ? undefined : reasons[code];
+  const reply = `PostgreSQL reports the error ${code}`;
+  if (reason !== undefined) return new StoreUnavailable(reason, `${reply}: ${reason}`);
   // Class 57 is an intervention of the operator: a commit that waited for its standby may be made.
-  if (error instanceof pg.DatabaseError && !data?.code.startsWith('57')) {
-    return new StoreUnavailable('failed', `PostgreSQL reports the error ${data?.code}`);
+  if (error instanceof pg.DatabaseError && !code?.startsWith('57')) {
+    return new StoreUnavailable('failed', reply);
   }
-  const isTimeout = error instanceof Error && /timeout/i.test(error.message);
-  return new Unknown(isTimeout ? 'timeout' : 'unreachable');
+  if (error instanceof Error && /timeout/i.test(error.message)) return new Unknown('timeout');
+  // The message of the error may hold the address.
+  return new Unknown('unreachable', `No connection to PostgreSQL${code ? `: ${code}` : ''}`);
 }

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
 import { createStore } from '../../src/idempotency/create-store.ts';
 import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
 import { claimsOn, RETENTION_MS } from '../support/claims.ts';
@@ -48,8 +51,31 @@ test('an invalid URL is rejected without repeating it', async () => {
 
 test('an unreachable server rejects claims', async () => {
   const claims = open(`postgres://127.0.0.1:${await freePort()}/postgres`);
-  await expect(claims.claim('key', 'a')).rejects.toMatchObject({ reason: 'unreachable' });
+  await expect(claims.claim('key', 'a')).rejects.toMatchObject({
+    reason: 'unreachable',
+    message: 'No connection to PostgreSQL: ECONNREFUSED',
+  });
   expect(claims.usage()).toBeUndefined();
+});
+
+test.each([
+  ['57P03', 'unreachable', 'PostgreSQL reports the error 57P03: unreachable'],
+  ['57P01', 'unreachable', 'No connection to PostgreSQL: 57P01'],
+  ['28P01', 'unauthorized', 'PostgreSQL reports the error 28P01: unauthorized'],
+  ['53300', 'failed', 'PostgreSQL reports the error 53300'],
+])('a server that rejects connections with %s is %s', async (code, reason, message) => {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0Mpassword\0\0`);
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(fields.length + 4);
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(Buffer.concat([Buffer.from('E'), length, fields])));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  cleanups.push(() => server.close());
+  const { port } = z.object({ port: z.number() }).parse(server.address());
+  const claims = open(`postgres://127.0.0.1:${port}/postgres`);
+  await expect(claims.claim('key', 'a')).rejects.toMatchObject({ reason, message });
 });
 
 describePostgres('a PostgreSQL server', () => {
