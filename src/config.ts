@@ -267,28 +267,34 @@ export function readConfig(values: Record<string, string | undefined>) {
     commit: env.GIT_COMMIT,
     logLevel: env.LOG_LEVEL,
     files: filesOf(env),
+    storeFile: env.IDEMPOTENCY_STORE_FILE?.path,
   };
 }
 
 /**
  * The configuration without anything secret, for the log. Of URLs, only their origin, because a path may be secret; of
- * the keys, which are public, also the path.
+ * the keys, which are public, also the path. Of files, their paths.
  */
-export function settingsOf({ files, ...settings }: Config) {
+export function settingsOf({ files, storeFile, areOthersExecuted, ...settings }: Config) {
   const { upstream, jwt, explorerHeaders, idempotency, ...config } = settings;
-  const keys = jwt.keys instanceof URL ? jwt.keys.origin + jwt.keys.pathname : jwt.keys && 'file';
+  const keys = jwt.keys instanceof URL ? jwt.keys.origin + jwt.keys.pathname : files.keys?.path;
+  const mode = areOthersExecuted ? 'log' : 'enforce';
   return {
     ...config,
     upstream: {
       ...upstream,
       baseUrl: upstream.baseUrl.origin,
       headers: Object.keys(upstream.headers),
-      tls: Object.entries(upstream.tls).flatMap(([name, pem]) => (pem === undefined ? [] : [name])),
+      headersFile: files.headers?.path,
+      tls: Object.fromEntries(Object.entries(files.tls).map(([name, file]) => [name, file?.path])),
     },
     jwt: { ...jwt, keys: keys ?? 'discovery' },
     explorerHeaders: Object.keys(explorerHeaders),
-    trustedDocuments: config.trustedDocuments?.map(({ size }) => size),
-    idempotency: { ...idempotency, store: idempotency.store.split(':')[0] },
+    trustedDocuments:
+      config.trustedDocuments &&
+      Object.values(files.trustedDocuments).map(({ path, value }) => ({ path, size: value.size })),
+    trustedDocumentsMode: config.trustedDocuments && mode,
+    idempotency: { ...idempotency, store: idempotency.store.split(':')[0], storeFile },
     tracing: { ...config.tracing, endpoint: config.tracing.endpoint?.origin },
   };
 }

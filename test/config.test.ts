@@ -250,17 +250,30 @@ test.each([
   expect(readConfig({ ...required, ...variables }).tracing.endpoint?.href).toBe(endpoint);
 });
 
-test('the settings for the log hold nothing secret', () => {
+test('the settings for the log hold nothing secret, and the paths of files', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'config-'));
+  const fileWith = (text: string) => {
+    const file = join(folder, crypto.randomUUID());
+    writeFileSync(file, text);
+    return file;
+  };
+  const path = expect.stringContaining(folder);
   const settings = settingsOf(
     readConfig({
       ...required,
-      IDEMPOTENCY_STORE: 'postgres://user:secret-1@db.example/keys',
+      IDEMPOTENCY_STORE_FILE: fileWith('postgres://user:secret-1@db.example/keys'),
+      UPSTREAM_HEADERS_FILE: fileWith('x-key: secret-3'),
+      TRUSTED_DOCUMENTS: fileWith('{"secret-4":"{ glCodes }"}'),
+      TRUSTED_DOCUMENTS_MODE: 'log',
       EXPLORER_HEADERS: '{"authorization":"Bearer secret-2"}',
     }),
   );
   expect(JSON.stringify(settings)).not.toContain('secret-');
   expect(settings).toMatchObject({
-    idempotency: { store: 'postgres', quarantineMs: 120_000 },
+    upstream: { headers: ['x-key'], headersFile: path },
+    trustedDocuments: [{ path, size: 1 }],
+    trustedDocumentsMode: 'log',
+    idempotency: { store: 'postgres', storeFile: path, quarantineMs: 120_000 },
     explorerHeaders: ['authorization'],
     jwt: { keys: 'https://issuer.example/jwks.json' },
   });
@@ -309,5 +322,7 @@ test('the variables for TLS are checked, alone and together', async () => {
   expect(problemsOf({ ...required, ...pair })).toEqual([
     'UPSTREAM_BASE_URL must be https with UPSTREAM_TLS_CA_FILE, _CERT_FILE or _KEY_FILE',
   ]);
-  expect(JSON.stringify(settingsOf(readConfig({ ...https, ...pair })))).not.toContain('BEGIN');
+  const settings = settingsOf(readConfig({ ...https, ...pair }));
+  expect(settings.upstream.tls).toEqual({ cert: one.certFile, key: one.keyFile });
+  expect(JSON.stringify(settings)).not.toContain('BEGIN');
 });
