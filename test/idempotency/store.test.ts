@@ -129,13 +129,13 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
 
   test('a key is free again when the retention ends, which counts from its last change', async () => {
     const backend = await start();
-    const claims = await openClaims(backend, 300);
+    const claims = await openClaims(backend, 1800);
     await claims.claim('key', 'a', { leaseMs: 40 });
-    await backend.pass(200);
+    await backend.pass(1200);
     await claims.record('key', 'a', 'outcome');
-    await backend.pass(200);
+    await backend.pass(1200);
     expect(await claims.claim('key', 'b')).toMatchObject({ outcome: 'outcome' });
-    await backend.pass(300);
+    await backend.pass(1800);
     expect(await claims.claim('key', 'b')).toMatchObject({ state: 'claimed' });
   });
 
