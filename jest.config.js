@@ -1,5 +1,5 @@
 /** Packages whose clock or timers a test replaces. Each test file loads them anew, and the packages of Jest. */
-const own = '(@jest|jest-.*|expect|cockatiel|jose|lru-cache)/';
+const own = '(@jest|jest-.*|expect|jose|lru-cache)/';
 
 /** @type {import('jest').Config} */
 export default {
