@@ -1,10 +1,8 @@
 import { Line } from './line.ts';
 import { Shares } from './shares.ts';
 
-/** Writes of a caller go before its reads, but after this many in a row a read is next. */
-const MAX_WRITES_IN_A_ROW = 3;
-
-export type Effect = 'read' | 'write';
+/** Urgent entries of a caller go before its others, but after this many in a row one of the others is next. */
+const MAX_URGENT_IN_A_ROW = 3;
 
 /** Why nothing was given: the queue is full, the time to wait is over, or the signal was aborted. */
 export type NoPlaceReason = 'full' | 'late' | 'aborted';
@@ -20,6 +18,13 @@ export class NoPlace extends Error {
   }
 }
 
+/** Made once, because the stack of an error takes longer than the rest of a rejection. */
+const noPlaces = {
+  full: new NoPlace('full'),
+  late: new NoPlace('late'),
+  aborted: new NoPlace('aborted'),
+};
+
 type GateOptions = {
   /** How much can be held at the same time: places, or bytes. */
   limit: number;
@@ -31,8 +36,9 @@ type GateOptions = {
 
 export type Entry = { readonly caller: string; readonly amount: number };
 
-type EnterOptions = {
-  effect?: Effect;
+export type EnterOptions = {
+  /** Goes before other entries of the caller. */
+  isUrgent?: boolean;
   amount?: number;
   /** Ends the waiting. */
   signal?: AbortSignal | undefined;
@@ -41,11 +47,11 @@ type EnterOptions = {
 type Waiting = { readonly amount: number; enter(): void };
 
 /** What waits of one caller. */
-type Lines = { read: Line<Waiting>; write: Line<Waiting>; writesInARow: number };
+type Lines = { urgent: Line<Waiting>; other: Line<Waiting>; urgentInARow: number };
 
 /**
  * The one place where requests, calls and CPU-bound work wait for a place or memory. Callers take turns, the entries of
- * one caller keep their order, and no caller holds or queues more than its share while that is scarce. Every entry must
+ * one caller keep their order but for urgent ones, and no caller holds or queues more than its share while that is scarce. Every entry must
  * be matched by `leave` or `leaveAll`.
  */
 export class Gate {
@@ -105,11 +111,11 @@ export class Gate {
 
   /** Resolves when the caller has entered. Rejects with NoPlace. */
   async enter(caller: string, options: EnterOptions = {}): Promise<void> {
-    const { effect = 'read', amount = 1, signal } = options;
-    if (signal?.aborted) throw new NoPlace('aborted');
+    const { isUrgent = false, amount = 1, signal } = options;
+    if (signal?.aborted) throw noPlaces.aborted;
     if (this.tryEnter(caller, amount)) return;
-    if (!this.#queued.fits(caller, 1)) throw new NoPlace('full');
-    await this.#wait(caller, effect, amount, signal);
+    if (!this.#queued.fits(caller, 1)) throw noPlaces.full;
+    await this.#wait(caller, isUrgent, amount, signal);
   }
 
   /** Gives back what was entered with. */
@@ -124,23 +130,24 @@ export class Gate {
     if (this.waiting > 0) this.#admit();
   }
 
-  #wait(caller: string, effect: Effect, amount: number, signal?: AbortSignal): Promise<void> {
+  #wait(caller: string, isUrgent: boolean, amount: number, signal?: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const line = this.#lines.get(caller) ?? {
-      read: new Line(),
-      write: new Line(),
-      writesInARow: 0,
+    const lines = this.#lines.get(caller) ?? {
+      urgent: new Line(),
+      other: new Line(),
+      urgentInARow: 0,
     };
+    const line = isUrgent ? lines.urgent : lines.other;
     const remove = () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
-      line[effect].delete(waiting);
+      line.delete(waiting);
       this.#queued.give(caller, 1);
-      if (line.read.size + line.write.size === 0) this.#lines.delete(caller);
+      if (lines.urgent.size + lines.other.size === 0) this.#lines.delete(caller);
     };
     const fail = (reason: NoPlaceReason) => {
       remove();
-      reject(new NoPlace(reason));
+      reject(noPlaces[reason]);
       this.#admit(); // What was behind it may need less.
     };
     const abort = () => fail('aborted');
@@ -154,8 +161,8 @@ export class Gate {
     const timer =
       this.#maxWaitMs === Infinity ? undefined : setTimeout(fail, this.#maxWaitMs, 'late');
     signal?.addEventListener('abort', abort, { once: true });
-    line[effect].add(waiting);
-    this.#lines.set(caller, line);
+    line.add(waiting);
+    this.#lines.set(caller, lines);
     this.#queued.take(caller, 1);
     return promise;
   }
@@ -163,12 +170,12 @@ export class Gate {
   /** Admits entries that fit, one caller after another. */
   #admit(): void {
     for (let caller = this.#nextCaller(); caller !== undefined; caller = this.#nextCaller()) {
-      const line = this.#lines.get(caller);
-      const next = line && nextOf(line);
-      if (!line || !next) return;
-      line.writesInARow = next === line.write.first ? line.writesInARow + 1 : 0;
+      const lines = this.#lines.get(caller);
+      const next = lines && nextOf(lines);
+      if (!lines || !next) return;
+      lines.urgentInARow = next === lines.urgent.first ? lines.urgentInARow + 1 : 0;
       this.#lines.delete(caller); // Moves it to the end.
-      this.#lines.set(caller, line);
+      this.#lines.set(caller, lines);
       this.#held.take(caller, next.amount);
       next.enter();
     }
@@ -176,14 +183,14 @@ export class Gate {
 
   /** With amounts of one, only callers above their share do not fit while something is free, and these are few. */
   #nextCaller(): string | undefined {
-    for (const [caller, line] of this.#lines) {
-      if (this.#held.fits(caller, nextOf(line)?.amount ?? 0)) return caller;
+    for (const [caller, lines] of this.#lines) {
+      if (this.#held.fits(caller, nextOf(lines)?.amount ?? 0)) return caller;
     }
     return undefined;
   }
 }
 
-function nextOf({ read, write, writesInARow }: Lines): Waiting | undefined {
-  const [first, second] = writesInARow < MAX_WRITES_IN_A_ROW ? [write, read] : [read, write];
+function nextOf({ urgent, other, urgentInARow }: Lines): Waiting | undefined {
+  const [first, second] = urgentInARow < MAX_URGENT_IN_A_ROW ? [urgent, other] : [other, urgent];
   return first.first ?? second.first;
 }

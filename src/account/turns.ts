@@ -1,5 +1,5 @@
 import { setImmediate as immediate } from 'node:timers/promises';
-import { type Entry, Gate } from './gate.ts';
+import { type EnterOptions, type Entry, Gate } from './gate.ts';
 
 /** The short work of one iteration of the event loop, in bytes of text to parse: tens of milliseconds. */
 const SHORT_WORK_BYTES = 4_000_000;
@@ -22,28 +22,35 @@ export class Turns {
 
   /**
    * Resolves when work on so many bytes may run; do it synchronously afterwards. Returns undefined if it may run at once.
-   * Rejects with NoPlace if it has to wait and `signal` is aborted.
+   * Rejects with NoPlace if it has to wait and `signal` is aborted. What a caller has begun goes before its new requests,
+   * so that they do not all end late, and hold what they have until then.
    */
-  take(caller: string, bytes: number, signal?: AbortSignal): Promise<void> | undefined {
+  take(
+    caller: string,
+    bytes: number,
+    { signal, isNew = false }: { signal?: AbortSignal | undefined; isNew?: boolean } = {},
+  ): Promise<void> | undefined {
     if (bytes < NEGLIGIBLE_BYTES) return undefined;
-    if (bytes >= LONG_BYTES) return this.#takeLong(caller, signal);
-    if (!this.#short.tryEnter(caller, bytes)) return this.#wait(caller, bytes, signal);
-    this.#giveBackLater(caller, bytes);
+    const options = { signal, isUrgent: !isNew };
+    if (bytes >= LONG_BYTES) return this.#takeLong(caller, options);
+    const entry = { caller, amount: bytes };
+    if (!this.#short.tryEnter(caller, bytes)) return this.#wait(entry, options);
+    this.#giveBackLater(entry);
     return undefined;
   }
 
-  async #takeLong(caller: string, signal?: AbortSignal): Promise<void> {
-    if (!this.#long.tryEnter(caller)) await this.#long.enter(caller, { signal });
+  async #takeLong(caller: string, options: EnterOptions): Promise<void> {
+    if (!this.#long.tryEnter(caller)) await this.#long.enter(caller, options);
     void this.#giveBackLong(caller);
   }
 
-  async #wait(caller: string, bytes: number, signal?: AbortSignal): Promise<void> {
-    await this.#short.enter(caller, { amount: bytes, signal });
-    this.#giveBackLater(caller, bytes);
+  async #wait(entry: Entry, options: EnterOptions): Promise<void> {
+    await this.#short.enter(entry.caller, { ...options, amount: entry.amount });
+    this.#giveBackLater(entry);
   }
 
-  #giveBackLater(caller: string, amount: number): void {
-    if (this.#taken.push({ caller, amount }) === 1) setImmediate(this.#giveBack);
+  #giveBackLater(entry: Entry): void {
+    if (this.#taken.push(entry) === 1) setImmediate(this.#giveBack);
   }
 
   readonly #giveBack = () => {

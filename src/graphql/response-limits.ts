@@ -228,7 +228,8 @@ export class ResponseLimits {
 
   async #turn(bytes: number): Promise<void> {
     try {
-      await this.#turns.take(this.#scope.caller.accountKey, bytes, this.#scope.signal);
+      const { caller, signal } = this.#scope;
+      await this.#turns.take(caller.accountKey, bytes, { signal });
     } catch (error) {
       if (!(error instanceof NoPlace)) throw error;
       const fault = 'client disconnected';

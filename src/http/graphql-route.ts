@@ -156,9 +156,12 @@ async function enter(
   return holding;
 }
 
+/** Made once, because its stack takes longer than the rest of a rejection. */
+const noPlace = overloaded();
+
 /** A client that has disconnected while its request waited gets the same error: nothing was executed. */
 function throwNoPlace(error: unknown): never {
-  throw error instanceof NoPlace ? overloaded() : error;
+  throw error instanceof NoPlace ? noPlace : error;
 }
 
 function createScope(
@@ -204,7 +207,10 @@ async function respond(
   const { method, headers, body, bodyBytes, scope, record, caller, disconnected } = request;
   const variablesWork = bodyBytes > SHORT_BODY ? bodyBytes * VARIABLES_WORK : 0;
   const execute = await prepare(documentRequestOf(request), (work) =>
-    turns.take(caller, Math.max(REQUEST_WORK, variablesWork + work), disconnected),
+    turns.take(caller, Math.max(REQUEST_WORK, variablesWork + work), {
+      signal: disconnected,
+      isNew: true,
+    }),
   ).catch(throwNoPlace);
   const response = await execute(
     { method, headers, search: searchOf(request), body },

@@ -14,6 +14,9 @@ const LOG_MS = 1000;
 /** Requests for these are cheap, and operators need the responses during an overload. */
 const internalPaths = new Set(['/livez', '/readyz', '/metrics']);
 
+/** Stands for the id of a request in the body, which is prepared. */
+const ID = '<id>';
+
 type Options = {
   corsOrigins: string[];
   metrics: Pick<HttpMetrics, 'responded' | 'shed'>;
@@ -35,8 +38,10 @@ export function createRejection(
   { corsOrigins, metrics, log, overloadedCaller, mayLog }: Options,
   isClosing: () => boolean,
 ): Rejection {
-  const error = overloaded();
-  const { status, code } = toHttpError(error, '', log);
+  const { status, code, headers, body } = toHttpError(overloaded(), ID, log);
+  const [beforeId = '', afterId = ''] = JSON.stringify(body).split(ID);
+  const bodyLength = beforeId.length + afterId.length;
+  const general = Object.entries({ ...securityHeaders, ...headers }).flat();
   const counted: RespondedRequest = {
     path: '/graphql',
     status,
@@ -55,19 +60,19 @@ export function createRejection(
     const caller = mayBeGraphql(request) ? overloadedCaller(request) : undefined;
     if (caller === undefined) return false;
     const requestId = requestIdOf(request.headers);
-    const { headers, body } = toHttpError(error, requestId, log);
-    const text = JSON.stringify(body);
+    const varying = { vary: 'Accept', ...corsHeaders(corsOrigins, request.headers.origin) };
     response.shouldKeepAlive &&= !isClosing();
-    response.writeHead(status, {
-      ...securityHeaders,
-      ...headers,
-      'content-type': errorMediaType(request.headers),
-      vary: 'Accept',
-      ...corsHeaders(corsOrigins, request.headers.origin),
-      'x-request-id': requestId,
-      'content-length': Buffer.byteLength(text),
-    });
-    response.end(text);
+    response.writeHead(status, [
+      ...general,
+      ...Object.entries(varying).flat(),
+      'content-type',
+      errorMediaType(request.headers),
+      'x-request-id',
+      requestId,
+      'content-length',
+      String(bodyLength + requestId.length),
+    ]);
+    response.end(beforeId + requestId + afterId);
     if (rejected === 0) setTimeout(report, LOG_MS).unref();
     rejected += 1;
     if (mayLog()) {

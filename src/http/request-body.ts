@@ -43,7 +43,9 @@ export function registerBodyParser(app: FastifyInstance, turns: Turns): void {
     // Exactly, because a variable of type ID may be written as a number.
     if (body.length < SHORT_BODY) return parsing(() => parseJson(utf8.decode(body), jsonLimits));
     // The request holds its body until it is parsed, although its client may have disconnected.
-    request.execution = parseLong(body, () => turns.take(request.caller, body.length));
+    request.execution = parseLong(body, () =>
+      turns.take(request.caller, body.length, { isNew: true }),
+    );
     return request.execution;
   });
 }

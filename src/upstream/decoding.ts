@@ -26,7 +26,7 @@ export async function decode<Name extends OperationName>(
       throw noRoom(`no memory to decode ${body.length} bytes`);
     });
   }
-  await turns.take(holding.caller, body.length, signal);
+  await turns.take(holding.caller, body.length, { signal });
   const steps = parseBody(body);
   for (;;) {
     try {
@@ -38,6 +38,6 @@ export async function decode<Name extends OperationName>(
       const reason = isOurs ? error.message : 'not JSON';
       throw invalidResponse(`${reason}, ${body.length} bytes`);
     }
-    await turns.take(holding.caller, STEP_BYTES, signal);
+    await turns.take(holding.caller, STEP_BYTES, { signal });
   }
 }

@@ -11,10 +11,10 @@ import { mean, percentile, tally } from '../statistics.ts';
 const CLIENTS = [4, 16, 48];
 const PEAK_S = 2;
 /** Rounds of peak load and overload. The median of several is robust against other load on the machine. */
-const ROUNDS = 7;
-const OVERLOAD_S = 4;
-/** The start of an overload, in milliseconds, which is not counted: every connection sends at once. */
-const ONSET_MS = 500;
+const ROUNDS = 5;
+const OVERLOAD_S = 10;
+/** The start of an overload, in milliseconds, which is not counted: every connection sends at once, and nothing is done yet. */
+const ONSET_MS = 2000;
 /** Connections that are opened in advance, because libuv accepts one per event-loop iteration. */
 const CONNECTIONS = 500;
 

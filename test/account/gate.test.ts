@@ -1,11 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { type Effect, Gate } from '../../src/account/gate.ts';
+import { Gate } from '../../src/account/gate.ts';
 
 /** Enters many times with one caller, and notes in which order that succeeds. */
 function crowd(gate: Gate, entered: string[]) {
-  return (caller: string, effect: Effect, count: number) => {
+  return (caller: string, effect: 'read' | 'write', count: number) => {
     for (let n = 0; n < count; n++) {
-      void gate.enter(caller, { effect }).then(() => entered.push(`${caller} ${effect}`));
+      const entry = gate.enter(caller, { isUrgent: effect === 'write' });
+      void entry.then(() => entered.push(`${caller} ${effect}`));
     }
   };
 }

@@ -69,5 +69,16 @@ test('work that is not wanted any more does not wait', async () => {
   const turns = new Turns();
   await turns.take('a', 1_000_000);
   const signal = AbortSignal.abort();
-  await expect(turns.take('a', 1_000_000, signal)).rejects.toMatchObject({ reason: 'aborted' });
+  await expect(turns.take('a', 1_000_000, { signal })).rejects.toMatchObject({ reason: 'aborted' });
+});
+
+test('what a caller has begun goes before its new requests', async () => {
+  const turns = new Turns();
+  const order: string[] = [];
+  const take = async (name: string, isNew: boolean) => {
+    await turns.take('a', 1_000_000, { isNew });
+    order.push(name);
+  };
+  await Promise.all([take('first', true), take('new', true), take('begun', false)]);
+  expect(order).toEqual(['first', 'begun', 'new']);
 });

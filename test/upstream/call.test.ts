@@ -172,7 +172,7 @@ test('each write of a GraphQL operation has its own deadline', async () => {
 
 /** Turns that nobody gets before they are aborted. */
 class NoTurns extends Turns {
-  override async take(_caller: string, _bytes: number, signal?: AbortSignal): Promise<void> {
+  override async take(...[, , { signal } = {}]: Parameters<Turns['take']>): Promise<void> {
     if (signal && !signal.aborted) await once(signal, 'abort');
     throw new Error('aborted');
   }

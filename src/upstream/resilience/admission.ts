@@ -1,4 +1,4 @@
-import { type Effect, Gate, NoPlace } from '../../account/gate.ts';
+import { Gate, NoPlace } from '../../account/gate.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { CircuitBreaker, type CircuitChange, type GuardedAttempt } from './circuit-breaker.ts';
 
@@ -8,7 +8,7 @@ const QUEUE_SHARE = 0.25;
 const PROBE_SHARE = 0.5;
 
 type AdmittedAttempt<Result> = GuardedAttempt<Result> & {
-  readonly effect: Effect;
+  readonly effect: 'read' | 'write';
   readonly signal: AbortSignal;
   /** Sends a read that tells whether the service has recovered. */
   probe(signal: AbortSignal): Promise<unknown>;
@@ -37,7 +37,7 @@ export class Admission {
     const { caller, effect, deadline, signal, probe } = attempt;
     // An attempt does not wait for a place in which it would be rejected.
     this.circuit.check(caller);
-    await this.gate.enter(caller, { effect, signal }).catch(throwNoPlace);
+    await this.gate.enter(caller, { isUrgent: effect === 'write', signal }).catch(throwNoPlace);
     try {
       if (effect === 'read') return await this.circuit.read(attempt);
       return await this.circuit.write(attempt, () => {
