@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { StoreUnavailable, type UnavailableReason } from './store.ts';
@@ -30,17 +30,16 @@ const SCHEMA = `
   INSERT INTO file VALUES (0, NULL);
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${SCHEMA_VERSION};`;
-const COLUMNS = 'id,key,caller,version,bytes,changed_at,text,inode,closed_at';
 
 const errorSchema = z.object({
   message: z.string(),
-  code: z.string().optional(),
   errcode: z.number().optional(),
   syscall: z.string().optional(),
 });
 
 /** https://www.sqlite.org/rescode.html, primary codes. */
 const reasons: Record<number, UnavailableReason> = {
+  1: 'corrupt', // SQLITE_ERROR: a table is missing.
   5: 'locked', // SQLITE_BUSY
   7: 'full', // SQLITE_NOMEM
   8: 'not_writable', // SQLITE_READONLY
@@ -52,30 +51,13 @@ const reasons: Record<number, UnavailableReason> = {
 };
 
 const remedies: Partial<Record<UnavailableReason, string>> = {
-  corrupt: 'move the file away to start with an empty one; its claims are lost',
+  corrupt: '; move the file away to start with an empty one; its claims are lost',
   locked:
-    'another process uses the file: give each gateway its own, or share a Redis or PostgreSQL',
-};
-
-const fileErrors: Record<string, string> = {
-  ENOENT: 'the folder does not exist',
-  ENOTDIR: 'a part of the path is not a folder',
-  EACCES: 'permission denied',
+    '; another process uses the file: give each gateway its own, or share a Redis or PostgreSQL',
 };
 
 /** An open database of claims. */
-export type ClaimsFile = {
-  database: DatabaseSync;
-  /** Random for each process that opens the file. */
-  id: string;
-  /** Whether the file has every record of the process that used it before. */
-  isContinued: boolean;
-  /** Whether another file, or none, is at the path now: another process could use that one. */
-  isMoved(): boolean;
-  /** Writes the changes in the log to the file itself. */
-  checkpoint(): void;
-  close(): void;
-};
+export type ClaimsFile = ReturnType<typeof open>;
 
 /**
  * Opens the database of a SQLite store and locks it for this process. Its files are readable by their owner only.
@@ -87,111 +69,103 @@ export type ClaimsFile = {
  */
 export function openClaims(path: string, maxBytes: number): ClaimsFile {
   try {
-    const before = stateOnDisk(path); // SQLite removes the log when it opens the file.
-    if (path !== ':memory:') prepareFile(path);
-    const database = prepareDatabase(openExclusively(path), maxBytes);
-    const isContinued = before !== undefined && isSameFile(database, before);
-    const inode = stateOnDisk(path)?.inode ?? 0;
-    const isMoved = () => inode !== 0 && stateOnDisk(path)?.inode !== inode;
-    noteOpening(database, inode);
-    const checkpoint = () => {
-      if (database.isOpen) database.exec('PRAGMA wal_checkpoint');
-    };
-    const close = () => {
-      if (!database.isOpen) return;
-      if (!isMoved()) database.prepare('UPDATE file SET closed_at = ?').run(Date.now());
-      database.close();
-    };
-    return { database, id: randomUUID(), isContinued, isMoved, checkpoint, close };
+    return open(path, maxBytes);
   } catch (error) {
-    const { reason } = unavailable(error);
-    throw new StoreUnavailable(
-      reason,
-      `The idempotency store cannot open ${path}: ${explain(error, reason)}`,
-    );
+    const { reason, message } = unavailable(error);
+    const remedy = error instanceof StoreUnavailable ? '' : (remedies[reason] ?? '');
+    const text = `The idempotency store cannot open ${path}: ${message}${remedy}`;
+    throw new StoreUnavailable(reason, text);
   }
-}
-
-function explain(error: unknown, reason: UnavailableReason): string {
-  const { message, code } = errorSchema.parse(error);
-  if (error instanceof StoreUnavailable) return message;
-  const remedy = remedies[reason] === undefined ? '' : `; ${remedies[reason]}`;
-  return `${(code !== undefined && fileErrors[code]) || message}${remedy}`;
 }
 
 /** Translates an error of SQLite or of the file system. */
 export function unavailable(error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
-  const { errcode, syscall } = errorSchema.parse(error);
+  const { errcode, syscall, message } = errorSchema.parse(error);
   // The upper bits of a code are details of the same failure.
-  if (errcode !== undefined) return new StoreUnavailable(reasons[errcode & 0xff] ?? 'failed');
-  return new StoreUnavailable(syscall === undefined ? 'failed' : 'not_writable');
+  const reason = errcode === undefined ? undefined : reasons[errcode & 0xff];
+  return new StoreUnavailable(
+    reason ?? (syscall === undefined ? 'failed' : 'not_writable'),
+    message,
+  );
 }
 
-/** Creates a file that is missing. An existing one is checked first, because it may have been named by mistake. */
-function prepareFile(path: string): void {
-  try {
-    closeSync(openSync(path, 'wx', 0o600));
-  } catch (error) {
-    if (errorSchema.parse(error).code !== 'EEXIST') throw error;
-    const database = openExclusively(path);
-    try {
-      checkSchema(database);
-    } finally {
-      database.close();
-    }
-    // SQLite gives its other files the permissions of the database.
-    if (statSync(path).isFile()) chmodSync(path, 0o600);
-  }
-}
-
-/** The first access locks the file until it is closed, and does not leave other files behind. */
-function openExclusively(path: string): DatabaseSync {
+function open(path: string, maxBytes: number) {
+  const before = stateOnDisk(path); // SQLite removes the log when it opens the file.
+  if (before === undefined && path !== ':memory:') closeSync(openSync(path, 'wx', 0o600));
   const database = new DatabaseSync(path);
-  database.exec('PRAGMA locking_mode = EXCLUSIVE');
-  return database;
-}
-
-/**
- * Returns whether the database is empty.
- *
- * @throws StoreUnavailable if it is neither empty nor a store of this version
- */
-function checkSchema(database: DatabaseSync): boolean {
-  const tables = readValue(database, 'SELECT count(*) FROM sqlite_schema');
-  const application = readValue(database, 'PRAGMA application_id');
-  const version = readValue(database, 'PRAGMA user_version');
-  if (tables === 0 && application === 0 && version === 0) return true;
-  if (application !== APPLICATION_ID) {
-    throw new StoreUnavailable('corrupt', 'it belongs to another application; name another file');
-  }
-  if (version !== SCHEMA_VERSION) {
-    const detail = `it has schema version ${version}, not ${SCHEMA_VERSION}; ${remedies.corrupt}`;
-    throw new StoreUnavailable('corrupt', detail);
-  }
-  const columns = `SELECT group_concat(name) FROM (
-    SELECT name FROM pragma_table_info('record') UNION ALL SELECT name FROM pragma_table_info('file'))`;
-  if (readValue(database, columns) !== COLUMNS) {
-    throw new StoreUnavailable('corrupt', `its table is damaged; ${remedies.corrupt}`);
-  }
-  return false;
-}
-
-function prepareDatabase(database: DatabaseSync, maxBytes: number): DatabaseSync {
   try {
-    const isEmpty = checkSchema(database);
-    const fault = readValue(database, 'PRAGMA integrity_check');
-    if (fault !== 'ok') throw new StoreUnavailable('corrupt', `${fault}; ${remedies.corrupt}`);
-    database.exec('PRAGMA journal_mode = WAL');
-    database.exec('PRAGMA synchronous = FULL');
-    const pageSize = Number(readValue(database, 'PRAGMA page_size'));
-    database.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / pageSize)}`);
-    if (isEmpty) database.exec(`BEGIN; ${SCHEMA} COMMIT;`);
-    return database;
+    prepare(database, path, maxBytes);
+    const isContinued = before !== undefined && isSameFile(database, before);
+    const inode = stateOnDisk(path)?.inode ?? 0;
+    noteOpening(database, inode);
+    return {
+      database,
+      statements: prepareStatements(database),
+      /** Random for each process that opens the file. */
+      id: randomUUID(),
+      /** Whether the file has every record of the process that used it before. */
+      isContinued,
+      /** Whether another file, or none, is at the path now: another process could use that one. */
+      isMoved: () => inode !== 0 && stateOnDisk(path)?.inode !== inode,
+      /** Writes the changes in the log to the file itself. */
+      checkpoint() {
+        if (database.isOpen) database.exec('PRAGMA wal_checkpoint');
+      },
+      close() {
+        if (!database.isOpen) return;
+        if (!this.isMoved()) database.prepare('UPDATE file SET closed_at = ?').run(Date.now());
+        database.close();
+      },
+    };
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+/** Checks the database, and creates the tables of an empty one. */
+function prepare(database: DatabaseSync, path: string, maxBytes: number): void {
+  // The first access locks the file until it is closed, and does not leave other files behind.
+  database.exec('PRAGMA locking_mode = EXCLUSIVE');
+  const application = readValue(database, 'PRAGMA application_id');
+  const version = readValue(database, 'PRAGMA user_version');
+  const isEmpty = readValue(database, 'SELECT count(*) FROM sqlite_schema') === 0;
+  const isNew = isEmpty && application === 0 && version === 0;
+  if (!isNew && application !== APPLICATION_ID) {
+    throw new StoreUnavailable('corrupt', 'it belongs to another application; name another file');
+  }
+  if (!isNew && version !== SCHEMA_VERSION) {
+    const fault = `another version of the gateway wrote it (schema ${version}, not ${SCHEMA_VERSION})`;
+    throw new StoreUnavailable('corrupt', fault + remedies.corrupt);
+  }
+  const fault = readValue(database, 'PRAGMA integrity_check');
+  if (fault !== 'ok') throw new StoreUnavailable('corrupt', fault + String(remedies.corrupt));
+  // SQLite gives a new log the permissions of the database.
+  for (const file of [path, `${path}-wal`]) if (existsSync(file)) chmodSync(file, 0o600);
+  const maxPages = Math.floor(maxBytes / Number(readValue(database, 'PRAGMA page_size')));
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+    PRAGMA max_page_count = ${maxPages}; ${isNew ? `BEGIN; ${SCHEMA} COMMIT;` : ''}`);
+}
+
+function prepareStatements(database: DatabaseSync) {
+  return {
+    find: database.prepare(
+      'SELECT caller, bytes, version, text, changed_at FROM record WHERE key = ?',
+    ),
+    // A replaced row gets a new id.
+    put: database.prepare(
+      'REPLACE INTO record (key, caller, version, bytes, changed_at, text) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
+    remove: database.prepare('DELETE FROM record WHERE key = ?'),
+    newest: database.prepare("SELECT max(changed_at) AS value FROM record WHERE caller <> ''"),
+    sizes: database.prepare('SELECT caller, bytes FROM record'),
+    /** Deletes those that have expired of the oldest keys. */
+    sweep: database.prepare(
+      `DELETE FROM record WHERE id IN (SELECT id FROM record ORDER BY id LIMIT ?) AND changed_at <= ?
+        RETURNING caller, bytes`,
+    ),
+  };
 }
 
 type StateOnDisk = { inode: number; changedAt: number; hasLog: boolean };
