@@ -43,7 +43,7 @@ const SERVER_ID = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || CASE
     AND current_setting('synchronous_commit') NOT IN ('off', 'local') THEN '+sync' ELSE '' END`;
 
 const READ = `
-  SELECT ${SERVER_ID} AS server_id, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, version, text
+  SELECT ${SERVER_ID} AS "serverId", extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, version, text
   FROM (SELECT) AS one LEFT JOIN ledger_gateway_record ON key = $1 AND expires_at > now()`;
 
 /**
@@ -54,9 +54,9 @@ const CHANGE = `
   WITH input AS MATERIALIZED (
     SELECT *, coalesce(now() + retention * interval '1 ms', 'infinity') AS expires_at
     FROM json_to_recordset($1) AS change (key text, expected text, version text, text text, caller text,
-      retention float8, generation text)
-    WHERE generation IS NULL OR EXISTS (SELECT FROM ledger_gateway_record AS own
-      WHERE own.key = '${COMPLETENESS_KEY}' AND own.version = change.generation)
+      retention float8, "serverId" text, generation text)
+    WHERE "serverId" = ${SERVER_ID} AND (generation IS NULL OR EXISTS (SELECT FROM ledger_gateway_record AS own
+      WHERE own.key = '${COMPLETENESS_KEY}' AND own.version = change.generation))
     ORDER BY key
   ), inserted AS (
     INSERT INTO ledger_gateway_record AS record (key, version, text, caller, expires_at)
@@ -86,7 +86,7 @@ const LARGEST_CALLERS = `SELECT caller FROM ledger_gateway_record TABLESAMPLE SY
 
 const readSchema = z.tuple([
   z.object({
-    server_id: z.string(),
+    serverId: z.string(),
     now: z.number(),
     version: z.string().nullable(),
     text: z.string().nullable(),
@@ -127,12 +127,9 @@ export class PostgresStore implements IdempotencyStore {
   readonly #batch = new Batch<Change, boolean>((changes) =>
     this.#use((client) => this.#change(client, changes)),
   );
-  /** The server of a connection. */
-  readonly #serverIds = new WeakMap<pg.PoolClient, string>();
   #usage: Usage | undefined;
   /** Those who hold more than their share. */
   #largestCallers = new Set<string>();
-  #hasTable = false;
 
   /**
    * @param options `maxBytes` is shared out among callers when three quarters of it are used
@@ -167,14 +164,9 @@ export class PostgresStore implements IdempotencyStore {
 
   /** Makes the changes of one iteration of the event loop in one statement: the first one of each key. */
   async #change(client: pg.PoolClient, changes: Change[]): Promise<(boolean | Error)[]> {
-    const serverId =
-      this.#serverIds.get(client) ?? (await this.#read(client, COMPLETENESS_KEY)).serverId;
-    const possible = changes.filter(({ key, basis }, index) => {
-      const isFirst = changes.findIndex((other) => other.key === key) === index;
-      return isFirst && basis.serverId === serverId;
-    });
-    const rows = possible.map(({ key, expected, next, caller, basis }) => ({
-      ...{ key, expected, ...next, caller, generation: basis.generation },
+    const first = new Map(changes.toReversed().map((change) => [change.key, change]));
+    const rows = [...first.values()].map(({ key, expected, next, caller, basis }) => ({
+      ...{ key, expected, ...next, caller, ...basis },
       retention: caller === null ? null : this.#retentionMs,
     }));
     const { rows: made } = await client.query(CHANGE, [JSON.stringify(rows)]);
@@ -182,11 +174,8 @@ export class PostgresStore implements IdempotencyStore {
       changesSchema.parse(made).map(({ key, is_changed }) => [key, is_changed]),
     );
     return changes.map((change) => {
-      const { key, basis } = change;
-      // Its settings may have changed.
-      if (basis.serverId !== serverId) this.#serverIds.delete(client);
-      else if (!possible.includes(change)) return false; // Another change of this key came first.
-      return isChanged.get(key) ?? new BasisChanged();
+      if (first.get(change.key) !== change) return false;
+      return isChanged.get(change.key) ?? new BasisChanged();
     });
   }
 
@@ -203,8 +192,7 @@ export class PostgresStore implements IdempotencyStore {
 
   async #read(client: pg.PoolClient, key: string): Promise<Reading> {
     const [row] = readSchema.parse((await client.query(READ, [key])).rows);
-    const { version, text, now, server_id: serverId } = row;
-    this.#serverIds.set(client, serverId);
+    const { version, text, now, serverId } = row;
     return { entry: version === null || text === null ? null : { version, text }, now, serverId };
   }
 
@@ -217,34 +205,19 @@ export class PostgresStore implements IdempotencyStore {
     });
     let isBroken = false;
     try {
-      if (!this.#hasTable) await this.#createTable(client);
-      return await work(client);
+      return await work(client).catch(async (error: unknown) => {
+        if (failureOf(error, ReplyLost).reason !== 'no_table') throw error;
+        await createTable(client);
+        return work(client);
+      });
     } catch (error) {
       if (error instanceof BasisChanged) throw error;
       isBroken = true;
       this.#usage = undefined;
-      const failure = failureOf(error, ReplyLost);
-      if (failure.reason === 'no_table') this.#hasTable = false;
-      throw failure;
+      throw failureOf(error, ReplyLost);
     } finally {
       client.release(isBroken);
     }
-  }
-
-  async #createTable(client: pg.PoolClient): Promise<void> {
-    const { rows } = await client.query("SELECT to_regclass('ledger_gateway_record') AS found");
-    const isMissing =
-      z.tuple([z.object({ found: z.string().nullable() })]).parse(rows)[0].found === null;
-    if (isMissing) {
-      await client.query(TABLE).catch((error: unknown) => {
-        if (failureOf(error, StoreUnavailable).reason !== 'unauthorized') throw error;
-        throw new StoreUnavailable(
-          'no_table',
-          `The database role may not create tables. Execute:\n${TABLE}`,
-        );
-      });
-    }
-    this.#hasTable = true;
   }
 
   /** Deletes expired keys, and measures the table. */
@@ -263,6 +236,14 @@ export class PostgresStore implements IdempotencyStore {
       // The next use reports the same error.
     }
   }
+}
+
+async function createTable(client: pg.PoolClient): Promise<void> {
+  await client.query(TABLE).catch((error: unknown) => {
+    if (failureOf(error, StoreUnavailable).reason !== 'unauthorized') throw error;
+    const message = `The database role may not create tables. Execute:\n${TABLE}`;
+    throw new StoreUnavailable('no_table', message);
+  });
 }
 
 function createPool(url: string): pg.Pool {

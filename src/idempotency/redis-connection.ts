@@ -32,149 +32,74 @@ export function script(source: string): Script {
   return { source, sha: hash('sha1', source, 'hex') };
 }
 
-/** One connection, to one process of Redis. */
+/** One connection, to one process of Redis. Every method throws `StoreUnavailable` or `ReplyLost`. */
 export class RedisSession {
   readonly #client: ReturnType<typeof newClient>;
-  readonly #end = Promise.withResolvers<StoreUnavailable>();
+  readonly #end = Promise.withResolvers<void>();
   #failure: StoreUnavailable | undefined;
 
-  /** @throws StoreUnavailable */
-  static async open(url: string): Promise<RedisSession> {
-    const session = new RedisSession(url);
-    // The client's own timeout ends when the socket is open.
-    const timer = setTimeout(() => session.close(new StoreUnavailable('timeout')), 2 * TIMEOUT_MS);
-    try {
-      await session.#client.connect();
-      return session;
-    } catch (error) {
-      if (error instanceof ErrorReply) throw failureOf(error);
-      if (session.#endReason() === 'timeout') throw new StoreUnavailable('timeout');
-      // The message may hold the address.
-      const { data } = z.object({ code: z.string() }).safeParse(error);
-      const message = `No connection to Redis${data ? `: ${data.code}` : ''}`;
-      throw new StoreUnavailable('unreachable', message);
-    } finally {
-      clearTimeout(timer);
-      if (!session.#client.isReady) session.close();
-    }
-  }
-
-  private constructor(url: string) {
+  constructor(url: string) {
     this.#client = newClient(url);
     const onEnd = () => this.close(new StoreUnavailable('unreachable'));
     this.#client.once('end', onEnd).once('terminated', onEnd);
     this.#client.on('error', () => {}); // `terminated` follows, or a rejected `connect`.
   }
 
-  /** Resolves when the connection has ended, with the reason. */
-  get ended(): Promise<StoreUnavailable> {
+  /** Resolves when the connection has ended. */
+  get ended(): Promise<void> {
     return this.#end.promise;
   }
 
-  /** @throws ReplyLost, StoreUnavailable */
-  async run({ source, sha }: Script, keys: string[], args: string[]): Promise<unknown> {
-    const rest = [String(keys.length), ...keys, ...args];
-    const reply = await this.#send(['EVALSHA', sha, ...rest]);
-    if (!(reply instanceof ErrorReply)) return reply;
-    if (!reply.message.startsWith('NOSCRIPT')) throw this.#failed(reply);
-    return this.command(['EVAL', source, ...rest]);
+  /** Why the connection has ended. */
+  get failure(): StoreUnavailable | undefined {
+    return this.#failure;
   }
 
-  /** @throws ReplyLost, StoreUnavailable */
-  async command(command: string[]): Promise<unknown> {
-    const reply = await this.#send(command);
-    if (reply instanceof ErrorReply) throw this.#failed(reply);
-    return reply;
+  async connect(): Promise<void> {
+    // The client's own timeout ends when the socket is open.
+    const { reply } = await this.#within(2 * TIMEOUT_MS, () => this.#client.connect());
+    if (reply instanceof ErrorReply) throw failureOf(reply);
+  }
+
+  async run({ source, sha }: Script, keys: string[], args: string[]): Promise<unknown> {
+    const rest = [String(keys.length), ...keys, ...args];
+    return this.command(['EVALSHA', sha, ...rest], ['EVAL', source, ...rest]);
+  }
+
+  /** Sends a command once; `other` if the server does not know the script of the first one. */
+  async command(command: string[], other?: string[]): Promise<unknown> {
+    if (this.#failure) throw this.#failure;
+    const { reply } = await this.#within(TIMEOUT_MS, () => this.#client.sendCommand(command));
+    if (!(reply instanceof ErrorReply)) return reply;
+    if (other && reply.message.startsWith('NOSCRIPT')) return this.command(other);
+    const failure = failureOf(reply);
+    if (connectionReasons.has(failure.reason)) this.close(failure);
+    throw failure;
   }
 
   /** Ends the connection at once. Commands without a reply fail with `ReplyLost`. */
   close(failure = new StoreUnavailable('closed')): void {
     if (this.#failure !== undefined) return;
     this.#failure = failure;
-    this.#end.resolve(this.#failure);
+    this.#end.resolve();
     if (this.#client.isOpen) this.#client.destroy();
   }
 
-  /** Sends a command once. One without a reply closes the connection: no later one would get its reply sooner. */
-  async #send(command: string[]): Promise<unknown> {
-    if (this.#failure !== undefined) throw this.#failure;
-    const timer = setTimeout(() => this.close(new StoreUnavailable('timeout')), TIMEOUT_MS);
+  /** Waits for a reply. Without one the connection is closed: no later command would get its reply sooner. */
+  async #within(ms: number, send: () => Promise<unknown>): Promise<{ reply: unknown }> {
+    const timer = setTimeout(() => this.close(new StoreUnavailable('timeout')), ms);
     try {
-      return await this.#client.sendCommand<unknown>(command);
+      return { reply: await send() };
     } catch (error) {
-      if (error instanceof ErrorReply) return error;
-      throw new ReplyLost(this.#endReason());
+      if (error instanceof ErrorReply) return { reply: error };
+      const { data } = z.object({ code: z.string() }).safeParse(error);
+      // The message of the error may hold the address.
+      const message = `No connection to Redis${data ? `: ${data.code}` : ''}`;
+      this.close(new StoreUnavailable('unreachable', message));
+      const { reason } = this.#failure ?? { reason: 'unreachable' };
+      throw new ReplyLost(reason);
     } finally {
       clearTimeout(timer);
-    }
-  }
-
-  #endReason(): UnavailableReason {
-    return this.#failure?.reason ?? 'unreachable';
-  }
-
-  #failed(error: ErrorReply): StoreUnavailable {
-    const failure = failureOf(error);
-    if (connectionReasons.has(failure.reason)) this.close(failure);
-    return failure;
-  }
-}
-
-/** Keeps one connection to Redis, and makes a new one in the background whenever it ends. */
-export class RedisConnection {
-  readonly #closing = new AbortController();
-  readonly #loop: Promise<void>;
-  readonly #url: string;
-  readonly #prepare: (session: RedisSession) => Promise<void>;
-  #session: RedisSession | undefined;
-  #failure = new StoreUnavailable('connecting');
-
-  /**
-   * @param prepare checks a new connection before anything else uses it
-   * @throws Error if the URL cannot be used
-   */
-  constructor(url: string, prepare: (session: RedisSession) => Promise<void>) {
-    newClient(url).destroy();
-    this.#url = url;
-    this.#prepare = prepare;
-    this.#loop = this.#keepConnected();
-  }
-
-  /** The current connection. @throws StoreUnavailable */
-  get session(): RedisSession {
-    if (this.#session === undefined) throw this.#failure;
-    return this.#session;
-  }
-
-  async close(): Promise<void> {
-    this.#closing.abort();
-    this.#failure = new StoreUnavailable('closed');
-    this.#session?.close();
-    this.#session = undefined;
-    await this.#loop;
-  }
-
-  async #keepConnected(): Promise<void> {
-    const { signal } = this.#closing;
-    for (let ms = PAUSE_MS.first; !signal.aborted; ms = Math.min(ms * 2, PAUSE_MS.last)) {
-      let session: RedisSession | undefined;
-      let failure = new StoreUnavailable('failed');
-      try {
-        session = await RedisSession.open(this.#url);
-        await this.#prepare(session);
-        if (signal.aborted) return;
-        this.#session = session;
-        ms = PAUSE_MS.first;
-        failure = await session.ended;
-      } catch (error) {
-        if (error instanceof StoreUnavailable) failure = error;
-      } finally {
-        session?.close();
-      }
-      if (signal.aborted) return;
-      this.#session = undefined;
-      this.#failure = failure;
-      await pause(ms, signal);
     }
   }
 }
@@ -201,4 +126,32 @@ function newClient(url: string) {
 function failureOf({ message }: ErrorReply): StoreUnavailable {
   const code = message.match(/[A-Z]+/g)?.find((word) => word in replyReasons);
   return new StoreUnavailable((code !== undefined && replyReasons[code]) || 'failed');
+}
+
+/**
+ * Keeps one connection, until `signal` is aborted, and makes a new one whenever it ends.
+ *
+ * @param use checks a new connection, and uses it from then on
+ * @param onEnd learns why there is no connection
+ */
+export async function keepConnected(
+  url: string,
+  signal: AbortSignal,
+  use: (session: RedisSession) => Promise<void>,
+  onEnd: (failure: StoreUnavailable) => void,
+): Promise<void> {
+  for (let ms = PAUSE_MS.first; !signal.aborted; ms = Math.min(ms * 2, PAUSE_MS.last)) {
+    const session = new RedisSession(url);
+    try {
+      await session.connect();
+      await use(session);
+      ms = PAUSE_MS.first;
+      await session.ended;
+    } catch (error) {
+      session.close(error instanceof StoreUnavailable ? error : new StoreUnavailable('failed'));
+    }
+    const { reason, message } = session.failure ?? new StoreUnavailable('failed');
+    onEnd(new StoreUnavailable(reason, message));
+    await pause(ms, signal);
+  }
 }
