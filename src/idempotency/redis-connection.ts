@@ -35,29 +35,24 @@ export function script(source: string): Script {
 /** One connection, to one process of Redis. Every method throws `StoreUnavailable` or `ReplyLost`. */
 export class RedisSession {
   readonly #client: ReturnType<typeof newClient>;
-  readonly #end = Promise.withResolvers<void>();
+  readonly #end = Promise.withResolvers<StoreUnavailable>();
   #failure: StoreUnavailable | undefined;
 
   constructor(url: string) {
     this.#client = newClient(url);
-    const onEnd = () => this.close(new StoreUnavailable('unreachable'));
+    const onEnd = (cause?: unknown) => this.close(causeOf(cause));
     this.#client.once('end', onEnd).once('terminated', onEnd);
     this.#client.on('error', () => {}); // `terminated` follows, or a rejected `connect`.
   }
 
-  /** Resolves when the connection has ended. */
-  get ended(): Promise<void> {
+  /** Resolves when the connection has ended, with the reason. */
+  get ended(): Promise<StoreUnavailable> {
     return this.#end.promise;
-  }
-
-  /** Why the connection has ended. */
-  get failure(): StoreUnavailable | undefined {
-    return this.#failure;
   }
 
   async connect(): Promise<void> {
     // The client's own timeout ends when the socket is open.
-    const { reply } = await this.#within(2 * TIMEOUT_MS, () => this.#client.connect());
+    const reply = await this.#within(2 * TIMEOUT_MS, () => this.#client.connect());
     if (reply instanceof ErrorReply) throw failureOf(reply);
   }
 
@@ -69,7 +64,7 @@ export class RedisSession {
   /** Sends a command once; `other` if the server does not know the script of the first one. */
   async command(command: string[], other?: string[]): Promise<unknown> {
     if (this.#failure) throw this.#failure;
-    const { reply } = await this.#within(TIMEOUT_MS, () => this.#client.sendCommand(command));
+    const reply = await this.#within(TIMEOUT_MS, () => this.#client.sendCommand(command));
     if (!(reply instanceof ErrorReply)) return reply;
     if (other && reply.message.startsWith('NOSCRIPT')) return this.command(other);
     const failure = failureOf(reply);
@@ -81,23 +76,19 @@ export class RedisSession {
   close(failure = new StoreUnavailable('closed')): void {
     if (this.#failure !== undefined) return;
     this.#failure = failure;
-    this.#end.resolve();
+    this.#end.resolve(failure);
     if (this.#client.isOpen) this.#client.destroy();
   }
 
   /** Waits for a reply. Without one the connection is closed: no later command would get its reply sooner. */
-  async #within(ms: number, send: () => Promise<unknown>): Promise<{ reply: unknown }> {
+  async #within(ms: number, send: () => Promise<unknown>): Promise<unknown> {
     const timer = setTimeout(() => this.close(new StoreUnavailable('timeout')), ms);
     try {
-      return { reply: await send() };
+      return await send();
     } catch (error) {
-      if (error instanceof ErrorReply) return { reply: error };
-      const { data } = z.object({ code: z.string() }).safeParse(error);
-      // The message of the error may hold the address.
-      const message = `No connection to Redis${data ? `: ${data.code}` : ''}`;
-      this.close(new StoreUnavailable('unreachable', message));
-      const { reason } = this.#failure ?? { reason: 'unreachable' };
-      throw new ReplyLost(reason);
+      if (error instanceof ErrorReply) return error;
+      this.close(causeOf(error));
+      throw new ReplyLost(this.#failure?.reason ?? 'unreachable');
     } finally {
       clearTimeout(timer);
     }
@@ -122,6 +113,16 @@ function newClient(url: string) {
   }
 }
 
+/** Why a connection ended. The message of an error of the network may hold the address. */
+function causeOf(cause: unknown): StoreUnavailable {
+  if (cause instanceof ErrorReply) return failureOf(cause);
+  const { data } = z.object({ code: z.string() }).safeParse(cause);
+  return new StoreUnavailable(
+    'unreachable',
+    `No connection to Redis${data ? `: ${data.code}` : ''}`,
+  );
+}
+
 /** An error of a script has its code inside the message, in some versions of Redis. */
 function failureOf({ message }: ErrorReply): StoreUnavailable {
   const code = message.match(/[A-Z]+/g)?.find((word) => word in replyReasons);
@@ -129,28 +130,30 @@ function failureOf({ message }: ErrorReply): StoreUnavailable {
 }
 
 /**
- * Keeps one connection, until `signal` is aborted, and makes a new one whenever it ends.
+ * Keeps one connection until `signal` is aborted, and makes a new one whenever it ends.
  *
- * @param use checks a new connection, and uses it from then on
+ * @param onConnect checks a new connection before anything else uses it
  * @param onEnd learns why there is no connection
  */
 export async function keepConnected(
   url: string,
   signal: AbortSignal,
-  use: (session: RedisSession) => Promise<void>,
+  onConnect: (session: RedisSession) => Promise<void>,
   onEnd: (failure: StoreUnavailable) => void,
 ): Promise<void> {
   for (let ms = PAUSE_MS.first; !signal.aborted; ms = Math.min(ms * 2, PAUSE_MS.last)) {
     const session = new RedisSession(url);
     try {
       await session.connect();
-      await use(session);
+      await onConnect(session);
       ms = PAUSE_MS.first;
+      if (signal.aborted) session.close();
       await session.ended;
     } catch (error) {
-      session.close(error instanceof StoreUnavailable ? error : new StoreUnavailable('failed'));
+      if (error instanceof StoreUnavailable) session.close(error);
     }
-    const { reason, message } = session.failure ?? new StoreUnavailable('failed');
+    session.close(new StoreUnavailable('failed'));
+    const { reason, message } = await session.ended;
     onEnd(new StoreUnavailable(reason, message));
     await pause(ms, signal);
   }

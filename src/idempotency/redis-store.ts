@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RedisConnection, type RedisSession, script } from './redis-connection.ts';
+import { keepConnected, RedisSession, script } from './redis-connection.ts';
 import {
   BasisChanged,
   type Change,
@@ -67,8 +67,8 @@ const swapScript = script(`
 const readReplySchema = z.tuple([z.string(), z.string(), z.string(), z.string()]);
 const swapReplySchema = z.enum(['swapped', 'other', 'basis', 'share']);
 
-/** What the server says about itself. */
-type ServerInfo = { serverId: string; hasReplicas: boolean; usage: Usage };
+/** A connection, and what its server says about itself. */
+type Connection = { session: RedisSession; serverId: string; hasReplicas: boolean; usage: Usage };
 
 /**
  * Keeps keys in Redis or Valkey, for several gateways. Every operation is one script that is sent at most once. The
@@ -78,38 +78,37 @@ type ServerInfo = { serverId: string; hasReplicas: boolean; usage: Usage };
 export class RedisStore implements IdempotencyStore {
   readonly exclusiveSince = -Infinity;
   readonly #retentionMs: number;
-  readonly #connection: RedisConnection;
+  readonly #closing = new AbortController();
+  readonly #connecting: Promise<void>;
   readonly #timer: NodeJS.Timeout;
-  readonly #info = new WeakMap<RedisSession, ServerInfo>();
+  #current: Connection | StoreUnavailable = new StoreUnavailable('connecting');
 
   /** @throws Error if the URL cannot be used */
   constructor({ url, retentionMs }: { url: string; retentionMs: number }) {
     this.#retentionMs = retentionMs;
-    this.#connection = new RedisConnection(url, this.#readInfo);
+    new RedisSession(url).close();
+    const onEnd = (failure: StoreUnavailable) => {
+      this.#current = failure;
+    };
+    this.#connecting = keepConnected(url, this.#closing.signal, this.#check, onEnd);
     this.#timer = setInterval(this.#checkAgain, CHECK_INTERVAL_MS).unref();
   }
 
   get usage(): Usage | undefined {
-    try {
-      return this.#infoOf(this.#connection.session).usage;
-    } catch {
-      return undefined;
-    }
+    return this.#current instanceof StoreUnavailable ? undefined : this.#current.usage;
   }
 
   async read(key: string): Promise<Reading> {
-    const { session } = this.#connection;
+    const { session, serverId } = this.#connection;
     const { data } = readReplySchema.safeParse(await session.run(readScript, [keyOf(key)], []));
     if (data === undefined) throw new StoreUnavailable('corrupt');
     const [version, text, seconds, micros] = data;
     const now = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
-    const { serverId } = this.#infoOf(session);
     return { entry: version === '' ? null : { version, text }, now, serverId };
   }
 
   async swap({ key, expected, next, caller, isClaim, basis }: Change): Promise<boolean> {
-    const { session } = this.#connection;
-    const { serverId, hasReplicas, usage } = this.#infoOf(session);
+    const { session, serverId, hasReplicas, usage } = this.#connection;
     if (serverId !== basis.serverId) throw new BasisChanged();
     const keys = [keyOf(key), keyOf(COMPLETENESS_KEY)];
     if (caller !== null) keys.push(`${PREFIX}caller:${caller}`);
@@ -131,17 +130,21 @@ export class RedisStore implements IdempotencyStore {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#connection.close();
+    this.#closing.abort();
+    if ('session' in this.#current) this.#current.session.close();
+    await this.#connecting;
+    this.#current = new StoreUnavailable('closed');
   }
 
-  #infoOf(session: RedisSession): ServerInfo {
-    const info = this.#info.get(session);
-    if (info === undefined) throw new StoreUnavailable('unreachable');
-    return info;
+  get #connection(): Connection {
+    const { signal } = this.#closing;
+    if (signal.aborted) throw new StoreUnavailable('closed');
+    if (this.#current instanceof StoreUnavailable) throw this.#current;
+    return this.#current;
   }
 
   /** Reads what the server says about itself. A policy that evicts keys would let a write be sent twice. */
-  readonly #readInfo = async (session: RedisSession): Promise<void> => {
+  readonly #check = async (session: RedisSession): Promise<void> => {
     const text = z.string().parse(await session.command(['INFO']));
     const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(text)?.[1];
     const maxBytes = Number(field('maxmemory') ?? 0) || Infinity;
@@ -157,22 +160,20 @@ export class RedisStore implements IdempotencyStore {
       0,
     );
     const bytes = Number(field('used_memory') ?? 0);
-    this.#info.set(session, {
+    this.#current = {
+      session,
       serverId: z.string().parse(field('run_id')),
       hasReplicas: Number(field('connected_slaves') ?? 0) > 0,
       usage: { keys, maxKeys: Infinity, bytes, maxBytes },
-    });
+    };
   };
 
   readonly #checkAgain = async (): Promise<void> => {
-    try {
-      const { session } = this.#connection;
-      await this.#readInfo(session).catch((error: unknown) => {
-        session.close(error instanceof StoreUnavailable ? error : undefined);
-      });
-    } catch {
-      // There is no connection. A new one is checked when it is made.
-    }
+    if (this.#current instanceof StoreUnavailable) return;
+    const { session } = this.#current;
+    await this.#check(session).catch((error: unknown) => {
+      session.close(error instanceof StoreUnavailable ? error : undefined);
+    });
   };
 }
 

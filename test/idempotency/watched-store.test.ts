@@ -43,10 +43,10 @@ function start() {
     watched.swap({ isClaim, caller: 'caller' } as Change).catch(() => {});
   return {
     lines,
-    /** Uses the store in each way, after a moment of calm. */
-    async use(...failing: [typeof failures]) {
-      [failures] = failing;
-      jest.advanceTimersByTime(2000);
+    /** Uses the store in each way, a while after the last use. */
+    async use([failing, ms = 11_000]: [typeof failures, number?]) {
+      failures = failing;
+      jest.advanceTimersByTime(ms);
       await watched.read('key').catch(() => {});
       await swap(false);
       await swap(true);
@@ -54,33 +54,32 @@ function start() {
   };
 }
 
+const down = { read: 'unreachable', change: 'unreachable', claim: 'unreachable' } as const;
+
 test('each transition is logged once, also when the store fails again soon after', async () => {
   const { lines, use } = start();
-  const down = { read: 'unreachable', change: 'unreachable', claim: 'unreachable' } as const;
-  for (const failing of [{}, down, down, {}, {}, down, { ...down, read: 'loading' as const }, {}])
-    await use(failing);
+  const loading = { ...down, read: 'loading' as const };
+  for (const failing of [{}, down, down, {}, {}, down, loading, {}]) await use([failing]);
   expect(lines).toEqual(['unreachable', 'up', 'unreachable', 'loading', 'up']);
 });
 
 test('a store that can be read, or changed, but takes no claims is not up', async () => {
   const { lines, use } = start();
-  for (const failing of [
-    { change: 'timeout' as const, claim: 'timeout' as const },
-    { claim: 'full' as const },
-    {},
-  ])
-    await use(failing);
+  const timeout = { change: 'timeout', claim: 'timeout' } as const;
+  for (const failing of [timeout, { claim: 'full' as const }]) await use([failing, 9000]);
+  for (let n = 0; n < 5; n++) await use([{ claim: 'full' }, 9000]);
+  await use([{}]);
   expect(lines).toEqual(['timeout', 'full', 'up']);
 });
 
 test('a caller without room is no failure of the store, and is logged once a minute', async () => {
   const { lines, use } = start();
-  for (let n = 0; n < 40; n++) await use({ claim: 'share' });
+  for (let n = 0; n < 8; n++) await use([{ claim: 'share' }]);
   expect(lines).toEqual(['caller', 'caller']);
 });
 
 test('a store that is not connected yet is not down', async () => {
   const { lines, use } = start();
-  for (const failing of [{ read: 'connecting' as const }, {}]) await use(failing);
+  for (const failing of [{ read: 'connecting' as const }, {}]) await use([failing]);
   expect(lines).toEqual([]);
 });
