@@ -1,11 +1,10 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { appendFile, chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
-import { eventually } from './eventually.ts';
 import { freePort } from './port.ts';
 
 /** Debian keeps the programs of the server outside of PATH. */
@@ -19,6 +18,8 @@ const bin = [...folders, ''].find(
 /** Tests that need a server are skipped where there is none: npm cannot install one. */
 export const isPostgresInstalled = bin !== undefined;
 
+const READY = 'database system is ready to accept';
+
 /** PostgreSQL does not run as root. */
 const isRoot = process.getuid?.() === 0;
 
@@ -31,6 +32,29 @@ function commandOf(program: string, args: string[]): [string, string[]] {
   const path = `${bin}${program}`;
   if (!isRoot) return [path, args];
   return ['setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', path, ...args]];
+}
+
+/** What `initdb` created once, which takes more than a second of a core. Each server gets a copy. */
+const template = join(
+  import.meta.dirname,
+  '../../node_modules/.cache/postgres',
+  String(bin).replaceAll('/', '_'),
+);
+
+function createCluster(data: string): void {
+  if (existsSync(template)) {
+    execFileSync('cp', ['-a', template, data]);
+    return;
+  }
+  run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-N', '--no-locale', '-E', 'UTF8']);
+  mkdirSync(dirname(template), { recursive: true });
+  const copy = `${template}.${process.pid}`;
+  execFileSync('cp', ['-a', data, copy]);
+  try {
+    renameSync(copy, template);
+  } catch {
+    rmSync(copy, { recursive: true }); // Another process was faster.
+  }
 }
 
 export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>;
@@ -48,13 +72,15 @@ export async function startPostgres(
     const source = `host=127.0.0.1 port=${primary.port} user=postgres application_name=${name}`;
     run('pg_basebackup', ['-D', data, '-d', source, '-R', '-c', 'fast']);
   } else {
-    run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-N', '--no-locale', '-E', 'UTF8']);
+    createCluster(data);
   }
   const settings: Record<string, string> = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: folder,
     max_connections: '60',
     shared_buffers: '16MB',
+    // A test ends the server, not the machine.
+    fsync: 'off',
     ...options.settings,
   };
   const lines = Object.entries(settings).map(([key, value]) => `${key} = '${value}'`);
@@ -63,12 +89,14 @@ export async function startPostgres(
 
   async function startServer() {
     const [command, args] = commandOf('postgres', ['-D', data, '-p', String(port)]);
-    const server = spawn(command, args, { stdio: 'ignore' });
-    const ready = () =>
-      spawnSync(`${bin}pg_isready`, ['-q', '-h', '127.0.0.1', '-p', String(port)]);
-    await eventually(async () => {
-      if (ready().status !== 0) throw new Error('PostgreSQL did not start');
-    });
+    const server = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    let output = '';
+    for await (const chunk of server.stderr.iterator({ destroyOnReturn: false })) {
+      output += chunk;
+      if (output.includes(READY)) break;
+    }
+    server.stderr.resume();
+    if (!output.includes(READY)) throw new Error(`PostgreSQL did not start: ${output}`);
     return server;
   }
 
