@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { startCollector } from '../support/collector.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { read } from '../support/graphql-operation.ts';
@@ -12,6 +12,7 @@ import { shareGateway } from '../support/shared-gateway.ts';
 const serviceCanary = 'canary-of-the-service';
 /** Part of collected that the client sends. */
 const clientCanary = 'canary-of-the-client';
+const clientName = 'canary_of_the_client';
 /** Part of the decoded token. */
 const claimCanary = 'canary-of-the-claims';
 
@@ -196,12 +197,17 @@ async function start(serviceReply: () => Reply, more: Record<string, string> = {
     async add(response: Promise<string>) {
       responses += `${await response}\n`;
     },
-    /** Stops the gateway, which exports the last traces, and returns everything collected. */
+    /** The responses since the last call of this function. */
+    responses() {
+      const texts = responses;
+      responses = '';
+      return texts;
+    },
+    /** Stops the gateway, which exports the last traces, and returns what it wrote. */
     async collected() {
       const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
       expect(await gateway.stop()).toBe(0);
       return {
-        responses,
         metrics,
         log: gateway.output(),
         traces: collector.bytes().toString('latin1'),
@@ -238,47 +244,33 @@ function expectNone(places: Record<string, string>, secrets: string[]) {
   expect(found).toEqual([]);
 }
 
-test('responses, logs, metrics and traces never contain tokens or bodies, whatever the service sends', async () => {
-  let serviceReply = success;
-  const { service, token, send, collected } = await start(() => serviceReply);
-
-  for (const [name, fault, ofRead, ofWrite] of faults) {
-    serviceReply = fault;
-    const outcomes = [send(codes, { project: clientCanary }), send(upload, { input: file })];
-    expect([name, ...(await Promise.all(outcomes))]).toEqual([
-      name,
-      typeof ofRead === 'string' ? ofRead : expect.stringMatching(ofRead),
-      ofWrite,
-    ]);
-    if (ofWrite !== 'LedgerOutcomeUnknown') {
-      expect([name, await send(save, { approvers: [approver] })]).toEqual([name, ofWrite]);
-    }
-    serviceReply = success;
-    // Successful calls in between keep the circuit closed, and the budget of retries full.
-    for (let times = 0; times < 2; times++) {
-      expect([name, await send(codes, { project: 'north' })]).toEqual([name, 'GlCodeList']);
-    }
-  }
-  // No connection, until the circuit opens.
-  service.server.closeAllConnections();
-  service.server.close();
-  for (let times = 0; times < 12; times++) {
-    expect(await send(codes, { project: clientCanary })).toBe('UPSTREAM_UNAVAILABLE');
-    expect(await send(upload, { input: file })).toBe('UPSTREAM_UNAVAILABLE');
-  }
-
-  const places = await collected();
-  // The test is only meaningful if none of the four is empty.
-  expect(places.responses).toContain('UPSTREAM_FAILED');
-  expect(places.log).toContain('"operation":"updateWorkflowCSV"');
-  expect(places.metrics).toContain('operation="updateWorkflowCSV"');
-  expect(places.traces).toContain('updateWorkflowCSV');
-  expect(places.metrics).toMatch(/^ledger_gateway_circuit_state [12]$/m);
-  expectNone(places, [...encodings(serviceCanary), ...encodings(clientCanary), ...partsOf(token)]);
+let serviceReply = success;
+let stack: Awaited<ReturnType<typeof start>>;
+beforeAll(async () => {
+  stack = await start(() => serviceReply);
 });
 
-test('responses, logs, metrics and traces contain nothing of a rejected request', async () => {
-  const { gateway, token, authorization, send, add, collected } = await start(() => success);
+test('a response has what was asked for, and an error quotes the client', async () => {
+  const { send, responses } = stack;
+  await send(
+    'query ($project: String!) { result: glCodes(target: EMAIL, project: $project) { __typename ... on GlCodeList { message codes { code name project } } } }',
+    { project: clientCanary },
+  );
+  await send(
+    'mutation ($input: WorkflowCsvInput!) { result: uploadWorkflowCsv(input: $input) { __typename ... on LedgerStatus { message } } }',
+    { input: file },
+  );
+  await send(codes, { project: { [clientCanary]: clientCanary } });
+  await send(save, { approvers: [{ claimLimit: clientCanary }] });
+  await send(`{ ${clientName} }`);
+  await send(`query { glCodes(target: EMAIL, project: ["${clientCanary}"]) { __typename } }`);
+  const texts = responses();
+  expect(texts).toContain(serviceCanary);
+  expect(texts).toContain('BAD_USER_INPUT');
+});
+
+test('the response to a rejected request contains nothing of it', async () => {
+  const { gateway, token, authorization, send, add, responses } = stack;
   const sendRaw = (head: string, body = '') =>
     add(
       exchange(
@@ -334,43 +326,63 @@ test('responses, logs, metrics and traces contain nothing of a rejected request'
       .then(({ text }) => text),
   );
 
-  const places = await collected();
-  expectNone(places, [...encodings(clientCanary), ...partsOf(token)]);
+  expectNone({ responses: responses() }, [...encodings(clientCanary), ...partsOf(token)]);
 });
 
-test('what a response contains or an error quotes is not in logs, metrics and traces', async () => {
-  const { token, send, collected } = await start(() => success);
-  await send(
-    'query ($project: String!) { result: glCodes(target: EMAIL, project: $project) { __typename ... on GlCodeList { message codes { code name project } } } }',
-    { project: clientCanary },
-  );
-  await send(
-    'mutation ($input: WorkflowCsvInput!) { result: uploadWorkflowCsv(input: $input) { __typename ... on LedgerStatus { message } } }',
-    { input: file },
-  );
-  const name = clientCanary.replaceAll('-', '_');
-  await send(codes, { project: { [clientCanary]: clientCanary } });
-  await send(save, { approvers: [{ claimLimit: clientCanary }] });
-  await send(`{ ${name} }`);
-  await send(`query { glCodes(target: EMAIL, project: ["${clientCanary}"]) { __typename } }`);
-  const { responses, ...places } = await collected();
-  expect(responses).toContain(serviceCanary);
-  expect(responses).toContain('BAD_USER_INPUT');
-  expectNone(places, [
-    ...[serviceCanary, clientCanary].flatMap(encodings),
-    name,
-    ...partsOf(token),
-  ]);
+const bodies = [...encodings(serviceCanary), ...encodings(clientCanary)];
+
+test('responses never contain tokens or bodies, whatever the service sends', async () => {
+  const { service, token, send, responses } = stack;
+
+  for (const [name, fault, ofRead, ofWrite] of faults) {
+    serviceReply = fault;
+    const outcomes = [send(codes, { project: clientCanary }), send(upload, { input: file })];
+    expect([name, ...(await Promise.all(outcomes))]).toEqual([
+      name,
+      typeof ofRead === 'string' ? ofRead : expect.stringMatching(ofRead),
+      ofWrite,
+    ]);
+    if (ofWrite !== 'LedgerOutcomeUnknown') {
+      expect([name, await send(save, { approvers: [approver] })]).toEqual([name, ofWrite]);
+    }
+    serviceReply = success;
+    // Successful calls in between keep the circuit closed, and the budget of retries full.
+    for (let times = 0; times < 2; times++) {
+      expect([name, await send(codes, { project: 'north' })]).toEqual([name, 'GlCodeList']);
+    }
+  }
+  // No connection, until the circuit opens.
+  service.server.closeAllConnections();
+  service.server.close();
+  for (let times = 0; times < 12; times++) {
+    expect(await send(codes, { project: clientCanary })).toBe('UPSTREAM_UNAVAILABLE');
+    expect(await send(upload, { input: file })).toBe('UPSTREAM_UNAVAILABLE');
+  }
+
+  const texts = responses();
+  expect(texts).toContain('UPSTREAM_FAILED');
+  expectNone({ texts }, [...bodies, ...partsOf(token)]);
+});
+
+// Last, because it stops the gateway of all tests above.
+test('logs, metrics and traces never contain tokens or bodies, either', async () => {
+  const places = await stack.collected();
+  // The test is only meaningful if none of the three is empty.
+  expect(places.log).toContain('"operation":"updateWorkflowCSV"');
+  expect(places.metrics).toContain('operation="updateWorkflowCSV"');
+  expect(places.traces).toContain('updateWorkflowCSV');
+  expect(places.metrics).toMatch(/^ledger_gateway_circuit_state [12]$/m);
+  expectNone(places, [...bodies, clientName, ...partsOf(stack.token)]);
 });
 
 test('the response of a failing key server is not quoted', async () => {
   const keys = await startService(reply(500, serviceCanary, { 'x-a': serviceCanary }));
-  const { token, send, collected } = await start(() => success, {
+  const { token, send, responses, collected } = await start(() => success, {
     JWT_JWKS_URL: `${keys.url}?${clientCanary}`,
   });
   expect(await send(read)).toBe('AUTH_UNAVAILABLE');
-  const places = await collected();
-  expectNone(places, [...encodings(serviceCanary), ...encodings(clientCanary), ...partsOf(token)]);
+  const places = { responses: responses(), ...(await collected()) };
+  expectNone(places, [...bodies, ...partsOf(token)]);
 });
 
 const setReply = shareGateway();

@@ -13,7 +13,7 @@ beforeAll(async () => {
   gateway = await startTestGateway(service, { INTROSPECTION: 'true' });
 });
 
-const long = 'x'.repeat(5_000_000);
+const long = 'x'.repeat(500_000);
 /** As long as a document may be. */
 const medium = 'x'.repeat(130_000);
 const approvers =
@@ -41,7 +41,7 @@ test.each<[name: string, body: { query?: unknown; variables?: unknown; operation
   ['object as a text', { query: codes, variables: { a: { [long]: long } } }],
   ['name of a field', { query: approvers, variables: { a: [{ [long]: 1 }] } }],
   ['number as a text', { query: approvers, variables: { a: [{ claimLimit: long }] } }],
-  ['identifier', { query: approvers, variables: { a: [{ approverId: '1'.repeat(5_000_000) }] } }],
+  ['identifier', { query: approvers, variables: { a: [{ approverId: '1'.repeat(500_000) }] } }],
   ['identifier of letters', { query: approvers, variables: { a: [{ workflowId: long }] } }],
   ['name', { query: approvers, variables: { a: [{ name: long }] } }],
   ['file name', { query: upload, variables: { a: { ...file, fileName: long } } }],

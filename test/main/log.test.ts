@@ -92,20 +92,23 @@ test('a reader that is slow gets every line, in order', async () => {
 });
 
 test.each([
-  ['a closed pipe', undefined],
-  ['a full disk', '/dev/full'],
-])('a gateway whose log is %s serves requests and exits with 0', async (_, path) => {
-  const file = path === undefined ? undefined : await open(path, 'w');
-  closeAfterTest(() => file?.close());
-  const port = String(await freePort());
-  const child = startProcess(['src/main.ts'], {
-    env: await environmentFor({ url: 'http://127.0.0.1:1/' }, { PORT: port, LOG_LEVEL: 'info' }),
-    ...(file && { stdout: file.fd }),
-  });
-  const url = `http://127.0.0.1:${port}`;
-  await eventually(() => fetch(`${url}/livez`));
-  child.closeStdout();
-  for (let n = 0; n < 100; n++) expect((await fetch(`${url}/nothing`)).status).toBe(404);
-  child.signal('SIGTERM');
-  expect(await child.exited).toEqual({ code: 0, signal: null });
-});
+  ['a closed pipe', undefined, 'SIGTERM'],
+  ['a full disk', '/dev/full', 'SIGINT'],
+] as const)(
+  'a gateway whose log is %s serves requests, and exits with 0 after %s',
+  async (_, path, signal) => {
+    const file = path === undefined ? undefined : await open(path, 'w');
+    closeAfterTest(() => file?.close());
+    const port = String(await freePort());
+    const child = startProcess(['src/main.ts'], {
+      env: await environmentFor({ url: 'http://127.0.0.1:1/' }, { PORT: port, LOG_LEVEL: 'info' }),
+      ...(file && { stdout: file.fd }),
+    });
+    const url = `http://127.0.0.1:${port}`;
+    await eventually(() => fetch(`${url}/livez`));
+    child.closeStdout();
+    for (let n = 0; n < 100; n++) expect((await fetch(`${url}/nothing`)).status).toBe(404);
+    child.signal(signal);
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+  },
+);

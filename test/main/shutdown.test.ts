@@ -1,73 +1,44 @@
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { z } from 'zod';
-import { closeAfterTest } from '../support/cleanup.ts';
+import { startTestGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
-import { startHeldService } from '../support/held-service.ts';
+import { startHeldService, success } from '../support/held-service.ts';
 import { connectTo } from '../support/raw-request.ts';
+import { startService } from '../support/service.ts';
 
-/** Starts the gateway as in production, with an HTTP client that a test can disconnect. */
-async function startGateway(service: { url: string }, variables?: Record<string, string>) {
-  const gateway = await startGatewayProcess(service, { LOG_LEVEL: 'info', ...variables });
-  const get = (path: string) =>
-    new Promise<number>((resolve) => {
-      request(`${gateway.url}${path}`, { agent: false }, (response) => {
-        response.resume();
-        resolve(response.statusCode ?? 0);
-      })
-        .once('error', () => resolve(0))
-        .end();
-    });
-  return {
-    ...gateway,
-    /** The status of a path, or 0 if the port is closed. Each request has a connection of its own. */
-    get,
-    /** Waits until the port is closed. There is no event for it, so this polls every 10 ms. */
-    async portClosed() {
-      while ((await get('/livez')) !== 0) await sleep(10);
-    },
-    /** Posts a GraphQL operation. */
-    async post(
-      query: string,
-      options: { agent?: Agent; signal?: AbortSignal; requestId?: string } = {},
-    ): Promise<{ status: number; data: Record<string, unknown> | null }> {
-      const { agent, signal, requestId = 'request-1' } = options;
-      const posted = request(`${gateway.url}/graphql`, {
-        method: 'POST',
-        agent: agent ?? false,
-        ...(signal && { signal }),
-        headers: {
-          'content-type': 'application/json',
-          authorization: `Bearer ${gateway.token}`,
-          'x-request-id': requestId,
-        },
-      });
-      posted.end(JSON.stringify({ query }));
-      const [response] = await once(posted, 'response');
-      const { data } = z
-        .object({ data: z.record(z.string(), z.unknown()).nullish() })
-        .parse(JSON.parse(await text(response)));
-      return { status: response.statusCode, data: data ?? null };
-    },
-  };
+/** The status of a path, or 0 if the port is closed. */
+async function get(gateway: { url: string }, path: string): Promise<number> {
+  try {
+    const response = await fetch(gateway.url + path);
+    await response.text();
+    return response.status;
+  } catch {
+    return 0;
+  }
+}
+
+/** Waits until the port is closed. There is no event for it, so this polls every 10 ms. */
+async function portClosed(gateway: { url: string }): Promise<void> {
+  while ((await get(gateway, '/livez')) !== 0) await sleep(10);
 }
 
 const draining = { msg: 'draining' };
-const readResponse = { status: 200, data: { result: { __typename: 'GlCodeList', codes: [] } } };
-const writeResponse = {
-  status: 200,
-  data: { result: expect.objectContaining({ __typename: 'WorkflowActionCompleted' }) },
-};
+
+/** Starts the gateway as in production. The others of this file run in the process of the tests. */
+async function startGateway(service: { url: string }, variables: Record<string, string>) {
+  const gateway = await startGatewayProcess(service, { LOG_LEVEL: 'info', ...variables });
+  const headers = { authorization: `Bearer ${gateway.token}`, 'x-request-id': 'request-1' };
+  const post = async (query: string) => (await gateway.post({ query }, headers)).text;
+  return { ...gateway, post };
+}
 
 test('after SIGTERM the gateway is not ready, serves requests for SHUTDOWN_DELAY_MS, and exits with 0 when all have responses', async () => {
   const service = await startHeldService();
   const gateway = await startGateway(service, { SHUTDOWN_DELAY_MS: '2000' });
   const connectionOf = async () => (await fetch(`${gateway.url}/livez`)).headers.get('connection');
-  expect(await gateway.get('/readyz')).toBe(200);
+  expect(await get(gateway, '/readyz')).toBe(200);
   expect(await connectionOf()).toBe('keep-alive');
   const inFlight = [gateway.post(read), gateway.post(write)];
   await service.arrived(2);
@@ -77,63 +48,62 @@ test('after SIGTERM the gateway is not ready, serves requests for SHUTDOWN_DELAY
   await gateway.logLine(draining);
   const duringDelay = [gateway.post(read), gateway.post(write)];
   for (const { respond } of [await service.arrived(3), await service.arrived(4)]) respond();
-  expect(await Promise.all(duringDelay)).toEqual([readResponse, writeResponse]);
-  expect(await gateway.get('/readyz')).toBe(503);
-  expect(await gateway.get('/metrics')).toBe(200);
+  const responses = [/GlCodeList/, /WorkflowActionCompleted/].map((text) =>
+    expect.stringMatching(text),
+  );
+  expect(await Promise.all(duringDelay)).toEqual(responses);
+  expect(await get(gateway, '/readyz')).toBe(503);
+  expect(await get(gateway, '/metrics')).toBe(200);
   expect(await connectionOf()).toBe('close');
 
-  await gateway.portClosed();
+  await portClosed(gateway);
   expect(performance.now() - start).toBeGreaterThan(1900);
   service.release();
-  expect(await Promise.all(inFlight)).toEqual([readResponse, writeResponse]);
+  expect(await Promise.all(inFlight)).toEqual(responses);
   expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  expect(gateway.logs.at(-1)).toMatchObject({ msg: 'closed' });
 });
 
 test('requests that still arrive extend the delay, to four times SHUTDOWN_DELAY_MS', async () => {
-  const service = await startHeldService();
-  service.release();
-  const gateway = await startGateway(service, { SHUTDOWN_DELAY_MS: '1000' });
-  await gateway.post(read); // The first request takes longest, on a busy machine longer than the delay.
-  gateway.signal('SIGTERM');
-  await gateway.logLine(draining);
+  const variables = { SHUTDOWN_DELAY_MS: '600' };
+  const gateway = await startTestGateway(await startService(success), variables);
   const start = performance.now();
+  const closed = gateway.close();
   let lastServedMs = 0;
   for (;;) {
     const sentMs = performance.now() - start;
-    const response = await gateway.post(read).catch(() => undefined);
+    const response = await gateway.graphql(read).catch(() => undefined);
     if (response === undefined) break;
-    expect(response).toEqual(readResponse);
+    expect(response.data.result.__typename).toBe('GlCodeList');
     lastServedMs = sentMs;
-    await sleep(100); // Without a pause, it would keep a core busy.
+    await sleep(50); // Without a pause, it would keep a core busy.
   }
-  expect(lastServedMs).toBeGreaterThan(1500);
-  expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  expect(lastServedMs).toBeGreaterThan(900);
+  await closed;
 });
 
 test('connections that are idle, have just received a response, or have not sent a request do not delay the exit', async () => {
   const service = await startHeldService();
-  const gateway = await startGateway(service, { SHUTDOWN_TIMEOUT_MS: '4000' });
+  const gateway = await startTestGateway(service);
   for (const sent of ['', 'POST /graphql HT']) {
-    const socket = connectTo(gateway.url);
-    socket.on('error', () => {});
+    const socket = connectTo(gateway.url).on('error', () => {});
     await once(socket, 'connect');
     socket.write(sent);
   }
-  const agent = new Agent({ keepAlive: true });
-  closeAfterTest(async () => agent.destroy());
-  const idle = gateway.post(read, { agent });
+  const idle = gateway.graphql(read);
   (await service.arrived(1)).respond();
-  await idle;
-  const inFlight = [gateway.post(write, { agent }), gateway.post(write, { agent })];
+  await idle; // Its connection is kept.
+  const inFlight = [gateway.graphql(write), gateway.graphql(write)];
   await service.arrived(3);
 
-  gateway.signal('SIGTERM');
-  await gateway.logLine(draining);
-  await gateway.portClosed();
+  const closed = gateway.close();
+  await portClosed(gateway);
   service.release();
-  expect(await Promise.all(inFlight)).toEqual([writeResponse, writeResponse]);
+  for (const { data } of await Promise.all(inFlight)) {
+    expect(data.result.__typename).toBe('WorkflowActionCompleted');
+  }
   const start = performance.now();
-  expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  await closed;
   expect(performance.now() - start).toBeLessThan(3000);
 });
 
@@ -181,27 +151,22 @@ test('SHUTDOWN_TIMEOUT_MS after the delay the process ends, and logs the write i
 
 test('after a client disconnects, the writes of its operation are finished and logged before the exit', async () => {
   const service = await startHeldService();
-  const gateway = await startGateway(service);
+  const gateway = await startTestGateway(service);
   const client = new AbortController();
-  const lost = gateway.post(
-    `mutation { a: ${writes.restartWorkflow2} b: ${writes.saveApproverList} c: ${writes.upgradeToHQ} }`,
-    { signal: client.signal, requestId: 'disconnected-1' },
-  );
+  const query = `mutation { a: ${writes.restartWorkflow2} b: ${writes.saveApproverList} c: ${writes.upgradeToHQ} }`;
+  const lost = expect(gateway.post({ query }, {}, client.signal)).rejects.toThrow();
   const first = await service.arrived(1);
   client.abort();
-  await expect(lost).rejects.toThrow();
+  await lost;
   await gateway.logLine({ outcome: 'CLIENT_DISCONNECTED' });
-  gateway.signal('SIGTERM');
-  await gateway.portClosed();
+  const closed = gateway.close();
+  await portClosed(gateway);
 
   first.respond();
-  const others = service.arrived(3).then(() => 'sent');
-  (await Promise.race([service.arrived(2), gateway.exited.then(() => undefined)]))?.respond();
-  await Promise.race([others, gateway.exited]);
-  service.release();
-  expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  for (const n of [2, 3]) (await service.arrived(n)).respond();
+  await closed;
   const outcomes = gateway.logs
-    .filter(({ msg, requestId }) => msg === 'call' && requestId === 'disconnected-1')
+    .filter(({ msg }) => msg === 'call')
     .map(({ operation, outcome, level, clientDisconnected }) => [
       operation,
       outcome,

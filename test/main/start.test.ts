@@ -2,8 +2,6 @@ import { expect, test } from '@jest/globals';
 import { textForOption } from '../../src/command-line.ts';
 import { version } from '../../src/version.ts';
 import { environmentFor } from '../support/environment.ts';
-import { startGatewayProcess } from '../support/gateway-process.ts';
-import { read } from '../support/graphql-operation.ts';
 import { startProcess } from '../support/process.ts';
 import { json, startService } from '../support/service.ts';
 
@@ -44,18 +42,4 @@ test('a port that is in use ends the process with one message and no stack', asy
   expect(await child.exited).toEqual({ code: 1, signal: null });
   expect(child.errorText()).toContain('EADDRINUSE');
   expect(child.errorText()).not.toMatch(/^\s+at /m);
-});
-
-test('with a valid environment, the gateway serves requests until SIGINT', async () => {
-  const service = await startService(json({ status: 0, service_status: { status: 0 } }));
-  const gateway = await startGatewayProcess(service);
-  const { text } = await gateway.post(
-    { query: read },
-    { authorization: `Bearer ${gateway.token}` },
-  );
-  expect(JSON.parse(text)).toEqual({ data: { result: { __typename: 'GlCodeList', codes: [] } } });
-
-  gateway.signal('SIGINT');
-  expect(await gateway.exited).toEqual({ code: 0, signal: null });
-  expect(gateway.logs.at(-1)).toMatchObject({ msg: 'closed' });
 });

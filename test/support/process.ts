@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { closeAfterTest } from './cleanup.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+/** Where Node keeps compiled code, so that processes start sooner. */
+const compileCache = `${root}node_modules/.cache/processes`;
 
 /**
  * Starts Node in the root folder, and kills the process after the test. Environment variables are not
@@ -21,7 +23,7 @@ export function startProcess(
   const { env = {}, stdout = 'pipe' } = options;
   const child = spawn(process.execPath, args, {
     cwd: root,
-    env,
+    env: { NODE_COMPILE_CACHE: compileCache, ...env },
     stdio: ['ignore', stdout, 'pipe'],
   });
   const exited = once(child, 'close').then(([code, signal]: unknown[]) => ({ code, signal }));
