@@ -200,17 +200,20 @@ describe('a write', () => {
 
 describe('a token', () => {
   const expired = json(error('UNAUTHENTICATED'), 401);
-  const token = (rejected?: string) => (rejected === undefined ? 'old' : 'new');
 
-  test.each(['mutation { save }', '{ codes }'])('is renewed once: %s', async (query) => {
+  test.each([
+    ['mutation { save }', 'old', 'new'],
+    ['{ codes }', 'old', 'new'],
+    ['mutation { save }', '', ''],
+  ])('is renewed once: %s', async (query, old, renewed) => {
+    const token = (rejected?: string) => (rejected === undefined ? old : renewed);
     const { ledgerFetch, origin, requests } = await start([expired], { token });
     const body = JSON.stringify({ query });
     const response = await ledgerFetch(origin, { method: 'POST', body });
     expect(response.status).toBe(401);
-    expect(requests.map(({ headers }) => headers.authorization)).toEqual([
-      'Bearer old',
-      'Bearer new',
-    ]);
+    expect(requests.map(({ headers }) => headers.authorization)).toEqual(
+      [`Bearer ${old}`, `Bearer ${renewed}`].map((value) => value.trim()),
+    );
     expect(requests[0]?.headers['idempotency-key']).toBe(requests[1]?.headers['idempotency-key']);
   });
 
@@ -227,6 +230,24 @@ describe('a token', () => {
     expect(requests).toHaveLength(0);
     isSignedIn = true;
     expect(await mutate()).toMatchObject({ kind: 'lost' });
+  });
+
+  test.each(['mutation { save }', '{ codes }'])('that fits in no header: %s', async (query) => {
+    const token = () => '<html>\n</html>';
+    const { ledgerFetch, origin, requests } = await start([saved], { token });
+    const response = await ledgerFetch(origin, { method: 'POST', body: JSON.stringify({ query }) });
+    expect(await response.json()).toMatchObject({
+      errors: [{ extensions: { code: 'SIGN_IN_FAILED' } }],
+    });
+    expect(requests).toHaveLength(0);
+  });
+
+  test('of another user does not repeat or settle a write', async () => {
+    const users = ['ada', 'ada', 'bob'];
+    const token = () => `e30.${btoa(JSON.stringify({ sub: users.shift() ?? 'bob' }))}.`;
+    const { mutate, requests } = await start([cut, cut, notExecuted], { token });
+    expect(await mutate()).toMatchObject({ kind: 'lost' });
+    expect(kinds(requests)).toEqual(['mutation', 'mutation']);
   });
 });
 

@@ -1,5 +1,6 @@
-import { type Answer, errorBody, lost, readAnswer, toResponse } from './answer.ts';
+import { type Answer, lost, readAnswer } from './answer.ts';
 import type { Intent } from './intent.ts';
+import { type GetToken, signInFailed, withToken } from './token.ts';
 
 /** Why a request is sent again, or that its intent is settled now. */
 export type Progress = {
@@ -12,11 +13,7 @@ export type Progress = {
 };
 
 export type LedgerFetchOptions = {
-  /**
-   * Returns the bearer token, before every request. `rejected` is the token that was just rejected, for which
-   * it returns a new one. Without it, the requests have the headers that the client sets.
-   */
-  readonly token?: ((rejected?: string) => string | Promise<string>) | undefined;
+  readonly token?: GetToken;
   /** How long to repeat a write after its first failure, in milliseconds. */
   readonly patienceMs?: number | undefined;
   /** How long one request may take, in milliseconds. A large body gets more. */
@@ -64,7 +61,8 @@ export async function attempt(attempts: Attempts, options: LedgerFetchOptions): 
     // A browser repeats requests by itself, so an error that may pass need not be that of the first one.
     if (last.isProof) isOpen = false;
     else if (last.state !== 'final' || last.isOfProxy) isOpen = true;
-    const isRejected = last.code === 'UNAUTHENTICATED' && token !== undefined && !rejected;
+    const isRejected =
+      last.code === 'UNAUTHENTICATED' && token !== undefined && rejected === undefined;
     // A token is rejected before the body is read, so this is true of a large body, too.
     if (isRejected && (mayRepeat || !isOpen)) {
       rejected = token;
@@ -90,8 +88,8 @@ async function send(
   let isSent = isRepeat;
   try {
     const token = options.token && (await unlessAborted(options.token(rejected), end));
-    isSent = true;
     const request = { ...withToken(init(isRepeat), token), signal: end };
+    isSent = true;
     const response = await (options.fetch ?? fetch)(url, request);
     const answer = readAnswer(response, await response.text());
     return token === undefined ? { answer } : { answer, token };
@@ -119,17 +117,6 @@ const notSignedIn = (): Answer => ({
   code: 'SIGN_IN_FAILED',
   response: signInFailed(),
 });
-
-/** The response to a request that was not sent, because there was no token for it. */
-export const signInFailed = (): Response =>
-  toResponse(errorBody('SIGN_IN_FAILED', 'No token could be obtained. Nothing was sent.'));
-
-export function withToken(init: RequestInit, token: string | undefined): RequestInit {
-  if (token === undefined) return init;
-  const headers = new Headers(init.headers);
-  headers.set('authorization', `Bearer ${token}`);
-  return { ...init, headers };
-}
 
 /** With jitter, so that clients do not repeat at the same time. */
 function backoffMs(count: number, firstMs: number): number {

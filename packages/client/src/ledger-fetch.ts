@@ -1,7 +1,8 @@
 import { toResponse } from './answer.ts';
-import { attempt, defaults, type LedgerFetchOptions, signInFailed, withToken } from './attempts.ts';
+import { attempt, defaults, type LedgerFetchOptions } from './attempts.ts';
 import { ageOf, type Intent, isFirstRequest, newIntent, withIntent } from './intent.ts';
 import { settle } from './settle.ts';
+import { signInFailed, tokenOfOneUser, withToken } from './token.ts';
 
 const AGE = 'idempotency-key-age';
 
@@ -20,7 +21,9 @@ const LONGEST_UPLOAD_MS = 600_000;
 export function createLedgerFetch(options: LedgerFetchOptions = {}): typeof fetch {
   return async (input, init) => {
     const [url, request] = await split(input, init);
-    return isRead(request) ? read(url, request, options) : write(url, request, options);
+    return isRead(request)
+      ? read(url, request, options)
+      : write(url, request, { ...options, token: tokenOfOneUser(options.token) });
   };
 }
 
@@ -79,12 +82,14 @@ async function read(
 ): Promise<Response> {
   const { token, fetch: send = fetch } = options;
   let bearer: string | undefined;
+  let signed: RequestInit;
   try {
     bearer = await token?.(rejected);
+    signed = withToken(request, bearer);
   } catch {
     return signInFailed();
   }
-  const response = await send(url, withToken(request, bearer));
+  const response = await send(url, signed);
   const isRenewable = response.status === 401 && bearer !== undefined && rejected === undefined;
   return isRenewable ? read(url, request, options, bearer) : response;
 }
