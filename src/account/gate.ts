@@ -3,6 +3,10 @@ import { Shares } from './shares.ts';
 
 /** Urgent entries of a caller go before its others, but after this many in a row one of the others is next. */
 const MAX_URGENT_IN_A_ROW = 3;
+/** The part of the longest time to wait in which a full queue should be through, after something has waited for too long. */
+const TARGET_WAIT = 0.5;
+/** The least that may wait. */
+const MIN_WAITING = 4;
 
 /** Why nothing was given: the queue is full, the time to wait is over, or the signal was aborted. */
 export type NoPlaceReason = 'full' | 'late' | 'aborted';
@@ -58,6 +62,10 @@ export class Gate {
   readonly #held: Shares;
   readonly #queued: Shares;
   readonly #maxWaitMs: number;
+  readonly #maxWaiting: number;
+  /** What has entered since something waits, or since something has waited for too long. */
+  #entered = 0;
+  #countedFrom = 0;
   /** The callers that have something waiting. The first one is next. */
   readonly #lines = new Map<string, Lines>();
 
@@ -65,6 +73,7 @@ export class Gate {
     this.#held = new Shares(limit);
     this.#queued = new Shares(maxWaiting);
     this.#maxWaitMs = maxWaitMs;
+    this.#maxWaiting = maxWaiting;
   }
 
   /** How much is held. */
@@ -100,6 +109,7 @@ export class Gate {
   /** Skips the queue, if there is a place. Only for work in progress, which frees capacity when it ends. */
   tryOvertake(caller: string, amount: number): boolean {
     if (!this.#held.fits(caller, amount)) return false;
+    this.#entered += 1;
     this.#held.take(caller, amount);
     return true;
   }
@@ -114,6 +124,7 @@ export class Gate {
     const { isUrgent = false, amount = 1, signal } = options;
     if (signal?.aborted) throw noPlaces.aborted;
     if (this.tryEnter(caller, amount)) return;
+    if (this.waiting === 0) this.#startQueue(this.#maxWaiting);
     if (!this.#queued.fits(caller, 1)) throw noPlaces.full;
     await this.#wait(caller, isUrgent, amount, signal);
   }
@@ -151,6 +162,10 @@ export class Gate {
       this.#admit(); // What was behind it may need less.
     };
     const abort = () => fail('aborted');
+    const late = () => {
+      this.#shortenQueue();
+      fail('late');
+    };
     const waiting: Waiting = {
       amount,
       enter() {
@@ -158,8 +173,7 @@ export class Gate {
         resolve();
       },
     };
-    const timer =
-      this.#maxWaitMs === Infinity ? undefined : setTimeout(fail, this.#maxWaitMs, 'late');
+    const timer = this.#maxWaitMs === Infinity ? undefined : setTimeout(late, this.#maxWaitMs);
     signal?.addEventListener('abort', abort, { once: true });
     line.add(waiting);
     this.#lines.set(caller, lines);
@@ -176,9 +190,28 @@ export class Gate {
       lines.urgentInARow = next === lines.urgent.first ? lines.urgentInARow + 1 : 0;
       this.#lines.delete(caller); // Moves it to the end.
       this.#lines.set(caller, lines);
+      this.#entered += 1;
       this.#held.take(caller, next.amount);
       next.enter();
     }
+  }
+
+  #startQueue(maxWaiting: number): void {
+    this.#queued.resize(maxWaiting);
+    this.#entered = 0;
+    this.#countedFrom = performance.now();
+  }
+
+  /**
+   * Something has waited for too long. From now on, only as much may wait as has entered lately in a part of that time:
+   * what waits in vain costs more than what is rejected at once, so that even less would enter.
+   */
+  #shortenQueue(): void {
+    const ms = performance.now() - this.#countedFrom;
+    const targetMs = this.#maxWaitMs * TARGET_WAIT;
+    if (ms < targetMs) return; // Too short a time to know.
+    const inTime = Math.ceil((this.#entered / ms) * targetMs);
+    this.#startQueue(Math.min(Math.max(inTime, MIN_WAITING), this.#maxWaiting));
   }
 
   /** With amounts of one, only callers above their share do not fit while something is free, and these are few. */

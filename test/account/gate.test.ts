@@ -84,3 +84,21 @@ test('waiting ends with the signal or the time, and what is behind moves up', as
   });
   expect([gate.waiting, patient.waiting, patient.held]).toEqual([0, 0, 1]);
 });
+
+test('after something has waited for too long, only so many wait as have entered lately, until none waits', async () => {
+  const gate = new Gate({ limit: 1, maxWaitMs: 50, maxWaiting: 400 });
+  const enter = () =>
+    gate.enter('a').then(
+      () => 'entered',
+      ({ reason }) => reason,
+    );
+  const first = Array.from({ length: 20 }, enter);
+  for (let n = 0; n < 8; n++) gate.leave('a');
+  expect(gate.isFullFor('a')).toBe(false);
+  expect(await Promise.all(first.slice(0, 10))).toEqual([...Array(9).fill('entered'), 'late']);
+  expect([gate.waiting > 0, gate.isFullFor('a')]).toEqual([true, true]);
+  await Promise.all(first);
+  const again = [enter(), enter()];
+  expect(gate.isFullFor('a')).toBe(false);
+  expect(await Promise.all(again)).toEqual(['late', 'late']);
+});
