@@ -77,6 +77,8 @@ test('GraphiQL loads offline, reads GL codes and restarts a workflow', async () 
   // The explorer writes its query into the address.
   await page.goto(`${url}?query=${encodeURIComponent('{ __typename }')}`);
   await run.waitFor();
+  await page.setViewportSize({ width: 420, height: 900 });
+  expect((await result.boundingBox())?.width).toBeGreaterThan(300);
 
   expect(errors).toEqual([]);
   const stored = await page.evaluate(() => Object.values(localStorage).join());

@@ -26,5 +26,7 @@ test('npm run dev -- --web serves the app, which can use the gateway from its ow
   await page.getByRole('button', { name: 'Show codes' }).click();
 
   await page.getByText('Packaging').waitFor();
+  const policy = page.locator('meta[http-equiv="Content-Security-Policy"]');
+  expect(await policy.getAttribute('content')).toContain("default-src 'none'");
   expect(errors).toEqual([]);
 });

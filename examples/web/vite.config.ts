@@ -1,18 +1,23 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig, loadEnv, type Plugin } from 'vite';
 
-/** Lets the built page load its own files, and connect to the gateway and the sign-in. A server can send the same as a header. */
+/**
+ * Lets the page load its own files, and connect to the gateway and the sign-in. A server can send the same as a header.
+ * Vite's server for development also needs its inline script and styles.
+ */
 function contentSecurityPolicy(urls: readonly string[]): Plugin {
   const origins = urls.map((url) => new URL(url).origin).join(' ');
-  const content = [
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:",
-    `connect-src ${origins}; base-uri 'none'; form-action 'none'`,
-  ].join('; ');
-  const attrs = { 'http-equiv': 'Content-Security-Policy', content };
   return {
     name: 'content-security-policy',
-    apply: 'build',
-    transformIndexHtml: () => [{ tag: 'meta', attrs, injectTo: 'head-prepend' }],
+    transformIndexHtml(_html, { server }) {
+      const own = server ? "'self' 'unsafe-inline'" : "'self'";
+      const content = [
+        `default-src 'none'; script-src ${own}; style-src ${own}; img-src 'self' data:`,
+        `connect-src ${server ? "'self' " : ''}${origins}; base-uri 'none'; form-action 'none'`,
+      ].join('; ');
+      const attrs = { 'http-equiv': 'Content-Security-Policy', content };
+      return [{ tag: 'meta', attrs, injectTo: 'head-prepend' }];
+    },
   };
 }
 

@@ -1,8 +1,14 @@
 import { createLedgerFetch, readField } from '@ledger-gateway/client';
 
 const url = 'http://127.0.0.1:4000/graphql';
-const token = async () => (await fetch('http://127.0.0.1:4010/token')).text(); // Your sign-in.
 const ledgerFetch = createLedgerFetch({ token });
+
+/** Your sign-in. If it throws, nothing is sent. */
+async function token() {
+  const response = await fetch('http://127.0.0.1:4010/token');
+  if (!response.ok) throw new Error('No token.');
+  return response.text();
+}
 
 type Data = { workflowAction: { __typename: string; message?: string | null } };
 const query = `mutation { workflowAction(action: RESTART) {
