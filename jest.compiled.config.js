@@ -8,5 +8,7 @@ export default {
     '<rootDir>/test/resolvers/*.test.ts',
     '<rootDir>/test/graphql/(exact-numbers|execution).test.ts',
     '<rootDir>/test/(attack/isolation|examples/operations|federation/references).test.ts',
+    // The writes of one mutation: their keys, and those that follow after the client has disconnected.
+    '<rootDir>/test/(idempotency/idempotent-call|http/client-connections).test.ts',
   ],
 };

@@ -110,7 +110,12 @@ export async function startFaultStack(variables: Record<string, string> = {}) {
     fault: Fault | undefined,
   ): void {
     const onward = forward(new URL(url, gateway.url), { method, headers, agent: false });
-    const cut = () => response.socket?.resetAndDestroy();
+    const cut = () => {
+      const { socket } = response;
+      // Node cannot reset a connection while it ends it, and would keep the process running.
+      if (socket?.writableEnded) socket.destroy();
+      else socket?.resetAndDestroy();
+    };
     onward.once('error', cut).end(body);
     onward.once('response', async (received) => {
       if (fault === undefined || fault === 'none') {
