@@ -13,9 +13,12 @@ export function newIntent(): Intent {
 }
 
 /** Adds an intent to the options of a request. To set the header `Idempotency-Key` has the same effect. */
-export function withIntent(init: RequestInit, intent: Intent): RequestInit {
+export const withIntent = (init: RequestInit, intent: Intent): RequestInit =>
+  withHeader(init, 'idempotency-key', intent);
+
+export function withHeader(init: RequestInit, name: string, value: string): RequestInit {
   const headers = new Headers(init.headers);
-  headers.set('idempotency-key', intent);
+  headers.set(name, value);
   return { ...init, headers };
 }
 

@@ -1,6 +1,6 @@
 import { toResponse } from './answer.ts';
 import { attempt, defaults, type LedgerFetchOptions } from './attempts.ts';
-import { ageOf, type Intent, isFirstRequest, newIntent, withIntent } from './intent.ts';
+import { ageOf, type Intent, isFirstRequest, newIntent, withHeader, withIntent } from './intent.ts';
 import { settle } from './settle.ts';
 import { signInFailed, tokenOfOneUser, withToken } from './token.ts';
 
@@ -68,10 +68,7 @@ async function write(
 /** Adds the age of the intent. `delayMs` is undefined for the first request. */
 function withAge(init: RequestInit, intent: Intent, delayMs: number | undefined): RequestInit {
   const ageMs = ageOf(intent, delayMs ?? 0);
-  if (ageMs === undefined) return init;
-  const headers = new Headers(init.headers);
-  headers.set(AGE, String(delayMs === undefined ? 0 : ageMs));
-  return { ...init, headers };
+  return ageMs === undefined ? init : withHeader(init, AGE, `${delayMs === undefined ? 0 : ageMs}`);
 }
 
 async function read(

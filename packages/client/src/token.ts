@@ -1,4 +1,5 @@
 import { errorBody, isObject, toResponse } from './answer.ts';
+import { withHeader } from './intent.ts';
 
 /**
  * Returns the bearer token, before every request. `rejected` is the token that was just rejected, for which it
@@ -6,12 +7,8 @@ import { errorBody, isObject, toResponse } from './answer.ts';
  */
 export type GetToken = ((rejected?: string) => string | Promise<string>) | undefined;
 
-export function withToken(init: RequestInit, token: string | undefined): RequestInit {
-  if (token === undefined) return init;
-  const headers = new Headers(init.headers);
-  headers.set('authorization', `Bearer ${token}`);
-  return { ...init, headers };
-}
+export const withToken = (init: RequestInit, token: string | undefined): RequestInit =>
+  token === undefined ? init : withHeader(init, 'authorization', `Bearer ${token}`);
 
 /** The response to a request that was not sent, because there was no token for it. */
 export const signInFailed = (): Response =>
