@@ -139,20 +139,23 @@ const settledSchema = z.object({
 /** What `settleWrites` says about an intent: its outcome, if there is one. */
 export type Settled = { isComplete: boolean; member: Member | undefined };
 
-/** Settles an intent. Undefined if there is no answer, or not yet a definite one. */
+/** Settles an intent. A text says why there is no definite answer. */
 export async function settleIntent(
   url: string,
   { id, token }: Intent,
   ageMs: number,
   timeoutMs: number,
-): Promise<Settled | undefined> {
-  const { body } = await post(url, token, settleQuery, {
+): Promise<Settled | string> {
+  const { status, body } = await post(url, token, settleQuery, {
     variables: { key: `key-${id}`, ageMs: Math.round(ageMs) },
     signal: AbortSignal.timeout(timeoutMs),
   });
-  const { data } = settledSchema.safeParse(body === '' ? null : JSON.parse(body));
-  if (data === undefined) return undefined;
+  const { data } = settledSchema.safeParse(status === 200 ? JSON.parse(body) : null);
+  if (data === undefined) {
+    const code = parse(body)?.errors?.[0]?.extensions.code;
+    return code ?? (status === 0 ? 'no response' : `HTTP ${status}`);
+  }
   const { isComplete, writes } = data.data.result;
   const member = writes[0]?.outcome;
-  return member?.code === 'IN_PROGRESS' ? undefined : { isComplete, member };
+  return member?.code === 'IN_PROGRESS' ? 'IN_PROGRESS' : { isComplete, member };
 }
