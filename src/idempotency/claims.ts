@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { WriteName } from '../upstream/operations.ts';
 import type { Completeness } from './completeness.ts';
+import { keyOverused, keyReused, keySettled } from './idempotency-error.ts';
+import type { Intent } from './idempotency-key.ts';
 import { isWriteName } from './recorded-outcome.ts';
 import {
   BasisChanged,
@@ -12,41 +14,27 @@ import {
 } from './store.ts';
 
 /** A claim on an idempotency key for one root field. */
-export type Claim = {
-  /** The hash of caller and key. */
-  key: string;
+export type Claim = Intent & {
   responseName: string;
   operation: WriteName;
-  /** A hash of the caller. */
-  caller: string;
   /** A random token that identifies this claim. */
   owner: string;
   /** A hash of the upstream request, to recognize a key that is reused for another one. */
   fingerprint: string;
   /** Milliseconds after which an unfinished claim is orphaned. Shorter than the retention. */
   leaseMs: number;
-  /** How long ago the client sent its first unanswered request, in milliseconds, if it says so. */
-  ageMs: number | undefined;
 };
 
-/** The state of a write, with the fingerprint of its claim. */
 type WriteState =
   /** Another owner holds the key, and its lease has not ended. */
-  | { state: 'in-flight'; fingerprint: string }
+  | { state: 'in-flight' }
   /** The lease ended without an outcome, or the store may have lost the claim. Only an outcome can follow. */
-  | { state: 'orphaned'; fingerprint: string; operation: WriteName; isNew: boolean }
+  | { state: 'orphaned'; operation: WriteName; isNew: boolean }
   /** Final. */
-  | { state: 'recorded'; fingerprint: string; outcome: string };
+  | { state: 'recorded'; outcome: string };
 
-/** What a claim finds or makes. */
-export type ClaimResult =
-  /** The key was free: the caller may send. `held` is the entry for `record` and `release`. */
-  | { state: 'claimed'; held: Held | undefined }
-  /** The key was settled before this field was executed. */
-  | { state: 'settled' }
-  /** The key has as many fields as it may. */
-  | { state: 'overused' }
-  | WriteState;
+/** What a claim finds or makes: the caller may send if the key was free. `held` is for `record` and `release`. */
+export type ClaimResult = { state: 'claimed'; held: Held | undefined } | WriteState;
 
 /** A record as it was last seen: the next change need not read it. */
 export type Held = { entry: Entry | null; record: KeyRecord };
@@ -99,16 +87,21 @@ export class Claims {
     this.#maxWritesPerKey = maxWritesPerKey;
   }
 
-  /** Claims a key. After `ReplyLost`, the key must be released: the store may have made the claim. */
+  /**
+   * Claims a key. After `ReplyLost`, the key must be released: the store may have made the claim.
+   *
+   * @throws GatewayError if the key cannot be used for this write, StoreUnavailable
+   */
   async claim(claim: Claim): Promise<ClaimResult> {
     const { responseName, owner, operation, fingerprint, leaseMs, ageMs } = claim;
     const decide: Decide<ClaimResult | undefined> = (record, now) => {
       const write = record.writes[responseName];
-      if (write !== undefined) return this.#stateOf(record, responseName, write, now);
-      if (record.isSettled) return { result: { state: 'settled' } };
-      if (Object.keys(record.writes).length >= this.#maxWritesPerKey) {
-        return { result: { state: 'overused' } };
+      if (write !== undefined) {
+        if (write.fingerprint !== fingerprint) throw keyReused();
+        return this.#stateOf(record, responseName, write, now);
       }
+      if (record.isSettled) throw keySettled();
+      if (Object.keys(record.writes).length >= this.#maxWritesPerKey) throw keyOverused();
       const verdict = this.#completeness.judge(ageMs);
       if (verdict === 'quarantine') throw new StoreUnavailable('quarantine');
       if (verdict === 'new') {
@@ -117,7 +110,7 @@ export class Claims {
         return { next: withWrite(record, responseName, claimed), result: undefined };
       }
       const next = withWrite(record, responseName, orphan(claim, now));
-      return { next, result: { state: 'orphaned', fingerprint, operation, isNew: true } };
+      return { next, result: { state: 'orphaned', operation, isNew: true } };
     };
     // Most keys are new, so the first attempt does not read.
     const isLikelyNew = this.#completeness.judge(ageMs) === 'new';
@@ -152,7 +145,7 @@ export class Claims {
   }
 
   /** Closes a key for the fields without a record, and returns the others. */
-  async settle(of: Pick<Claim, 'key' | 'caller' | 'ageMs'>): Promise<Settlement> {
+  async settle(of: Intent): Promise<Settlement> {
     const decide: Decide<Settlement> = (record, now) => {
       const next = { isSettled: true, writes: { ...record.writes } };
       const writes = Object.entries(record.writes).map(([responseName, write]) => {
@@ -169,7 +162,7 @@ export class Claims {
 
   /** Applies a rule to a record: first to the one that is expected, if any, then to the actual one. */
   async #change<Result>(
-    { key, caller }: Pick<Claim, 'key' | 'caller'>,
+    { key, caller }: Intent,
     expected: Held | undefined,
     decide: Decide<Result>,
   ): Promise<{ result: Result; held: Held }> {
@@ -207,15 +200,14 @@ export class Claims {
     write: Write,
     now: number,
   ): Decision<WriteState> {
-    const { fingerprint, operation, outcome, isOrphaned = false } = write;
-    if (outcome !== undefined) return { result: { state: 'recorded', fingerprint, outcome } };
-    const orphaned = { state: 'orphaned', fingerprint, operation } as const;
-    if (isOrphaned) return { result: { ...orphaned, isNew: false } };
+    const { operation, outcome, isOrphaned = false } = write;
+    if (outcome !== undefined) return { result: { state: 'recorded', outcome } };
+    if (isOrphaned) return { result: { state: 'orphaned', operation, isNew: false } };
     if (write.leaseEnd > now && write.claimedAt >= this.#store.exclusiveSince) {
-      return { result: { state: 'in-flight', fingerprint } };
+      return { result: { state: 'in-flight' } };
     }
     const next = withWrite(record, responseName, { ...write, isOrphaned: true });
-    return { next, result: { ...orphaned, isNew: true } };
+    return { next, result: { state: 'orphaned', operation, isNew: true } };
   }
 }
 

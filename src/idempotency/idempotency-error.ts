@@ -1,25 +1,22 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 
-export function keyReused(): GatewayError {
-  return new GatewayError(
+export const keyReused = () =>
+  new GatewayError(
     'IDEMPOTENCY_KEY_REUSED',
     'The idempotency key was used for another request. This request was not sent.',
   );
-}
 
-export function keyOverused(): GatewayError {
-  return new GatewayError(
+export const keyOverused = () =>
+  new GatewayError(
     'IDEMPOTENCY_KEY_REUSED',
     'The idempotency key was used for as many fields as one mutation may have. This field was not sent.',
   );
-}
 
-export function keySettled(): GatewayError {
-  return new GatewayError(
+export const keySettled = () =>
+  new GatewayError(
     'IDEMPOTENCY_KEY_SETTLED',
     'The idempotency key is settled. This field was not executed with it, and never will be.',
   );
-}
 
 /** The store cannot be used, or may have lost records while the request has no age. */
 export function storeUnavailable(isQuarantine: boolean): GatewayError {

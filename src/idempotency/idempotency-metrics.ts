@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { operations, type WriteName } from '../upstream/operations.ts';
 import { recordableCodes } from '../upstream/upstream-error.ts';
@@ -65,8 +66,11 @@ export function createIdempotencyMetrics(
       countUnknown(operation, 'ORPHANED');
       log.warn({ requestId, claim }, 'orphaned write');
     },
-    /** The error for a store that cannot be used, which is counted. Any other error is returned as it is. */
-    unavailable(error: unknown): unknown {
+    /** Counts what rejected a write or a settlement. Returns the error for the client. */
+    rejected(error: unknown): unknown {
+      if (error instanceof GatewayError && error.code.startsWith('IDEMPOTENCY_KEY_')) {
+        claims.inc({ result: error.code === 'IDEMPOTENCY_KEY_SETTLED' ? 'settled' : 'reused' });
+      }
       if (!(error instanceof StoreUnavailable)) return error;
       claims.inc({ result: 'unavailable' });
       if (error.reason === 'corrupt') log.error({ reason: error.reason }, error.message);
@@ -79,7 +83,8 @@ export function createIdempotencyMetrics(
         try {
           return await use;
         } catch (error) {
-          fail(span, error instanceof StoreUnavailable ? error.reason : 'failed');
+          const reason = error instanceof StoreUnavailable ? error.reason : 'failed';
+          if (!(error instanceof GatewayError)) fail(span, reason);
           throw error;
         } finally {
           end();

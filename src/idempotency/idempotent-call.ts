@@ -1,12 +1,13 @@
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
 import type { Claim, Held } from './claims.ts';
 import type { IdempotencyParts } from './idempotency.ts';
-import { keyOverused, keyReused, keySettled } from './idempotency-error.ts';
+import { keyReused } from './idempotency-error.ts';
 import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
-import { type OpenWrites, POLL_MS, pause, waitFor } from './open-writes.ts';
+import { type OpenWrites, poll, waitFor } from './open-writes.ts';
 import { decodeOutcome, encodeOutcome } from './recorded-outcome.ts';
 import { ReplyLost, StoreUnavailable } from './store.ts';
 
@@ -56,26 +57,30 @@ export class IdempotentCalls implements Calls {
       fingerprint: fingerprintOf(request, scope.forwarded),
       leaseMs: timeoutMs + RECORDING_MS,
     };
-    return this.#resolve({ request, scope, claim, deadline: performance.now() + timeoutMs });
+    const write = { request, scope, claim, deadline: performance.now() + timeoutMs };
+    return this.#resolve(write).catch((error: unknown) => {
+      if (error instanceof GatewayError && error.code === 'IDEMPOTENCY_KEY_REUSED') {
+        const line = { requestId: scope.requestId, caller: scope.caller.hash, claim: claim.key };
+        this.#options.log.warn(line, 'idempotency key reused');
+      }
+      throw this.#options.metrics.rejected(error);
+    });
   }
 
   /** Sends the write if its key is free, or else waits for the outcome of the request that holds the key. */
   async #resolve<Name extends WriteName>(write: KeyedWrite<Name>): Promise<Outcome<Name>> {
     const { claim, scope, deadline } = write;
-    const find = () => this.#options.openWrites.find(claim.key, claim.responseName);
     let isRepeat = false;
-    for (let delayMs = POLL_MS.first; ; delayMs = Math.min(delayMs * 2, POLL_MS.last)) {
-      const first = find();
+    const attempt = async () => {
+      const first = this.#options.openWrites.find(claim.key, claim.responseName);
       const outcome = first ? await this.#join(first, write) : await this.#claim(write, isRepeat);
-      if (outcome !== null) return outcome;
       isRepeat = true;
-      if (scope.signal.aborted || performance.now() + delayMs >= deadline) {
-        this.#options.metrics.count('joined');
-        return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
-      }
-      // Another request of this instance may have freed the key, or claimed it at the same time.
-      if (!first && !find()) await pause(delayMs, scope.signal);
-    }
+      return outcome;
+    };
+    const outcome = await poll(attempt, deadline, scope.signal);
+    if (outcome !== null) return outcome;
+    this.#options.metrics.count('joined');
+    return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
   }
 
   /** Claims the key. Null if another request holds it. */
@@ -89,22 +94,13 @@ export class IdempotentCalls implements Calls {
       if (error instanceof ReplyLost) void this.#release(claim, undefined);
       // The request that held the key may have taken effect, so this is not an error.
       if (isRepeat && error instanceof StoreUnavailable) return null;
-      throw metrics.unavailable(error);
+      throw error;
     });
     if (result === null) return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
     if (result.state === 'claimed') {
       metrics.count('claimed');
       return this.#send(write, result.held);
     }
-    if (result.state === 'settled') {
-      metrics.count('settled');
-      throw keySettled();
-    }
-    if (result.state === 'overused') {
-      metrics.count('reused');
-      throw keyOverused();
-    }
-    this.#checkFingerprint(write, result.fingerprint);
     if (result.state === 'in-flight') return null;
     const recorded = result.state === 'recorded' ? decodeOutcome(result.outcome) : null;
     if (recorded === null) {
@@ -118,14 +114,6 @@ export class IdempotentCalls implements Calls {
     scope.onReplay();
     // The fingerprints are equal, so the outcome is of the same operation.
     return 'response' in recorded ? (recorded.response as Responses[Name]) : recorded;
-  }
-
-  #checkFingerprint({ claim, scope }: KeyedWrite<WriteName>, other: string): void {
-    if (claim.fingerprint === other) return;
-    this.#options.metrics.count('reused');
-    const line = { requestId: scope.requestId, caller: scope.caller.hash, claim: claim.key };
-    this.#options.log.warn(line, 'idempotency key reused');
-    throw keyReused();
   }
 
   /** Sends a claimed write. Until the store has the outcome, repeats get it from `openWrites`. */
@@ -164,7 +152,7 @@ export class IdempotentCalls implements Calls {
     write: KeyedWrite<Name>,
   ): Promise<Outcome<Name> | null> {
     const { scope, deadline } = write;
-    this.#checkFingerprint(write, first.fingerprint);
+    if (first.fingerprint !== write.claim.fingerprint) throw keyReused();
     this.#options.metrics.count('joined');
     const outcome = await waitFor(first, deadline, scope.signal);
     if (outcome === 'timeout') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);

@@ -5,8 +5,8 @@ import type { StoreLog } from './store.ts';
 
 /** How long an update of the store is repeated. */
 const RETRY_FOR_MS = 600_000;
-/** The delay between two polls for a claim of another instance, in milliseconds. It doubles from `first` to `last`. */
-export const POLL_MS = { first: 25, last: 500 };
+/** The delay between two attempts of `poll`, in milliseconds. It doubles from `first` to `last`. */
+const POLL_MS = { first: 25, last: 500 };
 const PAUSE_MS = { first: 50, last: 2000 };
 /** Bounds the memory of updates during a long outage. */
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -117,6 +117,19 @@ export async function waitFor(
     return await Promise.race([known, timeout.then(() => 'timeout')]);
   } finally {
     timer.abort();
+  }
+}
+
+/** Tries until there is a result. Null at the deadline, or when `signal` is aborted. */
+export async function poll<Result>(
+  attempt: () => Promise<Result | null>,
+  deadline: number,
+  signal: AbortSignal,
+): Promise<Result | null> {
+  for (let delayMs = POLL_MS.first; ; delayMs = Math.min(delayMs * 2, POLL_MS.last)) {
+    const result = await attempt();
+    if (result !== null || signal.aborted || performance.now() + delayMs >= deadline) return result;
+    await pause(delayMs, signal);
   }
 }
 

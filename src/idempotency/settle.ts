@@ -2,8 +2,8 @@ import type { RequestScope } from '../request-scope.ts';
 import { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { Settlement } from './claims.ts';
 import type { IdempotencyParts } from './idempotency.ts';
-import { type Intent, intentOfArguments } from './idempotency-key.ts';
-import { type OpenWrite, POLL_MS, pause, waitFor } from './open-writes.ts';
+import { intentOfArguments } from './idempotency-key.ts';
+import { type OpenWrite, poll, waitFor } from './open-writes.ts';
 import { decodeOutcome, encodeOutcome, type KnownOutcome } from './recorded-outcome.ts';
 
 type SettledWrite = { responseName: string; outcome: KnownOutcome | OutcomeUnknown };
@@ -20,13 +20,6 @@ export type Settle = ReturnType<typeof createSettle>;
 export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isKeyRequired'>) {
   const { claims, openWrites, timeoutMs, metrics } = options;
 
-  async function read(intent: Intent): Promise<Settlement> {
-    const settlement = metrics.timed('settle', claims.settle(intent));
-    return settlement.catch((error: unknown) => {
-      throw metrics.unavailable(error);
-    });
-  }
-
   return async function settle(
     key: string,
     ageMs: number | null | undefined,
@@ -34,8 +27,9 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isKeyReq
   ): Promise<SettledWrites> {
     const intent = intentOfArguments(key, ageMs, scope);
     const deadline = performance.now() + timeoutMs;
-    for (let delayMs = POLL_MS.first; ; delayMs = Math.min(delayMs * 2, POLL_MS.last)) {
-      const { writes, isComplete } = await read(intent);
+    let settled: SettledWrites = { writes: [], isComplete: false };
+    const attempt = async () => {
+      const { writes, isComplete } = await metrics.timed('settle', claims.settle(intent));
       for (const write of writes) {
         if (write.state !== 'orphaned' || !write.isNew) continue;
         metrics.countOrphan(write.operation, scope.requestId, intent.key);
@@ -44,17 +38,18 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isKeyReq
       const isPending = writes.some(
         ({ state, responseName }) => state === 'in-flight' && !known.has(responseName),
       );
-      const isLate = scope.signal.aborted || performance.now() + delayMs >= deadline;
-      if (isLate || !isPending) {
-        for (const write of writes) {
-          const { responseName } = write;
-          known.set(responseName, known.get(responseName) ?? outcomeOf(write, scope));
-        }
-        const settled = [...known].map(([responseName, outcome]) => ({ responseName, outcome }));
-        return { writes: settled, isComplete };
+      for (const write of writes) {
+        const { responseName } = write;
+        known.set(responseName, known.get(responseName) ?? outcomeOf(write, scope));
       }
-      await pause(delayMs, scope.signal);
-    }
+      const outcomes = [...known].map(([responseName, outcome]) => ({ responseName, outcome }));
+      settled = { writes: outcomes, isComplete };
+      return isPending ? null : settled;
+    };
+    await poll(attempt, deadline, scope.signal).catch((error: unknown) => {
+      throw metrics.rejected(error);
+    });
+    return settled;
   };
 }
 
