@@ -36,6 +36,7 @@ File file[FILES];
 byte atPath;
 byte files;
 Content copy;
+Content none;
 bool hasCopy;
 
 /* The file that a gateway has opened, and which of its runs this is. */
@@ -44,6 +45,8 @@ byte runs[2];
 byte starts;
 byte faults;
 
+/* The client repeats, settles and sends a late copy, in turns, while its first request may be on its way. */
+byte turn;
 bool firstSent;
 byte executed;
 bool toldNever;
@@ -56,15 +59,32 @@ inline assign(to, from) {
   to.isClosed = from.isClosed
 }
 
+/* Forgets a file that nobody can use any more, so that there are fewer states. */
+inline forget(f) {
+#ifndef OLD_FILE_BACK
+  if
+  :: f != atPath && f != opened[0] && f != opened[1] ->
+     assign(file[f].now, none);
+     assign(file[f].withoutLog, none);
+     file[f].hasLog = false;
+     file[f].isChanged = false
+  :: else
+  fi
+#else
+  skip
+#endif
+}
+
 #ifdef NO_LOCK
 #define IS_LOCKED false
 #else
 #define IS_LOCKED (atPath != 0 && (opened[0] == atPath || opened[1] == atPath))
 #endif
 
+/* The gateways are alike, so the second one starts only beside the first. */
 inline start(g) {
   d_step {
-    opened[g] == 0 && starts < STARTS && files < FILES - 1 && !IS_LOCKED ->
+    opened[g] == 0 && (g == 0 || opened[0] != 0) && starts < STARTS && files < FILES - 1 && !IS_LOCKED ->
     starts++;
     runs[g]++;
     if
@@ -98,26 +118,56 @@ inline start(g) {
 inline stop(g) {
   d_step {
     opened[g] != 0 ->
+    old = opened[g];
     /* One that was moved away is not noted as closed. */
     file[opened[g]].now.isClosed = (opened[g] == atPath);
     file[opened[g]].hasLog = false;
     assign(file[opened[g]].withoutLog, file[opened[g]].now);
-    opened[g] = 0
+    opened[g] = 0;
+    forget(old);
+    old = 0
   }
+}
+
+inline kill(g) {
+  d_step { opened[g] != 0 -> old = opened[g]; opened[g] = 0; forget(old); old = 0 }
+}
+
+inline checkpoint(g) {
+  d_step { opened[g] != 0 -> assign(file[opened[g]].withoutLog, file[opened[g]].now) }
+}
+
+/* Another file, or none, is at the path from now on. Without faults left, no copy is needed. */
+inline place(f) {
+  faults++;
+  old = atPath;
+  atPath = f;
+  if
+  :: old != 0 -> forget(old)
+  :: else
+  fi;
+  old = 0;
+  if
+  :: faults == FAULTS -> assign(copy, none); hasCopy = false
+  :: else
+  fi
 }
 
 #define IN_USE (opened[0] == atPath || opened[1] == atPath)
 
 proctype World() {
+  byte old;
+end:
   do
   :: start(0)
   :: start(1)
   :: stop(0)
   :: stop(1)
-  :: d_step { opened[0] != 0 -> opened[0] = 0 } /* kill -9 */
-  :: d_step { opened[1] != 0 -> opened[1] = 0 }
-  :: d_step { opened[0] != 0 -> assign(file[opened[0]].withoutLog, file[opened[0]].now) } /* A checkpoint. */
-  :: d_step { atPath != 0 && !hasCopy ->
+  :: kill(0)
+  :: kill(1)
+  :: checkpoint(0)
+  :: checkpoint(1)
+  :: d_step { faults < FAULTS && atPath != 0 && !hasCopy ->
        hasCopy = true;
 #ifdef HOT_COPY
        assign(copy, file[atPath].now) /* Also of its log. */
@@ -125,34 +175,32 @@ proctype World() {
        assign(copy, file[atPath].withoutLog)
 #endif
      }
-  :: d_step { faults < FAULTS && atPath != 0 -> faults++; atPath = 0 } /* Moved away, also while it is used. */
+  :: d_step { faults < FAULTS && atPath != 0 -> place(0) } /* Moved away, also while it is used. */
 #ifdef OLD_FILE_BACK
-  :: d_step { faults < FAULTS && atPath > 1 && !IN_USE -> faults++; atPath = 1 } /* And back, instead of a newer one. */
+  :: d_step { faults < FAULTS && atPath > 1 && !IN_USE -> place(1) } /* And back, instead of a newer one. */
 #endif
-  :: d_step { faults < FAULTS && atPath != 0 && !IN_USE && file[atPath].hasLog ->
-       faults++;
+  :: d_step { faults < FAULTS && atPath != 0 && !IN_USE && file[atPath].hasLog -> /* Its log is deleted. */
        file[atPath].hasLog = false;
-       assign(file[atPath].now, file[atPath].withoutLog)
+       assign(file[atPath].now, file[atPath].withoutLog);
+       place(atPath)
      }
   :: d_step { faults < FAULTS && hasCopy && files < FILES - 1 -> /* Restored by a rename. */
-       faults++;
        files++;
-       atPath = files;
-       assign(file[atPath].now, copy);
-       assign(file[atPath].withoutLog, copy)
+       assign(file[files].now, copy);
+       assign(file[files].withoutLog, copy);
+       place(files)
      }
   :: d_step { faults < FAULTS && hasCopy && atPath != 0 && !IN_USE -> /* Restored in its place. */
-       faults++;
        assign(file[atPath].now, copy);
        assign(file[atPath].withoutLog, copy);
        file[atPath].isChanged = true;
 #ifdef HOT_COPY
-       file[atPath].hasLog = true
+       file[atPath].hasLog = true;
 #else
-       file[atPath].hasLog = false
+       file[atPath].hasLog = false;
 #endif
+       place(atPath)
      }
-  :: break
   od
 }
 
@@ -176,11 +224,12 @@ inline begin() {
   fi
 }
 
-proctype Request(bool isFirst) {
+proctype Request(bool isFirst; byte myTurn) {
   byte g;
   byte nth;
   bool isClaimed;
 
+  (isFirst || turn == myTurn);
   begin();
   d_step {
     if
@@ -215,13 +264,14 @@ proctype Request(bool isFirst) {
   :: else
   fi;
   done: skip;
-  d_step { g = 0; nth = 0; isClaimed = false }
+  d_step { g = 0; nth = 0; isClaimed = false; turn = (isFirst -> turn : turn + 1) }
 }
 
 proctype Settle() {
   byte g;
   byte nth;
 
+  (turn == 1);
   begin();
   d_step {
     if
@@ -237,17 +287,14 @@ proctype Settle() {
     fi
   };
   done: skip;
-  d_step { g = 0; nth = 0 }
+  d_step { g = 0; nth = 0; turn++ }
 }
 
 init {
   run World();
   firstSent = true;
-  run Request(true);
-  run Request(false);
+  run Request(true, 0);
+  run Request(false, 0);
   run Settle();
-  if
-  :: run Request(false) /* A late copy. */
-  :: skip
-  fi
+  run Request(false, 2)
 }

@@ -18,8 +18,8 @@ const CLIENTS = 20;
 const PATIENCE_MS = { first: 60, last: 2500 };
 const MAX_REPEATS = 4;
 const SETTLE_TIMEOUT_MS = 3000;
-/** A client gives up when this time has passed, and it has asked so often: the machine may stand still for a while. */
-const SETTLED_WITHIN = { ms: 60_000, requests: 15 };
+/** How long a client asks gateways that respond. On a slow machine, one that was killed may need longer to start. */
+const SETTLED_WITHIN_MS = 60_000;
 
 type Result = {
   id: string;
@@ -67,14 +67,14 @@ async function runIntent(intent: Intent, pickUrl: () => string): Promise<Result>
   }
   let settled: Settled | undefined;
   const reasons: string[] = [];
-  const end = performance.now() + SETTLED_WITHIN.ms;
-  while (performance.now() < end || reasons.length < SETTLED_WITHIN.requests) {
+  for (let end = performance.now() + SETTLED_WITHIN_MS; performance.now() < end; ) {
     const answer = await settleIntent(pickUrl(), intent, age(), SETTLE_TIMEOUT_MS);
     if (typeof answer !== 'string') {
       settled = answer;
       break;
     }
     reasons.push(answer);
+    if (answer === 'no response') end = performance.now() + SETTLED_WITHIN_MS;
     await sleep(200);
   }
   const keyed = { isKeyed: true, timeoutMs: PATIENCE_MS.last, ageMs: age() };
