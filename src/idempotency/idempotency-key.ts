@@ -11,8 +11,9 @@ const missingValues = ['undefined', 'null', 'NaN']; // `[object Object]` has a s
 /** A year, in milliseconds. */
 const MAX_AGE_MS = 31_536_000_000;
 
-const KEY_HEADER = 'The header Idempotency-Key';
-const AGE_HEADER = 'The header Idempotency-Key-Age';
+/** How messages name a key and its age: in the headers, or in the arguments, whose names are in quotes. */
+const HEADERS = { key: 'The header Idempotency-Key', age: 'The header Idempotency-Key-Age' };
+const ARGUMENTS = { key: '"idempotencyKey"', age: '"ageMs"' };
 
 /** An intent of a caller, as a store knows it. */
 export type Intent = {
@@ -27,8 +28,8 @@ export type Intent = {
 /** The intent in the headers of a request. Throws `BAD_USER_INPUT`. */
 export function intentOf(key: string, scope: RequestScope): Intent {
   const { idempotencyKeyAge: age } = scope;
-  if (age !== undefined && !/^\d{1,11}$/.test(age)) throw invalidAge(AGE_HEADER);
-  return createIntent(key, age === undefined ? undefined : Number(age), scope);
+  const ageMs = age === undefined ? undefined : /^\d{1,11}$/.test(age) ? Number(age) : NaN;
+  return createIntent(key, ageMs, scope, HEADERS);
 }
 
 /** The intent in the arguments of `settleWrites`. Throws `BAD_USER_INPUT`. */
@@ -37,7 +38,7 @@ export function intentOfArguments(
   ageMs: number | null | undefined,
   scope: RequestScope,
 ): Intent {
-  return createIntent(key, ageMs ?? undefined, scope, '"idempotencyKey"', '"ageMs"');
+  return createIntent(key, ageMs ?? undefined, scope, ARGUMENTS);
 }
 
 /** A hash of a request as it goes to the service, to recognize a key that is used for another request. */
@@ -51,21 +52,20 @@ export function fingerprintOf(
 }
 
 export function missingKey(): GatewayError {
-  return badInput(KEY_HEADER, 'is required for a mutation');
+  return badInput(HEADERS.key, 'is required for a mutation');
 }
 
 function createIntent(
   text: string,
   ageMs: number | undefined,
   { caller, receivedAt }: RequestScope,
-  keyName = KEY_HEADER,
-  ageName = AGE_HEADER,
+  names: typeof HEADERS,
 ): Intent {
-  const key = parseKey(text, keyName);
+  const key = parseKey(text, names.key);
   if (ageMs !== undefined && !(Number.isInteger(ageMs) && ageMs >= 0 && ageMs <= MAX_AGE_MS)) {
-    throw invalidAge(ageName);
+    throw badInput(names.age, `must be an integer from 0 to ${MAX_AGE_MS}`);
   }
-  if (caller.subject === null) throw badInput(keyName, 'needs a token with the claim "sub"');
+  if (caller.subject === null) throw badInput(names.key, 'needs a token with the claim "sub"');
   return {
     key: hash('sha256', JSON.stringify([caller.issuer, caller.subject, key]), 'base64url'),
     caller: caller.hash,
@@ -83,10 +83,6 @@ function parseKey(text: string, name: string): string {
   }
   if (missingValues.includes(key)) throw badInput(name, `must not be ${key}`);
   return key;
-}
-
-function invalidAge(name: string): GatewayError {
-  return badInput(name, `must be an integer from 0 to ${MAX_AGE_MS}`);
 }
 
 /** Names a header, or an argument in quotes, which is the path of the fault. */

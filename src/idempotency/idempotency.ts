@@ -19,8 +19,9 @@ type Options = {
   /** What a `memory` store may take, in bytes. */
   memoryBytes: number;
   maxWritesPerKey: number;
+  /** Whether a write without a key is rejected. */
   isRequired: boolean;
-  /** The timeout of a call. */
+  /** The timeout of a call, and of a repeat that waits for one. */
   timeoutMs: number;
   calls: Calls;
   registry: Registry;
@@ -28,16 +29,10 @@ type Options = {
 };
 
 /** What a claim around a write, and settling, need. */
-export type IdempotencyParts = {
-  calls: Calls;
+export type IdempotencyParts = Pick<Options, 'isRequired' | 'timeoutMs' | 'calls' | 'log'> & {
   claims: Claims;
   openWrites: OpenWrites;
-  /** The timeout of a call, and of a repeat that waits for one. */
-  timeoutMs: number;
-  /** Whether a write without a key is rejected. */
-  isKeyRequired: boolean;
   metrics: IdempotencyMetrics;
-  log: Logger;
 };
 
 export type Idempotency = {
@@ -50,7 +45,7 @@ export type Idempotency = {
 
 /** Opens the store and connects the parts. @throws what `createStore` throws */
 export async function createIdempotency(options: Options): Promise<Idempotency> {
-  const { log, registry, isRequired } = options;
+  const { log, registry } = options;
   const store = watchStore(await createStore(options.store, options), log);
   const completeness = new Completeness({ ...options, store });
   const openWrites = new OpenWrites(log);
@@ -62,7 +57,7 @@ export async function createIdempotency(options: Options): Promise<Idempotency> 
     metrics: createIdempotencyMetrics(registry, store, kind, log),
   };
   return {
-    calls: new IdempotentCalls({ ...parts, isKeyRequired: isRequired }),
+    calls: new IdempotentCalls(parts),
     settle: createSettle(parts),
     async close() {
       completeness.close();

@@ -43,10 +43,10 @@ export class IdempotentCalls implements Calls {
     request: WriteRequest<Name>,
     scope: RequestScope,
   ): Promise<Outcome<Name>> {
-    const { isKeyRequired, timeoutMs } = this.#options;
+    const { isRequired, timeoutMs } = this.#options;
     const { idempotencyKey } = scope;
     if (idempotencyKey === undefined) {
-      if (isKeyRequired) throw missingKey();
+      if (isRequired) throw missingKey();
       return this.#call(request, scope);
     }
     const claim: Claim = {

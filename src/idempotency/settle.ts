@@ -17,7 +17,7 @@ export type Settle = ReturnType<typeof createSettle>;
  * Creates the function that closes a key and returns the outcomes of its writes. It never calls the service. It waits
  * for writes in flight as a repeat does. Throws `BAD_USER_INPUT` or `IDEMPOTENCY_UNAVAILABLE`.
  */
-export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isKeyRequired'>) {
+export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequired'>) {
   const { claims, openWrites, timeoutMs, metrics } = options;
 
   return async function settle(

@@ -379,7 +379,7 @@ async function startWithStore({ timeoutMs = 10_000, failWhenSent = false } = {})
     claims: new Claims(store, completeness, 5),
     openWrites: new OpenWrites(silent),
     timeoutMs,
-    isKeyRequired: false,
+    isRequired: false,
     metrics: createIdempotencyMetrics(registry, store, 'memory', silent),
     log: silent,
   };
