@@ -20,8 +20,8 @@ Starts the gateway. Environment variables configure it: docs/configuration.md li
 `;
 
 /**
- * What to print instead of starting the gateway; undefined without an option. Throws a ConfigError if an option or, with
- * `--check-config`, a variable is invalid.
+ * What to print instead of starting the gateway; undefined without an option. Throws a ConfigError if an option or,
+ * with `--check-config`, a variable is invalid.
  */
 export function textForOption(
   args: string[],

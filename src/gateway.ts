@@ -35,8 +35,8 @@ export type Gateway = {
 const BACKLOG = 4096;
 
 /**
- * The requests in progress: more than calls to the service, because some need none. Others wait at most two seconds, well
- * below the deadline of an operation.
+ * The requests in progress: more than calls to the service, because some need none. Others wait at most two seconds,
+ * well below the deadline of an operation.
  */
 function requestLimits(maxConcurrency: number) {
   return { limit: Math.max(64, maxConcurrency * 1.25), maxWaitMs: 2000, maxWaiting: 4096 };

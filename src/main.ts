@@ -28,8 +28,8 @@ try {
   const giveUp = () => gateway?.logPendingWrites();
   const skip: closeWithGrace.Options['skip'] = ['uncaughtException', 'unhandledRejection'];
   const handlers = { onTimeout: giveUp, onSecondSignal: giveUp, skip };
-  // After an unexpected error the state of the process is not known, so it does not drain. An unhandled rejection becomes
-  // an uncaught exception.
+  // After an unexpected error the state of the process is not known, so it does not drain. An unhandled rejection
+  // becomes an uncaught exception.
   process.once('uncaughtException', ({ name, message, stack }) => {
     log.fatal({ error: { name, message, stack } }, 'unexpected error');
     giveUp();

@@ -1,14 +1,17 @@
 import type { Holding } from './account/account.ts';
 
-/** The identity in a verified token. */
+/**
+ * The identity in a verified token. Two tokens without `sub` may be those of two people: what must never be mixed up is
+ * kept by `hash`, which they do not share, and what limits them by `accountKey`, so that new tokens gain nothing.
+ */
 export type Caller = {
   /** The claim `iss` of the verified token. */
   readonly issuer: string;
   /** The claim `sub`, if the token has one. */
   readonly subject: string | null;
-  /** A hash of both, or of a token without `sub`, for the log. */
+  /** A hash of both, or of a token without `sub`: for connections of reads, idempotency keys and the log. */
   readonly hash: string;
-  /** Who is accounted for what it holds: a hash of both, or of the issuer for all of its tokens without `sub`. */
+  /** A hash of both, or of the issuer for all tokens without `sub`: for places, memory, turns, retries and faults. */
   readonly accountKey: string;
   /** The claim `azp`, the application that the token was issued to, bounded for the log. */
   readonly application?: string | undefined;

@@ -73,8 +73,8 @@ export async function findCompiled(
 }
 
 /**
- * Whether a mutation has one field, and arguments without objects and defaults: the order of several writes is a promise
- * of the gateway, and compiled code sends null for what is omitted in an object.
+ * Whether a mutation has one field, and arguments without objects and defaults: the order of several writes is a
+ * promise of the gateway, and compiled code sends null for what is omitted in an object.
  */
 function isSimple(
   schema: GraphQLSchema,
@@ -114,7 +114,7 @@ function compile(
     const { data, errors } = await result.query(undefined, context, withDefaults(operation, given));
     return {
       ...(data !== undefined && { data }),
-      ...(errors && { errors: errors.map(toGraphQLError) }),
+      ...(errors && { errors: errors.map(completeError) }),
     };
   };
 }
@@ -155,7 +155,7 @@ function withoutExcluded(document: DocumentNode, variables: Variables): Document
 }
 
 /** A complete GraphQLError for an error of compiled code, which lacks parts of one. */
-function toGraphQLError({ message, path, originalError, locations }: GraphQLError): GraphQLError {
+function completeError({ message, path, originalError, locations }: GraphQLError): GraphQLError {
   const error = new GraphQLError(message, {
     path: path ?? null,
     originalError: originalError ?? null,

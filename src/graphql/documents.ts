@@ -29,7 +29,7 @@ const MAX_ERRORS = 10;
 /** The places in the document that one error names. */
 const MAX_LOCATIONS = 50;
 
-/** The work to execute a document, and to check and execute a new one: bytes to parse for each character of its text. */
+/** The work to execute a document, and to check and execute a new one, in bytes to parse for each character. */
 const EXECUTION_WORK = 60;
 const CHECK_WORK = 200;
 
@@ -163,11 +163,11 @@ export class Documents {
       const rules = introspection ? specifiedRules : [...specifiedRules, noIntrospection];
       const options = { maxErrors: MAX_ERRORS - 1, hideSuggestions: !introspection };
       const errors = validate(schema, ast, rules, options);
-      document.faults = errors.map((error) => faultOf('GRAPHQL_VALIDATION_FAILED', error));
+      document.faults = errors.map((error) => toFault('GRAPHQL_VALIDATION_FAILED', error));
       if (errors.length === 0) document.ast = ast;
     } catch (error) {
       if (error instanceof GatewayError || !(error instanceof GraphQLError)) throw error;
-      document.faults = [faultOf('GRAPHQL_PARSE_FAILED', error)];
+      document.faults = [toFault('GRAPHQL_PARSE_FAILED', error)];
     }
     return document;
   }
@@ -184,6 +184,6 @@ function notInList(message: string): GatewayError {
   return new GatewayError('PERSISTED_QUERY_NOT_IN_LIST', message);
 }
 
-function faultOf(code: string, { message, positions }: GraphQLError): DocumentFault {
+function toFault(code: string, { message, positions }: GraphQLError): DocumentFault {
   return { code, message, positions: positions?.slice(0, MAX_LOCATIONS) };
 }

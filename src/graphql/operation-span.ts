@@ -7,8 +7,8 @@ import { fail, inSpan } from '../telemetry/tracing.ts';
 const MAX_NAME_LENGTH = 100;
 
 /**
- * Executes an operation in a span, as OpenTelemetry's conventions for GraphQL name it, and records its name for the log.
- * The name is no part of that of the span, because clients choose it.
+ * Executes an operation in a span, as OpenTelemetry's conventions for GraphQL name it, and records its name for the
+ * log. The name is no part of that of the span, because clients choose it.
  */
 export function inOperationSpan<Result>(
   { operation: type, name }: OperationDefinitionNode,

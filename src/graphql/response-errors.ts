@@ -63,7 +63,7 @@ function isHead(http: unknown): http is { status: number; headers?: Map<string, 
   return typeof http === 'object' && http !== null && 'status' in http;
 }
 
-/** The lines and columns of places that graphql-js has found in one line, which saves it counting the lines before each. */
+/** The lines and columns of places that graphql-js has found in one line: it would count the lines before each. */
 function locate(document: GraphqlDocument, places: readonly SourceLocation[] | undefined) {
   document.lineStarts ??= lineStartsOf(document.text);
   const { lineStarts } = document;

@@ -22,7 +22,7 @@ export async function registerCors(app: FastifyInstance, origins: string[]): Pro
   });
 }
 
-/** Whether pages of an origin are allowed. A pattern may have one `*`, for a label or for the port, which may be absent. */
+/** Whether pages of an origin are allowed. A pattern may have one `*`, for a label, or for the port if there is one. */
 function isAllowedOrigin(
   patterns: readonly string[],
   origin: string | undefined,

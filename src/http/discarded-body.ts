@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 
-/** How much of a body is read after the response, in bytes, and for how long the connection stays open, in milliseconds. */
+/** How much of a body is read after the response, in bytes. */
 const MAX_BYTES = 33_554_432;
+/** How long the connection stays open for it, in milliseconds. */
 const LINGER_MS = 5000;
 
 /**

@@ -10,9 +10,9 @@ const MEMORY_PER_BYTE = 2;
 const MAX_SENDING_MS = 60_000;
 
 /**
- * From now on the request holds only its response. A long one becomes bytes, which avoids copies of the text, and counts as
- * `sending` until the client has it. Its connection may be closed if others need that memory, unless it tells the outcome of
- * a write.
+ * From now on the request holds only its response. A long one becomes bytes, which avoids copies of the text, and
+ * counts as `sending` until the client has it. Its connection may be closed if others need that memory, unless it tells
+ * the outcome of a write.
  */
 export function holdResponse(
   { holding, record, raw: { socket } }: FastifyRequest,

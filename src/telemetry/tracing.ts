@@ -53,8 +53,8 @@ export function inSpan<Result>(
 }
 
 /**
- * Starts the span of a request, which continues the client's trace. Null without an exporter, and then `describe` is not
- * called.
+ * Starts the span of a request, which continues the client's trace. Null without an exporter, and then `describe` is
+ * not called.
  */
 export function startServerSpan(
   headers: IncomingHttpHeaders,

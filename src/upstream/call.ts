@@ -92,7 +92,7 @@ export class UpstreamCalls implements Calls {
   ): Promise<Responses[Name] | OutcomeUnknown> {
     const pending = { operation: request.operation, requestId: scope.requestId };
     this.#pendingWrites.push(pending);
-    this.#singleFlight.recordWrite();
+    this.#singleFlight.endSharing();
     try {
       // Its own controller: a write does not end when its client disconnects.
       const controller = new AbortController();
@@ -104,7 +104,7 @@ export class UpstreamCalls implements Calls {
       throw error;
     } finally {
       this.#pendingWrites.splice(this.#pendingWrites.indexOf(pending), 1);
-      this.#singleFlight.recordWrite();
+      this.#singleFlight.endSharing();
     }
   }
 

@@ -54,8 +54,9 @@ const workflowAction = {
 } as const;
 
 /**
- * The nine operations of the service (docs/service-api.md, section 4), one row each. Retry, de-duplication, abort,
- * connection, metric labels and decoding all follow from the row: no other code names an operation to decide about it.
+ * The nine operations of the service (docs/service-api.md, section 4), one row each. Retries, the connection and
+ * decoding follow from the row, and so do de-duplication and abort: only a read can be passed to `Calls.read`. Other
+ * code names an operation only to build its request or its union member.
  */
 export const operations: { readonly [Name in OperationName]: Operation<Name> } = {
   getGLCodes5: {

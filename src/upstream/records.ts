@@ -167,7 +167,7 @@ export function decodeGlCodeList(body: unknown, bytes: number): GlCodeList {
   const { service_status, list } = parseAs(glCodeInfoSS, body);
   const codes = list ?? [];
   // A schema would copy each record, which for 2,000 codes is a tenth of the cost of a request.
-  if (!codes.every(isGlCodeInfo)) throw faultOf(codes);
+  if (!codes.every(isGlCodeInfo)) throw firstFault(codes);
   return { ...(service_status ?? missingStatus), list: codes, bytes };
 }
 
@@ -184,7 +184,7 @@ function isGlCodeInfo(value: unknown): value is GlCodeInfo {
 }
 
 /** The first fault in a list of codes. */
-function faultOf(codes: unknown[]): ContractFault {
+function firstFault(codes: unknown[]): ContractFault {
   const index = codes.findIndex((code) => !isGlCodeInfo(code));
   const code = codes[index];
   if (typeof code !== 'object' || code === null || Array.isArray(code)) {

@@ -25,7 +25,7 @@ const messages = {
 export type UpstreamErrorCode = keyof typeof messages;
 
 /** Failures after which the same call may succeed. */
-const retryableCodes: ReadonlySet<UpstreamErrorCode> = new Set([
+const retryableFailures: ReadonlySet<UpstreamErrorCode> = new Set([
   'UPSTREAM_FAILED',
   'UPSTREAM_TIMEOUT',
   'UPSTREAM_UNAVAILABLE',
@@ -71,7 +71,7 @@ export class UpstreamError extends Error {
   /** Whether the same call may succeed if it is repeated unchanged. */
   get retryable(): boolean {
     const isTooMany = this.code === 'UPSTREAM_BAD_REQUEST' && this.status === 429;
-    return retryableCodes.has(this.code) || isTooMany || this.transient;
+    return retryableFailures.has(this.code) || isTooMany || this.transient;
   }
 }
 
@@ -165,7 +165,7 @@ export function unknownOutcome(error: UpstreamError, requestId: string): Outcome
     case 'UPSTREAM_BAD_REQUEST':
     case 'UPSTREAM_BUSY':
       return null; // The service, or the gateway, rejected the operation.
-    case 'OVERLOADED': // Not of a write. If it were, the write would have been sent.
+    case 'OVERLOADED': // There was no memory for a response of more than 1 MiB.
       return new OutcomeUnknown('UPSTREAM_INVALID_RESPONSE', requestId);
     case 'CLIENT_DISCONNECTED':
       return new OutcomeUnknown('UPSTREAM_UNAVAILABLE', requestId);

@@ -39,8 +39,8 @@ type RetryOptions = {
 };
 
 /**
- * Runs an attempt, and again after a transient failure, with exponential backoff and jitter. The attempt gets its number,
- * which is 0 for the first.
+ * Runs an attempt, and again after a transient failure, with exponential backoff and jitter. The attempt gets its
+ * number, which is 0 for the first.
  */
 export async function withRetries<Result>(
   { retries, deadline, signal, budget, onRetry }: RetryOptions,

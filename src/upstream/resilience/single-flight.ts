@@ -7,8 +7,8 @@ type Flight = {
 };
 
 /**
- * Lets equal reads in flight share one call. Equal means the same token, forwarded headers, operation and query, with no
- * write started or finished in between: a client that wrote never reads a result older than its write
+ * Lets equal reads in flight share one call. Equal means the same token, forwarded headers, operation and query, with
+ * no write started or finished in between: a client that wrote never reads a result older than its write
  * (docs/decisions/0007).
  */
 export class SingleFlight {
@@ -17,7 +17,7 @@ export class SingleFlight {
   #writes = 0;
 
   /** Call when a write starts and when it finishes: later reads do not join earlier ones. */
-  recordWrite(): void {
+  endSharing(): void {
     this.#writes += 1;
   }
 
