@@ -191,11 +191,14 @@ function createScope(
   };
 }
 
-/** If the client disconnected before the response, only the log has the outcomes of its writes. */
+/** If the client disconnects before it has the response, also while it receives it, only the log has the outcomes of its writes. */
 function logUndeliveredWrites(log: Logger, { id, record, disconnected }: FastifyRequest): void {
-  if (!disconnected.aborted || record.writes.length === 0) return;
   const { traceId, writes } = record;
-  log.warn({ requestId: id, traceId, writes }, 'client disconnected before outcome of writes');
+  if (writes.length === 0) return;
+  const warn = () =>
+    log.warn({ requestId: id, traceId, writes }, 'client disconnected before outcome of writes');
+  if (disconnected.aborted) warn();
+  else disconnected.addEventListener('abort', warn, { once: true });
 }
 
 /** Checks and executes a request, in a turn of its caller. */

@@ -6,6 +6,7 @@ import { read, write } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
 import { metric } from '../support/metric.ts';
 import { connectTo, requestOf } from '../support/raw-request.ts';
+import { json, startService } from '../support/service.ts';
 
 const host = 'host: gateway';
 
@@ -63,6 +64,23 @@ test('after the connection of a client has closed, no further write of its mutat
     'Mutation.workflowAction CLIENT_DISCONNECTED',
   ]);
   expect(service.requests).toHaveLength(1);
+});
+
+test('the outcome of a write is logged if the client disconnects while it receives the response', async () => {
+  const service = await startService(json({ status: 0, message: 'x'.repeat(900_000) }));
+  const gateway = await startTestGateway(service);
+  const aliases = Array.from({ length: 20 }, (_, n) => `a${n}: message`).join(' ');
+  const long = write.replace(
+    '__typename',
+    `__typename ... on WorkflowActionCompleted { ${aliases} }`,
+  );
+  const socket = connectTo(gateway.url);
+  socket.write(requestOf(gateway, long));
+  await once(socket, 'data');
+  socket.pause().resetAndDestroy();
+
+  const { writes } = await gateway.logLine({ msg: 'client disconnected before outcome of writes' });
+  expect(writes).toEqual(['Mutation.workflowAction WorkflowActionCompleted']);
 });
 
 test('a client that closes its side after a read gets a response, and its read is cancelled', async () => {
