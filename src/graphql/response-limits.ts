@@ -183,12 +183,7 @@ export class ResponseLimits {
       this.#outcomesLength += length;
       return outcome;
     }
-    return Object.fromEntries(
-      Object.entries(outcome).map(([name, value]) => [
-        name,
-        typeof value === 'string' ? shorten(value) : value,
-      ]),
-    );
+    return withShortTexts(outcome);
   }
 
   /** Resolves when a query may be compiled. */
@@ -247,4 +242,14 @@ function lengthOf(objects: readonly unknown[]): number {
     }
   }
   return length;
+}
+
+/** The same values with all texts in their short form, inside lists and objects too. */
+function withShortTexts(value: unknown): unknown {
+  if (typeof value === 'string') return shorten(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(withShortTexts);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, withShortTexts(inner)]),
+  );
 }

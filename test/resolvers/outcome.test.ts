@@ -175,14 +175,21 @@ test('the outcomes of writes reach the client, however long and however often se
 
   const { status, data, errors } = await gateway.graphql(
     `mutation { a: ${write} b: ${write} c: ${write} d: ${write} e: ${write} }`,
+    {},
+    { 'idempotency-key': 'long' },
+  );
+  const settled = await gateway.graphql(
+    `mutation { s: settleWrites(idempotencyKey: "long") { writes { outcome { __typename ... on LedgerStatus { ${fields} } } } } }`,
   );
 
   expect(status).toBe(200);
   expect(errors).toBeUndefined();
-  for (const outcome of Object.values<Record<string, string>>(data)) {
+  const outcomes = settled.data.s.writes.map(({ outcome }: { outcome: object }) => outcome);
+  for (const outcome of [...Object.values<Record<string, string>>(data), ...outcomes]) {
     expect(outcome.__typename).toBe('WorkflowActionCompleted');
     for (const name of names) expect(outcome[name]).toBe(`${'m'.repeat(10_000)}…`);
   }
+  expect(outcomes).toHaveLength(5);
   expect(service.received).toHaveLength(5);
 });
 
