@@ -9,7 +9,7 @@ const MAX_WAIT_MS = 2000;
 const UNREAD_MS = 1000;
 
 /** A response that its client has not taken yet. */
-type UnreadResponse = { caller: string; since: number; drop(): void };
+type UnreadResponse = { caller: string; bytes: number; since: number; drop(): void };
 
 /** The memory that requests hold, by caller. */
 export class Account {
@@ -44,8 +44,9 @@ export class Holding {
   readonly #gate: Gate;
   readonly #unread: Set<UnreadResponse>;
   #bytes = 0;
-  /** The part of the bytes that the account knows. */
+  /** The part of the bytes that the account knows, and the part that waits for room. */
   #booked = 0;
+  #waiting = 0;
   #response: UnreadResponse | undefined;
   #isClosed = false;
 
@@ -61,8 +62,18 @@ export class Holding {
    */
   async hold(bytes: number, signal?: AbortSignal): Promise<void> {
     const amount = this.#toBook(bytes);
-    if (amount > 0) await this.#enter(amount, signal);
-    this.#add(bytes, amount);
+    this.#bytes += bytes;
+    this.#waiting += amount;
+    try {
+      if (amount > 0) await this.#enter(amount, signal);
+      this.#booked += amount;
+    } catch (error) {
+      this.#bytes -= bytes;
+      throw error;
+    } finally {
+      this.#waiting -= amount;
+    }
+    if (this.#isClosed) this.#giveBack(this.#booked); // It waited longer than its request lasted.
   }
 
   /**
@@ -74,7 +85,8 @@ export class Holding {
     if (amount > 0 && !this.#makeRoom(() => this.#gate.tryOvertake(this.caller, amount), amount)) {
       return false;
     }
-    this.#add(bytes, amount);
+    this.#bytes += bytes;
+    this.#booked += amount;
     return true;
   }
 
@@ -91,8 +103,9 @@ export class Holding {
   /** The response is complete, and only it is held. `drop` ends its connection if others need the memory. */
   responseSent(drop: () => void): void {
     if (this.#booked === 0 || this.#isClosed) return;
-    this.#response = { caller: this.caller, since: performance.now(), drop };
-    this.#unread.add(this.#response);
+    const response = { caller: this.caller, bytes: this.#booked, since: performance.now(), drop };
+    this.#response = response;
+    this.#unread.add(response);
   }
 
   /** Gives everything back. */
@@ -104,7 +117,7 @@ export class Holding {
 
   async #enter(amount: number, signal?: AbortSignal): Promise<void> {
     if (this.#makeRoom(() => this.#gate.tryEnter(this.caller, amount), amount)) return;
-    if (this.#booked + amount > this.#gate.maxPerCaller) {
+    if (this.#booked + this.#waiting > this.#gate.maxPerCaller) {
       throw limitExceeded('bytes of memory', Math.floor(this.#gate.maxPerCaller));
     }
     try {
@@ -113,12 +126,6 @@ export class Holding {
       if (error instanceof NoPlace) throw overloaded('There is no memory for this request now.');
       throw error;
     }
-  }
-
-  #add(bytes: number, booked: number): void {
-    this.#bytes += bytes;
-    this.#booked += booked;
-    if (this.#isClosed) this.#giveBack(this.#booked); // It waited longer than its request lasted.
   }
 
   #giveBack(bytes: number): void {
@@ -130,26 +137,31 @@ export class Holding {
   /** What to book for so many bytes more. */
   #toBook(bytes: number): number {
     const all = this.#bytes + bytes;
-    return all > INCLUDED_BYTES ? Math.max(0, all - this.#booked) : 0;
+    return all > INCLUDED_BYTES ? Math.max(0, all - this.#booked - this.#waiting) : 0;
   }
 
-  /** Tries to enter, and ends connections of clients that do not read their responses as long as that helps. */
+  /** Tries to enter, and ends connections of clients that do not read their responses, if that is enough. */
   #makeRoom(tryEnter: () => boolean, amount: number): boolean {
-    while (!tryEnter()) if (!this.#dropUnread(amount)) return false;
-    return true;
-  }
-
-  /** A caller beyond its share only gets the memory of its own responses. */
-  #dropUnread(amount: number): boolean {
-    const overdueSince = performance.now() - UNREAD_MS;
-    const isInShare = this.#gate.isInShare(this.caller, amount);
-    for (const response of this.#unread) {
-      if (response.since > overdueSince) return false;
-      if (!isInShare && response.caller !== this.caller) continue;
+    if (tryEnter()) return true;
+    const lacking = this.#gate.lacking(this.caller, amount);
+    if (lacking <= 0) return false; // It waits in line.
+    const overdue = this.#overdue(amount);
+    const bytes = overdue.reduce((sum, response) => sum + response.bytes, 0);
+    if (bytes < lacking) return false;
+    for (const response of overdue) {
       this.#unread.delete(response);
       response.drop();
-      return true;
+      if (tryEnter()) return true;
     }
     return false;
+  }
+
+  /** The unread responses that may be dropped. A caller beyond its share only gets the memory of its own. */
+  #overdue(amount: number): UnreadResponse[] {
+    const overdueSince = performance.now() - UNREAD_MS;
+    const isInShare = this.#gate.isInShare(this.caller, amount);
+    return [...this.#unread].filter(
+      ({ caller, since }) => since <= overdueSince && (isInShare || caller === this.caller),
+    );
   }
 }

@@ -96,6 +96,11 @@ export class Gate {
     return this.waiting > 0 && !this.#queued.fits(caller, 1) && !this.#held.fits(caller, 1);
   }
 
+  /** How much must be given back before a caller may enter with so much. */
+  lacking(caller: string, amount: number): number {
+    return this.#held.lacking(caller, amount);
+  }
+
   /** Whether a caller with so much more holds no more than its share. */
   isInShare(caller: string, amount: number): boolean {
     return this.#held.isInShare(caller, amount);

@@ -36,8 +36,13 @@ export class Shares {
 
   /** Whether a caller may take so much more now. */
   fits(caller: string, amount: number): boolean {
-    const free = this.#limit - this.#total;
-    return amount <= (this.isInShare(caller, amount) ? free : free - this.#reserve);
+    return this.lacking(caller, amount) <= 0;
+  }
+
+  /** How much must be given back before a caller may take so much more. Not positive if it may now. */
+  lacking(caller: string, amount: number): number {
+    const reserved = this.isInShare(caller, amount) ? 0 : this.#reserve;
+    return amount + reserved + this.#total - this.#limit;
   }
 
   /** Whether a caller that takes so much more holds no more than its share. */

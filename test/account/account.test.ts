@@ -83,6 +83,36 @@ test('unread responses are dropped when their memory is needed: of others only b
   jest.useRealTimers();
 });
 
+test('nothing is dropped if that would not be enough', async () => {
+  jest.useFakeTimers({ now: 0 });
+  const account = new Account(LIMIT);
+  account.open('a').become(6_000_000);
+  const unread = account.open('b');
+  unread.become(1_000_000);
+  let isDropped = false;
+  unread.responseSent(() => {
+    isDropped = true;
+  });
+  jest.advanceTimersByTime(UNREAD_MS);
+  expect(account.open('c').tryHold(LIMIT - 6_500_000)).toBe(false);
+  expect(isDropped).toBe(false);
+  jest.useRealTimers();
+});
+
+test('parts of a request that wait for memory at the same time are booked once', async () => {
+  const account = new Account(LIMIT);
+  const first = account.open('a');
+  await first.hold(5_500_000);
+  const holding = account.open('a');
+  expect(holding.tryHold(60_000)).toBe(true);
+  const parts = Array.from({ length: 50 }, () => holding.hold(10_000));
+  first.close();
+  await Promise.all(parts);
+  expect(account.bytes).toBe(560_000);
+  holding.close();
+  expect(account.bytes).toBe(0);
+});
+
 test('requests and a store in memory together fit into the container, and only requests into the heap', () => {
   const free = { heap: 1000, container: 400 };
   expect(shareMemory(free, true)).toEqual({ store: 100, requests: 150 });
