@@ -34,7 +34,7 @@ export class CircuitBreaker {
   readonly #faultyCallers = new Map<string, number>();
   /** Incremented when the circuit opens or closes. */
   #changes = 0;
-  /** When the last probes started, in the time of `Date.now()`: of each caller, and of all. */
+  /** When the last probes started, in the time of `performance.now()`: of each caller, and of all. */
   readonly #probes = new Map<string, number>();
   #probedAt = 0;
 
@@ -47,7 +47,7 @@ export class CircuitBreaker {
   /** For the metric. `half-open` if every caller may probe: without requests, no probe is sent. */
   get state(): 'closed' | 'half-open' | 'open' {
     if (this.#faults < FAULTS) return 'closed';
-    return Date.now() - this.#probedAt >= PROBE_OF_CALLER_MS ? 'half-open' : 'open';
+    return performance.now() - this.#probedAt >= PROBE_OF_CALLER_MS ? 'half-open' : 'open';
   }
 
   /** Whether calls of this caller are rejected, unless they are probes. */
@@ -110,7 +110,7 @@ export class CircuitBreaker {
     this.#faultyCallers.set(caller, (this.#faultyCallers.get(caller) ?? 0) + 1);
     if (this.#faults !== FAULTS) return;
     this.#change('open');
-    this.#probedAt = Date.now();
+    this.#probedAt = performance.now();
   }
 
   #change(to: CircuitChange): void {
@@ -120,13 +120,13 @@ export class CircuitBreaker {
 
   /** A caller whose probe fails must not keep others from theirs. */
   #mayProbe(caller: string): boolean {
-    const now = Date.now();
+    const now = performance.now();
     const last = this.#probes.get(caller) ?? Number.NEGATIVE_INFINITY;
     return now - this.#probedAt >= PROBE_MS && now - last >= PROBE_OF_CALLER_MS;
   }
 
   #recordProbe(caller: string): void {
-    this.#probedAt = Date.now();
+    this.#probedAt = performance.now();
     this.#probes.set(caller, this.#probedAt);
     for (const [earlier, at] of this.#probes) {
       if (this.#probedAt - at >= PROBE_OF_CALLER_MS) this.#probes.delete(earlier);

@@ -11,8 +11,8 @@ import { retryable, startOutcomes, unknown, upgradeToHq } from '../../support/up
 let nowMs = 0;
 
 beforeEach(() => {
-  nowMs = Date.now();
-  jest.spyOn(Date, 'now').mockImplementation(() => nowMs);
+  nowMs = performance.now();
+  jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
 });
 
 afterEach(() => {

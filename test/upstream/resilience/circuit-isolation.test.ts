@@ -9,8 +9,8 @@ import { glCodesOf, neverAborted, scopeOf, startCalls } from '../../support/upst
 let nowMs = 0;
 
 beforeEach(() => {
-  nowMs = Date.now();
-  jest.spyOn(Date, 'now').mockImplementation(() => nowMs);
+  nowMs = performance.now();
+  jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
 });
 
 afterEach(() => {
