@@ -7,6 +7,8 @@ const SHORT_WORK_BYTES = 4_000_000;
 const NEGLIGIBLE_BYTES = 4096;
 /** Work on more bytes than this takes tens of milliseconds. */
 const LONG_BYTES = 500_000;
+/** The work of a step of parsing a long text (lib/json.ts), in bytes: a few of them fit into an iteration of the event loop. */
+export const STEP_BYTES = 400_000;
 /** Iterations of the event loop after long work: another request passes through about as many, and waits for one such work. */
 const PAUSES = 8;
 

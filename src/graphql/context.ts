@@ -70,6 +70,8 @@ export function createContext(
     /** Whether no response can reach the client. */
     isClosed: () => scope?.isClosed() ?? false,
     record,
+    /** The response names of the root fields that were observed: an operation may be executed twice. */
+    observed: new Set<string | number>(),
     observe,
     csvOptionParam,
     workflowActions,

@@ -39,6 +39,8 @@ function observed(field: string, resolve: Resolver): Resolver {
   return (source, args, context, info) =>
     inSpan(field, {}, async (span) => {
       const settle = (outcome: string) => {
+        if (context.observed.has(info.path.key)) return;
+        context.observed.add(info.path.key);
         context.observe(field, outcome);
         span.setAttribute('ledger.outcome', outcome);
         context.record.fields.set(`${field} ${outcome}`, { operation: field, outcome });

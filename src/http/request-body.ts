@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Turns } from '../account/turns.ts';
+import { STEP_BYTES, type Turns } from '../account/turns.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded, parseInSteps, parseJson } from '../lib/json.ts';
 import { hasTinyParts } from './discarded-body.ts';
@@ -43,22 +43,24 @@ export function registerBodyParser(app: FastifyInstance, turns: Turns): void {
     // Exactly, because a variable of type ID may be written as a number.
     if (body.length < SHORT_BODY) return parsing(() => parseJson(utf8.decode(body), jsonLimits));
     // The request holds its body until it is parsed, although its client may have disconnected.
-    request.execution = parseLong(body, () =>
-      turns.take(request.caller, body.length, { isNew: true }),
+    request.execution = parseLong(body, (bytes) =>
+      turns.take(request.caller, bytes, { isNew: true }),
     );
     return request.execution;
   });
 }
 
 /** Parses a body in steps. Each is a task of its own, and so is the execution. */
-async function parseLong(body: Buffer, turn: () => Promise<void> | undefined): Promise<unknown> {
-  await turn();
+async function parseLong(
+  body: Buffer,
+  turn: (bytes: number) => Promise<void> | undefined,
+): Promise<unknown> {
+  await turn(body.length);
   const text = parsing(() => utf8.decode(body));
-  await turn();
   const steps = parseInSteps(text, jsonLimits);
   for (;;) {
+    await turn(STEP_BYTES);
     const { done, value } = parsing(() => steps.next());
-    await turn();
     if (done) return value;
   }
 }

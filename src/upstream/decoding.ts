@@ -1,5 +1,5 @@
 import type { Holding } from '../account/account.ts';
-import type { Turns } from '../account/turns.ts';
+import { STEP_BYTES, type Turns } from '../account/turns.ts';
 import { JsonLimitExceeded } from '../lib/json.ts';
 import { type OperationName, operations, type Responses } from './operations.ts';
 import { ContractFault, parseBody } from './records.ts';
@@ -7,8 +7,6 @@ import { invalidResponse, noRoom } from './upstream-error.ts';
 
 /** The memory that decoding takes besides the body, in multiples of it: its text, and the values. */
 const DECODED = 4;
-/** The work of a step of a long body, in bytes of a turn: a few of them fit into an iteration of the event loop. */
-const STEP_BYTES = 400_000;
 
 /**
  * Decodes the body of a response, in turns of its caller. Throws an UpstreamError if it is invalid, or if there is no

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
+import { metric } from '../support/metric.ts';
 import { problemOfStatus } from '../support/outcome.ts';
 import { json, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -289,6 +290,22 @@ test('a page of 20 of 50,000 codes is less than 5 KB, from one call', async () =
   );
   expect(text.length).toBeLessThan(5000);
   expect(service.received).toHaveLength(1);
+});
+
+test('the fields of a query that is executed a second time, because a list is long, are counted once', async () => {
+  const { gateway } = share(manyCodes);
+  const counted = () =>
+    metric(gateway, 'ledger_gateway_operations_total', { operation: 'Query.glCodes' });
+  const before = await counted();
+  const field = 'glCodes(target: EMAIL, project: "twice"';
+  const codes = '... on GlCodeList { codes { code name } }';
+
+  const { errors } = await gateway.graphql(
+    `{ page: ${field}, first: 1) { ${codes} } all: ${field}) { ${codes} } }`,
+  );
+
+  expect(errors).toBeUndefined();
+  expect((await counted()) - before).toBe(2);
 });
 
 test('fields that differ only in what they keep share one call', async () => {
