@@ -1,11 +1,17 @@
 import main from '../jest.config.js';
 
+const fromMain = (path) => path.replace('<rootDir>', '<rootDir>/..');
+
 /** @type {import('jest').Config} */
 export default {
   ...main,
-  testEnvironment: 'node',
-  transform: { '\\.ts$': main.transform['\\.ts$'] },
+  testEnvironment: fromMain(main.testEnvironment),
+  transform: {
+    ...main.transform,
+    '/node_modules/': fromMain(main.transform['/node_modules/']),
+  },
   roots: ['<rootDir>'],
-  setupFilesAfterEnv: ['<rootDir>/../test/support/setup.ts'],
+  globalSetup: '<rootDir>/build-web-app.ts',
+  setupFilesAfterEnv: main.setupFilesAfterEnv.map(fromMain),
   testTimeout: 60_000,
 };

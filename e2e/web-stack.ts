@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { type ScenarioName, startReferenceService } from '../dev/service.ts';
 import { serveWebBuild } from '../dev/web-build.ts';
@@ -13,14 +10,13 @@ import { closeAfterTest } from '../test/support/cleanup.ts';
 import { startTestGateway } from '../test/support/gateway.ts';
 import { testIssuer } from '../test/support/issuer.ts';
 import { openPage } from './browser.ts';
+import { writeWebApp } from './build-web-app.ts';
 import { startFaultyProxy } from './faulty-proxy.ts';
 import { startProxy } from './stack.ts';
 
-const webFolder = fileURLToPath(new URL('../examples/web/', import.meta.url));
-
 export type WebStack = Awaited<ReturnType<typeof startWebStack>>;
 
-/** Starts everything that the example web app needs, builds the app, and opens it in a browser. */
+/** Starts everything that the example web app needs, and opens it in a browser. */
 export async function startWebStack(variables: Record<string, string> = {}) {
   const issuer = await testIssuer();
   const service = await startReferenceService({ issuerKeys: issuer.jwks });
@@ -42,7 +38,7 @@ export async function startWebStack(variables: Record<string, string> = {}) {
     },
   );
   const proxy = await startFaultyProxy(gateway.url);
-  await build(dist, { VITE_GATEWAY_URL: `${proxy.url}graphql`, VITE_ISSUER_URL: issuer.url });
+  writeWebApp(dist, proxy, issuer);
   const { page, errors } = await openPage({ width: 900, height: 1000 });
   await page.goto(app);
 
@@ -91,26 +87,4 @@ async function createOldStore(service: { url: string }): Promise<string> {
   );
   database.close();
   return variables.IDEMPOTENCY_STORE;
-}
-
-async function build(outDir: string, variables: Record<string, string>): Promise<void> {
-  const vite = spawn(
-    process.execPath,
-    [
-      'node_modules/vite/bin/vite.js',
-      'build',
-      '--logLevel',
-      'warn',
-      '--emptyOutDir',
-      '--outDir',
-      outDir,
-    ],
-    {
-      cwd: webFolder,
-      env: { PATH: process.env.PATH, ...variables },
-      stdio: ['ignore', 'inherit', 'inherit'],
-    },
-  );
-  const [code] = await once(vite, 'exit');
-  if (code !== 0) throw new Error('The web app was not built.');
 }
