@@ -3,9 +3,9 @@ import { Shares } from './shares.ts';
 
 /** Urgent entries of a caller go before its others, but after this many in a row one of the others is next. */
 const MAX_URGENT_IN_A_ROW = 3;
-/** The part of the longest time to wait in which a full queue should be through, after something has waited for too long. */
+/** The part of the longest time to wait in which all that waits should enter, after something has waited for too long. */
 const TARGET_WAIT = 0.5;
-/** The least that may wait. */
+/** What may wait of a caller in any case. */
 const MIN_WAITING = 4;
 
 /** Why nothing was given: the queue is full, the time to wait is over, or the signal was aborted. */
@@ -51,21 +51,26 @@ export type EnterOptions = {
 type Waiting = { readonly amount: number; enter(): void };
 
 /** What waits of one caller. */
-type Lines = { urgent: Line<Waiting>; other: Line<Waiting>; urgentInARow: number };
+type Lines = {
+  urgent: Line<Waiting>;
+  other: Line<Waiting>;
+  urgentInARow: number;
+  /** How many may wait. */
+  maxSize: number;
+  /** How many have entered since then, in the time of `performance.now()`. */
+  entered: number;
+  countedFrom: number;
+};
 
 /**
  * The one place where requests, calls and CPU-bound work wait for a place or memory. Callers take turns, the entries of
- * one caller keep their order but for urgent ones, and no caller holds or queues more than its share while that is scarce. Every entry must
- * be matched by `leave` or `leaveAll`.
+ * one caller keep their order but for urgent ones, and no caller holds or queues more than its share while that is
+ * scarce. Every entry must be matched by `leave` or `leaveAll`.
  */
 export class Gate {
   readonly #held: Shares;
   readonly #queued: Shares;
   readonly #maxWaitMs: number;
-  readonly #maxWaiting: number;
-  /** What has entered since something waits, or since something has waited for too long. */
-  #entered = 0;
-  #countedFrom = 0;
   /** The callers that have something waiting. The first one is next. */
   readonly #lines = new Map<string, Lines>();
 
@@ -73,7 +78,6 @@ export class Gate {
     this.#held = new Shares(limit);
     this.#queued = new Shares(maxWaiting);
     this.#maxWaitMs = maxWaitMs;
-    this.#maxWaiting = maxWaiting;
   }
 
   /** How much is held. */
@@ -93,7 +97,7 @@ export class Gate {
 
   /** Whether one more entry of a caller would be rejected at once. */
   isFullFor(caller: string): boolean {
-    return this.waiting > 0 && !this.#queued.fits(caller, 1) && !this.#held.fits(caller, 1);
+    return this.waiting > 0 && this.#isQueueFull(caller) && !this.#held.fits(caller, 1);
   }
 
   /** How much must be given back before a caller may enter with so much. */
@@ -114,7 +118,6 @@ export class Gate {
   /** Skips the queue, if there is a place. Only for work in progress, which frees capacity when it ends. */
   tryOvertake(caller: string, amount: number): boolean {
     if (!this.#held.fits(caller, amount)) return false;
-    this.#entered += 1;
     this.#held.take(caller, amount);
     return true;
   }
@@ -129,8 +132,7 @@ export class Gate {
     const { isUrgent = false, amount = 1, signal } = options;
     if (signal?.aborted) throw noPlaces.aborted;
     if (this.tryEnter(caller, amount)) return;
-    if (this.waiting === 0) this.#startQueue(this.#maxWaiting);
-    if (!this.#queued.fits(caller, 1)) throw noPlaces.full;
+    if (this.#isQueueFull(caller)) throw noPlaces.full;
     await this.#wait(caller, isUrgent, amount, signal);
   }
 
@@ -152,6 +154,9 @@ export class Gate {
       urgent: new Line(),
       other: new Line(),
       urgentInARow: 0,
+      maxSize: Infinity,
+      entered: 0,
+      countedFrom: performance.now(),
     };
     const line = isUrgent ? lines.urgent : lines.other;
     const remove = () => {
@@ -159,7 +164,7 @@ export class Gate {
       signal?.removeEventListener('abort', abort);
       line.delete(waiting);
       this.#queued.give(caller, 1);
-      if (lines.urgent.size + lines.other.size === 0) this.#lines.delete(caller);
+      if (sizeOf(lines) === 0) this.#lines.delete(caller);
     };
     const fail = (reason: NoPlaceReason) => {
       remove();
@@ -168,7 +173,7 @@ export class Gate {
     };
     const abort = () => fail('aborted');
     const late = () => {
-      this.#shortenQueue();
+      this.#shorten(lines);
       fail('late');
     };
     const waiting: Waiting = {
@@ -195,28 +200,30 @@ export class Gate {
       lines.urgentInARow = next === lines.urgent.first ? lines.urgentInARow + 1 : 0;
       this.#lines.delete(caller); // Moves it to the end.
       this.#lines.set(caller, lines);
-      this.#entered += 1;
+      lines.entered += 1;
       this.#held.take(caller, next.amount);
       next.enter();
     }
   }
 
-  #startQueue(maxWaiting: number): void {
-    this.#queued.resize(maxWaiting);
-    this.#entered = 0;
-    this.#countedFrom = performance.now();
-  }
-
   /**
-   * Something has waited for too long. From now on, only as much may wait as has entered lately in a part of that time:
-   * what waits in vain costs more than what is rejected at once, so that even less would enter.
+   * Something of a caller has waited for too long. From now on, and until nothing of it waits, only as much may wait as
+   * has entered lately in a part of that time: what waits in vain costs more than what is rejected at once, so that even
+   * less would enter.
    */
-  #shortenQueue(): void {
-    const ms = performance.now() - this.#countedFrom;
+  #shorten(lines: Lines): void {
+    const ms = performance.now() - lines.countedFrom;
     const targetMs = this.#maxWaitMs * TARGET_WAIT;
     if (ms < targetMs) return; // Too short a time to know.
-    const inTime = Math.ceil((this.#entered / ms) * targetMs);
-    this.#startQueue(Math.min(Math.max(inTime, MIN_WAITING), this.#maxWaiting));
+    lines.maxSize = Math.max(Math.ceil((lines.entered / ms) * targetMs), MIN_WAITING);
+    lines.entered = 0;
+    lines.countedFrom = performance.now();
+  }
+
+  /** Whether no more of a caller may wait. */
+  #isQueueFull(caller: string): boolean {
+    const lines = this.#lines.get(caller);
+    return !this.#queued.fits(caller, 1) || (lines !== undefined && sizeOf(lines) >= lines.maxSize);
   }
 
   /** With amounts of one, only callers above their share do not fit while something is free, and these are few. */
@@ -226,6 +233,10 @@ export class Gate {
     }
     return undefined;
   }
+}
+
+function sizeOf({ urgent, other }: Lines): number {
+  return urgent.size + other.size;
 }
 
 function nextOf({ urgent, other, urgentInARow }: Lines): Waiting | undefined {

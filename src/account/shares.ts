@@ -7,19 +7,14 @@ const SHARE = 0.25;
  * finds its part at once (docs/decisions/0018). With a limit below four, nothing is kept free.
  */
 export class Shares {
-  #limit = 0;
-  #share = 1;
-  #reserve = 0;
+  readonly #limit: number;
+  readonly #share: number;
+  readonly #reserve: number;
   /** What each caller holds that holds anything. */
   readonly #held = new Map<string, number>();
   #total = 0;
 
   constructor(limit: number) {
-    this.resize(limit);
-  }
-
-  /** What is held beyond a smaller limit stays held. */
-  resize(limit: number): void {
     this.#limit = limit;
     this.#reserve = Math.floor(limit * SHARE);
     this.#share = Math.max(1, this.#reserve);

@@ -85,7 +85,7 @@ test('waiting ends with the signal or the time, and what is behind moves up', as
   expect([gate.waiting, patient.waiting, patient.held]).toEqual([0, 0, 1]);
 });
 
-test('after something has waited for too long, only so many wait as have entered lately, until none waits', async () => {
+test('after something of a caller has waited for too long, only so many of it wait as have entered lately, until none waits', async () => {
   const gate = new Gate({ limit: 1, maxWaitMs: 50, maxWaiting: 400 });
   const enter = () =>
     gate.enter('a').then(
@@ -96,7 +96,7 @@ test('after something has waited for too long, only so many wait as have entered
   for (let n = 0; n < 8; n++) gate.leave('a');
   expect(gate.isFullFor('a')).toBe(false);
   expect(await Promise.all(first.slice(0, 10))).toEqual([...Array(9).fill('entered'), 'late']);
-  expect([gate.waiting > 0, gate.isFullFor('a')]).toEqual([true, true]);
+  expect([gate.waiting > 0, gate.isFullFor('a'), gate.isFullFor('b')]).toEqual([true, true, false]);
   await Promise.all(first);
   const again = [enter(), enter()];
   expect(gate.isFullFor('a')).toBe(false);
