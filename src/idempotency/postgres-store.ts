@@ -124,9 +124,7 @@ export class PostgresStore implements IdempotencyStore {
   readonly #maxBytes: number;
   readonly #pool: pg.Pool;
   readonly #timer: NodeJS.Timeout;
-  readonly #batch = new Batch<Change, boolean>((changes) =>
-    this.#use((client) => this.#change(client, changes)),
-  );
+  readonly #batch = new Batch<Change, boolean>((changes) => this.#change(changes));
   #usage: Usage | undefined;
   /** Those who hold more than their share. */
   #largestCallers = new Set<string>();
@@ -150,8 +148,10 @@ export class PostgresStore implements IdempotencyStore {
     return this.#usage;
   }
 
-  read(key: string): Promise<Reading> {
-    return this.#use((client) => this.#read(client, key));
+  async read(key: string): Promise<Reading> {
+    const [row] = readSchema.parse((await this.#query(READ, [key])).rows);
+    const { version, text, now, serverId } = row;
+    return { entry: version === null || text === null ? null : { version, text }, now, serverId };
   }
 
   async swap(change: Change): Promise<boolean> {
@@ -163,13 +163,13 @@ export class PostgresStore implements IdempotencyStore {
   }
 
   /** Makes the changes of one iteration of the event loop in one statement: the first one of each key. */
-  async #change(client: pg.PoolClient, changes: Change[]): Promise<(boolean | Error)[]> {
+  async #change(changes: Change[]): Promise<(boolean | Error)[]> {
     const first = new Map(changes.toReversed().map((change) => [change.key, change]));
     const rows = [...first.values()].map(({ key, expected, next, caller, basis }) => ({
       ...{ key, expected, ...next, caller, ...basis },
       retention: caller === null ? null : this.#retentionMs,
     }));
-    const { rows: made } = await client.query(CHANGE, [JSON.stringify(rows)]);
+    const { rows: made } = await this.#query(CHANGE, [JSON.stringify(rows)]);
     const isChanged = new Map(
       changesSchema.parse(made).map(({ key, is_changed }) => [key, is_changed]),
     );
@@ -190,47 +190,39 @@ export class PostgresStore implements IdempotencyStore {
     if (!this.#pool.ended) await this.#pool.end();
   }
 
-  async #read(client: pg.PoolClient, key: string): Promise<Reading> {
-    const [row] = readSchema.parse((await client.query(READ, [key])).rows);
-    const { version, text, now, serverId } = row;
-    return { entry: version === null || text === null ? null : { version, text }, now, serverId };
-  }
-
-  /** Uses a connection. After an error it is closed: a statement may still be running there. */
-  async #use<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+  /** Executes a statement. After an error its connection is closed: the statement may still be running there. */
+  async #query(statement: string, values: unknown[] = []): Promise<pg.QueryResult> {
     if (this.#pool.ending) throw new StoreUnavailable('closed');
-    const client = await this.#pool.connect().catch((error: unknown) => {
-      this.#usage = undefined;
-      throw failureOf(error, StoreUnavailable);
-    });
-    let isBroken = false;
+    let client: pg.PoolClient | undefined;
     try {
-      return await work(client).catch(async (error: unknown) => {
+      const connected = await this.#pool.connect();
+      client = connected;
+      const query = () => connected.query(statement, values);
+      const result = await query().catch(async (error: unknown) => {
         if (failureOf(error, ReplyLost).reason !== 'no_table') throw error;
-        await createTable(client);
-        return work(client);
+        await createTable(connected);
+        return query();
       });
+      connected.release();
+      return result;
     } catch (error) {
-      if (error instanceof BasisChanged) throw error;
-      isBroken = true;
       this.#usage = undefined;
-      throw failureOf(error, ReplyLost);
-    } finally {
-      client.release(isBroken);
+      client?.release(true);
+      throw failureOf(error, client ? ReplyLost : StoreUnavailable);
     }
   }
 
   /** Deletes expired keys, and measures the table. */
   async #sweep(): Promise<void> {
     try {
-      while ((await this.#use((client) => client.query(SWEEP))).rowCount === SWEEP_ROWS);
-      const { rows } = await this.#use((client) => client.query(USAGE));
+      while ((await this.#query(SWEEP)).rowCount === SWEEP_ROWS);
+      const { rows } = await this.#query(USAGE);
       const [{ keys, bytes, rowBytes }] = usageSchema.parse(rows);
       this.#usage = { keys, bytes, maxKeys: Infinity, maxBytes: Infinity };
       const share = shareOf({ bytes, maxBytes: this.#maxBytes });
       const percent = Math.min(100, (SAMPLE_BYTES / rowBytes) * 100);
-      const sample = () => this.#use((client) => client.query(LARGEST_CALLERS, [percent, share]));
-      const largest = share === undefined ? [] : callersSchema.parse((await sample()).rows);
+      const sample = share && (await this.#query(LARGEST_CALLERS, [percent, share])).rows;
+      const largest = callersSchema.parse(sample ?? []);
       this.#largestCallers = new Set(largest.map(({ caller }) => caller));
     } catch {
       // The next use reports the same error.
