@@ -26,13 +26,15 @@ export async function decode<Name extends OperationName>(
   }
   await turns.take(holding.caller, body.length, { signal });
   const steps = parseBody(body);
-  for (;;) {
+  for (let isParsed = false; ; ) {
     try {
-      const { done, value } = steps.next();
+      const { done = false, value } = steps.next();
+      isParsed = done;
       if (done) return operations[operation].decode(value, body.length);
     } catch (error) {
-      // The error of a parser quotes the body, which may be confidential.
       const isOurs = error instanceof JsonLimitExceeded || error instanceof ContractFault;
+      if (isParsed && !isOurs) throw error; // A bug.
+      // The error of a parser quotes the body, which may be confidential.
       const reason = isOurs ? error.message : 'not JSON';
       throw invalidResponse(`${reason}, ${body.length} bytes`);
     }

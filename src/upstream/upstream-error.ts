@@ -95,10 +95,7 @@ export function toUpstreamError(
   exchange?: { sent: Sent; status: number | undefined },
 ): UpstreamError {
   if (cause instanceof UpstreamError && !exchange && !signal.aborted) return cause;
-  const error =
-    cause instanceof UpstreamError
-      ? cause
-      : new UpstreamError('UPSTREAM_UNAVAILABLE', { fault: `unexpected ${nameOf(cause)}` });
+  const error = cause instanceof UpstreamError ? cause : unexpected(cause, exchange?.sent);
   const sent = exchange?.sent ?? (error === cause ? error.sent : 'maybe');
   const known = { ...error, sent, status: error.status ?? exchange?.status };
   if (!signal.aborted) return new UpstreamError(error.code, known);
@@ -108,9 +105,11 @@ export function toUpstreamError(
   return new UpstreamError(code, { sent, status: known.status, fault });
 }
 
-/** The name of an error of our own code, for the log. */
-function nameOf(cause: unknown): string {
-  return cause instanceof Error ? cause.name : typeof cause;
+/** An error of our own code. Its name is for the log. */
+function unexpected(cause: unknown, sent: Sent | undefined): UpstreamError {
+  const fault = `unexpected ${cause instanceof Error ? cause.name : typeof cause}`;
+  const code = sent === 'yes' ? 'UPSTREAM_INVALID_RESPONSE' : 'UPSTREAM_UNAVAILABLE';
+  return new UpstreamError(code, { fault });
 }
 
 /** The codes of an unknown outcome that is final: the response to the write was lost. */

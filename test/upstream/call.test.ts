@@ -3,10 +3,11 @@ import type { Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { createGzip, gzipSync } from 'node:zlib';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Account } from '../../src/account/account.ts';
 import { Turns } from '../../src/account/turns.ts';
+import { operations } from '../../src/upstream/operations.ts';
 import type { UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { startTestGateway } from '../support/gateway.ts';
@@ -196,22 +197,30 @@ test('calls whose responses wait too long to be decoded time out, but do not ope
   expect([calls.circuitState, calls.inFlight]).toEqual(['closed', 0]);
 });
 
-test('an unexpected error is logged with its stack and its cause', async () => {
-  const turns = new Turns();
-  turns.take = () => Promise.reject(new TypeError('a bug', { cause: new Error('the cause') }));
-  const recorder = createLogRecorder();
-  const log = pino({ level: 'error' }, { write: recorder.add });
-  const { calls } = startCalls(await startService(success), { turns, log });
-  expect(await calls.write(upgradeToHq, scopeOf())).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
-  const [stack, cause] = [/TypeError: a bug\n +at /, /Error: the cause\n +at /];
-  expect(recorder.lines).toMatchObject([
-    {
-      msg: 'internal error',
-      requestId: 'request-1',
-      error: { stack: expect.stringMatching(stack), cause: expect.stringMatching(cause) },
-    },
-  ]);
-});
+test.each(['turns', 'decoder'])(
+  'an unexpected error in the %s is logged with its stack and its cause',
+  async (where) => {
+    const bug = () => {
+      throw new TypeError('a bug', { cause: new Error('the cause') });
+    };
+    const turns = new Turns();
+    if (where === 'turns') turns.take = bug;
+    else jest.spyOn(operations.upgradeToHQ, 'decode').mockImplementationOnce(bug);
+    const recorder = createLogRecorder();
+    const log = pino({ level: 'error' }, { write: recorder.add });
+    const { calls } = startCalls(await startService(success), { turns, log });
+    const outcome = await calls.write(upgradeToHq, scopeOf());
+    expect(outcome).toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+    const [stack, cause] = [/TypeError: a bug\n +at /, /Error: the cause\n +at /];
+    expect(recorder.lines).toMatchObject([
+      {
+        msg: 'internal error',
+        requestId: 'request-1',
+        error: { stack: expect.stringMatching(stack), cause: expect.stringMatching(cause) },
+      },
+    ]);
+  },
+);
 
 test('a read that does not fit into the memory is OVERLOADED, and a write is received', async () => {
   const message = 'x'.repeat(400_000);
