@@ -60,7 +60,7 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
       };
       const exchange = new Exchange({ signal, sendBy, hold });
       let status: number | undefined;
-      const finish = (outcome: string, status?: number, fault?: string) => {
+      const finish = (outcome: string, fault?: string) => {
         const ms = performance.now() - start;
         observer.attempted(request.operation, outcome, ms / 1000);
         if (status !== undefined) span.setAttribute('http.response.status_code', status);
@@ -76,12 +76,13 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
         status = response.statusCode;
         const bytes = await response.read(signal, hold);
         const result = await decode(request.operation, bytes, turns, holding, signal);
-        finish('answered', status);
+        finish('answered');
         return result;
       } catch (cause) {
         logUnexpected(log, scope, cause, signal);
         const error = toUpstreamError(cause, signal, { sent: exchange.sent, status });
-        finish(error.code, error.status, error.fault);
+        status = error.status;
+        finish(error.code, error.fault);
         throw error;
       } finally {
         holding.close();

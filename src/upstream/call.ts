@@ -141,15 +141,31 @@ export class UpstreamCalls implements Calls {
     // A response that has arrived while the process was busy or frozen is read before the call ends.
     const abort = () => setImmediate(() => controller.abort('deadline'));
     const timer = setTimeout(abort, timeoutMs);
-    const { retries } = policyOf(request.operation);
     const onRetry = () => this.#options.observer.retried(request.operation);
+    const { retries } = policyOf(request.operation);
     const options = { retries, deadline, signal, budget: this.#budgetOf(scope), onRetry };
+    const { effect } = operations[request.operation];
+    const caller = scope.caller.accountKey;
+    // The latest time to send a write. It is checked when the write has a connection.
+    const sendBy =
+      effect === 'write' ? deadline - this.#options.timeoutMs * WRITE_MARGIN_SHARE : undefined;
+    const probe = (probeSignal: AbortSignal) => this.#attempt(probeRequest, scope, probeSignal);
+    let isAttempted = false; // And logged.
     try {
-      return await withRetries(options, (retry) =>
-        this.#admit(request, scope, signal, deadline, retry),
-      );
+      return await withRetries(options, (retry) => {
+        isAttempted = false;
+        const send = () => {
+          isAttempted = true;
+          return this.#attempt(request, scope, signal, sendBy, retry);
+        };
+        return this.#admission.run({ caller, effect, deadline, signal, send, probe });
+      });
     } catch (cause) {
-      throw toUpstreamError(cause, signal);
+      const error = toUpstreamError(cause, signal);
+      const { code: outcome, fault } = error;
+      logUnexpected(this.#options.log, scope, cause, signal);
+      if (!isAttempted) logCall(this.#options.log, request, scope, { outcome, fault, ms: 0 });
+      throw error;
     } finally {
       clearTimeout(timer);
     }
@@ -160,35 +176,5 @@ export class UpstreamCalls implements Calls {
     const budget = this.#retryBudgets.get(caller.accountKey) ?? new RetryBudget();
     this.#retryBudgets.set(caller.accountKey, budget);
     return budget;
-  }
-
-  /** Runs an attempt when it is admitted. */
-  async #admit<Name extends OperationName>(
-    request: UpstreamRequest<Name>,
-    scope: RequestScope,
-    signal: AbortSignal,
-    deadline: number,
-    retry: number,
-  ): Promise<Responses[Name]> {
-    const { effect } = operations[request.operation];
-    // The latest time to send a write. It is checked when the write has a connection.
-    const sendBy =
-      effect === 'write' ? deadline - this.#options.timeoutMs * WRITE_MARGIN_SHARE : undefined;
-    let attempted = false;
-    const send = () => {
-      attempted = true;
-      return this.#attempt(request, scope, signal, sendBy, retry);
-    };
-    const probe = (probeSignal: AbortSignal) => this.#attempt(probeRequest, scope, probeSignal);
-    try {
-      const caller = scope.caller.accountKey;
-      return await this.#admission.run({ caller, effect, deadline, signal, send, probe });
-    } catch (cause) {
-      logUnexpected(this.#options.log, scope, cause, signal);
-      const error = toUpstreamError(cause, signal);
-      const { code: outcome, fault } = error;
-      if (!attempted) logCall(this.#options.log, request, scope, { outcome, fault, ms: 0 });
-      throw error;
-    }
   }
 }

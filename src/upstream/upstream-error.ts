@@ -34,7 +34,7 @@ const retryableFailures: ReadonlySet<UpstreamErrorCode> = new Set([
   'CLIENT_DISCONNECTED',
 ]);
 
-/** Whether a request may have reached the service. Only `transport/send-once.ts` decides it. */
+/** Whether a request may have reached the service. Only `transport/send-once.ts` decides it; unknown is `maybe`. */
 export type Sent = 'no' | 'maybe' | 'yes';
 
 /** Without `sent`, it is an error outside an exchange: `no`. */
