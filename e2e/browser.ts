@@ -18,6 +18,8 @@ export async function openPage(viewport = { width: 1400, height: 900 }) {
   });
   closeAfterTest(() => browser.close());
   const page = await browser.newPage({ viewport, ignoreHTTPSErrors: true });
+  // On a busy machine, a large page needs more than the 30 s of Playwright.
+  page.setDefaultTimeout(120_000);
   const requests: string[] = [];
   const errors: string[] = [];
   page.on('request', (request) => requests.push(request.url()));

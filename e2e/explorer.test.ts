@@ -89,7 +89,7 @@ test('GraphiQL loads offline, reads GL codes and restarts a workflow', async () 
   );
   expect(outside).toEqual([]);
   expect(requests.filter((request) => request === url).length).toBeGreaterThan(2);
-});
+}, 180_000);
 
 test('the content security policy of the Sandbox page allows the embed and nothing else', async () => {
   const url = await startDev('sandbox');
