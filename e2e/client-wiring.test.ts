@@ -22,29 +22,25 @@ const relayConfig = {
   excludes: ['**/node_modules/**'],
 };
 
-type Client = {
-  readonly name: string;
+type Project = {
+  readonly clients: readonly string[];
   readonly packages: readonly string[];
   readonly files: readonly string[];
-  /** Generates types. */
-  readonly generate?: readonly string[];
+  /** Generate types. */
+  readonly commands: readonly (readonly string[])[];
 };
 
-const clients: Client[] = [
-  { name: 'fetch', packages: [], files: ['first-mutation.ts'] },
-  { name: 'apollo', packages: ['@apollo/client@4.3.8', 'rxjs@7.8.2', graphql], files: [] },
-  { name: 'urql', packages: ['@urql/core@6.0.3', graphql], files: [] },
+const projects: Project[] = [
+  // Without a package that ours might need.
+  { clients: ['fetch'], packages: [], files: ['first-mutation.ts'], commands: [] },
   {
-    name: 'relay',
-    packages: ['relay-runtime@21.0.1', 'relay-compiler@21.0.1', '@types/relay-runtime@20.1.1'],
+    clients: ['apollo', 'urql', 'relay', 'gql-tada'],
+    packages: [
+      ...['@apollo/client@4.3.8', 'rxjs@7.8.2', '@urql/core@6.0.3', 'gql.tada@1.11.3', graphql],
+      ...['relay-runtime@21.0.1', 'relay-compiler@21.0.1', '@types/relay-runtime@20.1.1'],
+    ],
     files: ['relay-restart.ts'],
-    generate: ['relay-compiler'],
-  },
-  {
-    name: 'gql-tada',
-    packages: ['gql.tada@1.11.3', '@urql/core@6.0.3', graphql],
-    files: [],
-    generate: ['gql.tada', 'generate-output'],
+    commands: [['relay-compiler'], ['gql.tada', 'generate-output']],
   },
 ];
 
@@ -79,43 +75,46 @@ beforeAll(async () => {
 });
 
 /** Creates a project that has the package as npm installs it, and checks its types. */
-async function createProject({ name, packages, files, generate }: Client): Promise<string> {
+async function createProject({ clients, packages, files, commands }: Project): Promise<string> {
   const cwd = await createFolder();
-  const tsconfig = { compilerOptions, files: [`${name}.ts`, ...files] };
+  const examples = [...clients.map((name) => `${name}.ts`), ...files];
+  const tsconfig = { compilerOptions, files: examples };
   await writeFile(join(cwd, 'package.json'), '{ "private": true, "type": "module" }');
   await writeFile(join(cwd, 'tsconfig.json'), JSON.stringify(tsconfig));
   await writeFile(join(cwd, 'relay.config.json'), JSON.stringify(relayConfig));
   await copyFile(join(root, schema), join(cwd, schema));
   await copyFile(join(root, 'e2e/wiring/run.ts'), join(cwd, 'run.ts'));
-  for (const file of [`${name}.ts`, 'operation.ts', ...files]) {
+  for (const file of [...examples, 'operation.ts']) {
     await copyFile(join(root, 'packages/client/examples', file), join(cwd, file));
   }
   const tools = ['typescript@5.9.3', '@types/node@24.19.2'];
   const install = ['install', '--no-audit', '--no-fund', tarball, ...packages, ...tools];
   await run('npm', install, { cwd });
-  if (generate) await run('npx', [...generate], { cwd });
-  await run('npx', ['tsc'], { cwd });
+  for (const command of [...commands, ['tsc']]) await run('npx', [...command], { cwd });
   return cwd;
 }
 
-describe.each(clients)('$name', (client) => {
+describe.each(projects)('$clients', (project) => {
   let cwd: string;
-  let stack: Awaited<ReturnType<typeof startFaultStack>>;
-
   beforeAll(async () => {
-    cwd = await createProject(client);
-    stack = await startFaultStack();
+    cwd = await createProject(project);
   }, 300_000);
 
-  test.each(faultCases)('survives $name', async ({ faults, result, arrivals }) => {
-    const { url, token } = stack;
-    stack.prepare(faults);
-    const options = JSON.stringify(impatient);
-    const args = ['run.ts', `${client.name}.ts`, url, token, options];
+  describe.each(project.clients)('%s', (client) => {
+    let stack: Awaited<ReturnType<typeof startFaultStack>>;
+    beforeAll(async () => {
+      stack = await startFaultStack();
+    });
 
-    const { stdout } = await run(process.execPath, args, { cwd });
+    test.each(faultCases)('survives $name', async ({ faults, result, arrivals }) => {
+      const { url, token } = stack;
+      stack.prepare(faults);
+      const args = ['run.ts', `${client}.ts`, url, token, JSON.stringify(impatient)];
 
-    expect(JSON.parse(stdout)).toMatchObject(result as object);
-    expect(stack.arrivals()).toBe(arrivals);
+      const { stdout } = await run(process.execPath, args, { cwd });
+
+      expect(JSON.parse(stdout)).toMatchObject(result as object);
+      expect(stack.arrivals()).toBe(arrivals);
+    });
   });
 });
