@@ -22,6 +22,8 @@ export type Arrival = {
   answer: Answer;
   /** A text that is in no other response: the message of the status record, or `unresolved`. */
   text: string;
+  /** In the time of `performance.now()`. */
+  at: number;
 };
 
 export type Ledger = {
@@ -47,7 +49,11 @@ export async function startLedger(
     const earlier = arrivals.get(id) ?? [];
     const text = `${id}, arrival ${earlier.length + 1}`;
     const answer = options.isReliable ? 'slow success' : pickAnswer();
-    const arrival: Arrival = { answer: options.isRefused(id) ? 'refusal' : answer, text };
+    const arrival: Arrival = {
+      answer: options.isRefused(id) ? 'refusal' : answer,
+      text,
+      at: performance.now(),
+    };
     arrivals.set(id, [...earlier, arrival]);
     respond(exchange, arrival);
   };

@@ -24,6 +24,8 @@ const SETTLED_WITHIN_MS = 60_000;
 type Result = {
   id: string;
   told: Told[];
+  /** When each request was sent, in the time of `performance.now()`. */
+  sentAt: number[];
   settled: Settled | undefined;
   /** Why settling had to be repeated. */
   reasons: string[];
@@ -56,9 +58,11 @@ async function runIntent(intent: Intent, pickUrl: () => string): Promise<Result>
   const start = performance.now();
   const age = () => performance.now() - start;
   const told: Told[] = [];
+  const sentAt: number[] = [];
   for (let n = 0; n < MAX_REPEATS; n++) {
     const { first, last } = PATIENCE_MS;
     const timeoutMs = n === 0 && Math.random() < 0.5 ? first : last;
+    sentAt.push(performance.now());
     told.push(
       await send(pickUrl(), intent, { isKeyed: true, timeoutMs, ageMs: n === 0 ? 0 : age() }),
     );
@@ -79,11 +83,16 @@ async function runIntent(intent: Intent, pickUrl: () => string): Promise<Result>
   }
   const keyed = { isKeyed: true, timeoutMs: PATIENCE_MS.last, ageMs: age() };
   const late = settled ? await send(pickUrl(), intent, keyed) : undefined;
-  return { id: intent.id, told, settled, reasons, late };
+  return { id: intent.id, told, sentAt, settled, reasons, late };
 }
 
 /** The claims about settled intents, compared with what arrived at the service. */
-export function rowsOfSettled(what: string, results: Result[], ledger: Ledger): Row[] {
+export function rowsOfSettled(
+  what: string,
+  results: Result[],
+  ledger: Ledger,
+  lossesAt: number[],
+): Row[] {
   const twice = results.filter(({ id }) => ledger.accepted(id).length > 1);
   const unsettled = results.filter(({ settled }) => settled === undefined);
   const contradictions = results.flatMap(({ id, told, settled, late }) => {
@@ -120,7 +129,7 @@ export function rowsOfSettled(what: string, results: Result[], ledger: Ledger): 
       claim: `${what}: no key with an age arrives twice`,
       measured: [
         `${twice.length} of ${results.length}`,
-        ...twice.slice(0, 3).map(({ id }) => id),
+        ...twice.slice(0, 3).map((result) => timesOf(result, ledger, lossesAt)),
       ].join('; '),
       holds: twice.length === 0 && results.length > 0,
     },
@@ -134,4 +143,13 @@ export function rowsOfSettled(what: string, results: Result[], ledger: Ledger): 
       holds: unsettled.length === 0 && contradictions.length === 0,
     },
   ];
+}
+
+/** Tells whether a request was on its way while the store lost its records, which is the case that remains possible. */
+function timesOf({ id, sentAt, told }: Result, ledger: Ledger, lossesAt: number[]): string {
+  const start = sentAt[0] ?? 0;
+  const list = (times: number[]) => times.map((at) => Math.round(at - start)).join(', ');
+  const arrivals = ledger.accepted(id).map(({ at }) => at);
+  const near = lossesAt.filter((at) => at > start - 5000 && at < Math.max(...arrivals) + 5000);
+  return `${id}: sent after ${list(sentAt)} ms (${told.map(nameOf).join(', ')}), arrived after ${list(arrivals)}, records lost after ${list(near)}`;
 }

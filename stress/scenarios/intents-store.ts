@@ -80,11 +80,11 @@ async function underLoad(
   const urls = () => [...gateways.keys()].map((port) => `http://127.0.0.1:${port}`);
   const prefix = what.replaceAll(/\W+/g, '-');
   const load = runSettledIntents(harness, { prefix, urls, running });
-  const stage = { gateways, start, urls, token: harness.token, backAfter: [] as number[] };
+  const stage: Stage = { gateways, start, urls, token: harness.token, backAfter: [], lossesAt: [] };
   await sleep(1000);
   await fail(stage);
   running.load = false;
-  const rows = rowsOfSettled(what, await load, ledger);
+  const rows = rowsOfSettled(what, await load, ledger, stage.lossesAt);
   for (const gateway of gateways.values()) await gateway.kill();
   const { backAfter } = stage;
   if (backAfter.length === 0) return rows;
@@ -104,6 +104,8 @@ type Stage = {
   token: string;
   /** How long each gateway took to accept a keyed write, after the store was back. */
   backAfter: number[];
+  /** When records were lost, in the time of `performance.now()`. */
+  lossesAt: number[];
 };
 
 /** Waits until every gateway accepts keyed writes with an age. */
@@ -178,6 +180,7 @@ async function failOverRedis(harness: Harness): Promise<Row[]> {
       await sleep(60);
       if (isKilled) await gateway.kill();
       await primary.stop();
+      stage.lossesAt.push(performance.now());
       replica.signal('SIGCONT');
       await replica.command('REPLICAOF', 'NO', 'ONE');
       address.to(replica.port);
@@ -198,6 +201,7 @@ async function emptyRedis(harness: Harness): Promise<Row[]> {
       const starting = stage.start();
       await sleep(Math.random() * 1000);
       await redis.command('FLUSHALL');
+      stage.lossesAt.push(performance.now());
       await starting;
       await whenBack(stage);
       const [port = '', gateway] = [...stage.gateways].at(-1) ?? [];
