@@ -2,13 +2,12 @@ import type { GraphQLFieldResolver } from 'graphql';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { readReference } from '../resolvers/gl-code-reference.ts';
 import type { Context } from './context.ts';
+import type { GlCodesKey } from './loaders.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, Context>;
 
 /** The references that are resolved in one turn. */
 const PORTION = 200;
-/** Invalid references that are reported in their places: each costs as much time as a small request. */
-const MAX_INVALID = 100;
 
 /** Wraps the resolver of `_entities`: checks all representations before any is resolved, and limits the response. */
 export function limitEntities(resolve: Resolver): Resolver {
@@ -23,26 +22,33 @@ export function limitEntities(resolve: Resolver): Resolver {
         'A representation has a type that is not an entity of this subgraph.',
       );
     }
+    const keys = new Map<string, GlCodesKey>();
     for (const representation of representations) {
       const reference = readReference(representation);
       // Others are invalid, and are reported in their places.
       if ('key' in reference && reference.key) {
         const { target, project } = reference.key;
-        context.limits().admitLookup(`${target} ${project}`);
+        const key = `${target} ${project}`;
+        context.limits().admitLookup(key);
+        keys.set(key, { target, project });
       }
     }
-    const results: Promise<PromiseSettledResult<unknown>[]>[] = [];
+    // Otherwise, all references to a list would be resolved at once when it arrives.
+    await context.loaders().glCodeIndex.loadMany([...keys.values()]);
+    const results: PromiseSettledResult<unknown>[] = [];
     for (let at = 0; at < representations.length; at += PORTION) {
       const portion = representations.slice(at, at + PORTION);
       await context.limits().admitResolution(portion.length);
       const resolved: unknown = resolve(source, { representations: portion }, context, info);
-      results.push(Promise.allSettled(Array.isArray(resolved) ? resolved : []));
+      results.push(...(await Promise.allSettled(Array.isArray(resolved) ? resolved : [])));
     }
+    const failed = results.filter((result) => result.status === 'rejected');
+    // Then the field fails as a whole.
+    if (!context.limits().admitFailures(failed.length)) throw failed[0]?.reason;
     // graphql-js throws an Error that it finds in a list, with its path.
-    const entities = (await Promise.all(results))
-      .flat()
-      .map((result) => (result.status === 'fulfilled' ? result.value : result.reason));
-    throwIfMostlyInvalid(entities);
+    const entities = results.map((result) =>
+      result.status === 'fulfilled' ? result.value : result.reason,
+    );
     await context.limits().admitEntities(entities, info);
     return entities;
   };
@@ -55,14 +61,4 @@ function isGlCode(value: unknown): boolean {
     '__typename' in value &&
     value.__typename === 'GlCode'
   );
-}
-
-/** With more invalid references, the field is rejected as a whole. */
-function throwIfMostlyInvalid(entities: unknown[]): void {
-  const invalid = entities.filter(
-    (entity) => entity instanceof GatewayError && entity.code === 'BAD_USER_INPUT',
-  );
-  if (invalid.length > MAX_INVALID) {
-    throw new GatewayError('BAD_USER_INPUT', `More than ${MAX_INVALID} references are invalid.`);
-  }
 }

@@ -12,7 +12,7 @@ import type { Context } from './context.ts';
 import type { GraphqlDocument } from './documents.ts';
 import { checkInput } from './input-checks.ts';
 import { inOperationSpan } from './operation-span.ts';
-import { type FormatError, formatAll, toGraphQLError } from './response-errors.ts';
+import { type FormatError, toGraphQLError, toResponse } from './response-errors.ts';
 
 /**
  * Executes operations in place of Apollo Server, which gets the parsed and checked document of the context. Queries
@@ -36,7 +36,7 @@ export function createExecution(
           const { document, record } = contextValue;
           if (!document) return null; // Apollo reports that there is none.
           const respond = async ({ data, errors = [] }: ExecutionResult) => {
-            const formatted = await formatAll(errors, document, http, formatError, contextValue);
+            const formatted = errors.map((error) => toResponse(error, document, http, formatError));
             const singleResult = {
               ...(formatted.length > 0 && { errors: formatted }),
               ...(data !== undefined && { data }),

@@ -24,10 +24,13 @@ export type GlCodes = ServiceStatus & { codes: GlCodeEntity[]; bytes: number };
 /** The codes of a target and project by `code`, hidden ones included. */
 type GlCodeIndex = { glCodes: GlCodes; byCode: Map<string, GlCodeEntity> };
 
+/** The target and project of a list. */
+export type GlCodesKey = Omit<GlCodesQuery, 'includeHide'>;
+
 export type Loaders = {
   /** Equal queries of one request are one call to the service. */
   glCodes: DataLoader<GlCodesQuery, GlCodes, string>;
-  glCodeIndex: DataLoader<Omit<GlCodesQuery, 'includeHide'>, GlCodeIndex, string>;
+  glCodeIndex: DataLoader<GlCodesKey, GlCodeIndex, string>;
 };
 
 /** Creates the loaders of one request. Only reads have one: a write is never de-duplicated. */
@@ -45,7 +48,7 @@ export function createLoaders(service: UpstreamClient, limits: ResponseLimits): 
     ({ target, project, includeHide }) => `${target} ${includeHide} ${project}`,
   );
   const glCodeIndex = createLoader(
-    async (key: Omit<GlCodesQuery, 'includeHide'>): Promise<GlCodeIndex> => {
+    async (key: GlCodesKey): Promise<GlCodeIndex> => {
       const list = await glCodes.load({ ...key, includeHide: true });
       const byCode = new Map<string, GlCodeEntity>();
       for (const entity of list.codes) {

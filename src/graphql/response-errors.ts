@@ -2,7 +2,6 @@ import type { HTTPGraphQLHead } from '@apollo/server';
 import { unwrapResolverError } from '@apollo/server/errors';
 import { GraphQLError, type GraphQLFormattedError, type SourceLocation } from 'graphql';
 import { UpstreamError } from '../upstream/upstream-error.ts';
-import type { Context } from './context.ts';
 import type { GraphqlDocument } from './documents.ts';
 
 export type FormatError = (
@@ -19,29 +18,8 @@ export function toGraphQLError(error: unknown): GraphQLError {
   throw error;
 }
 
-/** The errors that are formatted in one turn. */
-const PORTION = 200;
-
-/** Formats errors, in turns of their caller: one for each entity of a failed list may be thousands. */
-export async function formatAll(
-  errors: readonly GraphQLError[],
-  document: GraphqlDocument,
-  head: HTTPGraphQLHead,
-  formatError: FormatError,
-  context: Context,
-): Promise<GraphQLFormattedError[]> {
-  const formatted: GraphQLFormattedError[] = [];
-  for (const error of errors) {
-    if (formatted.length % PORTION === 0 && formatted.length > 0) {
-      await context.limits().admitErrors(PORTION);
-    }
-    formatted.push(toResponse(error, document, head, formatError));
-  }
-  return formatted;
-}
-
 /** Formats an error and sets the status and headers that it asks for. */
-function toResponse(
+export function toResponse(
   error: GraphQLError,
   document: GraphqlDocument,
   head: HTTPGraphQLHead,

@@ -9,6 +9,8 @@ import { selectionOf } from './selection-cost.ts';
 
 /** Entity references that one request may resolve, over all of its aliases. */
 export const MAX_REFERENCES = 5_000;
+/** Failed references of one request that are reported in their places: the errors of more would take 100 ms. */
+const MAX_FAILED = 500;
 /** Different lists, by target and project, that one request may ask the service for. */
 export const MAX_LOOKUPS = 200;
 /** Fields of list items and entities in one response: executing them takes 100 ms. */
@@ -30,10 +32,9 @@ const COPY_BYTES = 8;
 /** The work to start a search, and of a step: milliseconds, but much more with unusual texts, so one at a time. */
 const SEARCH_WORK = 50_000;
 const SEARCH_STEP_WORK = 500_000;
-/** The work of a call, of resolving a reference and of formatting an error, in the same unit. */
+/** The work of a call, and of resolving a reference, in the same unit. */
 const CALL_WORK = 200_000;
 const REFERENCE_WORK = 4_000;
-const ERROR_WORK = 4_000;
 /** The work of compiling a query, as a number of bytes to parse: tens of milliseconds. */
 const COMPILATION_WORK = 1_000_000;
 /** The length of the outcomes of writes that are passed on whole, as often as they are selected. */
@@ -57,6 +58,7 @@ export class ResponseLimits {
   readonly #lookups = new Set<string>();
   #mode: keyof typeof FIELD_WORK = 'interpreted';
   #references = 0;
+  #failed = 0;
   #fields = 0;
   #responseBytes = 0;
   #searchedBytes = 0;
@@ -74,6 +76,7 @@ export class ResponseLimits {
   start(mode: keyof typeof FIELD_WORK): void {
     this.#mode = mode;
     this.#references = 0;
+    this.#failed = 0;
     this.#fields = 0;
     this.#responseBytes = 0;
     this.#searchedBytes = 0;
@@ -87,14 +90,15 @@ export class ResponseLimits {
     this.#count(count * fields, count * length);
   }
 
+  /** Counts failed references. Returns whether they may be reported in their places. */
+  admitFailures(count: number): boolean {
+    this.#failed += count;
+    return this.#failed <= MAX_FAILED;
+  }
+
   /** Resolves when a call to the service may be made. A single one belongs to the turn of its request. */
   async admitCall(): Promise<void> {
     if (this.#lookups.size > 1) await this.#turn(CALL_WORK);
-  }
-
-  /** Resolves when so many errors may be formatted. */
-  async admitErrors(count: number): Promise<void> {
-    await this.#turn(count * ERROR_WORK);
   }
 
   /** Resolves when so many references may be resolved. */

@@ -32,8 +32,12 @@ const keySchema = z.object({
 
 const targets = new Map(Object.values(IntegrationTarget).map((value) => [String(value), value]));
 
+/** The longest id, in characters: one of its parts may become nine, as of the euro sign. */
+const MAX_ID_LENGTH = 9 * (textLimits.project + textLimits.code) + '4001//'.length;
+
 /** The key in an id. Undefined for any text that `idOf` does not make. */
 function keyOf(id: string): Key | undefined {
+  if (id.length > MAX_ID_LENGTH) return undefined;
   const [integer = '', ...encoded] = id.split('/');
   const target = targets.get(integer);
   try {

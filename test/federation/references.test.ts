@@ -270,13 +270,13 @@ test('the error of a reference names all invalid fields, and no values', async (
   expect(text).not.toContain('SECRET');
 });
 
-test('with more than 100 invalid references, the field is rejected as a whole', async () => {
+test('with more than 500 invalid references, the field is rejected as a whole', async () => {
   const { gateway } = share(list);
-  const invalid = Array.from({ length: 100 }, () => reference({ target: 'NONE' }));
+  const invalid = Array.from({ length: 500 }, () => reference({ target: 'NONE' }));
 
   const some = await gateway.graphql(query, { representations: [...invalid, reference()] });
   expect(some.data._entities.at(-1)).toEqual(travel);
-  expect(some.errors).toHaveLength(100);
+  expect(some.errors).toHaveLength(500);
   const { data, errors } = await gateway.graphql(query, {
     representations: [...invalid, ...invalid, reference()],
   });
@@ -284,12 +284,25 @@ test('with more than 100 invalid references, the field is rejected as a whole', 
   expect(errors).toMatchObject([{ path: ['_entities'], extensions: { code: 'BAD_USER_INPUT' } }]);
 });
 
-test('an error for each of many references is formatted in several turns', async () => {
+test('with more than 500 references to lists that fail, over all fields, a field fails as a whole', async () => {
   const { gateway } = share(reply(500));
-  const representations = Array.from({ length: 450 }, () => reference());
+  const representations = Array.from({ length: 300 }, () => reference());
+  const field = '_entities(representations: $representations) { __typename }';
 
-  const { errors = [] } = await gateway.graphql(query, { representations });
-  expect(errors.map(({ path }) => path?.[1])).toEqual(representations.map((_, index) => index));
+  const { errors = [] } = await gateway.graphql(
+    `query ($representations: [_Any!]!) { a: ${field} b: ${field} }`,
+    { representations },
+  );
+  expect(errors.length).toBeLessThanOrEqual(301);
+  expect(errors.at(-1)).toMatchObject({ extensions: { code: 'UPSTREAM_FAILED' } });
+  expect(errors.filter(({ path }) => path?.length === 1)).toHaveLength(1);
+});
+
+test('an id that is too long is invalid', async () => {
+  const { gateway } = share(list);
+  const representations = [{ __typename: 'GlCode', id: `5${'/'.repeat(500_000)}` }];
+  const { errors } = await gateway.graphql(query, { representations });
+  expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
 });
 
 test.each([
