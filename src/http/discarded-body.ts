@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import { TinyParts } from '../lib/tiny-parts.ts';
 
 /** How much of a body is read after the response, in bytes. */
 const MAX_BYTES = 33_554_432;
@@ -17,11 +18,10 @@ export function discardBody(message: IncomingMessage): void {
   message.unpipe();
   for (const event of ['data', 'end', 'error']) message.removeAllListeners(event);
   let bytes = 0;
-  let parts = 0;
+  const tiny = new TinyParts();
   message.on('data', ({ length }: Buffer) => {
     bytes += length;
-    parts += 1;
-    if (bytes > MAX_BYTES || hasTinyParts(parts, bytes)) message.socket.destroy();
+    if (bytes > MAX_BYTES || tiny.isTooMany(length)) message.socket.destroy();
   });
   message.on('error', () => {});
   message.resume();
@@ -43,9 +43,4 @@ function lingerUntil(message: IncomingMessage): void {
     const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
     socket.once('close', () => clearTimeout(timer));
   };
-}
-
-/** Whether a body comes in many parts of a few bytes, each of which costs as much time as a long one. */
-export function hasTinyParts(parts: number, bytes: number): boolean {
-  return parts > 1000 + bytes / 64;
 }

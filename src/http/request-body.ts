@@ -2,14 +2,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { STEP_BYTES, type Turns } from '../account/turns.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded, parseInSteps, parseJson } from '../lib/json.ts';
-import { hasTinyParts } from './discarded-body.ts';
+import { PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
 
 /** The largest request body, in bytes: a CSV of 12 MB as base64. */
 export const BODY_LIMIT = 16_777_216;
 /** The memory for a body, in multiples of its bytes: they exist as bytes, as text and as values. */
 const MEMORY_PER_BYTE = 4;
-/** What a part of a body takes besides its bytes, even if it is a single byte. */
-const PART_BYTES = 200;
 /** A shorter body, in bytes, is parsed at once: it takes less than 0.1 ms. */
 const SHORT_BODY = 4096;
 
@@ -68,6 +66,7 @@ async function parseLong(
 /** Reads a body, and books each part for the caller when it arrives. */
 function readBody({ raw, holding }: FastifyRequest): Promise<Buffer> {
   const parts: Buffer[] = [];
+  const tiny = new TinyParts();
   let bytes = 0;
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
@@ -78,7 +77,7 @@ function readBody({ raw, holding }: FastifyRequest): Promise<Buffer> {
       bytes += part.length;
       parts.push(part);
       if (bytes > BODY_LIMIT) fail(new InvalidRequest(413));
-      else if (hasTinyParts(parts.length, bytes)) fail(new InvalidRequest(400));
+      else if (tiny.isTooMany(part.length)) fail(new InvalidRequest(400));
       else if (holding?.tryHold(part.length * MEMORY_PER_BYTE + PART_BYTES) === false) {
         fail(overloaded('The gateway is processing too many large requests.'));
       }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { PART_BYTES, TinyParts } from '../../lib/tiny-parts.ts';
 import { invalidResponse, noRoom, type Sent, UpstreamError } from '../upstream-error.ts';
-import { ByteParts } from './byte-parts.ts';
 import { connectionError, tooLarge } from './transport-error.ts';
 
 /** A response as it was received. Its body is empty unless the status is 2xx. */
@@ -25,8 +25,6 @@ const DISCARD_MS = 1000;
 const DISCARD_BYTES = 65_536;
 /** Informational responses to one request. More of them serve no purpose. */
 const MAX_INFORMATIONAL = 100;
-/** Parts of a body that are received in one iteration of the event loop: a few milliseconds. */
-const PARTS = 4096;
 
 type Limits = {
   /** Ends the exchange. */
@@ -51,9 +49,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #informational = 0;
   #statusCode = 0;
   #headers: IncomingHttpHeaders = {};
-  readonly #body = new ByteParts();
+  readonly #parts: Uint8Array[] = [];
+  readonly #tiny = new TinyParts();
   #bytes = 0;
-  #parts = 0;
   #ended = false;
   #discardTimer: NodeJS.Timeout | undefined;
 
@@ -117,21 +115,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length;
-    this.#parts += 1;
+    const isTiny = this.#tiny.isTooMany(chunk.length);
     if (this.#isError) {
-      if (this.#bytes > DISCARD_BYTES) this.#abort();
+      if (this.#bytes > DISCARD_BYTES || isTiny) this.#abort();
     } else if (this.#bytes > this.#maxBytes) controller.abort(tooLarge(this.#maxBytes));
-    else if (!this.#limits.hold(chunk.length)) controller.abort(noRoom());
-    else this.#body.add(chunk);
-    // The parts of a body may be single bytes, and a socket delivers hundreds of thousands of them at a time.
-    if (this.#parts % PARTS > 0) return;
-    controller.pause();
-    setImmediate(() => controller.resume());
+    else if (isTiny) controller.abort(invalidResponse('in tiny parts'));
+    else if (!this.#limits.hold(chunk.length + PART_BYTES)) controller.abort(noRoom());
+    else this.#parts.push(chunk);
   }
 
   onResponseEnd(): void {
     this.#end(this.#headers);
-    const rawBody = this.#body.join();
+    const [first] = this.#parts;
+    const rawBody = first && this.#parts.length === 1 ? first : Buffer.concat(this.#parts);
     this.#response.resolve({ statusCode: this.#statusCode, headers: this.#headers, rawBody });
   }
 

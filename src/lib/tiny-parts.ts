@@ -1,0 +1,18 @@
+/** The memory that a part of a body takes besides its bytes, even if it is a single byte. */
+export const PART_BYTES = 200;
+
+/** Parts shorter than this, in bytes, are tiny: each costs as much time as a long one. */
+const TINY = 64;
+/** The tiny parts that may follow one another. */
+const MAX_IN_A_ROW = 1000;
+
+/** Recognizes a body that comes in many tiny parts. Longer ones make up for some before them, but not for later ones. */
+export class TinyParts {
+  #credit = MAX_IN_A_ROW;
+
+  /** Counts the next part of the body. Returns whether there are too many. */
+  isTooMany(bytes: number): boolean {
+    this.#credit = Math.min(this.#credit + bytes / TINY - 1, MAX_IN_A_ROW);
+    return this.#credit < 0;
+  }
+}
