@@ -11,9 +11,26 @@ type AdminOptions = {
   log: Logger;
 };
 
+/** The paths for operators. Requests for them are cheap, and logged only at level `debug` if they succeed. */
+export const operatorPaths: ReadonlySet<string | undefined> = new Set([
+  '/livez',
+  '/readyz',
+  '/metrics',
+]);
+
+/** Serves the health checks. */
+export function registerHealthChecks(app: FastifyInstance, isReady: () => boolean): void {
+  app.get('/livez', async () => ({ status: 'ok' }));
+  app.get('/readyz', async ({ record }, reply) => {
+    if (isReady()) return { status: 'ok' };
+    record?.errorCodes.push('NOT_READY'); // The admin server has no log of requests.
+    return reply.code(503).send({ status: 'unavailable' });
+  });
+}
+
 /**
- * Serves the metrics, on a port of their own if one is configured, where they can be kept from clients. That server also
- * has the health checks, is not logged, and starts before the main one and ends after it.
+ * Serves the metrics, on a port of their own if one is configured, where they can be kept from clients. That server
+ * also has the health checks, is not logged, and starts before the main one and ends after it.
  */
 export function registerAdminServer(main: FastifyInstance, options: AdminOptions): void {
   const { adminPort, host, isReady, metrics, log } = options;
@@ -27,10 +44,7 @@ export function registerAdminServer(main: FastifyInstance, options: AdminOptions
   }
   const admin = fastify();
   serveMetrics(admin);
-  admin.get('/livez', async () => ({ status: 'ok' }));
-  admin.get('/readyz', async (_, reply) =>
-    isReady() ? { status: 'ok' } : reply.code(503).send({ status: 'unavailable' }),
-  );
+  registerHealthChecks(admin, isReady);
   main.addHook('onReady', async () => {
     const address = await admin.listen({ port: adminPort, host });
     log.info({ address }, 'admin server listens');

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
 import { discardBody } from './discarded-body.ts';
-import { errorMediaType } from './media-type.ts';
+import { responseType } from './media-type.ts';
 
 /** Sends the response for an error outside GraphQL, and notes its code for the log. */
 export type SendError = (
@@ -22,7 +22,7 @@ export function createErrorSender(log: Logger): SendError {
       request.record.rejection = error.reason;
       request.record.token = error.token;
     }
-    return reply.code(status).headers(headers).type(errorMediaType(request.headers)).send(body);
+    return reply.code(status).headers(headers).type(responseType(request.headers)).send(body);
   };
 }
 

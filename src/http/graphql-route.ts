@@ -13,7 +13,7 @@ import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
 import { documentRequestOf, searchOf } from './graphql-request.ts';
 import { holdResponse } from './held-response.ts';
-import { acceptsResponse, errorMediaType } from './media-type.ts';
+import { acceptsResponse, responseType } from './media-type.ts';
 import { BODY_LIMIT } from './request-body.ts';
 import { pickHeaders } from './request-headers.ts';
 import { startRequestSpan } from './request-span.ts';
@@ -221,6 +221,6 @@ async function respond(
     record,
   );
   for (const [name, value] of response.headers) reply.header(name, value);
-  reply.code(response.status).type(errorMediaType(headers));
+  reply.code(response.status).type(responseType(headers));
   return response.text;
 }

@@ -4,12 +4,7 @@ import Negotiator from 'negotiator';
 export const JSON_TYPE = 'application/json; charset=utf-8';
 const GRAPHQL_RESPONSE_TYPE = 'application/graphql-response+json; charset=utf-8';
 
-/** The media types that Apollo Server responds with. It checks them only after the execution. */
-const mediaTypes = [
-  JSON_TYPE,
-  GRAPHQL_RESPONSE_TYPE,
-  'application/json; callbackSpec=1.0; charset=utf-8',
-];
+const mediaTypes = [JSON_TYPE, GRAPHQL_RESPONSE_TYPE];
 
 /** A longer `Accept` header, in characters, is not parsed: that takes time for each character, and none is as long. */
 const MAX_ACCEPT_LENGTH = 500;
@@ -20,10 +15,10 @@ export function acceptsResponse({ accept }: IncomingHttpHeaders): boolean {
 }
 
 /**
- * The media type of an error outside Apollo Server, chosen as Apollo Server does it. Clients read GraphQL
- * errors from a response that is not 2xx only if it has the type of GraphQL.
+ * The media type of a response with a result or errors. Clients read GraphQL errors from a response that is not 2xx only
+ * if it has the type of GraphQL.
  */
-export function errorMediaType({ accept }: IncomingHttpHeaders) {
+export function responseType({ accept }: IncomingHttpHeaders) {
   const isGraphql = accept && preferredType(accept) === GRAPHQL_RESPONSE_TYPE;
   return isGraphql ? GRAPHQL_RESPONSE_TYPE : JSON_TYPE;
 }

@@ -3,16 +3,15 @@ import type { Logger } from 'pino';
 import { overloaded } from '../errors/gateway-error.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
 import { traceIdOf } from '../telemetry/tracing.ts';
+import { operatorPaths } from './admin-server.ts';
 import { corsHeaders } from './cors.ts';
 import type { HttpMetrics, RespondedRequest } from './http-metrics.ts';
-import { errorMediaType } from './media-type.ts';
+import { responseType } from './media-type.ts';
 import { requestIdOf } from './request-headers.ts';
 import { securityHeaders } from './security-headers.ts';
 
 /** How long rejections are counted for one log line, in milliseconds. */
 const LOG_MS = 1000;
-/** Requests for these are cheap, and operators need the responses during an overload. */
-const internalPaths = new Set(['/livez', '/readyz', '/metrics']);
 
 /** Stands for the id of a request in the body, which is prepared. */
 const ID = '<id>';
@@ -66,7 +65,7 @@ export function createRejection(
       ...general,
       ...Object.entries(varying).flat(),
       'content-type',
-      errorMediaType(request.headers),
+      responseType(request.headers),
       'x-request-id',
       requestId,
       'content-length',
@@ -86,8 +85,8 @@ export function createRejection(
   };
 }
 
-/** Not by the path of GraphQL, which can be written in several ways, such as `/%67raphql`. */
+/** Operators need the other paths during an overload. That of GraphQL can be written in several ways: `/%67raphql`. */
 function mayBeGraphql({ method, url = '' }: IncomingMessage): boolean {
   const [path = ''] = url.split('?', 1);
-  return (method === 'POST' || method === 'GET') && !internalPaths.has(path);
+  return (method === 'POST' || method === 'GET') && !operatorPaths.has(path);
 }

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { printable } from '../lib/short-text.ts';
 import { outcomeOf, type RequestRecord } from '../telemetry/request-record.ts';
+import { operatorPaths } from './admin-server.ts';
 import type { ClientConnections } from './client-connections.ts';
 import type { SendError } from './error-response.ts';
 import type { RespondedRequest } from './http-metrics.ts';
@@ -21,9 +22,6 @@ declare module 'fastify' {
 
 /** The status that is logged if the client disconnected, as nginx does. */
 const CLIENT_CLOSED_REQUEST = 499;
-
-/** Requested every few seconds, and logged only at level `debug` if they succeed. */
-const probes = new Set<string | undefined>(['/livez', '/readyz', '/metrics']);
 
 type RequestLogOptions = {
   connections: ClientConnections;
@@ -54,7 +52,7 @@ export function createRequestLog(options: RequestLogOptions) {
       const path = request.routeOptions.url;
       const { writes } = request.record;
       count({ path, status, disconnected, seconds: ms / 1000, ...request.record });
-      log[probes.has(path) && status < 400 ? 'debug' : 'info'](
+      log[operatorPaths.has(path) && status < 400 ? 'debug' : 'info'](
         {
           requestId: request.id,
           traceId: request.record.traceId,

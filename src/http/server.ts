@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Turns } from '../account/turns.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
-import { registerAdminServer } from './admin-server.ts';
+import { registerAdminServer, registerHealthChecks } from './admin-server.ts';
 import { ClientConnections } from './client-connections.ts';
 import { registerCompression } from './compression.ts';
 import { corsHeaders, registerCors } from './cors.ts';
@@ -70,12 +70,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done(error);
   });
 
-  app.get('/livez', async () => ({ status: 'ok' }));
-  app.get('/readyz', async ({ record }, reply) => {
-    if (options.isReady()) return { status: 'ok' };
-    record.errorCodes.push('NOT_READY');
-    return reply.code(503).send({ status: 'unavailable' });
-  });
+  registerHealthChecks(app, options.isReady);
   registerGraphqlRoute(app, drain, options);
   return app;
 }

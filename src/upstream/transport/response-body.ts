@@ -20,7 +20,6 @@ const CHUNK_BYTES = 65_536;
  */
 const codings = {
   gzip: { create: createGunzip, sync: gunzipSync },
-  'x-gzip': { create: createGunzip, sync: gunzipSync },
   deflate: { create: createInflate, sync: inflateSync },
   br: { create: createBrotliDecompress, sync: null },
 } as const;
