@@ -95,7 +95,7 @@ export class Gate {
     return this.#held.maxPerCaller;
   }
 
-  /** Whether one more entry of a caller would be rejected at once. */
+  /** Whether there is neither a place for one more entry of a caller nor room for it to wait. */
   isFullFor(caller: string): boolean {
     return this.waiting > 0 && this.#isQueueFull(caller) && !this.#held.fits(caller, 1);
   }

@@ -29,14 +29,14 @@ declare module 'fastify' {
     /** The length of its body. */
     bodyBytes: number;
     /** Settles when the request has been parsed, or executed, which may be after its client has disconnected. */
-    execution: Promise<unknown> | null;
+    work: Promise<unknown> | null;
   }
 }
 
 /** The largest request body without a token, in bytes: enough for introspection. */
 const ANONYMOUS_BODY_LIMIT = 16_384;
 /** The work of checking the variables of a longer body, in bytes: some take as long as thirty bytes to parse. */
-const SHORT_BODY = 1024;
+const SHORT_VARIABLES = 1024;
 const VARIABLES_WORK = 30;
 /**
  * The least work of a request, in bytes: 15 of one caller in an iteration of the event loop take milliseconds. Node accepts only
@@ -75,7 +75,7 @@ export function registerGraphqlRoute(
   app.decorateRequest('scope', null);
   app.decorateRequest('caller', ANONYMOUS);
   app.decorateRequest('holding', null);
-  app.decorateRequest('execution', null);
+  app.decorateRequest('work', null);
   app.decorateRequest('bodyBytes', 0);
   app.route({
     method: ['GET', 'POST'],
@@ -106,7 +106,7 @@ export function registerGraphqlRoute(
       const response = withSpan(request.span, () =>
         currentRecord.run(request.record, () => respond(request, reply, options)),
       );
-      request.execution = response;
+      request.work = response;
       const done = () => logUndeliveredWrites(options.log, request);
       drain.executing.track(response).then(done, done);
       return response;
@@ -150,7 +150,7 @@ async function enter(
     holding.close();
     requests.leave(caller);
   };
-  const end = () => void Promise.resolve(request.execution).then(leave, leave);
+  const end = () => void Promise.resolve(request.work).then(leave, leave);
   if (reply.raw.closed) end();
   else reply.raw.once('close', end);
   return holding;
@@ -208,7 +208,7 @@ async function respond(
   { turns, prepare }: GraphqlRouteOptions,
 ): Promise<string> {
   const { method, headers, body, bodyBytes, scope, record, caller, disconnected } = request;
-  const variablesWork = bodyBytes > SHORT_BODY ? bodyBytes * VARIABLES_WORK : 0;
+  const variablesWork = bodyBytes > SHORT_VARIABLES ? bodyBytes * VARIABLES_WORK : 0;
   const execute = await prepare(documentRequestOf(request), (work) =>
     turns.take(caller, Math.max(REQUEST_WORK, variablesWork + work), {
       signal: disconnected,

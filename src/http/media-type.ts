@@ -15,8 +15,8 @@ export function acceptsResponse({ accept }: IncomingHttpHeaders): boolean {
 }
 
 /**
- * The media type of a response with a result or errors. Clients read GraphQL errors from a response that is not 2xx only
- * if it has the type of GraphQL.
+ * The media type of a response with a result or errors. Clients read GraphQL errors from a response that is not 2xx
+ * only if it has the type of GraphQL.
  */
 export function responseType({ accept }: IncomingHttpHeaders) {
   const isGraphql = accept && preferredType(accept) === GRAPHQL_RESPONSE_TYPE;

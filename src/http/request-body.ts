@@ -41,10 +41,8 @@ export function registerBodyParser(app: FastifyInstance, turns: Turns): void {
     // Exactly, because a variable of type ID may be written as a number.
     if (body.length < SHORT_BODY) return parsing(() => parseJson(utf8.decode(body), jsonLimits));
     // The request holds its body until it is parsed, although its client may have disconnected.
-    request.execution = parseLong(body, (bytes) =>
-      turns.take(request.caller, bytes, { isNew: true }),
-    );
-    return request.execution;
+    request.work = parseLong(body, (bytes) => turns.take(request.caller, bytes, { isNew: true }));
+    return request.work;
   });
 }
 

@@ -6,7 +6,7 @@ const TINY = 64;
 /** The tiny parts that may follow one another. */
 const MAX_IN_A_ROW = 1000;
 
-/** Recognizes a body that comes in many tiny parts. Longer ones make up for some before them, but not for later ones. */
+/** Recognizes a body that comes in many tiny parts. A longer one makes up for those before it, not for later ones. */
 export class TinyParts {
   #credit = MAX_IN_A_ROW;
 
