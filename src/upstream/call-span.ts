@@ -1,5 +1,5 @@
 import { SpanKind, type SpanOptions } from '@opentelemetry/api';
-import { type OperationName, operations } from './operations.ts';
+import { type OperationName, operations, perOperation } from './operations.ts';
 
 type CallSpan = { name: string; options: SpanOptions };
 
@@ -9,7 +9,7 @@ type CallSpan = { name: string; options: SpanOptions };
  */
 export function describeCalls(baseUrl: URL): Record<OperationName, CallSpan> {
   const https = baseUrl.protocol === 'https:';
-  const describe = (name: OperationName) => {
+  return perOperation((name) => {
     const { method } = operations[name];
     const template = baseUrl.pathname + name;
     const attributes = {
@@ -20,8 +20,5 @@ export function describeCalls(baseUrl: URL): Record<OperationName, CallSpan> {
       'url.template': template,
     };
     return { name: `${method} ${template}`, options: { kind: SpanKind.CLIENT, attributes } };
-  };
-  const names = Object.keys(operations) as OperationName[];
-  const spans = names.map((name) => [name, describe(name)]);
-  return Object.fromEntries(spans) as Record<OperationName, CallSpan>;
+  });
 }

@@ -88,6 +88,15 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
   upgradeToHQ: workflowAction,
 };
 
+/** Creates a value for each operation. */
+export function perOperation<Value>(
+  create: (name: OperationName) => Value,
+): Record<OperationName, Value> {
+  const names = Object.keys(operations) as OperationName[];
+  const entries = names.map((name) => [name, create(name)]);
+  return Object.fromEntries(entries) as Record<OperationName, Value>;
+}
+
 /** A call of an operation. */
 export type UpstreamRequest<Name extends OperationName = OperationName> = {
   readonly operation: Name;

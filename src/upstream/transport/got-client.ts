@@ -1,5 +1,5 @@
 import type { RequestScope } from '../../request-scope.ts';
-import { type OperationName, operations, policyOf, type UpstreamRequest } from '../operations.ts';
+import { operations, perOperation, policyOf, type UpstreamRequest } from '../operations.ts';
 import { type ConnectionOptions, createConnections } from './connections.ts';
 import { createGotRequest } from './got-request.ts';
 import { responseBody } from './response-body.ts';
@@ -21,12 +21,8 @@ export function createTransport(
   const { maxResponseBytes } = options;
   let ownHeaders = options.headers;
   const connections = createConnections(options);
-  const names = Object.keys(operations) as OperationName[];
-  const requests = new Map(
-    names.map((name) => {
-      const url = options.baseUrl.href + name;
-      return [name, createGotRequest<RawResponse>(url, operations[name].method)];
-    }),
+  const requests = perOperation((name) =>
+    createGotRequest<RawResponse>(options.baseUrl.href + name, operations[name].method),
   );
 
   return {
@@ -46,10 +42,8 @@ export function createTransport(
         ...trace,
         ...(body !== undefined && { 'content-type': 'application/json' }),
       };
-      const request = requests.get(operation);
-      if (!request) throw new TypeError('no such operation');
       const connection = await connections[policyOf(operation).connection](scope);
-      const response = await request({ search, headers, body }, (sending) =>
+      const response = await requests[operation]({ search, headers, body }, (sending) =>
         exchange.send(connection, sending, maxResponseBytes),
       );
       const { statusCode, rawBody } = response;
