@@ -28,6 +28,8 @@ export type RequestScope = {
   readonly requestId: string;
   /** The memory that the request holds. */
   readonly holding: Holding;
+  /** Waits for CPU time, for work on so many bytes (account/turns.ts). */
+  readonly turn: (bytes: number, options?: { isNew: boolean }) => Promise<void> | undefined;
   /** The client's trace headers (W3C Trace Context), if they are valid. */
   readonly trace: Readonly<Record<string, string>> | undefined;
   /** The client's headers for the service, by their lower-case names, if there are any. */

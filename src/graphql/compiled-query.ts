@@ -26,7 +26,7 @@ import { fragmentsOf, isIncluded, SelectionCosts } from './selection-cost.ts';
 /** Compiling a document with more fields could take hundreds of milliseconds. */
 const MAX_FIELDS = 300;
 /** The combinations of conditions of one document that are compiled. */
-const MAX_PLANS = 16;
+const MAX_PLANS = 8;
 
 export type Variables = Record<string, unknown>;
 

@@ -19,9 +19,9 @@ import { noIntrospection } from './schema.ts';
 import { type Manifest, nameOf, readTrusted, type TrustedDocuments } from './trusted-documents.ts';
 
 /** Memory for the documents that are remembered, in bytes. */
-const CACHE_BYTES = 33_554_432;
-/** What a token takes with its nodes, and as compiled code, in bytes. */
-const TOKEN_BYTES = 500;
+const CACHE_BYTES = 67_108_864;
+/** What a token takes with its nodes, and in the compiled code of a few plans, in bytes. */
+const TOKEN_BYTES = 3000;
 /** What a fault takes with its message and places, in bytes. */
 const FAULT_BYTES = 2000;
 /** The errors of an invalid document that are reported. The last one then says that there are more. */

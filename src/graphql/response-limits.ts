@@ -2,7 +2,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { NoPlace } from '../account/gate.ts';
 import type { Turns } from '../account/turns.ts';
 import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
-import { shorten } from '../lib/short-text.ts';
+import { withShortTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import { selectionOf } from './selection-cost.ts';
@@ -27,6 +27,8 @@ const ITEM_BYTES = 150;
 const FIELD_BYTES = 100;
 /** The work of a field, as a number of bytes to parse. */
 const FIELD_WORK = { compiled: 20, interpreted: 80 };
+/** The work of a byte of a response, in the same unit: ids are encoded. */
+const TEXT_WORK = 0.25;
 /** What a copy of a part of a list takes for each item, in bytes. */
 const COPY_BYTES = 8;
 /** The work to start a search, and of a step: milliseconds, but much more with unusual texts, so one at a time. */
@@ -197,7 +199,7 @@ export class ResponseLimits {
 
   /** Resolves when the response may be serialized. */
   async admitSerialization(): Promise<void> {
-    await this.#turn(this.#fields * FIELD_WORK.compiled);
+    await this.#turn(this.#fields * FIELD_WORK.compiled + this.#responseBytes * TEXT_WORK);
   }
 
   #count(fields: number, bytes: number): void {
@@ -218,7 +220,7 @@ export class ResponseLimits {
 
   async #book(fields: number, bytes: number): Promise<void> {
     await this.#hold(fields * FIELD_BYTES + bytes);
-    await this.#turn(fields * FIELD_WORK[this.#mode]);
+    await this.#turn(fields * FIELD_WORK[this.#mode] + bytes * TEXT_WORK);
   }
 
   async #hold(bytes: number): Promise<void> {
@@ -237,23 +239,13 @@ export class ResponseLimits {
   }
 }
 
-/** The length of all texts of some objects. */
+/** The length of all texts of some objects, in bytes: an id has up to three characters for each. */
 function lengthOf(objects: readonly unknown[]): number {
   let length = 0;
   for (const object of objects) {
     for (const text of Object.values(object ?? {})) {
-      if (typeof text === 'string') length += text.length;
+      if (typeof text === 'string') length += Buffer.byteLength(text);
     }
   }
   return length;
-}
-
-/** The same values with all texts in their short form, inside lists and objects too. */
-function withShortTexts(value: unknown): unknown {
-  if (typeof value === 'string') return shorten(value);
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(withShortTexts);
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, withShortTexts(inner)]),
-  );
 }

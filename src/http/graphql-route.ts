@@ -168,7 +168,7 @@ function createScope(
   request: FastifyRequest,
   { token, caller }: Credentials,
   holding: Holding,
-  { forwardHeaders }: GraphqlRouteOptions,
+  { forwardHeaders, turns }: GraphqlRouteOptions,
 ): RequestScope {
   const { id, headers, disconnected, record, raw } = request;
   const key = headers['idempotency-key'];
@@ -178,6 +178,7 @@ function createScope(
     caller,
     requestId: id,
     holding,
+    turn: (bytes, options) => turns.take(caller.accountKey, bytes, options),
     trace: traceHeaders(headers),
     forwarded: pickHeaders(headers, forwardHeaders),
     signal: disconnected,

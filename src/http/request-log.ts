@@ -29,11 +29,13 @@ type RequestLogOptions = {
   /** Counts a request with the status of its response. */
   count(request: RespondedRequest): void;
   sendError: SendError;
+  /** Whether one more line may be written that anybody can cause. */
+  mayLog(): boolean;
 };
 
 /** Returns the function that starts a request. When the request ends, or its client disconnects, it is logged and counted once. */
 export function createRequestLog(options: RequestLogOptions) {
-  const { connections, log, count, sendError } = options;
+  const { connections, log, count, sendError, mayLog } = options;
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const start = performance.now();
     const disconnect = new AbortController();
@@ -52,6 +54,7 @@ export function createRequestLog(options: RequestLogOptions) {
       const path = request.routeOptions.url;
       const { writes } = request.record;
       count({ path, status, disconnected, seconds: ms / 1000, ...request.record });
+      if (status === 401 && !mayLog()) return;
       log[operatorPaths.has(path) && status < 400 ? 'debug' : 'info'](
         {
           requestId: request.id,

@@ -44,6 +44,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     log,
     count: metrics.responded,
     sendError,
+    mayLog,
   });
   const reject = createRejection({ ...options, mayLog }, isClosing);
   const app = createFastify(log, connections, reject, (error, request, reply) => {

@@ -8,7 +8,7 @@ import type { IdempotencyParts } from './idempotency.ts';
 import { keyReused } from './idempotency-error.ts';
 import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
 import { type OpenWrites, poll, waitFor } from './open-writes.ts';
-import { decodeOutcome, encodeOutcome } from './recorded-outcome.ts';
+import { encodeOutcome, readOutcome } from './recorded-outcome.ts';
 import { ReplyLost, StoreUnavailable } from './store.ts';
 
 /** Time for the sender of a write to record the outcome after its deadline, in milliseconds. */
@@ -102,7 +102,7 @@ export class IdempotentCalls implements Calls {
       return this.#send(write, result.held);
     }
     if (result.state === 'in-flight') return null;
-    const recorded = result.state === 'recorded' ? decodeOutcome(result.outcome) : null;
+    const recorded = result.state === 'recorded' ? await readOutcome(result.outcome, scope) : null;
     if (recorded === null) {
       metrics.count('orphaned');
       if (result.state === 'orphaned' && result.isNew) {

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { withShortTexts } from '../lib/short-text.ts';
+import type { RequestScope } from '../request-scope.ts';
 import { operations, type Responses, type WriteName } from '../upstream/operations.ts';
 import { OutcomeUnknown, recordableCodes } from '../upstream/upstream-error.ts';
 
@@ -6,6 +8,10 @@ import { OutcomeUnknown, recordableCodes } from '../upstream/upstream-error.ts';
 export type KnownOutcome = {
   [Name in WriteName]: { operation: Name; response: Responses[Name] };
 }[WriteName];
+
+/** The work and the memory of reading an outcome, in bytes for each character of its text. */
+const READ_WORK = 3;
+const READ_MEMORY = 2;
 
 export const isWriteName = (name: string): name is WriteName =>
   Object.hasOwn(operations, name) && operations[name as WriteName].effect === 'write';
@@ -22,10 +28,20 @@ export function encodeOutcome(operation: WriteName, outcome: object): string {
   return JSON.stringify({ unknown: { code, requestId } });
 }
 
-/** Reads a recorded outcome; null if the text is not one. */
-export function decodeOutcome(text: string): KnownOutcome | OutcomeUnknown | null {
+/**
+ * Reads a recorded outcome; null if the text is not one. It takes a turn and memory of the request: an outcome may be
+ * megabytes long, and any number of requests may repeat it. Without that memory its texts are in their short form, because
+ * the outcome of a write is never an error.
+ */
+export async function readOutcome(text: string, { turn, holding }: RequestScope) {
+  await turn(text.length * READ_WORK);
+  return decodeOutcome(text, holding.tryHold(text.length * READ_MEMORY));
+}
+
+export function decodeOutcome(text: string, isWhole = true): KnownOutcome | OutcomeUnknown | null {
   try {
-    const recorded = recordedOutcome.parse(JSON.parse(text));
+    const value: unknown = JSON.parse(text);
+    const recorded = recordedOutcome.parse(isWhole ? value : withShortTexts(value));
     if ('unknown' in recorded) {
       return new OutcomeUnknown(recorded.unknown.code, recorded.unknown.requestId);
     }

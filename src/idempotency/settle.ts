@@ -4,12 +4,15 @@ import type { Settlement } from './claims.ts';
 import type { IdempotencyParts } from './idempotency.ts';
 import { intentOfArguments } from './idempotency-key.ts';
 import { type OpenWrite, poll, waitFor } from './open-writes.ts';
-import { decodeOutcome, encodeOutcome, type KnownOutcome } from './recorded-outcome.ts';
+import { encodeOutcome, type KnownOutcome, readOutcome } from './recorded-outcome.ts';
 
 type SettledWrite = { responseName: string; outcome: KnownOutcome | OutcomeUnknown };
 
 /** What was executed with a key, and whether nothing else can have been. */
 export type SettledWrites = { writes: SettledWrite[]; isComplete: boolean };
+
+/** The work of settling, in bytes of a turn: the outcomes of a key may be megabytes, so few keys are settled at a time. */
+const SETTLE_WORK = 500_000;
 
 export type Settle = ReturnType<typeof createSettle>;
 
@@ -29,6 +32,7 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
     const deadline = performance.now() + timeoutMs;
     let settled: SettledWrites = { writes: [], isComplete: false };
     const attempt = async () => {
+      await scope.turn(SETTLE_WORK, { isNew: true });
       const { writes, isComplete } = await metrics.timed('settle', claims.settle(intent));
       for (const write of writes) {
         if (write.state !== 'orphaned' || !write.isNew) continue;
@@ -40,7 +44,7 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
       );
       for (const write of writes) {
         const { responseName } = write;
-        known.set(responseName, known.get(responseName) ?? outcomeOf(write, scope));
+        if (!known.has(responseName)) known.set(responseName, await outcomeOf(write, scope));
       }
       const outcomes = [...known].map(([responseName, outcome]) => ({ responseName, outcome }));
       settled = { writes: outcomes, isComplete };
@@ -54,19 +58,19 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
 }
 
 /** The outcomes that this process knows before the store does, by response name. Waits for them. */
-async function outcomesOf(open: OpenWrite[], deadline: number, { signal }: RequestScope) {
+async function outcomesOf(open: OpenWrite[], deadline: number, scope: RequestScope) {
   const known = new Map<string, KnownOutcome | OutcomeUnknown>();
   for (const write of open) {
-    const outcome = await waitFor(write, deadline, signal).catch(() => null);
+    const outcome = await waitFor(write, deadline, scope.signal).catch(() => null);
     if (typeof outcome !== 'object' || outcome === null) continue;
-    const decoded = decodeOutcome(encodeOutcome(write.operation, outcome));
+    const decoded = await readOutcome(encodeOutcome(write.operation, outcome), scope);
     if (decoded !== null) known.set(write.responseName, decoded);
   }
   return known;
 }
 
-function outcomeOf(write: Settlement['writes'][number], { requestId }: RequestScope) {
-  if (write.state === 'in-flight') return new OutcomeUnknown('IN_PROGRESS', requestId);
-  const decoded = write.state === 'recorded' ? decodeOutcome(write.outcome) : null;
-  return decoded ?? new OutcomeUnknown('ORPHANED', requestId);
+async function outcomeOf(write: Settlement['writes'][number], scope: RequestScope) {
+  if (write.state === 'in-flight') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
+  const read = write.state === 'recorded' ? await readOutcome(write.outcome, scope) : null;
+  return read ?? new OutcomeUnknown('ORPHANED', scope.requestId);
 }

@@ -6,6 +6,16 @@ export function shorten(text: string, maxLength = SHORT_TEXT): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`;
 }
 
+/** The same values with all texts in their short form, inside lists and objects too. */
+export function withShortTexts(value: unknown): unknown {
+  if (typeof value === 'string') return shorten(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(withShortTexts);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, withShortTexts(inner)]),
+  );
+}
+
 /** The beginning of a text that a client chose, for the log, with all characters but printable ASCII replaced. */
 export function printable(text: string, maxLength = 100): string {
   return shorten(text, maxLength).replaceAll(/[^\x20-\x7e…]/g, '?');

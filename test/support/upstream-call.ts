@@ -25,6 +25,7 @@ export function scopeOf(
     caller: { issuer: 'issuer', subject, hash: `hash of ${subject ?? token}`, accountKey },
     requestId: 'request-1',
     holding: new Account(Infinity).open(accountKey),
+    turn: () => undefined,
     trace: undefined,
     forwarded: undefined,
     signal,
