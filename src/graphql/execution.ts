@@ -34,7 +34,7 @@ export function createExecution(
         },
         async responseForOperation({ operation, request, contextValue, response: { http } }) {
           const { document, record } = contextValue;
-          if (!document) return null; // Apollo reports that there is none.
+          if (!document) return null; // For the type: didResolveSource has thrown.
           const respond = async ({ data, errors = [] }: ExecutionResult) => {
             const formatted = errors.map((error) => toResponse(error, document, http, formatError));
             const singleResult = {
