@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { malformedRequest } from '../errors/http-error-format.ts';
+import { discardBody, isChunked } from './discarded-body.ts';
 import { JSON_TYPE } from './media-type.ts';
 import { securityHeaders } from './security-headers.ts';
 
@@ -77,14 +78,15 @@ export class ClientConnections {
   }
 
   /** Calls `serve` when the responses to all earlier requests of the connection have been sent. */
-  accept({ socket }: IncomingMessage, response: ServerResponse, serve: () => void): void {
+  accept(message: IncomingMessage, response: ServerResponse, serve: () => void): void {
+    const { socket } = message;
     const connection = this.#connections.get(socket);
     if (!connection) return; // It has closed.
     const start = () => {
       // Something that is not HTTP may follow, so that the rest of the request never arrives.
       if (connection.isBroken) return socket.destroySoon();
       connection.isServing = true;
-      response.once('close', () => this.#serveNext(socket, connection, response));
+      response.once('close', () => this.#serveNext(message, connection, response));
       serve();
     };
     if (!connection.isServing) start();
@@ -120,12 +122,15 @@ export class ClientConnections {
     else if (!isServing) this.#logMalformed(rejectMalformed(error.code, socket));
   }
 
-  #serveNext(socket: Socket, connection: Connection, response: ServerResponse): void {
+  #serveNext(message: IncomingMessage, connection: Connection, response: ServerResponse): void {
+    const { socket } = message;
     connection.current?.end();
     connection.current = undefined;
     if (connection.isBroken || isLast(response) || !socket.writable) connection.queue = [];
     const next = connection.queue.shift();
-    if (connection.isBroken || (this.#isClosing && !next)) socket.destroySoon();
+    const isUnread = isChunked(message) && !message.complete && !socket.destroyed;
+    if (isUnread) discardBody(message);
+    if (isUnread || connection.isBroken || (this.#isClosing && !next)) socket.destroySoon();
     connection.isServing = next !== undefined;
     // In another iteration of the event loop, so that other connections are served in between.
     if (next) setImmediate(next);

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { TinyParts } from '../lib/tiny-parts.ts';
 
 /** How much of a body is read after the response, in bytes. */
 const MAX_BYTES = 33_554_432;
 /** How long the connection stays open for it, in milliseconds. */
 const LINGER_MS = 5000;
+
+const discarded = new WeakSet<IncomingMessage>();
 
 /**
  * Reads and discards the rest of a body whose request already gets its response. Closing the connection while the
@@ -13,19 +14,27 @@ const LINGER_MS = 5000;
  * open until the body has arrived, the client has closed it, or the time is over.
  */
 export function discardBody(message: IncomingMessage): void {
-  if (message.complete) return;
+  if (message.complete || discarded.has(message)) return;
+  discarded.add(message);
+  const { socket } = message;
   // The end of the body would make its reader send a second response.
   message.unpipe();
   for (const event of ['data', 'end', 'error']) message.removeAllListeners(event);
-  let bytes = 0;
-  const tiny = new TinyParts();
-  message.on('data', ({ length }: Buffer) => {
-    bytes += length;
-    if (bytes > MAX_BYTES || tiny.isTooMany(length)) message.socket.destroy();
-  });
   message.on('error', () => {});
   message.resume();
+  // Thousands of chunks may arrive at once, and Node takes microseconds to parse each, so they are no longer parsed.
+  if (isChunked(message)) socket.removeAllListeners('data');
+  let bytes = 0;
+  (isChunked(message) ? socket : message).on('data', ({ length }: Buffer) => {
+    bytes += length;
+    if (bytes > MAX_BYTES) socket.destroy();
+  });
   lingerUntil(message);
+}
+
+/** Whether the connection of a body that is discarded has to be closed, because nobody looks for the end of its chunks. */
+export function isChunked({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined;
 }
 
 /** Replaces what Node calls after a response with `connection: close`. */

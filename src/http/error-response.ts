@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
-import { discardBody } from './discarded-body.ts';
+import { discardBody, isChunked } from './discarded-body.ts';
 import { responseType } from './media-type.ts';
 
 /** Sends the response for an error outside GraphQL, and notes its code for the log. */
@@ -31,6 +31,7 @@ export function createErrorSender(log: Logger): SendError {
  * the responses to requests behind it.
  */
 function keepConnection({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (!raw.complete && isChunked(raw)) reply.raw.setHeader('connection', 'close');
   if (!reply.hasHeader('connection')) return;
   if (!raw.complete) reply.raw.setHeader('connection', 'close');
   else if (!reply.raw.hasHeader('connection') && reply.raw.shouldKeepAlive) {

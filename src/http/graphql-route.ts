@@ -43,6 +43,8 @@ const VARIABLES_WORK = 30;
  * one connection in each, so that new clients, health checks among them, would wait behind long ones for seconds.
  */
 const REQUEST_WORK = 200_000;
+/** The work of a rejection without a token: six in an iteration, because those who send them have no places that limit them. */
+const REJECTION_WORK = 450_000;
 /** All requests without a token are those of one caller. */
 const ANONYMOUS = 'anonymous';
 
@@ -89,9 +91,8 @@ export function registerGraphqlRoute(
       }
       startRequestSpan(request, reply);
       if (!acceptsResponse(request.headers)) throw new InvalidRequest(406);
-      const credentials = await options.authenticate(request.raw);
+      const credentials = await authenticate(request, options);
       if (credentials) request.record.caller = credentials.caller;
-      else checkAnonymous(request, options.allowsAnonymous);
       if (Number(request.headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
       request.caller = credentials?.caller.accountKey ?? ANONYMOUS;
       const holding = await enter(request, reply, options);
@@ -118,6 +119,21 @@ export function registerGraphqlRoute(
       done(null, holdResponse(request, reply, payload, drain.sending));
     },
   });
+}
+
+/** The credentials of a request, null if it may introspect without. A rejection takes a turn. */
+async function authenticate(
+  request: FastifyRequest,
+  { authenticate, allowsAnonymous, turns }: GraphqlRouteOptions,
+): Promise<Credentials | null> {
+  try {
+    const credentials = await authenticate(request.raw);
+    if (!credentials) checkAnonymous(request, allowsAnonymous);
+    return credentials;
+  } catch (error) {
+    await turns.take(ANONYMOUS, REJECTION_WORK);
+    throw error;
+  }
 }
 
 /** Throws for a request without a token, unless it may introspect. */

@@ -1,9 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Account } from '../account/account.ts';
 import type { Gate } from '../account/gate.ts';
 import { type RejectionReason, rejectionReasons } from '../errors/gateway-error.ts';
 import { DURATION_BUCKETS, registerGauge } from '../telemetry/registry.ts';
 import type { FieldOutcome } from '../telemetry/request-record.ts';
+
+/** The longest pause between two renderings, in milliseconds. */
+const MAX_PAUSE_MS = 1000;
 
 /** A request of a client, when its response has been sent or its client has disconnected. */
 export type RespondedRequest = {
@@ -47,8 +51,25 @@ export function registerHttpMetrics(registry: Registry, watched: Watched) {
     },
     shed: () => counters.shed.inc(),
     /** The response to `GET /metrics`, in Prometheus text format. */
-    text: () => registry.metrics(),
+    text: shareRendering(() => registry.metrics()),
     contentType: registry.contentType as string,
+  };
+}
+
+/** Renders once for all that wait for it, after they have asked, and at most for a tenth of the time. */
+export function shareRendering(render: () => Promise<string>): () => Promise<string> {
+  let next: Promise<string> | undefined;
+  let pause: Promise<unknown> = Promise.resolve();
+  return () => {
+    next ??= pause.then(() => {
+      next = undefined;
+      const start = performance.now();
+      const rendered = render();
+      const rest = () => sleep(Math.min(9 * (performance.now() - start), MAX_PAUSE_MS));
+      pause = rendered.then(rest, rest);
+      return rendered;
+    });
+    return next;
   };
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { STEP_BYTES, type Turns } from '../account/turns.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
@@ -8,6 +9,10 @@ import { PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
 export const BODY_LIMIT = 16_777_216;
 /** The memory for a body, in multiples of its bytes: they exist as bytes, as text and as values. */
 const MEMORY_PER_BYTE = 4;
+/** The work of receiving a part, in bytes of text to parse: microseconds. */
+const PART_WORK = 600;
+/** A body takes a turn after so many parts. Those of an ordinary upload have up to 64 KB each. */
+const TURN_PARTS = 100;
 /** A shorter body, in bytes, is parsed at once: it takes less than 0.1 ms. */
 const SHORT_BODY = 4096;
 
@@ -36,7 +41,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function registerBodyParser(app: FastifyInstance, turns: Turns): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
-    const body = await readBody(request);
+    const body = await readBody(request, turns);
     request.bodyBytes = body.length;
     // Exactly, because a variable of type ID may be written as a number.
     if (body.length < SHORT_BODY) return parsing(() => parseJson(utf8.decode(body), jsonLimits));
@@ -61,19 +66,32 @@ async function parseLong(
   }
 }
 
-/** Reads a body, and books each part for the caller when it arrives. */
-function readBody({ raw, holding }: FastifyRequest): Promise<Buffer> {
+/** Reads a body, and books each part for the caller when it arrives. Many small parts take turns. */
+function readBody(request: FastifyRequest, turns: Turns): Promise<Buffer> {
+  const { raw, holding } = request;
   const parts: Buffer[] = [];
   const tiny = new TinyParts();
   let bytes = 0;
+  let turnedAt = 0;
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
       raw.off('data', onPart).pause();
       reject(error);
     };
+    const takeTurn = () => {
+      const turn = turns.take(request.caller, (parts.length - turnedAt) * PART_WORK);
+      turnedAt = parts.length;
+      return turn;
+    };
+    const onMany = () => raw.complete || pauseUntil(takeTurn(), raw);
+    const onEnd = async () => {
+      if (parts.length - turnedAt >= TURN_PARTS) await takeTurn();
+      resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts));
+    };
     const onPart = (part: Buffer) => {
       bytes += part.length;
       parts.push(part);
+      if (parts.length === turnedAt + TURN_PARTS) setImmediate(onMany);
       if (bytes > BODY_LIMIT) fail(new InvalidRequest(413));
       else if (tiny.isTooMany(part.length)) fail(new InvalidRequest(400));
       else if (holding?.tryHold(part.length * MEMORY_PER_BYTE + PART_BYTES) === false) {
@@ -82,11 +100,16 @@ function readBody({ raw, holding }: FastifyRequest): Promise<Buffer> {
     };
     if (raw.destroyed) fail(new InvalidRequest(400)); // It will never end.
     raw.on('data', onPart);
-    raw.once('end', () =>
-      resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)),
-    );
+    raw.once('end', onEnd);
     raw.once('error', () => reject(new InvalidRequest(400)));
   });
+}
+
+/** Reads no more of a connection until then. Pausing the body instead would let Node parse the next 64 KB. */
+function pauseUntil(turn: Promise<void> | undefined, { socket }: IncomingMessage): void {
+  if (!turn) return;
+  socket.pause();
+  void turn.then(() => socket.resume());
 }
 
 /** Throws `OPERATION_LIMIT_EXCEEDED` if a body exceeds a limit, and a bad request if it is not JSON. */

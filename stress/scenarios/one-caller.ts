@@ -82,6 +82,20 @@ const volleys =
     }
   };
 
+/** Bodies of 10 MB in small chunks, each on a connection of its own. */
+const chunked =
+  (line: string, bytes: number, count = 10) =>
+  async (send: Send, token?: string) => {
+    const head = headOf(line, [
+      'content-type: application/json',
+      'transfer-encoding: chunked',
+      ...authorization(token),
+    ]);
+    const chunk = `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`;
+    const chunks = chunk.repeat(10_000_000 / chunk.length);
+    for (let n = 0; n < count; n++) send(head + chunks, true);
+  };
+
 const fields = (count: number, field: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => `a${n}:${field(n)}`).join(' ');
 const invalidReferences = Array(4_990).fill({ __typename: 'GlCode', target: 'NONE' });
@@ -161,6 +175,33 @@ const attacks: Attack[] = [
     bystander: precise,
     maxMs: 200,
     run: pipeline(1_900, headOf('GET /metrics', [])),
+  },
+  {
+    name: '10 bodies in chunks of one byte, without a token',
+    bystander: precise,
+    maxMs: 1000,
+    run: (send) => chunked('POST /graphql', 1)(send),
+  },
+  {
+    name: '10 bodies in chunks of one byte, for GET /livez',
+    bystander: precise,
+    maxMs: 1000,
+    run: (send) => chunked('GET /livez', 1)(send),
+  },
+  {
+    name: '60 bodies in chunks of 66 bytes, with a token',
+    bystander: precise,
+    maxMs: 1000,
+    run: chunked('POST /graphql', 66, 60),
+  },
+  {
+    name: '100 requests for /metrics on connections of their own, four times',
+    bystander: precise,
+    maxMs: 1000,
+    run: (send) =>
+      repeat(4, 1, () => {
+        for (let n = 0; n < 100; n++) send(headOf('GET /metrics', []), true);
+      }),
   },
   {
     name: '100 unread pages of the explorer, with 512 MB',

@@ -116,6 +116,38 @@ test('a body in parts of one byte is booked with what the parts take', async () 
   await until(() => account.bytes === 0);
 });
 
+test('a body in many parts is read on only in the turn of its caller', async () => {
+  const turns = new Turns();
+  const turn = Promise.withResolvers<void>();
+  const take = jest.spyOn(turns, 'take').mockReturnValueOnce(turn.promise);
+  const { url } = await start({ turns });
+  const socket = connectTo(url);
+  const head = `host: a\r\nauthorization: a\r\ncontent-type: application/json`;
+  const chunk = `40\r\n${' '.repeat(64)}\r\n`;
+  socket.write(
+    `POST /graphql HTTP/1.1\r\n${head}\r\ntransfer-encoding: chunked\r\n\r\n${chunk.repeat(300)}`,
+  );
+  await until(() => take.mock.calls.length > 0);
+  expect(take.mock.calls[0]).toEqual(['a', expect.any(Number)]);
+  const response = once(socket, 'data');
+  socket.write('c\r\n{"query":""}\r\n0\r\n\r\n');
+  turn.resolve();
+  expect(String(await response)).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('a rejection of a token takes a turn of those without one', async () => {
+  const turns = new Turns();
+  const turn = Promise.withResolvers<void>();
+  const take = jest.spyOn(turns, 'take').mockReturnValueOnce(turn.promise);
+  const server = await createTestServer({ turns, allowsAnonymous: false });
+  const url = await server.listen({ port: 0, host: '127.0.0.1' });
+  const response = fetch(`${url}/graphql`);
+  await until(() => take.mock.calls.length > 0);
+  expect(take.mock.calls[0]?.[0]).toBe('anonymous');
+  turn.resolve();
+  expect((await response).status).toBe(401);
+});
+
 test('a response is booked until its client has read it', async () => {
   const { account, requests, declare, respondWith } = await start({ bytes: 100_000_000 });
   respondWith(JSON.stringify('x'.repeat(20_000_000)));
