@@ -42,7 +42,7 @@ export type RequestScope = {
   readonly idempotencyKey: string | undefined;
   /** The `Idempotency-Key-Age` header. */
   readonly idempotencyKeyAge: string | undefined;
-  /** When the request got its place, in the time of `performance.now()`. */
+  /** When its headers had arrived, in the time of `performance.now()`. */
   readonly receivedAt: number;
   /** Called if the outcome of a mutation field is that of an earlier request. */
   readonly onReplay: () => void;

@@ -186,7 +186,7 @@ function createScope(
   holding: Holding,
   { forwardHeaders, turns }: GraphqlRouteOptions,
 ): RequestScope {
-  const { id, headers, disconnected, record, raw } = request;
+  const { id, headers, receivedAt, disconnected, record, raw } = request;
   const key = headers['idempotency-key'];
   const age = headers['idempotency-key-age'];
   return {
@@ -201,7 +201,7 @@ function createScope(
     isClosed: () => raw.socket.destroyed,
     idempotencyKey: typeof key === 'string' ? key : undefined,
     idempotencyKeyAge: typeof age === 'string' ? age : undefined,
-    receivedAt: performance.now(),
+    receivedAt,
     onReplay() {
       record.isReplay = true;
     },

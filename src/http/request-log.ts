@@ -11,6 +11,8 @@ import { securityHeaders } from './security-headers.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** When its headers had arrived, in the time of `performance.now()`. */
+    receivedAt: number;
     record: RequestRecord;
     /**
      * Aborted when the client closes its side of the connection before it has its response. Reads are
@@ -37,7 +39,7 @@ type RequestLogOptions = {
 export function createRequestLog(options: RequestLogOptions) {
   const { connections, log, count, sendError, mayLog } = options;
   return (request: FastifyRequest, reply: FastifyReply): void => {
-    const start = performance.now();
+    request.receivedAt = performance.now();
     const disconnect = new AbortController();
     request.disconnected = disconnect.signal;
     request.record = { requestId: request.id, errorCodes: [], fields: new Map(), writes: [] };
@@ -50,7 +52,7 @@ export function createRequestLog(options: RequestLogOptions) {
       const disconnected = disconnect.signal.aborted;
       const status = disconnected ? CLIENT_CLOSED_REQUEST : reply.statusCode;
       const outcome = disconnected ? 'CLIENT_DISCONNECTED' : outcomeOf(request.record);
-      const ms = performance.now() - start;
+      const ms = performance.now() - request.receivedAt;
       const path = request.routeOptions.url;
       const { writes } = request.record;
       count({ path, status, disconnected, seconds: ms / 1000, ...request.record });

@@ -11,6 +11,7 @@ async function start(limits: { requests?: number; bytes?: number; turns?: Turns 
   const account = new Account(limits.bytes ?? 10_000_000);
   const requests = new Gate({ limit: limits.requests ?? 100, maxWaiting: 8 });
   const executions: (() => void)[] = [];
+  const received: number[] = [];
   let response = 'null';
   let isHeld = false;
   const statuses: number[] = [];
@@ -31,7 +32,8 @@ async function start(limits: { requests?: number; bytes?: number; turns?: Turns 
     },
     prepare: async (_, turn) => {
       await turn(0);
-      return async () => {
+      return async (_request, scope) => {
+        received.push(scope?.receivedAt ?? Infinity);
         if (isHeld) await new Promise<void>((resolve) => executions.push(resolve));
         return { status: 200, headers: [], text: response };
       };
@@ -43,6 +45,7 @@ async function start(limits: { requests?: number; bytes?: number; turns?: Turns 
     account,
     requests,
     executions,
+    received,
     statuses,
     hold() {
       isHeld = true;
@@ -219,4 +222,19 @@ test('many requests at once are executed in several iterations of the event loop
   expect(most).toBeLessThanOrEqual(16);
   for (const execute of gateway.executions) execute();
   for (const socket of sockets) socket.destroy();
+});
+
+test('a request is received when its headers have arrived, before it waits for a place', async () => {
+  const { requests, executions, received, hold, post } = await start({ requests: 1 });
+  hold();
+  const first = post('a');
+  await until(() => executions.length === 1);
+  const second = post('a');
+  await until(() => requests.waiting === 1);
+  const waitingSince = performance.now();
+  executions[0]?.();
+  await until(() => executions.length === 2);
+  executions[1]?.();
+  await Promise.all([first, second]);
+  expect(received[1]).toBeLessThan(waitingSince);
 });
