@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { STEP_BYTES, type Turns } from '../account/turns.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded, parseInSteps, parseJson } from '../lib/json.ts';
-import { PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
+import { joinParts, PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
 
 /** The largest request body, in bytes: a CSV of 12 MB as base64. */
 export const BODY_LIMIT = 16_777_216;
@@ -86,7 +86,7 @@ function readBody(request: FastifyRequest, turns: Turns): Promise<Buffer> {
     const onMany = () => raw.complete || pauseUntil(takeTurn(), raw);
     const onEnd = async () => {
       if (parts.length - turnedAt >= TURN_PARTS) await takeTurn();
-      resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts));
+      resolve(joinParts(parts));
     };
     const onPart = (part: Buffer) => {
       bytes += part.length;

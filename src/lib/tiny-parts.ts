@@ -1,6 +1,12 @@
 /** The memory that a part of a body takes besides its bytes, even if it is a single byte. */
 export const PART_BYTES = 200;
 
+/** The bytes of all parts. They are not copied if they are a single part. */
+export function joinParts(parts: readonly Buffer[]): Buffer {
+  const [first] = parts;
+  return first && parts.length === 1 ? first : Buffer.concat(parts);
+}
+
 /** Parts shorter than this, in bytes, are tiny: each costs as much time as a long one. */
 const TINY = 64;
 /** The tiny parts that may follow one another. */

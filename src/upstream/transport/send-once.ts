@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { PART_BYTES, TinyParts } from '../../lib/tiny-parts.ts';
+import { joinParts, PART_BYTES, TinyParts } from '../../lib/tiny-parts.ts';
 import { invalidResponse, noRoom, type Sent, UpstreamError } from '../upstream-error.ts';
 import { connectionError, tooLarge } from './transport-error.ts';
 
@@ -49,7 +49,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #informational = 0;
   #statusCode = 0;
   #headers: IncomingHttpHeaders = {};
-  readonly #parts: Uint8Array[] = [];
+  readonly #parts: Buffer[] = [];
   readonly #tiny = new TinyParts();
   #bytes = 0;
   #ended = false;
@@ -126,8 +126,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#end(this.#headers);
-    const [first] = this.#parts;
-    const rawBody = first && this.#parts.length === 1 ? first : Buffer.concat(this.#parts);
+    const rawBody = joinParts(this.#parts);
     this.#response.resolve({ statusCode: this.#statusCode, headers: this.#headers, rawBody });
   }
 
