@@ -103,9 +103,9 @@ export class Holding {
   /** The response is complete, and only it is held. `drop` ends its connection if others need the memory. */
   responseSent(drop: () => void): void {
     if (this.#booked === 0 || this.#isClosed) return;
-    const response = { caller: this.caller, bytes: this.#booked, since: performance.now(), drop };
-    this.#response = response;
-    this.#unread.add(response);
+    const since = performance.now();
+    this.#response = { caller: this.caller, bytes: this.#booked, since, drop };
+    this.#unread.add(this.#response);
   }
 
   /** Gives everything back. */

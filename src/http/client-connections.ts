@@ -38,7 +38,7 @@ type MalformedRequest = {
   address: string | undefined;
 };
 
-/** The requests that may wait behind another one on its connection. Each takes a kilobyte, with or without a token. */
+/** The requests that may wait behind another one on its connection. Each takes a kilobyte and its headers. */
 const MAX_PIPELINED = 16;
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';

@@ -65,7 +65,8 @@ export function shareRendering(render: () => Promise<string>): () => Promise<str
       next = undefined;
       const start = performance.now();
       const rendered = render();
-      const rest = () => sleep(Math.min(9 * (performance.now() - start), MAX_PAUSE_MS));
+      const rest = () =>
+        sleep(Math.min(9 * (performance.now() - start), MAX_PAUSE_MS), undefined, { ref: false });
       pause = rendered.then(rest, rest);
       return rendered;
     });

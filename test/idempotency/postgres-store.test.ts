@@ -1,13 +1,11 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { z } from 'zod';
 import { createStore } from '../../src/idempotency/create-store.ts';
 import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
 import { claimsOn, RETENTION_MS } from '../support/claims.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/port.ts';
 import { isPostgresInstalled, type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { startTcp } from '../support/tcp-server.ts';
 
 const QUARANTINE_MS = 60_000;
 const cleanups: (() => unknown)[] = [];
@@ -67,14 +65,10 @@ test.each([
   const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0Mpassword\0\0`);
   const length = Buffer.alloc(4);
   length.writeInt32BE(fields.length + 4);
-  const server = createServer((socket) => {
-    socket.on('error', () => {});
+  const { url } = await startTcp((socket) => {
     socket.once('data', () => socket.end(Buffer.concat([Buffer.from('E'), length, fields])));
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  cleanups.push(() => server.close());
-  const { port } = z.object({ port: z.number() }).parse(server.address());
-  const claims = open(`postgres://127.0.0.1:${port}/postgres`);
+  const claims = open(`${url.replace('http', 'postgres')}postgres`);
   await expect(claims.claim('key', 'a')).rejects.toMatchObject({ reason, message });
 });
 
