@@ -66,7 +66,6 @@ export async function startGateway(
     ...config,
     ...config.upstream,
     ...service.idempotency,
-    turns,
     observe: createFieldObserver(registry),
     log,
   });

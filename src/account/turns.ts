@@ -12,6 +12,12 @@ export const STEP_BYTES = 400_000;
 /** Iterations of the event loop after long work: another request passes through about as many, and waits for one such work. */
 const PAUSES = 8;
 
+export type TurnOptions = {
+  signal?: AbortSignal | undefined;
+  /** Whether the work is that of a request that has not begun. */
+  isNew?: boolean;
+};
+
 /**
  * Turns for CPU-bound work, from parsing a response of several megabytes to a call: in an iteration of the event loop,
  * one long task and several short ones. Each has a gate of its own, so that short work does not keep long work waiting.
@@ -30,7 +36,7 @@ export class Turns {
   take(
     caller: string,
     bytes: number,
-    { signal, isNew = false }: { signal?: AbortSignal | undefined; isNew?: boolean } = {},
+    { signal, isNew = false }: TurnOptions = {},
   ): Promise<void> | undefined {
     if (bytes < NEGLIGIBLE_BYTES) return undefined;
     const options = { signal, isUrgent: !isNew };

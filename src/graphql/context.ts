@@ -1,4 +1,3 @@
-import type { Turns } from '../account/turns.ts';
 import { missingToken } from '../errors/gateway-error.ts';
 import type { Settle } from '../idempotency/settle.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -19,7 +18,6 @@ export type Context = ReturnType<typeof createContext>;
 export type ContextDependencies = {
   observe: FieldObserver;
   calls: Calls;
-  turns: Turns;
   settle: Settle;
   /** The name of the query parameter for a CSV option, if it is configured. */
   csvOptionParam: string | undefined;
@@ -35,7 +33,7 @@ export function createContext(
   record: RequestRecord,
   document: GraphqlDocument | undefined,
 ) {
-  const { calls, settle, turns, maxResponseBytes } = dependencies;
+  const { calls, settle, maxResponseBytes } = dependencies;
   const { observe, csvOptionParam, workflowActions } = dependencies;
   let service: UpstreamClient | undefined;
   let loaders: Loaders | undefined;
@@ -49,7 +47,7 @@ export function createContext(
     return service;
   };
   const getLimits = () => {
-    limits ??= new ResponseLimits(getScope(), turns, maxResponseBytes);
+    limits ??= new ResponseLimits(getScope(), maxResponseBytes);
     return limits;
   };
   return {

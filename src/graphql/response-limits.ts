@@ -1,6 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { NoPlace } from '../account/gate.ts';
-import type { Turns } from '../account/turns.ts';
 import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { withShortTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -55,7 +54,6 @@ export class TooLargeToInterpret extends GatewayError {
 /** Limits the lists and references of one response, books their memory, and spaces out the work on them. */
 export class ResponseLimits {
   readonly #scope: RequestScope;
-  readonly #turns: Turns;
   readonly #maxBytes: number;
   readonly #lookups = new Set<string>();
   #mode: keyof typeof FIELD_WORK = 'interpreted';
@@ -68,9 +66,8 @@ export class ResponseLimits {
   /** Whether the execution has met a list with too many fields for graphql-js. */
   isTooLargeToInterpret = false;
 
-  constructor(scope: RequestScope, turns: Turns, maxUpstreamBytes: number) {
+  constructor(scope: RequestScope, maxUpstreamBytes: number) {
     this.#scope = scope;
-    this.#turns = turns;
     this.#maxBytes = maxUpstreamBytes * MAX_LISTS;
   }
 
@@ -229,8 +226,8 @@ export class ResponseLimits {
 
   async #turn(bytes: number): Promise<void> {
     try {
-      const { caller, signal } = this.#scope;
-      await this.#turns.take(caller.accountKey, bytes, { signal });
+      const { signal, turn } = this.#scope;
+      await turn(bytes, { signal });
     } catch (error) {
       if (!(error instanceof NoPlace)) throw error;
       const fault = 'client disconnected';

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import type { Turns } from '../account/turns.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
 import { registerAdminServer, registerHealthChecks } from './admin-server.ts';
 import { ClientConnections } from './client-connections.ts';
@@ -23,7 +22,6 @@ type ServerOptions = GraphqlRouteOptions & {
   compression: boolean;
   isReady(): boolean;
   shutdownDelayMs: number;
-  turns: Turns;
   /** The hash of this request's caller, if one more request of it would be rejected at once. */
   overloadedCaller(request: IncomingMessage): string | undefined;
   metrics: HttpMetrics;

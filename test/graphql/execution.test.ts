@@ -3,7 +3,6 @@ import { ApolloServer } from '@apollo/server';
 import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { Turns } from '../../src/account/turns.ts';
 import { overloaded } from '../../src/errors/gateway-error.ts';
 import { createErrorFormatter } from '../../src/errors/graphql-error-format.ts';
 import { WorkflowAction } from '../../src/generated/resolvers.ts';
@@ -110,7 +109,6 @@ async function execute(
         {
           calls: service,
           observe() {},
-          turns: new Turns(),
           settle: async () => ({ writes: [], isComplete: false }),
           csvOptionParam: undefined,
           workflowActions: Object.values(WorkflowAction),

@@ -20,12 +20,13 @@ export function scopeOf(
 ): RequestScope {
   // As of a verified token: without `sub`, all tokens of the issuer share an account.
   const accountKey = subject ?? 'issuer';
+  const turns = new Turns();
   return {
     token,
     caller: { issuer: 'issuer', subject, hash: `hash of ${subject ?? token}`, accountKey },
     requestId: 'request-1',
     holding: new Account(Infinity).open(accountKey),
-    turn: () => undefined,
+    turn: (bytes, options) => turns.take(accountKey, bytes, options),
     trace: undefined,
     forwarded: undefined,
     signal,

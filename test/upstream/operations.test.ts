@@ -4,7 +4,6 @@ import type { Socket } from 'node:net';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import { expect, test } from '@jest/globals';
 import { type GraphQLObjectType, isEnumType, parse } from 'graphql';
-import { Turns } from '../../src/account/turns.ts';
 import { createLoaders } from '../../src/graphql/loaders.ts';
 import { ResponseLimits } from '../../src/graphql/response-limits.ts';
 import { resolvers } from '../../src/resolvers/index.ts';
@@ -82,10 +81,7 @@ test('loaders, which share responses, only call the read', async () => {
   };
   const calls: Calls = { read: fail, write: fail };
   const loaders: { load(key: unknown): Promise<unknown> }[] = Object.values(
-    createLoaders(
-      new UpstreamClient(calls, scopeOf()),
-      new ResponseLimits(scopeOf(), new Turns(), 1_000_000),
-    ),
+    createLoaders(new UpstreamClient(calls, scopeOf()), new ResponseLimits(scopeOf(), 1_000_000)),
   );
 
   for (const loader of loaders) {
