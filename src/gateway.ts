@@ -84,7 +84,7 @@ export async function startGateway(
       const caller = requests.waiting > 0 ? authenticator.remembered(request) : undefined;
       return caller && requests.isFullFor(caller.accountKey) ? caller.hash : undefined;
     },
-    prepare: graphql.prepare,
+    execute: graphql.execute,
     turns,
     ...config,
     explorer: await createExplorer(config.explorer, config.explorerHeaders),

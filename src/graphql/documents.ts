@@ -10,11 +10,12 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { DocumentRequest, Turn } from '../document-request.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
+import type { Turn } from '../graphql-request.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
 import type { Plans } from './compiled-query.ts';
 import { parseWithinLimits } from './document-limits.ts';
+import type { DocumentRequest } from './document-request.ts';
 import { noIntrospection } from './schema.ts';
 import { type Manifest, nameOf, readTrusted, type TrustedDocuments } from './trusted-documents.ts';
 

@@ -5,10 +5,11 @@ import {
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
 import type { Logger } from 'pino';
-import type { GraphqlRequest, Prepare } from '../document-request.ts';
 import { createErrorFormatter } from '../errors/graphql-error-format.ts';
+import type { Execute, GraphqlRequest } from '../graphql-request.ts';
 import { compileAll } from './compiled-query.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
+import { documentRequestOf } from './document-request.ts';
 import { Documents, type GraphqlDocument } from './documents.ts';
 import { createExecution } from './execution.ts';
 import { schema } from './schema.ts';
@@ -28,7 +29,7 @@ type GraphqlOptions = ContextDependencies & {
 };
 
 export type GraphqlServer = {
-  prepare: Prepare;
+  execute: Execute;
   /** Replaces the trusted documents. Rejects with a ConfigError if one is invalid, and then changes nothing. */
   trust(manifests: readonly Manifest[]): Promise<void>;
   stop(): Promise<void>;
@@ -71,18 +72,19 @@ export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServ
   });
   await apollo.start();
   return {
-    async prepare(named, turn) {
-      const document = await documents.find(named, turn);
-      return async ({ headers, ...request }, scope, record) => {
-        const isById = options.trustedDocuments !== undefined && document !== undefined;
-        const httpRequest = isById ? byText(request, document.text) : request;
-        const { status, body, ...response } = await apollo.executeHTTPGraphQLRequest({
-          httpGraphQLRequest: { ...httpRequest, headers: csrfHeaders(request.method, headers) },
-          context: async () => createContext(options, scope, record, document),
-        });
-        if (body.kind !== 'complete') throw new Error('Incremental delivery is not supported.');
-        return { status: status ?? 200, headers: response.headers, text: body.string };
-      };
+    async execute(request) {
+      const { method, scope, record, turn } = request;
+      const document = await documents.find(documentRequestOf(request), turn);
+      const isById = options.trustedDocuments !== undefined && document !== undefined;
+      const { search, body } = isById ? byText(request, document.text) : request;
+      const response = await apollo.executeHTTPGraphQLRequest({
+        httpGraphQLRequest: { method, headers: csrfHeaders(request), search, body },
+        context: async () => createContext(options, scope, record, document),
+      });
+      if (response.body.kind !== 'complete')
+        throw new Error('Incremental delivery is not supported.');
+      const { status = 200, headers } = response;
+      return { status, headers, text: response.body.string };
     },
     trust,
     stop: () => apollo.stop(),
@@ -93,7 +95,7 @@ export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServ
  * The headers that Apollo reads. A body is always JSON, which browsers send across origins only after a preflight, and
  * the HTTP server chooses the media type of the response: parsing its headers again would take several µs.
  */
-function csrfHeaders(method: string, headers: GraphqlRequest['headers']): HeaderMap {
+function csrfHeaders({ method, headers }: GraphqlRequest): HeaderMap {
   const read = new HeaderMap();
   if (method !== 'GET') return read.set('apollo-require-preflight', 'true');
   for (const name of [...preflightHeaders, 'content-type']) {
@@ -104,13 +106,10 @@ function csrfHeaders(method: string, headers: GraphqlRequest['headers']): Header
 }
 
 /** A request that names its document by its text, which is the only way that Apollo knows. */
-function byText<Request extends { search: string; body: unknown }>(
-  request: Request,
-  query: string,
-): Request {
+function byText(request: GraphqlRequest, query: string): Pick<GraphqlRequest, 'search' | 'body'> {
   const search = new URLSearchParams(request.search);
   search.set('query', query);
   search.delete('extensions');
   const body = { ...Object(request.body), query, extensions: null };
-  return { ...request, search: `?${search}`, body };
+  return { search: `?${search}`, body };
 }

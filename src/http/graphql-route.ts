@@ -4,14 +4,13 @@ import type { Account, Holding } from '../account/account.ts';
 import { type Gate, NoPlace } from '../account/gate.ts';
 import type { Turns } from '../account/turns.ts';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
-import type { Prepare } from '../document-request.ts';
 import { InvalidRequest, missingToken, overloaded } from '../errors/gateway-error.ts';
+import type { Execute } from '../graphql-request.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { currentRecord } from '../telemetry/request-record.ts';
 import { traceHeaders, withSpan } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
-import { documentRequestOf, searchOf } from './graphql-request.ts';
 import { holdResponse } from './held-response.ts';
 import { acceptsResponse, responseType } from './media-type.ts';
 import { BODY_LIMIT } from './request-body.ts';
@@ -56,7 +55,7 @@ export type GraphqlRouteOptions = {
   /** Whether requests without a token are executed, which may only introspect. */
   allowsAnonymous: boolean;
   turns: Turns;
-  prepare: Prepare;
+  execute: Execute;
   /** The page for browsers, if there is one. */
   explorer: Explorer | undefined;
   /** The headers of clients that the service gets, in lower case. */
@@ -222,21 +221,16 @@ function logUndeliveredWrites(log: Logger, { id, record, disconnected }: Fastify
 async function respond(
   request: FastifyRequest,
   reply: FastifyReply,
-  { turns, prepare }: GraphqlRouteOptions,
+  { turns, execute }: GraphqlRouteOptions,
 ): Promise<string> {
-  const { method, headers, body, bodyBytes, scope, record, caller, disconnected } = request;
+  const { method, url, headers, body, bodyBytes, scope, record, caller, disconnected } = request;
   const variablesWork = bodyBytes > SHORT_VARIABLES ? bodyBytes * VARIABLES_WORK : 0;
-  const execute = await prepare(documentRequestOf(request), (work) =>
-    turns.take(caller, Math.max(REQUEST_WORK, variablesWork + work), {
-      signal: disconnected,
-      isNew: true,
-    }),
-  ).catch(throwNoPlace);
-  const response = await execute(
-    { method, headers, search: searchOf(request), body },
-    scope,
-    record,
-  );
+  const turn = (work: number) => {
+    const bytes = Math.max(REQUEST_WORK, variablesWork + work);
+    return turns.take(caller, bytes, { signal: disconnected, isNew: true })?.catch(throwNoPlace);
+  };
+  const search = /\?.*$/s.exec(url)?.[0] ?? '';
+  const response = await execute({ method, headers, search, body, scope, record, turn });
   for (const [name, value] of response.headers) reply.header(name, value);
   reply.code(response.status).type(responseType(headers));
   return response.text;

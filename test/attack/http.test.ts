@@ -133,7 +133,7 @@ test.each([
 test('a request that gets 408 is not executed when the rest of it arrives', async () => {
   let executed = 0;
   const app = await createTestServer({
-    prepare: async () => async () => {
+    execute: async () => {
       executed += 1;
       return { status: 200, headers: [], text: '{"data":null}' };
     },

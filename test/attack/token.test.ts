@@ -63,7 +63,7 @@ const accepted: unknown[] = [];
 const server = await createTestServer({
   authenticate: authenticateRequest,
   allowsAnonymous: false,
-  prepare: async () => async (_, scope) => {
+  execute: async ({ scope }) => {
     accepted.push(scope?.token);
     return { status: 200, headers: [], text: '{"data":null}' };
   },

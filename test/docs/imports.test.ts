@@ -49,7 +49,7 @@ const allowed: Record<string, string[]> = {
   ],
   graphql: [
     'account',
-    'document-request.ts',
+    'graphql-request.ts',
     'errors',
     'idempotency/settle.ts',
     'lib',
@@ -64,7 +64,7 @@ const allowed: Record<string, string[]> = {
   http: [
     'account',
     'auth/authenticate.ts',
-    'document-request.ts',
+    'graphql-request.ts',
     'errors',
     'lib',
     'telemetry',

@@ -30,13 +30,11 @@ async function start(limits: { requests?: number; bytes?: number; turns?: Turns 
       const caller = { issuer: '', subject: name, hash: name, accountKey: name };
       return { token: name, caller };
     },
-    prepare: async (_, turn) => {
+    execute: async ({ scope, turn }) => {
       await turn(0);
-      return async (_request, scope) => {
-        received.push(scope?.receivedAt ?? Infinity);
-        if (isHeld) await new Promise<void>((resolve) => executions.push(resolve));
-        return { status: 200, headers: [], text: response };
-      };
+      received.push(scope?.receivedAt ?? Infinity);
+      if (isHeld) await new Promise<void>((resolve) => executions.push(resolve));
+      return { status: 200, headers: [], text: response };
     },
   });
   const url = await server.listen({ port: 0, host: '127.0.0.1' });

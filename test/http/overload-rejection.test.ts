@@ -20,7 +20,7 @@ async function startOverloaded() {
   const server = await createTestServer({
     requests,
     overloadedCaller: () => (isOverloaded ? 'hash' : undefined),
-    prepare: async () => async () => {
+    execute: async () => {
       executed += 1;
       return { status: 200, headers: [], text: '{"data":null}' };
     },

@@ -15,7 +15,7 @@ export async function createTestServer(options: Partial<ServerOptions> = {}) {
     authenticate: async () => null,
     allowsAnonymous: true,
     overloadedCaller: () => undefined,
-    prepare: async () => async () => ({ status: 200, headers: [], text: '{"data":null}' }),
+    execute: async () => ({ status: 200, headers: [], text: '{"data":null}' }),
     corsOrigins: [],
     forwardHeaders: [],
     adminPort: undefined,

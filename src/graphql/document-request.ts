@@ -1,7 +1,14 @@
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { DocumentRequest } from '../document-request.ts';
 import { InvalidRequest } from '../errors/gateway-error.ts';
+import type { GraphqlRequest } from '../graphql-request.ts';
+
+/** What a request says about its document. */
+export type DocumentRequest = {
+  query?: string | undefined;
+  documentId?: string | undefined;
+  /** Of the extension `persistedQuery`. */
+  sha256Hash?: string | undefined;
+};
 
 const parameters = z.object({
   query: z.string().nullish(),
@@ -12,9 +19,8 @@ const parameters = z.object({
 });
 
 /** Reads what a request says about its document. Throws an InvalidRequest. */
-export function documentRequestOf(request: FastifyRequest): DocumentRequest {
-  const given =
-    request.method === 'GET' ? parametersOf(new URLSearchParams(searchOf(request))) : request.body;
+export function documentRequestOf({ method, search, body }: GraphqlRequest): DocumentRequest {
+  const given = method === 'GET' ? parametersOf(new URLSearchParams(search)) : body;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return {}; // Apollo rejects it.
   const { data } = parameters.safeParse(given);
   if (!data) throw new InvalidRequest(400);
@@ -23,12 +29,6 @@ export function documentRequestOf(request: FastifyRequest): DocumentRequest {
     documentId: data.documentId ?? undefined,
     sha256Hash: data.extensions?.persistedQuery?.sha256Hash,
   };
-}
-
-/** The query of the URL, with its question mark. */
-export function searchOf({ url }: FastifyRequest): string {
-  const start = url.indexOf('?');
-  return start === -1 ? '' : url.slice(start);
 }
 
 function parametersOf(search: URLSearchParams): object {
