@@ -38,8 +38,12 @@ const CALL_WORK = 200_000;
 const REFERENCE_WORK = 4_000;
 /** The work of compiling a query, as a number of bytes to parse: tens of milliseconds. */
 const COMPILATION_WORK = 1_000_000;
-/** The length of the outcomes of writes that are passed on whole, as often as they are selected. */
-const MAX_OUTCOMES_LENGTH = 33_554_432;
+/** The bytes of the outcomes of writes that are passed on in a response, as often as they are selected. */
+const MAX_OUTCOME_BYTES = 33_554_432;
+/** The lengths of the texts of an outcome, in characters: the first that fits, or else the last. */
+const OUTCOME_TEXTS = [Infinity, 10_000, 100];
+/** What JSON writes as an escape sequence. */
+const escaped = /["\\\p{Cc}\p{Cs}]/u;
 
 /** A list that is to be executed by compiled code. */
 export class TooLargeToInterpret extends GatewayError {
@@ -62,7 +66,7 @@ export class ResponseLimits {
   #fields = 0;
   #responseBytes = 0;
   #searchedBytes = 0;
-  #outcomesLength = 0;
+  #outcomeBytes = 0;
   /** Whether the execution has met a list with too many fields for graphql-js. */
   isTooLargeToInterpret = false;
 
@@ -180,13 +184,17 @@ export class ResponseLimits {
    */
   fitOutcome(outcome: unknown, info: GraphQLResolveInfo): unknown {
     if (typeof outcome !== 'object' || outcome === null) return outcome;
-    const length = JSON.stringify(outcome).length * selectionOf(info).fields;
-    const fits = this.#outcomesLength + length <= MAX_OUTCOMES_LENGTH;
-    if (fits && this.#scope.holding.tryHold(length)) {
-      this.#outcomesLength += length;
-      return outcome;
+    const { fields } = selectionOf(info);
+    let fitting: unknown = outcome;
+    for (const maxLength of OUTCOME_TEXTS) {
+      fitting = withShortTexts(outcome, maxLength);
+      const bytes = Buffer.byteLength(JSON.stringify(fitting)) * fields;
+      const fits = this.#outcomeBytes + bytes <= MAX_OUTCOME_BYTES;
+      if (!fits || !this.#scope.holding.tryHold(bytes)) continue;
+      this.#outcomeBytes += bytes;
+      break;
     }
-    return withShortTexts(outcome);
+    return fitting;
   }
 
   /** Resolves when a query may be compiled. */
@@ -194,9 +202,10 @@ export class ResponseLimits {
     await this.#turn(COMPILATION_WORK);
   }
 
-  /** Resolves when the response may be serialized. */
+  /** Resolves when the response may be serialized, also for a client that only reads: it may tell the outcome of a write. */
   async admitSerialization(): Promise<void> {
-    await this.#turn(this.#fields * FIELD_WORK.compiled + this.#responseBytes * TEXT_WORK);
+    const bytes = this.#responseBytes + this.#outcomeBytes;
+    await this.#scope.turn(this.#fields * FIELD_WORK.compiled + bytes * TEXT_WORK);
   }
 
   #count(fields: number, bytes: number): void {
@@ -236,12 +245,13 @@ export class ResponseLimits {
   }
 }
 
-/** The length of all texts of some objects, in bytes: an id has up to three characters for each. */
+/** The length of all texts of some objects as JSON, in bytes: an id has up to three characters for each. */
 function lengthOf(objects: readonly unknown[]): number {
   let length = 0;
   for (const object of objects) {
     for (const text of Object.values(object ?? {})) {
-      if (typeof text === 'string') length += Buffer.byteLength(text);
+      if (typeof text !== 'string') continue;
+      length += Buffer.byteLength(escaped.test(text) ? JSON.stringify(text) : text);
     }
   }
   return length;

@@ -4,8 +4,6 @@ import type { WaitGroup } from '../lib/wait-group.ts';
 
 /** A longer response, in characters or compressed bytes, is sent as bytes, and the shutdown waits for it. */
 const LONG_RESPONSE = 16_384;
-/** The memory for a response, in multiples of its length: it exists as text and as bytes. */
-const MEMORY_PER_BYTE = 2;
 /** How long a client may take to receive a long response, in milliseconds: it occupies memory. */
 const MAX_SENDING_MS = 60_000;
 
@@ -20,9 +18,10 @@ export function holdResponse(
   payload: unknown,
   sending: WaitGroup,
 ): unknown {
-  const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
-  holding?.become(isText ? payload.length * MEMORY_PER_BYTE : 0);
-  const isLong = isText && payload.length > LONG_RESPONSE;
+  const whole = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : '';
+  const isLong = whole.length > LONG_RESPONSE;
+  const body = isLong && typeof whole === 'string' ? Buffer.from(whole) : whole;
+  holding?.become(isLong ? body.length : 0);
   if (!isLong || !socket.writable) return payload;
   const timer = setTimeout(() => socket.destroy(), MAX_SENDING_MS);
   void sending.track(once(reply.raw, 'close').then(() => clearTimeout(timer)));
@@ -32,5 +31,5 @@ export function holdResponse(
       socket.destroy();
     });
   }
-  return typeof payload === 'string' ? Buffer.from(payload) : payload;
+  return body;
 }

@@ -7,13 +7,12 @@ export function shorten(text: string, maxLength = SHORT_TEXT): string {
 }
 
 /** The same values with all texts in their short form, inside lists and objects too. */
-export function withShortTexts(value: unknown): unknown {
-  if (typeof value === 'string') return shorten(value);
+export function withShortTexts(value: unknown, maxLength = SHORT_TEXT): unknown {
+  if (typeof value === 'string') return shorten(value, maxLength);
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(withShortTexts);
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, withShortTexts(inner)]),
-  );
+  const inner = (item: unknown) => withShortTexts(item, maxLength);
+  if (Array.isArray(value)) return value.map(inner);
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, inner(item)]));
 }
 
 /** The beginning of a text that a client chose, for the log, with all characters but printable ASCII replaced. */

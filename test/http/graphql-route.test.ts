@@ -151,7 +151,7 @@ test('a rejection of a token takes a turn of those without one', async () => {
 
 test('a response is booked until its client has read it', async () => {
   const { account, requests, declare, respondWith } = await start({ bytes: 100_000_000 });
-  respondWith(JSON.stringify('x'.repeat(20_000_000)));
+  respondWith(JSON.stringify('x'.repeat(40_000_000)));
   const socket = declare('a', 12);
   socket.pause();
   socket.write('{"query":""}');
@@ -164,7 +164,7 @@ test('a response is booked until its client has read it', async () => {
 
 test('a response that nobody reads is dropped when its memory is needed', async () => {
   const { account, declare, respondWith, post } = await start({ bytes: 100_000_000 });
-  respondWith(JSON.stringify('x'.repeat(20_000_000)));
+  respondWith(JSON.stringify('x'.repeat(40_000_000)));
   const socket = declare('a', 12);
   socket.pause();
   socket.write('{"query":""}');

@@ -1,0 +1,59 @@
+import { expect, test } from '@jest/globals';
+import { buildSchema, type GraphQLResolveInfo, graphql } from 'graphql';
+import { Account } from '../../src/account/account.ts';
+import { ResponseLimits } from '../../src/graphql/response-limits.ts';
+import { scopeOf } from '../support/upstream-call.ts';
+
+const MEGABYTE = 1_048_576;
+const schema = buildSchema('type Query { s: S } type S { message: String, codes: [S] }');
+
+/** Executes a query for an object with a text, as often as it is selected, with what a resolver does about it. */
+async function execute(
+  { message, times, list = false }: { message: string; times: number; list?: boolean },
+  admit: (value: { message: string }, info: GraphQLResolveInfo) => unknown,
+): Promise<string> {
+  const fields = Array.from({ length: times }, (_, n) => `a${n}: message`).join(' ');
+  const source = list ? `{ s { codes { ${fields} } } }` : `{ s { ${fields} } }`;
+  const rootValue = {
+    s: (_: unknown, __: unknown, info: GraphQLResolveInfo) => admit({ message }, info),
+  };
+  const { data, errors } = await graphql({ schema, source, rootValue });
+  if (errors) throw errors[0]?.originalError;
+  return JSON.stringify(data);
+}
+
+function limitsOf(account: Account) {
+  const holding = account.open('a');
+  return new ResponseLimits({ ...scopeOf(), holding }, 16 * MEGABYTE);
+}
+
+test.each(['m', '€', '\u0001'])(
+  'the outcomes of writes, with many times %j, are cut until there is memory for their bytes',
+  async (char) => {
+    const account = new Account(8 * MEGABYTE);
+    const written = { message: char.repeat(20_000), times: 20 };
+    const lengths: number[] = [];
+    let bytes = 0;
+    for (let n = 0; n < 20; n++) {
+      const limits = limitsOf(account);
+      const response = await execute(written, (value, info) => limits.fitOutcome(value, info));
+      const { length } = JSON.parse(response).s.a0;
+      lengths.push(length);
+      if (length > 101) bytes += Buffer.byteLength(response);
+      expect(account.bytes).toBeGreaterThanOrEqual(bytes);
+    }
+    expect([lengths.at(0), lengths.at(-1)]).toEqual([20_000, 101]);
+    expect(lengths).toEqual(lengths.toSorted((one, other) => other - one));
+  },
+);
+
+test('a part of a list is booked as its JSON, with escape sequences', async () => {
+  const account = new Account(4 * MEGABYTE);
+  const limits = limitsOf(account);
+  const page = { message: '\u0001"'.repeat(10_000), times: 20, list: true };
+  const response = await execute(page, async (value, info) => {
+    await limits.admitList([value], undefined, info);
+    return { codes: [value] };
+  });
+  expect(account.bytes).toBeGreaterThanOrEqual(Buffer.byteLength(response) - 100);
+});
