@@ -38,7 +38,7 @@ type MalformedRequest = {
   address: string | undefined;
 };
 
-/** The requests that may wait behind another one on its connection. Each takes a kilobyte and its headers. */
+/** The requests that may wait behind another one on its connection. What else was read with them has at most 64 KB. */
 const MAX_PIPELINED = 16;
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -47,6 +47,7 @@ const statusByError: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, [TIMEO
 /**
  * The connections of clients. Each serves one request at a time: a request that is pipelined behind the last response
  * of its connection is never executed, because its outcome would be lost, and many of them do not block the event loop.
+ * While one waits, nothing more is read, so that they do not fill the memory.
  */
 export class ClientConnections {
   readonly #connections = new Map<Socket, Connection>();
@@ -91,6 +92,8 @@ export class ClientConnections {
     };
     if (!connection.isServing) start();
     else if (connection.queue.push(start) > MAX_PIPELINED) socket.destroy();
+    // Node resumes reading at the end of each request.
+    else queueMicrotask(() => connection.queue.length > 0 && socket.pause());
   }
 
   /** Watches the connection for a request that has been started. */
@@ -128,6 +131,7 @@ export class ClientConnections {
     connection.current = undefined;
     if (connection.isBroken || isLast(response) || !socket.writable) connection.queue = [];
     const next = connection.queue.shift();
+    if (connection.queue.length === 0) socket.resume();
     const isUnread = isChunked(message) && !message.complete && !socket.destroyed;
     if (isUnread) discardBody(message);
     if (isUnread || connection.isBroken || (this.#isClosing && !next)) socket.destroySoon();

@@ -48,9 +48,10 @@ export function createFastify(
     // A load balancer that has not noticed the shutdown is still served.
     return503OnClosing: false,
   });
-  // Only the route decides whether a client that waits for it should send the body.
-  app.server.on('checkContinue', (message, response) => {
-    app.server.emit('request', message, response);
-  });
+  // Only the route decides whether a client that waits for it should send the body. Node would respond to the others
+  // itself, and at once, however many there are.
+  for (const event of ['checkContinue', 'checkExpectation']) {
+    app.server.on(event, (message, response) => app.server.emit('request', message, response));
+  }
   return app;
 }

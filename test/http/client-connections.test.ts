@@ -228,14 +228,30 @@ test('a request whose body turns out not to be HTTP, behind another one, leaves 
   expect(held).toBe(0);
 });
 
-test('a connection with a long pipeline is closed', async () => {
+test.each(['x-name: value', 'expect: 100-continue', 'expect: other'])(
+  'a connection with a long pipeline of requests with %s is closed',
+  async (header) => {
+    const service = await startHeldService();
+    const gateway = await startTestGateway(service);
+    const socket = connectTo(gateway.url);
+    socket.on('error', () => {});
+    const closed = once(socket, 'close');
+    const next = `GET /livez HTTP/1.1\r\n${host}\r\n${header}\r\n\r\n`;
+    socket.write(requestOf(gateway, read) + next.repeat(20));
+    await closed;
+    await service.idle();
+    expect(await metric(gateway, 'ledger_gateway_requests_in_progress')).toBe(0);
+  },
+);
+
+test('what waits behind other requests of a connection is only read when these have been served', async () => {
   const service = await startHeldService();
   const gateway = await startTestGateway(service);
   const socket = connectTo(gateway.url);
-  socket.on('error', () => {});
-  const closed = once(socket, 'close');
-  socket.write(requestOf(gateway, read) + `GET /livez HTTP/1.1\r\n${host}\r\n\r\n`.repeat(20));
-  await closed;
-  await service.idle();
-  expect(await metric(gateway, 'ledger_gateway_requests_in_progress')).toBe(0);
+  const responses = text(socket);
+  const next = `GET /livez HTTP/1.1\r\n${host}\r\nx-long: ${'x'.repeat(15_000)}\r\n\r\n`;
+  socket.end(requestOf(gateway, read) + next.repeat(40));
+  (await service.arrived(1)).respond();
+
+  expect((await responses).match(/HTTP\/1\.1 200/g)).toHaveLength(41);
 });
