@@ -119,17 +119,34 @@ export class Claims {
     return result ?? { state: 'claimed', held };
   }
 
-  /** Stores the outcome of a claim, also after its lease. */
-  async record(claim: Claim, held: Held | undefined, outcome: string): Promise<void> {
+  /**
+   * Stores the outcome of a claim, also after its lease. Where the caller has no room for all of it, `short` is stored:
+   * the outcomes of claims in flight must not take the room of others.
+   */
+  async record(
+    claim: Claim,
+    held: Held | undefined,
+    outcome: string,
+    short = outcome,
+  ): Promise<void> {
     const { responseName, owner, fingerprint } = claim;
-    await this.#change(claim, held, (record, now) => {
-      // Without a record, or with one that says so, the store has lost the claim.
-      const write = record.writes[responseName] ?? orphan(claim, now);
-      const isLost = write.owner === '' && write.fingerprint === fingerprint;
-      if ((write.owner !== owner && !isLost) || write.outcome !== undefined) {
-        return { result: undefined };
-      }
-      return { next: withWrite(record, responseName, { ...write, outcome }), result: undefined };
+    const store = async (text: string) => {
+      const decide: Decide<void> = (record, now) => {
+        // Without a record, or with one that says so, the store has lost the claim.
+        const write = record.writes[responseName] ?? orphan(claim, now);
+        const isLost = write.owner === '' && write.fingerprint === fingerprint;
+        if ((write.owner !== owner && !isLost) || write.outcome !== undefined) {
+          return { result: undefined };
+        }
+        const next = withWrite(record, responseName, { ...write, outcome: text });
+        return { next, result: undefined };
+      };
+      await this.#change(claim, held, decide, text !== short);
+    };
+    await store(outcome).catch((error: unknown) => {
+      const isFull = error instanceof StoreUnavailable && /^(full|share)$/.test(error.reason);
+      if (!isFull || outcome === short) throw error;
+      return store(short);
     });
   }
 
@@ -165,6 +182,7 @@ export class Claims {
     { key, caller }: Intent,
     expected: Held | undefined,
     decide: Decide<Result>,
+    isLong = false,
   ): Promise<{ result: Result; held: Held }> {
     for (let held = expected; ; held = undefined) {
       const reading = held ? undefined : await this.#store.read(key);
@@ -177,7 +195,8 @@ export class Claims {
       const isEmpty = !next.isSettled && names === 0;
       const changed = isEmpty ? null : { version: randomUUID(), text: JSON.stringify(next) };
       const isClaim = entry === null || names > Object.keys(record.writes).length;
-      const expects = { expected: entry?.version ?? null, isClaim, basis };
+      const needsRoom = isClaim || isLong;
+      const expects = { expected: entry?.version ?? null, needsRoom, basis };
       try {
         if (await this.#store.swap({ key, caller, next: changed, ...expects })) {
           this.#completeness.used(startedAt);

@@ -144,7 +144,7 @@ export class Completeness {
       const next = { version: crypto.randomUUID(), text: JSON.stringify(record) };
       const basis = { serverId, generation: null };
       const expected = entry?.version ?? null;
-      const change = { key: COMPLETENESS_KEY, expected, next, caller: null, isClaim: false };
+      const change = { key: COMPLETENESS_KEY, expected, next, caller: null, needsRoom: false };
       await store.swap({ ...change, basis }).catch((error: unknown) => {
         if (!(error instanceof BasisChanged)) throw error;
       });

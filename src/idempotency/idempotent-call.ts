@@ -134,8 +134,10 @@ export class IdempotentCalls implements Calls {
     const { key, responseName, fingerprint } = claim;
     const open = { key, responseName, operation, fingerprint, outcome };
     openWrites.add(open);
-    const text = encodeOutcome(operation, await outcome);
-    const record = () => metrics.timed('record', claims.record(claim, held, text));
+    const response = await outcome;
+    const text = encodeOutcome(operation, response);
+    const short = encodeOutcome(operation, response, false);
+    const record = () => metrics.timed('record', claims.record(claim, held, text, short));
     await openWrites.update(record, Buffer.byteLength(text), () => openWrites.remove(open));
     return outcome;
   }

@@ -155,8 +155,8 @@ export class PostgresStore implements IdempotencyStore {
   }
 
   async swap(change: Change): Promise<boolean> {
-    const { caller, isClaim } = change;
-    if (isClaim && caller !== null && this.#largestCallers.has(caller)) {
+    const { caller, needsRoom } = change;
+    if (needsRoom && caller !== null && this.#largestCallers.has(caller)) {
       throw new StoreUnavailable('share');
     }
     return this.#batch.run(change);

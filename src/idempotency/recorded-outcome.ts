@@ -21,9 +21,11 @@ const recordedOutcome = z.union([
   z.object({ operation: z.string().refine(isWriteName), response: z.unknown() }),
 ]);
 
-/** The text that a store keeps for the outcome of a write. */
-export function encodeOutcome(operation: WriteName, outcome: object): string {
-  if (!(outcome instanceof OutcomeUnknown)) return JSON.stringify({ operation, response: outcome });
+/** The text that a store keeps for the outcome of a write: all of it, or with its texts in their short form. */
+export function encodeOutcome(operation: WriteName, outcome: object, isWhole = true): string {
+  if (!(outcome instanceof OutcomeUnknown)) {
+    return JSON.stringify({ operation, response: isWhole ? outcome : withShortTexts(outcome) });
+  }
   const { code, requestId } = outcome;
   return JSON.stringify({ unknown: { code, requestId } });
 }

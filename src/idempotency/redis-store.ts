@@ -107,16 +107,16 @@ export class RedisStore implements IdempotencyStore {
     return { entry: version === '' ? null : { version, text }, now, serverId };
   }
 
-  async swap({ key, expected, next, caller, isClaim, basis }: Change): Promise<boolean> {
+  async swap({ key, expected, next, caller, needsRoom, basis }: Change): Promise<boolean> {
     const { session, serverId, hasReplicas, usage } = this.#connection;
     if (serverId !== basis.serverId) throw new BasisChanged();
     const keys = [keyOf(key), keyOf(COMPLETENESS_KEY)];
     if (caller !== null) keys.push(`${PREFIX}caller:${caller}`);
     const { version = '', text = '' } = next ?? {};
     const retention = caller === null ? '' : String(this.#retentionMs);
-    const share = isClaim ? shareOf(usage) : undefined;
+    const share = needsRoom ? shareOf(usage) : undefined;
     const args = [expected ?? '', version, text, retention, basis.generation ?? ''];
-    const room = [isClaim ? '1' : '', String(share ?? '')];
+    const room = [needsRoom ? '1' : '', String(share ?? '')];
     const reply = swapReplySchema.parse(await session.run(swapScript, keys, [...args, ...room]));
     if (reply === 'basis') throw new BasisChanged();
     if (reply === 'share') throw new StoreUnavailable('share');

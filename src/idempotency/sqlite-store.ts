@@ -83,7 +83,7 @@ export class SqliteStore implements IdempotencyStore {
     });
   }
 
-  swap({ key, expected, next, caller, isClaim }: Change): Promise<boolean> {
+  swap({ key, expected, next, caller, needsRoom }: Change): Promise<boolean> {
     return this.#run(() => {
       const { put, remove } = this.#file.statements;
       const found = this.#find(key);
@@ -92,7 +92,7 @@ export class SqliteStore implements IdempotencyStore {
         caller: caller ?? '',
         bytes: ROW_BYTES + (next ? Buffer.byteLength(next.text) : 0),
       };
-      if (isClaim) this.#checkRoom(size, found);
+      if (needsRoom) this.#checkRoom(size, found);
       // The store's own record never expires.
       const changedAt = caller === null ? Number.MAX_SAFE_INTEGER : this.#clock();
       if (next === null) remove.run(key);

@@ -24,8 +24,8 @@ export type Change = {
   next: Entry | null;
   /** A hash of the caller who holds the entry. Null for the store's own records. */
   caller: string | null;
-  /** Whether the entry gets a new claim. Only this change may find that there is no room for it. */
-  isClaim: boolean;
+  /** For a new claim, and a long outcome: the change is not made if there is no room for it, or not for its caller. */
+  needsRoom: boolean;
   /** The server to change, and the version that the entry at `COMPLETENESS_KEY` must have. */
   basis: { serverId: string; generation: string | null };
 };

@@ -313,6 +313,27 @@ describe('a full store', () => {
     expect(await claims.claim('long', 'a')).toMatchObject({ state: 'claimed' });
   });
 
+  test('leaves a quarter to others although the outcomes of claims in flight are long', async () => {
+    const claims = open({ path: ':memory:', maxBytes: 16 * MIB });
+    const keys = Array.from({ length: 20 }, (_, index) => `key ${index}`);
+    for (const key of keys) await claims.claim(key, 'a');
+    for (const key of keys) await claims.record(key, 'a', 'x'.repeat(MIB), {}, 'short');
+    const lengths = new Set<number>();
+    for (const key of keys) {
+      const found = await claims.claim(key, 'a');
+      if (found.state === 'recorded') lengths.add(found.outcome.length);
+    }
+    expect([...lengths]).toEqual([MIB, 'short'.length]);
+    for (let index = 0; index < 2; index++) {
+      const others = { caller: 'another', responseName: 'b' };
+      expect(await claims.claim(`other ${index}`, 'b', others)).toMatchObject({ state: 'claimed' });
+      await claims.record(`other ${index}`, 'b', 'y'.repeat(MIB), others, 'cut');
+      expect(await claims.claim(`other ${index}`, 'b', others)).toMatchObject({
+        outcome: 'y'.repeat(MIB),
+      });
+    }
+  });
+
   test('without room for an outcome, rejects the record and keeps the claim', async () => {
     const claims = open({ maxBytes: 96 * 1024 });
     await claims.claim('key', 'a');

@@ -29,8 +29,8 @@ function start() {
       fail('read');
       return { entry: null, now: 0, serverId: 'a' };
     },
-    async swap({ isClaim }) {
-      fail(isClaim ? 'claim' : 'change');
+    async swap({ needsRoom }) {
+      fail(needsRoom ? 'claim' : 'change');
       return true;
     },
     isContinuation: () => true,
@@ -39,8 +39,8 @@ function start() {
     close: async () => {},
   };
   const watched = watchStore(store, { info: add, warn: add, error: add });
-  const swap = (isClaim: boolean) =>
-    watched.swap({ isClaim, caller: 'caller' } as Change).catch(() => {});
+  const swap = (needsRoom: boolean) =>
+    watched.swap({ needsRoom, caller: 'caller' } as Change).catch(() => {});
   return {
     lines,
     /** Uses the store in each way, a while after the last use. */

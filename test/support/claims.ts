@@ -22,8 +22,13 @@ export function claimsOn(store: IdempotencyStore, options: { quarantineMs?: numb
     losses,
     claim: (key: string, owner: string, more: Partial<Claim> = {}) =>
       claims.claim(claimOf(key, owner, more)),
-    record: (key: string, owner: string, outcome: string, more: Partial<Claim> = {}) =>
-      claims.record(claimOf(key, owner, more), undefined, outcome),
+    record: (
+      key: string,
+      owner: string,
+      outcome: string,
+      more: Partial<Claim> = {},
+      short?: string,
+    ) => claims.record(claimOf(key, owner, more), undefined, outcome, short),
     release: (key: string, owner: string, more: Partial<Claim> = {}) =>
       claims.release(claimOf(key, owner, more), undefined),
     settle: (key: string, ageMs?: number) => claims.settle({ key, caller: 'caller', ageMs }),
