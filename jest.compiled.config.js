@@ -3,7 +3,7 @@ import base from './jest.config.js';
 /** @type {import('jest').Config} The tests that execute GraphQL, with each query compiled at its first execution. */
 export default {
   ...base,
-  moduleNameMapper: { '/compile-threshold\\.ts$': '<rootDir>/test/support/compile-at-once.ts' },
+  testEnvironment: '<rootDir>/test/support/compiled-environment.js',
   testMatch: [
     '<rootDir>/test/resolvers/*.test.ts',
     '<rootDir>/test/graphql/(exact-numbers|execution).test.ts',

@@ -1,21 +1,26 @@
-/** Packages whose clock or timers a test replaces. Each test file loads them anew, and the packages of Jest. */
-const own = '(@jest|jest-.*|expect|jose|lru-cache)/';
+const root = import.meta.dirname;
+const support = `${root}/test/support`;
+const native = `${support}/native-module.js`;
 
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: '<rootDir>/test/support/native-environment.js',
-  roots: ['<rootDir>/test'],
+  testEnvironment: `${support}/native-environment.js`,
+  roots: [`${root}/test`],
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
+    [`^${RegExp.escape(root)}/(dev|packages|src)/.*\\.ts$`]: native,
+    '/node_modules/': native,
     '\\.ts$': [
       '@swc/jest',
       { jsc: { parser: { syntax: 'typescript' }, target: 'es2024' }, sourceMaps: 'inline' },
     ],
-    '/node_modules/': '<rootDir>/test/support/native-package.js',
   },
-  transformIgnorePatterns: [`/node_modules/${own}`],
-  setupFilesAfterEnv: ['<rootDir>/test/support/setup.ts'],
+  // Jest changes the state of its own packages for each test file.
+  transformIgnorePatterns: ['/node_modules/(@jest|jest-.*|expect)/'],
+  // Fake timers replace those of Node itself, which does not work without these.
+  fakeTimers: { doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] },
+  setupFilesAfterEnv: [`${support}/setup.ts`],
   // Generous, because it only ends a test that hangs: a busy machine must not fail one.
   testTimeout: 60_000,
   // More than the cores of a small machine: much of a test is waiting for timers and processes.

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
+import { speedUp } from '../support/fast-timeouts.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
@@ -344,13 +345,9 @@ test('closing the gateway does not cut off a response that is still being sent',
 });
 
 test('a client that does not read its response for a minute is disconnected', async () => {
-  const setTimer = globalThis.setTimeout;
-  const shortened = jest
-    .spyOn(globalThis, 'setTimeout')
-    .mockImplementation((run, ms, ...args) => setTimer(run, ms === 60_000 ? 50 : ms, ...args));
+  speedUp('setTimeout', 60_000, 50);
   const { gateway, socket } = await requestWithoutReading();
   const line = await gateway.logLine({ msg: 'request', outcome: 'CLIENT_DISCONNECTED' });
   expect(line).toMatchObject({ status: 499 });
-  shortened.mockRestore();
   socket.destroy();
 });

@@ -2,10 +2,24 @@ import { Server } from 'node:net';
 import { jest } from '@jest/globals';
 import { closeAfterTest } from './cleanup.ts';
 
+/** Node's own global object, whose timers the tested modules use. */
+declare const native: typeof globalThis;
+
+/** Makes timers of `ms` milliseconds run after `fastMs`, if they start after this call and in this test. */
+export function speedUp(timer: 'setInterval' | 'setTimeout', ms: number, fastMs: number): void {
+  const start = native[timer];
+  const spy = jest
+    .spyOn(native, timer)
+    .mockImplementation((run, delay, ...args) =>
+      start(run, delay === ms ? fastMs : delay, ...args),
+    );
+  closeAfterTest(() => spy.mockRestore());
+}
+
 /** Makes the timeouts for slow requests 50 times as fast, for servers that start after this call: 10 s are 200 ms. */
 export function speedUpTimeouts(): void {
   const { listen } = Server.prototype;
-  const spyOnListen = jest.spyOn(Server.prototype, 'listen').mockImplementation(function (
+  const spy = jest.spyOn(Server.prototype, 'listen').mockImplementation(function (
     this: Server,
     ...args
   ) {
@@ -14,21 +28,11 @@ export function speedUpTimeouts(): void {
     Reflect.set(this, 'connectionsCheckingInterval', 20);
     return Reflect.apply(listen, this, args);
   });
-  const setTimer = globalThis.setInterval;
-  const spyOnTimer = jest
-    .spyOn(globalThis, 'setInterval')
-    .mockImplementation((run, ms, ...args) => setTimer(run, ms === 1000 ? 20 : ms, ...args));
-  closeAfterTest(() => {
-    spyOnListen.mockRestore();
-    spyOnTimer.mockRestore();
-  });
+  closeAfterTest(() => spy.mockRestore());
+  speedUp('setInterval', 1000, 20);
 }
 
 /** Makes settings be read again every 10 ms, for gateways that start after this call. */
 export function readFilesOften(): void {
-  const setTimer = globalThis.setInterval;
-  const spy = jest
-    .spyOn(globalThis, 'setInterval')
-    .mockImplementation((run, ms, ...args) => setTimer(run, ms === 10_000 ? 10 : ms, ...args));
-  closeAfterTest(() => spy.mockRestore());
+  speedUp('setInterval', 10_000, 10);
 }

@@ -1,10 +1,9 @@
 import { createRequire } from 'node:module';
-import { isDate, isMap, isNativeError, isPromise, isRegExp, isSet } from 'node:util/types';
+import { isMap, isNativeError, isPromise, isRegExp, isSet } from 'node:util/types';
 import { TestEnvironment } from 'jest-environment-node';
 
-/** Classes of which each environment has its own. Packages are loaded outside of it, where they are others. */
+/** Classes of which each environment has its own. Modules are loaded outside of it, where they are others. */
 const classes = {
-  Date: isDate,
   Error: isNativeError,
   Map: isMap,
   Promise: isPromise,
@@ -15,12 +14,29 @@ const classes = {
   TypeError: (value) => isNativeError(value) && value.name === 'TypeError',
 };
 
-/** The environment of Jest, in which `native-package.js` finds Node's own `require`. */
+/** What tests replace in the modules that they test, and use themselves. */
+const clocks = ['Date', 'setInterval', 'setTimeout', 'clearInterval', 'clearTimeout'];
+
+/** The environment of Jest, in which `native-module.js` finds Node's own `require`, and whose timers are Node's own. */
 export default class NativeEnvironment extends TestEnvironment {
-  constructor(...args) {
-    super(...args);
+  constructor(config, context) {
+    super(config, context);
     this.global.requireNative = createRequire(import.meta.url);
+    this.global.native = globalThis;
+    for (const name of clocks) {
+      Object.defineProperty(this.global, name, { configurable: true, get: () => globalThis[name] });
+    }
+    this.fakeTimersModern = new this.fakeTimersModern.constructor({
+      config: config.projectConfig,
+      global: globalThis,
+    });
     recognizeOthers(this.global);
+  }
+
+  /** What a test replaced is there again for the next test file. */
+  async teardown() {
+    this.moduleMocker.restoreAllMocks();
+    await super.teardown();
   }
 }
 
