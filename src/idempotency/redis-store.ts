@@ -24,6 +24,8 @@ const readScript = script(`
   local time = redis.call('TIME')
   return { version or '', text or '', time[1], time[2] }`);
 
+/** The most of the memory that one caller may ever hold: what is booked takes up to a quarter more in the server. */
+const CALLER_PART = 0.6;
 /** What a key takes besides its text. */
 const KEY_BYTES = 512;
 
@@ -114,9 +116,12 @@ export class RedisStore implements IdempotencyStore {
     if (caller !== null) keys.push(`${PREFIX}caller:${caller}`);
     const { version = '', text = '' } = next ?? {};
     const retention = caller === null ? '' : String(this.#retentionMs);
-    const share = needsRoom ? shareOf(usage) : undefined;
+    // Also before memory is scarce, as far as this process knows, a caller leaves a part of it to others.
+    const share = needsRoom
+      ? (shareOf(usage) ?? Math.floor(usage.maxBytes * CALLER_PART))
+      : Infinity;
     const args = [expected ?? '', version, text, retention, basis.generation ?? ''];
-    const room = [needsRoom ? '1' : '', String(share ?? '')];
+    const room = [needsRoom ? '1' : '', share < Infinity ? String(share) : ''];
     const reply = swapReplySchema.parse(await session.run(swapScript, keys, [...args, ...room]));
     if (reply === 'basis') throw new BasisChanged();
     if (reply === 'share') throw new StoreUnavailable('share');

@@ -140,6 +140,22 @@ describeRedis('a server that cannot keep claims', () => {
     await claims.whenUsable();
   });
 
+  test('the outcomes of one moment leave memory to others', async () => {
+    const server = await start();
+    const used = /^used_memory:(\d+)/m.exec(String(await server.command('INFO', 'memory')))?.[1];
+    await server.command('CONFIG', 'SET', 'maxmemory', String(Number(used) + 12 * MIB));
+    const claims = await openUsable(server.url);
+    const keys = Array.from({ length: 16 }, (_, index) => `key ${index}`);
+    for (const key of keys) await claims.claim(key, 'a');
+    const record = (key: string) => claims.record(key, 'a', 'x'.repeat(MIB), {}, 'short');
+    await Promise.all(keys.map(record));
+    const others = { caller: 'another' };
+    expect(await claims.claim('other', 'b', others)).toMatchObject({ state: 'claimed' });
+    await claims.record('other', 'b', 'x'.repeat(MIB), others, 'short');
+    const found = await claims.claim('other', 'b', others);
+    expect('outcome' in found && found.outcome.length).toBe(MIB);
+  });
+
   test('what a caller holds is booked until it is freed or expires', async () => {
     const server = await start();
     const claims = await openUsable(server.url);
