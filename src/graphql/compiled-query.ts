@@ -25,7 +25,7 @@ import { fragmentsOf, isIncluded, SelectionCosts } from './selection-cost.ts';
 
 /** Compiling a document with more fields could take hundreds of milliseconds. */
 const MAX_FIELDS = 300;
-/** The combinations of conditions of one document that are compiled. */
+/** The plans of one document that are remembered: those for the combinations of conditions that were used last. */
 const MAX_PLANS = 8;
 
 export type Variables = Record<string, unknown>;
@@ -57,13 +57,14 @@ export async function findCompiled(
   if (operation.operation !== OperationTypeNode.QUERY && !isSimple(schema, operation)) return null;
   const { ast, plans } = document;
   const variables = withDefaults(operation, given);
-  const values = conditionsOf(document).map((name) => variables[name]);
+  // The value of a variable that another operation declares may be anything.
+  const values = conditionsOf(document).map((name) => variables[name] === true);
   const key = [operation.name?.value, ...values].join();
   const plan = plans.get(key) ?? { executions: 0, compiled: undefined };
-  if (plan.executions === 0) {
-    if (plans.size === MAX_PLANS) return null;
-    plans.set(key, plan);
-  }
+  plans.delete(key);
+  const [oldest] = plans.keys();
+  if (oldest !== undefined && plans.size === MAX_PLANS) plans.delete(oldest);
+  plans.set(key, plan);
   plan.executions += 1;
   if (plan.compiled === undefined && plan.executions >= threshold) {
     await turn();
