@@ -33,6 +33,9 @@ const MAX_LOCATIONS = 50;
 /** The work to execute a document, and to check and execute a new one, in bytes to parse for each character. */
 const EXECUTION_WORK = 60;
 const CHECK_WORK = 200;
+/** The work of introspection, in the same unit: its response is many times as long as the document. */
+const INTROSPECTION_WORK = 1_000_000;
+const introspection = /__(schema|type)\b/;
 
 /** For each place that an error names, graphql-js counts the lines before it. Here is only one. */
 const oneLine = new Source('');
@@ -119,7 +122,9 @@ export class Documents {
     const trusted = this.#trusted && this.#findAllowed(request, this.#trusted);
     const known = trusted ?? this.#recent.get(query);
     const isNew = known === undefined && query !== '';
-    await turn(known ? known.text.length * EXECUTION_WORK : query.length * CHECK_WORK);
+    const work = known ? known.text.length * EXECUTION_WORK : query.length * CHECK_WORK;
+    const introspects = introspection.test(known?.text ?? query);
+    await turn(introspects ? Math.max(work, INTROSPECTION_WORK) : work);
     return isNew ? this.#remembered(query) : known;
   }
 

@@ -313,3 +313,15 @@ test.each(['constructor', '__proto__', 'valueOf'])(
     }
   },
 );
+
+test('introspection takes more work than other documents of its length, each time', async () => {
+  const documents = newDocuments();
+  const works: number[] = [];
+  const turn = (bytes: number) => void works.push(bytes);
+  for (const query of ['{ __schema { __typename } }', '{ a: __typename }', '{ a: __typename }']) {
+    await documents.find({ query }, turn);
+  }
+  await documents.find({ query: '{ __schema { __typename } }' }, turn);
+  const isLong = works.map((work) => work >= 500_000);
+  expect(isLong).toEqual([true, false, false, true]);
+});
