@@ -3,10 +3,6 @@ import { Shares } from './shares.ts';
 
 /** Urgent entries of a caller go before its others, but after this many in a row one of the others is next. */
 const MAX_URGENT_IN_A_ROW = 3;
-/** The part of the longest time to wait in which all that waits should enter, after something has waited for too long. */
-const TARGET_WAIT = 0.5;
-/** What may wait of a caller in any case. */
-const MIN_WAITING = 4;
 
 /** Why nothing was given: the queue is full, the time to wait is over, or the signal was aborted. */
 export type NoPlaceReason = 'full' | 'late' | 'aborted';
@@ -51,16 +47,7 @@ export type EnterOptions = {
 type Waiting = { readonly amount: number; enter(): void };
 
 /** What waits of one caller. */
-type Lines = {
-  urgent: Line<Waiting>;
-  other: Line<Waiting>;
-  urgentInARow: number;
-  /** How many may wait. */
-  maxSize: number;
-  /** How many have entered since then, in the time of `performance.now()`. */
-  entered: number;
-  countedFrom: number;
-};
+type Lines = { urgent: Line<Waiting>; other: Line<Waiting>; urgentInARow: number };
 
 /**
  * The one place where requests, calls and CPU-bound work wait for a place or memory. Callers take turns, the entries of
@@ -95,9 +82,9 @@ export class Gate {
     return this.#held.maxPerCaller;
   }
 
-  /** Whether there is neither a place for one more entry of a caller nor room for it to wait. */
+  /** Whether there is neither a place for one more entry of a caller, not an urgent one, nor room for it to wait. */
   isFullFor(caller: string): boolean {
-    return this.waiting > 0 && this.#isQueueFull(caller) && !this.#held.fits(caller, 1);
+    return this.waiting > 0 && this.#isQueueFull(caller, false) && !this.#held.fits(caller, 1);
   }
 
   /** How much must be given back before a caller may enter with so much. */
@@ -132,7 +119,7 @@ export class Gate {
     const { isUrgent = false, amount = 1, signal } = options;
     if (signal?.aborted) throw noPlaces.aborted;
     if (this.tryEnter(caller, amount)) return;
-    if (this.#isQueueFull(caller)) throw noPlaces.full;
+    if (this.#isQueueFull(caller, isUrgent)) throw noPlaces.full;
     await this.#wait(caller, isUrgent, amount, signal);
   }
 
@@ -154,32 +141,29 @@ export class Gate {
       urgent: new Line(),
       other: new Line(),
       urgentInARow: 0,
-      maxSize: Infinity,
-      entered: 0,
-      countedFrom: performance.now(),
     };
     const line = isUrgent ? lines.urgent : lines.other;
-    const remove = () => {
+    const remove = (hasEntered: boolean) => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
-      line.delete(waiting);
+      line.delete(waiting, hasEntered);
       this.#queued.give(caller, 1);
       if (sizeOf(lines) === 0) this.#lines.delete(caller);
     };
     const fail = (reason: NoPlaceReason) => {
-      remove();
+      remove(false);
       reject(noPlaces[reason]);
       this.#admit(); // What was behind it may need less.
     };
     const abort = () => fail('aborted');
     const late = () => {
-      this.#shorten(lines);
+      line.shorten(this.#maxWaitMs);
       fail('late');
     };
     const waiting: Waiting = {
       amount,
       enter() {
-        remove();
+        remove(true);
         resolve();
       },
     };
@@ -195,41 +179,27 @@ export class Gate {
   #admit(): void {
     for (let caller = this.#nextCaller(); caller !== undefined; caller = this.#nextCaller()) {
       const lines = this.#lines.get(caller);
-      const next = lines && nextOf(lines);
+      const line = lines && nextOf(lines);
+      const next = line?.first;
       if (!lines || !next) return;
-      lines.urgentInARow = next === lines.urgent.first ? lines.urgentInARow + 1 : 0;
+      lines.urgentInARow = line === lines.urgent ? lines.urgentInARow + 1 : 0;
       this.#lines.delete(caller); // Moves it to the end.
       this.#lines.set(caller, lines);
-      lines.entered += 1;
       this.#held.take(caller, next.amount);
       next.enter();
     }
   }
 
-  /**
-   * Something of a caller has waited for too long. From now on, and until nothing of it waits, only as much may wait as
-   * has entered lately in a part of that time: what waits in vain costs more than what is rejected at once, so that even
-   * less would enter.
-   */
-  #shorten(lines: Lines): void {
-    const ms = performance.now() - lines.countedFrom;
-    const targetMs = this.#maxWaitMs * TARGET_WAIT;
-    if (ms < targetMs) return; // Too short a time to know.
-    lines.maxSize = Math.max(Math.ceil((lines.entered / ms) * targetMs), MIN_WAITING);
-    lines.entered = 0;
-    lines.countedFrom = performance.now();
-  }
-
   /** Whether no more of a caller may wait. */
-  #isQueueFull(caller: string): boolean {
-    const lines = this.#lines.get(caller);
-    return !this.#queued.fits(caller, 1) || (lines !== undefined && sizeOf(lines) >= lines.maxSize);
+  #isQueueFull(caller: string, isUrgent: boolean): boolean {
+    const line = this.#lines.get(caller)?.[isUrgent ? 'urgent' : 'other'];
+    return !this.#queued.fits(caller, 1) || line?.isFull === true;
   }
 
   /** With amounts of one, only callers above their share do not fit while something is free, and these are few. */
   #nextCaller(): string | undefined {
     for (const [caller, lines] of this.#lines) {
-      if (this.#held.fits(caller, nextOf(lines)?.amount ?? 0)) return caller;
+      if (this.#held.fits(caller, nextOf(lines).first?.amount ?? 0)) return caller;
     }
     return undefined;
   }
@@ -239,7 +209,8 @@ function sizeOf({ urgent, other }: Lines): number {
   return urgent.size + other.size;
 }
 
-function nextOf({ urgent, other, urgentInARow }: Lines): Waiting | undefined {
+/** The line whose first entry is next. */
+function nextOf({ urgent, other, urgentInARow }: Lines): Line<Waiting> {
   const [first, second] = urgentInARow < MAX_URGENT_IN_A_ROW ? [urgent, other] : [other, urgent];
-  return first.first ?? second.first;
+  return first.size > 0 ? first : second;
 }

@@ -102,3 +102,20 @@ test('after something of a caller has waited for too long, only so many of it wa
   expect(gate.isFullFor('a')).toBe(false);
   expect(await Promise.all(again)).toEqual(['late', 'late']);
 });
+
+test('when no more of a caller may wait, what is urgent still may, and the other way round', async () => {
+  for (const isUrgent of [true, false]) {
+    const gate = new Gate({ limit: 1, maxWaitMs: 50 });
+    gate.tryEnter('a');
+    const late = Array.from({ length: 20 }, () =>
+      gate.enter('a', { isUrgent: !isUrgent }).catch(({ reason }) => reason),
+    );
+    expect(await late[0]).toBe('late');
+    expect(await gate.enter('a', { isUrgent: !isUrgent }).catch(({ reason }) => reason)).toBe(
+      'full',
+    );
+    const other = gate.enter('a', { isUrgent });
+    for (let n = 0; n < 4; n++) gate.leave('a');
+    await Promise.all([...late, other]);
+  }
+});
