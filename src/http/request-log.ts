@@ -56,7 +56,7 @@ export function createRequestLog(options: RequestLogOptions) {
       const path = request.routeOptions.url;
       const { writes } = request.record;
       count({ path, status, disconnected, seconds: ms / 1000, ...request.record });
-      if (status === 401 && !mayLog()) return;
+      if (!request.record.caller && !mayLog()) return;
       log[operatorPaths.has(path) && status < 400 ? 'debug' : 'info'](
         {
           requestId: request.id,

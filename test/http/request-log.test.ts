@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import type { LogLine } from '../support/log-recorder.ts';
@@ -325,6 +325,24 @@ test('the line of a rejected token says where it comes from, without the token',
   expect(malformed).toMatchObject({ status: 401, refusal: 'malformed', address });
   expect(missing).toMatchObject({ status: 401, refusal: 'missing', address });
   for (const part of forged.split('.')) expect(gateway.logText()).not.toContain(part);
+});
+
+test.each([
+  ['GET', '/unknown'],
+  ['PUT', '/graphql'],
+])('of %s %s without a token, a second has at most 1,000 lines', async (method, path) => {
+  const { gateway } = await start(fine);
+  const second = performance.now();
+  const clock = jest.spyOn(performance, 'now').mockReturnValue(second);
+  for (let n = 0; n < 55; n++) {
+    const send = () => fetch(gateway.url + path, { method });
+    await Promise.all(Array.from({ length: 20 }, send));
+  }
+  await gateway.graphql(read);
+  clock.mockRestore();
+  await gateway.logLine({ msg: 'request', status: 200 });
+  const lines = gateway.logs.filter(({ msg, caller }) => msg === 'request' && !caller);
+  expect(lines).toHaveLength(1000);
 });
 
 test.each([
