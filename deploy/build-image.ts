@@ -65,8 +65,11 @@ export function buildImage(folder: string, target: 'gateway' | 'demo'): Image {
     ...['--format', 'docker'],
     ...['--secret', `id=npmrc,src=${npmrc}`],
     ...['--volume', `${CA_FOLDER}:${CA_FOLDER}:ro`],
-    // The gateway is what is built without a target.
-    ...(target === 'gateway' ? [] : ['--target', target]),
+    ...['--volume', `${npmCache()}:/root/.npm`],
+    // The gateway is what is built without a target. The demo is built on it, as it was built before.
+    ...(target === 'gateway'
+      ? []
+      : ['--target', target, '--build-context', 'gateway=container-image://localhost/gateway']),
     ...['--tag', target],
     root,
   );
@@ -137,8 +140,11 @@ function npmConfiguration(): string {
   const certificates = process.env.NODE_EXTRA_CA_CERTS
     ? [`cafile=${join(CA_FOLDER, 'ca-certificates.crt')}`]
     : [];
-  return [user, registry, ...certificates, ''].join('\n');
+  return [user, registry, ...certificates, 'prefer-offline=true', ''].join('\n');
 }
+
+/** The folder of the packages that npm has downloaded on this machine. */
+const npmCache = () => run('npm', ['config', 'get', 'cache']);
 
 /** Runs a command to its end and returns what it prints. Throws with its errors if it fails. */
 function run(command: string, args: string[], variables: Record<string, string> = {}): string {

@@ -1,4 +1,5 @@
-import { createGatewayRuntime, type GatewayCLIConfig } from '@graphql-hive/gateway';
+import { createGatewayRuntime, type GatewayConfigSupergraph } from '@graphql-hive/gateway-runtime';
+import transportHttp from '@graphql-mesh/transport-http';
 import { expect, test } from '@jest/globals';
 import { gatewayConfig } from '../examples/federation/hive-gateway.config.ts';
 import { closeAfterTest } from '../test/support/cleanup.ts';
@@ -11,9 +12,10 @@ import { testSupergraph } from './supergraph.ts';
 /** Starts Hive Gateway with the configuration that the docs give to platform teams. */
 async function start(supergraph: string): Promise<string> {
   const runtime = createGatewayRuntime({
-    ...(gatewayConfig satisfies GatewayCLIConfig),
+    ...(gatewayConfig satisfies GatewayConfigSupergraph),
     // Longer, because a busy machine must not cause a timeout.
     upstreamTimeout: 60_000,
+    transports: { http: transportHttp },
     supergraph,
   });
   closeAfterTest(() => runtime[Symbol.asyncDispose]());
