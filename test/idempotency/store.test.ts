@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, test as jestTest } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, test as jestTest } from '@jest/globals';
 import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
 import { RedisStore } from '../../src/idempotency/redis-store.ts';
 import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
@@ -49,26 +49,37 @@ async function temporaryFile(): Promise<string> {
   return join(directory, 'claims.db');
 }
 
-async function redis(): Promise<Backend> {
-  const { url, stop } = await startRedis();
-  cleanups.push(stop);
-  return {
-    open: (retentionMs = RETENTION_MS) => new RedisStore({ url, retentionMs }),
-    isShared: true,
-    pass: (ms) => sleep(ms + 5),
+/** Starts a server for all tests, which each of them finds empty. */
+function serverOf<Server extends { url: string; stop(): Promise<void> }>(
+  startServer: () => Promise<Server>,
+  empty: (server: Server) => Promise<unknown>,
+  open: (url: string, retentionMs: number) => IdempotencyStore,
+): () => Promise<Backend> {
+  let server: Promise<Server> | undefined;
+  afterAll(async () => (await server)?.stop());
+  return async () => {
+    server ??= startServer();
+    const started = await server;
+    await empty(started);
+    return {
+      open: (retentionMs = RETENTION_MS) => open(started.url, retentionMs),
+      isShared: true,
+      pass: (ms) => sleep(ms + 5),
+    };
   };
 }
 
-async function postgres(): Promise<Backend> {
-  const { url, stop } = await startPostgres();
-  cleanups.push(stop);
-  return {
-    open: (retentionMs = RETENTION_MS) =>
-      new PostgresStore({ url, retentionMs, maxBytes: Infinity }),
-    isShared: true,
-    pass: (ms) => sleep(ms + 5),
-  };
-}
+const redis = serverOf(
+  startRedis,
+  (server) => server.command('FLUSHALL'),
+  (url, retentionMs) => new RedisStore({ url, retentionMs }),
+);
+
+const postgres = serverOf(
+  startPostgres,
+  (server) => server.query('DROP TABLE IF EXISTS ledger_gateway_record'),
+  (url, retentionMs) => new PostgresStore({ url, retentionMs, maxBytes: Infinity }),
+);
 
 const backends = [
   { name: 'memory', isInstalled: true, start: sqlite(async () => ':memory:') },
