@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createStore } from '../../src/idempotency/create-store.ts';
 import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
 import { claimsOn, RETENTION_MS } from '../support/claims.ts';
@@ -73,8 +73,14 @@ test.each([
 });
 
 describePostgres('a PostgreSQL server', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+  beforeEach(() => server.query('DROP TABLE IF EXISTS ledger_gateway_record'));
+
   test('that restarts keeps all records, and is used again', async () => {
-    const server = await start();
     const claims = await openUsable(server.url);
     await claims.claim('key', 'a', { ageMs: 0 });
     await server.restart();
@@ -99,7 +105,6 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   test('whose table was dropped or emptied has lost records', async () => {
-    const server = await start();
     const claims = await openUsable(server.url);
     for (const [n, statement] of ['DROP TABLE', 'TRUNCATE'].entries()) {
       await claims.claim(`key ${n}`, 'a', { ageMs: 0 });
@@ -113,7 +118,6 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   test('that does not permit to create the table asks for it', async () => {
-    const server = await start();
     await server.query('CREATE ROLE gateway LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC');
     const claims = open(server.url.replace('postgres@', 'gateway@'));
     await expect(claims.claim('key', 'a')).rejects.toMatchObject({
@@ -123,7 +127,6 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   test('that fills up leaves room to other callers than those with the most keys', async () => {
-    const server = await start();
     const first = await openUsable(server.url);
     await first.claim('large', 'a', { ageMs: 0 });
     const fill = `UPDATE ledger_gateway_record SET text = (
@@ -136,7 +139,6 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   test('deletes expired keys', async () => {
-    const server = await start();
     await openUsable(server.url);
     const expire = `INSERT INTO ledger_gateway_record (key, version, text, expires_at)
       SELECT n::text, 'v', 't', now() - interval '1 s' FROM generate_series(1, 2500) n`;
