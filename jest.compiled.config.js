@@ -5,7 +5,7 @@ export default {
   ...base,
   testEnvironment: '<rootDir>/test/support/compiled-environment.js',
   testMatch: [
-    '<rootDir>/test/resolvers/*.test.ts',
+    '<rootDir>/test/resolvers/(approvers|gl-codes|input|workflows).test.ts',
     '<rootDir>/test/graphql/(exact-numbers|execution).test.ts',
     '<rootDir>/test/(attack/isolation|examples/operations|federation/references).test.ts',
     // The writes of one mutation: their keys, and those that follow after the client has disconnected.

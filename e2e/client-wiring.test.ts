@@ -1,7 +1,8 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -102,18 +103,22 @@ describe.each(projects)('$clients', (project) => {
 
   describe.each(project.clients)('%s', (client) => {
     let stack: Awaited<ReturnType<typeof startFaultStack>>;
+    let restart: () => Promise<unknown>;
     beforeAll(async () => {
       stack = await startFaultStack();
+      const args = ['run.ts', `${client}.ts`, stack.url, stack.token, JSON.stringify(impatient)];
+      const child = spawn(process.execPath, args, { cwd, stdio: ['pipe', 'pipe', 'inherit'] });
+      closeAfterTest(() => child.kill());
+      const results = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      restart = async () => {
+        child.stdin.write('\n');
+        return JSON.parse((await results.next()).value ?? '');
+      };
     });
 
     test.each(faultCases)('survives $name', async ({ faults, result, arrivals }) => {
-      const { url, token } = stack;
       stack.prepare(faults);
-      const args = ['run.ts', `${client}.ts`, url, token, JSON.stringify(impatient)];
-
-      const { stdout } = await run(process.execPath, args, { cwd });
-
-      expect(JSON.parse(stdout)).toMatchObject(result as object);
+      expect(await restart()).toMatchObject(result as object);
       expect(stack.arrivals()).toBe(arrivals);
     });
   });
