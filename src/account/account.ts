@@ -1,23 +1,16 @@
 import { limitExceeded, overloaded } from '../errors/gateway-error.ts';
-import { Gate, NoPlace } from './gate.ts';
+import { Gate, type Idle, NoPlace } from './gate.ts';
 
 /** What a request holds without being booked: its place among the requests in progress accounts for it. */
 const INCLUDED_BYTES = 65_536;
 /** How long memory may take to become free, in milliseconds. */
 const MAX_WAIT_MS = 2000;
-/** How long a client may take to read a response while others need its memory, in milliseconds. */
-const UNREAD_MS = 1000;
-
-/** A response that its client has not taken yet. */
-type UnreadResponse = { caller: string; bytes: number; since: number; drop(): void };
 
 /** The memory that requests hold, by caller. */
 export class Account {
   /** The bytes that may be booked. */
   readonly limit: number;
   readonly #gate: Gate;
-  /** The oldest first. */
-  readonly #unread = new Set<UnreadResponse>();
 
   constructor(limitBytes: number) {
     this.limit = limitBytes;
@@ -31,7 +24,7 @@ export class Account {
 
   /** Starts to account for one request or call of a caller. */
   open(caller: string): Holding {
-    return new Holding(this.#gate, this.#unread, caller);
+    return new Holding(this.#gate, caller);
   }
 }
 
@@ -42,18 +35,16 @@ export class Account {
 export class Holding {
   readonly caller: string;
   readonly #gate: Gate;
-  readonly #unread: Set<UnreadResponse>;
   #bytes = 0;
   /** The part of the bytes that the account knows, and the part that waits for room. */
   #booked = 0;
   #waiting = 0;
-  #response: UnreadResponse | undefined;
+  #unwatch: (() => void) | undefined;
   #isClosed = false;
 
-  constructor(gate: Gate, unread: Set<UnreadResponse>, caller: string) {
+  constructor(gate: Gate, caller: string) {
     this.caller = caller;
     this.#gate = gate;
-    this.#unread = unread;
   }
 
   /**
@@ -82,9 +73,7 @@ export class Holding {
    */
   tryHold(bytes: number): boolean {
     const amount = this.#toBook(bytes);
-    if (amount > 0 && !this.#makeRoom(() => this.#gate.tryOvertake(this.caller, amount), amount)) {
-      return false;
-    }
+    if (amount > 0 && !this.#gate.tryOvertake(this.caller, amount)) return false;
     this.#bytes += bytes;
     this.#booked += amount;
     return true;
@@ -100,23 +89,29 @@ export class Holding {
     else if (change < 0) this.#gate.leave(this.caller, -change);
   }
 
-  /** The response is complete, and only it is held. `drop` ends its connection if others need the memory. */
-  responseSent(drop: () => void): void {
-    if (this.#booked === 0 || this.#isClosed) return;
-    const since = performance.now();
-    this.#response = { caller: this.caller, bytes: this.#booked, since, drop };
-    this.#unread.add(this.#response);
+  /** All that is held from now on waits for the client. `drop` closes it, and ends the connection. */
+  waitForClient({ isOverdue, drop }: Pick<Idle, 'isOverdue' | 'drop'>): void {
+    if (this.#isClosed) return;
+    const booked = () => this.#booked;
+    this.#unwatch?.();
+    this.#unwatch = this.#gate.watch({
+      caller: this.caller,
+      get amount() {
+        return booked();
+      },
+      isOverdue,
+      drop,
+    });
   }
 
   /** Gives everything back. */
   close(): void {
     this.#isClosed = true;
     this.#giveBack(this.#booked);
-    if (this.#response) this.#unread.delete(this.#response);
+    this.#unwatch?.();
   }
 
   async #enter(amount: number, signal?: AbortSignal): Promise<void> {
-    if (this.#makeRoom(() => this.#gate.tryEnter(this.caller, amount), amount)) return;
     if (this.#booked + this.#waiting > this.#gate.maxPerCaller) {
       throw limitExceeded('bytes of memory', Math.floor(this.#gate.maxPerCaller));
     }
@@ -138,30 +133,5 @@ export class Holding {
   #toBook(bytes: number): number {
     const all = this.#bytes + bytes;
     return all > INCLUDED_BYTES ? Math.max(0, all - this.#booked - this.#waiting) : 0;
-  }
-
-  /** Tries to enter, and ends connections of clients that do not read their responses, if that is enough. */
-  #makeRoom(tryEnter: () => boolean, amount: number): boolean {
-    if (tryEnter()) return true;
-    const lacking = this.#gate.lacking(this.caller, amount);
-    if (lacking <= 0) return false; // It waits in line.
-    const overdue = this.#overdue(amount);
-    const bytes = overdue.reduce((sum, response) => sum + response.bytes, 0);
-    if (bytes < lacking) return false;
-    for (const response of overdue) {
-      this.#unread.delete(response);
-      response.drop();
-      if (tryEnter()) return true;
-    }
-    return false;
-  }
-
-  /** The unread responses that may be dropped. A caller beyond its share only gets the memory of its own. */
-  #overdue(amount: number): UnreadResponse[] {
-    const overdueSince = performance.now() - UNREAD_MS;
-    const isInShare = this.#gate.isInShare(this.caller, amount);
-    return [...this.#unread].filter(
-      ({ caller, since }) => since <= overdueSince && (isInShare || caller === this.caller),
-    );
   }
 }

@@ -46,6 +46,14 @@ export type EnterOptions = {
 
 type Waiting = { readonly amount: number; enter(): void };
 
+/** What is held until a client acts: until it sends the rest of a body, or takes a response. */
+export type Idle = Entry & {
+  /** Whether the client takes too long. */
+  isOverdue(): boolean;
+  /** Gives everything back. */
+  drop(): void;
+};
+
 /** What waits of one caller. */
 type Lines = { urgent: Line<Waiting>; other: Line<Waiting>; urgentInARow: number };
 
@@ -60,6 +68,9 @@ export class Gate {
   readonly #maxWaitMs: number;
   /** The callers that have something waiting. The first one is next. */
   readonly #lines = new Map<string, Lines>();
+  /** The oldest first. */
+  readonly #idle = new Set<Idle>();
+  #isMakingRoom = false;
 
   constructor({ limit, maxWaitMs = Infinity, maxWaiting = 10_000 }: GateOptions) {
     this.#held = new Shares(limit);
@@ -87,23 +98,20 @@ export class Gate {
     return this.waiting > 0 && this.#isQueueFull(caller, false) && !this.#held.fits(caller, 1);
   }
 
-  /** How much must be given back before a caller may enter with so much. */
-  lacking(caller: string, amount: number): number {
-    return this.#held.lacking(caller, amount);
+  /** From now on, and until the returned function is called, this is dropped if others need it and it is overdue. */
+  watch(idle: Idle): () => void {
+    this.#idle.add(idle);
+    return () => void this.#idle.delete(idle);
   }
 
-  /** Whether a caller with so much more holds no more than its share. */
-  isInShare(caller: string, amount: number): boolean {
-    return this.#held.isInShare(caller, amount);
-  }
-
-  /** Enters if nothing else of the caller waits and there is a place. */
+  /** Enters if nothing else of the caller waits, and there is a place or can be made. */
   tryEnter(caller: string, amount = 1): boolean {
     return !this.#lines.has(caller) && this.tryOvertake(caller, amount);
   }
 
-  /** Skips the queue, if there is a place. Only for work in progress, which frees capacity when it ends. */
+  /** Does the same, but skips the queue. Only for work in progress, which frees capacity when it ends. */
   tryOvertake(caller: string, amount: number): boolean {
+    this.#makeRoom(caller, amount);
     if (!this.#held.fits(caller, amount)) return false;
     this.#held.take(caller, amount);
     return true;
@@ -117,16 +125,18 @@ export class Gate {
   /** Resolves when the caller has entered. Rejects with NoPlace. */
   async enter(caller: string, options: EnterOptions = {}): Promise<void> {
     const { isUrgent = false, amount = 1, signal } = options;
-    if (signal?.aborted) throw noPlaces.aborted;
     if (this.tryEnter(caller, amount)) return;
+    if (signal?.aborted) throw noPlaces.aborted;
     if (this.#isQueueFull(caller, isUrgent)) throw noPlaces.full;
-    await this.#wait(caller, isUrgent, amount, signal);
+    const waiting = this.#wait(caller, isUrgent, amount, signal);
+    if (this.#makeRoom(caller, amount)) this.#admit();
+    await waiting;
   }
 
   /** Gives back what was entered with. */
   leave(caller: string, amount = 1): void {
     this.#held.give(caller, amount);
-    if (this.waiting > 0) this.#admit();
+    if (this.waiting > 0 && !this.#isMakingRoom) this.#admit();
   }
 
   /** Gives back several entries before others are admitted, so that a large one does not wait behind small ones. */
@@ -188,6 +198,28 @@ export class Gate {
       this.#held.take(caller, next.amount);
       next.enter();
     }
+  }
+
+  /**
+   * Drops what is overdue until there is room for a caller, if that is enough; a caller beyond its share gets only what is
+   * its own. Returns whether it did.
+   */
+  #makeRoom(caller: string, amount: number): boolean {
+    const lacking = this.#held.lacking(caller, amount);
+    if (lacking <= 0 || this.#idle.size === 0) return false;
+    const isInShare = this.#held.isInShare(caller, amount);
+    const overdue = [...this.#idle].filter(
+      (idle) => idle.amount > 0 && (isInShare || idle.caller === caller) && idle.isOverdue(),
+    );
+    if (overdue.reduce((sum, idle) => sum + idle.amount, 0) < lacking) return false;
+    this.#isMakingRoom = true;
+    for (const idle of overdue) {
+      if (this.#held.fits(caller, amount)) break;
+      this.#idle.delete(idle);
+      idle.drop();
+    }
+    this.#isMakingRoom = false;
+    return true;
   }
 
   /** Whether no more of a caller may wait. */

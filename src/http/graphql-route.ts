@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Account, Holding } from '../account/account.ts';
-import { type Gate, NoPlace } from '../account/gate.ts';
+import { type Gate, type Idle, NoPlace } from '../account/gate.ts';
 import type { Turns } from '../account/turns.ts';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
 import { InvalidRequest, missingToken, overloaded } from '../errors/gateway-error.ts';
@@ -44,6 +44,8 @@ const VARIABLES_WORK = 30;
 const REQUEST_WORK = 200_000;
 /** The work of a rejection without a token: six in an iteration, because those who send them have no places that limit them. */
 const REJECTION_WORK = 450_000;
+/** After so many seconds, a body that arrives with fewer bytes per second is slow, and its place may be given to others. */
+const SLOW_BODY = { seconds: 1, bytesPerSecond: 8192 };
 /** All requests without a token are those of one caller. */
 const ANONYMOUS = 'anonymous';
 
@@ -153,22 +155,46 @@ async function enter(
   { requests, account }: GraphqlRouteOptions,
 ): Promise<Holding> {
   const { caller, disconnected } = request;
-  try {
-    // A client that has closed its side may still wait for the response.
-    if (!requests.tryEnter(caller)) await requests.enter(caller, { signal: disconnected });
-  } catch (error) {
-    throwNoPlace(error);
-  }
+  await requests.enter(caller, { signal: disconnected }).catch(throwNoPlace);
   const holding = account.open(caller);
   request.holding = holding;
+  let isHeld = true;
+  let unwatch = () => {};
   const leave = () => {
+    if (!isHeld) return;
+    isHeld = false;
+    unwatch();
     holding.close();
     requests.leave(caller);
   };
+  if (!request.raw.complete) {
+    const idle = slowBodyOf(request, leave);
+    holding.waitForClient(idle);
+    unwatch = requests.watch({ caller, amount: 1, ...idle });
+  }
   const end = () => void Promise.resolve(request.work).then(leave, leave);
   if (reply.raw.closed) end();
   else reply.raw.once('close', end);
   return holding;
+}
+
+/** A request whose client declares a body and does not send it. It holds a place, and memory for what has arrived. */
+function slowBodyOf(request: FastifyRequest, leave: () => void): Pick<Idle, 'isOverdue' | 'drop'> {
+  const { raw } = request;
+  const { bytesRead } = raw.socket;
+  const since = performance.now();
+  return {
+    isOverdue() {
+      if (raw.complete || request.work !== null) return false;
+      const seconds = (performance.now() - since) / 1000;
+      const bytesPerSecond = (raw.socket.bytesRead - bytesRead) / seconds;
+      return seconds >= SLOW_BODY.seconds && bytesPerSecond < SLOW_BODY.bytesPerSecond;
+    },
+    drop() {
+      leave();
+      raw.socket.destroy();
+    },
+  };
 }
 
 /** Made once, because its stack takes longer than the rest of a rejection. */

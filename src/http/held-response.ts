@@ -6,6 +6,8 @@ import type { WaitGroup } from '../lib/wait-group.ts';
 const LONG_RESPONSE = 16_384;
 /** How long a client may take to receive a long response, in milliseconds: it occupies memory. */
 const MAX_SENDING_MS = 60_000;
+/** How long it may take while others need that memory, in milliseconds. */
+const UNREAD_MS = 1000;
 
 /**
  * From now on the request holds only its response. A long one becomes bytes, which avoids copies of the text, and
@@ -26,9 +28,13 @@ export function holdResponse(
   const timer = setTimeout(() => socket.destroy(), MAX_SENDING_MS);
   void sending.track(once(reply.raw, 'close').then(() => clearTimeout(timer)));
   if (record.writes.length === 0) {
-    holding?.responseSent(() => {
-      holding.close();
-      socket.destroy();
+    const since = performance.now();
+    holding?.waitForClient({
+      isOverdue: () => performance.now() - since >= UNREAD_MS,
+      drop() {
+        holding.close();
+        socket.destroy();
+      },
     });
   }
   return body;

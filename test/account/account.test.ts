@@ -3,7 +3,6 @@ import { Account } from '../../src/account/account.ts';
 import { shareMemory } from '../../src/account/free-memory.ts';
 
 const LIMIT = 10_000_000;
-const UNREAD_MS = 1000;
 
 test('a small request is not booked, and a large one as a whole', async () => {
   const account = new Account(LIMIT);
@@ -63,9 +62,13 @@ test('unread responses are dropped when their memory is needed: of others only b
   const unread = (caller: string, name: string, bytes: number) => {
     const holding = account.open(caller);
     expect(holding.tryHold(bytes)).toBe(true);
-    holding.responseSent(() => {
-      dropped.push(name);
-      holding.close();
+    const since = performance.now();
+    holding.waitForClient({
+      isOverdue: () => performance.now() - since >= 1000,
+      drop() {
+        dropped.push(name);
+        holding.close();
+      },
     });
   };
   unread('a', 'first', 3_000_000);
@@ -75,7 +78,7 @@ test('unread responses are dropped when their memory is needed: of others only b
   expect(c.tryHold(2_500_000)).toBe(true);
   const b = account.open('b');
   expect(b.tryHold(1_000_000)).toBe(false); // Nothing is overdue yet.
-  jest.advanceTimersByTime(UNREAD_MS);
+  jest.advanceTimersByTime(1000);
   expect(b.tryHold(1_000_000)).toBe(true);
   expect(dropped).toEqual(['first']);
   expect(account.open('a').tryHold(3_000_000)).toBe(true);
@@ -90,10 +93,12 @@ test('nothing is dropped if that would not be enough', async () => {
   const unread = account.open('b');
   unread.become(1_000_000);
   let isDropped = false;
-  unread.responseSent(() => {
-    isDropped = true;
+  unread.waitForClient({
+    isOverdue: () => true,
+    drop() {
+      isDropped = true;
+    },
   });
-  jest.advanceTimersByTime(UNREAD_MS);
   expect(account.open('c').tryHold(LIMIT - 6_500_000)).toBe(false);
   expect(isDropped).toBe(false);
   jest.useRealTimers();

@@ -6,6 +6,9 @@ import { Turns } from '../../src/account/turns.ts';
 import { connectTo } from '../support/raw-request.ts';
 import { createTestServer } from '../support/server.ts';
 
+/** Node's own global object, whose clock the tested modules use. */
+declare const native: typeof globalThis;
+
 /** A server that takes the `Authorization` header for the caller, and executes when the test says so. */
 async function start(limits: { requests?: number; bytes?: number; turns?: Turns }) {
   const account = new Account(limits.bytes ?? 10_000_000);
@@ -81,6 +84,30 @@ test('bodies that are declared and not sent hold places of their caller only, an
   expect([requests.held, account.bytes]).toEqual([6, 0]);
   expect((await post('b')).status).toBe(200);
   for (const socket of sockets) socket.destroy();
+  await until(() => requests.held + requests.waiting === 0);
+});
+
+test('callers whose bodies do not arrive lose their places when others need them, but not for a body that arrives', async () => {
+  const { requests, account, executions, hold, declare, post } = await start({ requests: 8 });
+  hold();
+  const executed = post('a');
+  await until(() => executions.length === 1);
+  const arriving = declare('a', 65_536);
+  await until(() => requests.held === 2);
+  const sockets = ['a', 'a', 'a', 'a', 'b', 'b'].map((caller) => declare(caller, 65_536));
+  await until(() => requests.held === 8);
+  arriving.write('x'.repeat(60_000));
+  await until(() => account.bytes > 0);
+  const now = native.performance.now.bind(native.performance);
+  const clock = jest.spyOn(native.performance, 'now').mockImplementation(() => now() + 2000);
+  const others = ['c', 'd'].map((caller) => post(caller));
+  await until(() => executions.length === 3);
+  clock.mockRestore();
+  for (const execute of executions) execute();
+  expect((await executed).status).toBe(200);
+  expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200]);
+  expect(arriving.destroyed).toBe(false);
+  for (const socket of [...sockets, arriving]) socket.destroy();
   await until(() => requests.held + requests.waiting === 0);
 });
 
