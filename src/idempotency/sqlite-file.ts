@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync, utimesSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { StoreUnavailable, type UnavailableReason } from './store.ts';
@@ -7,9 +7,6 @@ import { StoreUnavailable, type UnavailableReason } from './store.ts';
 const SCHEMA_VERSION = 2;
 /** Marks the file as one of this gateway: `LGIK` in ASCII. */
 const APPLICATION_ID = 0x4c47494b;
-
-/** Differences of this many milliseconds between clock and file system do not matter. */
-const CLOCK_TOLERANCE_MS = 10_000;
 
 /**
  * An id grows with the time of the change, so that the oldest keys are found without another index. The text is the
@@ -114,8 +111,12 @@ function open(path: string, maxBytes: number) {
       },
       close() {
         if (!database.isOpen) return;
-        if (!this.isMoved()) database.prepare('UPDATE file SET closed_at = ?').run(Date.now());
+        // A whole second, which every file system can keep as the time of change.
+        const closedAt = Math.floor(Date.now() / 1000);
+        const isThere = () => inode !== 0 && !this.isMoved();
+        if (isThere()) database.prepare('UPDATE file SET closed_at = ?').run(closedAt);
         database.close();
+        if (isThere()) utimesSync(path, closedAt, closedAt);
       },
     };
   } catch (error) {
@@ -177,14 +178,15 @@ function stateOnDisk(path: string): StateOnDisk | undefined {
 }
 
 /**
- * Whether the last process left the file like this. A copy is another file, or was changed later than it was closed.
+ * Whether the last process left the file like this. A copy is another file, or was not changed at the very time that it
+ * names: who closes a file sets its time of change to what it has noted.
  * A file that was not closed has its newest changes in its log (`-wal`).
  */
 function isSameFile(database: DatabaseSync, { inode, changedAt, hasLog }: StateOnDisk): boolean {
   if (readValue(database, 'SELECT inode FROM file') !== inode) return false;
   const closedAt = readValue(database, 'SELECT closed_at FROM file');
   if (typeof closedAt !== 'number') return hasLog;
-  return Math.abs(changedAt - closedAt) < CLOCK_TOLERANCE_MS;
+  return changedAt === closedAt * 1000;
 }
 
 /** Writes to the file itself that it is open, and then to its log, which from then on must not be missing. */
