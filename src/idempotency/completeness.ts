@@ -101,12 +101,13 @@ export class Completeness {
   /** Judges a key without a record by the age of the intent in milliseconds, if the client gave it. */
   judge(ageMs: number | undefined): Verdict {
     if (this.#record === undefined) return 'forgotten';
-    const { since, quarantineEnd, isLoss } = this.#record;
+    const { since, quarantineEnd } = this.#record;
     if (ageMs === undefined) return this.now < quarantineEnd ? 'quarantine' : 'new';
     if (ageMs === 0) return 'new'; // Nothing is unanswered.
     const delayMs = TRANSIT_MS + Math.max(this.#delay.max, this.#lastMaxDelay) / 1e6;
-    const firstSent = this.now - ageMs - (isLoss ? delayMs : 0);
-    return firstSent < since || ageMs >= this.#options.retentionMs ? 'forgotten' : 'new';
+    const oldestMs = ageMs + delayMs;
+    const isForgotten = this.now - oldestMs < since || oldestMs >= this.#options.retentionMs;
+    return isForgotten ? 'forgotten' : 'new';
   }
 
   /** Notes a change that was started at this time of `performance.now()` and has succeeded. */

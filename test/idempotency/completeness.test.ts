@@ -57,20 +57,30 @@ test('a server that has all records of the one before only changes the name', ()
   expect(record).toEqual({ ...found, serverId: 'b' });
 });
 
-test('after a loss, an intent is a second older than its age, for the way of the request', async () => {
-  const record = { ...found, serverId: 'a', since: Date.now() - 2000, isLoss: true };
-  const entry = { version: 'v', text: JSON.stringify(record) };
-  const read = async () => ({ entry, now: Date.now(), serverId: 'a' });
-  const rest = { swap: async () => true, usage: undefined, close: async () => {} };
-  const whole = { ...store, read, ...rest };
-  const options = { retentionMs: 3_600_000, quarantineMs: 0 };
-  const log = { info() {}, warn() {}, error() {} };
-  const completeness = new Completeness({ ...options, store: whole, log });
-  await completeness.basis();
-  expect([0, 1500, 2500].map((age) => completeness.judge(age))).toEqual([
-    'new',
-    'forgotten',
-    'forgotten',
-  ]);
-  completeness.close();
-});
+test.each([
+  ['a loss', true],
+  ['the start of a store', false],
+])(
+  'after %s and before the retention ends, an intent is a second older than its age',
+  async (_, isLoss) => {
+    const record = { ...found, serverId: 'a', since: Date.now() - 2000, isLoss };
+    const entry = { version: 'v', text: JSON.stringify(record) };
+    const read = async () => ({ entry, now: Date.now(), serverId: 'a' });
+    const rest = { swap: async () => true, usage: undefined, close: async () => {} };
+    const whole = { ...store, read, ...rest };
+    const log = { info() {}, warn() {}, error() {} };
+    const judge = async (retentionMs: number, ageMs: number) => {
+      const options = { retentionMs, quarantineMs: 0, store: whole, log };
+      const completeness = new Completeness(options);
+      await completeness.basis();
+      const verdict = completeness.judge(ageMs);
+      completeness.close();
+      return verdict;
+    };
+    expect(await judge(3_600_000, 0)).toBe('new');
+    expect(await judge(3_600_000, 500)).toBe('new');
+    expect(await judge(3_600_000, 1500)).toBe('forgotten');
+    expect(await judge(3_600_000, 2500)).toBe('forgotten');
+    expect(await judge(1400, 500)).toBe('forgotten');
+  },
+);
