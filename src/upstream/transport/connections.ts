@@ -52,7 +52,7 @@ export function createConnections({ baseUrl, timeoutMs, tls, idleMarginMs }: Con
       }
       return { dispatcher, reset: false, release() {} };
     },
-    verified: () => writes.take(),
+    verified: ({ caller }: RequestScope) => writes.take(caller.hash),
     /** New connections use these files. Idle ones are closed, and those in use after their response. */
     useTls(files: TlsFiles) {
       connector = connectorFor(files);

@@ -13,12 +13,12 @@ const TIMER_TOLERANCE_MS = 600;
 const COOLDOWN_MS = 600_000;
 
 /** The state of a connection that may be reused. The times are those of `performance.now()`. */
-type State = 'in use' | { idleUntil: number };
+type State = 'in use' | { idleUntil: number; caller: string };
 
 /**
- * Connections for writes. An idle one is reused only while it is verified open: the service announced how
- * long it keeps it (`Keep-Alive: timeout`), and an earlier connection stayed open that long. If a connection
- * closes earlier, or breaks when it is reused, the cooldown starts (docs/decisions/0003).
+ * Connections for writes. An idle one is reused only by the caller who used it, and while it is verified open: the
+ * service announced how long it keeps it (`Keep-Alive: timeout`), and an earlier connection stayed open that long. If a
+ * connection closes earlier, or breaks when it is reused, the cooldown starts (docs/decisions/0003).
  */
 export class WriteConnections {
   readonly #open: () => Client;
@@ -33,9 +33,9 @@ export class WriteConnections {
     this.#marginMs = settings.keepAliveTimeoutThreshold ?? IDLE_MARGIN_MS;
   }
 
-  /** A connection for one write. */
-  async take(): Promise<Connection> {
-    const idle = this.#takeIdle();
+  /** A connection for one write of a caller. */
+  async take(caller: string): Promise<Connection> {
+    const idle = this.#takeIdle(caller);
     // A close may have arrived together with the previous response. undici waits for one more iteration of
     // the event loop before it reuses a connection, so there is a poll between the two.
     if (idle) await immediate();
@@ -50,7 +50,7 @@ export class WriteConnections {
       reset: !keep,
       release: (headers, sent) => {
         const isLost = idle !== undefined && sent === 'maybe';
-        this.#release(dispatcher, headers, isLost);
+        this.#release(dispatcher, caller, headers, isLost);
       },
     };
   }
@@ -61,10 +61,11 @@ export class WriteConnections {
     this.#kept.clear();
   }
 
-  #takeIdle(): Client | undefined {
+  #takeIdle(caller: string): Client | undefined {
     if (!this.#keepAliveVerified) return undefined;
     for (const [client, state] of this.#kept) {
-      if (state === 'in use' || performance.now() >= state.idleUntil) continue;
+      if (state === 'in use' || state.caller !== caller) continue;
+      if (performance.now() >= state.idleUntil) continue;
       this.#kept.set(client, 'in use');
       return client;
     }
@@ -77,11 +78,16 @@ export class WriteConnections {
     return this.#kept.size === 0 && performance.now() >= this.#cooldownUntil;
   }
 
-  #release(client: Client, headers: IncomingHttpHeaders | null, isLost: boolean): void {
+  #release(
+    client: Client,
+    caller: string,
+    headers: IncomingHttpHeaders | null,
+    isLost: boolean,
+  ): void {
     const isKept = this.#kept.has(client);
     const idleMs = headers ? announcedIdleMs(headers, this.#marginMs) : 0;
     if (isKept && idleMs > 0) {
-      this.#kept.set(client, { idleUntil: performance.now() + idleMs });
+      this.#kept.set(client, { idleUntil: performance.now() + idleMs, caller });
       return;
     }
     this.#kept.delete(client);

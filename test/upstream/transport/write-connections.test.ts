@@ -99,7 +99,10 @@ async function closed(socket: Socket | undefined): Promise<void> {
 function startWrites(service: { url: string }, timeoutMs?: number) {
   // A connection that is announced for 2 s may be idle for 0.3 s.
   const { calls } = startCalls(service, { idleMarginMs: 1700, ...(timeoutMs && { timeoutMs }) });
-  return { calls, write: () => calls.write(upgradeToHq, scopeOf()) };
+  return {
+    calls,
+    write: (subject = 'ada') => calls.write(upgradeToHq, scopeOf(undefined, undefined, subject)),
+  };
 }
 
 test('reads reuse connections of a service that announces no keep-alive timeout', async () => {
@@ -176,6 +179,15 @@ test('writes reuse connections after keep-alive is verified, until a connection 
   await service.closed(2);
   for (let n = 0; n < 4; n++) expect(await write()).toMatchObject({ status: 0 });
   expect(service.reuse().slice(6)).toEqual(Array(4).fill(false));
+});
+
+test('writes of a caller do not use the idle connections of another one', async () => {
+  const service = await startKeepAliveService({ announcedS: 2 });
+  const { write } = startWrites(service);
+  await write();
+  await service.closed(0);
+  for (const subject of ['ada', 'bob', 'ada', 'bob']) await write(subject);
+  expect(service.reuse()).toEqual([false, false, false, true, true]);
 });
 
 test('concurrent writes have connections of their own, and reuse those', async () => {
