@@ -137,13 +137,15 @@ function convertLongNumbers(value: unknown, type: GraphQLInputType): unknown {
   if (isListType(nullable) && !Array.isArray(value)) {
     return convertLongNumbers(value, nullable.ofType); // A list of one.
   }
-  for (const [key, item] of Object.entries(value)) {
-    if (!isObject(item)) continue;
-    if (isListType(nullable)) value[key] = convertLongNumbers(item, nullable.ofType);
-    else if (isInputObjectType(nullable)) {
-      const field = nullable.getFields()[key];
-      if (field) value[key] = convertLongNumbers(item, field.type);
+  if (isListType(nullable)) {
+    for (const [index, item] of Object.entries(value)) {
+      if (isObject(item)) value[index] = convertLongNumbers(item, nullable.ofType);
     }
+  }
+  if (!isInputObjectType(nullable)) return value;
+  // By the fields of the type: those of the value may be many.
+  for (const { name, type } of Object.values(nullable.getFields())) {
+    if (isObject(value[name])) value[name] = convertLongNumbers(value[name], type);
   }
   return value;
 }
