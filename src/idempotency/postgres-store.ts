@@ -39,8 +39,7 @@ CREATE INDEX IF NOT EXISTS ledger_gateway_record_expiry ON ledger_gateway_record
  * An error on a standby.
  */
 const SERVER_ID = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || CASE
-  WHEN current_setting('synchronous_standby_names') <> ''
-    AND current_setting('synchronous_commit') NOT IN ('off', 'local') THEN '+sync' ELSE '' END`;
+  WHEN current_setting('synchronous_standby_names') <> '' THEN '+sync' ELSE '' END`;
 
 const READ = `
   SELECT ${SERVER_ID} AS "serverId", extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, version, text
@@ -48,12 +47,14 @@ const READ = `
 
 /**
  * Makes changes of different keys, a JSON array, and returns which of them were made. Those whose basis is not true are
- * left out.
+ * left out. They are durable when the statement ends, also where other transactions do not wait for that.
  */
 const CHANGE = `
-  WITH input AS MATERIALIZED (
-    SELECT *, coalesce(now() + retention * interval '1 ms', 'infinity') AS expires_at
-    FROM json_to_recordset($1) AS change (key text, expected text, version text, text text, caller text,
+  WITH durable AS MATERIALIZED (
+    SELECT set_config('synchronous_commit', 'on', true)
+  ), input AS MATERIALIZED (
+    SELECT change.*, coalesce(now() + retention * interval '1 ms', 'infinity') AS expires_at
+    FROM durable, json_to_recordset($1) AS change (key text, expected text, version text, text text, caller text,
       retention float8, "serverId" text, generation text)
     WHERE "serverId" = ${SERVER_ID} AND (generation IS NULL OR EXISTS (SELECT FROM ledger_gateway_record AS own
       WHERE own.key = '${COMPLETENESS_KEY}' AND own.version = change.generation))

@@ -80,7 +80,10 @@ describePostgres('a PostgreSQL server', () => {
   afterAll(() => server.stop());
   beforeEach(() => server.query('DROP TABLE IF EXISTS ledger_gateway_record'));
 
-  test('that restarts keeps all records, and is used again', async () => {
+  test('that restarts keeps all records and is used again, also where commits do not wait for the disk', async () => {
+    const server = await start({
+      settings: { synchronous_commit: 'off', wal_writer_delay: '10s' },
+    });
     const claims = await openUsable(server.url);
     await claims.claim('key', 'a', { ageMs: 0 });
     await server.restart();
