@@ -167,7 +167,8 @@ export class RedisStore implements IdempotencyStore {
     const bytes = Number(field('used_memory') ?? 0);
     this.#current = {
       session,
-      serverId: z.string().parse(field('run_id')),
+      // A server that has evicted keys may lack records, also when its policy is right again.
+      serverId: `${z.string().parse(field('run_id'))}:${field('evicted_keys')}`,
       hasReplicas: Number(field('connected_slaves') ?? 0) > 0,
       usage: { keys, maxKeys: Infinity, bytes, maxBytes },
     };

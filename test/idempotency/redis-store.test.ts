@@ -217,6 +217,19 @@ describeRedis('lost records', () => {
     expect(claims.losses).toHaveLength(1);
   });
 
+  test('a server that evicted keys, also when its policy is corrected', async () => {
+    const server = await start();
+    const claims = await openUsable(server.url, 60_000);
+    await claims.claim('key', 'a', { ageMs: 0 });
+    await server.command('CONFIG', 'SET', 'maxmemory-policy', 'volatile-ttl', 'maxmemory', '1');
+    await claims.whenRejected('evicting');
+    await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction', 'maxmemory', '0');
+    await claims.whenUsable();
+    const lost = await claims.claim('key', 'b', { ageMs: 60_000 });
+    expect(lost).toMatchObject({ state: 'orphaned' });
+    expect(claims.losses).toHaveLength(1);
+  });
+
   test('a flushed database is noticed by the very next claim', async () => {
     const server = await start();
     const claims = await openUsable(server.url, 1000);
