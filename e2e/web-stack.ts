@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { Page } from 'playwright-core';
 import { type ScenarioName, startReferenceService } from '../dev/service.ts';
 import { serveWebBuild } from '../dev/web-build.ts';
+import { createStore } from '../src/idempotency/create-store.ts';
 import { COMPLETENESS_KEY } from '../src/idempotency/store.ts';
 import { closeAfterTest } from '../test/support/cleanup.ts';
 import { startTestGateway } from '../test/support/gateway.ts';
@@ -33,7 +33,7 @@ export async function startWebStack(variables: Record<string, string> = {}) {
     {
       CORS_ORIGINS: app,
       LOG_LEVEL: 'warn',
-      IDEMPOTENCY_STORE: await createOldStore({ url: counted }),
+      IDEMPOTENCY_STORE: await createOldStore(),
       ...variables,
     },
   );
@@ -73,18 +73,22 @@ export const outcomeOf = (page: Page) =>
  * Creates a store of keys whose records are complete since long ago. In a new one, a key whose first request may be
  * older than the store is not executed.
  */
-async function createOldStore(service: { url: string }): Promise<string> {
+async function createOldStore(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-keys-'));
   closeAfterTest(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'keys.db');
-  const variables = { IDEMPOTENCY_STORE: `file:${file}` };
-  const gateway = await startTestGateway(service, variables);
-  await gateway.graphql('mutation { settleWrites(idempotencyKey: "a") { isComplete } }');
-  await gateway.close();
-  const database = new DatabaseSync(file);
-  database.exec(
-    `UPDATE record SET text = json_set(text, '$.since', 0) WHERE key = '${COMPLETENESS_KEY}'`,
-  );
-  database.close();
-  return variables.IDEMPOTENCY_STORE;
+  const setting = `file:${join(folder, 'keys.db')}`;
+  const limits = { retentionMs: 86_400_000, maxKeys: 100, memoryBytes: 0 };
+  const store = await createStore(setting, limits);
+  const { serverId } = await store.read(COMPLETENESS_KEY);
+  const record = { id: 'a', serverId, since: 0, quarantineEnd: 0, isLoss: false };
+  await store.swap({
+    key: COMPLETENESS_KEY,
+    expected: null,
+    next: { version: 'a', text: JSON.stringify(record) },
+    caller: null,
+    needsRoom: false,
+    basis: { serverId, generation: null },
+  });
+  await store.close();
+  return setting;
 }

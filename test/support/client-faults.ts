@@ -55,11 +55,11 @@ export const faultCases: readonly FaultCase[] = [
   },
 ];
 
-/**
- * The options with which a client repeats soon. An attempt is also shorter than the gateway runs: a repeat that may
- * have been on its way since before the start of the `memory` store is not executed.
- */
+/** The options with which a client repeats soon. */
 export const impatient: LedgerFetchOptions = { delayMs: 5, patienceMs: 40_000, attemptMs: 300 };
+
+/** The age of an intent that all clients of a test can have, in milliseconds. */
+const SETTLED_AGE_MS = 1000;
 
 const cannedResponses: Partial<Record<Fault, [number, Record<string, string>, string]>> = {
   busy: [
@@ -75,7 +75,7 @@ const cannedResponses: Partial<Record<Fault, [number, Record<string, string>, st
   ],
 };
 
-/** Starts a service, a gateway of its own process, and a server in front of it that causes faults. */
+/** Starts a service, a gateway of its own process that has run for long enough, and a server in front of it that causes faults. */
 export async function startFaultStack(variables: Record<string, string> = {}) {
   const arrivals = new EventEmitter();
   const service = await startService((response, received) => {
@@ -84,6 +84,12 @@ export async function startFaultStack(variables: Record<string, string> = {}) {
   });
   const start = () => startGatewayProcess(service, variables);
   let gateway = await start();
+  // A repeat that may have been on its way since before the start of the `memory` store is not executed.
+  const authorization = `Bearer ${gateway.token}`;
+  const query = `mutation { settleWrites(idempotencyKey: "a", ageMs: ${SETTLED_AGE_MS}) { isComplete } }`;
+  const isOld = async () =>
+    (await gateway.post({ query }, { authorization })).text.includes('true');
+  while (!(await isOld()));
   let faults: Fault[] = [];
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
