@@ -95,7 +95,7 @@ export class Claims {
   async claim(claim: Claim): Promise<ClaimResult> {
     const { responseName, owner, operation, fingerprint, leaseMs, ageMs } = claim;
     const decide: Decide<ClaimResult | undefined> = (record, now) => {
-      const write = record.writes[responseName];
+      const write = writeOf(record, responseName);
       if (write !== undefined) {
         if (write.fingerprint !== fingerprint) throw keyReused();
         return this.#stateOf(record, responseName, write, now);
@@ -133,7 +133,7 @@ export class Claims {
     const store = async (text: string) => {
       const decide: Decide<void> = (record, now) => {
         // Without a record, or with one that says so, the store has lost the claim.
-        const write = record.writes[responseName] ?? orphan(claim, now);
+        const write = writeOf(record, responseName) ?? orphan(claim, now);
         const isLost = write.owner === '' && write.fingerprint === fingerprint;
         if ((write.owner !== owner && !isLost) || write.outcome !== undefined) {
           return { result: undefined };
@@ -228,6 +228,12 @@ export class Claims {
     const next = withWrite(record, responseName, { ...write, isOrphaned: true });
     return { next, result: { state: 'orphaned', operation, isNew: true } };
   }
+}
+
+/** The write of a field, if there is one. A record that is read again has lost one that is named `__proto__`. */
+function writeOf({ writes }: KeyRecord, responseName: string): Write | undefined {
+  if (responseName === '__proto__') throw keyReused();
+  return Object.hasOwn(writes, responseName) ? writes[responseName] : undefined;
 }
 
 function withWrite(record: KeyRecord, responseName: string, write: Write): KeyRecord {
