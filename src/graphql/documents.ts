@@ -35,7 +35,7 @@ const EXECUTION_WORK = 60;
 const CHECK_WORK = 200;
 /** The work of introspection, in the same unit: its response is many times as long as the document. */
 const INTROSPECTION_WORK = 1_000_000;
-const introspection = /__(schema|type)\b/;
+const introspectionField = /__(schema|type)\b/;
 
 /** For each place that an error names, graphql-js counts the lines before it. Here is only one. */
 const oneLine = new Source('');
@@ -123,7 +123,7 @@ export class Documents {
     const known = trusted ?? this.#recent.get(query);
     const isNew = known === undefined && query !== '';
     const work = known ? known.text.length * EXECUTION_WORK : query.length * CHECK_WORK;
-    const introspects = introspection.test(known?.text ?? query);
+    const introspects = introspectionField.test(known?.text ?? query);
     await turn(introspects ? Math.max(work, INTROSPECTION_WORK) : work);
     return isNew ? this.#remembered(query) : known;
   }
