@@ -111,10 +111,11 @@ export class Gate {
 
   /** Does the same, but skips the queue. Only for work in progress, which frees capacity when it ends. */
   tryOvertake(caller: string, amount: number): boolean {
-    this.#makeRoom(caller, amount);
-    if (!this.#held.fits(caller, amount)) return false;
-    this.#held.take(caller, amount);
-    return true;
+    const isRoomMade = this.#makeRoom(caller, amount);
+    const fits = this.#held.fits(caller, amount);
+    if (fits) this.#held.take(caller, amount);
+    if (isRoomMade) this.#admit(); // More may have been dropped than it needs.
+    return fits;
   }
 
   /** Books what is held already, whether there is a place or not. */
@@ -128,8 +129,9 @@ export class Gate {
     if (this.tryEnter(caller, amount)) return;
     if (signal?.aborted) throw noPlaces.aborted;
     if (this.#isQueueFull(caller, isUrgent)) throw noPlaces.full;
+    const isBehindOthers = this.#lines.has(caller); // Then no room was made.
     const waiting = this.#wait(caller, isUrgent, amount, signal);
-    if (this.#makeRoom(caller, amount)) this.#admit();
+    if (isBehindOthers && this.#makeRoom(caller, amount)) this.#admit();
     await waiting;
   }
 

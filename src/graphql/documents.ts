@@ -48,6 +48,8 @@ type DocumentFault = { code: string; message: string; positions: readonly number
 /** A document that is within the limits: everything that is known about its text. */
 export class GraphqlDocument {
   readonly text: string;
+  /** The work to execute it, in bytes to parse. */
+  readonly work: number;
   /** Empty if the document is invalid. */
   ast = noDefinitions;
   /** What is wrong with an invalid document. */
@@ -63,6 +65,7 @@ export class GraphqlDocument {
 
   constructor(text: string) {
     this.text = text;
+    this.work = workOf(text, EXECUTION_WORK);
   }
 
   /** Errors for the faults: new ones, because an error keeps what its stack refers to. */
@@ -122,9 +125,7 @@ export class Documents {
     const trusted = this.#trusted && this.#findAllowed(request, this.#trusted);
     const known = trusted ?? this.#recent.get(query);
     const isNew = known === undefined && query !== '';
-    const work = known ? known.text.length * EXECUTION_WORK : query.length * CHECK_WORK;
-    const introspects = introspectionField.test(known?.text ?? query);
-    await turn(introspects ? Math.max(work, INTROSPECTION_WORK) : work);
+    await turn(known?.work ?? workOf(query, CHECK_WORK));
     return isNew ? this.#remembered(query) : known;
   }
 
@@ -177,6 +178,11 @@ export class Documents {
     }
     return document;
   }
+}
+
+function workOf(text: string, perCharacter: number): number {
+  const work = text.length * perCharacter;
+  return introspectionField.test(text) ? Math.max(work, INTROSPECTION_WORK) : work;
 }
 
 function findTrusted(id: string | undefined, { byId }: TrustedDocuments) {

@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { NoPlace } from '../account/gate.ts';
 import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
-import { withShortTexts } from '../lib/short-text.ts';
+import { SHORT_TEXT, withShortTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import { selectionOf } from './selection-cost.ts';
@@ -41,7 +41,7 @@ const COMPILATION_WORK = 1_000_000;
 /** The bytes of the outcomes of writes that are passed on in a response, as often as they are selected. */
 const MAX_OUTCOME_BYTES = 33_554_432;
 /** The lengths of the texts of an outcome, in characters: the first that fits, or else the last. */
-const OUTCOME_TEXTS = [Infinity, 10_000, 100];
+const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 100];
 /** What JSON writes as an escape sequence. */
 const escaped = /["\\\p{Cc}\p{Cs}]/u;
 

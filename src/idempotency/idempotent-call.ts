@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors/gateway-error.ts';
+import { SHORT_TEXT } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
@@ -136,7 +137,8 @@ export class IdempotentCalls implements Calls {
     openWrites.add(open);
     const response = await outcome;
     const text = encodeOutcome(operation, response);
-    const short = encodeOutcome(operation, response, false);
+    // Only in a longer one can a text be cut.
+    const short = text.length > SHORT_TEXT ? encodeOutcome(operation, response, false) : text;
     const record = () => metrics.timed('record', claims.record(claim, held, text, short));
     await openWrites.update(record, Buffer.byteLength(text), () => openWrites.remove(open));
     return outcome;

@@ -119,3 +119,21 @@ test('when no more of a caller may wait, what is urgent still may, and the other
     await Promise.all([...late, other]);
   }
 });
+
+test('what was dropped in excess of what work in progress needed is given to those who wait', async () => {
+  const gate = new Gate({ limit: 100 });
+  let isOverdue = false;
+  gate.take('a', 60);
+  gate.take('b', 40);
+  gate.watch({
+    caller: 'a',
+    amount: 60,
+    isOverdue: () => isOverdue,
+    drop: () => gate.leave('a', 60),
+  });
+  const waiting = gate.enter('c', { amount: 20 });
+  isOverdue = true;
+  expect(gate.tryOvertake('d', 10)).toBe(true);
+  await waiting;
+  expect([gate.held, gate.waiting]).toEqual([70, 0]);
+});
