@@ -86,10 +86,10 @@ export function encode(record: Approver[] | WorkflowCsvUpload): string {
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Where an identifier may be too long for a double. By field name, because examining every number takes a
- * quarter of the time of parsing a list; the name may be written with an escape.
+ * Where an integer may be one that a double changes, or no integer but one to a double (`1e-400`). By field name, because
+ * examining every number takes a quarter of the time of parsing a list; the name may be written with an escape.
  */
-const longIdentifier = /\\u|"invoice_id"\s*:\s*-?[\d.]{16}/;
+const unusualInteger = /\\u|"(?:invoice_id|status|Hide)"\s*:\s*-?(?:[\d.]{16}|[\d.]+[eE])/;
 
 /** A list of 16 MB of typical codes has 250,000. An empty one takes 50 times its text in memory. */
 const limits: JsonLimits = { values: 2_000_000, composites: 300_000, nesting: 1000 };
@@ -97,12 +97,12 @@ const limits: JsonLimits = { values: 2_000_000, composites: 300_000, nesting: 10
 const SHORT_BYTES = 262_144;
 
 /**
- * Parses the body of a response, with identifiers of any length, in steps of a few milliseconds. Throws if the
+ * Parses the body of a response, with integers of any length, in steps of a few milliseconds. Throws if the
  * body is not UTF-8 or not JSON, or has too many values.
  */
 export function* parseBody(body: Uint8Array): Generator<void, unknown> {
   const text = utf8.decode(body);
-  if (body.length < SHORT_BYTES && !longIdentifier.test(text)) return JSON.parse(text);
+  if (body.length < SHORT_BYTES && !unusualInteger.test(text)) return JSON.parse(text);
   yield;
   return yield* parseInSteps(text, limits);
 }

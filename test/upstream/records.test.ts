@@ -152,6 +152,13 @@ describe('decodeServiceStatus', () => {
     ['{"status":0.5}', nothing],
     ['{"status":"0"}', nothing],
     ['{"status":[]}', nothing],
+    ['{"status":1.0}', { ...nothing, status: 1 }],
+    ['{"status":10e-1}', { ...nothing, status: 1 }],
+    ['{"status":1e-400}', nothing],
+    ['{"status":-1E-400}', nothing],
+    [`{"status":0.${'0'.repeat(400)}1}`, nothing],
+    ['{"status" : 1.0000000000000000001}', nothing],
+    ['{"st\\u0061tus":1e-400}', nothing],
   ])('decodes %s', (body, expected) => {
     expect(decodeServiceStatus(parse(body), 0)).toEqual(expected);
   });
@@ -169,6 +176,7 @@ describe('decodeServiceStatus', () => {
     '{"invoice_id":9007199254740993.0}',
     '{"invoice_id":9.007199254740993e15}',
     '{"invoice_id":1e400}',
+    '{"invoice_id":1e-400}',
     '{"invoice_id":true}',
   ])('rejects %s', (body) => {
     expect(() => decodeServiceStatus(parse(body), 0)).toThrow();
@@ -213,6 +221,8 @@ describe('decodeGlCodeList', () => {
     '{"list":[{"Hide":"1"}]}',
     '{"list":[{"Hide":0.5}]}',
     '{"list":[{"Hide":2147483648}]}',
+    '{"list":[{"Hide":1e-400}]}',
+    '{"list":[{"Hide":1.0000000000000000001}]}',
   ])('rejects %s', (body) => {
     expect(() => decodeGlCodeList(parse(body), body.length)).toThrow();
   });
