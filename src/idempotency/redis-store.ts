@@ -14,7 +14,6 @@ import {
 
 /** One hash tag, so that a script may use both keys on a clustered server. */
 const PREFIX = '{ledger-gateway}:';
-const CHECK_INTERVAL_MS = 2000;
 /** How long a replica may take to confirm a change. */
 const REPLICA_TIMEOUT_MS = 500;
 
@@ -82,7 +81,6 @@ export class RedisStore implements IdempotencyStore {
   readonly #retentionMs: number;
   readonly #closing = new AbortController();
   readonly #connecting: Promise<void>;
-  readonly #timer: NodeJS.Timeout;
   #current: Connection | StoreUnavailable = new StoreUnavailable('connecting');
 
   /** @throws Error if the URL cannot be used */
@@ -93,7 +91,6 @@ export class RedisStore implements IdempotencyStore {
       this.#current = failure;
     };
     this.#connecting = keepConnected(url, this.#closing.signal, this.#check, onEnd);
-    this.#timer = setInterval(this.#checkAgain, CHECK_INTERVAL_MS).unref();
   }
 
   get usage(): Usage | undefined {
@@ -101,7 +98,9 @@ export class RedisStore implements IdempotencyStore {
   }
 
   async read(key: string): Promise<Reading> {
-    const { session, serverId } = this.#connection;
+    const { session } = this.#connection;
+    if (key === COMPLETENESS_KEY) await this.#check(session);
+    const { serverId } = this.#connection;
     const { data } = readReplySchema.safeParse(await session.run(readScript, [keyOf(key)], []));
     if (data === undefined) throw new StoreUnavailable('corrupt');
     const [version, text, seconds, micros] = data;
@@ -134,7 +133,6 @@ export class RedisStore implements IdempotencyStore {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
     this.#closing.abort();
     if ('session' in this.#current) this.#current.session.close();
     await this.#connecting;
@@ -148,38 +146,35 @@ export class RedisStore implements IdempotencyStore {
     return this.#current;
   }
 
-  /** Reads what the server says about itself. A policy that evicts keys would let a write be sent twice. */
+  /**
+   * Reads what the server says about itself, of a new connection and with each check of completeness. A policy that
+   * evicts keys would let a write be sent twice: it ends the connection.
+   */
   readonly #check = async (session: RedisSession): Promise<void> => {
     const text = z.string().parse(await session.command(['INFO']));
     const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(text)?.[1];
     const maxBytes = Number(field('maxmemory') ?? 0) || Infinity;
     const policy = field('maxmemory_policy') ?? 'noeviction';
     if (maxBytes !== Infinity && policy !== 'noeviction') {
-      throw new StoreUnavailable(
-        'evicting',
-        `Redis would evict idempotency keys: set its maxmemory-policy to noeviction (it is ${policy})`,
+      const remedy = `set its maxmemory-policy to noeviction (it is ${policy})`;
+      session.close(
+        new StoreUnavailable('evicting', `Redis would evict idempotency keys: ${remedy}`),
       );
+      throw await session.ended;
     }
     const keys = [...text.matchAll(/^db\d+:keys=(\d+)/gm)].reduce(
       (sum, [, n]) => sum + Number(n),
       0,
     );
     const bytes = Number(field('used_memory') ?? 0);
+    const runId = z.string().parse(field('run_id'));
     this.#current = {
       session,
-      // A server that has evicted keys may lack records, also when its policy is right again.
-      serverId: `${z.string().parse(field('run_id'))}:${field('evicted_keys')}`,
+      // It may lack records after it has evicted keys, or was a replica of another server: then these two have grown.
+      serverId: `${runId}:${field('evicted_keys')}:${field('total_net_repl_input_bytes')}`,
       hasReplicas: Number(field('connected_slaves') ?? 0) > 0,
       usage: { keys, maxKeys: Infinity, bytes, maxBytes },
     };
-  };
-
-  readonly #checkAgain = async (): Promise<void> => {
-    if (this.#current instanceof StoreUnavailable) return;
-    const { session } = this.#current;
-    await this.#check(session).catch((error: unknown) => {
-      session.close(error instanceof StoreUnavailable ? error : undefined);
-    });
   };
 }
 

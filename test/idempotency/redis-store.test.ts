@@ -268,19 +268,37 @@ describeRedis('lost records', () => {
 describeRedis('a server with replicas', () => {
   async function startPair() {
     const primary = await start();
+    const claims = await openUsable(primary.url, 60_000);
     const replica = await start({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
-    await eventually(async () =>
-      expect(await replica.command('INFO', 'replication')).toMatch(/master_link_status:up/),
-    );
-    return { primary, replica, claims: await openUsable(primary.url, 60_000) };
+    await whenReplicating(replica);
+    return { primary, replica, claims };
   }
 
-  test('a claim counts only when a replica has it', async () => {
+  const whenReplicating = (replica: Awaited<ReturnType<typeof start>>) =>
+    eventually(async () =>
+      expect(await replica.command('INFO', 'replication')).toMatch(/master_link_status:up/),
+    );
+
+  test('a claim counts only when a replica has it; a replica that joins is no loss', async () => {
     const { replica, claims } = await startPair();
     replica.signal('SIGSTOP');
     await claims.whenRejected('not_replicated');
     replica.signal('SIGCONT');
     await claims.whenUsable();
+    expect(claims.losses).toEqual([]);
+  });
+
+  test('a primary that is demoted and promoted again may have lost records', async () => {
+    const { primary, replica, claims } = await startPair();
+    await eventually(() => claims.claim('lost', 'a', { ageMs: 0 }));
+    await replica.command('REPLICAOF', 'NO', 'ONE');
+    await replica.command('DEL', '{ledger-gateway}:key:lost'); // As if it had lagged behind another one.
+    await primary.command('REPLICAOF', '127.0.0.1', String(replica.port));
+    await whenReplicating(primary);
+    await primary.command('REPLICAOF', 'NO', 'ONE');
+    await eventually(async () => expect(claims.losses).toHaveLength(1));
+    const lost = await claims.claim('lost', 'b', { ageMs: 60_000 });
+    expect(lost).toMatchObject({ state: 'orphaned' });
   });
 
   test('a replica is rejected until it is promoted, with all claims', async () => {
