@@ -69,14 +69,15 @@ export class Holding {
 
   /**
    * Holds so many bytes more, before requests that wait, because what is in progress frees memory when it ends.
-   * Returns false if there is no room.
+   * Returns false if there is no room, or the request has ended: it may itself be dropped to make room.
    */
   tryHold(bytes: number): boolean {
     const amount = this.#toBook(bytes);
     if (amount > 0 && !this.#gate.tryOvertake(this.caller, amount)) return false;
     this.#bytes += bytes;
     this.#booked += amount;
-    return true;
+    if (this.#isClosed) this.#giveBack(this.#booked);
+    return !this.#isClosed;
   }
 
   /** Holds exactly so many bytes from now on, such as those of a response that exists already. */

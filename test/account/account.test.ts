@@ -104,6 +104,16 @@ test('nothing is dropped if that would not be enough', async () => {
   jest.useRealTimers();
 });
 
+test('a request that is dropped to make room for itself holds nothing any more', () => {
+  const account = new Account(LIMIT);
+  const holding = account.open('a');
+  holding.become(7_000_000);
+  holding.waitForClient({ isOverdue: () => true, drop: () => holding.close() });
+  expect(holding.tryHold(4_000_000)).toBe(false);
+  expect(holding.tryHold(1_000_000)).toBe(false);
+  expect(account.bytes).toBe(0);
+});
+
 test('parts of a request that wait for memory at the same time are booked once', async () => {
   const account = new Account(LIMIT);
   const first = account.open('a');
