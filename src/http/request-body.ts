@@ -41,12 +41,15 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function registerBodyParser(app: FastifyInstance, turns: Turns): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
-    const body = await readBody(request, turns);
+    const { body, work } = await readBody(request, turns);
     request.bodyBytes = body.length;
     // Exactly, because a variable of type ID may be written as a number.
-    if (body.length < SHORT_BODY) return parsing(() => parseJson(utf8.decode(body), jsonLimits));
+    if (body.length < SHORT_BODY && work < TURN_PARTS * PART_WORK) {
+      return parsing(() => parseJson(utf8.decode(body), jsonLimits));
+    }
+    const turn = (bytes: number) => turns.take(request.caller, bytes, { isNew: true });
     // The request holds its body until it is parsed, although its client may have disconnected.
-    request.work = parseLong(body, (bytes) => turns.take(request.caller, bytes, { isNew: true }));
+    request.work = parseLong(body, work, turn);
     return request.work;
   });
 }
@@ -54,9 +57,10 @@ export function registerBodyParser(app: FastifyInstance, turns: Turns): void {
 /** Parses a body in steps. Each is a task of its own, and so is the execution. */
 async function parseLong(
   body: Buffer,
+  receptionWork: number,
   turn: (bytes: number) => Promise<void> | undefined,
 ): Promise<unknown> {
-  await turn(body.length);
+  await turn(body.length + receptionWork);
   const text = parsing(() => utf8.decode(body));
   const steps = parseInSteps(text, jsonLimits);
   for (;;) {
@@ -66,8 +70,11 @@ async function parseLong(
   }
 }
 
+/** A body, and the work of receiving its parts since the last turn. */
+type Received = { body: Buffer; work: number };
+
 /** Reads a body, and books each part for the caller when it arrives. Many small parts take turns. */
-function readBody(request: FastifyRequest, turns: Turns): Promise<Buffer> {
+function readBody(request: FastifyRequest, turns: Turns): Promise<Received> {
   const { raw, holding } = request;
   const parts: Buffer[] = [];
   const tiny = new TinyParts();
@@ -78,16 +85,13 @@ function readBody(request: FastifyRequest, turns: Turns): Promise<Buffer> {
       raw.off('data', onPart).pause();
       reject(error);
     };
-    const takeTurn = () => {
-      const turn = turns.take(request.caller, (parts.length - turnedAt) * PART_WORK);
+    const work = () => (parts.length - turnedAt) * PART_WORK;
+    const onMany = () => {
+      if (raw.complete) return;
+      pauseUntil(turns.take(request.caller, work()), raw);
       turnedAt = parts.length;
-      return turn;
     };
-    const onMany = () => raw.complete || pauseUntil(takeTurn(), raw);
-    const onEnd = async () => {
-      if (parts.length - turnedAt >= TURN_PARTS) await takeTurn();
-      resolve(joinParts(parts));
-    };
+    const onEnd = () => resolve({ body: joinParts(parts), work: work() });
     const onPart = (part: Buffer) => {
       bytes += part.length;
       parts.push(part);

@@ -205,23 +205,35 @@ test('a response that nobody reads is dropped when its memory is needed', async 
   await closed;
 }, 60_000);
 
-test('a request whose client disconnects while its body is parsed holds it until then, and is not executed', async () => {
-  const turns = new Turns();
-  const parsing = Promise.withResolvers<void>();
-  const take = jest.spyOn(turns, 'take').mockReturnValue(parsing.promise);
-  const { account, requests, executions, statuses, hold, declare } = await start({ turns });
-  hold();
-  const body = JSON.stringify({ query: 'x'.repeat(100_000) });
-  const socket = declare('a', body.length);
-  socket.write(body);
-  await until(() => take.mock.calls.length > 0);
-  socket.resetAndDestroy();
-  await until(() => statuses.includes(499));
-  expect([requests.held, account.bytes > 400_000]).toEqual([1, true]);
-  parsing.resolve();
-  await until(() => requests.held === 0);
-  expect([account.bytes, executions.length]).toEqual([0, 0]);
-});
+const longBody = JSON.stringify({ query: 'x'.repeat(30_000) });
+const inChunks = longBody.replaceAll(
+  /.{1,64}/g,
+  (text) => `${text.length.toString(16)}\r\n${text}\r\n`,
+);
+
+test.each([
+  ['a body', `content-length: ${longBody.length}\r\n\r\n${longBody}`],
+  ['many parts of a body', `transfer-encoding: chunked\r\n\r\n${inChunks}0\r\n\r\n`],
+])(
+  'a request whose client disconnects while %s waits for its turn holds it until then, and is not executed',
+  async (_, rest) => {
+    const turns = new Turns();
+    const turn = Promise.withResolvers<void>();
+    const take = jest.spyOn(turns, 'take').mockReturnValue(turn.promise);
+    const { url, account, requests, executions, statuses, hold } = await start({ turns });
+    hold();
+    const socket = connectTo(url);
+    const head = 'host: a\r\nauthorization: a\r\ncontent-type: application/json';
+    socket.write(`POST /graphql HTTP/1.1\r\n${head}\r\n${rest}`);
+    await until(() => take.mock.calls.length > 0);
+    socket.resetAndDestroy();
+    await until(() => statuses.includes(499));
+    expect([requests.held, account.bytes > 100_000]).toEqual([1, true]);
+    turn.resolve();
+    await until(() => requests.held === 0);
+    expect([account.bytes, executions.length]).toEqual([0, 0]);
+  },
+);
 
 test('many requests at once are executed in several iterations of the event loop', async () => {
   const gateway = await start({});
