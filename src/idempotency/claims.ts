@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { SHORT_TEXT, withShortTexts } from '../lib/short-text.ts';
 import type { WriteName } from '../upstream/operations.ts';
 import type { Completeness } from './completeness.ts';
 import { keyOverused, keyReused, keySettled } from './idempotency-error.ts';
@@ -31,10 +32,13 @@ type WriteState =
   /** The lease ended without an outcome, or the store may have lost the claim. Only an outcome can follow. */
   | { state: 'orphaned'; operation: WriteName; isNew: boolean }
   /** Final. */
-  | { state: 'recorded'; outcome: string };
+  | { state: 'recorded'; outcome: unknown };
 
 /** What a claim finds or makes: the caller may send if the key was free. `held` is for `record` and `release`. */
 export type ClaimResult = { state: 'claimed'; held: Held | undefined } | WriteState;
+
+/** The work of reading a record, in bytes of a turn for each character. */
+const READ_WORK = 3;
 
 /** A record as it was last seen: the next change need not read it. */
 export type Held = { entry: Entry | null; record: KeyRecord };
@@ -55,7 +59,8 @@ const writeSchema = z.object({
   claimedAt: z.number(),
   leaseEnd: z.number(),
   isOrphaned: z.boolean().optional(),
-  outcome: z.string().optional(),
+  /** In the form of recorded-outcome.ts. */
+  outcome: z.unknown().optional(),
 });
 type Write = z.infer<typeof writeSchema>;
 
@@ -120,17 +125,12 @@ export class Claims {
   }
 
   /**
-   * Stores the outcome of a claim, also after its lease. Where the caller has no room for all of it, `short` is stored:
-   * the outcomes of claims in flight must not take the room of others.
+   * Stores the outcome of a claim, also after its lease. Where the caller has no room for all of it, its texts are
+   * stored in their short form: the outcomes of claims in flight must not take the room of others.
    */
-  async record(
-    claim: Claim,
-    held: Held | undefined,
-    outcome: string,
-    short = outcome,
-  ): Promise<void> {
+  async record(claim: Claim, held: Held | undefined, outcome: unknown): Promise<void> {
     const { responseName, owner, fingerprint } = claim;
-    const store = async (text: string) => {
+    const store = async (value: unknown, isShort: boolean) => {
       const decide: Decide<void> = (record, now) => {
         // Without a record, or with one that says so, the store has lost the claim.
         const write = writeOf(record, responseName) ?? orphan(claim, now);
@@ -138,15 +138,15 @@ export class Claims {
         if ((write.owner !== owner && !isLost) || write.outcome !== undefined) {
           return { result: undefined };
         }
-        const next = withWrite(record, responseName, { ...write, outcome: text });
+        const next = withWrite(record, responseName, { ...write, outcome: value });
         return { next, result: undefined };
       };
-      await this.#change(claim, held, decide, text !== short);
+      await this.#change(claim, held, decide, isShort);
     };
-    await store(outcome).catch((error: unknown) => {
+    await store(outcome, false).catch((error: unknown) => {
       const isFull = error instanceof StoreUnavailable && /^(full|share)$/.test(error.reason);
-      if (!isFull || outcome === short) throw error;
-      return store(short);
+      if (!isFull) throw error;
+      return store(withShortTexts(outcome), true);
     });
   }
 
@@ -179,13 +179,14 @@ export class Claims {
 
   /** Applies a rule to a record: first to the one that is expected, if any, then to the actual one. */
   async #change<Result>(
-    { key, caller }: Intent,
+    { key, caller, turn }: Intent,
     expected: Held | undefined,
     decide: Decide<Result>,
-    isLong = false,
+    isShort = false,
   ): Promise<{ result: Result; held: Held }> {
     for (let held = expected; ; held = undefined) {
       const reading = held ? undefined : await this.#store.read(key);
+      await turn((reading?.entry?.text.length ?? 0) * READ_WORK);
       const startedAt = performance.now();
       const basis = await this.#completeness.basis();
       const { entry, record } = held ?? toHeld(reading?.entry ?? null);
@@ -195,7 +196,8 @@ export class Claims {
       const isEmpty = !next.isSettled && names === 0;
       const changed = isEmpty ? null : { version: randomUUID(), text: JSON.stringify(next) };
       const isClaim = entry === null || names > Object.keys(record.writes).length;
-      const needsRoom = isClaim || isLong;
+      const growth = (changed?.text.length ?? 0) - (entry?.text.length ?? 0);
+      const needsRoom = isClaim || (growth > SHORT_TEXT && !isShort);
       const expects = { expected: entry?.version ?? null, needsRoom, basis };
       try {
         if (await this.#store.swap({ key, caller, next: changed, ...expects })) {

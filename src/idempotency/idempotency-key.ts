@@ -23,6 +23,8 @@ export type Intent = {
   caller: string;
   /** How long ago the client sent its first unanswered request, in milliseconds, if it says so. */
   ageMs: number | undefined;
+  /** Waits for CPU time of the caller. */
+  turn: RequestScope['turn'];
 };
 
 /** The intent in the headers of a request. Throws `BAD_USER_INPUT`. */
@@ -58,7 +60,7 @@ export function missingKey(): GatewayError {
 function createIntent(
   text: string,
   ageMs: number | undefined,
-  { caller, receivedAt }: RequestScope,
+  { caller, receivedAt, turn }: RequestScope,
   names: typeof HEADERS,
 ): Intent {
   const key = parseKey(text, names.key);
@@ -71,6 +73,7 @@ function createIntent(
     caller: caller.hash,
     // The client measured the age when it sent the request. A long body arrives later.
     ageMs: ageMs && ageMs + performance.now() - receivedAt,
+    turn,
   };
 }
 

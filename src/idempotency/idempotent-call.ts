@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors/gateway-error.ts';
-import { SHORT_TEXT } from '../lib/short-text.ts';
+import { textLength } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
@@ -9,11 +9,15 @@ import type { IdempotencyParts } from './idempotency.ts';
 import { keyReused } from './idempotency-error.ts';
 import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
 import { type OpenWrites, poll, waitFor } from './open-writes.ts';
-import { encodeOutcome, readOutcome } from './recorded-outcome.ts';
+import { type KnownOutcome, readOutcome } from './recorded-outcome.ts';
 import { ReplyLost, StoreUnavailable } from './store.ts';
 
 /** Time for the sender of a write to record the outcome after its deadline, in milliseconds. */
 const RECORDING_MS = 5000;
+
+/** The work and the memory of recording an outcome, in bytes for each character: JSON escapes some with six. */
+const RECORD_WORK = 6;
+const RECORD_MEMORY = 2;
 
 type Outcome<Name extends WriteName> = Responses[Name] | OutcomeUnknown;
 
@@ -103,7 +107,7 @@ export class IdempotentCalls implements Calls {
       return this.#send(write, result.held);
     }
     if (result.state === 'in-flight') return null;
-    const recorded = result.state === 'recorded' ? await readOutcome(result.outcome, scope) : null;
+    const recorded = result.state === 'recorded' ? readOutcome(result.outcome, scope) : null;
     if (recorded === null) {
       metrics.count('orphaned');
       if (result.state === 'orphaned' && result.isNew) {
@@ -113,8 +117,7 @@ export class IdempotentCalls implements Calls {
     }
     metrics.count(isRepeat ? 'joined' : 'replayed');
     scope.onReplay();
-    // The fingerprints are equal, so the outcome is of the same operation.
-    return 'response' in recorded ? (recorded.response as Responses[Name]) : recorded;
+    return outcomeOf(recorded);
   }
 
   /** Sends a claimed write. Until the store has the outcome, repeats get it from `openWrites`. */
@@ -126,22 +129,26 @@ export class IdempotentCalls implements Calls {
     const { operation } = request;
     const timeoutMs = Math.max(0, deadline - performance.now());
     const sending = this.#call({ ...request, claimId: claim.key, timeoutMs }, scope);
-    const outcome = sending.catch(async (error: unknown) => {
+    // The type does not know that operation and response belong together.
+    const known = (response: Outcome<Name>) =>
+      response instanceof OutcomeUnknown ? response : ({ operation, response } as KnownOutcome);
+    const outcome = sending.then(known).catch(async (error: unknown) => {
       // This error means that the write had no effect. After any other, the outcome is unknown.
       if (error instanceof UpstreamError) await this.#release(claim, held);
       openWrites.remove(open);
       throw error;
     });
     const { key, responseName, fingerprint } = claim;
-    const open = { key, responseName, operation, fingerprint, outcome };
+    const open = { key, responseName, fingerprint, outcome };
     openWrites.add(open);
-    const response = await outcome;
-    const text = encodeOutcome(operation, response);
-    // Only in a longer one can a text be cut.
-    const short = text.length > SHORT_TEXT ? encodeOutcome(operation, response, false) : text;
-    const record = () => metrics.timed('record', claims.record(claim, held, text, short));
-    await openWrites.update(record, Buffer.byteLength(text), () => openWrites.remove(open));
-    return outcome;
+    const result = await outcome;
+    const length = textLength(result);
+    const record = async () => {
+      await scope.turn(length * RECORD_WORK);
+      await metrics.timed('record', claims.record(claim, held, result));
+    };
+    await openWrites.update(record, length * RECORD_MEMORY, () => openWrites.remove(open));
+    return outcomeOf(result);
   }
 
   async #release(claim: Claim, held: Held | undefined): Promise<void> {
@@ -161,8 +168,7 @@ export class IdempotentCalls implements Calls {
     const outcome = await waitFor(first, deadline, scope.signal);
     if (outcome === 'timeout') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
     if (outcome !== null) scope.onReplay();
-    // The fingerprints are equal, so the outcome is of the same operation.
-    return outcome as Outcome<Name> | null;
+    return outcome && outcomeOf(outcome);
   }
 
   async #call<Name extends WriteName>(
@@ -175,4 +181,9 @@ export class IdempotentCalls implements Calls {
     }
     return outcome;
   }
+}
+
+/** The outcome of a write with the same fingerprint, and so of the same operation. */
+function outcomeOf<Name extends WriteName>(known: KnownOutcome | OutcomeUnknown): Outcome<Name> {
+  return known instanceof OutcomeUnknown ? known : (known.response as Responses[Name]);
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WriteName } from '../upstream/operations.ts';
-import { UpstreamError } from '../upstream/upstream-error.ts';
+import { type OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
+import type { KnownOutcome } from './recorded-outcome.ts';
 import type { StoreLog } from './store.ts';
 
 /** How long an update of the store is repeated. */
@@ -16,9 +16,8 @@ const UPDATE_BYTES = 1024;
 export type OpenWrite = {
   key: string;
   responseName: string;
-  operation: WriteName;
   fingerprint: string;
-  outcome: Promise<unknown>;
+  outcome: Promise<KnownOutcome | OutcomeUnknown>;
 };
 
 /**
@@ -106,7 +105,7 @@ export async function waitFor(
   { outcome }: OpenWrite,
   deadline: number,
   signal: AbortSignal,
-): Promise<unknown> {
+): Promise<KnownOutcome | OutcomeUnknown | 'timeout' | null> {
   const timer = new AbortController();
   const known = outcome.catch((error: unknown) => {
     if (error instanceof UpstreamError) return null;
@@ -114,7 +113,7 @@ export async function waitFor(
   });
   const timeout = pause(deadline - performance.now(), AbortSignal.any([timer.signal, signal]));
   try {
-    return await Promise.race([known, timeout.then(() => 'timeout')]);
+    return await Promise.race([known, timeout.then(() => 'timeout' as const)]);
   } finally {
     timer.abort();
   }

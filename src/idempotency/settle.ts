@@ -4,7 +4,7 @@ import type { Settlement } from './claims.ts';
 import type { IdempotencyParts } from './idempotency.ts';
 import { intentOfArguments } from './idempotency-key.ts';
 import { type OpenWrite, poll, waitFor } from './open-writes.ts';
-import { encodeOutcome, type KnownOutcome, readOutcome } from './recorded-outcome.ts';
+import { type KnownOutcome, readOutcome } from './recorded-outcome.ts';
 
 type SettledWrite = { responseName: string; outcome: KnownOutcome | OutcomeUnknown };
 
@@ -44,7 +44,7 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
       );
       for (const write of writes) {
         const { responseName } = write;
-        if (!known.has(responseName)) known.set(responseName, await outcomeOf(write, scope));
+        if (!known.has(responseName)) known.set(responseName, outcomeOf(write, scope));
       }
       const outcomes = [...known].map(([responseName, outcome]) => ({ responseName, outcome }));
       settled = { writes: outcomes, isComplete };
@@ -62,15 +62,13 @@ async function outcomesOf(open: OpenWrite[], deadline: number, scope: RequestSco
   const known = new Map<string, KnownOutcome | OutcomeUnknown>();
   for (const write of open) {
     const outcome = await waitFor(write, deadline, scope.signal).catch(() => null);
-    if (typeof outcome !== 'object' || outcome === null) continue;
-    const decoded = await readOutcome(encodeOutcome(write.operation, outcome), scope);
-    if (decoded !== null) known.set(write.responseName, decoded);
+    if (outcome !== null && outcome !== 'timeout') known.set(write.responseName, outcome);
   }
   return known;
 }
 
-async function outcomeOf(write: Settlement['writes'][number], scope: RequestScope) {
+function outcomeOf(write: Settlement['writes'][number], scope: RequestScope) {
   if (write.state === 'in-flight') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
-  const read = write.state === 'recorded' ? await readOutcome(write.outcome, scope) : null;
+  const read = write.state === 'recorded' ? readOutcome(write.outcome, scope) : null;
   return read ?? new OutcomeUnknown('ORPHANED', scope.requestId);
 }

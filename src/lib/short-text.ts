@@ -15,6 +15,13 @@ export function withShortTexts(value: unknown, maxLength = SHORT_TEXT): unknown 
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, inner(item)]));
 }
 
+/** The length of all texts in a value, inside lists and objects too. */
+export function textLength(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, item) => sum + textLength(item), 0);
+}
+
 /** The beginning of a text that a client chose, for the log, with all characters but printable ASCII replaced. */
 export function printable(text: string, maxLength = 100): string {
   return shorten(text, maxLength).replaceAll(/[^\x20-\x7e…]/g, '?');

@@ -14,8 +14,8 @@ import {
   type IdempotencyStore,
   StoreUnavailable,
 } from '../../src/idempotency/store.ts';
-import type { RequestScope } from '../../src/request-scope.ts';
-import { operations, type WriteRequest } from '../../src/upstream/operations.ts';
+import type { Calls } from '../../src/upstream/call.ts';
+import { operations } from '../../src/upstream/operations.ts';
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
 import { claimsOn, RETENTION_MS } from '../support/claims.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
@@ -353,7 +353,7 @@ test('a repeat in flight is sent if the first request had no effect', async () =
 });
 
 /** Calls with a key, on a store that another process uses as well, and which can fail. */
-async function startWithStore({ timeoutMs = 10_000, failWhenSent = false } = {}) {
+async function startWithStore({ timeoutMs = 10_000, failWhenSent = false, message = '' } = {}) {
   const limits = { retentionMs: RETENTION_MS, maxKeys: 10, maxBytes: 2 ** 30 };
   const memory = new SqliteStore({ path: ':memory:', ...limits });
   let failure: StoreUnavailable | undefined;
@@ -385,11 +385,12 @@ async function startWithStore({ timeoutMs = 10_000, failWhenSent = false } = {})
       read: async () => {
         throw new Error('not a write');
       },
-      write: async ({ timeoutMs }: WriteRequest, { requestId }: RequestScope) => {
+      write: (async ({ timeoutMs }, { requestId }) => {
         sent.push(timeoutMs);
         if (failWhenSent) failure = new StoreUnavailable('full');
+        if (message !== '') return { invoiceId: null, message, status: 0 };
         return new OutcomeUnknown('UPSTREAM_FAILED', requestId);
-      },
+      }) as Calls['write'],
     },
     claims: new Claims(store, completeness, 5),
     openWrites: new OpenWrites(silent),
@@ -399,10 +400,13 @@ async function startWithStore({ timeoutMs = 10_000, failWhenSent = false } = {})
     log: silent,
   };
   const calls = new IdempotentCalls(parts);
-  const scope = { ...scopeOf(), idempotencyKey: 'intent-1' };
+  const turns: number[] = [];
+  const turn = (bytes: number) => void turns.push(bytes);
+  const scope = { ...scopeOf(), idempotencyKey: 'intent-1', turn };
   const { key } = intentOf('intent-1', scope);
   return {
     sent,
+    turns,
     write: () => calls.write(upgradeToHq, scope),
     settle: () => createSettle(parts)('intent-1', 0, scope),
     unknownOutcomes: async () =>
@@ -462,6 +466,14 @@ test('an orphaned write is counted once, also when settling notices it', async (
     await write();
     expect(await unknownOutcomes()).toBe(1);
   }
+});
+
+test('a long outcome is recorded and replayed in turns', async () => {
+  const { write, turns } = await startWithStore({ message: 'x'.repeat(100_000) });
+  await write();
+  expect(Math.max(...turns.splice(0))).toBeGreaterThan(600_000);
+  expect(await write()).toMatchObject({ message: 'x'.repeat(100_000) });
+  expect(Math.max(...turns)).toBeGreaterThan(300_000);
 });
 
 test('a recorded outcome that cannot be read is orphaned', async () => {

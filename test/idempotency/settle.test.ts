@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { intentOfArguments } from '../../src/idempotency/idempotency-key.ts';
-import { decodeOutcome } from '../../src/idempotency/recorded-outcome.ts';
+import { readOutcome } from '../../src/idempotency/recorded-outcome.ts';
 import { csvUploaded } from '../../src/resolvers/write-member.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { write, writes } from '../support/graphql-operation.ts';
@@ -59,7 +59,7 @@ test('the record of an upload by version 0.2.0 has the fields of its status reco
     operation: 'updateWorkflowCSV',
     response: { unresolved: 'row 3', record },
   } as const;
-  expect(decodeOutcome(JSON.stringify(known))).toEqual(known);
+  expect(readOutcome(known, scopeOf())).toEqual(known);
   expect(csvUploaded(known.response)).toMatchObject({
     unresolved: 'row 3',
     invoiceId: '7',

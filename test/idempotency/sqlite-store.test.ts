@@ -302,9 +302,10 @@ describe('a full store', () => {
     const claims = open({ path: ':memory:', maxBytes: 8 * MIB });
     const inFlight = ['a', 'b'];
     for (const key of inFlight) await claims.claim(key, 'a');
-    await claims.claim('long', 'a');
-    await claims.record('long', 'a', 'x'.repeat(6 * MIB));
-    await expect(claims.claim('new', 'a', { caller: 'b' })).rejects.toMatchObject(full);
+    const fingerprint = 'x'.repeat(1.1 * MIB);
+    for (const caller of 'cdefg') await claims.claim(caller, 'a', { caller, fingerprint });
+    const others = { caller: 'b', fingerprint };
+    await expect(claims.claim('new', 'a', others)).rejects.toMatchObject(full);
     for (const key of inFlight) await claims.record(key, 'a', 'x'.repeat(0.9 * MIB));
     expect(await claims.claim('b', 'b')).toMatchObject({ state: 'recorded' });
     now += RETENTION_MS;
@@ -315,17 +316,17 @@ describe('a full store', () => {
     const claims = open({ path: ':memory:', maxBytes: 16 * MIB });
     const keys = Array.from({ length: 20 }, (_, index) => `key ${index}`);
     for (const key of keys) await claims.claim(key, 'a');
-    for (const key of keys) await claims.record(key, 'a', 'x'.repeat(MIB), {}, 'short');
+    for (const key of keys) await claims.record(key, 'a', 'x'.repeat(MIB));
     const lengths = new Set<number>();
     for (const key of keys) {
       const found = await claims.claim(key, 'a');
-      if (found.state === 'recorded') lengths.add(found.outcome.length);
+      if (found.state === 'recorded') lengths.add(String(found.outcome).length);
     }
-    expect([...lengths]).toEqual([MIB, 'short'.length]);
+    expect([...lengths]).toEqual([MIB, 10_001]);
     for (let index = 0; index < 2; index++) {
       const others = { caller: 'another', responseName: 'b' };
       expect(await claims.claim(`other ${index}`, 'b', others)).toMatchObject({ state: 'claimed' });
-      await claims.record(`other ${index}`, 'b', 'y'.repeat(MIB), others, 'cut');
+      await claims.record(`other ${index}`, 'b', 'y'.repeat(MIB), others);
       expect(await claims.claim(`other ${index}`, 'b', others)).toMatchObject({
         outcome: 'y'.repeat(MIB),
       });
@@ -334,8 +335,9 @@ describe('a full store', () => {
 
   test('without room for an outcome, rejects the record and keeps the claim', async () => {
     const claims = open({ maxBytes: 96 * 1024 });
+    const uncuttable = Array(20).fill('x'.repeat(10_000));
     await claims.claim('key', 'a');
-    await expect(claims.record('key', 'a', 'x'.repeat(200_000))).rejects.toMatchObject(full);
+    await expect(claims.record('key', 'a', uncuttable)).rejects.toMatchObject(full);
     expect(await claims.claim('key', 'b')).toMatchObject({ state: 'in-flight' });
     await claims.record('key', 'a', 'short outcome');
     expect(await claims.claim('key', 'b')).toMatchObject({ outcome: 'short outcome' });

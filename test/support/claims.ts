@@ -22,22 +22,19 @@ export function claimsOn(store: IdempotencyStore, options: { quarantineMs?: numb
     losses,
     claim: (key: string, owner: string, more: Partial<Claim> = {}) =>
       claims.claim(claimOf(key, owner, more)),
-    record: (
-      key: string,
-      owner: string,
-      outcome: string,
-      more: Partial<Claim> = {},
-      short?: string,
-    ) => claims.record(claimOf(key, owner, more), undefined, outcome, short),
+    record: (key: string, owner: string, outcome: unknown, more: Partial<Claim> = {}) =>
+      claims.record(claimOf(key, owner, more), undefined, outcome),
     release: (key: string, owner: string, more: Partial<Claim> = {}) =>
       claims.release(claimOf(key, owner, more), undefined),
-    settle: (key: string, ageMs?: number) => claims.settle({ key, caller: 'caller', ageMs }),
+    settle: (key: string, ageMs?: number) => claims.settle({ key, caller: 'caller', ageMs, turn }),
     async close() {
       completeness.close();
       await store.close();
     },
   };
 }
+
+const turn = () => undefined;
 
 function claimOf(key: string, owner: string, more: Partial<Claim> = {}): Claim {
   return {
@@ -49,6 +46,7 @@ function claimOf(key: string, owner: string, more: Partial<Claim> = {}): Claim {
     fingerprint: 'fingerprint',
     leaseMs: 60_000,
     ageMs: undefined,
+    turn,
     ...more,
   };
 }
