@@ -7,6 +7,7 @@ export default {
   testEnvironment: `${support}/native-environment.js`,
   roots: [`${root}/test`],
   testMatch: ['**/*.test.ts'],
+  testSequencer: `${support}/longest-first.js`,
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     [`^${RegExp.escape(root)}/(dev|packages|src)/.*\\.ts$`]: native,

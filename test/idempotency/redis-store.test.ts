@@ -3,11 +3,15 @@ import { createStore } from '../../src/idempotency/create-store.ts';
 import { RedisStore } from '../../src/idempotency/redis-store.ts';
 import { claimsOn, RETENTION_MS } from '../support/claims.ts';
 import { eventually } from '../support/eventually.ts';
+import { speedUp } from '../support/fast-timeouts.ts';
 import { freePort } from '../support/port.ts';
 import { isRedisInstalled, startProxy, startRedis } from '../support/redis.ts';
 
 const MIB = 2 ** 20;
 const cleanups: (() => unknown)[] = [];
+
+/** Makes stores check their server every 50 ms. */
+const checkOften = () => speedUp('setInterval', 2000, 50);
 
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
@@ -124,6 +128,7 @@ describeRedis('a server that cannot keep claims', () => {
   });
 
   test('when memory is scarce, a caller keeps a quarter of it, until its keys are freed', async () => {
+    checkOften();
     const server = await start();
     const claims = await openUsable(server.url);
     await claims.claim('large', 'a');
@@ -188,6 +193,7 @@ describeRedis('a server that cannot keep claims', () => {
   });
 
   test('an eviction policy is rejected until it is corrected', async () => {
+    checkOften();
     const server = await start();
     const claims = await openUsable(server.url);
     await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru', 'maxmemory', '1gb');
@@ -218,6 +224,7 @@ describeRedis('lost records', () => {
   });
 
   test('a server that evicted keys, also when its policy is corrected', async () => {
+    checkOften();
     const server = await start();
     const claims = await openUsable(server.url, 60_000);
     await claims.claim('key', 'a', { ageMs: 0 });
@@ -241,6 +248,7 @@ describeRedis('lost records', () => {
   });
 
   test('a process that starts with the empty server waits for objections', async () => {
+    checkOften();
     const server = await start();
     const claims = await openUsable(server.url, 60_000);
     const proxy = await proxyTo(server.port);
@@ -280,6 +288,7 @@ describeRedis('a server with replicas', () => {
     );
 
   test('a claim counts only when a replica has it; a replica that joins is no loss', async () => {
+    checkOften();
     const { replica, claims } = await startPair();
     replica.signal('SIGSTOP');
     await claims.whenRejected('not_replicated');

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { LedgerFetchOptions } from '../../packages/client/src/index.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 import { startHttpServer } from './http-server.ts';
@@ -89,7 +90,7 @@ export async function startFaultStack(variables: Record<string, string> = {}) {
   const query = `mutation { settleWrites(idempotencyKey: "a", ageMs: ${SETTLED_AGE_MS}) { isComplete } }`;
   const isOld = async () =>
     (await gateway.post({ query }, { authorization })).text.includes('true');
-  while (!(await isOld()));
+  while (!(await isOld())) await sleep(50);
   let faults: Fault[] = [];
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module';
+import { createRequire, flushCompileCache } from 'node:module';
 import { isMap, isNativeError, isPromise, isRegExp, isSet } from 'node:util/types';
 import { TestEnvironment } from 'jest-environment-node';
 
@@ -36,11 +36,16 @@ export default class NativeEnvironment extends TestEnvironment {
   /** What a test replaced is there again for the next test file. */
   async teardown() {
     this.moduleMocker.restoreAllMocks();
+    // At its exit, a worker would write all of it, which takes longer than Jest waits for its end.
+    flushCompileCache();
     await super.teardown();
   }
 }
 
 recognizeOthers(globalThis);
+
+// Without freeing what the tests of a worker have used, which would take as long.
+process.once('exit', (code) => process.exit(code));
 
 /** Makes `instanceof` true for the objects of other environments, too. */
 function recognizeOthers(environment) {

@@ -298,6 +298,7 @@ test('batches that the collector refuses, and then its end, are one warning in t
   const service = await startService(success);
   const gateway = await startGatewayProcess(service, {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_BSP_SCHEDULE_DELAY: '100',
   });
   const lists = Array.from({ length: 150 }, (_, n) => `l${n}: ${list(n)}`).join(' ');
   // A batch has up to 512 spans, and each list has one.
