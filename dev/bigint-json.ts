@@ -4,7 +4,7 @@
  */
 
 /** Parts of JSON that Node has and TypeScript's library does not declare yet. */
-const nodeJson = JSON as JSON & {
+const nodeJson = JSON as Omit<JSON, 'parse'> & {
   parse(
     text: string,
     reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,

@@ -102,16 +102,12 @@ function digestOf(text: string): string {
 }
 
 /** The bearer token of a request; undefined if there is none, several headers, or it is too long. */
-function readToken({ headers, rawHeaders }: IncomingMessage): string | undefined {
-  const token = bearerPattern.exec(headers.authorization ?? '')?.[1];
-  // Node keeps the first of two headers, while a proxy in front may have checked the second.
-  const count = rawHeaders.filter((_, index) => isAuthorizationName(rawHeaders, index)).length;
-  return count === 1 && token !== undefined && token.length <= MAX_TOKEN_LENGTH ? token : undefined;
-}
-
-/** Raw headers are an array of alternating names and values. */
-function isAuthorizationName(rawHeaders: readonly string[], index: number): boolean {
-  return index % 2 === 0 && /^authorization$/i.test(rawHeaders[index] ?? '');
+function readToken({ headersDistinct }: IncomingMessage): string | undefined {
+  const [header = '', ...others] = headersDistinct.authorization ?? [];
+  const token = bearerPattern.exec(header)?.[1];
+  // A proxy in front may have checked another one.
+  if (token === undefined || token.length > MAX_TOKEN_LENGTH || others.length > 0) return undefined;
+  return token;
 }
 
 /** jose does not check that `sub` is text. Numbers and objects could make two callers equal. */

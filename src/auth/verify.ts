@@ -80,20 +80,17 @@ export function unverifiedOf(token: string): UnverifiedToken {
   };
 }
 
+const reasonByClaim: Partial<Record<string, RejectionReason>> = {
+  iss: 'issuer',
+  aud: 'audience',
+  nbf: 'expired',
+};
+
 /** Why a token was rejected, from an error of jose. */
 export function rejectionOf(error: unknown): RejectionReason {
   if (error instanceof errors.JWTExpired) return 'expired';
   if (error instanceof errors.JWTClaimValidationFailed) {
-    switch (error.claim) {
-      case 'iss':
-        return 'issuer';
-      case 'aud':
-        return 'audience';
-      case 'nbf':
-        return 'expired';
-      default:
-        return 'malformed';
-    }
+    return reasonByClaim[error.claim] ?? 'malformed';
   }
   if (error instanceof errors.JWKSNoMatchingKey) return 'unknown_key';
   const isSignature =

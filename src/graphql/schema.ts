@@ -53,8 +53,9 @@ function observed(field: string, resolve: Resolver): Resolver {
           throw new UpstreamError('CLIENT_DISCONNECTED', { fault: 'client disconnected' });
         }
         const result = await resolve(source, args, context, info);
-        settle(typenameOf(result) ?? 'ok');
-        if (isInProgress(result)) context.record.isInProgress = true;
+        const { __typename = 'ok', code }: { __typename?: string; code?: unknown } = Object(result);
+        settle(__typename);
+        if (code === 'IN_PROGRESS') context.record.isInProgress = true;
         return isWrite ? context.limits().fitOutcome(result, info) : result;
       } catch (error) {
         if (error instanceof TooLargeToInterpret) throw error; // It is executed again.
@@ -65,18 +66,6 @@ function observed(field: string, resolve: Resolver): Resolver {
         span.end();
       }
     });
-}
-
-function typenameOf(value: unknown): string | undefined {
-  return typeof value === 'object' && value !== null && '__typename' in value
-    ? String(value.__typename)
-    : undefined;
-}
-
-function isInProgress(value: unknown): boolean {
-  return (
-    typeof value === 'object' && value !== null && 'code' in value && value.code === 'IN_PROGRESS'
-  );
 }
 
 /** Rejects introspection, and `_service { sdl }`, which reveals the same (docs/decisions/0008). */

@@ -10,7 +10,7 @@ import { InvalidRequest } from '../errors/gateway-error.ts';
  */
 export function findInvalidHeader(request: FastifyRequest): InvalidRequest | undefined {
   const { headers, raw } = request;
-  const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name));
+  const hosts = raw.headersDistinct.host ?? [];
   if (hosts.length > 1) return new InvalidRequest(400, 'The request has several Host headers.');
   if (!hasValidHost(request))
     return new InvalidRequest(400, 'The request has no valid Host header.');
@@ -33,12 +33,9 @@ export function pickHeaders(
   headers: IncomingHttpHeaders,
   names: readonly string[],
 ): Record<string, string> | undefined {
-  const found = names.flatMap((name) =>
-    headers[name] === undefined ? [] : [[name, headers[name]]],
-  );
-  return found.length > 0
-    ? Object.fromEntries(found.map(([name, value]) => [name, String(value)]))
-    : undefined;
+  const found = names.filter((name) => headers[name] !== undefined);
+  if (found.length === 0) return undefined;
+  return Object.fromEntries(found.map((name) => [name, String(headers[name])]));
 }
 
 /** Health checks of load balancers use HTTP/1.0, which has no such header. */

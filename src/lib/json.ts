@@ -1,13 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
-/** Parts of JSON that Node 24 has and TypeScript's library does not declare yet. */
 declare global {
   interface JSON {
-    parse(
-      text: string,
-      reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
-    ): unknown;
-    /** A value that `JSON.stringify` writes as exactly this text. */
+    /** A value that `JSON.stringify` writes as exactly this text. TypeScript's library does not declare it yet. */
     rawJSON(text: string): object;
   }
 }
