@@ -1,5 +1,5 @@
 import { limitExceeded, overloaded } from '../errors/gateway-error.ts';
-import { Gate, type Idle, NoPlace } from './gate.ts';
+import { Gate, type IdleClient, NoPlace } from './gate.ts';
 
 /** What a request holds without being booked: its place among the requests in progress accounts for it. */
 const INCLUDED_BYTES = 65_536;
@@ -91,18 +91,11 @@ export class Holding {
   }
 
   /** All that is held from now on waits for the client. `drop` closes it, and ends the connection. */
-  waitForClient({ isOverdue, drop }: Pick<Idle, 'isOverdue' | 'drop'>): void {
+  waitForClient({ isOverdue, drop }: IdleClient): void {
     if (this.#isClosed) return;
-    const booked = () => this.#booked;
     this.#unwatch?.();
-    this.#unwatch = this.#gate.watch({
-      caller: this.caller,
-      get amount() {
-        return booked();
-      },
-      isOverdue,
-      drop,
-    });
+    const amount = () => this.#booked;
+    this.#unwatch = this.#gate.watch({ caller: this.caller, amount, isOverdue, drop });
   }
 
   /** Gives everything back. */

@@ -46,13 +46,16 @@ export type EnterOptions = {
 
 type Waiting = { readonly amount: number; enter(): void };
 
-/** What is held until a client acts: until it sends the rest of a body, or takes a response. */
-export type Idle = Entry & {
-  /** Whether the client takes too long. */
+/** A client that others wait for, until it sends the rest of a body, or takes a response. */
+export type IdleClient = {
+  /** Whether it takes too long. */
   isOverdue(): boolean;
-  /** Gives everything back. */
+  /** Gives back everything that is held for it. */
   drop(): void;
 };
+
+/** What is held for an idle client. */
+type Idle = IdleClient & { readonly caller: string; amount(): number };
 
 /** What waits of one caller. */
 type Lines = { urgent: Line<Waiting>; other: Line<Waiting>; urgentInARow: number };
@@ -160,7 +163,7 @@ export class Gate {
       signal?.removeEventListener('abort', abort);
       line.delete(waiting, hasEntered);
       this.#queued.give(caller, 1);
-      if (sizeOf(lines) === 0) this.#lines.delete(caller);
+      if (lines.urgent.size + lines.other.size === 0) this.#lines.delete(caller);
     };
     const fail = (reason: NoPlaceReason) => {
       remove(false);
@@ -211,9 +214,9 @@ export class Gate {
     if (lacking <= 0 || this.#idle.size === 0) return false;
     const isInShare = this.#held.isInShare(caller, amount);
     const overdue = [...this.#idle].filter(
-      (idle) => idle.amount > 0 && (isInShare || idle.caller === caller) && idle.isOverdue(),
+      (idle) => idle.amount() > 0 && (isInShare || idle.caller === caller) && idle.isOverdue(),
     );
-    if (overdue.reduce((sum, idle) => sum + idle.amount, 0) < lacking) return false;
+    if (overdue.reduce((sum, idle) => sum + idle.amount(), 0) < lacking) return false;
     this.#isMakingRoom = true;
     for (const idle of overdue) {
       if (this.#held.fits(caller, amount)) break;
@@ -237,10 +240,6 @@ export class Gate {
     }
     return undefined;
   }
-}
-
-function sizeOf({ urgent, other }: Lines): number {
-  return urgent.size + other.size;
 }
 
 /** The line whose first entry is next. */

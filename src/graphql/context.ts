@@ -6,7 +6,7 @@ import type { Calls } from '../upstream/call.ts';
 import { UpstreamClient } from '../upstream/client.ts';
 import type { WorkflowOperation } from '../upstream/operations.ts';
 import type { GraphqlDocument } from './documents.ts';
-import { createLoaders, type Loaders } from './loaders.ts';
+import { createLoaders } from './loaders.ts';
 import { ResponseLimits } from './response-limits.ts';
 
 /** Receives each resolved root field with its outcome: a union member or an error code. */
@@ -35,33 +35,21 @@ export function createContext(
 ) {
   const { calls, settle, maxResponseBytes } = dependencies;
   const { observe, csvOptionParam, workflowActions } = dependencies;
-  let service: UpstreamClient | undefined;
-  let loaders: Loaders | undefined;
-  let limits: ResponseLimits | undefined;
   const getScope = () => {
     if (scope === null) throw missingToken();
     return scope;
   };
-  const getService = () => {
-    service ??= new UpstreamClient(calls, getScope());
-    return service;
-  };
-  const getLimits = () => {
-    limits ??= new ResponseLimits(getScope(), maxResponseBytes);
-    return limits;
-  };
+  const service = createOnce(() => new UpstreamClient(calls, getScope()));
+  const limits = createOnce(() => new ResponseLimits(getScope(), maxResponseBytes));
   return {
     /** Undefined if the request names none. */
     document,
     /** The service on behalf of the client. */
-    service: getService,
+    service,
     /** The reads of this request, each made once. */
-    loaders() {
-      loaders ??= createLoaders(getService(), getLimits());
-      return loaders;
-    },
+    loaders: createOnce(() => createLoaders(service(), limits())),
     /** The limits of its response. */
-    limits: getLimits,
+    limits,
     /** Closes an idempotency key of the caller. */
     settle: async (key: string, ageMs: number | null | undefined) => settle(key, ageMs, getScope()),
     isAuthenticated: scope !== null,
@@ -73,5 +61,14 @@ export function createContext(
     observe,
     csvOptionParam,
     workflowActions,
+  };
+}
+
+/** Returns a function that creates a value when it is first called. */
+function createOnce<Value extends object>(create: () => Value): () => Value {
+  let value: Value | undefined;
+  return () => {
+    value ??= create();
+    return value;
   };
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Account, Holding } from '../account/account.ts';
-import { type Gate, type Idle, NoPlace } from '../account/gate.ts';
+import { type Gate, type IdleClient, NoPlace } from '../account/gate.ts';
 import type { Turns } from '../account/turns.ts';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
 import { InvalidRequest, missingToken, overloaded } from '../errors/gateway-error.ts';
@@ -170,7 +170,7 @@ async function enter(
   if (!request.raw.complete) {
     const idle = slowBodyOf(request, leave);
     holding.waitForClient(idle);
-    unwatch = requests.watch({ caller, amount: 1, ...idle });
+    unwatch = requests.watch({ caller, amount: () => 1, ...idle });
   }
   const end = () => void Promise.resolve(request.work).then(leave, leave);
   if (reply.raw.closed) end();
@@ -179,7 +179,7 @@ async function enter(
 }
 
 /** A request whose client declares a body and does not send it. It holds a place, and memory for what has arrived. */
-function slowBodyOf(request: FastifyRequest, leave: () => void): Pick<Idle, 'isOverdue' | 'drop'> {
+function slowBodyOf(request: FastifyRequest, leave: () => void): IdleClient {
   const { raw } = request;
   const { bytesRead } = raw.socket;
   const since = performance.now();

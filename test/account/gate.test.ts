@@ -127,7 +127,7 @@ test('what was dropped in excess of what work in progress needed is given to tho
   gate.take('b', 40);
   gate.watch({
     caller: 'a',
-    amount: 60,
+    amount: () => 60,
     isOverdue: () => isOverdue,
     drop: () => gate.leave('a', 60),
   });
