@@ -21,14 +21,14 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null if the request has no token. */
     scope: RequestScope | null;
-    /** Who is accounted for the request. */
-    caller: string;
+    /** That of its caller, or the one of all requests without a token. */
+    accountKey: string;
     /** The memory that the request holds. */
     holding: Holding | null;
     /** The length of its body. */
     bodyBytes: number;
     /** Settles when the request has been parsed, or executed, which may be after its client has disconnected. */
-    work: Promise<unknown> | null;
+    processing: Promise<unknown> | null;
   }
 }
 
@@ -46,7 +46,7 @@ const REQUEST_WORK = 200_000;
 const REJECTION_WORK = 450_000;
 /** After so many seconds, a body that arrives with fewer bytes per second is slow, and its place may be given to others. */
 const SLOW_BODY = { seconds: 1, bytesPerSecond: 8192 };
-/** All requests without a token are those of one caller. */
+/** The key of the account of all requests without a token. */
 const ANONYMOUS = 'anonymous';
 
 export type GraphqlRouteOptions = {
@@ -76,9 +76,9 @@ export function registerGraphqlRoute(
 ): void {
   app.decorateRequest('span', null);
   app.decorateRequest('scope', null);
-  app.decorateRequest('caller', ANONYMOUS);
+  app.decorateRequest('accountKey', ANONYMOUS);
   app.decorateRequest('holding', null);
-  app.decorateRequest('work', null);
+  app.decorateRequest('processing', null);
   app.decorateRequest('bodyBytes', 0);
   app.route({
     method: ['GET', 'POST'],
@@ -95,7 +95,7 @@ export function registerGraphqlRoute(
       const credentials = await authenticate(request, options);
       if (credentials) request.record.caller = credentials.caller;
       if (Number(request.headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
-      request.caller = credentials?.caller.accountKey ?? ANONYMOUS;
+      request.accountKey = credentials?.caller.accountKey ?? ANONYMOUS;
       const holding = await enter(request, reply, options);
       request.scope = credentials && createScope(request, credentials, holding, options);
       if (request.headers.expect !== undefined) reply.raw.writeContinue();
@@ -108,7 +108,7 @@ export function registerGraphqlRoute(
       const response = withSpan(request.span, () =>
         currentRecord.run(request.record, () => respond(request, reply, options)),
       );
-      request.work = response;
+      request.processing = response;
       const done = () => logUndeliveredWrites(options.log, request);
       drain.executing.track(response).then(done, done);
       return response;
@@ -154,9 +154,9 @@ async function enter(
   reply: FastifyReply,
   { requests, account }: GraphqlRouteOptions,
 ): Promise<Holding> {
-  const { caller, disconnected } = request;
-  await requests.enter(caller, { signal: disconnected }).catch(throwNoPlace);
-  const holding = account.open(caller);
+  const { accountKey, disconnected } = request;
+  await requests.enter(accountKey, { signal: disconnected }).catch(throwNoPlace);
+  const holding = account.open(accountKey);
   request.holding = holding;
   let isHeld = true;
   let unwatch = () => {};
@@ -165,14 +165,14 @@ async function enter(
     isHeld = false;
     unwatch();
     holding.close();
-    requests.leave(caller);
+    requests.leave(accountKey);
   };
   if (!request.raw.complete) {
     const idle = slowBodyOf(request, leave);
     holding.waitForClient(idle);
-    unwatch = requests.watch({ caller, amount: () => 1, ...idle });
+    unwatch = requests.watch({ caller: accountKey, amount: () => 1, ...idle });
   }
-  const end = () => void Promise.resolve(request.work).then(leave, leave);
+  const end = () => void Promise.resolve(request.processing).then(leave, leave);
   if (reply.raw.closed) end();
   else reply.raw.once('close', end);
   return holding;
@@ -185,7 +185,7 @@ function slowBodyOf(request: FastifyRequest, leave: () => void): IdleClient {
   const since = performance.now();
   return {
     isOverdue() {
-      if (raw.complete || request.work !== null) return false;
+      if (raw.complete || request.processing !== null) return false;
       const seconds = (performance.now() - since) / 1000;
       const bytesPerSecond = (raw.socket.bytesRead - bytesRead) / seconds;
       return seconds >= SLOW_BODY.seconds && bytesPerSecond < SLOW_BODY.bytesPerSecond;
@@ -249,11 +249,12 @@ async function respond(
   reply: FastifyReply,
   { turns, execute }: GraphqlRouteOptions,
 ): Promise<string> {
-  const { method, url, headers, body, bodyBytes, scope, record, caller, disconnected } = request;
+  const { method, url, headers, body, bodyBytes, scope, record } = request;
   const variablesWork = bodyBytes > SHORT_VARIABLES ? bodyBytes * VARIABLES_WORK : 0;
+  const options = { signal: request.disconnected, isNew: true };
   const turn = (work: number) => {
     const bytes = Math.max(REQUEST_WORK, variablesWork + work);
-    return turns.take(caller, bytes, { signal: disconnected, isNew: true })?.catch(throwNoPlace);
+    return turns.take(request.accountKey, bytes, options)?.catch(throwNoPlace);
   };
   const search = /\?.*$/s.exec(url)?.[0] ?? '';
   const response = await execute({ method, headers, search, body, scope, record, turn });

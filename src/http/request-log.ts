@@ -86,7 +86,7 @@ export function createRequestLog(options: RequestLogOptions) {
     };
     const reject = (statusCode: 400 | 408) => {
       // A GET may be executed before its body has arrived.
-      if (reply.raw.headersSent || request.work !== null) request.raw.socket.destroy();
+      if (reply.raw.headersSent || request.processing !== null) request.raw.socket.destroy();
       else sendError({ statusCode }, request, reply.header('connection', 'close'));
     };
     connections.watchRequest({ message: request.raw, onDisconnect, end, reject });

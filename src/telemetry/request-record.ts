@@ -34,5 +34,5 @@ export function outcomeOf({ errorCodes }: RequestRecord): string {
   return errorCodes.length > 0 ? [...new Set(errorCodes)].join() : 'ok';
 }
 
-/** The record of the current request, for `errors.ts`, to which Apollo passes no context, and for the log. */
+/** The record of the current request, for the format of errors, to which Apollo passes no context, and for the log. */
 export const currentRecord = new AsyncLocalStorage<RequestRecord>();
