@@ -57,7 +57,6 @@ export async function startGateway(
   const requests = new Gate(requestLimits(config.upstream.maxConcurrency));
   const service = await connectService(config, registry, {
     account,
-    turns,
     log,
     storeBytes: memory.store,
   });
@@ -120,7 +119,7 @@ export async function startGateway(
 async function connectService(
   config: Config,
   registry: Registry,
-  shared: { account: Account; turns: Turns; storeBytes: number; log: Logger },
+  shared: { account: Account; storeBytes: number; log: Logger },
 ) {
   const { log } = shared;
   const transport = createTransport(config.upstream);

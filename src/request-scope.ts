@@ -1,5 +1,4 @@
 import type { Holding } from './account/account.ts';
-import type { TurnOptions } from './account/turns.ts';
 
 /**
  * The identity in a verified token. Two tokens without `sub` may be those of two people: what must never be mixed up is
@@ -30,7 +29,7 @@ export type RequestScope = {
   /** The memory that the request holds. */
   readonly holding: Holding;
   /** Waits for CPU time, for work on so many bytes (account/turns.ts). */
-  readonly turn: (bytes: number, options?: TurnOptions) => Promise<void> | undefined;
+  readonly turn: (bytes: number, signal?: AbortSignal) => Promise<void> | undefined;
   /** The client's trace headers (W3C Trace Context), if they are valid. */
   readonly trace: Readonly<Record<string, string>> | undefined;
   /** The client's headers for the service, by their lower-case names, if there are any. */

@@ -40,11 +40,13 @@ export type EnterOptions = {
   /** Goes before other entries of the caller. */
   isUrgent?: boolean;
   amount?: number;
+  /** When the work began that needs it, in the time of `performance.now()`: what began first enters first. Now if omitted. */
+  since?: number | undefined;
   /** Ends the waiting. */
   signal?: AbortSignal | undefined;
 };
 
-type Waiting = { readonly amount: number; enter(): void };
+type Waiting = { readonly amount: number; readonly since: number; enter(): void };
 
 /** A client that others wait for, until it sends the rest of a body, or takes a response. */
 export type IdleClient = {
@@ -133,7 +135,7 @@ export class Gate {
     if (signal?.aborted) throw noPlaces.aborted;
     if (this.#isQueueFull(caller, isUrgent)) throw noPlaces.full;
     const isBehindOthers = this.#lines.has(caller); // Then no room was made.
-    const waiting = this.#wait(caller, isUrgent, amount, signal);
+    const waiting = this.#wait(caller, { ...options, isUrgent, amount });
     if (isBehindOthers && this.#makeRoom(caller, amount)) this.#admit();
     await waiting;
   }
@@ -150,7 +152,10 @@ export class Gate {
     if (this.waiting > 0) this.#admit();
   }
 
-  #wait(caller: string, isUrgent: boolean, amount: number, signal?: AbortSignal): Promise<void> {
+  #wait(
+    caller: string,
+    { isUrgent, amount, since = performance.now(), signal }: EnterOptions & { amount: number },
+  ): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const lines = this.#lines.get(caller) ?? {
       urgent: new Line(),
@@ -177,6 +182,7 @@ export class Gate {
     };
     const waiting: Waiting = {
       amount,
+      since,
       enter() {
         remove(true);
         resolve();

@@ -3,21 +3,16 @@ const TARGET_WAIT = 0.5;
 /** What may wait in any case. */
 const MIN_SIZE = 4;
 
-/**
- * Entries in their order, any of which may leave. The iterator keeps its place: to find the first entry of a Set anew,
- * V8 passes over all that were deleted since it last copied the rest.
- */
-export class Line<Entry> {
-  readonly #entries = new Set<Entry>();
-  #iterator = this.#entries.values();
-  #first: Entry | undefined;
+/** Entries, the one that began first before the others, any of which may leave. */
+export class Line<Entry extends { readonly since: number }> {
+  readonly #entries: Entry[] = [];
   #maxSize = Infinity;
   /** How many have entered since then, in the time of `performance.now()`. */
   #entered = 0;
   #countedFrom = performance.now();
 
   get size(): number {
-    return this.#entries.size;
+    return this.#entries.length;
   }
 
   /** Whether no more may wait. */
@@ -26,24 +21,17 @@ export class Line<Entry> {
   }
 
   get first(): Entry | undefined {
-    if (this.#first !== undefined && this.#entries.has(this.#first)) return this.#first;
-    if (this.#entries.size === 0) return undefined;
-    let next = this.#iterator.next();
-    if (next.done) {
-      this.#iterator = this.#entries.values();
-      next = this.#iterator.next();
-    }
-    this.#first = next.value;
-    return this.#first;
+    return this.#entries[0];
   }
 
   add(entry: Entry): void {
-    this.#entries.add(entry);
+    const before = this.#entries.findLastIndex(({ since }) => since <= entry.since);
+    this.#entries.splice(before + 1, 0, entry);
   }
 
   /** Removes an entry: it has entered, or waits no more. */
   delete(entry: Entry, hasEntered: boolean): void {
-    this.#entries.delete(entry);
+    this.#entries.splice(this.#entries.indexOf(entry), 1);
     if (hasEntered) this.#entered += 1;
   }
 

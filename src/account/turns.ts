@@ -14,8 +14,8 @@ const PAUSES = 8;
 
 export type TurnOptions = {
   signal?: AbortSignal | undefined;
-  /** Whether the work is that of a request that has not begun. */
-  isNew?: boolean;
+  /** When its request arrived, in the time of `performance.now()`. Now if omitted. */
+  since?: number | undefined;
 };
 
 /**
@@ -30,16 +30,11 @@ export class Turns {
 
   /**
    * Resolves when work on so many bytes may run; do it synchronously afterwards. Returns undefined if it may run at once.
-   * Rejects with NoPlace if it has to wait and `signal` is aborted. What a caller has begun goes before its new requests,
+   * Rejects with NoPlace if it has to wait and `signal` is aborted. Of one caller, the work of the oldest request goes first,
    * so that they do not all end late, and hold what they have until then.
    */
-  take(
-    caller: string,
-    bytes: number,
-    { signal, isNew = false }: TurnOptions = {},
-  ): Promise<void> | undefined {
+  take(caller: string, bytes: number, options: TurnOptions = {}): Promise<void> | undefined {
     if (bytes < NEGLIGIBLE_BYTES) return undefined;
-    const options = { signal, isUrgent: !isNew };
     if (bytes >= LONG_BYTES) return this.#takeLong(caller, options);
     const entry = { caller, amount: bytes };
     if (!this.#short.tryEnter(caller, bytes)) return this.#wait(entry, options);

@@ -236,7 +236,7 @@ export class ResponseLimits {
   async #turn(bytes: number): Promise<void> {
     try {
       const { signal, turn } = this.#scope;
-      await turn(bytes, { signal });
+      await turn(bytes, signal);
     } catch (error) {
       if (!(error instanceof NoPlace)) throw error;
       const fault = 'client disconnected';

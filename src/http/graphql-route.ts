@@ -219,7 +219,7 @@ function createScope(
     caller,
     requestId: id,
     holding,
-    turn: (bytes, options) => turns.take(caller.accountKey, bytes, options),
+    turn: (bytes, signal) => turns.take(caller.accountKey, bytes, { since: receivedAt, signal }),
     trace: traceHeaders(headers),
     forwarded: pickHeaders(headers, forwardHeaders),
     signal: disconnected,
@@ -251,7 +251,7 @@ async function respond(
 ): Promise<string> {
   const { method, url, headers, body, bodyBytes, scope, record } = request;
   const variablesWork = bodyBytes > SHORT_VARIABLES ? bodyBytes * VARIABLES_WORK : 0;
-  const options = { signal: request.disconnected, isNew: true };
+  const options = { signal: request.disconnected, since: request.receivedAt };
   const turn = (work: number) => {
     const bytes = Math.max(REQUEST_WORK, variablesWork + work);
     return turns.take(request.accountKey, bytes, options)?.catch(throwNoPlace);

@@ -47,7 +47,8 @@ export function registerBodyParser(app: FastifyInstance, turns: Turns): void {
     if (body.length < SHORT_BODY && work < TURN_PARTS * PART_WORK) {
       return parsing(() => parseJson(utf8.decode(body), jsonLimits));
     }
-    const turn = (bytes: number) => turns.take(request.accountKey, bytes, { isNew: true });
+    const turn = (bytes: number) =>
+      turns.take(request.accountKey, bytes, { since: request.receivedAt });
     // The request holds its body until it is parsed, although its client may have disconnected.
     request.processing = parseLong(body, work, turn);
     return request.processing;
@@ -88,7 +89,7 @@ function readBody(request: FastifyRequest, turns: Turns): Promise<Received> {
     const work = () => (parts.length - turnedAt) * PART_WORK;
     const onMany = () => {
       if (raw.complete) return;
-      pauseUntil(turns.take(request.accountKey, work()), raw);
+      pauseUntil(turns.take(request.accountKey, work(), { since: request.receivedAt }), raw);
       turnedAt = parts.length;
     };
     const onEnd = () => resolve({ body: joinParts(parts), work: work() });

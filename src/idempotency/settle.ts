@@ -32,7 +32,7 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
     const deadline = performance.now() + timeoutMs;
     let settled: SettledWrites = { writes: [], isComplete: false };
     const attempt = async () => {
-      await scope.turn(SETTLE_WORK, { isNew: true });
+      await scope.turn(SETTLE_WORK);
       const { writes, isComplete } = await metrics.timed('settle', claims.settle(intent));
       for (const write of writes) {
         if (write.state !== 'orphaned' || !write.isNew) continue;

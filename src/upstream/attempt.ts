@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import type { Account } from '../account/account.ts';
-import type { Turns } from '../account/turns.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { fail, inSpan, outgoingTraceHeaders } from '../telemetry/tracing.ts';
 import { logCall, logSent, logUnexpected } from './call-log.ts';
@@ -33,7 +32,6 @@ export type AttemptDependencies = {
   baseUrl: URL;
   transport: Transport;
   account: Account;
-  turns: Turns;
   log: Logger;
   observer: CallObserver;
 };
@@ -43,7 +41,7 @@ const MAX_UNBOOKED = 1_048_576;
 
 /** Sends and decodes, with one span, one log line and one observation for each attempt. */
 export function createAttempt(dependencies: AttemptDependencies): Attempt {
-  const { transport, account, turns, log, observer } = dependencies;
+  const { transport, account, log, observer } = dependencies;
   const spans = describeCalls(dependencies.baseUrl);
   return (request, scope, signal, sendBy, retry = 0) => {
     const { effect } = operations[request.operation];
@@ -75,7 +73,7 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
         const response = await transport.send(request, scope, exchange, trace);
         status = response.statusCode;
         const bytes = await response.read(signal, hold);
-        const result = await decode(request.operation, bytes, turns, holding, signal);
+        const result = await decode(request.operation, bytes, scope.turn, holding, signal);
         finish('answered');
         return result;
       } catch (cause) {

@@ -1,6 +1,7 @@
 import type { Holding } from '../account/account.ts';
-import { STEP_BYTES, type Turns } from '../account/turns.ts';
+import { STEP_BYTES } from '../account/turns.ts';
 import { JsonLimitExceeded } from '../lib/json.ts';
+import type { RequestScope } from '../request-scope.ts';
 import { type OperationName, operations, type Responses } from './operations.ts';
 import { ContractFault, parseBody } from './records.ts';
 import { invalidResponse, noRoom } from './upstream-error.ts';
@@ -15,7 +16,7 @@ const DECODED = 4;
 export async function decode<Name extends OperationName>(
   operation: Name,
   body: Uint8Array,
-  turns: Turns,
+  turn: RequestScope['turn'],
   holding: Holding,
   signal: AbortSignal,
 ): Promise<Responses[Name]> {
@@ -24,7 +25,7 @@ export async function decode<Name extends OperationName>(
       throw noRoom(`no memory to decode ${body.length} bytes`);
     });
   }
-  await turns.take(holding.caller, body.length, { signal });
+  await turn(body.length, signal);
   const steps = parseBody(body);
   for (let isParsed = false; ; ) {
     try {
@@ -38,6 +39,6 @@ export async function decode<Name extends OperationName>(
       const reason = isOurs ? error.message : 'not JSON';
       throw invalidResponse(`${reason}, ${body.length} bytes`);
     }
-    await turns.take(holding.caller, STEP_BYTES, { signal });
+    await turn(STEP_BYTES, signal);
   }
 }

@@ -72,13 +72,17 @@ test('work that is not wanted any more does not wait', async () => {
   await expect(turns.take('a', 1_000_000, { signal })).rejects.toMatchObject({ reason: 'aborted' });
 });
 
-test('what a caller has begun goes before its new requests', async () => {
+test('of one caller, the work of the oldest request goes first, whenever it asks for its turn', async () => {
   const turns = new Turns();
-  const order: string[] = [];
-  const take = async (name: string, isNew: boolean) => {
-    await turns.take('a', 1_000_000, { isNew });
-    order.push(name);
+  const order: number[] = [];
+  const take = async (since: number) => {
+    await turns.take('a', 1_000_000, { since });
+    order.push(since);
   };
-  await Promise.all([take('first', true), take('new', true), take('begun', false)]);
-  expect(order).toEqual(['first', 'begun', 'new']);
+  const takeTwice = async (since: number) => {
+    await take(since);
+    await take(since);
+  };
+  await Promise.all([take(9), take(3), takeTwice(1), take(2)]);
+  expect(order).toEqual([9, 1, 1, 2, 3]);
 });

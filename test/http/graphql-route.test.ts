@@ -156,7 +156,7 @@ test('a body in many parts is read on only in the turn of its caller', async () 
     `POST /graphql HTTP/1.1\r\n${head}\r\ntransfer-encoding: chunked\r\n\r\n${chunk.repeat(300)}`,
   );
   await until(() => take.mock.calls.length > 0);
-  expect(take.mock.calls[0]).toEqual(['a', expect.any(Number)]);
+  expect(take.mock.calls[0]?.[0]).toBe('a');
   const response = once(socket, 'data');
   socket.write('c\r\n{"query":""}\r\n0\r\n\r\n');
   turn.resolve();

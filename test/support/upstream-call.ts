@@ -26,7 +26,7 @@ export function scopeOf(
     caller: { issuer: 'issuer', subject, hash: `hash of ${subject ?? token}`, accountKey },
     requestId: 'request-1',
     holding: new Account(Infinity).open(accountKey),
-    turn: (bytes, options) => turns.take(accountKey, bytes, options),
+    turn: (bytes, signal) => turns.take(accountKey, bytes, { signal }),
     trace: undefined,
     forwarded: undefined,
     signal,
@@ -58,7 +58,6 @@ export function startCalls(
     timeoutMs?: number;
     maxResponseBytes?: number;
     idleMarginMs?: number;
-    turns?: Turns;
     account?: Account;
     log?: Logger;
   } = {},
@@ -79,7 +78,6 @@ export function startCalls(
   };
   const calls = new UpstreamCalls({
     baseUrl,
-    turns: new Turns(),
     account: new Account(Infinity),
     ...limits,
     transport,

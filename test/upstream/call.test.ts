@@ -6,7 +6,6 @@ import { createGzip, gzipSync } from 'node:zlib';
 import { expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Account } from '../../src/account/account.ts';
-import { Turns } from '../../src/account/turns.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import type { UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
@@ -171,25 +170,23 @@ test('each write of a GraphQL operation has its own deadline', async () => {
   expect(service.requests).toHaveLength(2);
 });
 
-/** Turns that nobody gets before they are aborted. */
-class NoTurns extends Turns {
-  override async take(...[, , { signal } = {}]: Parameters<Turns['take']>): Promise<void> {
-    if (signal && !signal.aborted) await once(signal, 'abort');
-    throw new Error('aborted');
-  }
+/** A turn that nobody gets before it is aborted. */
+async function noTurn(_bytes: number, signal?: AbortSignal): Promise<void> {
+  if (signal && !signal.aborted) await once(signal, 'abort');
+  throw new Error('aborted');
 }
 
 const success = json({ service_status: { status: 0 }, list: [], status: 0 });
 
 test('calls whose responses wait too long to be decoded time out, but do not open the circuit', async () => {
   const service = await startService(success);
-  const { calls } = startCalls(service, { timeoutMs: 2000, turns: new NoTurns() });
+  const { calls } = startCalls(service, { timeoutMs: 2000 });
   const reads = Array.from({ length: 12 }, (_, n) =>
     calls
-      .read(glCodesOf(`p${n}`), scopeOf('token', undefined, `caller ${n}`))
+      .read(glCodesOf(`p${n}`), { ...scopeOf('token', undefined, `caller ${n}`), turn: noTurn })
       .catch(({ code, sent }) => ({ code, sent })),
   );
-  const writing = calls.write(upgradeToHq, scopeOf());
+  const writing = calls.write(upgradeToHq, { ...scopeOf(), turn: noTurn });
   expect(await Promise.all(reads)).toEqual(
     Array(12).fill({ code: 'UPSTREAM_TIMEOUT', sent: 'yes' }),
   );
@@ -197,19 +194,19 @@ test('calls whose responses wait too long to be decoded time out, but do not ope
   expect([calls.circuitState, calls.inFlight]).toEqual(['closed', 0]);
 });
 
-test.each(['turns', 'decoder'])(
+test.each(['turn', 'decoder'])(
   'an unexpected error in the %s is logged with its stack and its cause',
   async (where) => {
     const bug = () => {
       throw new TypeError('a bug', { cause: new Error('the cause') });
     };
-    const turns = new Turns();
-    if (where === 'turns') turns.take = bug;
-    else jest.spyOn(operations.upgradeToHQ, 'decode').mockImplementationOnce(bug);
+    const scope = { ...scopeOf(), ...(where === 'turn' && { turn: bug }) };
+    if (where === 'decoder')
+      jest.spyOn(operations.upgradeToHQ, 'decode').mockImplementationOnce(bug);
     const recorder = createLogRecorder();
     const log = pino({ level: 'error' }, { write: recorder.add });
-    const { calls } = startCalls(await startService(success), { turns, log });
-    const outcome = await calls.write(upgradeToHq, scopeOf());
+    const { calls } = startCalls(await startService(success), { log });
+    const outcome = await calls.write(upgradeToHq, scope);
     expect(outcome).toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
     const [stack, cause] = [/TypeError: a bug\n +at /, /Error: the cause\n +at /];
     expect(recorder.lines).toMatchObject([
