@@ -21,7 +21,7 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { formatPath } from '../errors/input-fault.ts';
-import { isExact, longNumber } from '../lib/json.ts';
+import { isExact, longNumber, withLongNumbers } from '../lib/json.ts';
 import type { Variables } from './compiled-query.ts';
 import type { GraphqlDocument } from './documents.ts';
 import { argumentPath, OperationFaults } from './operation-fault.ts';
@@ -111,7 +111,7 @@ function checkVariables(
       (path, invalid, error) => {
         const isNumber = longNumber(invalid) !== undefined;
         const reason = isNumber ? 'The number cannot be sent exactly.' : error.message;
-        const quoted = reason.slice(0, MAX_QUOTED_LENGTH);
+        const quoted = withLongNumbers(reason).slice(0, MAX_QUOTED_LENGTH);
         const place = path.length === 0 ? '' : ` at ${formatPath(path)}`;
         const message = `Variable "$${name}" is invalid${place}: ${quoted}`;
         faults.addInVariable(node, node, [...path], message);

@@ -128,6 +128,13 @@ export function longNumber(value: unknown): string | undefined {
   return text === undefined ? undefined : String(text);
 }
 
+const inspected = new RegExp(`\\{ ${NUMBER}: "(.*?)" \\}`, 'g');
+
+/** A text that shows a parsed value, with its long numbers as they were written. */
+export function withLongNumbers(message: string): string {
+  return message.replaceAll(inspected, '$1');
+}
+
 /** Whether the shortest text of a double has the same value as the text of this number. */
 export function isExact(text: string): boolean {
   const printed = String(Number(text));

@@ -193,6 +193,11 @@ test.each(['operationName', 'query', 'variables', 'extensions'])(
   },
 );
 
+test('the message of a fault shows a long number as it was written', async () => {
+  const { errors } = await saveApprovers('{"approvers":[{"name":{"a":9007199254740993}}]}');
+  expect(errors[0].message).toContain('non string value: { a: 9007199254740993 }');
+});
+
 test('numbers that no operation reads are ignored', async () => {
   const { gateway } = start();
   const { status } = await gateway.post(
