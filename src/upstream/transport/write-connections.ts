@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { setImmediate as immediate } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import { Client } from 'undici';
 import type { Connection } from './send-once.ts';
 
@@ -12,8 +13,11 @@ const TIMER_TOLERANCE_MS = 600;
 /** Cooldown after a broken keep-alive promise, in milliseconds. */
 const COOLDOWN_MS = 600_000;
 
-/** The state of a connection that may be reused. The times are those of `performance.now()`. */
-type State = 'in use' | { idleUntil: number; caller: string };
+/** Idle connections that are kept. A further one takes the place of the one idle for longest. */
+const MAX_IDLE = 256;
+
+/** An idle connection of a caller. The time is that of `performance.now()`. */
+type Idle = { until: number; caller: string };
 
 /**
  * Connections for writes. An idle one is reused only by the caller who used it, and while it is verified open: the
@@ -23,8 +27,12 @@ type State = 'in use' | { idleUntil: number; caller: string };
 export class WriteConnections {
   readonly #open: () => Client;
   readonly #marginMs: number;
-  /** The connections that may be reused. */
-  readonly #kept = new Map<Client, State>();
+  /** The connections in use that may be reused. */
+  readonly #inUse = new Set<Client>();
+  readonly #idle = new LRUCache<Client, Idle>({
+    max: MAX_IDLE,
+    dispose: (_idle, client, reason) => void (reason === 'evict' && client.destroy(() => {})),
+  });
   #keepAliveVerified = false;
   #cooldownUntil = 0;
 
@@ -42,7 +50,7 @@ export class WriteConnections {
     const dispatcher = idle ?? this.#open();
     const keep = idle !== undefined || this.#keepsNew();
     if (keep && !idle) {
-      this.#kept.set(dispatcher, 'in use');
+      this.#inUse.add(dispatcher);
       dispatcher.on('disconnect', (_origin, _targets, error) => this.#onClose(dispatcher, error));
     }
     return {
@@ -57,16 +65,17 @@ export class WriteConnections {
 
   /** Closes the idle connections; those in use close after their response. */
   close(): void {
-    for (const [client, state] of this.#kept) if (state !== 'in use') client.destroy(() => {});
-    this.#kept.clear();
+    for (const client of this.#idle.keys()) client.destroy(() => {});
+    this.#idle.clear();
+    this.#inUse.clear();
   }
 
   #takeIdle(caller: string): Client | undefined {
     if (!this.#keepAliveVerified) return undefined;
-    for (const [client, state] of this.#kept) {
-      if (state === 'in use' || state.caller !== caller) continue;
-      if (performance.now() >= state.idleUntil) continue;
-      this.#kept.set(client, 'in use');
+    for (const [client, idle] of this.#idle.entries()) {
+      if (idle.caller !== caller || performance.now() >= idle.until) continue;
+      this.#idle.delete(client);
+      this.#inUse.add(client);
       return client;
     }
     return undefined;
@@ -75,7 +84,8 @@ export class WriteConnections {
   /** Until keep-alive is verified, one connection is kept to observe it. */
   #keepsNew(): boolean {
     if (this.#keepAliveVerified) return true;
-    return this.#kept.size === 0 && performance.now() >= this.#cooldownUntil;
+    const isFirst = this.#inUse.size + this.#idle.size === 0;
+    return isFirst && performance.now() >= this.#cooldownUntil;
   }
 
   #release(
@@ -84,13 +94,12 @@ export class WriteConnections {
     headers: IncomingHttpHeaders | null,
     isLost: boolean,
   ): void {
-    const isKept = this.#kept.has(client);
+    const isKept = this.#inUse.delete(client);
     const idleMs = headers ? announcedIdleMs(headers, this.#marginMs) : 0;
     if (isKept && idleMs > 0) {
-      this.#kept.set(client, { idleUntil: performance.now() + idleMs, caller });
+      this.#idle.set(client, { until: performance.now() + idleMs, caller });
       return;
     }
-    this.#kept.delete(client);
     // Neither a new connection that breaks nor one with `connection: close` breaks a keep-alive promise.
     const announcesNothing = headers !== null && !this.#keepAliveVerified && !closes(headers);
     if (isKept && (isLost || announcesNothing)) this.#startCooldown();
@@ -100,15 +109,13 @@ export class WriteConnections {
   }
 
   #onClose(client: Client, { code }: { code?: string }): void {
-    const state = this.#kept.get(client);
-    if (state === undefined) return;
-    this.#kept.delete(client);
-    const isIdle = state !== 'in use';
+    const idle = this.#idle.peek(client);
+    if (!this.#inUse.delete(client) && !this.#idle.delete(client)) return;
     // Destroy it, or undici connects again for a request that was not sent yet.
-    if (isIdle) client.destroy(() => {});
+    if (idle) client.destroy(() => {});
     // UND_ERR_INFO: undici closed the connection itself, at the end of the idle time or right away.
     if (code !== 'UND_ERR_INFO') this.#startCooldown();
-    else if (isIdle && performance.now() >= state.idleUntil - TIMER_TOLERANCE_MS) {
+    else if (idle && performance.now() >= idle.until - TIMER_TOLERANCE_MS) {
       this.#keepAliveVerified = true;
     }
   }
