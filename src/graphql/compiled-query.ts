@@ -3,7 +3,6 @@ import {
   type DocumentNode,
   type ExecutionResult,
   GraphQLError,
-  type GraphQLSchema,
   getNamedType,
   isEnumType,
   isLeafType,
@@ -21,6 +20,7 @@ import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import { COMPILE_AT } from './compile-threshold.ts';
 import type { Context } from './context.ts';
 import type { GraphqlDocument } from './documents.ts';
+import { schema } from './schema.ts';
 import { fragmentsOf, isIncluded, SelectionCosts } from './selection-cost.ts';
 
 /** Compiling a document with more fields could take hundreds of milliseconds. */
@@ -47,14 +47,13 @@ export type Plans = Map<string, Plan>;
  * less often than `threshold`. It is compiled after `turn`, because that takes tens of milliseconds.
  */
 export async function findCompiled(
-  schema: GraphQLSchema,
   document: GraphqlDocument,
   operation: OperationDefinitionNode,
   given: Variables,
   threshold = COMPILE_AT,
   turn = async () => {},
 ): Promise<Compiled | null> {
-  if (operation.operation !== OperationTypeNode.QUERY && !isSimple(schema, operation)) return null;
+  if (operation.operation !== OperationTypeNode.QUERY && !isSimple(operation)) return null;
   const { ast, plans } = document;
   const variables = withDefaults(operation, given);
   // The value of a variable that another operation declares may be anything.
@@ -68,7 +67,7 @@ export async function findCompiled(
   plan.executions += 1;
   if (plan.compiled === undefined && plan.executions >= threshold) {
     await turn();
-    if (plan.compiled === undefined) plan.compiled = compile(schema, ast, operation, variables);
+    if (plan.compiled === undefined) plan.compiled = compile(ast, operation, variables);
   }
   return plan.compiled ?? null;
 }
@@ -77,10 +76,7 @@ export async function findCompiled(
  * Whether a mutation has one field, and arguments without objects and defaults: the order of several writes is a
  * promise of the gateway, and compiled code sends null for what is omitted in an object.
  */
-function isSimple(
-  schema: GraphQLSchema,
-  { selectionSet, variableDefinitions = [] }: OperationDefinitionNode,
-): boolean {
+function isSimple({ selectionSet, variableDefinitions = [] }: OperationDefinitionNode): boolean {
   const [field, ...others] = selectionSet.selections;
   if (field?.kind !== Kind.FIELD || others.length > 0) return false;
   const isPlain = ({ value: { kind } }: ArgumentNode) =>
@@ -91,23 +87,21 @@ function isSimple(
 }
 
 /** Compiles the operations of a document that need no variables for `@include` and `@skip`. */
-export async function compileAll(schema: GraphQLSchema, document: GraphqlDocument): Promise<void> {
+export async function compileAll(document: GraphqlDocument): Promise<void> {
   for (const definition of document.ast.definitions) {
     if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
-    if (conditionsOf(document).length === 0)
-      await findCompiled(schema, document, definition, {}, 1);
+    if (conditionsOf(document).length === 0) await findCompiled(document, definition, {}, 1);
   }
 }
 
 function compile(
-  schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,
   variables: Variables,
 ): Compiled | null {
   const included = withoutExcluded(document, variables);
   if (!isCompilable(included)) return null;
-  const disableLeafSerialization = !selectsEnum(schema, included);
+  const disableLeafSerialization = !selectsEnum(included);
   const name = operation.name?.value ?? '';
   const result = compileQuery(schema, included, name, { disableLeafSerialization });
   if (!isCompiledQuery(result)) return null;
@@ -194,7 +188,7 @@ function isCompilable(document: DocumentNode): boolean {
  * Whether a document selects an enum, whose values differ inside and outside. All other leaves already
  * have their final form; checking each again would be a tenth of the cost of a long list.
  */
-function selectsEnum(schema: GraphQLSchema, document: DocumentNode): boolean {
+function selectsEnum(document: DocumentNode): boolean {
   const types = new TypeInfo(schema);
   let found = false;
   visit(

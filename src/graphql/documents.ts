@@ -1,13 +1,5 @@
 import { hash } from 'node:crypto';
-import {
-  type DocumentNode,
-  GraphQLError,
-  type GraphQLSchema,
-  Kind,
-  Source,
-  specifiedRules,
-  validate,
-} from 'graphql';
+import { type DocumentNode, GraphQLError, Kind, Source, specifiedRules, validate } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -16,7 +8,7 @@ import { createLineLimit } from '../telemetry/line-limit.ts';
 import type { Plans } from './compiled-query.ts';
 import { parseWithinLimits } from './document-limits.ts';
 import type { DocumentRequest } from './document-request.ts';
-import { noIntrospection } from './schema.ts';
+import { noIntrospection, schema } from './schema.ts';
 import { type Manifest, nameOf, readTrusted, type TrustedDocuments } from './trusted-documents.ts';
 
 /** Memory for the documents that are remembered, in bytes. */
@@ -79,7 +71,6 @@ export class GraphqlDocument {
 }
 
 type DocumentOptions = {
-  schema: GraphQLSchema;
   introspection: boolean;
   maxWritesPerOperation: number;
   /** Whether documents that are not trusted are executed too, and named in the log. */
@@ -102,17 +93,13 @@ export class Documents {
     this.#options = options;
   }
 
-  /**
-   * Trusts these documents, and no others, from now on. Resolves to the names of those in which a `__typename` is
-   * missing. Throws a ConfigError as `readTrusted` does, and then changes nothing.
-   */
-  async trust(
-    manifests: readonly Manifest[],
-    compile: (document: GraphqlDocument) => Promise<void>,
-  ): Promise<string[]> {
-    const parse = (text: string) => this.#parse(text);
-    this.#trusted = await readTrusted(this.#options.schema, manifests, parse, compile);
-    return this.#trusted.withoutTypename;
+  /** Trusts these documents, and no others, from now on. Rejects as `readTrusted` does, and then changes nothing. */
+  async trust(manifests: readonly Manifest[]): Promise<void> {
+    this.#trusted = await readTrusted(manifests, (text) => this.#parse(text));
+    const { withoutTypename: documents } = this.#trusted;
+    if (documents.length === 0) return;
+    const message = 'trusted documents select a union or interface without __typename';
+    this.#options.log.warn({ documents }, message);
   }
 
   /**
@@ -161,7 +148,7 @@ export class Documents {
   }
 
   #parse(text: string): GraphqlDocument {
-    const { schema, introspection, maxWritesPerOperation } = this.#options;
+    const { introspection, maxWritesPerOperation } = this.#options;
     const document = new GraphqlDocument(text);
     const source = new Source(text);
     try {

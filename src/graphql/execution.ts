@@ -3,7 +3,6 @@ import {
   type ExecutionResult,
   execute,
   GraphQLError,
-  type GraphQLSchema,
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql';
@@ -13,16 +12,14 @@ import type { GraphqlDocument } from './documents.ts';
 import { checkInput } from './input-checks.ts';
 import { inOperationSpan } from './operation-span.ts';
 import { type FormatError, toGraphQLError, toResponse } from './response-errors.ts';
+import { schema } from './schema.ts';
 
 /**
  * Executes operations in place of Apollo Server, which gets the parsed and checked document of the context. Queries
  * that are frequent and simple mutations are compiled, everything else is executed by graphql-js, with the same results
  * (docs/decisions/0010).
  */
-export function createExecution(
-  schema: GraphQLSchema,
-  formatError: FormatError,
-): ApolloServerPlugin<Context> {
+export function createExecution(formatError: FormatError): ApolloServerPlugin<Context> {
   return {
     async requestDidStart() {
       return {
@@ -47,7 +44,7 @@ export function createExecution(
           if (!operation) return null; // Apollo reports this error.
           return inOperationSpan(operation, record, async () => {
             try {
-              return await respond(await run(schema, document, operation, request, contextValue));
+              return await respond(await run(document, operation, request, contextValue));
             } catch (error) {
               return respond({ errors: [toGraphQLError(error)] });
             }
@@ -60,19 +57,18 @@ export function createExecution(
 
 /** Executes an operation. Rejects with a GraphQLError if nothing can be executed. */
 async function run(
-  schema: GraphQLSchema,
   document: GraphqlDocument,
   operation: OperationDefinitionNode,
   { variables = {}, operationName }: GraphQLRequest,
   contextValue: Context,
 ): Promise<ExecutionResult> {
   if (operation.operation === OperationTypeNode.SUBSCRIPTION) throw noSubscriptions();
-  checkInput(schema, document, operation, variables);
+  checkInput(document, operation, variables);
   // Only for authenticated requests: compiling is expensive.
   const limits = contextValue.isAuthenticated ? contextValue.limits() : undefined;
   const runCompiled = async (threshold?: number) => {
     const turn = () => limits?.admitCompilation() ?? Promise.resolve();
-    const compiled = await findCompiled(schema, document, operation, variables, threshold, turn);
+    const compiled = await findCompiled(document, operation, variables, threshold, turn);
     limits?.start('compiled');
     const result = await compiled?.(contextValue, variables);
     return result?.data === undefined ? undefined : result; // Without data, no resolver has run.

@@ -7,10 +7,9 @@ import {
 import type { Logger } from 'pino';
 import { createErrorFormatter } from '../errors/graphql-error-format.ts';
 import type { Execute, GraphqlRequest } from '../graphql-request.ts';
-import { compileAll } from './compiled-query.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
 import { documentRequestOf } from './document-request.ts';
-import { Documents, type GraphqlDocument } from './documents.ts';
+import { Documents } from './documents.ts';
 import { createExecution } from './execution.ts';
 import { schema } from './schema.ts';
 import type { Manifest } from './trusted-documents.ts';
@@ -40,15 +39,8 @@ export type GraphqlServer = {
  * document that is invalid.
  */
 export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServer> {
-  const documents = new Documents({ ...options, schema });
-  const trust = async (manifests: readonly Manifest[]) => {
-    const compile = (document: GraphqlDocument) => compileAll(schema, document);
-    const names = await documents.trust(manifests, compile);
-    if (names.length === 0) return;
-    const message = 'trusted documents select a union or interface without __typename';
-    options.log.warn({ documents: names }, message);
-  };
-  if (options.trustedDocuments) await trust(options.trustedDocuments);
+  const documents = new Documents(options);
+  if (options.trustedDocuments) await documents.trust(options.trustedDocuments);
   const formatError = createErrorFormatter(options.log);
   const apollo = new ApolloServer<Context>({
     schema,
@@ -63,7 +55,7 @@ export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServ
     formatError,
     logger: options.log,
     plugins: [
-      createExecution(schema, formatError),
+      createExecution(formatError),
       // Responses are never cached, and cache control costs time for every field.
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(),
@@ -86,7 +78,7 @@ export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServ
       const { status = 200, headers } = response;
       return { status, headers, text: response.body.string };
     },
-    trust,
+    trust: (manifests) => documents.trust(manifests),
     stop: () => apollo.stop(),
   };
 }

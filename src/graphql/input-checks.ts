@@ -5,7 +5,6 @@ import {
   type FloatValueNode,
   GraphQLID,
   type GraphQLInputType,
-  type GraphQLSchema,
   getNamedType,
   getNullableType,
   type IntValueNode,
@@ -25,22 +24,22 @@ import { isExact, longNumber, withLongNumbers } from '../lib/json.ts';
 import type { Variables } from './compiled-query.ts';
 import type { GraphqlDocument } from './documents.ts';
 import { argumentPath, OperationFaults } from './operation-fault.ts';
+import { schema } from './schema.ts';
 
 /**
  * Checks the input of an operation before anything is executed. Throws `BAD_USER_INPUT` with all faults of variables
  * that do not match their types, and of numbers that cannot be sent exactly.
  */
 export function checkInput(
-  schema: GraphQLSchema,
   document: GraphqlDocument,
   operation: OperationDefinitionNode,
   variables: Variables,
 ): void {
   const definitions = operation.variableDefinitions ?? [];
   const faults = new OperationFaults(document.ast, operation);
-  if (!document.isExact) checkLiterals(schema, document, faults);
-  checkVariables(schema, definitions, variables, faults);
-  checkNulls(schema, document, definitions, variables, faults);
+  if (!document.isExact) checkLiterals(document, faults);
+  checkVariables(definitions, variables, faults);
+  checkNulls(document, definitions, variables, faults);
   faults.throwIfAny();
 }
 
@@ -48,11 +47,7 @@ export function checkInput(
  * Adds a fault for each number in a document, default values included, that a double would change: graphql-js would
  * send 1e400 as null, and 9007199254740993 as another number.
  */
-function checkLiterals(
-  schema: GraphQLSchema,
-  document: GraphqlDocument,
-  faults: OperationFaults,
-): void {
+function checkLiterals(document: GraphqlDocument, faults: OperationFaults): void {
   document.isExact = true;
   let variable: VariableDefinitionNode | undefined;
   const types = new TypeInfo(schema);
@@ -89,7 +84,6 @@ const MAX_QUOTED_LENGTH = 200;
  * whole input and suggest names of the schema. Converts the numbers that `parseJson` left as text.
  */
 function checkVariables(
-  schema: GraphQLSchema,
   definitions: readonly VariableDefinitionNode[],
   variables: Variables,
   faults: OperationFaults,
@@ -159,7 +153,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
  * validation there. graphql-js would find the null only below a field, after its write.
  */
 function checkNulls(
-  schema: GraphQLSchema,
   document: GraphqlDocument,
   definitions: readonly VariableDefinitionNode[],
   variables: Variables,

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { setImmediate as immediate } from 'node:timers/promises';
 import {
   type DocumentNode,
-  type GraphQLSchema,
   getNamedType,
   isAbstractType,
   Kind,
@@ -12,7 +11,9 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { ConfigError } from '../errors/gateway-error.ts';
+import { compileAll } from './compiled-query.ts';
 import type { GraphqlDocument } from './documents.ts';
+import { schema } from './schema.ts';
 import { fragmentsOf } from './selection-cost.ts';
 
 /** Documents by their ids. */
@@ -32,10 +33,8 @@ export type TrustedDocuments = {
  * another one.
  */
 export async function readTrusted(
-  schema: GraphQLSchema,
   manifests: readonly Manifest[],
   parse: (text: string) => GraphqlDocument,
-  compile: (document: GraphqlDocument) => Promise<void>,
 ): Promise<TrustedDocuments> {
   const withoutTypename: string[] = [];
   const byText = new Map<string, GraphqlDocument>();
@@ -48,9 +47,9 @@ export async function readTrusted(
       const document = byText.get(text) ?? parse(text);
       const [fault] = document.faults;
       if (fault) problems.push(`${id}: ${fault.message}`);
-      else await compile(document);
+      else await compileAll(document);
       const { ast } = document;
-      if (lacksTypename(schema, ast)) withoutTypename.push(nameOf(ast) ?? id);
+      if (lacksTypename(ast)) withoutTypename.push(nameOf(ast) ?? id);
       if ((byId.get(id) ?? document) !== document) problems.push(`${id}: names two documents`);
       byText.set(text, document);
       byId.set(id, document).set(hash('sha256', text, 'hex'), document);
@@ -68,7 +67,7 @@ export async function readTrusted(
  * Whether a document selects a union or interface without `__typename`. Apollo Client then takes no fields of it from
  * the response, and reports no error.
  */
-function lacksTypename(schema: GraphQLSchema, document: DocumentNode): boolean {
+function lacksTypename(document: DocumentNode): boolean {
   const fragments = fragmentsOf(document);
   /** Fragments on the type itself count, those on one of its members do not. */
   const has = ({ selections }: SelectionSetNode, type: string): boolean =>

@@ -2,7 +2,6 @@ import { expect, test } from '@jest/globals';
 import { Kind, parse } from 'graphql';
 import { findCompiled } from '../../src/graphql/compiled-query.ts';
 import { GraphqlDocument } from '../../src/graphql/documents.ts';
-import { schema } from '../../src/graphql/schema.ts';
 
 const names = ['a', 'b', 'c', 'd'];
 const text = `query One(${names.map((name) => `$${name}: Boolean!`).join()}) {
@@ -17,7 +16,7 @@ function start() {
       (one) => one.kind === Kind.OPERATION_DEFINITION && one.name?.value === operationName,
     );
     if (operation?.kind !== Kind.OPERATION_DEFINITION) throw new Error('no operation');
-    return findCompiled(schema, document, operation, { ...variables }, threshold);
+    return findCompiled(document, operation, { ...variables }, threshold);
   };
   return { document, find };
 }

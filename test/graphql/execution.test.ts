@@ -63,7 +63,7 @@ const formatError = createErrorFormatter(logger);
 const base = { schema, formatError, logger };
 const apollo = new ApolloServer<Context>({
   ...base,
-  plugins: [createExecution(schema, formatError)],
+  plugins: [createExecution(formatError)],
   documentStore: null,
   dangerouslyDisableValidation: true,
 });
@@ -71,7 +71,6 @@ const apollo = new ApolloServer<Context>({
 const apolloAlone = new ApolloServer<Context>({ ...base, validationOptions: { maxErrors: 9 } });
 const newDocuments = () =>
   new Documents({
-    schema,
     introspection: true,
     maxWritesPerOperation: 100,
     areOthersExecuted: false,
