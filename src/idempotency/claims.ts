@@ -37,7 +37,7 @@ type WriteState =
 /** What a claim finds or makes: the caller may send if the key was free. `held` is for `record` and `release`. */
 export type ClaimResult = { state: 'claimed'; held: Held | undefined } | WriteState;
 
-/** The work of reading a record, in bytes of a turn for each character. */
+/** The work of reading a record, in bytes of a turn for each byte. */
 const READ_WORK = 3;
 
 /** A record as it was last seen: the next change need not read it. */
@@ -185,8 +185,9 @@ export class Claims {
     isShort = false,
   ): Promise<{ result: Result; held: Held }> {
     for (let held = expected; ; held = undefined) {
+      // Any number of requests may need a record of megabytes: each reads it in a turn of its own.
+      if (!held) await turn((await this.#store.sizeOf(key)) * READ_WORK);
       const reading = held ? undefined : await this.#store.read(key);
-      await turn((reading?.entry?.text.length ?? 0) * READ_WORK);
       const startedAt = performance.now();
       const basis = await this.#completeness.basis();
       const { entry, record } = held ?? toHeld(reading?.entry ?? null);

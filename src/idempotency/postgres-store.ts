@@ -45,6 +45,8 @@ const READ = `
   SELECT ${SERVER_ID} AS "serverId", extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, version, text
   FROM (SELECT) AS one LEFT JOIN ledger_gateway_record ON key = $1 AND expires_at > now()`;
 
+const SIZE = 'SELECT octet_length(text) AS size FROM ledger_gateway_record WHERE key = $1';
+
 /**
  * Makes changes of different keys, a JSON array, and returns which of them were made. Those whose basis is not true are
  * left out. They are durable when the statement ends, also where other transactions do not wait for that.
@@ -93,6 +95,7 @@ const readSchema = z.tuple([
     text: z.string().nullable(),
   }),
 ]);
+const sizeSchema = z.array(z.object({ size: z.number() }));
 const changesSchema = z.array(z.object({ key: z.string(), is_changed: z.boolean() }));
 const usageSchema = z.tuple([
   z.object({ keys: z.number(), bytes: z.number(), rowBytes: z.number() }),
@@ -147,6 +150,11 @@ export class PostgresStore implements IdempotencyStore {
 
   get usage(): Usage | undefined {
     return this.#usage;
+  }
+
+  async sizeOf(key: string): Promise<number> {
+    const [row] = sizeSchema.parse((await this.#query(SIZE, [key])).rows);
+    return row?.size ?? 0;
   }
 
   async read(key: string): Promise<Reading> {

@@ -97,6 +97,11 @@ export class RedisStore implements IdempotencyStore {
     return this.#current instanceof StoreUnavailable ? undefined : this.#current.usage;
   }
 
+  async sizeOf(key: string): Promise<number> {
+    const { session } = this.#connection;
+    return Number(await session.command(['HSTRLEN', keyOf(key), 'text']));
+  }
+
   async read(key: string): Promise<Reading> {
     const { session } = this.#connection;
     if (key === COMPLETENESS_KEY) await this.#check(session);

@@ -151,9 +151,8 @@ function prepare(database: DatabaseSync, path: string, maxBytes: number): void {
 
 function prepareStatements(database: DatabaseSync) {
   return {
-    find: database.prepare(
-      'SELECT caller, bytes, version, text, changed_at FROM record WHERE key = ?',
-    ),
+    find: database.prepare('SELECT caller, bytes, version, changed_at FROM record WHERE key = ?'),
+    text: database.prepare('SELECT text FROM record WHERE key = ?'),
     // A replaced row gets a new id.
     put: database.prepare(
       'REPLACE INTO record (key, caller, version, bytes, changed_at, text) VALUES (?, ?, ?, ?, ?, ?)',

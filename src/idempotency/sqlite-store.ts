@@ -21,11 +21,8 @@ const ROW_BYTES = 512;
 
 const sizeSchema = z.object({ caller: z.string(), bytes: z.number() });
 type Size = z.infer<typeof sizeSchema>;
-const rowSchema = sizeSchema.extend({
-  version: z.string(),
-  text: z.string(),
-  changed_at: z.number(),
-});
+const rowSchema = sizeSchema.extend({ version: z.string(), changed_at: z.number() });
+const textSchema = z.object({ text: z.string() });
 
 export type SqliteStoreOptions = {
   /** A file path, or `:memory:`. */
@@ -75,10 +72,15 @@ export class SqliteStore implements IdempotencyStore {
     return { keys, maxKeys, bytes, maxBytes: maxBytes * CLAIMABLE_PART };
   }
 
+  sizeOf(key: string): Promise<number> {
+    return this.#run(() => this.#find(key)?.bytes ?? 0);
+  }
+
   read(key: string): Promise<Reading> {
     return this.#run(() => {
-      const { version, text } = this.#find(key) ?? {};
-      const entry = version === undefined || text === undefined ? null : { version, text };
+      const { version } = this.#find(key) ?? {};
+      const text = () => textSchema.parse(this.#file.statements.text.get(key)).text;
+      const entry = version === undefined ? null : { version, text: text() };
       return { entry, now: this.#clock(), serverId: this.#file.id };
     });
   }
@@ -111,8 +113,8 @@ export class SqliteStore implements IdempotencyStore {
 
   async close(): Promise<void> {
     clearTimeout(this.#sweepTimer);
-    // What has been started, such as recording the last outcome, ends first: a read and the change that follows.
-    for (let n = 0; n < 2; n++) await this.#run(() => {}).catch(() => {});
+    // What has been started, such as recording the last outcome, ends first: two reads and the change that follows.
+    for (let n = 0; n < 3; n++) await this.#run(() => {}).catch(() => {});
     this.#file.close();
   }
 

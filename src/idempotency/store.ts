@@ -55,6 +55,8 @@ export function shareOf({ bytes, maxBytes }: Pick<Usage, 'bytes' | 'maxBytes'>) 
  * are in claims.ts. Every method throws `StoreUnavailable` when the store cannot be used.
  */
 export type IdempotencyStore = {
+  /** The bytes of the text under a key, or a little more, without reading it. 0 if the key is free. */
+  sizeOf(key: string): Promise<number>;
   read(key: string): Promise<Reading>;
   /**
    * Makes a change atomically and durably. False if the key has another version.

@@ -48,6 +48,7 @@ export function watchStore(store: IdempotencyStore, log: StoreLog): IdempotencyS
   }
 
   return {
+    sizeOf: (key) => watch(store.sizeOf(key), null),
     read: (key) => watch(store.read(key), null),
     swap: (change) => watch(store.swap(change), change.caller),
     isContinuation: (writtenOn, serverId) => store.isContinuation(writtenOn, serverId),

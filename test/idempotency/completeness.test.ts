@@ -66,7 +66,12 @@ test.each([
     const record = { ...found, serverId: 'a', since: Date.now() - 2000, isLoss };
     const entry = { version: 'v', text: JSON.stringify(record) };
     const read = async () => ({ entry, now: Date.now(), serverId: 'a' });
-    const rest = { swap: async () => true, usage: undefined, close: async () => {} };
+    const rest = {
+      sizeOf: async () => 0,
+      swap: async () => true,
+      usage: undefined,
+      close: async () => {},
+    };
     const whole = { ...store, read, ...rest };
     const log = { info() {}, warn() {}, error() {} };
     const judge = async (retentionMs: number, ageMs: number) => {

@@ -362,6 +362,7 @@ async function startWithStore({ timeoutMs = 10_000, failWhenSent = false, messag
     exclusiveSince: -Infinity,
     usage: undefined,
     isContinuation: () => true,
+    sizeOf: (key) => memory.sizeOf(key),
     async read(key) {
       if (failure) throw failure;
       if (key !== COMPLETENESS_KEY) reads += 1;
@@ -400,8 +401,8 @@ async function startWithStore({ timeoutMs = 10_000, failWhenSent = false, messag
     log: silent,
   };
   const calls = new IdempotentCalls(parts);
-  const turns: number[] = [];
-  const turn = (bytes: number) => void turns.push(bytes);
+  const turns: { bytes: number; reads: number }[] = [];
+  const turn = (bytes: number) => void turns.push({ bytes, reads });
   const scope = { ...scopeOf(), idempotencyKey: 'intent-1', turn };
   const { key } = intentOf('intent-1', scope);
   return {
@@ -468,12 +469,13 @@ test('an orphaned write is counted once, also when settling notices it', async (
   }
 });
 
-test('a long outcome is recorded and replayed in turns', async () => {
-  const { write, turns } = await startWithStore({ message: 'x'.repeat(100_000) });
+test('a long outcome is recorded and replayed in turns, and not read before', async () => {
+  const { write, turns, reads } = await startWithStore({ message: 'x'.repeat(100_000) });
   await write();
-  expect(Math.max(...turns.splice(0))).toBeGreaterThan(600_000);
+  expect(turns.splice(0).some(({ bytes }) => bytes > 600_000)).toBe(true);
+  const before = reads();
   expect(await write()).toMatchObject({ message: 'x'.repeat(100_000) });
-  expect(Math.max(...turns)).toBeGreaterThan(300_000);
+  expect(turns.find(({ bytes }) => bytes > 300_000)).toMatchObject({ reads: before });
 });
 
 test('a recorded outcome that cannot be read is orphaned', async () => {

@@ -25,6 +25,7 @@ function start() {
     if (reason !== undefined) throw new StoreUnavailable(reason);
   };
   const store: IdempotencyStore = {
+    sizeOf: async () => 0,
     async read() {
       fail('read');
       return { entry: null, now: 0, serverId: 'a' };
