@@ -106,7 +106,7 @@ function registerGauges(registry: Registry, store: Pick<IdempotencyStore, 'usage
         this.set({ store: kind }, read(store.usage ?? noUsage));
       },
     });
-  gauge('store_up', 'Whether the store of idempotency keys can be used', (usage) =>
+  gauge('store_up', 'Whether the store of idempotency keys responds, full or not', (usage) =>
     Number(usage !== noUsage),
   );
   gauge('keys', 'Keys in the store', ({ keys }) => keys);
