@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { generate } from 'selfsigned';
 import { Agent, fetch } from 'undici';
 import { startIssuer } from '../dev/issuer.ts';
+import { sumOf } from '../test/support/metric.ts';
 import { freePort, portOf } from '../test/support/port.ts';
 import { startRedis } from '../test/support/redis.ts';
 
@@ -72,6 +73,11 @@ async function createGateway(env: Record<string, string>) {
     );
   return {
     port,
+    /** Whether it has executed an operation since its start. */
+    async hasServed() {
+      const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+      return sumOf(await response.text(), 'ledger_gateway_operations_total') > 0;
+    },
     async start() {
       child = spawn(process.execPath, ['src/main.ts'], {
         env: { ...env, PORT: String(port) },
@@ -189,9 +195,12 @@ async function checkProxy(name: keyof typeof proxies): Promise<void> {
     // nginx has to be told that a gateway will stop. HAProxy sees that it is no longer ready.
     const drain = async (gateway?: Gateway) => {
       if (name !== 'nginx') return;
+      const processes = `/proc/${proxy.pid}/task/${proxy.pid}/children`;
+      const workers = () => readFileSync(processes, 'utf8').split(' ');
+      const before = workers();
       proxies.nginx(port, gateways, gateway);
       proxy.kill('SIGHUP');
-      await sleep(1000);
+      await until(() => !workers().some((worker) => worker !== '' && before.includes(worker)));
     };
     const first = await save('keyed', 'intent');
     const targets = [url, ...gateways.map((gateway) => `http://127.0.0.1:${gateway.port}`)];
@@ -263,7 +272,7 @@ async function checkRestart(
     codes.push(await gateway.end('SIGTERM'));
     await gateway.start();
     await drain();
-    await sleep(4000); // The proxy uses it again.
+    await until(gateway.hasServed); // The proxy uses it again.
   }
   isOver = true;
   await Promise.all(workers);

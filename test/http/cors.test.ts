@@ -1,37 +1,43 @@
 import { expect, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
-import { write } from '../support/graphql-operation.ts';
-import { json, startService } from '../support/service.ts';
+import { read, write } from '../support/graphql-operation.ts';
+import { json } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 
 const origin = 'https://app.example';
+const origins = [origin, 'https://*.preview.example.com', 'http://localhost:*'];
+const success = json({ status: 0, service_status: { status: 0 } });
+const share = shareGateway({ CORS_ORIGINS: origins.join(), EXPLORER: 'sandbox' });
 
-async function start(origins = origin) {
-  const service = await startService(json({ status: 0 }));
-  return startTestGateway(service, { CORS_ORIGINS: origins });
-}
-
-test('a page may send an idempotency key', async () => {
-  const gateway = await start();
-  const preflight = await fetch(`${gateway.url}/graphql`, {
+/** The preflight request of a browser for a page of this origin. */
+function preflight(url: string, from: string) {
+  return fetch(`${url}/graphql`, {
     method: 'OPTIONS',
     headers: {
-      origin,
+      origin: from,
       'access-control-request-method': 'POST',
       'access-control-request-headers': 'authorization,content-type,idempotency-key',
     },
   });
-  expect(preflight.status).toBe(204);
-  const allowed = preflight.headers.get('access-control-allow-headers')?.split(/, */);
+}
+
+test('a page of a listed origin may send requests with an idempotency key', async () => {
+  const { gateway } = share(success);
+  const { status, headers } = await preflight(gateway.url, origin);
+  expect(status).toBe(204);
+  expect(headers.get('access-control-allow-origin')).toBe(origin);
+  expect(headers.get('vary')).toMatch(/origin/i);
+  const allowed = headers.get('access-control-allow-headers')?.split(/, */);
   expect(allowed).toContain('idempotency-key');
+  const posted = await gateway.graphql(read, {}, { origin });
+  expect(posted.headers.get('access-control-allow-origin')).toBe(origin);
+  expect(posted.headers.get('access-control-allow-credentials')).toBeNull();
 });
 
 test('a page can read whether an outcome was replayed or is in progress', async () => {
-  const gateway = await start();
+  const { gateway } = share(success);
   const headers = { origin, 'idempotency-key': 'intent-1' };
-
   await gateway.graphql(write, {}, headers);
   const repeat = await gateway.graphql(write, {}, headers);
-
   expect(repeat.headers.get('idempotent-replayed')).toBe('true');
   const exposed = repeat.headers.get('access-control-expose-headers')?.split(/, */);
   expect(exposed).toEqual(
@@ -39,29 +45,40 @@ test('a page can read whether an outcome was replayed or is in progress', async 
   );
 });
 
-test('a wildcard stands for one whole label or for the port', async () => {
-  const gateway = await start(`${origin},https://*.preview.example.com,http://localhost:*`);
-  const isAllowed = async (from: string) => {
-    const { headers } = await fetch(`${gateway.url}/livez`, { headers: { origin: from } });
-    return headers.get('access-control-allow-origin') === from;
-  };
-  for (const from of [
-    origin,
-    'https://pr-1.preview.example.com',
-    'http://localhost',
-    'http://localhost:5173',
-  ])
-    expect([from, await isAllowed(from)]).toEqual([from, true]);
-  for (const from of [
-    'https://preview.example.com',
-    'https://a.b.preview.example.com',
-    'https://evil.example/.preview.example.com',
-    'http://pr-1.preview.example.com',
-    'https://.preview.example.com',
-    'http://localhost:5173.evil.example',
-    'http://localhost.evil.example:80',
-    'http://localhost:',
-    `${origin}:444`,
-  ])
-    expect([from, await isAllowed(from)]).toEqual([from, false]);
+// A wildcard stands for one whole label or for the port.
+test.each([
+  [true, 'https://pr-1.preview.example.com'],
+  [true, 'http://localhost'],
+  [true, 'http://localhost:5173'],
+  [false, 'https://preview.example.com'],
+  [false, 'https://a.b.preview.example.com'],
+  [false, 'https://evil.example/.preview.example.com'],
+  [false, 'http://pr-1.preview.example.com'],
+  [false, 'https://.preview.example.com'],
+  [false, 'http://localhost:5173.evil.example'],
+  [false, 'http://localhost.evil.example:80'],
+  [false, 'http://localhost:'],
+  [false, `${origin}:444`],
+  [false, `${origin}.evil.example`],
+  [false, 'https://evil.example'],
+  [false, 'http://app.example'],
+  [false, 'https://sandbox.embed.apollographql.com'],
+  [false, 'https://studio.apollographql.com'],
+  [false, 'null'],
+])('it is %s that a page of %s may send requests', async (isAllowed, from) => {
+  const { gateway } = share(success);
+  const allowed = (await preflight(gateway.url, from)).headers.get('access-control-allow-origin');
+  expect(allowed === from).toBe(isAllowed);
+  expect(allowed).not.toBe('*');
 });
+
+const shares = ['off', 'sandbox', 'graphiql'].map(
+  (explorer) => [explorer, shareGateway({ EXPLORER: explorer })] as const,
+);
+test.each(shares)(
+  'without CORS_ORIGINS, no page of another origin may send requests: EXPLORER=%s',
+  async (_, shareClosed) => {
+    const { headers } = await preflight(shareClosed(success).gateway.url, origin);
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+  },
+);
