@@ -27,7 +27,8 @@ test('a page of a listed origin may send requests with an idempotency key', asyn
   expect(headers.get('access-control-allow-origin')).toBe(origin);
   expect(headers.get('vary')).toMatch(/origin/i);
   const allowed = headers.get('access-control-allow-headers')?.split(/, */);
-  expect(allowed).toContain('idempotency-key');
+  expect(allowed).toEqual(expect.arrayContaining(['authorization', 'idempotency-key']));
+  expect(headers.get('access-control-allow-methods')).toBe('GET, POST');
   const posted = await gateway.graphql(read, {}, { origin });
   expect(posted.headers.get('access-control-allow-origin')).toBe(origin);
   expect(posted.headers.get('access-control-allow-credentials')).toBeNull();
@@ -60,6 +61,7 @@ test.each([
   [false, 'http://localhost:'],
   [false, `${origin}:444`],
   [false, `${origin}.evil.example`],
+  [false, 'https://evilapp.example'],
   [false, 'https://evil.example'],
   [false, 'http://app.example'],
   [false, 'https://sandbox.embed.apollographql.com'],

@@ -3,6 +3,8 @@ import { z } from 'zod';
 
 export type LogLine = Record<string, unknown>;
 
+const lineSchema = z.record(z.string(), z.unknown());
+
 /** Collects the log lines of a gateway. */
 export function createLogRecorder() {
   const lines: LogLine[] = [];
@@ -11,7 +13,7 @@ export function createLogRecorder() {
     lines,
     /** Adds a line of JSON text. */
     add(text: string): void {
-      lines.push(z.looseObject({}).parse(JSON.parse(text)));
+      lines.push(lineSchema.parse(JSON.parse(text)));
       added.emit('line');
     },
     /** Waits for a line with these properties, and returns the first one. */
