@@ -51,6 +51,7 @@ export type Settlement = {
 };
 
 const writeSchema = z.object({
+  responseName: z.string(),
   /** Empty if the claim itself may be lost. */
   owner: z.string(),
   operation: z.string().refine(isWriteName),
@@ -64,11 +65,7 @@ const writeSchema = z.object({
 });
 type Write = z.infer<typeof writeSchema>;
 
-const keyRecordSchema = z.object({
-  isSettled: z.boolean(),
-  /** By response name. */
-  writes: z.record(z.string(), writeSchema),
-});
+const keyRecordSchema = z.object({ isSettled: z.boolean(), writes: z.array(writeSchema) });
 type KeyRecord = z.infer<typeof keyRecordSchema>;
 
 /** The decision about a record: the record to store, if it changes, and the result. */
@@ -103,18 +100,18 @@ export class Claims {
       const write = writeOf(record, responseName);
       if (write !== undefined) {
         if (write.fingerprint !== fingerprint) throw keyReused();
-        return this.#stateOf(record, responseName, write, now);
+        return this.#stateOf(record, write, now);
       }
       if (record.isSettled) throw keySettled();
-      if (Object.keys(record.writes).length >= this.#maxWritesPerKey) throw keyOverused();
+      if (record.writes.length >= this.#maxWritesPerKey) throw keyOverused();
       const verdict = this.#completeness.judge(ageMs);
       if (verdict === 'quarantine') throw new StoreUnavailable('quarantine');
       if (verdict === 'new') {
         const times = { claimedAt: now, leaseEnd: now + leaseMs };
-        const claimed = { owner, operation, fingerprint, ...times };
-        return { next: withWrite(record, responseName, claimed), result: undefined };
+        const claimed = { responseName, owner, operation, fingerprint, ...times };
+        return { next: withWrite(record, claimed), result: undefined };
       }
-      const next = withWrite(record, responseName, orphan(claim, now));
+      const next = withWrite(record, orphan(claim, now));
       return { next, result: { state: 'orphaned', operation, isNew: true } };
     };
     // Most keys are new, so the first attempt does not read.
@@ -138,7 +135,7 @@ export class Claims {
         if ((write.owner !== owner && !isLost) || write.outcome !== undefined) {
           return { result: undefined };
         }
-        const next = withWrite(record, responseName, { ...write, outcome: value });
+        const next = withWrite(record, { ...write, outcome: value });
         return { next, result: undefined };
       };
       await this.#change(claim, held, decide, isShort);
@@ -154,9 +151,10 @@ export class Claims {
   async release(claim: Claim, held: Held | undefined): Promise<void> {
     const { responseName, owner } = claim;
     await this.#change(claim, held, (record, now) => {
-      const { [responseName]: write, ...writes } = record.writes;
+      const write = writeOf(record, responseName);
       const isOwn = write?.owner === owner && write.outcome === undefined;
       if (!isOwn || write.isOrphaned || write.leaseEnd <= now) return { result: undefined };
+      const writes = record.writes.filter((one) => one !== write);
       return { next: { ...record, writes }, result: undefined };
     });
   }
@@ -164,11 +162,11 @@ export class Claims {
   /** Closes a key for the fields without a record, and returns the others. */
   async settle(of: Intent): Promise<Settlement> {
     const decide: Decide<Settlement> = (record, now) => {
-      const next = { isSettled: true, writes: { ...record.writes } };
-      const writes = Object.entries(record.writes).map(([responseName, write]) => {
-        const { next: changed, result } = this.#stateOf(record, responseName, write, now);
-        Object.assign(next.writes, changed?.writes);
-        return { responseName, ...result };
+      let next = { ...record, isSettled: true };
+      const writes = record.writes.map((write) => {
+        const state = this.#stateOf(next, write, now);
+        next = state.next ?? next;
+        return { responseName: write.responseName, ...state.result };
       });
       const isComplete = of.ageMs !== undefined && this.#completeness.judge(of.ageMs) === 'new';
       // The record is replaced in any case, which confirms that the store is still complete.
@@ -193,10 +191,9 @@ export class Claims {
       const { entry, record } = held ?? toHeld(reading?.entry ?? null);
       const { next, result } = decide(record, reading?.now ?? this.#completeness.now);
       if (next === undefined) return { result, held: { entry, record } };
-      const names = Object.keys(next.writes).length;
-      const isEmpty = !next.isSettled && names === 0;
+      const isEmpty = !next.isSettled && next.writes.length === 0;
       const changed = isEmpty ? null : { version: randomUUID(), text: JSON.stringify(next) };
-      const isClaim = entry === null || names > Object.keys(record.writes).length;
+      const isClaim = entry === null || next.writes.length > record.writes.length;
       const growth = (changed?.text.length ?? 0) - (entry?.text.length ?? 0);
       const needsRoom = isClaim || (growth > SHORT_TEXT && !isShort);
       const expects = { expected: entry?.version ?? null, needsRoom, basis };
@@ -216,38 +213,35 @@ export class Claims {
    * The state of a write. One that is orphaned is marked, so that it stays so. Where this process alone uses the store,
    * the senders of earlier claims have ended.
    */
-  #stateOf(
-    record: KeyRecord,
-    responseName: string,
-    write: Write,
-    now: number,
-  ): Decision<WriteState> {
+  #stateOf(record: KeyRecord, write: Write, now: number): Decision<WriteState> {
     const { operation, outcome, isOrphaned = false } = write;
     if (outcome !== undefined) return { result: { state: 'recorded', outcome } };
     if (isOrphaned) return { result: { state: 'orphaned', operation, isNew: false } };
     if (write.leaseEnd > now && write.claimedAt >= this.#store.exclusiveSince) {
       return { result: { state: 'in-flight' } };
     }
-    const next = withWrite(record, responseName, { ...write, isOrphaned: true });
+    const next = withWrite(record, { ...write, isOrphaned: true });
     return { next, result: { state: 'orphaned', operation, isNew: true } };
   }
 }
 
-/** The write of a field, if there is one. A record that is read again has lost one that is named `__proto__`. */
 function writeOf({ writes }: KeyRecord, responseName: string): Write | undefined {
-  if (responseName === '__proto__') throw keyReused();
-  return Object.hasOwn(writes, responseName) ? writes[responseName] : undefined;
+  return writes.find((write) => write.responseName === responseName);
 }
 
-function withWrite(record: KeyRecord, responseName: string, write: Write): KeyRecord {
-  return { ...record, writes: { ...record.writes, [responseName]: write } };
+/** The record with a write in place of the one of the same name, if there is one. */
+function withWrite(record: KeyRecord, write: Write): KeyRecord {
+  const { writes } = record;
+  const index = writes.findIndex(({ responseName }) => responseName === write.responseName);
+  return { ...record, writes: index === -1 ? [...writes, write] : writes.with(index, write) };
 }
 
-function orphan({ operation, fingerprint }: Claim, now: number): Write {
-  return { owner: '', operation, fingerprint, claimedAt: now, leaseEnd: now, isOrphaned: true };
+function orphan({ responseName, operation, fingerprint }: Claim, now: number): Write {
+  const times = { claimedAt: now, leaseEnd: now };
+  return { responseName, owner: '', operation, fingerprint, ...times, isOrphaned: true };
 }
 
-const emptyRecord: KeyRecord = { isSettled: false, writes: {} };
+const emptyRecord: KeyRecord = { isSettled: false, writes: [] };
 
 function toHeld(entry: Entry | null): Held {
   return { entry, record: entry ? parseText(keyRecordSchema, entry.text) : emptyRecord };

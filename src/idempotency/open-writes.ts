@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { WaitGroup } from '../lib/wait-group.ts';
 import { type OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
 import type { KnownOutcome } from './recorded-outcome.ts';
 import type { StoreLog } from './store.ts';
 
 /** How long an update of the store is repeated. */
 const RETRY_FOR_MS = 600_000;
-/** The delay between two attempts of `poll`, in milliseconds. It doubles from `first` to `last`. */
-const POLL_MS = { first: 25, last: 500 };
-const PAUSE_MS = { first: 50, last: 2000 };
+/** The delays between two attempts of `poll`, in milliseconds: the first, which doubles, and the longest. */
+const FIRST_DELAY_MS = 25;
+const POLL_MS = 500;
+const RETRY_MS = 2000;
 /** Bounds the memory of updates during a long outage. */
 const MAX_BYTES = 32 * 1024 * 1024;
 /** What an update takes besides its data. */
@@ -29,7 +31,7 @@ export class OpenWrites {
   readonly #writes: OpenWrite[] = [];
   readonly #log: StoreLog;
   readonly #closing = new AbortController();
-  readonly #updates = new Set<Promise<void>>();
+  readonly #updates = new WaitGroup();
   #bytes = 0;
 
   constructor(log: StoreLog) {
@@ -57,44 +59,26 @@ export class OpenWrites {
    * the update has succeeded or was given up.
    */
   async update(work: () => Promise<void>, dataBytes: number, onEnd: () => void): Promise<void> {
-    try {
-      await work();
-      onEnd();
-    } catch {
-      const update = this.#repeat(work, UPDATE_BYTES + dataBytes).finally(onEnd);
-      this.#updates.add(update);
-      void update.finally(() => this.#updates.delete(update));
-    }
+    const done = () => true as const;
+    const attempt = () => work().then(done, () => null); // The store logs why it fails.
+    if (await attempt()) return onEnd();
+    void this.#updates.track(this.#repeat(attempt, UPDATE_BYTES + dataBytes).finally(onEnd));
   }
 
   /** Tries every update one last time. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.all(this.#updates);
+    await this.#updates.idle();
   }
 
-  async #repeat(work: () => Promise<void>, bytes: number): Promise<void> {
-    const { signal } = this.#closing;
-    const end = performance.now() + RETRY_FOR_MS;
+  async #repeat(attempt: () => Promise<true | null>, bytes: number): Promise<void> {
     this.#bytes += bytes;
-    try {
-      let isLast = this.#bytes > MAX_BYTES;
-      for (let ms = PAUSE_MS.first; !isLast; ms = Math.min(ms * 2, PAUSE_MS.last)) {
-        await pause(ms, signal);
-        isLast = signal.aborted || performance.now() > end;
-        try {
-          return await work();
-        } catch {
-          // The store cannot be used yet, and logs why.
-        }
-      }
-      this.#log.error(
-        {},
-        'An idempotency key could not be updated in its store and will be orphaned',
-      );
-    } finally {
-      this.#bytes -= bytes;
-    }
+    const deadline = this.#bytes > MAX_BYTES ? 0 : performance.now() + RETRY_FOR_MS;
+    const isDone = await poll(attempt, deadline, this.#closing.signal, RETRY_MS);
+    this.#bytes -= bytes;
+    if (isDone) return;
+    const message = 'An idempotency key could not be updated in its store and will be orphaned';
+    this.#log.error({}, message);
   }
 }
 
@@ -124,8 +108,9 @@ export async function poll<Result>(
   attempt: () => Promise<Result | null>,
   deadline: number,
   signal: AbortSignal,
+  maxDelayMs = POLL_MS,
 ): Promise<Result | null> {
-  for (let delayMs = POLL_MS.first; ; delayMs = Math.min(delayMs * 2, POLL_MS.last)) {
+  for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(delayMs * 2, maxDelayMs)) {
     const result = await attempt();
     if (result !== null || signal.aborted || performance.now() + delayMs >= deadline) return result;
     await pause(delayMs, signal);

@@ -150,9 +150,8 @@ export async function keepConnected(
       if (signal.aborted) session.close();
       await session.ended;
     } catch (error) {
-      if (error instanceof StoreUnavailable) session.close(error);
+      session.close(error instanceof StoreUnavailable ? error : new StoreUnavailable('failed'));
     }
-    session.close(new StoreUnavailable('failed'));
     const { reason, message } = await session.ended;
     onEnd(new StoreUnavailable(reason, message));
     await pause(ms, signal);

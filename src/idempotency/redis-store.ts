@@ -30,12 +30,11 @@ const KEY_BYTES = 512;
 
 /**
  * Replaces a record. Returns `swapped`, `other` if the key has another version, `basis`, or `share` if the caller has no
- * room. Except for a new claim, it frees before it writes: a full server then accepts it.
+ * room. A change that needs none frees before it writes: a full server then accepts it.
  *
  * What a caller holds is booked by the eighth of the retention in which it was written, because keys expire unseen.
  * KEYS: the key, the record of completeness, what the caller holds. ARGV: version to replace or '', new version or '',
- * text, retention (ms) or '', version of the record of completeness or '', '1' for a claim, the most bytes that the
- * caller may hold or ''.
+ * text, retention (ms) or '', version of the record of completeness or '', the most bytes that the caller may hold or ''.
  */
 const swapScript = script(`
   if ARGV[5] ~= '' and redis.call('HGET', KEYS[2], 'version') ~= ARGV[5] then return 'basis' end
@@ -50,7 +49,7 @@ const swapScript = script(`
   for i = 1, #parts, 2 do
     if parts[i] + retention + length < now then table.insert(ended, parts[i]) else held = held + parts[i + 1] end
   end
-  if ARGV[7] ~= '' and held > tonumber(ARGV[7]) then return 'share' end
+  if ARGV[6] ~= '' and held > tonumber(ARGV[6]) then return 'share' end
 
   local current = now - now % length
   if ARGV[1] ~= '' and ARGV[6] == '' then redis.call('DEL', KEYS[1]) end
@@ -121,12 +120,10 @@ export class RedisStore implements IdempotencyStore {
     const { version = '', text = '' } = next ?? {};
     const retention = caller === null ? '' : String(this.#retentionMs);
     // Also before memory is scarce, as far as this process knows, a caller leaves a part of it to others.
-    const share = needsRoom
-      ? (shareOf(usage) ?? Math.floor(usage.maxBytes * CALLER_PART))
-      : Infinity;
-    const args = [expected ?? '', version, text, retention, basis.generation ?? ''];
-    const room = [needsRoom ? '1' : '', share < Infinity ? String(share) : ''];
-    const reply = swapReplySchema.parse(await session.run(swapScript, keys, [...args, ...room]));
+    const share = shareOf(usage) ?? Math.floor(usage.maxBytes * CALLER_PART);
+    const room = needsRoom && share < Infinity ? String(share) : '';
+    const args = [expected ?? '', version, text, retention, basis.generation ?? '', room];
+    const reply = swapReplySchema.parse(await session.run(swapScript, keys, args));
     if (reply === 'basis') throw new BasisChanged();
     if (reply === 'share') throw new StoreUnavailable('share');
     if (reply === 'swapped' && hasReplicas) await waitForReplica(session);
