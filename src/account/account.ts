@@ -1,5 +1,5 @@
 import { limitExceeded, overloaded } from '../errors/gateway-error.ts';
-import { Gate, type IdleClient, NoPlace } from './gate.ts';
+import { Gate, NoPlace } from './gate.ts';
 
 /** What a request holds without being booked: its place among the requests in progress accounts for it. */
 const INCLUDED_BYTES = 65_536;
@@ -22,29 +22,38 @@ export class Account {
     return this.#gate.held;
   }
 
-  /** Starts to account for one request or call of a caller. */
-  open(caller: string): Holding {
-    return new Holding(this.#gate, caller);
+  /** Starts to account for one call of a caller, or for a request that has a place in `places`. */
+  open(caller: string, places?: Gate): Holding {
+    return new Holding(this.#gate, caller, places);
   }
 }
 
+/** A client that the gateway waits for. */
+export type IdleClient = {
+  /** Whether it takes too long. */
+  isOverdue(): boolean;
+  disconnect(): void;
+};
+
 /**
- * What one request or call holds: its body, the lists of the service until the response exists, and the response
- * until the client has taken it. One `close` gives everything back.
+ * What one request or call holds: the place of a request, its body, the lists of the service until the response exists,
+ * and the response until the client has taken it. One `close` gives everything back.
  */
 export class Holding {
   readonly caller: string;
   readonly #gate: Gate;
+  readonly #places: Gate | undefined;
   #bytes = 0;
   /** The part of the bytes that the account knows, and the part that waits for room. */
   #booked = 0;
   #waiting = 0;
-  #unwatch: (() => void) | undefined;
+  #unwatch: (() => void)[] = [];
   #isClosed = false;
 
-  constructor(gate: Gate, caller: string) {
+  constructor(gate: Gate, caller: string, places?: Gate) {
     this.caller = caller;
     this.#gate = gate;
+    this.#places = places;
   }
 
   /**
@@ -90,19 +99,26 @@ export class Holding {
     else if (change < 0) this.#gate.leave(this.caller, -change);
   }
 
-  /** All that is held from now on waits for the client. `drop` closes it, and ends the connection. */
-  waitForClient({ isOverdue, drop }: IdleClient): void {
+  /** All that is held from now on waits for the client. If it takes too long, and others need it, it is disconnected. */
+  waitForClient({ isOverdue, disconnect }: IdleClient): void {
     if (this.#isClosed) return;
-    this.#unwatch?.();
-    const amount = () => this.#booked;
-    this.#unwatch = this.#gate.watch({ caller: this.caller, amount, isOverdue, drop });
+    const drop = () => {
+      this.close();
+      disconnect();
+    };
+    const idle = { caller: this.caller, isOverdue, drop };
+    for (const unwatch of this.#unwatch) unwatch();
+    this.#unwatch = [this.#gate.watch({ ...idle, amount: () => this.#booked })];
+    if (this.#places) this.#unwatch.push(this.#places.watch({ ...idle, amount: () => 1 }));
   }
 
-  /** Gives everything back. */
+  /** Gives everything back, once. */
   close(): void {
+    if (this.#isClosed) return;
     this.#isClosed = true;
+    for (const unwatch of this.#unwatch) unwatch();
     this.#giveBack(this.#booked);
-    this.#unwatch?.();
+    this.#places?.leave(this.caller);
   }
 
   async #enter(amount: number, signal?: AbortSignal): Promise<void> {

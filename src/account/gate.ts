@@ -48,16 +48,15 @@ export type EnterOptions = {
 
 type Waiting = { readonly amount: number; readonly since: number; enter(): void };
 
-/** A client that others wait for, until it sends the rest of a body, or takes a response. */
-export type IdleClient = {
-  /** Whether it takes too long. */
+/** What is held until a client acts: until it sends the rest of a body, or takes a response. */
+type Idle = {
+  readonly caller: string;
+  amount(): number;
+  /** Whether the client takes too long. */
   isOverdue(): boolean;
-  /** Gives back everything that is held for it. */
+  /** Gives everything back. */
   drop(): void;
 };
-
-/** What is held for an idle client. */
-type Idle = IdleClient & { readonly caller: string; amount(): number };
 
 /** What waits of one caller. */
 type Lines = { urgent: Line<Waiting>; other: Line<Waiting>; urgentInARow: number };

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { Account, Holding } from '../account/account.ts';
-import { type Gate, type IdleClient, NoPlace } from '../account/gate.ts';
+import type { Account, Holding, IdleClient } from '../account/account.ts';
+import { type Gate, NoPlace } from '../account/gate.ts';
 import type { Turns } from '../account/turns.ts';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
 import { InvalidRequest, missingToken, overloaded } from '../errors/gateway-error.ts';
@@ -146,40 +146,28 @@ function checkAnonymous({ headers }: FastifyRequest, isAllowed: boolean): void {
 }
 
 /**
- * Waits for a place among the requests in progress, and resolves to what the request holds. Both are given back here,
- * when its client has the response or has disconnected, and nothing of it is being parsed or executed.
+ * Waits for a place among the requests in progress, and resolves to what the request holds. It is given back when its
+ * client has the response or has disconnected, and nothing of it is being parsed or executed.
  */
 async function enter(
   request: FastifyRequest,
   reply: FastifyReply,
   { requests, account }: GraphqlRouteOptions,
 ): Promise<Holding> {
-  const { accountKey, disconnected } = request;
+  const { accountKey, disconnected, raw } = request;
   await requests.enter(accountKey, { signal: disconnected }).catch(throwNoPlace);
-  const holding = account.open(accountKey);
+  const holding = account.open(accountKey, requests);
   request.holding = holding;
-  let isHeld = true;
-  let unwatch = () => {};
-  const leave = () => {
-    if (!isHeld) return;
-    isHeld = false;
-    unwatch();
-    holding.close();
-    requests.leave(accountKey);
-  };
-  if (!request.raw.complete) {
-    const idle = slowBodyOf(request, leave);
-    holding.waitForClient(idle);
-    unwatch = requests.watch({ caller: accountKey, amount: () => 1, ...idle });
-  }
+  if (!raw.complete) holding.waitForClient(slowBodyOf(request));
+  const leave = () => holding.close();
   const end = () => void Promise.resolve(request.processing).then(leave, leave);
   if (reply.raw.closed) end();
   else reply.raw.once('close', end);
   return holding;
 }
 
-/** A request whose client declares a body and does not send it. It holds a place, and memory for what has arrived. */
-function slowBodyOf(request: FastifyRequest, leave: () => void): IdleClient {
+/** A client that declares a body and does not send it. */
+function slowBodyOf(request: FastifyRequest): IdleClient {
   const { raw } = request;
   const { bytesRead } = raw.socket;
   const since = performance.now();
@@ -190,10 +178,7 @@ function slowBodyOf(request: FastifyRequest, leave: () => void): IdleClient {
       const bytesPerSecond = (raw.socket.bytesRead - bytesRead) / seconds;
       return seconds >= SLOW_BODY.seconds && bytesPerSecond < SLOW_BODY.bytesPerSecond;
     },
-    drop() {
-      leave();
-      raw.socket.destroy();
-    },
+    disconnect: () => raw.socket.destroy(),
   };
 }
 

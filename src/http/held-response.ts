@@ -6,13 +6,13 @@ import type { WaitGroup } from '../lib/wait-group.ts';
 const LONG_RESPONSE = 16_384;
 /** How long a client may take to receive a long response, in milliseconds: it occupies memory. */
 const MAX_SENDING_MS = 60_000;
-/** How long it may take while others need that memory, in milliseconds. */
+/** How long it may take while others need that memory or the place, in milliseconds. */
 const UNREAD_MS = 1000;
 
 /**
  * From now on the request holds only its response. A long one becomes bytes, which avoids copies of the text, and
- * counts as `sending` until the client has it. Its connection may be closed if others need that memory, unless it tells
- * the outcome of a write.
+ * counts as `sending` until the client has it. Its connection may be closed if others need that memory or the place,
+ * unless it tells the outcome of a write.
  */
 export function holdResponse(
   { holding, record, raw: { socket } }: FastifyRequest,
@@ -31,10 +31,7 @@ export function holdResponse(
     const since = performance.now();
     holding?.waitForClient({
       isOverdue: () => performance.now() - since >= UNREAD_MS,
-      drop() {
-        holding.close();
-        socket.destroy();
-      },
+      disconnect: () => socket.destroy(),
     });
   }
   return body;

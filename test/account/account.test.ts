@@ -65,10 +65,7 @@ test('unread responses are dropped when their memory is needed: of others only b
     const since = performance.now();
     holding.waitForClient({
       isOverdue: () => performance.now() - since >= 1000,
-      drop() {
-        dropped.push(name);
-        holding.close();
-      },
+      disconnect: () => dropped.push(name),
     });
   };
   unread('a', 'first', 3_000_000);
@@ -95,7 +92,7 @@ test('nothing is dropped if that would not be enough', async () => {
   let isDropped = false;
   unread.waitForClient({
     isOverdue: () => true,
-    drop() {
+    disconnect() {
       isDropped = true;
     },
   });
@@ -108,7 +105,7 @@ test('a request that is dropped to make room for itself holds nothing any more',
   const account = new Account(LIMIT);
   const holding = account.open('a');
   holding.become(7_000_000);
-  holding.waitForClient({ isOverdue: () => true, drop: () => holding.close() });
+  holding.waitForClient({ isOverdue: () => true, disconnect() {} });
   expect(holding.tryHold(4_000_000)).toBe(false);
   expect(holding.tryHold(1_000_000)).toBe(false);
   expect(account.bytes).toBe(0);

@@ -205,6 +205,25 @@ test('a response that nobody reads is dropped when its memory is needed', async 
   await closed;
 }, 60_000);
 
+test('a response that nobody reads is dropped when its place is needed', async () => {
+  const { account, requests, declare, respondWith, post } = await start({
+    requests: 1,
+    bytes: 100_000_000,
+  });
+  respondWith(JSON.stringify('x'.repeat(40_000_000)));
+  const socket = declare('a', 12);
+  socket.pause();
+  socket.write('{"query":""}');
+  await until(() => account.bytes > 39_000_000);
+  respondWith('null');
+  const now = native.performance.now.bind(native.performance);
+  const clock = jest.spyOn(native.performance, 'now').mockImplementation(() => now() + 2000);
+  expect((await post('b')).status).toBe(200);
+  clock.mockRestore();
+  await until(() => requests.held === 0 && account.bytes === 0);
+  socket.resume();
+});
+
 const longBody = JSON.stringify({ query: 'x'.repeat(30_000) });
 const inChunks = longBody.replaceAll(
   /.{1,64}/g,
