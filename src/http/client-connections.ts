@@ -17,17 +17,17 @@ type OpenRequest = {
   reject(status: 400 | 408): void;
 };
 
-type Connection = {
-  isServing: boolean;
+class Connection {
+  isServing = false;
   /** The request that is being served, unless it was rejected without the framework. */
   current: OpenRequest | undefined;
   /** Starts the requests that arrived behind it, in their order. */
-  queue: (() => void)[];
+  queue: (() => void)[] = [];
   /** The client has closed its side. */
-  isHalfClosed: boolean;
+  isHalfClosed = false;
   /** What follows is not HTTP, so the connection closes after the current response. */
-  isBroken: boolean;
-};
+  isBroken = false;
+}
 
 /** A request that is not HTTP, or arrives too slowly, for its log line. */
 type MalformedRequest = {
@@ -62,13 +62,7 @@ export class ClientConnections {
     // A client that closes its side still gets the outcome of its write (docs/decisions/0016).
     Reflect.set(server, 'httpAllowHalfOpen', true);
     server.on('connection', (socket: Socket) => {
-      const connection: Connection = {
-        isServing: false,
-        current: undefined,
-        queue: [],
-        isHalfClosed: false,
-        isBroken: false,
-      };
+      const connection = new Connection();
       this.#connections.set(socket, connection);
       socket.once('end', () => {
         connection.isHalfClosed = true;
