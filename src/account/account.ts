@@ -89,6 +89,11 @@ export class Holding {
     return !this.#isClosed;
   }
 
+  /** Does the same until so many bytes are held in all. */
+  tryHoldAll(bytes: number): boolean {
+    return bytes <= this.#bytes || this.tryHold(bytes - this.#bytes);
+  }
+
   /** Holds exactly so many bytes from now on, such as those of a response that exists already. */
   become(bytes: number): void {
     if (this.#isClosed) return;

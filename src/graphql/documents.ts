@@ -27,7 +27,7 @@ const EXECUTION_WORK = 60;
 const CHECK_WORK = 200;
 /** The work of introspection, in the same unit: its response is many times as long as the document. */
 const INTROSPECTION_WORK = 1_000_000;
-const introspectionField = /__(schema|type)\b/;
+const introspectionField = /\b(__schema|__type|_service)\b/;
 
 /** For each place that an error names, graphql-js counts the lines before it. Here is only one. */
 const oneLine = new Source('');

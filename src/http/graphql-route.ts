@@ -243,6 +243,9 @@ async function respond(
   };
   const search = /\?.*$/s.exec(url)?.[0] ?? '';
   const response = await execute({ method, headers, search, body, scope, record, turn });
+  // Lists were booked before they existed. What else makes a response long are errors and the schema.
+  const isBooked = record.writes.length > 0 || request.holding?.tryHoldAll(response.text.length);
+  if (isBooked === false) throw noPlace;
   for (const [name, value] of response.headers) reply.header(name, value);
   reply.code(response.status).type(responseType(headers));
   return response.text;

@@ -24,9 +24,10 @@ export function holdResponse(
   const isLong = whole.length > LONG_RESPONSE;
   const body = isLong && typeof whole === 'string' ? Buffer.from(whole) : whole;
   holding?.become(isLong ? body.length : 0);
-  if (!isLong || !socket.writable) return payload;
+  if (!socket.writable) return payload;
+  // A short one too: it may wait for what the client has not read of earlier ones.
   const timer = setTimeout(() => socket.destroy(), MAX_SENDING_MS);
-  void sending.track(once(reply.raw, 'close').then(() => clearTimeout(timer)));
+  reply.raw.once('close', () => clearTimeout(timer));
   if (record.writes.length === 0) {
     const since = performance.now();
     holding?.waitForClient({
@@ -34,5 +35,7 @@ export function holdResponse(
       disconnect: () => socket.destroy(),
     });
   }
+  if (!isLong) return payload;
+  void sending.track(once(reply.raw, 'close'));
   return body;
 }

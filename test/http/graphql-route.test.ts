@@ -224,6 +224,15 @@ test('a response that nobody reads is dropped when its place is needed', async (
   socket.resume();
 });
 
+test('a response that is longer than what was booked for it is booked, or not sent', async () => {
+  const { account, respondWith, post } = await start({ bytes: 4_000_000 });
+  respondWith(JSON.stringify('x'.repeat(2_000_000)));
+  expect((await post('a')).status).toBe(200);
+  respondWith(JSON.stringify('x'.repeat(4_000_000)));
+  expect((await post('a')).status).toBe(503);
+  await until(() => account.bytes === 0);
+});
+
 const longBody = JSON.stringify({ query: 'x'.repeat(30_000) });
 const inChunks = longBody.replaceAll(
   /.{1,64}/g,
