@@ -11,9 +11,6 @@ type SettledWrite = { responseName: string; outcome: KnownOutcome | OutcomeUnkno
 /** What was executed with a key, and whether nothing else can have been. */
 export type SettledWrites = { writes: SettledWrite[]; isComplete: boolean };
 
-/** The work of settling, in bytes of a turn: the outcomes of a key may be megabytes, so few keys are settled at a time. */
-const SETTLE_WORK = 500_000;
-
 export type Settle = ReturnType<typeof createSettle>;
 
 /**
@@ -32,19 +29,16 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
     const deadline = performance.now() + timeoutMs;
     let settled: SettledWrites = { writes: [], isComplete: false };
     const attempt = async () => {
-      await scope.turn(SETTLE_WORK);
       const { writes, isComplete } = await metrics.timed('settle', claims.settle(intent));
-      for (const write of writes) {
-        if (write.state !== 'orphaned' || !write.isNew) continue;
-        metrics.countOrphan(write.operation, scope.requestId, intent.key);
-      }
       const known = await outcomesOf(openWrites.ofKey(intent.key), deadline, scope);
-      const isPending = writes.some(
-        ({ state, responseName }) => state === 'in-flight' && !known.has(responseName),
-      );
+      let isPending = false;
       for (const write of writes) {
-        const { responseName } = write;
-        if (!known.has(responseName)) known.set(responseName, outcomeOf(write, scope));
+        if (write.state === 'orphaned' && write.isNew) {
+          metrics.countOrphan(write.operation, scope.requestId, intent.key);
+        }
+        if (known.has(write.responseName)) continue;
+        known.set(write.responseName, outcomeOf(write, scope));
+        isPending ||= write.state === 'in-flight';
       }
       const outcomes = [...known].map(([responseName, outcome]) => ({ responseName, outcome }));
       settled = { writes: outcomes, isComplete };
