@@ -80,7 +80,7 @@ async function createGateway(env: Record<string, string>) {
     },
     async start() {
       child = spawn(process.execPath, ['src/main.ts'], {
-        env: { ...env, PORT: String(port) },
+        env: { NODE_COMPILE_CACHE: 'node_modules/.cache/processes', ...env, PORT: String(port) },
         stdio: ['ignore', 'ignore', 'inherit'],
       });
       await until(isReady);

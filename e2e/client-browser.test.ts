@@ -1,14 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { faultCases, impatient, startFaultStack } from '../test/support/client-faults.ts';
 import { startHttpServer } from '../test/support/http-server.ts';
-import {
-  browsers,
-  buildPackage,
-  type Page,
-  type Run,
-  restart,
-  servePackage,
-} from './client-page.ts';
+import { browsers, type Page, type Run, restart, servePackage } from './client-page.ts';
 
 /** In the page after a reload: asks what became of the mutation. */
 async function resume({ url, token, options }: Run): Promise<unknown> {
@@ -17,8 +10,6 @@ async function resume({ url, token, options }: Run): Promise<unknown> {
   const settled = await settle(intent, { ...options, url, token: () => token });
   return readField(settled, 'workflowAction');
 }
-
-beforeAll(buildPackage);
 
 describe.each(browsers)('$name', ({ isMissing, open }) => {
   let stack: Awaited<ReturnType<typeof startFaultStack>>;

@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import puppeteer from 'puppeteer-core';
 import { closeAfterTest } from '../test/support/cleanup.ts';
 import { openPage } from './browser.ts';
@@ -33,9 +31,6 @@ export const browsers: readonly Browser[] = [
   { name: 'Chromium', isMissing: false, open: async () => (await openPage()).page },
   { name: 'Firefox', isMissing: !existsSync(firefox), open: openFirefox },
 ];
-
-export const buildPackage = () =>
-  promisify(execFile)('npm', ['run', 'build'], { cwd: packageFolder });
 
 /** Serves an empty page and the package, which the page imports. */
 export async function servePackage(

@@ -13,7 +13,7 @@ import { createPrivateCa } from '../test/support/certificate.ts';
 import { closeAfterTest } from '../test/support/cleanup.ts';
 import { impatient, startFaultStack } from '../test/support/client-faults.ts';
 import { portOf } from '../test/support/port.ts';
-import { browsers, buildPackage, type Page, restart, servePackage } from './client-page.ts';
+import { browsers, type Page, restart, servePackage } from './client-page.ts';
 
 type Stack = Awaited<ReturnType<typeof startFaultStack>>;
 
@@ -67,8 +67,6 @@ async function startFront(protocol: keyof typeof servers, { url: target }: Stack
   const scheme = protocol === 'HTTP/1.1' ? 'http' : 'https';
   return { origin: `${scheme}://localhost:${portOf(server.address())}`, versions };
 }
-
-beforeAll(buildPackage);
 
 /** How many requests of a `fetch` without a key reach the service, if a connection breaks that was used before. */
 const withoutKey: Record<string, Record<keyof typeof servers, number>> = {

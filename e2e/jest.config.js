@@ -6,5 +6,5 @@ export default {
   // Puppeteer passes only plain objects to Firefox: those of the realm that loads it, which has to be that of the test.
   transformIgnorePatterns: [...main.transformIgnorePatterns, '/node_modules/puppeteer-core/'],
   roots: ['<rootDir>'],
-  globalSetup: '<rootDir>/build-web-app.ts',
+  globalSetup: '<rootDir>/build.ts',
 };

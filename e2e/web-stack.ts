@@ -10,7 +10,7 @@ import { closeAfterTest } from '../test/support/cleanup.ts';
 import { startTestGateway } from '../test/support/gateway.ts';
 import { testIssuer } from '../test/support/issuer.ts';
 import { openPage } from './browser.ts';
-import { writeWebApp } from './build-web-app.ts';
+import { writeWebApp } from './build.ts';
 import { startFaultyProxy } from './faulty-proxy.ts';
 import { startProxy } from './stack.ts';
 

@@ -11,7 +11,7 @@ import { retryable, startOutcomes, unknown, upgradeToHq } from '../../support/up
 let nowMs = 0;
 
 beforeEach(() => {
-  nowMs = performance.now();
+  nowMs = Math.round(performance.now()); // Sums of integers are exact.
   jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
 });
 

@@ -9,7 +9,7 @@ import { glCodesOf, neverAborted, scopeOf, startCalls } from '../../support/upst
 let nowMs = 0;
 
 beforeEach(() => {
-  nowMs = performance.now();
+  nowMs = Math.round(performance.now()); // Sums of integers are exact.
   jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
 });
 
