@@ -21,17 +21,14 @@ export class Drain {
   /** Long responses that their clients have not taken yet. */
   readonly sending = new WaitGroup();
   readonly #delayMs: number;
-  #closing = false;
+  /** Whether responses announce the end of their connections. */
+  isClosing = false;
   /** When a client last sent a GraphQL request, in the time of `performance.now()`. */
   #lastRequestAt = 0;
 
   /** `delayMs` is how long the port stays open after the last request, in milliseconds. */
   constructor(delayMs: number) {
     this.#delayMs = delayMs;
-  }
-
-  get isClosing(): boolean {
-    return this.#closing;
   }
 
   requestArrived(): void {
@@ -42,7 +39,7 @@ export class Drain {
     // Fastify calls it first, and adds `connection: close` to all responses from then on.
     app.addHook('preClose', async () => {
       await this.#lastRequest();
-      this.#closing = true;
+      this.isClosing = true;
       // Node considers a connection idle as soon as its response is handed over, and would cut it off.
       await this.sending.idle();
       // Node also waits for connections that never send a request or the rest of one.

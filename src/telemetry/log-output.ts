@@ -18,7 +18,8 @@ export class LogOutput {
   #lines = '';
   #unwritten: Buffer = nothing;
   #retry: NodeJS.Timeout | undefined;
-  #dropped = 0;
+  /** The lines that standard output did not accept. */
+  dropped = 0;
   #waiting: (() => void)[] = [];
 
   constructor() {
@@ -26,14 +27,10 @@ export class LogOutput {
     void process.stdout;
   }
 
-  get dropped(): number {
-    return this.#dropped;
-  }
-
   /** Writes a line with the next batch. */
   write(line: string): void {
     if (this.#lines.length + this.#unwritten.length + line.length > MAX_BUFFERED) {
-      this.#dropped += 1;
+      this.dropped += 1;
       return;
     }
     this.#lines += line;
