@@ -37,6 +37,10 @@ type WriteState =
 /** What a claim finds or makes: the caller may send if the key was free. `held` is for `record` and `release`. */
 export type ClaimResult = { state: 'claimed'; held: Held | undefined } | WriteState;
 
+/** The lengths of the texts of an outcome, in characters: the first for which there is room, or else the shortest. */
+const CUT_TEXTS = [Infinity, SHORT_TEXT];
+const SHORTEST_TEXT = 1000;
+
 /** The work of reading a record, in bytes of a turn for each byte. */
 const READ_WORK = 3;
 
@@ -122,12 +126,12 @@ export class Claims {
   }
 
   /**
-   * Stores the outcome of a claim, also after its lease. Where the caller has no room for all of it, its texts are
-   * stored in their short form: the outcomes of claims in flight must not take the room of others.
+   * Stores the outcome of a claim, also after its lease. Where the caller has no room for all of it, its texts are cut:
+   * the outcomes of claims in flight must not take the room of others.
    */
   async record(claim: Claim, held: Held | undefined, outcome: unknown): Promise<void> {
     const { responseName, owner, fingerprint } = claim;
-    const store = async (value: unknown, isShort: boolean) => {
+    const store = async (value: unknown, needsRoom: boolean) => {
       const decide: Decide<void> = (record, now) => {
         // Without a record, or with one that says so, the store has lost the claim.
         const write = writeOf(record, responseName) ?? orphan(claim, now);
@@ -138,13 +142,17 @@ export class Claims {
         const next = withWrite(record, { ...write, outcome: value });
         return { next, result: undefined };
       };
-      await this.#change(claim, held, decide, isShort);
+      await this.#change(claim, held, decide, needsRoom);
     };
-    await store(outcome, false).catch((error: unknown) => {
-      const isFull = error instanceof StoreUnavailable && /^(full|share)$/.test(error.reason);
-      if (!isFull) throw error;
-      return store(withShortTexts(outcome), true);
-    });
+    for (const length of CUT_TEXTS) {
+      try {
+        return await store(withShortTexts(outcome, length), true);
+      } catch (error) {
+        const isFull = error instanceof StoreUnavailable && /^(full|share)$/.test(error.reason);
+        if (!isFull) throw error;
+      }
+    }
+    await store(withShortTexts(outcome, SHORTEST_TEXT), false);
   }
 
   /** Frees a key whose write was not sent or was refused. Does nothing after the lease. */
@@ -180,7 +188,7 @@ export class Claims {
     { key, caller, turn }: Intent,
     expected: Held | undefined,
     decide: Decide<Result>,
-    isShort = false,
+    needsRoomToGrow = true,
   ): Promise<{ result: Result; held: Held }> {
     for (let held = expected; ; held = undefined) {
       // Any number of requests may need a record of megabytes: each reads it in a turn of its own.
@@ -195,7 +203,7 @@ export class Claims {
       const changed = isEmpty ? null : { version: randomUUID(), text: JSON.stringify(next) };
       const isClaim = entry === null || next.writes.length > record.writes.length;
       const growth = (changed?.text.length ?? 0) - (entry?.text.length ?? 0);
-      const needsRoom = isClaim || (growth > SHORT_TEXT && !isShort);
+      const needsRoom = isClaim || (growth > SHORT_TEXT && needsRoomToGrow);
       const expects = { expected: entry?.version ?? null, needsRoom, basis };
       try {
         if (await this.#store.swap({ key, caller, next: changed, ...expects })) {
