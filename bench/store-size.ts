@@ -51,7 +51,7 @@ async function measure(
   const options = { retentionMs: 86_400_000, quarantineMs: 0, maxKeys: 1e9, memoryBytes: 2 ** 40 };
   const store = await createStore(setting, options);
   const log = { info: () => {}, warn: () => {}, error: () => {} };
-  const completeness = new Completeness({ ...options, store, log });
+  const completeness = new Completeness({ ...options, store, log, watch: (use) => use });
   const claims = new Claims(store, completeness, 1);
   await whenConnected(claims);
   await fill(claims, FIRST_KEYS);

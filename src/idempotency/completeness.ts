@@ -9,6 +9,7 @@ import {
   type Reading,
   type StoreLog,
 } from './store.ts';
+import type { StoreWatch } from './store-watch.ts';
 
 /** How often a process checks the record, so that it objects to a new store before others use it. */
 const CHECK_INTERVAL_MS = 2000;
@@ -52,6 +53,7 @@ type Options = {
   retentionMs: number;
   quarantineMs: number;
   log: StoreLog;
+  watch: StoreWatch;
 };
 
 /**
@@ -75,8 +77,7 @@ export class Completeness {
 
   constructor(options: Options) {
     this.#options = options;
-    // The store logs its errors.
-    const check = () => void this.#check().catch(() => {});
+    const check = () => void options.watch(this.#check()).catch(() => {});
     this.#delay.enable();
     this.#timer = setInterval(() => {
       this.#lastMaxDelay = this.#delay.max;

@@ -5,6 +5,7 @@ import { operations, type WriteName } from '../upstream/operations.ts';
 import { recordableCodes } from '../upstream/upstream-error.ts';
 import { storeUnavailable } from './idempotency-error.ts';
 import { type IdempotencyStore, type StoreLog, StoreUnavailable, type Usage } from './store.ts';
+import type { StoreWatch } from './store-watch.ts';
 
 /** Shown while the store cannot be used. */
 const noUsage: Usage = { keys: NaN, maxKeys: NaN, bytes: NaN, maxBytes: NaN };
@@ -28,6 +29,7 @@ export function createIdempotencyMetrics(
   store: Pick<IdempotencyStore, 'usage'>,
   kind: string,
   log: StoreLog,
+  watch: StoreWatch,
 ) {
   const registers = [registry];
   const options = { attributes: { 'ledger.store': kind } };
@@ -73,15 +75,14 @@ export function createIdempotencyMetrics(
       }
       if (!(error instanceof StoreUnavailable)) return error;
       claims.inc({ result: 'unavailable' });
-      if (error.reason === 'corrupt') log.error({ reason: error.reason }, error.message);
       return storeUnavailable(error.reason === 'quarantine');
     },
-    /** Measures a use of the store, and gives it a span. */
-    timed<Result>(operation: string, use: Promise<Result>): Promise<Result> {
+    /** Measures and watches a use of the store on behalf of a caller, and gives it a span. */
+    timed<Result>(operation: string, caller: string, use: Promise<Result>): Promise<Result> {
       return inSpan(`idempotency ${operation}`, options, async (span) => {
         const end = latency.startTimer({ operation });
         try {
-          return await use;
+          return await watch(use, caller);
         } catch (error) {
           const reason = error instanceof StoreUnavailable ? error.reason : 'failed';
           if (!(error instanceof GatewayError)) fail(span, reason);

@@ -8,7 +8,7 @@ import { createIdempotencyMetrics, type IdempotencyMetrics } from './idempotency
 import { IdempotentCalls } from './idempotent-call.ts';
 import { OpenWrites } from './open-writes.ts';
 import { createSettle, type Settle } from './settle.ts';
-import { watchStore } from './watched-store.ts';
+import { createStoreWatch } from './store-watch.ts';
 
 type Options = {
   /** The setting IDEMPOTENCY_STORE. */
@@ -46,15 +46,16 @@ export type Idempotency = {
 /** Opens the store and connects the parts. @throws what `createStore` throws */
 export async function createIdempotency(options: Options): Promise<Idempotency> {
   const { log, registry } = options;
-  const store = watchStore(await createStore(options.store, options), log);
-  const completeness = new Completeness({ ...options, store });
+  const store = await createStore(options.store, options);
+  const watch = createStoreWatch(log);
+  const completeness = new Completeness({ ...options, store, watch });
   const openWrites = new OpenWrites(log);
   const [kind = ''] = options.store.split(':');
   const parts = {
     ...options,
     claims: new Claims(store, completeness, options.maxWritesPerKey),
     openWrites,
-    metrics: createIdempotencyMetrics(registry, store, kind, log),
+    metrics: createIdempotencyMetrics(registry, store, kind, log, watch),
   };
   return {
     calls: new IdempotentCalls(parts),

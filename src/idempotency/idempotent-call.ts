@@ -95,12 +95,14 @@ export class IdempotentCalls implements Calls {
   ): Promise<Outcome<Name> | null> {
     const { request, scope, claim } = write;
     const { claims, metrics } = this.#options;
-    const result = await metrics.timed('claim', claims.claim(claim)).catch((error: unknown) => {
-      if (error instanceof ReplyLost) void this.#release(claim, undefined);
-      // The request that held the key may have taken effect, so this is not an error.
-      if (isRepeat && error instanceof StoreUnavailable) return null;
-      throw error;
-    });
+    const result = await metrics
+      .timed('claim', claim.caller, claims.claim(claim))
+      .catch((error: unknown) => {
+        if (error instanceof ReplyLost) void this.#release(claim, undefined);
+        // The request that held the key may have taken effect, so this is not an error.
+        if (isRepeat && error instanceof StoreUnavailable) return null;
+        throw error;
+      });
     if (result === null) return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
     if (result.state === 'claimed') {
       metrics.count('claimed');
@@ -145,7 +147,7 @@ export class IdempotentCalls implements Calls {
     const length = textLength(result);
     const record = async () => {
       await scope.turn(length * RECORD_WORK);
-      await metrics.timed('record', claims.record(claim, held, result));
+      await metrics.timed('record', claim.caller, claims.record(claim, held, result));
     };
     await openWrites.update(record, length * RECORD_MEMORY, () => openWrites.remove(open));
     return outcomeOf(result);
@@ -153,7 +155,7 @@ export class IdempotentCalls implements Calls {
 
   async #release(claim: Claim, held: Held | undefined): Promise<void> {
     const { claims, metrics, openWrites } = this.#options;
-    const release = () => metrics.timed('release', claims.release(claim, held));
+    const release = () => metrics.timed('release', claim.caller, claims.release(claim, held));
     await openWrites.update(release, 0, () => {});
   }
 

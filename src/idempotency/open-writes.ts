@@ -60,7 +60,7 @@ export class OpenWrites {
    */
   async update(work: () => Promise<void>, dataBytes: number, onEnd: () => void): Promise<void> {
     const done = () => true as const;
-    const attempt = () => work().then(done, () => null); // The store logs why it fails.
+    const attempt = () => work().then(done, () => null); // The log says why it fails.
     if (await attempt()) return onEnd();
     void this.#updates.track(this.#repeat(attempt, UPDATE_BYTES + dataBytes).finally(onEnd));
   }

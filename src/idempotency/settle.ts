@@ -29,7 +29,11 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
     const deadline = performance.now() + timeoutMs;
     let settled: SettledWrites = { writes: [], isComplete: false };
     const attempt = async () => {
-      const { writes, isComplete } = await metrics.timed('settle', claims.settle(intent));
+      const { writes, isComplete } = await metrics.timed(
+        'settle',
+        intent.caller,
+        claims.settle(intent),
+      );
       const known = await outcomesOf(openWrites.ofKey(intent.key), deadline, scope);
       let isPending = false;
       for (const write of writes) {

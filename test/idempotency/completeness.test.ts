@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Completeness, nextRecord } from '../../src/idempotency/completeness.ts';
+import type { StoreWatch } from '../../src/idempotency/store-watch.ts';
 
 const QUARANTINE_MS = 120_000;
 const store = {
@@ -74,8 +75,9 @@ test.each([
     };
     const whole = { ...store, read, ...rest };
     const log = { info() {}, warn() {}, error() {} };
+    const watch: StoreWatch = (use) => use;
     const judge = async (retentionMs: number, ageMs: number) => {
-      const options = { retentionMs, quarantineMs: 0, store: whole, log };
+      const options = { retentionMs, quarantineMs: 0, store: whole, log, watch };
       const completeness = new Completeness(options);
       await completeness.basis();
       const verdict = completeness.judge(ageMs);

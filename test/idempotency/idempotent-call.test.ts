@@ -14,6 +14,7 @@ import {
   type IdempotencyStore,
   StoreUnavailable,
 } from '../../src/idempotency/store.ts';
+import { createStoreWatch } from '../../src/idempotency/store-watch.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
@@ -372,7 +373,8 @@ async function startWithStore({ timeoutMs = 10_000, failWhenSent = false, messag
   };
   const other = claimsOn(memory);
   closeAfterTest(() => other.close());
-  const options = { store, retentionMs: RETENTION_MS, quarantineMs: 0, log: silent };
+  const watch = createStoreWatch(silent);
+  const options = { store, retentionMs: RETENTION_MS, quarantineMs: 0, log: silent, watch };
   const completeness = new Completeness(options);
   closeAfterTest(() => completeness.close());
   const sent: unknown[] = [];
@@ -393,7 +395,7 @@ async function startWithStore({ timeoutMs = 10_000, failWhenSent = false, messag
     openWrites: new OpenWrites(silent),
     timeoutMs,
     isRequired: false,
-    metrics: createIdempotencyMetrics(registry, store, 'memory', silent),
+    metrics: createIdempotencyMetrics(registry, store, 'memory', silent, watch),
     log: silent,
   };
   const calls = new IdempotentCalls(parts);

@@ -14,6 +14,7 @@ export function claimsOn(store: IdempotencyStore, options: { quarantineMs?: numb
     retentionMs: RETENTION_MS,
     quarantineMs: 0,
     log,
+    watch: (use) => use,
     ...options,
   });
   const claims = new Claims(store, completeness, MAX_WRITES_PER_KEY);

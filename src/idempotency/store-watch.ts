@@ -1,26 +1,24 @@
-import {
-  type IdempotencyStore,
-  type StoreLog,
-  StoreUnavailable,
-  type UnavailableReason,
-} from './store.ts';
+import { type StoreLog, StoreUnavailable, type UnavailableReason } from './store.ts';
 
 /** A store that failed works again when nothing has failed for this time, in milliseconds. */
 const CALM_MS = 10_000;
 /** Callers without room are logged once in this time, in milliseconds. */
 const SHARE_LOG_MS = 60_000;
 
-/** Failures at the start and the end of the process. */
-const expected = new Set<UnavailableReason>(['connecting', 'closed']);
+/** Failures at the start and the end of the process, and after a loss, which has a line of its own. */
+const expected = new Set<UnavailableReason>(['connecting', 'closed', 'quarantine']);
 
-/** Logs when a store fails, with each reason once, and when it works again. */
-export function watchStore(store: IdempotencyStore, log: StoreLog): IdempotencyStore {
+/** Passes on the result of a use of the store, on behalf of a caller or of the gateway itself. */
+export type StoreWatch = <Result>(use: Promise<Result>, caller?: string) => Promise<Result>;
+
+/** Logs when the store fails, with each reason once, and when it works again. */
+export function createStoreWatch(log: StoreLog): StoreWatch {
   /** What was logged since the store failed. Empty while it works. */
   const reasons = new Set<string>();
   let failedAt = -Infinity;
   let shareLoggedAt = -Infinity;
 
-  function note({ reason, message }: StoreUnavailable, caller: string | null): void {
+  function note({ reason, message }: StoreUnavailable, caller?: string): void {
     const now = performance.now();
     if (reason === 'share') {
       if (now < shareLoggedAt + SHARE_LOG_MS) return;
@@ -33,9 +31,9 @@ export function watchStore(store: IdempotencyStore, log: StoreLog): IdempotencyS
     }
   }
 
-  async function watch<Result>(work: Promise<Result>, caller: string | null): Promise<Result> {
+  return async (use, caller) => {
     try {
-      const result = await work;
+      const result = await use;
       if (reasons.size > 0 && performance.now() > failedAt + CALM_MS) {
         reasons.clear();
         log.info({}, 'idempotency store is available again');
@@ -45,17 +43,5 @@ export function watchStore(store: IdempotencyStore, log: StoreLog): IdempotencyS
       if (error instanceof StoreUnavailable) note(error, caller);
       throw error;
     }
-  }
-
-  return {
-    sizeOf: (key) => watch(store.sizeOf(key), null),
-    read: (key) => watch(store.read(key), null),
-    swap: (change) => watch(store.swap(change), change.caller),
-    isContinuation: (writtenOn, serverId) => store.isContinuation(writtenOn, serverId),
-    exclusiveSince: store.exclusiveSince,
-    get usage() {
-      return store.usage;
-    },
-    close: () => store.close(),
   };
 }

@@ -1,11 +1,8 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import {
-  type Change,
-  type IdempotencyStore,
-  StoreUnavailable,
-  type UnavailableReason,
-} from '../../src/idempotency/store.ts';
-import { watchStore } from '../../src/idempotency/watched-store.ts';
+import { StoreUnavailable, type UnavailableReason } from '../../src/idempotency/store.ts';
+import { createStoreWatch } from '../../src/idempotency/store-watch.ts';
+
+type Failing = Partial<Record<'read' | 'change' | 'claim', UnavailableReason>>;
 
 beforeEach(() => {
   jest.useFakeTimers({ now: 0 });
@@ -15,42 +12,21 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** A store that fails as it is told, and what is logged about it. */
+/** Uses of a store that fail as they are told, and what is logged about them. */
 function start() {
   const lines: string[] = [];
   const add = (details: object) => lines.push(Object.values(details).join() || 'up');
-  let failures: { read?: UnavailableReason; change?: UnavailableReason; claim?: UnavailableReason };
-  const fail = (use: keyof typeof failures) => {
-    const reason = failures[use];
-    if (reason !== undefined) throw new StoreUnavailable(reason);
-  };
-  const store: IdempotencyStore = {
-    sizeOf: async () => 0,
-    async read() {
-      fail('read');
-      return { entry: null, now: 0, serverId: 'a' };
-    },
-    async swap({ needsRoom }) {
-      fail(needsRoom ? 'claim' : 'change');
-      return true;
-    },
-    isContinuation: () => true,
-    exclusiveSince: -Infinity,
-    usage: undefined,
-    close: async () => {},
-  };
-  const watched = watchStore(store, { info: add, warn: add, error: add });
-  const swap = (needsRoom: boolean) =>
-    watched.swap({ needsRoom, caller: 'caller' } as Change).catch(() => {});
+  const watch = createStoreWatch({ info: add, warn: add, error: add });
   return {
     lines,
     /** Uses the store in each way, a while after the last use. */
-    async use([failing, ms = 11_000]: [typeof failures, number?]) {
-      failures = failing;
+    async use([failing, ms = 11_000]: [Failing, number?]) {
       jest.advanceTimersByTime(ms);
-      await watched.read('key').catch(() => {});
-      await swap(false);
-      await swap(true);
+      for (const kind of ['read', 'change', 'claim'] as const) {
+        const reason = failing[kind];
+        const use = reason ? Promise.reject(new StoreUnavailable(reason)) : Promise.resolve();
+        await watch(use, 'caller').catch(() => {});
+      }
     },
   };
 }
@@ -79,8 +55,9 @@ test('a caller without room is no failure of the store, and is logged once a min
   expect(lines).toEqual(['caller', 'caller']);
 });
 
-test('a store that is not connected yet is not down', async () => {
+test('a store that is not connected yet, or in quarantine, is not down', async () => {
   const { lines, use } = start();
-  for (const failing of [{ read: 'connecting' as const }, {}]) await use([failing]);
+  const failing = { read: 'connecting', claim: 'quarantine' } as const;
+  for (const one of [failing, {}]) await use([one]);
   expect(lines).toEqual([]);
 });
