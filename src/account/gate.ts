@@ -113,7 +113,7 @@ export class Gate {
     return !this.#lines.has(caller) && this.tryOvertake(caller, amount);
   }
 
-  /** Does the same, but skips the queue. Only for work in progress, which frees capacity when it ends. */
+  /** Enters before all that waits, if there is a place or can be made. Only for work in progress, which ends and leaves. */
   tryOvertake(caller: string, amount: number): boolean {
     const isRoomMade = this.#makeRoom(caller, amount);
     const fits = this.#held.fits(caller, amount);
@@ -238,7 +238,7 @@ export class Gate {
     return !this.#queued.fits(caller, 1) || line?.isFull === true;
   }
 
-  /** With amounts of one, only callers above their share do not fit while something is free, and these are few. */
+  /** The first caller whose next entry fits. Few do not fit while something is free: those above their share. */
   #nextCaller(): string | undefined {
     for (const [caller, lines] of this.#lines) {
       if (this.#held.fits(caller, nextOf(lines).first?.amount ?? 0)) return caller;

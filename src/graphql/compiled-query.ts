@@ -44,14 +44,14 @@ export type Plans = Map<string, Plan>;
 
 /**
  * The compiled form of a query or of a simple mutation, by graphql-jit. Null if it cannot be compiled, or was executed
- * less often than `threshold`. It is compiled after `turn`, because that takes tens of milliseconds.
+ * less often than `threshold`. It is compiled after `admit`, because that takes tens of milliseconds.
  */
 export async function findCompiled(
   document: GraphqlDocument,
   operation: OperationDefinitionNode,
   given: Variables,
   threshold = COMPILE_AT,
-  turn = async () => {},
+  admit = async () => {},
 ): Promise<Compiled | null> {
   if (operation.operation !== OperationTypeNode.QUERY && !isSimple(operation)) return null;
   const { ast, plans } = document;
@@ -66,7 +66,7 @@ export async function findCompiled(
   plans.set(key, plan);
   plan.executions += 1;
   if (plan.compiled === undefined && plan.executions >= threshold) {
-    await turn();
+    await admit();
     if (plan.compiled === undefined) plan.compiled = compile(ast, operation, variables);
   }
   return plan.compiled ?? null;

@@ -1,5 +1,13 @@
 import { hash } from 'node:crypto';
-import { type DocumentNode, GraphQLError, Kind, Source, specifiedRules, validate } from 'graphql';
+import {
+  type DocumentNode,
+  GraphQLError,
+  Kind,
+  Source,
+  specifiedRules,
+  type ValidationRule,
+  validate,
+} from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -8,7 +16,7 @@ import { createLineLimit } from '../telemetry/line-limit.ts';
 import type { Plans } from './compiled-query.ts';
 import { parseWithinLimits } from './document-limits.ts';
 import type { DocumentRequest } from './document-request.ts';
-import { noIntrospection, schema } from './schema.ts';
+import { schema } from './schema.ts';
 import { type Manifest, nameOf, readTrusted, type TrustedDocuments } from './trusted-documents.ts';
 
 /** Memory for the documents that are remembered, in bytes. */
@@ -166,6 +174,15 @@ export class Documents {
     return document;
   }
 }
+
+/** Rejects introspection, and `_service { sdl }`, which reveals the same (docs/decisions/0008). */
+const noIntrospection: ValidationRule = (context) => ({
+  Field(node) {
+    if (['__schema', '__type', '_service'].includes(node.name.value)) {
+      context.reportError(new GraphQLError('Introspection is off.', { nodes: node }));
+    }
+  },
+});
 
 function workOf(text: string, perCharacter: number): number {
   const work = text.length * perCharacter;

@@ -67,8 +67,8 @@ async function run(
   // Only for authenticated requests: compiling is expensive.
   const limits = contextValue.isAuthenticated ? contextValue.limits() : undefined;
   const runCompiled = async (threshold?: number) => {
-    const turn = () => limits?.admitCompilation() ?? Promise.resolve();
-    const compiled = await findCompiled(document, operation, variables, threshold, turn);
+    const admit = () => limits?.admitCompilation() ?? Promise.resolve();
+    const compiled = await findCompiled(document, operation, variables, threshold, admit);
     limits?.start('compiled');
     const result = await compiled?.(contextValue, variables);
     return result?.data === undefined ? undefined : result; // Without data, no resolver has run.

@@ -1,12 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { buildSubgraphSchema } from '@apollo/subgraph';
-import {
-  GraphQLError,
-  type GraphQLFieldResolver,
-  type GraphQLSchema,
-  parse,
-  type ValidationRule,
-} from 'graphql';
+import { type GraphQLFieldResolver, type GraphQLSchema, parse } from 'graphql';
 import { codeOf } from '../errors/graphql-error-format.ts';
 import { resolvers } from '../resolvers/index.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
@@ -67,12 +61,3 @@ function observed(field: string, resolve: Resolver): Resolver {
       }
     });
 }
-
-/** Rejects introspection, and `_service { sdl }`, which reveals the same (docs/decisions/0008). */
-export const noIntrospection: ValidationRule = (context) => ({
-  Field(node) {
-    if (['__schema', '__type', '_service'].includes(node.name.value)) {
-      context.reportError(new GraphQLError('Introspection is off.', { nodes: node }));
-    }
-  },
-});

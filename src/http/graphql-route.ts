@@ -34,7 +34,7 @@ declare module 'fastify' {
 
 /** The largest request body without a token, in bytes: enough for introspection. */
 const ANONYMOUS_BODY_LIMIT = 16_384;
-/** The work of checking the variables of a longer body, in bytes: some take as long as thirty bytes to parse. */
+/** Checking the variables of a longer body takes, for some bytes, as long as parsing thirty. */
 const SHORT_VARIABLES = 1024;
 const VARIABLES_WORK = 30;
 /**
