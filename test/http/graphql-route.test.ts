@@ -189,40 +189,32 @@ test('a response is booked until its client has read it', async () => {
   expect(requests.held).toBe(0);
 });
 
-test('a response that nobody reads is dropped when its memory is needed', async () => {
-  const { account, declare, respondWith, post } = await start({ bytes: 100_000_000 });
-  respondWith(JSON.stringify('x'.repeat(40_000_000)));
-  const socket = declare('a', 12);
-  socket.pause();
-  socket.write('{"query":""}');
-  await until(() => account.bytes > 39_000_000);
-  respondWith('null');
-  const closed = once(socket, 'close');
-  let status = 503;
-  while (status === 503) ({ status } = await post('a', 12_000_000)); // For the first second, it is not overdue.
-  expect(status).toBe(200);
-  socket.resume();
-  await closed;
-}, 60_000);
-
-test('a response that nobody reads is dropped when its place is needed', async () => {
-  const { account, requests, declare, respondWith, post } = await start({
-    requests: 1,
-    bytes: 100_000_000,
-  });
-  respondWith(JSON.stringify('x'.repeat(40_000_000)));
-  const socket = declare('a', 12);
-  socket.pause();
-  socket.write('{"query":""}');
-  await until(() => account.bytes > 39_000_000);
-  respondWith('null');
-  const now = native.performance.now.bind(native.performance);
-  const clock = jest.spyOn(native.performance, 'now').mockImplementation(() => now() + 2000);
-  expect((await post('b')).status).toBe(200);
-  clock.mockRestore();
-  await until(() => requests.held === 0 && account.bytes === 0);
-  socket.resume();
-});
+test.each([
+  ['memory', {}, 'a', 12_000_000],
+  ['place', { requests: 1 }, 'b', 10],
+])(
+  'a response that nobody reads is dropped when its %s is needed',
+  async (_, limits, caller, bytes) => {
+    const { account, requests, declare, respondWith, post } = await start({
+      bytes: 100_000_000,
+      ...limits,
+    });
+    respondWith(JSON.stringify('x'.repeat(40_000_000)));
+    const socket = declare('a', 12);
+    socket.pause();
+    socket.write('{"query":""}');
+    await until(() => account.bytes > 39_000_000);
+    respondWith('null');
+    const closed = once(socket, 'close');
+    const now = native.performance.now.bind(native.performance);
+    const clock = jest.spyOn(native.performance, 'now').mockImplementation(() => now() + 2000);
+    expect((await post(caller, bytes)).status).toBe(200);
+    clock.mockRestore();
+    await until(() => requests.held === 0 && account.bytes === 0);
+    socket.resume();
+    await closed;
+  },
+);
 
 test('a response that is longer than what was booked for it is booked, or not sent', async () => {
   const { account, respondWith, post } = await start({ bytes: 4_000_000 });

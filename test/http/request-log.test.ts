@@ -334,9 +334,9 @@ test.each([
   const { gateway } = await start(fine);
   const second = performance.now();
   const clock = jest.spyOn(performance, 'now').mockReturnValue(second);
+  const request = `${method} ${path} HTTP/1.1\nhost: a\nconnection: close\n\n`;
   for (let n = 0; n < 55; n++) {
-    const send = () => fetch(gateway.url + path, { method });
-    await Promise.all(Array.from({ length: 20 }, send));
+    await Promise.all(Array.from({ length: 20 }, () => exchange(gateway.url, request)));
   }
   await gateway.graphql(read);
   clock.mockRestore();
