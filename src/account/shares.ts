@@ -1,23 +1,23 @@
-/** The part of the limit that a caller may always use, and that is kept free for the next caller. */
+/** A caller leaves free at least what it holds, divided by this number. */
+const FREE = 3;
+/** The part of the limit up to which a caller needs no more than its share. */
 const SHARE = 0.25;
 
 /**
- * Who holds how much of something limited: places, bytes, or room in a queue. A caller below a quarter of the
- * limit takes whatever is free. Beyond that it takes only what leaves a quarter free, so that another caller
- * finds its part at once (docs/decisions/0018). With a limit below four, nothing is kept free.
+ * Who holds how much of something limited: places, bytes, or room in a queue. A caller holds at most three times what
+ * is free. So one takes three quarters, and whatever some callers do, the next one finds something at once, and most of
+ * what is left (docs/decisions/0018). Of less than three, it leaves nothing.
  */
 export class Shares {
   readonly #limit: number;
   readonly #share: number;
-  readonly #reserve: number;
   /** What each caller holds that holds anything. */
   readonly #held = new Map<string, number>();
   #total = 0;
 
   constructor(limit: number) {
     this.#limit = limit;
-    this.#reserve = Math.floor(limit * SHARE);
-    this.#share = Math.max(1, this.#reserve);
+    this.#share = Math.max(1, Math.floor(limit * SHARE));
   }
 
   get total(): number {
@@ -26,7 +26,7 @@ export class Shares {
 
   /** The most that one caller can ever hold. */
   get maxPerCaller(): number {
-    return this.#limit - this.#reserve;
+    return this.#limit - Math.floor((this.#limit + 1) / (FREE + 1));
   }
 
   /** Whether a caller may take so much more now. */
@@ -36,8 +36,8 @@ export class Shares {
 
   /** How much must be given back before a caller may take so much more. Not positive if it may now. */
   lacking(caller: string, amount: number): number {
-    const reserved = this.isInShare(caller, amount) ? 0 : this.#reserve;
-    return amount + reserved + this.#total - this.#limit;
+    const free = Math.floor((this.#of(caller) + amount) / FREE);
+    return amount + free + this.#total - this.#limit;
   }
 
   /** Whether a caller that takes so much more holds no more than its share. */

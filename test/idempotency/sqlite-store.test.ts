@@ -267,10 +267,13 @@ describe('a full store', () => {
     await first.close();
     const claims = open({ maxKeys: 100 });
     await expect(claims.claim('new', 'a')).rejects.toMatchObject(share);
-    for (let index = 0; index < 25; index++) {
+    for (let index = 0; index < 19; index++) {
       await claims.claim(`other ${index}`, 'b', { caller: 'another' });
     }
-    expect(claims.usage()).toMatchObject({ keys: 100, maxKeys: 100 });
+    const another = { caller: 'another' };
+    await expect(claims.claim('new', 'b', another)).rejects.toMatchObject(share);
+    expect(await claims.claim('new', 'c', { caller: 'third' })).toMatchObject({ state: 'claimed' });
+    expect(claims.usage()).toMatchObject({ keys: 95, maxKeys: 100 });
   });
 
   test('leaves a quarter of the bytes to other callers', async () => {
