@@ -48,7 +48,8 @@ export function createAuthenticator(
 ): Authenticator {
   const keySource = createKeySource(config.keys, config.issuers, log);
   const verify = createVerify(config, keySource);
-  const cache = new LRUCache<string, Caller>({ max: CACHED_TOKENS });
+  const createCache = () => new LRUCache<string, Caller>({ max: CACHED_TOKENS });
+  let cache = createCache();
 
   function rejected(reason: RejectionReason, token?: string) {
     count('refused');
@@ -60,7 +61,8 @@ export function createAuthenticator(
     const token = readToken(request);
     if (token === undefined) throw rejected('malformed');
     const digest = digestOf(token);
-    const known = cache.get(digest);
+    const current = cache;
+    const known = current.get(digest);
     if (known) {
       count('remembered');
       return { token, caller: known };
@@ -79,7 +81,7 @@ export function createAuthenticator(
     const ttl = Math.min(exp * 1000 - Date.now(), CACHE_MS);
     const application = typeof azp === 'string' ? printable(azp) : undefined;
     const caller = { ...toCaller(iss, sub, digest), application };
-    if (ttl > 0) cache.set(digest, caller, { ttl });
+    if (ttl > 0) current.set(digest, caller, { ttl });
     return { token, caller };
   }
 
@@ -90,7 +92,7 @@ export function createAuthenticator(
 
   function useKeys(keys: JSONWebKeySet): void {
     keySource.useKeys(keys);
-    cache.clear(); // A key may have been withdrawn.
+    cache = createCache(); // A key may have been withdrawn, also that of a token which is being verified.
   }
 
   const { isReady, lastFetches, close } = keySource;

@@ -1,5 +1,6 @@
 import type { Holding } from '../account/account.ts';
 import { STEP_BYTES } from '../account/turns.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded } from '../lib/json.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type OperationName, operations, type Responses } from './operations.ts';
@@ -11,7 +12,7 @@ const DECODED = 4;
 
 /**
  * Decodes the body of a response, in turns of its caller. Throws an UpstreamError if it is invalid, or if there is no
- * memory for a read in time.
+ * memory for a read in time, or never can be.
  */
 export async function decode<Name extends OperationName>(
   operation: Name,
@@ -21,8 +22,9 @@ export async function decode<Name extends OperationName>(
   signal: AbortSignal,
 ): Promise<Responses[Name]> {
   if (operations[operation].effect === 'read') {
-    await holding.hold(body.length * DECODED, signal).catch(() => {
-      throw noRoom(`no memory to decode ${body.length} bytes`);
+    await holding.hold(body.length * DECODED, signal).catch((error: unknown) => {
+      const isTooMuch = error instanceof GatewayError && error.code === 'OPERATION_LIMIT_EXCEEDED';
+      throw (isTooMuch ? invalidResponse : noRoom)(`no memory to decode ${body.length} bytes`);
     });
   }
   await turn(body.length, signal);

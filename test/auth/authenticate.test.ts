@@ -334,3 +334,12 @@ describe('a verified token', () => {
     expect(verify).toHaveBeenCalledTimes(2);
   });
 });
+
+test('a token that is being verified when the keys are replaced is verified again', async () => {
+  const { authenticate, remembered, useKeys } = createTestAuthenticator(jwks);
+  const token = await sign();
+  const verifying = authenticate(token);
+  useKeys({ keys: [foreign.jwk] });
+  await verifying;
+  expect(remembered(token)).toBeUndefined();
+});

@@ -42,7 +42,8 @@ export class Admission {
       if (effect === 'read') return await this.circuit.read(attempt);
       return await this.circuit.write(attempt, () => {
         const leftMs = Math.max(0, deadline - performance.now());
-        return probe(AbortSignal.timeout(Math.min(this.#timeoutMs * PROBE_SHARE, leftMs)));
+        const probeMs = Math.min(this.#timeoutMs * PROBE_SHARE, leftMs);
+        return probe(AbortSignal.timeout(Math.ceil(probeMs))); // It throws for a fraction.
       });
     } finally {
       this.gate.leave(caller);
