@@ -1,6 +1,6 @@
 import type { GraphQLFieldResolver } from 'graphql';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { readReference } from '../resolvers/gl-code-reference.ts';
+import { invalidReference, readReference } from '../resolvers/gl-code-reference.ts';
 import type { Context } from './context.ts';
 import type { GlCodesKey } from './loaders.ts';
 
@@ -23,10 +23,13 @@ export function limitEntities(resolve: Resolver): Resolver {
       );
     }
     const keys = new Map<string, GlCodesKey>();
+    let invalid = 0;
     for (const representation of representations) {
       const reference = readReference(representation);
-      // Others are invalid, and are reported in their places.
-      if ('key' in reference && reference.key) {
+      if ('invalid' in reference) {
+        invalid += 1; // A few are reported in their places.
+        if (!context.limits().admitFailures(1)) throw invalidReference(reference);
+      } else if (reference.key) {
         const { target, project } = reference.key;
         const key = `${target} ${project}`;
         context.limits().admitLookup(key);
@@ -43,8 +46,8 @@ export function limitEntities(resolve: Resolver): Resolver {
       results.push(...(await Promise.allSettled(Array.isArray(resolved) ? resolved : [])));
     }
     const failed = results.filter((result) => result.status === 'rejected');
-    // Then the field fails as a whole.
-    if (!context.limits().admitFailures(failed.length)) throw failed[0]?.reason;
+    // With too many, the field fails as a whole.
+    if (!context.limits().admitFailures(failed.length - invalid)) throw failed[0]?.reason;
     // graphql-js throws an Error that it finds in a list, with its path.
     const entities = results.map((result) =>
       result.status === 'fulfilled' ? result.value : result.reason,

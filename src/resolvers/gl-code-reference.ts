@@ -52,7 +52,8 @@ function keyOf(id: string): Key | undefined {
 }
 
 /** The key in a reference, which is null if its id is null, or the fields that are invalid, and why. */
-type Reference = { key: Key | null } | { invalid: string[]; problem: string };
+type Reference = { key: Key | null } | InvalidReference;
+type InvalidReference = { invalid: string[]; problem: string };
 
 /** Reads a reference by id, or by the fields of the other key. */
 export function readReference(representation: unknown): Reference {
@@ -69,9 +70,9 @@ export function readReference(representation: unknown): Reference {
   return { invalid: [...fields], problem: 'is invalid' };
 }
 
-function invalidReference(fields: string[], problem: string): GatewayError {
-  const message = `A reference to GlCode has invalid fields: ${fields.join(', ')}.`;
-  const faults = fields.map((field) => ({ path: [field], message: `"${field}" ${problem}.` }));
+export function invalidReference({ invalid, problem }: InvalidReference): GatewayError {
+  const message = `A reference to GlCode has invalid fields: ${invalid.join(', ')}.`;
+  const faults = invalid.map((field) => ({ path: [field], message: `"${field}" ${problem}.` }));
   return new GatewayError('BAD_USER_INPUT', message, { faults });
 }
 
@@ -90,7 +91,7 @@ export async function resolveReference(
   context: Context,
 ): Promise<GlCodeEntity | null> {
   const reference = readReference(representation);
-  if ('invalid' in reference) throw invalidReference(reference.invalid, reference.problem);
+  if ('invalid' in reference) throw invalidReference(reference);
   const { key } = reference;
   if (key === null) return null;
   const { glCodes, byCode } = await context.loaders().glCodeIndex.load(key);

@@ -270,18 +270,20 @@ test('the error of a reference names all invalid fields, and no values', async (
   expect(text).not.toContain('SECRET');
 });
 
-test('with more than 500 invalid references, the field is rejected as a whole', async () => {
-  const { gateway } = share(list);
+test('with more than 500 invalid references, the field is rejected as a whole, and nothing is sent', async () => {
+  const { gateway, service } = share(list);
   const invalid = Array.from({ length: 500 }, () => reference({ target: 'NONE' }));
 
   const some = await gateway.graphql(query, { representations: [...invalid, reference()] });
   expect(some.data._entities.at(-1)).toEqual(travel);
   expect(some.errors).toHaveLength(500);
+  expect(service.received).toHaveLength(1);
   const { data, errors } = await gateway.graphql(query, {
     representations: [...invalid, ...invalid, reference()],
   });
   expect(data).toBeNull();
   expect(errors).toMatchObject([{ path: ['_entities'], extensions: { code: 'BAD_USER_INPUT' } }]);
+  expect(service.received).toHaveLength(1);
 });
 
 test('with more than 500 references to lists that fail, over all fields, a field fails as a whole', async () => {
