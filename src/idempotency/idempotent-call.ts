@@ -149,14 +149,15 @@ export class IdempotentCalls implements Calls {
       await scope.turn(length * RECORD_WORK);
       await metrics.timed('record', claim.caller, claims.record(claim, held, result));
     };
-    await openWrites.update(record, length * RECORD_MEMORY, () => openWrites.remove(open));
+    const onEnd = () => openWrites.remove(open);
+    await openWrites.update(claim.caller, record, length * RECORD_MEMORY, onEnd);
     return outcomeOf(result);
   }
 
   async #release(claim: Claim, held: Held | undefined): Promise<void> {
     const { claims, metrics, openWrites } = this.#options;
     const release = () => metrics.timed('release', claim.caller, claims.release(claim, held));
-    await openWrites.update(release, 0, () => {});
+    await openWrites.update(claim.caller, release, 0, () => {});
   }
 
   /** Waits for the outcome of the first request. Null if that request had no effect. */

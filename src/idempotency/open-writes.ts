@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Shares } from '../account/shares.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import { type OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
 import type { KnownOutcome } from './recorded-outcome.ts';
@@ -32,7 +33,8 @@ export class OpenWrites {
   readonly #log: StoreLog;
   readonly #closing = new AbortController();
   readonly #updates = new WaitGroup();
-  #bytes = 0;
+  /** The memory of the updates that are repeated, by caller. */
+  readonly #repeated = new Shares(MAX_BYTES);
 
   constructor(log: StoreLog) {
     this.#log = log;
@@ -55,14 +57,21 @@ export class OpenWrites {
   }
 
   /**
-   * Updates the store, with data of so many bytes. Resolves after the first attempt, and calls `onEnd` when
-   * the update has succeeded or was given up.
+   * Updates the store for a caller, with data of so many bytes. Resolves after the first attempt, and calls `onEnd`
+   * when the update has succeeded or was given up.
    */
-  async update(work: () => Promise<void>, dataBytes: number, onEnd: () => void): Promise<void> {
+  async update(
+    caller: string,
+    work: () => Promise<void>,
+    dataBytes: number,
+    onEnd: () => void,
+  ): Promise<void> {
     const done = () => true as const;
     const attempt = () => work().then(done, () => null); // The log says why it fails.
     if (await attempt()) return onEnd();
-    void this.#updates.track(this.#repeat(attempt, UPDATE_BYTES + dataBytes).finally(onEnd));
+    void this.#updates.track(
+      this.#repeat(caller, attempt, UPDATE_BYTES + dataBytes).finally(onEnd),
+    );
   }
 
   /** Tries every update one last time. */
@@ -71,11 +80,11 @@ export class OpenWrites {
     await this.#updates.idle();
   }
 
-  async #repeat(attempt: () => Promise<true | null>, bytes: number): Promise<void> {
-    this.#bytes += bytes;
-    const deadline = this.#bytes > MAX_BYTES ? 0 : performance.now() + RETRY_FOR_MS;
+  async #repeat(caller: string, attempt: () => Promise<true | null>, bytes: number): Promise<void> {
+    const deadline = this.#repeated.fits(caller, bytes) ? performance.now() + RETRY_FOR_MS : 0;
+    this.#repeated.take(caller, bytes);
     const isDone = await poll(attempt, deadline, this.#closing.signal, RETRY_MS);
-    this.#bytes -= bytes;
+    this.#repeated.give(caller, bytes);
     if (isDone) return;
     const message = 'An idempotency key could not be updated in its store and will be orphaned';
     this.#log.error({}, message);

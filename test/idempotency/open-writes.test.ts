@@ -1,0 +1,24 @@
+import { expect, jest, test } from '@jest/globals';
+import { OpenWrites } from '../../src/idempotency/open-writes.ts';
+
+test('updates of one caller that are repeated leave room for those of another', async () => {
+  const error = jest.fn();
+  const openWrites = new OpenWrites({ info() {}, warn() {}, error });
+  const ended: string[] = [];
+  let isDown = true;
+  const update = (caller: string) =>
+    openWrites.update(
+      caller,
+      async () => {
+        if (isDown) throw new Error('down');
+      },
+      9_000_000,
+      () => ended.push(caller),
+    );
+  for (const caller of ['a', 'a', 'a', 'b']) await update(caller);
+  await new Promise(setImmediate);
+  expect([ended, error.mock.calls.length]).toEqual([['a'], 1]);
+  isDown = false;
+  await openWrites.close();
+  expect([ended.toSorted(), error.mock.calls.length]).toEqual([['a', 'a', 'a', 'b'], 1]);
+});
