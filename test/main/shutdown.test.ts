@@ -19,10 +19,12 @@ async function get(gateway: { url: string }, path: string): Promise<number> {
   }
 }
 
-/** Waits until the port is closed. There is no event for it, so this polls every 10 ms. */
-async function portClosed(gateway: { url: string }): Promise<void> {
-  while ((await get(gateway, '/livez')) !== 0) await sleep(10);
+/** Waits until a path has a status. There is no event for it, so this polls every 10 ms. */
+async function becomes(gateway: { url: string }, path: string, status: number): Promise<void> {
+  while ((await get(gateway, path)) !== status) await sleep(10);
 }
+
+const portClosed = (gateway: { url: string }) => becomes(gateway, '/livez', 0);
 
 const draining = { msg: 'draining' };
 
@@ -38,7 +40,7 @@ test('after SIGTERM the gateway is not ready, serves requests for SHUTDOWN_DELAY
   const service = await startHeldService();
   const gateway = await startGateway(service, { SHUTDOWN_DELAY_MS: '2000' });
   const connectionOf = async () => (await fetch(`${gateway.url}/livez`)).headers.get('connection');
-  expect(await get(gateway, '/readyz')).toBe(200);
+  await becomes(gateway, '/readyz', 200); // It has fetched the keys of its issuer.
   expect(await connectionOf()).toBe('keep-alive');
   const inFlight = [gateway.post(read), gateway.post(write)];
   await service.arrived(2);
