@@ -1,7 +1,5 @@
 /** A caller leaves free at least what it holds, divided by this number. */
 const FREE = 3;
-/** The part of the limit up to which a caller needs no more than its share. */
-const SHARE = 0.25;
 
 /**
  * Who holds how much of something limited: places, bytes, or room in a queue. A caller holds at most three times what
@@ -10,6 +8,7 @@ const SHARE = 0.25;
  */
 export class Shares {
   readonly #limit: number;
+  /** Up to this, a caller needs no more than what others leave to it. */
   readonly #share: number;
   /** What each caller holds that holds anything. */
   readonly #held = new Map<string, number>();
@@ -17,7 +16,7 @@ export class Shares {
 
   constructor(limit: number) {
     this.#limit = limit;
-    this.#share = Math.max(1, Math.floor(limit * SHARE));
+    this.#share = Math.max(1, Math.floor(limit / (FREE + 1)));
   }
 
   get total(): number {

@@ -35,7 +35,8 @@ const EXECUTION_WORK = 60;
 const CHECK_WORK = 200;
 /** The work of introspection, in the same unit: its response is many times as long as the document. */
 const INTROSPECTION_WORK = 1_000_000;
-const introspectionField = /\b(__schema|__type|_service)\b/;
+const introspectionFields = ['__schema', '__type', '_service'];
+const introspectionField = new RegExp(`\\b(${introspectionFields.join('|')})\\b`);
 
 /** For each place that an error names, graphql-js counts the lines before it. Here is only one. */
 const oneLine = new Source('');
@@ -178,7 +179,7 @@ export class Documents {
 /** Rejects introspection, and `_service { sdl }`, which reveals the same (docs/decisions/0008). */
 const noIntrospection: ValidationRule = (context) => ({
   Field(node) {
-    if (['__schema', '__type', '_service'].includes(node.name.value)) {
+    if (introspectionFields.includes(node.name.value)) {
       context.reportError(new GraphQLError('Introspection is off.', { nodes: node }));
     }
   },

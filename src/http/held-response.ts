@@ -4,7 +4,7 @@ import type { WaitGroup } from '../lib/wait-group.ts';
 
 /** A longer response, in characters or compressed bytes, is sent as bytes, and the shutdown waits for it. */
 const LONG_RESPONSE = 16_384;
-/** How long a client may take to receive a long response, in milliseconds: it occupies memory. */
+/** How long a client may take to receive a response, in milliseconds: it occupies memory and a place. */
 const MAX_SENDING_MS = 60_000;
 /** How long it may take while others need that memory or the place, in milliseconds. */
 const UNREAD_MS = 1000;

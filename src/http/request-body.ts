@@ -41,26 +41,25 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function registerBodyParser(app: FastifyInstance, turns: Turns): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
-    const { body, work } = await readBody(request, turns);
+    const turn = (bytes: number) =>
+      turns.take(request.accountKey, bytes, { since: request.receivedAt });
+    const { body, work } = await readBody(request, turn);
     request.bodyBytes = body.length;
     // Exactly, because a variable of type ID may be written as a number.
     if (body.length < SHORT_BODY && work < TURN_PARTS * PART_WORK) {
       return parsing(() => parseJson(utf8.decode(body), jsonLimits));
     }
-    const turn = (bytes: number) =>
-      turns.take(request.accountKey, bytes, { since: request.receivedAt });
     // The request holds its body until it is parsed, although its client may have disconnected.
     request.processing = parseLong(body, work, turn);
     return request.processing;
   });
 }
 
+/** Waits for CPU time of the caller of a request, for work on so many bytes. */
+type Turn = (bytes: number) => Promise<void> | undefined;
+
 /** Parses a body in steps. Each is a task of its own, and so is the execution. */
-async function parseLong(
-  body: Buffer,
-  receptionWork: number,
-  turn: (bytes: number) => Promise<void> | undefined,
-): Promise<unknown> {
+async function parseLong(body: Buffer, receptionWork: number, turn: Turn): Promise<unknown> {
   await turn(body.length + receptionWork);
   const text = parsing(() => utf8.decode(body));
   const steps = parseInSteps(text, jsonLimits);
@@ -75,7 +74,7 @@ async function parseLong(
 type Received = { body: Buffer; work: number };
 
 /** Reads a body, and books each part for the caller when it arrives. Many small parts take turns. */
-function readBody(request: FastifyRequest, turns: Turns): Promise<Received> {
+function readBody(request: FastifyRequest, turn: Turn): Promise<Received> {
   const { raw, holding } = request;
   const parts: Buffer[] = [];
   const tiny = new TinyParts();
@@ -89,7 +88,7 @@ function readBody(request: FastifyRequest, turns: Turns): Promise<Received> {
     const work = () => (parts.length - turnedAt) * PART_WORK;
     const onMany = () => {
       if (raw.complete) return;
-      pauseUntil(turns.take(request.accountKey, work(), { since: request.receivedAt }), raw);
+      pauseUntil(turn(work()), raw);
       turnedAt = parts.length;
     };
     const onEnd = () => resolve({ body: joinParts(parts), work: work() });
@@ -111,7 +110,7 @@ function readBody(request: FastifyRequest, turns: Turns): Promise<Received> {
 }
 
 /** Reads no more of a connection until then. Pausing the body instead would let Node parse the next 64 KB. */
-function pauseUntil(turn: Promise<void> | undefined, { socket }: IncomingMessage): void {
+function pauseUntil(turn: ReturnType<Turn>, { socket }: IncomingMessage): void {
   if (!turn) return;
   socket.pause();
   void turn.then(() => socket.resume());

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { SHORT_TEXT, withShortTexts } from '../lib/short-text.ts';
+import { SHORT_TEXT, textLength, withShortTexts } from '../lib/short-text.ts';
 import type { WriteName } from '../upstream/operations.ts';
 import type { Completeness } from './completeness.ts';
 import { keyOverused, keyReused, keySettled } from './idempotency-error.ts';
@@ -149,7 +149,7 @@ export class Claims {
         return await store(withShortTexts(outcome, length), true);
       } catch (error) {
         const isFull = error instanceof StoreUnavailable && /^(full|share)$/.test(error.reason);
-        if (!isFull) throw error;
+        if (!isFull || textLength(outcome) <= SHORTEST_TEXT) throw error; // Nothing can be cut.
       }
     }
     await store(withShortTexts(outcome, SHORTEST_TEXT), false);
