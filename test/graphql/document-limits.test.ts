@@ -1,273 +1,271 @@
 import { expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { Documents } from '../../src/graphql/documents.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { json, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
+
+/** The CPU time that a hostile document may take, in milliseconds, with the compilation of the code. */
+const MAX_MS = 1500;
+
+const write = 'workflowAction(action: RESTART) { __typename }';
+const codes = 'glCodes(target: EMAIL, project: "a") { __typename }';
+const repeat = (count: number, text: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) => text(index)).join(' ');
+const nested = (depth: number, open: string, inner: string, close: string) =>
+  open.repeat(depth) + inner + close.repeat(depth);
+const aliases = (count: number, field = '__typename', name = 'a') =>
+  repeat(count, (n) => `${name}${n}: ${field}`);
+const fragments = (count: number, body: (index: number) => string) =>
+  repeat(count, (n) => `fragment F${n} on Query { ${body(n)} }`);
+const project = (literal: string) =>
+  `{ glCodes(target: EMAIL, project: ${literal}) { __typename } }`;
+
+/** Documents that exceed a limit, by what they have too many of. */
+const overLimit: Record<string, string[]> = {
+  bytes: [
+    `{ __typename } #${'é'.repeat(65_600)}`,
+    `{ ${aliases(10_000)} }`,
+    `{ ${'a '.repeat(60_000)} }${'{}'.repeat(20_000)}`,
+  ],
+  tokens: [
+    `{ ${'__typename '.repeat(4001)} }`,
+    `{ __typename ${'@a '.repeat(3000)} }`,
+    `query (${'$v: Int '.repeat(1900)}) { __typename }`,
+    `{ ...F0 } ${fragments(1000, (n) => `...F${n + 1}`)}`,
+    `query ($a: ${nested(3900, '[', 'Int', ']')}) { __typename }`,
+    project(nested(1900, '{ a: ', '1', ' }')),
+    repeat(2000, (n) => `type T${n} { a: Int }`),
+  ],
+  'characters in a name': [`{ ${'a'.repeat(257)}: __typename }`, `{ ${'a'.repeat(130_000)} }`],
+  operations: [repeat(11, (n) => `query Q${n} { __typename }`)],
+  writes: [
+    `mutation { ${aliases(6, write)} }`,
+    `query { __typename } mutation Other { ${aliases(6, write)} }`,
+    `mutation { ...A @include(if: true) } fragment A on Mutation { ${aliases(6, write)} }`,
+    `mutation ($on: Boolean = true) { ${aliases(6, write.replace(')', ') @include(if: $on)'))} }`,
+    `mutation { ...A ...B } fragment A on Mutation { ${aliases(3, write)} } fragment B on Mutation { ...C } fragment C on Mutation { ${aliases(3, write, 'b')} }`,
+    `mutation { ... on Mutation { a: ${write} ... { b: ${write} ... @include(if: true) { c: ${write} d: ${write} } } } e: ${write} f: ${write} }`,
+    `mutation { ${aliases(2, write)} ${aliases(2, 'saveApprovers(approvers: []) { __typename }', 'b')} ${aliases(2, 'uploadWorkflowCsv(input: { fileName: "a" }) { __typename }', 'c')} }`,
+  ],
+  'levels of fields': [
+    `{ ${nested(21, 'a { ', 'b', '}')} }`,
+    `{ ...A } fragment A on Query { ${nested(15, 'a { ', '...B', '}')} } fragment B on X { ${nested(15, 'b { ', 'c', '}')} }`,
+  ],
+  'levels of list types': ['query ($list: [[[Float]]]) { __typename }'],
+  'levels of nesting': [
+    project(nested(3900, '[', '1', ']')),
+    project('['.repeat(7900)),
+    project(nested(51, '{ a: ', '1', ' }')),
+    `query ($a: Int = ${nested(3900, '[', '1', ']')}) { __typename }`,
+    `{ __typename @include(if: ${nested(3900, '[', '1', ']')}) }`,
+  ],
+  aliases: [
+    `{ ${aliases(201)} }`,
+    `{ ...A } fragment A on Query { ${aliases(101)} ...B } fragment B on Query { ${aliases(101, 'a', 'b')} }`,
+  ],
+  'root fields': [`{ ${repeat(201, (n) => `f${n}`)} }`],
+  directives: [
+    `{ __typename ${'@include(if: true) '.repeat(51)} }`,
+    `query ${'@include(if: true) '.repeat(51)} { __typename }`,
+    `{ ...A } fragment A on Query ${'@include(if: true) '.repeat(51)} { __typename }`,
+  ],
+  'fields of one response name': [
+    `{ ${'__typename '.repeat(51)} }`,
+    `{ ${repeat(3, () => codes.replace('__typename', '__typename '.repeat(17)))} }`,
+    `{ ${repeat(190, (n) => `a: ${codes.replace('"a"', `"${n}"`)}`)} }`,
+  ],
+  'comparisons of fields': [`{ ${repeat(3, (n) => `a${n}: __typename `.repeat(41))} }`],
+  fields: [
+    // Fragments that double at each level.
+    `{ ...F0 } ${fragments(12, (n) => `a${n} ...F${n + 1} b${n} ...F${n + 1}`)} fragment F12 on Query { a }`,
+  ],
+  fragments: [
+    `{ ${repeat(101, (n) => `...F${n}`)} } ${fragments(101, () => '__typename')}`,
+    `{ ...F0 } ${fragments(200, (n) => `...F${n + 1} ... on Query { ...F${n + 1} }`)}`,
+    `${'\n'.repeat(100_000)}{ ...F0 } ${fragments(300, (n) => `...F${(n + 1) % 300} ...F${n >> 1}`)}`,
+  ],
+  'fragment spreads': [`{ ...F0 } ${fragments(11, (n) => `...F${n + 1} ...F${n + 1}`)}`],
+  'fields for introspection': [`{ ${aliases(6, '__schema { types { name } }')} }`],
+};
+
+/** Documents that are invalid in another way, by the code or message of their only kind of error. */
+const invalid: Record<string, string[]> = {
+  'A fragment spreads itself.': [
+    '{ ...A } fragment A on Query { ...A }',
+    '{ ...A } fragment A on Query { ...B } fragment B on Query { ...A __typename }',
+    `mutation { ...A } fragment A on Mutation { ${write} ...B } fragment B on Mutation { ...A }`,
+    '{ ...A } fragment A on Query { a { ...B } } fragment B on X { b { ...A } }',
+  ],
+  GRAPHQL_PARSE_FAILED: [
+    '{',
+    'query a tokens { b }',
+    project(`"${'\\u{110000}'.repeat(10_000)}"`),
+    project(`"${'\\uD800'.repeat(20_000)}"`),
+    project(`"""${' \n'.repeat(60_000)}`),
+  ],
+  GRAPHQL_VALIDATION_FAILED: [
+    '{ nothing }',
+    '{ ...A }',
+    `{ __typename ${'@include(if: true) '.repeat(50)} }`,
+    project('9'.repeat(100_000)),
+    `{ a(${`b: """${'\n  x'.repeat(30_000)}"""`}) }`,
+    `{ ${repeat(200, (n) => `glCode${n}`)} }`,
+    '{ __proto__ constructor toString hasOwnProperty }',
+    '{ ...__proto__ } fragment __proto__ on Query { ...toString }',
+    `${'#\n'.repeat(60_000)}{ a }`,
+    `{ a ${','.repeat(130_000)} }`,
+    '{ __schema { types { name } } }',
+    '{ _service { sdl } }',
+  ],
+};
+
+/** Introspection whose response would be too large, even where introspection is on. */
+const introspections = [
+  `{ __schema { types { ${nested(4, 'fields { type { ', 'name', ' } }')} } } }`,
+  '{ __schema { types { ...A } } } fragment A on __Type { fields { type { ...B } } } fragment B on __Type { fields { type { ...C } } } fragment C on __Type { fields { type { fields { type { name } } } } }',
+  `{ __schema { types { ${nested(5, 'possibleTypes { interfaces { ', 'name', ' } }')} } } }`,
+];
+
+/** The different codes or messages of a document that is rejected, and the CPU time that this took. */
+async function check(query: string, introspection = false) {
+  const options = { introspection, maxWritesPerOperation: 5, areOthersExecuted: false };
+  const documents = new Documents({ ...options, log: pino({ enabled: false }) });
+  const start = process.cpuUsage();
+  const errors = await documents
+    .find({ query }, () => undefined)
+    .then(
+      (document) => document?.errors.map(({ extensions }) => extensions.code) ?? [],
+      (error) => {
+        if (error instanceof GatewayError) return [error.message];
+        throw error;
+      },
+    );
+  const { user, system } = process.cpuUsage(start);
+  return { errors: [...new Set(errors)], ms: (user + system) / 1000 };
+}
+
+const rowsOf = (all: Record<string, string[]>) =>
+  Object.entries(all).flatMap(([error, documents]) =>
+    documents.map((document) => {
+      const shape = document.replaceAll(/\s+/g, ' ').slice(0, 60);
+      return { error, shape, document };
+    }),
+  );
+
+test.each([
+  ...rowsOf(overLimit).map((row) => ({ ...row, error: ` too many ${row.error}: at most ` })),
+  ...rowsOf(invalid),
+])('a document is rejected for "$error": $shape', async ({ error, document }) => {
+  const { errors, ms } = await check(document);
+  expect(errors).toEqual([expect.stringContaining(error)]);
+  expect(ms).toBeLessThan(MAX_MS);
+});
+
+test.each(introspections)('introspection of nested lists is rejected: %s', async (document) => {
+  expect((await check(document, true)).errors).toEqual(['GRAPHQL_VALIDATION_FAILED']);
+});
+
+test('nesting around the limit of the parser is always rejected', async () => {
+  const twice = (literal: string) => `{ a: glCodes(x: ${literal}) a: glCodes(x: ${literal}) }`;
+  for (let depth = 200; depth < 4000; depth += 300) {
+    const [list, object] = [nested(depth, '[', '1', ']'), nested(depth, '{ a: ', '1', ' }')];
+    const type = `query ($a: ${nested(depth, '[', 'Int', ']')}) { __typename }`;
+    const fields = `{ a ${nested(depth, '... { ', 'b', ' }')} }`;
+    // Validation compares the arguments of two fields with one name.
+    const literals = [list, object].flatMap((literal) => [project(literal), twice(literal)]);
+    for (const document of [type, fields, ...literals]) {
+      expect((await check(document)).errors).toHaveLength(1);
+    }
+  }
+});
 
 const success = json({ status: 0, service_status: { status: 0 }, list: [] });
 const share = shareGateway();
 const start = () => share(success);
 
-/** Starts a gateway with its own environment. */
-async function startWith(variables: Record<string, string>) {
-  const service = await startService(success);
-  return { service, gateway: await startTestGateway(service, variables) };
-}
-
-const write = 'workflowAction(action: RESTART) { __typename }';
-const repeat = (count: number, text: (index: number) => string) =>
-  Array.from({ length: count }, (_, index) => text(index)).join(' ');
-const codes = 'glCodes(target: EMAIL, project: "a") { __typename }';
-
-const overLimit: [name: string, document: string, limit: string][] = [
-  ['writes with aliases', `mutation { ${repeat(6, (n) => `a${n}: ${write}`)} }`, 'writes'],
-  [
-    'writes in fragments',
-    `mutation { ...A ...B } fragment A on Mutation { ${repeat(3, (n) => `a${n}: ${write}`)} } fragment B on Mutation { ...C } fragment C on Mutation { ${repeat(3, (n) => `b${n}: ${write}`)} }`,
-    'writes',
-  ],
-  [
-    'writes in nested inline fragments',
-    `mutation { ... on Mutation { a: ${write} ... { b: ${write} ... @include(if: true) { c: ${write} d: ${write} } } } e: ${write} f: ${write} }`,
-    'writes',
-  ],
-  [
-    'writes in an operation that is not selected',
-    `query { __typename } mutation Other { ${repeat(6, (n) => `a${n}: ${write}`)} }`,
-    'writes',
-  ],
-  ['tokens', `{ ${repeat(4001, () => '__typename')} }`, 'tokens'],
-  ['bytes', `{ __typename } #${'é'.repeat(65_600)}`, 'bytes'],
-  ['levels', `{ ${'a { '.repeat(21)} b ${'}'.repeat(21)} }`, 'levels of fields'],
-  [
-    'levels with fragments',
-    `{ ...A } fragment A on Query { ${'a { '.repeat(15)} ...B ${'}'.repeat(15)} } fragment B on X { ${'b { '.repeat(15)} c ${'}'.repeat(15)} }`,
-    'levels of fields',
-  ],
-  [
-    'levels of list types',
-    'query ($list: [[[Float]]]) { _entities(representations: [{ x: $list }]) { __typename } }',
-    'levels of list types',
-  ],
-  ['aliases', `{ ${repeat(201, (n) => `a${n}: __typename`)} }`, 'aliases'],
-  [
-    'aliases in fragments',
-    `{ ...A } fragment A on Query { ${repeat(101, (n) => `a${n}: __typename`)} ...B } fragment B on Query { ${repeat(101, (n) => `b${n}: __typename`)} }`,
-    'aliases',
-  ],
-  ['directives', `{ __typename ${'@include(if: true) '.repeat(51)} }`, 'directives'],
-  [
-    'directives on the operation',
-    `query ${'@include(if: true) '.repeat(51)} { __typename }`,
-    'directives',
-  ],
-  [
-    'directives on a fragment',
-    `{ ...A } fragment A on Query ${'@include(if: true) '.repeat(51)} { __typename }`,
-    'directives',
-  ],
-  ['fields of one response name', `{ ${'__typename '.repeat(51)} }`, 'fields of one response name'],
-  [
-    'fields of one response name in merged fields',
-    `{ ${repeat(3, () => `glCodes(target: EMAIL, project: "a") { ${'__typename '.repeat(17)} }`)} }`,
-    'fields of one response name',
-  ],
-  [
-    'comparisons of fields',
-    `{ ${repeat(3, (n) => `a${n}: __typename `.repeat(41))} }`,
-    'comparisons of fields',
-  ],
-  [
-    'fragments',
-    `{ ${repeat(101, (n) => `...F${n}`)} } ${repeat(101, (n) => `fragment F${n} on Query { __typename }`)}`,
-    'fragments',
-  ],
-  [
-    'fragment spreads',
-    `{ ...F0 } ${repeat(11, (n) => `fragment F${n} on Query { ...F${n + 1} ...F${n + 1} }`)} fragment F11 on Query { ...None }`,
-    'fragment spreads',
-  ],
-  [
-    'fields for introspection',
-    `{ ${repeat(6, (n) => `a${n}: __schema { types { name } }`)} }`,
-    'fields for introspection',
-  ],
-  ['characters in a name', `{ ${'a'.repeat(257)}: __typename }`, 'characters in a name'],
-  ['root fields', `{ ${repeat(201, (n) => `f${n}`)} }`, 'root fields'],
-];
-
-test.each(overLimit)('a document with too many %s is rejected', async (_, query, limit) => {
+test('a document over a limit is rejected each time, by POST and by GET, with nothing sent', async () => {
   const { service, gateway } = start();
-
-  const { status, data, errors } = await gateway.graphql(query, undefined, {
-    'x-request-id': 'request-1',
-  });
-
-  expect(status).toBe(400);
-  expect(data).toBeUndefined();
-  expect(errors).toEqual([
-    {
-      message: expect.stringContaining(` ${limit}: at most `),
-      extensions: {
-        code: 'OPERATION_LIMIT_EXCEEDED',
-        requestId: 'request-1',
-        retryable: false,
-      },
-    },
-  ]);
+  const query = `mutation { ${aliases(6, write)} }`;
+  const headers = { authorization: `Bearer ${gateway.token}`, 'x-request-id': 'request-1' };
+  // A part of the second URL cannot be decoded.
+  const urls = [query, `{${aliases(201)}}`].map((text) => encodeURIComponent(text));
+  const responses = [
+    await gateway.post({ query }, headers),
+    await gateway.post({ query }, headers),
+    ...[urls[0], `${urls[1]}%23%zz`].map(async (text) => {
+      const response = await fetch(`${gateway.url}/graphql?query=${text}`, { headers });
+      return { status: response.status, text: await response.text() };
+    }),
+  ];
+  for (const { status, text } of await Promise.all(responses)) {
+    expect(status).toBe(400);
+    const message = expect.stringMatching(/too many (writes|aliases)/);
+    const code = 'OPERATION_LIMIT_EXCEEDED';
+    const extensions = { code, requestId: 'request-1', retryable: false };
+    expect(JSON.parse(text)).toEqual({ errors: [{ message, extensions }] });
+  }
   expect(service.received).toEqual([]);
 });
 
-test('a document over a limit is rejected each time, and for GET too', async () => {
-  const { gateway } = start();
-  const query = `{ ${repeat(201, (n) => `a${n}: __typename`)} }`;
-  for (const _ of [1, 2]) expect((await gateway.graphql(query)).status).toBe(400);
-  const response = await fetch(`${gateway.url}/graphql?query=${encodeURIComponent(query)}`, {
-    headers: { authorization: `Bearer ${gateway.token}` },
-  });
-  expect(response.status).toBe(400);
-  expect(JSON.parse(await response.text()).errors[0].extensions.code).toBe(
-    'OPERATION_LIMIT_EXCEEDED',
-  );
-});
-
-test('the largest allowed number of writes is sent', async () => {
+test('the largest allowed number of writes is sent, and reads are not counted as writes', async () => {
   const { service, gateway } = start();
-  const { errors } = await gateway.graphql(`mutation { ${repeat(5, (n) => `a${n}: ${write}`)} }`);
-  expect(errors).toBeUndefined();
-  expect(service.received).toHaveLength(5);
+  for (const query of [`mutation { ${aliases(5, write)} }`, `{ ${aliases(50, codes)} }`]) {
+    const { status, errors } = await gateway.graphql(query);
+    expect([status, errors]).toEqual([200, undefined]);
+  }
+  expect(service.received).toHaveLength(6);
 });
 
-test('MAX_WRITES_PER_OPERATION sets the limit of writes', async () => {
-  const { service, gateway } = await startWith({ MAX_WRITES_PER_OPERATION: '1' });
-  expect((await gateway.graphql(`mutation { a: ${write} }`)).status).toBe(200);
+test('MAX_WRITES_PER_OPERATION sets the limit of writes, and one write spread twice is one', async () => {
+  const service = await startService(success);
+  const gateway = await startTestGateway(service, { MAX_WRITES_PER_OPERATION: '1' });
+  const twice = `mutation { ...A ...A ${write} } fragment A on Mutation { ${write} }`;
+  expect((await gateway.graphql(twice)).errors).toBeUndefined();
   expect((await gateway.graphql(`mutation { a: ${write} b: ${write} }`)).status).toBe(400);
   expect(service.received).toHaveLength(1);
 });
 
-test('the same write spread twice is one write', async () => {
-  const { service, gateway } = await startWith({ MAX_WRITES_PER_OPERATION: '1' });
-  const { errors } = await gateway.graphql(
-    `mutation { ...A ...A ${write} } fragment A on Mutation { ${write} }`,
-  );
-  expect(errors).toBeUndefined();
-  expect(service.received).toHaveLength(1);
-});
-
-test('reads are not counted as writes', async () => {
+test('at most ten errors of a document are reported, with at most fifty places each', async () => {
   const { gateway } = start();
-  const { status, errors } = await gateway.graphql(`{ ${repeat(50, (n) => `a${n}: ${codes}`)} }`);
-  expect(status).toBe(200);
-  expect(errors).toBeUndefined();
-});
-
-test.each([
-  ['of one fragment', '{ ...A } fragment A on Query { ...A }'],
-  [
-    'of two fragments',
-    '{ ...A } fragment A on Query { ...B } fragment B on Query { ...A __typename }',
-  ],
-  [
-    'on Mutation',
-    `mutation { ...A } fragment A on Mutation { ${write} ...B } fragment B on Mutation { ...A }`,
-  ],
-])('a fragment cycle %s is rejected', async (_, query) => {
-  const { service, gateway } = start();
-  const { status, errors } = await gateway.graphql(query);
-  expect(status).toBe(400);
-  expect(errors?.[0]?.extensions.code).toBe('OPERATION_LIMIT_EXCEEDED');
-  expect(service.received).toEqual([]);
-});
-
-test('fragments that double at each level are rejected quickly', async () => {
-  const { gateway } = start();
-  const fragments = repeat(
-    200,
-    (n) => `fragment F${n} on Query { ...F${n + 1} ... on Query { ...F${n + 1} } }`,
-  );
-  const began = performance.now();
-
-  const { status, errors } = await gateway.graphql(
-    `{ ...F0 } ${fragments} fragment F200 on Query { __typename }`,
-  );
-
-  expect(status).toBe(400);
-  expect(errors?.[0]?.extensions.code).toBe('OPERATION_LIMIT_EXCEEDED');
-  expect(performance.now() - began).toBeLessThan(3000);
-});
-
-test.each([
-  ['with a syntax error', '{', 'GRAPHQL_PARSE_FAILED'],
-  ['with a syntax error at the word "tokens"', 'query a tokens { b }', 'GRAPHQL_PARSE_FAILED'],
-  ['with an unknown field', '{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
-  ['with an unknown fragment', '{ ...A }', 'GRAPHQL_VALIDATION_FAILED'],
-])('a document %s gets the code of that error', async (_, query, code) => {
-  const { gateway } = start();
-  const { status, errors } = await gateway.graphql(query);
-  expect(status).toBe(400);
-  expect(errors?.map(({ extensions }) => extensions.code)).toEqual([code]);
-});
-
-test('a document with more than ten operations is rejected', async () => {
-  const { service, gateway } = start();
-  const document = repeat(11, (n) => `query Q${n} { __typename }`);
-  const { status, errors } = await gateway.graphql(document);
-  expect(status).toBe(400);
-  expect(errors?.[0]?.extensions.code).toBe('OPERATION_LIMIT_EXCEEDED');
-  expect(service.received).toEqual([]);
-});
-
-test('the limits apply to a document in a URL that is decoded only partly', async () => {
-  const { gateway } = start();
-  const document = `{${repeat(201, (n) => `a${n}:__typename,`)}}`;
-  const url = `${gateway.url}/graphql?query=${encodeURIComponent(document)}%23%zz`;
-  const response = await fetch(url, {
-    headers: { authorization: `Bearer ${gateway.token}` },
-  });
-  expect(response.status).toBe(400);
-  expect(await response.text()).toContain('aliases');
-});
-
-test('at most ten validation errors are reported, each with its place', async () => {
-  const { gateway } = start();
-  const { status, text } = await gateway.post({ query: `{\r\n\r${repeat(12, () => '\n a')} }` });
-  expect(status).toBe(400);
-  const { errors } = JSON.parse(text);
+  const lines = '\n'.repeat(100_000);
+  const many = await gateway.post({ query: `${lines}{\r\n\r${repeat(12, () => '\n a')} }` });
+  expect(many.status).toBe(400);
+  const { errors } = JSON.parse(many.text);
   expect(errors).toHaveLength(10);
   expect(errors[0]).toMatchObject({
     message: 'Cannot query field "a" on type "Query".',
-    locations: [{ line: 3, column: 2 }],
+    locations: [{ line: 100_003, column: 2 }],
     extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
   });
   expect(errors[9].message).toMatch('Too many validation errors');
+
+  const one = await gateway.post({ query: `query (${'$v: Int '.repeat(60)}) { __typename }` });
+  expect(JSON.parse(one.text).errors[0].locations).toHaveLength(50);
 });
 
 /** A list of so many codes. */
 const listOf = (count: number) =>
   json({ service_status: { status: 0 }, list: Array(count).fill({ Code: '1' }) });
 const select = (fields: number) =>
-  `glCodes(target: EMAIL, project: "a") { ... on GlCodeList { codes { ${repeat(fields, (n) => `a${n}: code`)} } } }`;
+  `glCodes(target: EMAIL, project: "a") { ... on GlCodeList { codes { ${aliases(fields, 'code')} } } }`;
 
 test('the fields of all lists of one operation are limited', async () => {
   const { gateway } = share(listOf(10_001));
   const { status, data, errors } = await gateway.graphql(`{ a: ${select(30)} b: ${select(20)} }`);
   expect(status).toBe(400);
   expect(data.a?.codes ?? data.b?.codes).toHaveLength(10_001);
-  expect(errors).toMatchObject([
-    {
-      message: expect.stringContaining('500000'),
-      extensions: { code: 'OPERATION_LIMIT_EXCEEDED' },
-    },
-  ]);
+  const extensions = { code: 'OPERATION_LIMIT_EXCEEDED' };
+  expect(errors).toMatchObject([{ message: expect.stringContaining('500000'), extensions }]);
 });
 
 test('a long list with conditions is compiled at its first execution', async () => {
   const { service, gateway } = share(listOf(10_001));
-  const { data, errors } = await gateway.graphql(
-    `query ($on: Boolean!) { ${select(6)} b: ${select(100).replace(')', ') @include(if: $on)')} }`,
-    { on: false },
-  );
+  const query = `query ($on: Boolean!) { ${select(6)} b: ${select(100).replace(')', ') @include(if: $on)')} }`;
+  const { data, errors } = await gateway.graphql(query, { on: false });
   expect(errors).toBeUndefined();
-  expect(Object.keys(data)).toEqual(['glCodes']);
+  expect(data).toEqual({ glCodes: { codes: expect.any(Array) } });
   expect(data.glCodes.codes).toHaveLength(10_001);
   expect(service.received).toHaveLength(1);
 });
@@ -287,7 +285,7 @@ test('aliases of one list are limited by the size of the response', async () => 
   const service = await startService(json({ service_status: { status: 0 }, list }));
   const gateway = await startTestGateway(service, { UPSTREAM_MAX_RESPONSE_BYTES: '16384' });
   const document = (count: number) =>
-    `{ ${repeat(count, (n) => `a${n}: glCodes(target: EMAIL, project: "a") { ...F }`)} }
+    `{ ${aliases(count, 'glCodes(target: EMAIL, project: "a") { ...F }')} }
     fragment F on GlCodeList { codes { a: name b: name c: name } }`;
 
   const within = await gateway.graphql(document(5));
@@ -295,10 +293,8 @@ test('aliases of one list are limited by the size of the response', async () => 
   expect(within.data.a4.codes).toHaveLength(40);
 
   const beyond = await gateway.graphql(document(30));
-  expect(beyond.errors?.[0]?.extensions).toMatchObject({
-    code: 'OPERATION_LIMIT_EXCEEDED',
-    retryable: false,
-  });
+  const extensions = { code: 'OPERATION_LIMIT_EXCEEDED', retryable: false };
+  expect(beyond.errors?.[0]).toMatchObject({ extensions });
   expect(beyond.data.a0.codes).toHaveLength(40);
   expect(beyond.data.a29).toBeNull();
   expect(service.received).toHaveLength(2);

@@ -1,26 +1,117 @@
 import { expect, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
-import { json, startService } from '../support/service.ts';
+import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
-const query =
-  'mutation { saveApprovers(approvers: [{ name: "NAME" }]) { ... on LedgerStatus { message } } }';
+const share = shareGateway();
+const start = () => share(json({ status: 0 }));
+
+const save = 'mutation ($a: [ApproverInput!]!) { saveApprovers(approvers: $a) { __typename } }';
+const upload = 'mutation ($a: WorkflowCsvInput!) { uploadWorkflowCsv(input: $a) { __typename } }';
+const codes = 'query ($a: String!) { glCodes(target: EMAIL, project: $a) { __typename } }';
+/** The body of a request with a variable, given as JSON. */
+const bodyWith = (variable: string, query = save) =>
+  `{"query":${JSON.stringify(query)},"variables":{"a":${variable}}}`;
+const listOf = (count: number, item: string) => `[${Array(count).fill(item).join()}]`;
+const nested = (depth: number, open: string, inner: string, close: string) =>
+  open.repeat(depth) + inner + close.repeat(depth);
+const keys = (count: number) => Array.from({ length: count }, (_, n) => `"k${n}":1`).join();
+const operations = '"query":"query A { __typename } query B { __typename }"';
+
+/** Sends a body, which need not be text. */
+async function post(body: string | Buffer) {
+  const { service, gateway } = start();
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${gateway.token}` };
+  const sent = typeof body === 'string' ? body : new Uint8Array(body);
+  const response = await fetch(`${gateway.url}/graphql`, { method: 'POST', headers, body: sent });
+  return { status: response.status, text: await response.text(), service };
+}
+
+/** Bodies that are rejected, by the code or the message of the error. */
+const rejected: Record<string, string[]> = {
+  BAD_REQUEST: [
+    '',
+    '{',
+    '"x"',
+    'null',
+    '{}',
+    '{"query":1}',
+    '{"query":""}',
+    '{"query":"{ a }","variables":"x"}',
+    '[]',
+    '[{"query":"{ __typename }"}]',
+    `[${'{"query":"{ __typename }"},'.repeat(1000)}null]`,
+    JSON.stringify(
+      Array(100).fill({ query: 'mutation { workflowAction(action: RESTART) { __typename } }' }),
+    ),
+    '{"query":"subscription { a }"}',
+  ],
+  OPERATION_RESOLUTION_FAILURE: [
+    `{${operations}}`,
+    `{${operations},"operationName":"C"}`,
+    `{${operations},"operationName":"__proto__"}`,
+  ],
+  GRAPHQL_PARSE_FAILED: [`{"query":"${' '.repeat(1000)}"}`],
+  GRAPHQL_VALIDATION_FAILED: ['{"query":"fragment A on Query { __typename }"}'],
+  BAD_USER_INPUT: [
+    bodyWith(`[{${keys(10_000)}}]`),
+    bodyWith(`[{"name":"${'x'.repeat(100_000)}",${keys(60)}}]`),
+  ],
+  'levels of nesting': [
+    nested(100_000, '[', '', ']'),
+    nested(100_000, '{"a":', '1', '}'),
+    ...[save, codes].map((query) => bodyWith(nested(100_000, '[', '', ']'), query)),
+    bodyWith(nested(100_000, '[', '12345678901234567890', ']'), codes),
+    bodyWith(nested(60, '{"name":', '1', '}')),
+    bodyWith(`{"fileName":"a","option":${nested(100_000, '[', '1', ']')}}`, upload),
+  ],
+  'values in its variables': [
+    bodyWith(`[{${keys(1_000_000)}}]`),
+    bodyWith(listOf(40_000, '1')),
+    bodyWith(listOf(5_900, '[1,1,1,1,1,1]')),
+  ],
+  'lists and objects in its variables': [
+    bodyWith(listOf(6_000, '[]')),
+    bodyWith(listOf(6_000, '{}')),
+  ],
+};
+
+test.each(
+  Object.entries(rejected).flatMap(([error, bodies]) =>
+    bodies.map((body) => ({ error, shape: body.slice(0, 60), body })),
+  ),
+)('a body is rejected with $error: $shape', async ({ error, body }) => {
+  const { status, text, service } = await post(body);
+  expect(status).toBe(400);
+  const [{ message, extensions }] = JSON.parse(text).errors;
+  expect(`${extensions.code}: ${message}`).toContain(error);
+  expect(extensions).toMatchObject({ requestId: expect.any(String), retryable: false });
+  // An error does not echo the request.
+  expect(text.length).toBeLessThan(20_000);
+  expect(service.received).toEqual([]);
+});
+
+test('persisted queries are not supported', async () => {
+  const persistedQuery = { version: 1, sha256Hash: 'a'.repeat(64) };
+  const { text } = await post(JSON.stringify({ extensions: { persistedQuery } }));
+  const { data, errors } = JSON.parse(text);
+  expect([data, errors[0].extensions.code]).toEqual([undefined, 'PERSISTED_QUERY_NOT_SUPPORTED']);
+});
+
+test.each([
+  ['39,000 values', `[{}],"b":${listOf(39_000, '1')}`, 1],
+  ['brackets and commas in a string', `[{}],"b":${JSON.stringify('[{,'.repeat(100_000))}`, 1],
+  ['5,900 objects', listOf(5_900, '{}'), 5_900],
+  ['escaped quotes in a string', `[{}],"b":${JSON.stringify('"\\,'.repeat(50_000))}`, 1],
+])('variables with %s are sent', async (_, list, count) => {
+  const { status, service } = await post(bodyWith(list));
+  expect(status).toBe(200);
+  expect(JSON.parse(service.received[0]?.body ?? '')).toHaveLength(count);
+});
 
 /** The body of a request whose approver has a name of these bytes. */
 function bodyOf(name: Buffer): Buffer {
-  const [before = '', after = ''] = JSON.stringify({ query }).split('NAME');
+  const [before = '', after = ''] = bodyWith('{"name":"NAME"}').split('NAME');
   return Buffer.concat([Buffer.from(before), name, Buffer.from(after)]);
-}
-
-async function post(body: Buffer) {
-  const service = await startService(json({ status: 0 }));
-  const gateway = await startTestGateway(service);
-  const { status } = await fetch(`${gateway.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.token}` },
-    body: new Uint8Array(body),
-  });
-  return { status, sent: service.received.map(({ body }) => body) };
 }
 
 test.each([
@@ -30,52 +121,12 @@ test.each([
   ['an encoded surrogate', [0xed, 0xa0, 0x80]],
   ['Latin-1', [0x4d, 0xfc, 0x6c, 0x6c, 0x65, 0x72]],
 ])('a body with %s is rejected before sending', async (_, bytes) => {
-  expect(await post(bodyOf(Buffer.from(bytes)))).toEqual({ status: 400, sent: [] });
+  const { status, service } = await post(bodyOf(Buffer.from(bytes)));
+  expect([status, service.received]).toEqual([400, []]);
 });
 
 test('text outside ASCII arrives unchanged', async () => {
-  const { status, sent } = await post(bodyOf(Buffer.from('Müller 🧾 \ufffd')));
+  const { status, service } = await post(bodyOf(Buffer.from('Müller 🧾 \ufffd')));
   expect(status).toBe(200);
-  expect(sent).toEqual(['[{"name":"Müller 🧾 \ufffd"}]']);
-});
-
-const share = shareGateway();
-const approvers = (list: string) =>
-  `{"query":"mutation ($a: [ApproverInput!]!) { saveApprovers(approvers: $a) { __typename } }","variables":{"a":${list}}}`;
-const keys = (count: number) => Array.from({ length: count }, (_, n) => `"k${n}":1`).join();
-
-test.each([
-  ['a million keys', `[{${keys(1_000_000)}}]`, 'values in its variables'],
-  ['40,000 values', `[${Array(40_000).fill('1').join()}]`, 'values in its variables'],
-  ['6,000 lists', `[${Array(6_000).fill('[]').join()}]`, 'lists and objects in its variables'],
-  ['6,000 objects', `[${Array(6_000).fill('{}').join()}]`, 'lists and objects in its variables'],
-  [
-    '5,900 lists of six',
-    `[${Array(5_900).fill('[1,1,1,1,1,1]').join()}]`,
-    'values in its variables',
-  ],
-  ['100,000 levels', '['.repeat(100_000) + ']'.repeat(100_000), 'levels of nesting'],
-  ['60 levels of objects', '{"a":'.repeat(60) + 1 + '}'.repeat(60), 'levels of nesting'],
-])('variables with %s are rejected', async (_, list, reason) => {
-  const { service, gateway } = share(json({ status: 0 }));
-  const { status, text } = await gateway.post(approvers(list));
-  expect(status).toBe(400);
-  expect(JSON.parse(text).errors).toEqual([
-    expect.objectContaining({
-      message: expect.stringContaining(reason),
-      extensions: expect.objectContaining({ code: 'OPERATION_LIMIT_EXCEEDED' }),
-    }),
-  ]);
-  expect(service.received).toEqual([]);
-});
-
-test.each([
-  ['39,000 values', `[{}],"b":[${Array(39_000).fill('1').join()}]`, 1],
-  ['brackets and commas in a string', `[{}],"b":${JSON.stringify('[{,'.repeat(100_000))}`, 1],
-  ['5,900 objects', `[${Array(5_900).fill('{}').join()}]`, 5_900],
-  ['escaped quotes in a string', `[{}],"b":${JSON.stringify('"\\,'.repeat(50_000))}`, 1],
-])('variables with %s are sent', async (_, list, count) => {
-  const { service, gateway } = share(json({ status: 0 }));
-  expect((await gateway.post(approvers(list))).status).toBe(200);
-  expect(JSON.parse(service.received[0]?.body ?? '')).toHaveLength(count);
+  expect(service.received[0]?.body).toBe('[{"name":"Müller 🧾 \ufffd"}]');
 });

@@ -91,35 +91,16 @@ test.each([
 
 const query = '{"query":"{ __typename }"}';
 
-test.each([
-  ['invalid JSON', '{', 'application/json', 400, 'BAD_REQUEST'],
-  ['no body', '', 'application/json', 400, 'BAD_REQUEST'],
-  ['a JSON string', '"x"', 'application/json', 400, 'BAD_REQUEST'],
-  ['a JSON null', 'null', 'application/json', 400, 'BAD_REQUEST'],
-  ['no query', '{}', 'application/json', 400, 'BAD_REQUEST'],
-  ['a query that is not a string', '{"query":1}', 'application/json', 400, 'BAD_REQUEST'],
-  [
-    'variables that are not an object',
-    '{"query":"{ a }","variables":"x"}',
-    'application/json',
-    400,
-    'BAD_REQUEST',
-  ],
-  ['a batch', `[${query}]`, 'application/json', 400, 'BAD_REQUEST'],
-  ['an empty batch', '[]', 'application/json', 400, 'BAD_REQUEST'],
-  ['plain text', query, 'text/plain', 415, 'UNSUPPORTED_MEDIA_TYPE'],
-  ['a form', 'query=x', 'application/x-www-form-urlencoded', 415, 'UNSUPPORTED_MEDIA_TYPE'],
-  ['a multipart form', '--a--', 'multipart/form-data; boundary=a', 415, 'UNSUPPORTED_MEDIA_TYPE'],
-])('a POST with %s is rejected', async (_, body, contentType, status, code) => {
-  const { service, gateway } = start();
-
-  const response = await gateway.post(body, { 'content-type': contentType });
-
-  expect(response.status).toBe(status);
-  expect(response.headers.get('content-type')).toMatch(/^application\/json/);
-  expect(JSON.parse(response.text)).toEqual(errorBody(code));
-  expect(service.received).toEqual([]);
-});
+test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=a'])(
+  'a POST of %s is rejected',
+  async (contentType) => {
+    const { service, gateway } = start();
+    const { status, text } = await gateway.post(query, { 'content-type': contentType });
+    expect(status).toBe(415);
+    expect(JSON.parse(text)).toEqual(errorBody('UNSUPPORTED_MEDIA_TYPE'));
+    expect(service.received).toEqual([]);
+  },
+);
 
 test('a POST without a content type is rejected', async () => {
   const { gateway } = start();
