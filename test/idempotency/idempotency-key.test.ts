@@ -1,0 +1,55 @@
+import { expect, test } from '@jest/globals';
+import { intentOf, intentOfArguments } from '../../src/idempotency/idempotency-key.ts';
+import { scopeOf } from '../support/upstream-call.ts';
+
+const rejected = (message: string) =>
+  expect.objectContaining({ code: 'BAD_USER_INPUT', message: expect.stringContaining(message) });
+
+const callers = [scopeOf(), scopeOf('another token'), scopeOf('token', undefined, 'bob')];
+
+/** The keys of a store for a key of each of the callers, two of whom are the same. */
+const keysOf = (key: string) => callers.map((scope) => intentOf(key, scope).key);
+
+test('a key belongs to its caller, with and without the quotes of a structured field', () => {
+  const [first, sameCaller, other] = keysOf('intent-1');
+  expect(sameCaller).toBe(first);
+  expect(other).not.toBe(first);
+  expect(keysOf('"intent-1"')).toEqual(keysOf('intent-1'));
+  expect(callers.map((scope) => intentOfArguments('intent-1', 0, scope).key)).toEqual(
+    keysOf('intent-1'),
+  );
+  expect(keysOf('"with\\"quotes\\\\"')).not.toEqual(keysOf('"withquotes"'));
+  expect(keysOf('k'.repeat(255))).not.toEqual(keysOf('k'.repeat(254)));
+});
+
+test.each([
+  ['must be 1 to 255 visible', ['', '""', 'a b', 'a, b', '"a', '"a";b=1', 'é', 'k'.repeat(256)]],
+  ['must not be', ['undefined', '"null"', 'NaN']],
+])('a key %s: %j', (problem, keys) => {
+  for (const key of keys) {
+    expect(() => intentOf(key, scopeOf())).toThrow(rejected(`Idempotency-Key ${problem}`));
+    expect(() => intentOfArguments(key, 0, scopeOf())).toThrow(rejected('"idempotencyKey"'));
+  }
+});
+
+test.each(['', '-1', '1.5', '1e3', 'soon', '31536000001', '99999999999', '1, 2'])(
+  'the age %j in a header is rejected',
+  (idempotencyKeyAge) => {
+    const scope = { ...scopeOf(), idempotencyKeyAge };
+    expect(() => intentOf('a', scope)).toThrow(rejected('Idempotency-Key-Age must be an integer'));
+  },
+);
+
+test.each([-1, 0.5, 31_536_000_001])('the age %d in an argument is rejected', (ageMs) => {
+  const faults = [
+    { path: ['ageMs'], message: '"ageMs" must be an integer from 0 to 31536000000.' },
+  ];
+  expect(() => intentOfArguments('a', ageMs, scopeOf())).toThrow(
+    expect.objectContaining({ extensions: expect.objectContaining({ faults }) }),
+  );
+});
+
+test('a token without sub cannot have keys', () => {
+  const scope = scopeOf('token', undefined, null);
+  expect(() => intentOf('key', scope)).toThrow(rejected('needs a token with the claim "sub"'));
+});
