@@ -2,41 +2,37 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, describe, expect, test as jestTest } from '@jest/globals';
+import { afterAll, describe, expect, test as jestTest } from '@jest/globals';
 import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
 import { RedisStore } from '../../src/idempotency/redis-store.ts';
 import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
 import type { IdempotencyStore } from '../../src/idempotency/store.ts';
 import { claimsOn, RETENTION_MS } from '../support/claims.ts';
+import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
 import { isPostgresInstalled, startPostgres } from '../support/postgres.ts';
 import { isRedisInstalled, startRedis } from '../support/redis.ts';
 
-/** Opens stores of one kind, and waits for their time to pass. */
+const retentionMs = RETENTION_MS;
+
+/** Opens stores of one kind. */
 type Backend = {
-  open(retentionMs?: number): IdempotencyStore;
+  open(): IdempotencyStore;
   /** Whether two stores can share the data. */
   isShared: boolean;
-  pass(ms: number): Promise<void>;
+  /** Makes all records so much older. */
+  pass(ms: number): unknown;
 };
-
-const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 function sqlite(place: () => Promise<string>): () => Promise<Backend> {
   return async () => {
     let now = Date.now();
     const path = await place();
-    const limits = { maxKeys: 1000, maxBytes: 2 ** 30 };
+    const limits = { retentionMs, maxKeys: 1000, maxBytes: 2 ** 30 };
     return {
-      open: (retentionMs = RETENTION_MS) =>
-        new SqliteStore({ path, retentionMs, ...limits, clock: () => now }),
+      open: () => new SqliteStore({ path, ...limits, clock: () => now }),
       isShared: false,
-      async pass(ms) {
+      pass: (ms) => {
         now += ms;
       },
     };
@@ -45,7 +41,7 @@ function sqlite(place: () => Promise<string>): () => Promise<Backend> {
 
 async function temporaryFile(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'idempotency-'));
-  cleanups.push(() => rm(directory, { recursive: true }));
+  closeAfterTest(() => rm(directory, { recursive: true }));
   return join(directory, 'claims.db');
 }
 
@@ -53,32 +49,36 @@ async function temporaryFile(): Promise<string> {
 function serverOf<Server extends { url: string; stop(): Promise<void> }>(
   startServer: () => Promise<Server>,
   empty: (server: Server) => Promise<unknown>,
-  open: (url: string, retentionMs: number) => IdempotencyStore,
+  backendOf: (server: Server) => Omit<Backend, 'isShared'>,
 ): () => Promise<Backend> {
   let server: Promise<Server> | undefined;
   afterAll(async () => (await server)?.stop());
   return async () => {
     server ??= startServer();
-    const started = await server;
-    await empty(started);
-    return {
-      open: (retentionMs = RETENTION_MS) => open(started.url, retentionMs),
-      isShared: true,
-      pass: (ms) => sleep(ms + 5),
-    };
+    await empty(await server);
+    return { ...backendOf(await server), isShared: true };
   };
 }
 
+const expireSooner = `for _, key in ipairs(redis.call('KEYS', '*:key:*')) do
+  redis.call('PEXPIRE', key, redis.call('PTTL', key) - ARGV[1]) end`;
 const redis = serverOf(
   startRedis,
   (server) => server.command('FLUSHALL'),
-  (url, retentionMs) => new RedisStore({ url, retentionMs }),
+  ({ url, command }) => ({
+    open: () => new RedisStore({ url, retentionMs }),
+    pass: (ms) => command('EVAL', expireSooner, '0', String(ms)),
+  }),
 );
 
+const table = 'ledger_gateway_record';
 const postgres = serverOf(
   startPostgres,
-  (server) => server.query('DROP TABLE IF EXISTS ledger_gateway_record'),
-  (url, retentionMs) => new PostgresStore({ url, retentionMs, maxBytes: Infinity }),
+  (server) => server.query(`DROP TABLE IF EXISTS ${table}`),
+  ({ url, query }) => ({
+    open: () => new PostgresStore({ url, retentionMs, maxBytes: Infinity }),
+    pass: (ms) => query(`UPDATE ${table} SET expires_at = expires_at - interval '${ms} ms'`),
+  }),
 );
 
 const backends = [
@@ -93,148 +93,130 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
   if (!isInstalled)
     process.stderr.write(`The tests of ${name} are skipped: no server installed.\n`);
 
-  async function openClaims(backend: Backend, retentionMs?: number) {
-    const claims = claimsOn(backend.open(retentionMs));
-    cleanups.push(claims.close);
+  async function openOn(backend: Backend) {
+    const claims = claimsOn(backend.open());
+    closeAfterTest(claims.close);
     await eventually(() => claims.claim(randomUUID(), 'probe'));
     return claims;
   }
 
+  const openClaims = async () => openOn(await start());
+
+  /** Opens two stores with the same data, if there can be two. */
+  async function openTwo() {
+    const backend = await start();
+    const claims = await openOn(backend);
+    return [claims, backend.isShared ? await openOn(backend) : claims] as const;
+  }
+
   test('a key is claimed once, and its outcome is final', async () => {
-    const claims = await openClaims(await start());
-    expect(await claims.claim('key', 'a')).toMatchObject({ state: 'claimed' });
-    const inFlight = { state: 'in-flight' };
-    expect(await claims.claim('key', 'b')).toEqual(inFlight);
-    await claims.record('key', 'b', 'not the owner');
-    await claims.release('key', 'b');
-    expect(await claims.claim('key', 'b')).toEqual(inFlight);
-    await claims.record('key', 'a', 'outcome');
-    await claims.record('key', 'a', 'another outcome');
-    await claims.release('key', 'a');
-    expect(await claims.claim('key', 'b')).toMatchObject({ state: 'recorded', outcome: 'outcome' });
+    const { claim, find, record, release } = await openClaims();
+    expect(await claim('key', 'a')).toMatchObject({ state: 'claimed' });
+    expect(await find('key')).toBe('in-flight');
+    await record('key', 'b', 'not the owner');
+    await release('key', 'b');
+    expect(await find('key')).toBe('in-flight');
+    await record('key', 'a', 'outcome');
+    await record('key', 'a', 'another outcome');
+    await release('key', 'a');
+    expect(await find('key')).toBe('outcome');
   });
 
   test('a released key is free again, and response names do not share a claim', async () => {
-    const claims = await openClaims(await start());
-    await claims.claim('key', 'a');
-    expect(await claims.claim('key', 'b', { responseName: 'other' })).toMatchObject({
-      state: 'claimed',
-    });
-    await claims.release('key', 'a');
-    expect(await claims.claim('key', 'c')).toMatchObject({ state: 'claimed' });
+    const { claim, find, release } = await openClaims();
+    await claim('key', 'a');
+    expect(await find('key', { responseName: 'other' })).toBe('claimed');
+    await release('key', 'a');
+    expect(await find('key')).toBe('claimed');
   });
 
   test('after its lease a claim is orphaned: it is never freed, and can only gain its outcome', async () => {
-    const backend = await start();
-    const claims = await openClaims(backend);
-    for (const key of ['reported', 'not reported']) await claims.claim(key, 'a', { leaseMs: 40 });
-    await backend.pass(1000);
-    expect(await claims.claim('reported', 'b')).toMatchObject({ state: 'orphaned', isNew: true });
+    const { claim, find, record, release } = await openClaims();
+    for (const key of ['reported', 'not reported']) await claim(key, 'a', { leaseMs: -60_000 });
+    expect(await claim('reported', 'b')).toMatchObject({ state: 'orphaned', isNew: true });
     for (const key of ['reported', 'not reported']) {
-      await claims.release(key, 'a');
-      expect(await claims.claim(key, 'c')).toMatchObject({ state: 'orphaned' });
-      await claims.record(key, 'a', 'outcome');
-      expect(await claims.claim(key, 'c')).toMatchObject({ outcome: 'outcome' });
+      await release(key, 'a');
+      expect(await find(key)).toBe('orphaned');
+      await record(key, 'a', 'outcome');
+      expect(await find(key)).toBe('outcome');
     }
   });
 
   test('a key is free again when the retention ends, which counts from its last change', async () => {
     const backend = await start();
-    const claims = await openClaims(backend, 1800);
-    await claims.claim('key', 'a', { leaseMs: 40 });
-    await backend.pass(1200);
-    await claims.record('key', 'a', 'outcome');
-    await backend.pass(1200);
-    expect(await claims.claim('key', 'b')).toMatchObject({ outcome: 'outcome' });
-    await backend.pass(1800);
-    expect(await claims.claim('key', 'b')).toMatchObject({ state: 'claimed' });
+    const { claim, find, record, settle } = await openOn(backend);
+    for (const key of ['key', 'unfinished']) await claim(key, 'a');
+    await backend.pass(0.7 * RETENTION_MS);
+    await record('key', 'a', 'outcome');
+    await backend.pass(0.7 * RETENTION_MS);
+    expect(await find('key')).toBe('outcome');
+    await backend.pass(RETENTION_MS);
+    expect(await find('key')).toBe('claimed');
+    expect(await settle('unfinished')).toMatchObject({ writes: [] });
   });
 
   test('exactly one of many concurrent claims succeeds', async () => {
-    const backend = await start();
-    const all = [await openClaims(backend)];
-    if (backend.isShared) all.push(await openClaims(backend));
-    const claims = Array.from({ length: 20 }, () =>
-      all.map((one) => one.claim('key', randomUUID())),
-    );
-    const states = (await Promise.all(claims.flat())).map(({ state }) => state);
-    expect(states.filter((state) => state === 'claimed')).toHaveLength(1);
-    expect(states.filter((state) => state === 'in-flight')).toHaveLength(states.length - 1);
+    const both = await openTwo();
+    const finding = Array.from({ length: 40 }, (_, n) => both[n % 2 === 0 ? 0 : 1].find('key'));
+    const states = await Promise.all(finding);
+    expect(states.toSorted()).toEqual(['claimed', ...Array(39).fill('in-flight')]);
   });
 
   test('an outcome of 1 MiB returns unchanged', async () => {
-    const claims = await openClaims(await start());
+    const { claim, find, record } = await openClaims();
     const outcome = JSON.stringify('é"\u0000'.repeat(150_000));
-    await claims.claim('key', 'a');
-    await claims.record('key', 'a', outcome);
-    const result = await claims.claim('key', 'b');
-    expect(result.state === 'recorded' && result.outcome === outcome).toBe(true);
+    await claim('key', 'a');
+    await record('key', 'a', outcome);
+    expect((await find('key')) === outcome).toBe(true);
   });
 
-  test('a key that is older than the records is orphaned, and may gain its outcome', async () => {
-    const claims = await openClaims(await start());
-    const forgotten = { state: 'orphaned', isNew: true };
-    expect(await claims.claim('key', 'b', { ageMs: 60_000 })).toMatchObject(forgotten);
-    expect(await claims.claim('key', 'b')).toMatchObject({ state: 'orphaned', isNew: false });
-    expect(await claims.claim('old', 'b', { ageMs: RETENTION_MS })).toMatchObject(forgotten);
-    expect(await claims.claim('new', 'b', { ageMs: 0 })).toMatchObject({ state: 'claimed' });
-    await claims.record('key', 'a', 'of the lost claim');
-    expect(await claims.claim('key', 'b')).toMatchObject({ outcome: 'of the lost claim' });
+  test('a key that is older than the records is orphaned, and gains an outcome, as a lost claim does', async () => {
+    const { claim, find, record } = await openClaims();
+    const isNew = { state: 'orphaned', isNew: true };
+    expect(await claim('key', 'b', { ageMs: 60_000 })).toMatchObject(isNew);
+    expect(await claim('key', 'b')).toMatchObject({ state: 'orphaned', isNew: false });
+    expect(await claim('old', 'b', { ageMs: RETENTION_MS })).toMatchObject(isNew);
+    expect(await find('new', { ageMs: 0 })).toBe('claimed');
+    for (const key of ['key', 'unknown']) {
+      await record(key, 'a', 'of the lost claim');
+      expect(await find(key)).toBe('of the lost claim');
+    }
   });
 
   test('a key has at most as many fields as one mutation, and the others still replay', async () => {
-    const claims = await openClaims(await start());
-    for (const responseName of ['a', 'b', 'c']) await claims.claim('key', 'a', { responseName });
-    await expect(claims.claim('key', 'a', { responseName: 'd' })).rejects.toMatchObject({
-      code: 'IDEMPOTENCY_KEY_REUSED',
-    });
-    expect(await claims.claim('key', 'b', { responseName: 'c' })).toMatchObject({
-      state: 'in-flight',
-    });
+    const { claim, find } = await openClaims();
+    for (const responseName of ['a', 'b', 'c']) await claim('key', 'a', { responseName });
+    expect(await find('key', { responseName: 'd' })).toBe('IDEMPOTENCY_KEY_REUSED');
+    expect(await find('key', { responseName: 'c' })).toBe('in-flight');
   });
 
   test('settling closes a key for everything that has no record', async () => {
-    const backend = await start();
-    const claims = await openClaims(backend);
-    await claims.claim('key', 'a', { responseName: 'recorded' });
-    await claims.record('key', 'a', 'x'); // Another response name: no effect.
-    await claims.claim('key', 'b', { responseName: 'in flight' });
-    expect(await claims.settle('key', 0)).toMatchObject({
-      writes: expect.arrayContaining([
-        expect.objectContaining({ responseName: 'in flight', state: 'in-flight' }),
-      ]),
+    const { claim, find, settle } = await openClaims();
+    await claim('key', 'a', { responseName: 'sent' });
+    expect(await settle('key', 0)).toEqual({
+      writes: [{ responseName: 'sent', state: 'in-flight' }],
       isComplete: true,
     });
-    const settled = { code: 'IDEMPOTENCY_KEY_SETTLED' };
-    await expect(claims.claim('key', 'c', { responseName: 'new' })).rejects.toMatchObject(settled);
-    expect(await claims.claim('key', 'c', { responseName: 'in flight' })).toMatchObject({
-      state: 'in-flight',
-    });
-    expect(await claims.settle('unused', 0)).toEqual({ writes: [], isComplete: true });
-    await expect(claims.claim('unused', 'c')).rejects.toMatchObject(settled);
-    expect((await claims.settle('unused')).isComplete).toBe(false);
-    expect((await claims.settle('unused', 60_000)).isComplete).toBe(false);
+    expect(await find('key', { responseName: 'new' })).toBe('IDEMPOTENCY_KEY_SETTLED');
+    expect(await find('key', { responseName: 'sent' })).toBe('in-flight');
+    expect(await settle('unused', 0)).toEqual({ writes: [], isComplete: true });
+    expect(await find('unused')).toBe('IDEMPOTENCY_KEY_SETTLED');
+    for (const ageMs of [undefined, 60_000]) {
+      expect(await settle('unused', ageMs)).toMatchObject({ isComplete: false });
+    }
   });
 
   test('a claim and a settlement at the same time agree', async () => {
-    const backend = await start();
-    const all = [
-      await openClaims(backend),
-      await openClaims(backend.isShared ? backend : await start()),
-    ];
-    const [one = all[0], other = one] = backend.isShared ? all : [all[0], all[0]];
+    const [one, other] = await openTwo();
     for (let round = 0; round < 20; round++) {
-      const [claimed, settled] = await Promise.all([
-        one?.claim(`key ${round}`, 'a').catch(() => ({ state: 'settled' })),
-        other?.settle(`key ${round}`, 0),
-      ]);
-      const seen = settled?.writes.length === 1 ? 'claimed' : 'settled';
-      expect(claimed?.state).toBe(seen);
+      const key = `key ${round}`;
+      const [found, settled] = await Promise.all([one.find(key), other.settle(key, 0)]);
+      expect(found).toBe(settled.writes.length === 1 ? 'claimed' : 'IDEMPOTENCY_KEY_SETTLED');
     }
   });
 
   test('a closed store rejects every call, and may be closed again', async () => {
-    const claims = await openClaims(await start());
+    const claims = await openClaims();
     await claims.close();
     await claims.close();
     const closed = { name: 'StoreUnavailable', reason: 'closed' };

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { type Claim, Claims } from '../../src/idempotency/claims.ts';
 import { Completeness } from '../../src/idempotency/completeness.ts';
-import type { IdempotencyStore } from '../../src/idempotency/store.ts';
+import { type IdempotencyStore, StoreUnavailable } from '../../src/idempotency/store.ts';
 
 export const RETENTION_MS = 3_600_000;
 const MAX_WRITES_PER_KEY = 3;
@@ -18,9 +20,21 @@ export function claimsOn(store: IdempotencyStore, options: { quarantineMs?: numb
     ...options,
   });
   const claims = new Claims(store, completeness, MAX_WRITES_PER_KEY);
+  const find = async (key: string, more: Partial<Claim> = {}): Promise<unknown> => {
+    try {
+      const found = await claims.claim(claimOf(key, randomUUID(), more));
+      return found.state === 'recorded' ? found.outcome : found.state;
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return error.reason;
+      if (error instanceof GatewayError) return error.code;
+      throw error;
+    }
+  };
   return {
     /** What was logged about lost records. */
     losses,
+    /** Claims a key with a new owner. Returns the state, the outcome if it is recorded, or the reason of an error. */
+    find,
     claim: (key: string, owner: string, more: Partial<Claim> = {}) =>
       claims.claim(claimOf(key, owner, more)),
     record: (key: string, owner: string, outcome: unknown, more: Partial<Claim> = {}) =>
