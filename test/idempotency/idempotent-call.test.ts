@@ -9,7 +9,12 @@ import { IdempotentCalls } from '../../src/idempotency/idempotent-call.ts';
 import { OpenWrites } from '../../src/idempotency/open-writes.ts';
 import { createSettle } from '../../src/idempotency/settle.ts';
 import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
-import { type Change, COMPLETENESS_KEY, StoreUnavailable } from '../../src/idempotency/store.ts';
+import {
+  type Change,
+  COMPLETENESS_KEY,
+  ReplyLost,
+  StoreUnavailable,
+} from '../../src/idempotency/store.ts';
 import { createStoreWatch } from '../../src/idempotency/store-watch.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { operations } from '../../src/upstream/operations.ts';
@@ -236,6 +241,7 @@ const failed = new OutcomeUnknown('UPSTREAM_FAILED', 'request-1');
 /** A store that can fail, and counts how often records of keys are read. */
 class FailingStore extends SqliteStore {
   failure: StoreUnavailable | undefined;
+  losesReplies = false;
   reads = 0;
 
   override async read(key: string) {
@@ -246,7 +252,9 @@ class FailingStore extends SqliteStore {
 
   override async swap(change: Change) {
     if (this.failure) throw this.failure;
-    return super.swap(change);
+    const isSwapped = await super.swap(change);
+    if (this.losesReplies && change.key !== COMPLETENESS_KEY) throw new ReplyLost('unreachable');
+    return isSwapped;
   }
 
   async nextRead() {
@@ -332,6 +340,15 @@ test('without the store, a write is rejected before sending', async () => {
   store.failure = unreachable;
   await expect(write()).rejects.toMatchObject({ code: 'IDEMPOTENCY_UNAVAILABLE' });
   expect(sent).toEqual([]);
+});
+
+test('a claim whose reply was lost is released, and the write rejected before sending', async () => {
+  const { store, sent, write } = startWithStore();
+  store.losesReplies = true;
+  await expect(write()).rejects.toMatchObject({ code: 'IDEMPOTENCY_UNAVAILABLE' });
+  expect(sent).toEqual([]);
+  store.losesReplies = false;
+  expect(await write()).toBe(failed);
 });
 
 test('a repeat that finds the key free after waiting has only the rest of its deadline', async () => {

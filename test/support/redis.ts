@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
@@ -80,52 +79,4 @@ async function startServer({ port, args = [] }: { port?: number; args?: string[]
       }
     },
   };
-}
-
-/** A TCP proxy in front of a local port, which can cut connections. */
-export async function startProxy(targetPort: number) {
-  const sockets = new Set<Socket>();
-  let mode: 'forward' | 'lose replies' | 'refuse' = 'forward';
-  const cut = () => {
-    for (const socket of sockets) socket.destroy();
-    sockets.clear();
-  };
-  const server = createServer((client) => {
-    const target = connect(targetPort, '127.0.0.1');
-    for (const socket of [client, target]) {
-      sockets.add(socket);
-      socket.on('error', () => {}).on('close', cut);
-    }
-    if (mode === 'refuse') cut();
-    client.on('data', (chunk) => target.write(chunk));
-    target.on('data', (chunk) => {
-      if (mode === 'forward') client.write(chunk);
-      else cut();
-    });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `redis://127.0.0.1:${addressOf(server.address()).port}`,
-    /** Forwards commands, and cuts the connection instead of forwarding a reply. */
-    loseReplies: () => {
-      mode = 'lose replies';
-    },
-    /** Cuts every connection, present and future. */
-    refuse: () => {
-      mode = 'refuse';
-      cut();
-    },
-    forward: () => {
-      mode = 'forward';
-    },
-    async stop() {
-      cut();
-      server.close();
-    },
-  };
-}
-
-function addressOf(address: AddressInfo | string | null): AddressInfo {
-  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
-  return address;
 }
