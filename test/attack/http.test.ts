@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
+import type { Execute } from '../../src/graphql-request.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
+import { speedUpTimeouts } from '../support/fast-timeouts.ts';
 import { read, write } from '../support/graphql-operation.ts';
-import { portOf } from '../support/port.ts';
 import { connectTo, exchange } from '../support/raw-request.ts';
 import { createTestServer } from '../support/server.ts';
 import { json } from '../support/service.ts';
@@ -27,12 +28,12 @@ const get = (path: string, headers = '') =>
   `GET ${path} HTTP/1.1\nHost: a\nConnection: close\n${headers}\n`;
 
 /** The headers of a raw HTTP response, by lower-case name. */
-function headersOf(response: string): Map<string, string> {
+function headersOf(response: string): Record<string, string> {
   const [, ...lines] = response.slice(0, response.indexOf('\r\n\r\n')).split('\r\n');
-  return new Map(
-    lines.map((line): [string, string] => {
-      const colon = line.indexOf(':');
-      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  return Object.fromEntries(
+    lines.map((line) => {
+      const [name = '', value = ''] = line.split(/:\s*(.*)/s);
+      return [name.toLowerCase(), value.trim()];
     }),
   );
 }
@@ -40,33 +41,25 @@ function headersOf(response: string): Map<string, string> {
 // Headers
 
 const jsonType = 'Content-Type: application/json\n';
+const closing = 'HTTP/1.1\nHost: a\nConnection: close\n';
+const longBody = post(jsonType).replace(/Content-Length: \d+/, 'Content-Length: 99999999');
+const preflight = 'Origin: https://a.example\nAccess-Control-Request-Method: POST\n';
+const getQuery = get('/graphql?query=%7B__typename%7D', 'Apollo-Require-Preflight: 1\n');
 
 test.each([
   ['a response', 200, post(jsonType)],
-  [
-    'the response to a GET',
-    200,
-    get('/graphql?query=%7B__typename%7D', 'Apollo-Require-Preflight: 1\n'),
-  ],
+  ['the response to a GET', 200, getQuery],
   ['an invalid document', 400, post(jsonType, '{"query":"{"}')],
   ['a body that is not JSON', 400, post(jsonType, '{')],
   ['an invalid token', 401, post(`${jsonType}Authorization: Bearer x\n`)],
   ['an unknown path', 404, get('/nothing')],
-  ['a method that is not allowed', 405, `DELETE /graphql HTTP/1.1\nHost: a\nConnection: close\n\n`],
-  [
-    'a large body without a token',
-    401,
-    post(jsonType).replace(/Content-Length: \d+/, 'Content-Length: 99999999'),
-  ],
+  ['a method that is not allowed', 405, `DELETE /graphql ${closing}\n`],
+  ['a large body without a token', 401, longBody],
   ['another content type', 415, post('Content-Type: text/plain\n')],
   ['liveness', 200, get('/livez')],
   ['readiness', 200, get('/readyz')],
   ['metrics', 200, get('/metrics')],
-  [
-    'a preflight',
-    204,
-    'OPTIONS /graphql HTTP/1.1\nHost: a\nConnection: close\nOrigin: https://a.example\nAccess-Control-Request-Method: POST\n\n',
-  ],
+  ['a preflight', 204, `OPTIONS /graphql ${closing}${preflight}\n`],
   ['a page', 200, get('/graphql', 'Accept: text/html\n')],
   ['a path that cannot be decoded', 400, get('/%zz')],
 ])('%s has the security headers', async (_, status, request) => {
@@ -74,15 +67,16 @@ test.each([
   const response = await exchange(gateway.url, request);
   expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   const headers = headersOf(response);
-  expect(headers.get('x-content-type-options')).toBe('nosniff');
-  expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'/);
-  expect(headers.get('content-security-policy')).not.toMatch(/unsafe-eval|script-src[^;]*\*/);
-  expect(headers.has('strict-transport-security')).toBe(false); // TLS ends at the proxy, which knows its hosts.
-  expect(headers.get('referrer-policy')).toBe('no-referrer');
-  expect(headers.get('x-frame-options')).toMatch(/^(DENY|SAMEORIGIN)$/);
-  for (const name of ['server', 'x-powered-by', 'etag', 'set-cookie']) {
-    expect(headers.has(name)).toBe(false);
-  }
+  expect(headers).toMatchObject({
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': expect.stringMatching(/^default-src 'none'/),
+    'referrer-policy': 'no-referrer',
+    'x-frame-options': expect.stringMatching(/^(DENY|SAMEORIGIN)$/),
+  });
+  expect(headers['content-security-policy']).not.toMatch(/unsafe-eval|script-src[^;]*\*/);
+  // TLS ends at the proxy, which knows its hosts.
+  const others = ['strict-transport-security', 'server', 'x-powered-by', 'etag', 'set-cookie'];
+  for (const name of others) expect(headers).not.toHaveProperty(name);
 });
 
 test('the response to a GET is not cached', async () => {
@@ -98,85 +92,63 @@ test('the response to a GET is not cached', async () => {
 
 test('a client has 10 seconds for the headers, and 10 minutes for a body', async () => {
   const { server } = await createTestServer();
-  expect(server.headersTimeout).toBe(10_000);
-  expect(server.requestTimeout).toBe(600_000);
+  expect(server).toMatchObject({ headersTimeout: 10_000, requestTimeout: 600_000 });
   // Node checks for slow clients only at this interval.
   expect(Reflect.get(server, 'connectionsCheckingInterval')).toBeLessThanOrEqual(5_000);
 });
 
+/** Connects to a server with short timeouts, whose requests would be executed. */
+async function connectSlowly() {
+  speedUpTimeouts();
+  const execute = jest.fn<Execute>();
+  const server = await createTestServer({ execute });
+  const url = await server.listen({ host: '127.0.0.1', port: 0 });
+  const { port, hostname: host } = new URL(url);
+  const socket = connect({ port: Number(port), host, allowHalfOpen: true });
+  closeAfterTest(() => socket.destroy());
+  return { socket, url, execute };
+}
+
+const slowHead = `POST /graphql HTTP/1.1\r\nHost: a\r\n${jsonType.trim()}\r\n`;
+
 test.each([
-  ['never ends its headers', 'POST /graphql HTTP/1.1\r\nHost: a\r\nX-A: '],
+  ['never ends its headers', `${slowHead}X-A: `],
   ['sends nothing', ''],
-  [
-    'never ends its body',
-    `POST /graphql HTTP/1.1\r\nHost: a\r\n${jsonType.trim()}\r\nContent-Length: 100\r\n\r\n{`,
-  ],
-  [
-    'never ends its chunks',
-    `POST /graphql HTTP/1.1\r\nHost: a\r\n${jsonType.trim()}\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{`,
-  ],
+  ['never ends its body', `${slowHead}Content-Length: 100\r\n\r\n{`],
+  ['never ends its chunks', `${slowHead}Transfer-Encoding: chunked\r\n\r\n5\r\n{`],
 ])('a client that %s is disconnected', async (_, sent) => {
-  const app = await createTestServer();
-  // Shorter timeouts for the test.
-  app.server.headersTimeout = 100;
-  app.server.requestTimeout = 200;
-  Reflect.set(app.server, 'connectionsCheckingInterval', 20);
-  await app.listen({ host: '127.0.0.1', port: 0 });
-
-  const socket = connect(portOf(app.server.address()), '127.0.0.1');
-  closeAfterTest(async () => socket.destroy());
+  const { socket } = await connectSlowly();
   socket.write(sent);
-
-  expect(await text(socket)).toMatch(/^(HTTP\/1\.1 (401|408) |$)/);
+  const response = await text(socket);
+  expect(response).toMatch(/^(HTTP\/1\.1 (401|408) |$)/);
 });
 
 test('a request that gets 408 is not executed when the rest of it arrives', async () => {
-  let executed = 0;
-  const app = await createTestServer({
-    execute: async () => {
-      executed += 1;
-      return { status: 200, headers: [], text: '{"data":null}' };
-    },
-  });
-  app.server.headersTimeout = 100;
-  app.server.requestTimeout = 200;
-  Reflect.set(app.server, 'connectionsCheckingInterval', 20);
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  const socket = connect({
-    port: portOf(app.server.address()),
-    host: '127.0.0.1',
-    allowHalfOpen: true,
-  });
-  closeAfterTest(async () => socket.destroy());
-  const body = '{"query":"{ __typename }"}';
-  socket.write(
-    `POST /graphql HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n{`,
-  );
-
+  const { socket, url, execute } = await connectSlowly();
+  socket.write(`${slowHead}Content-Length: ${query.length}\r\n\r\n{`);
   const [response] = await once(socket, 'data');
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.on('error', () => {}); // The server may already have closed the connection.
-  socket.end(body.slice(1));
+  socket.end(query.slice(1));
   socket.resume();
   await closed;
-  const port = portOf(app.server.address());
-  expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
-
+  expect((await fetch(`${url}/livez`)).status).toBe(200);
   expect(String(response)).toMatch(/^HTTP\/1\.1 408 /);
-  expect(executed).toBe(0);
+  expect(execute).not.toHaveBeenCalled();
 });
 
 // Bodies
 
-test('a body that is too large is rejected before it is sent', async () => {
-  const { gateway } = start();
-  // The body is announced and never sent, so a gateway that waits for it does not respond.
-  const response = await exchange(
-    gateway.url,
-    `POST /graphql HTTP/1.1\nHost: a\nConnection: close\n${jsonType}Authorization: Bearer ${gateway.token}\nContent-Length: 16777217\n\n`,
-  );
-  expect(response).toMatch(/^HTTP\/1\.1 413 /);
-});
+test.each(['', 'Expect: 100-continue\n'])(
+  'a body that is too large is rejected before it is sent, with no 100 Continue: "%s"',
+  async (expectation) => {
+    const { gateway } = start();
+    // The body is announced and never sent, so a gateway that waits for it does not respond.
+    const headers = `${jsonType}Authorization: Bearer ${gateway.token}\nContent-Length: 16777217`;
+    const request = `POST /graphql ${closing}${expectation}${headers}\n\n`;
+    expect(await exchange(gateway.url, request)).toMatch(/^HTTP\/1\.1 413 /);
+  },
+);
 
 test('a body without a length is rejected when it gets too large', async () => {
   const { service, gateway } = start();
@@ -206,27 +178,20 @@ test('a body without a length is rejected when it gets too large', async () => {
 });
 
 test.each([
-  ['two hosts', 400, 'several Host', 'Host: b\n'],
-  ['a compressed body, by its content coding', 415, 'compressed', 'Content-Encoding: gzip\n'],
-  ['an unknown content coding', 415, 'compressed', 'Content-Encoding: x\n'],
-])('a request with %s gets %i', async (_, status, reason, header) => {
+  ['Host: a\nHost: b', 400, 'several Host'],
+  ...['Host:', 'Host: [', 'Host: a b', 'Host: a:99999', 'Host: %'].map(
+    (host) => [host, 400, 'valid Host'] as const,
+  ),
+  ['Host: a\nContent-Encoding: gzip', 415, 'compressed'],
+  ['Host: a\nContent-Encoding: x', 415, 'compressed'],
+])('a request with the header "%s" gets %i', async (headers, status, reason) => {
   const { service, gateway } = start();
-  const headers = `${header}${jsonType}Authorization: Bearer ${gateway.token}\n`;
-  const response = await exchange(gateway.url, post(headers, JSON.stringify({ query: write })));
+  const authorization = `${jsonType}Authorization: Bearer ${gateway.token}\n`;
+  const request = post(authorization, JSON.stringify({ query: write })).replace('Host: a', headers);
+  const response = await exchange(gateway.url, request);
   expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*${reason}`, 's'));
   expect(service.received).toEqual([]);
 });
-
-test.each(['Host:', 'Host: [', 'Host: a b', 'Host: a:99999', 'Host: %'])(
-  'a request with the invalid header "%s" gets 400',
-  async (host) => {
-    const { service, gateway } = start();
-    const headers = `${jsonType}Authorization: Bearer ${gateway.token}\n`;
-    const request = post(headers, JSON.stringify({ query: write })).replace('Host: a', host);
-    expect(await exchange(gateway.url, request)).toMatch(/^HTTP\/1\.1 400 .*valid Host/s);
-    expect(service.received).toEqual([]);
-  },
-);
 
 test('without a Host header, HTTP/1.0 reaches the health checks only', async () => {
   const { gateway } = start();
@@ -270,15 +235,6 @@ test('100 Continue is sent only after the token is verified', async () => {
   expect(String(interim)).toBe('HTTP/1.1 100 Continue\r\n\r\n');
   socket.write(query);
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 /);
-});
-
-test('a body that is too large gets no 100 Continue', async () => {
-  const { gateway } = start();
-  const response = await exchange(
-    gateway.url,
-    `POST /graphql HTTP/1.1\nHost: a\nConnection: close\nExpect: 100-continue\n${jsonType}Authorization: Bearer ${gateway.token}\nContent-Length: 16777217\n\n`,
-  );
-  expect(response).toMatch(/^HTTP\/1\.1 413 /);
 });
 
 // Request smuggling: two requests where a proxy sees one
@@ -353,10 +309,8 @@ test.each([
 
 test('a GET with a body does not execute the body', async () => {
   const { service, gateway } = start();
-  const response = await exchange(
-    gateway.url,
-    smuggled(gateway.token).replace('POST', 'GET').replace('Host: a', 'Host: a\nConnection: close'),
-  );
+  const request = smuggled(gateway.token).replace('POST', 'GET');
+  const response = await exchange(gateway.url, request.replace('\n', '\nConnection: close\n'));
   expect(response).toMatch(/^HTTP\/1\.1 (400|405) /);
   expect(service.received).toEqual([]);
 });
@@ -365,14 +319,11 @@ test.each(['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override'])(
   '%s does not change the method',
   async (header) => {
     const { service, gateway } = start();
-    const headers = `${header}: POST\n${jsonType}Apollo-Require-Preflight: 1\nAuthorization: Bearer ${gateway.token}\n`;
-    const getResponse = await exchange(gateway.url, get(`/graphql?query=${mutation}`, headers));
-    expect(getResponse).toMatch(/^HTTP\/1\.1 405 /);
-    const postResponse = await exchange(
-      gateway.url,
-      post(`${header}: DELETE\n${jsonType}Authorization: Bearer ${gateway.token}\n`),
-    );
-    expect(postResponse).toMatch(/^HTTP\/1\.1 200 /);
+    const rest = `${jsonType}Apollo-Require-Preflight: 1\nAuthorization: Bearer ${gateway.token}\n`;
+    const read = get(`/graphql?query=${mutation}`, `${header}: POST\n${rest}`);
+    expect(await exchange(gateway.url, read)).toMatch(/^HTTP\/1\.1 405 /);
+    const posted = await exchange(gateway.url, post(`${header}: DELETE\n${rest}`));
+    expect(posted).toMatch(/^HTTP\/1\.1 200 /);
     expect(service.received).toEqual([]);
   },
 );
@@ -391,16 +342,10 @@ test.each([
   '',
 ])('a cross-site POST of "%s" has no effect', async (contentType) => {
   const { service, gateway } = start();
-  const body = JSON.stringify({ query: write });
-  const response = await exchange(
-    gateway.url,
-    post(
-      `Origin: https://evil.example\nContent-Type: ${contentType}\nAuthorization: Bearer ${gateway.token}\n`,
-      body,
-    ),
-  );
+  const headers = `Origin: https://evil.example\nContent-Type: ${contentType}\nAuthorization: Bearer ${gateway.token}\n`;
+  const response = await exchange(gateway.url, post(headers, JSON.stringify({ query: write })));
   expect(response).toMatch(/^HTTP\/1\.1 (400|415) /);
-  expect(headersOf(response).has('access-control-allow-origin')).toBe(false);
+  expect(headersOf(response)).not.toHaveProperty('access-control-allow-origin');
   expect(service.received).toEqual([]);
 });
 
@@ -417,46 +362,25 @@ test('TRACE does not echo the request', async () => {
   expect(response).not.toContain(gateway.token);
 });
 
-test('CONNECT does not turn the gateway into a proxy', async () => {
+test('neither CONNECT nor an absolute URL turns the gateway into a proxy', async () => {
   const { service, gateway } = start();
   const { host } = new URL(service.url);
-  const response = await exchange(
-    gateway.url,
-    `CONNECT ${host} HTTP/1.1\nHost: ${host}\n\n${get('/upgradeToHQ')}`,
-  );
-  expect(response).not.toMatch(/^HTTP\/1\.1 2/);
+  const tunnel = `CONNECT ${host} HTTP/1.1\nHost: ${host}\n\n${get('/upgradeToHQ')}`;
+  expect(await exchange(gateway.url, tunnel)).not.toMatch(/^HTTP\/1\.1 2/);
+  const absolute = await exchange(gateway.url, get(`${service.url}upgradeToHQ`));
+  expect(absolute).toMatch(/^HTTP\/1\.1 404 /);
   expect(service.received).toEqual([]);
 });
 
-test('an absolute URL does not turn the gateway into a proxy', async () => {
-  const { service, gateway } = start();
-  const response = await exchange(gateway.url, get(`${service.url}upgradeToHQ`));
-  expect(response).toMatch(/^HTTP\/1\.1 404 /);
-  expect(service.received).toEqual([]);
-});
+const nearPaths = [
+  '/graphql/ //graphql /GRAPHQL /graphql%2f /graphql%00 /graphql;a=b /graphql.json /./graphql',
+  '/livez/../graphql /livez/..%2fgraphql /livez%2f..%2fgraphql /%2567raphql /graphql%20 /\\graphql',
+].join(' ');
 
-test.each([
-  '/graphql/',
-  '//graphql',
-  '/GRAPHQL',
-  '/graphql%2f',
-  '/graphql%00',
-  '/graphql;a=b',
-  '/graphql.json',
-  '/./graphql',
-  '/livez/../graphql',
-  '/livez/..%2fgraphql',
-  '/livez%2f..%2fgraphql',
-  '/%2567raphql',
-  '/graphql%20',
-  '/\\graphql',
-])('%s does not bypass authentication', async (path) => {
+test.each(nearPaths.split(' '))('%s does not bypass authentication', async (path) => {
   const { service, gateway } = start();
-  const body = JSON.stringify({ query: write });
-  const response = await exchange(
-    gateway.url,
-    post(`${jsonType}Authorization: Bearer x\n`, body).replace('/graphql', path),
-  );
+  const request = post(`${jsonType}Authorization: Bearer x\n`, JSON.stringify({ query: write }));
+  const response = await exchange(gateway.url, request.replace('/graphql', path));
   expect(response).toMatch(/^HTTP\/1\.1 (400|401|404|405) /);
   expect(service.received).toEqual([]);
 });

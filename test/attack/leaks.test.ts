@@ -1,5 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { beforeAll, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { Documents } from '../../src/graphql/documents.ts';
 import { startCollector } from '../support/collector.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
@@ -42,112 +44,89 @@ const raw =
     response.socket?.end(bytes);
   };
 
-type Fault = [name: string, reply: Reply, read: string | RegExp, write: string];
-
-/** Other tests distinguish the two. */
-const invalidOrUnavailable = /^UPSTREAM_(INVALID_RESPONSE|UNAVAILABLE)$/;
-
 const unknown = 'LedgerOutcomeUnknown';
-const unrecognized = 'LedgerUnrecognizedStatus';
-const invalid = 'UPSTREAM_INVALID_RESPONSE';
-const refused = 'UPSTREAM_BAD_REQUEST';
 
-/** Replies of the service, with the error code or union member for a read and for a write. */
-const faults: Fault[] = [
-  ['status 1', record(1), 'LedgerFailed', 'LedgerFailed'],
-  ['status 2', record(2), 'LedgerNoMoreInvoices', 'LedgerNoMoreInvoices'],
-  ['status 3', record(3), 'LedgerNotPermitted', 'LedgerNotPermitted'],
-  ['status 7', record(7), unrecognized, unrecognized],
-  ['a status that is not a number', record(serviceCanary), unrecognized, unrecognized],
-  ['HTTP 400', status(400), refused, refused],
-  ['HTTP 401', status(401), 'UNAUTHENTICATED', 'UNAUTHENTICATED'],
-  ['HTTP 403', status(403), 'FORBIDDEN', 'FORBIDDEN'],
-  ['HTTP 404', status(404), refused, refused],
-  ['HTTP 429', status(429), refused, refused],
-  ['HTTP 500', status(500), 'UPSTREAM_FAILED', unknown],
-  ['HTTP 502', status(502), 'UPSTREAM_FAILED', unknown],
+/** Replies of the service, below the error code or union member of a read and of a write. */
+const faults: [read: string | RegExp, write: string, replies: Record<string, Reply>][] = [
+  ['LedgerFailed', 'LedgerFailed', { 'status 1': record(1) }],
+  ['LedgerNoMoreInvoices', 'LedgerNoMoreInvoices', { 'status 2': record(2) }],
+  ['LedgerNotPermitted', 'LedgerNotPermitted', { 'status 3': record(3) }],
   [
-    'HTTP 503',
-    reply(503, serviceCanary, { 'retry-after': serviceCanary }),
+    'LedgerUnrecognizedStatus',
+    'LedgerUnrecognizedStatus',
+    { 'status 7': record(7), 'a status that is not a number': record(serviceCanary) },
+  ],
+  ['UNAUTHENTICATED', 'UNAUTHENTICATED', { 'HTTP 401': status(401) }],
+  ['FORBIDDEN', 'FORBIDDEN', { 'HTTP 403': status(403) }],
+  [
+    'UPSTREAM_BAD_REQUEST',
+    'UPSTREAM_BAD_REQUEST',
+    { 'HTTP 400': status(400), 'HTTP 404': status(404), 'HTTP 429': status(429) },
+  ],
+  [
     'UPSTREAM_FAILED',
     unknown,
-  ],
-  ['a redirect', reply(302, serviceCanary, { location: `/${serviceCanary}` }), invalid, unknown],
-  [
-    'a reason phrase',
-    raw(`HTTP/1.1 500 ${serviceCanary}\r\nContent-Length: 0\r\n\r\n`),
-    'UPSTREAM_FAILED',
-    unknown,
-  ],
-  ['a response that is not HTTP', raw(`${serviceCanary}\r\n\r\n`), invalidOrUnavailable, unknown],
-  [
-    'an invalid header',
-    raw(`HTTP/1.1 200 OK\r\n${serviceCanary}\r\n\r\n`),
-    invalidOrUnavailable,
-    unknown,
-  ],
-  [
-    'an invalid chunk',
-    raw(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${serviceCanary}\r\n`),
-    invalidOrUnavailable,
-    unknown,
-  ],
-  ['text instead of JSON', reply(200, serviceCanary, headers), invalid, unknown],
-  ['incomplete JSON', reply(200, `{"message":"${serviceCanary}`), invalid, unknown],
-  [
-    'wrong types',
-    json({ status: 0, message: [serviceCanary], service_status: serviceCanary, unresolved: 1 }),
-    invalid,
-    unknown,
-  ],
-  [
-    'unknown fields',
-    json({ [serviceCanary]: 1, service_status: { message: { [serviceCanary]: 1 } }, message: 1 }),
-    invalid,
-    unknown,
-  ],
-  [
-    'a body that is not UTF-8',
-    (response) => void response.end(Buffer.from(`"${serviceCanary}\xff"`, 'latin1')),
-    invalid,
-    unknown,
-  ],
-  [
-    'an invalid compression',
-    reply(200, serviceCanary, { 'content-encoding': 'gzip' }),
-    invalid,
-    unknown,
-  ],
-  [
-    'a body that is too large',
-    (response) => {
-      response.setHeader('content-encoding', 'gzip');
-      response.end(gzipSync(JSON.stringify(serviceCanary.repeat(50_000))));
+    {
+      'HTTP 500': status(500),
+      'HTTP 502': status(502),
+      'HTTP 503': reply(503, serviceCanary, { 'retry-after': serviceCanary }),
+      'a reason phrase': raw(`HTTP/1.1 500 ${serviceCanary}\r\nContent-Length: 0\r\n\r\n`),
     },
-    invalid,
-    unknown,
   ],
   [
-    'a response that is cut off',
-    (response) => {
-      response.writeHead(200, { 'content-length': 1000 });
-      response.write(`{"message":"${serviceCanary}`, () => response.destroy());
+    // Other tests distinguish the two.
+    /^UPSTREAM_(INVALID_RESPONSE|UNAVAILABLE)$/,
+    unknown,
+    {
+      'a response that is not HTTP': raw(`${serviceCanary}\r\n\r\n`),
+      'an invalid header': raw(`HTTP/1.1 200 OK\r\n${serviceCanary}\r\n\r\n`),
+      'an invalid chunk': raw(
+        `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${serviceCanary}\r\n`,
+      ),
     },
-    invalid,
-    unknown,
   ],
   [
-    'a connection reset',
-    (response) => void response.socket?.resetAndDestroy(),
+    'UPSTREAM_INVALID_RESPONSE',
+    unknown,
+    {
+      'a redirect': reply(302, serviceCanary, { location: `/${serviceCanary}` }),
+      'text instead of JSON': reply(200, serviceCanary, headers),
+      'incomplete JSON': reply(200, `{"message":"${serviceCanary}`),
+      'wrong types': json({
+        status: 0,
+        message: [serviceCanary],
+        service_status: serviceCanary,
+        unresolved: 1,
+      }),
+      'unknown fields': json({
+        [serviceCanary]: 1,
+        service_status: { message: { [serviceCanary]: 1 } },
+        message: 1,
+      }),
+      'a body that is not UTF-8': (response) =>
+        void response.end(Buffer.from(`"${serviceCanary}\xff"`, 'latin1')),
+      'an invalid compression': reply(200, serviceCanary, { 'content-encoding': 'gzip' }),
+      'a body that is too large': (response) => {
+        response.setHeader('content-encoding', 'gzip');
+        response.end(gzipSync(JSON.stringify(serviceCanary.repeat(50_000))));
+      },
+      'a response that is cut off': (response) => {
+        response.writeHead(200, { 'content-length': 1000 });
+        response.write(`{"message":"${serviceCanary}`, () => response.destroy());
+      },
+    },
+  ],
+  [
     'UPSTREAM_UNAVAILABLE',
     unknown,
+    { 'a connection reset': (response) => void response.socket?.resetAndDestroy() },
   ],
-  ['no response', () => {}, 'UPSTREAM_TIMEOUT', unknown],
   [
-    'an incomplete response',
-    (response) => void response.write(`{"message":"${serviceCanary}`),
     'UPSTREAM_TIMEOUT',
     unknown,
+    {
+      'an incomplete response': (response) => void response.write(`{"message":"${serviceCanary}`),
+    },
   ],
 ];
 
@@ -157,15 +136,8 @@ const upload =
   'mutation ($input: WorkflowCsvInput!) { result: uploadWorkflowCsv(input: $input) { __typename } }';
 const save =
   'mutation ($approvers: [ApproverInput!]!) { result: saveApprovers(approvers: $approvers) { __typename } }';
-const approver = {
-  name: clientCanary,
-  email: clientCanary,
-  emailUpload: clientCanary,
-  description: clientCanary,
-  myBankAccount: clientCanary,
-  myEmail: clientCanary,
-  workflowName: clientCanary,
-};
+const approverTexts = 'name email emailUpload description myBankAccount myEmail workflowName';
+const approver = Object.fromEntries(approverTexts.split(' ').map((name) => [name, clientCanary]));
 const file = { fileName: clientCanary, csv: `a;${clientCanary}`, message: clientCanary };
 
 const variables = { UPSTREAM_TIMEOUT_MS: '2500', UPSTREAM_MAX_RESPONSE_BYTES: '100000' };
@@ -288,60 +260,43 @@ test('a response has what was asked for, and an error quotes the client', async 
 
 test('the response to a rejected request contains nothing of it', async () => {
   const { gateway, token, authorization, send, add, responses } = stack;
-  const sendRaw = (head: string, body = '') =>
-    add(
-      exchange(
-        gateway.url,
-        `${head}\nHost: a\nConnection: close\nContent-Type: application/json\nContent-Length: ${Buffer.byteLength(body)}\n\n${body}`,
-      ),
-    );
 
-  // Invalid input.
-  expect(await send(save, { approvers: [{ ...approver, approverId: clientCanary }] })).toBe(
-    'BAD_USER_INPUT',
-  );
-  expect(await send(upload, { input: { ...file, contentBase64: clientCanary } })).toBe(
-    'BAD_USER_INPUT',
-  );
-  expect(
-    await send(upload, { input: { fileName: clientCanary, contentBase64: clientCanary } }),
-  ).toBe('BAD_USER_INPUT');
-  expect(await send(codes, { project: `${clientCanary}\ud800` })).toBe('BAD_USER_INPUT');
-  expect(await send(upload, { input: { ...file, option: 1 } })).toBe('BAD_USER_INPUT');
-  // Limits.
-  expect(
-    await send(
-      `{ ${Array.from({ length: 201 }, (_, n) => `a${n}: __typename`).join(' ')} } #${clientCanary}`,
-    ),
-  ).toBe('OPERATION_LIMIT_EXCEEDED');
+  const aliases = Array.from({ length: 201 }, (_, n) => `a${n}: __typename`).join(' ');
+  for (const [code, query, variables] of [
+    ['BAD_USER_INPUT', save, { approvers: [{ ...approver, approverId: clientCanary }] }],
+    ['BAD_USER_INPUT', upload, { input: { ...file, contentBase64: clientCanary } }],
+    ['BAD_USER_INPUT', upload, { input: { fileName: 'a', contentBase64: clientCanary } }],
+    ['BAD_USER_INPUT', upload, { input: { ...file, option: 1 } }],
+    ['BAD_USER_INPUT', codes, { project: `${clientCanary}\ud800` }],
+    ['OPERATION_LIMIT_EXCEEDED', `{ ${aliases} } #${clientCanary}`, {}],
+  ]) {
+    expect(await send(query, variables)).toBe(code);
+  }
+
+  const authorized = `Authorization: ${authorization}`;
   // Errors of HTTP and of Fastify.
-  await sendRaw(`GET /${clientCanary} HTTP/1.1`);
-  await sendRaw(`GET /livez?access_token=${token} HTTP/1.1`);
-  await sendRaw(`GET /%zz${clientCanary}?access_token=${token} HTTP/1.1`);
-  await sendRaw(`DELETE /graphql?${clientCanary} HTTP/1.1`);
-  await sendRaw(
-    `POST /graphql HTTP/1.1\nAuthorization: ${authorization}`,
-    `{"query":"${clientCanary}`,
-  );
-  await sendRaw(`POST /graphql HTTP/1.1\nAuthorization: ${authorization}`, `["${clientCanary}"]`);
-  await sendRaw(`POST /graphql HTTP/1.1\nAuthorization: ${authorization}`, `"${clientCanary}"`);
-  await sendRaw(`POST /graphql HTTP/1.1\nAuthorization: ${authorization}${clientCanary}`);
-  await sendRaw(`POST /graphql HTTP/1.1\nAuthorization: ${authorization} ${clientCanary}`);
-  await sendRaw(
-    `POST /graphql HTTP/1.1\nAuthorization: ${authorization}\nAuthorization: ${authorization}`,
-  );
-  await sendRaw(`POST /graphql HTTP/1.1\nX-Request-Id: ${clientCanary} ${token}`);
-  await sendRaw(`POST /graphql HTTP/1.1\nTraceparent: ${token}\nTracestate: a=${clientCanary}`);
-  await sendRaw(
-    `GET /livez HTTP/1.1\nAuthorization: ${authorization}\nX-A: ${clientCanary.repeat(1000)}`,
-  );
-  await sendRaw(`GET /livez HTTP/1.1\nAuthorization: ${authorization}\u0001`);
-  await sendRaw(`${clientCanary} /livez HTTP/1.1\nAuthorization: ${authorization}`);
-  await add(
-    gateway
-      .post(clientCanary, { authorization, 'content-type': `text/${clientCanary}` })
-      .then(({ text }) => text),
-  );
+  for (const [head, body = ''] of [
+    [`GET /${clientCanary} HTTP/1.1`],
+    [`GET /livez?access_token=${token} HTTP/1.1`],
+    [`GET /%zz${clientCanary}?access_token=${token} HTTP/1.1`],
+    [`DELETE /graphql?${clientCanary} HTTP/1.1`],
+    [`POST /graphql HTTP/1.1\n${authorized}`, `{"query":"${clientCanary}`],
+    [`POST /graphql HTTP/1.1\n${authorized}`, `["${clientCanary}"]`],
+    [`POST /graphql HTTP/1.1\n${authorized}`, `"${clientCanary}"`],
+    [`POST /graphql HTTP/1.1\n${authorized}${clientCanary}`],
+    [`POST /graphql HTTP/1.1\n${authorized} ${clientCanary}`],
+    [`POST /graphql HTTP/1.1\n${authorized}\n${authorized}`],
+    [`POST /graphql HTTP/1.1\nX-Request-Id: ${clientCanary} ${token}`],
+    [`POST /graphql HTTP/1.1\nTraceparent: ${token}\nTracestate: a=${clientCanary}`],
+    [`GET /livez HTTP/1.1\n${authorized}\nX-A: ${clientCanary.repeat(1000)}`],
+    [`GET /livez HTTP/1.1\n${authorized}\u0001`],
+    [`${clientCanary} /livez HTTP/1.1\n${authorized}`],
+  ]) {
+    const rest = 'Host: a\nConnection: close\nContent-Type: application/json\nContent-Length';
+    await add(exchange(gateway.url, `${head}\n${rest}: ${body.length}\n\n${body}`));
+  }
+  const wrongType = { authorization, 'content-type': `text/${clientCanary}` };
+  await add(gateway.post(clientCanary, wrongType).then(({ text }) => text));
 
   expectNone({ responses: responses() }, [...encodings(clientCanary), ...partsOf(token)]);
 });
@@ -349,21 +304,23 @@ test('the response to a rejected request contains nothing of it', async () => {
 test('responses never contain tokens or bodies, whatever the service sends', async () => {
   const { service, token, send, responses } = stack;
 
-  for (const [name, fault, ofRead, ofWrite] of faults) {
-    serviceReply = fault;
-    const outcomes = [send(codes, { project: clientCanary }), send(upload, { input: file })];
-    expect([name, ...(await Promise.all(outcomes))]).toEqual([
-      name,
-      typeof ofRead === 'string' ? ofRead : expect.stringMatching(ofRead),
-      ofWrite,
-    ]);
-    if (ofWrite !== 'LedgerOutcomeUnknown') {
-      expect([name, await send(save, { approvers: [approver] })]).toEqual([name, ofWrite]);
-    }
-    serviceReply = success;
-    // Successful calls in between keep the circuit closed, and the budget of retries full.
-    for (let times = 0; times < 2; times++) {
-      expect([name, await send(codes, { project: 'north' })]).toEqual([name, 'GlCodeList']);
+  for (const [ofRead, ofWrite, replies] of faults) {
+    for (const [name, fault] of Object.entries(replies)) {
+      serviceReply = fault;
+      const outcomes = [send(codes, { project: clientCanary }), send(upload, { input: file })];
+      expect([name, ...(await Promise.all(outcomes))]).toEqual([
+        name,
+        typeof ofRead === 'string' ? ofRead : expect.stringMatching(ofRead),
+        ofWrite,
+      ]);
+      if (ofWrite !== unknown) {
+        expect([name, await send(save, { approvers: [approver] })]).toEqual([name, ofWrite]);
+      }
+      serviceReply = success;
+      // Successful calls in between keep the circuit closed, and the budget of retries full.
+      for (let times = 0; times < 2; times++) {
+        expect([name, await send(codes, { project: 'north' })]).toEqual([name, 'GlCodeList']);
+      }
     }
   }
   // No connection, until the circuit opens.
@@ -390,9 +347,8 @@ test('logs, metrics and traces never contain tokens or bodies, either', async ()
   expectNone(places, [...bodies, clientName, ...partsOf(stack.token)]);
 });
 
-const setReply = shareGateway();
-
-test.each([
+/** Documents that nearly name something, and what they nearly name. */
+const misspelled: [name: string, document: string][] = [
   ['glCodes', '{ glCode }'],
   ['project', '{ glCodes(target: EMAIL, projekt: "a") { __typename } }'],
   ['EMAIL', '{ glCodes(target: EMAL, project: "a") { __typename } }'],
@@ -402,22 +358,28 @@ test.each([
   ['GlCodeList', '{ glCodes(target: EMAIL, project: "a") { ... on GlCodeLis { __typename } } }'],
   ['GlCodeList', '{ glCodes(target: EMAIL, project: "a") { codes { code } } }'],
   ['codes', '{ glCodes(target: EMAIL, project: "a") { ... on GlCodeList { code } } }'],
-  ['IntegrationTarget', 'query ($a: IntegrationTarge) { __typename }'],
-  ['include', '{ __typename @includ(if: true) }'],
-])('without introspection, an error does not suggest %s: %s', async (hidden, query) => {
-  const { gateway } = setReply(success);
-  const { status, errors } = await gateway.graphql(query);
-  expect(status).toBe(400);
-  for (const { message } of errors ?? []) {
-    expect(message).not.toMatch(/did you mean/i);
+  [
+    'IntegrationTarget',
+    'query ($a: IntegrationTarge) { glCodes(target: $a, project: "a") { __typename } }',
+  ],
+];
+
+test.each(misspelled)('only with introspection, an error suggests %s: %s', async (name, query) => {
+  const options = { maxWritesPerOperation: 5, areOthersExecuted: false, log: pino() };
+  for (const introspection of [true, false]) {
+    const documents = new Documents({ ...options, introspection });
+    const document = await documents.find({ query }, () => undefined);
     // An error names a missing required argument.
-    if (!message.includes('is required')) {
-      expect(message).not.toMatch(new RegExp(`\\b${hidden}\\b`));
-    }
+    const messages = document?.faults.filter(({ message }) => !message.includes('is required'));
+    const hint = expect.stringMatching(new RegExp(`Did you mean.*\\b${name}\\b`));
+    const silent = expect.not.stringMatching(new RegExp(`did you mean|\\b${name}\\b`, 'i'));
+    expect(messages).toMatchObject([{ message: introspection ? hint : silent }]);
   }
 });
 
-test.each([
+const setReply = shareGateway();
+
+test.each<[string, string, unknown]>([
   [
     'an enum value',
     'query ($a: IntegrationTarget!) { glCodes(target: $a, project: "a") { __typename } }',
@@ -425,7 +387,7 @@ test.each([
   ],
   [
     'a field of an input',
-    save.replace('$approvers:', '$a:').replace(': $approvers)', ': $a)'),
+    'mutation ($a: [ApproverInput!]!) { saveApprovers(approvers: $a) { __typename } }',
     [{ nam: 'a' }],
   ],
 ])('without introspection, an error does not suggest %s of a variable', async (_, query, value) => {

@@ -5,12 +5,7 @@ import { shareGateway } from '../support/shared-gateway.ts';
 const share = shareGateway({ UPSTREAM_CSV_OPTION_PARAM: 'type' });
 const start = () => share(json({ status: 0, unresolved: '' }));
 
-const fields = {
-  approvers: 'a: saveApprovers(approvers: $approvers) { __typename }',
-  upload: 'b: uploadWorkflowCsv(input: $input) { __typename }',
-};
-
-/** Posts a mutation with its variables as JSON text. */
+/** Posts an operation with its variables as JSON text. */
 async function post(query: string, variables = '{}') {
   const { service, gateway } = start();
   const { status, text } = await gateway.post(
@@ -20,24 +15,40 @@ async function post(query: string, variables = '{}') {
   return { status, data, errors, sent: service.received.map(({ url, body }) => url + body) };
 }
 
-const saveApprovers = (variables: string) =>
-  post(`mutation ($approvers: [ApproverInput!]!) { ${fields.approvers} }`, variables);
-const upload = (input: string) =>
-  post(`mutation ($input: WorkflowCsvInput!) { ${fields.upload} }`, `{"input":${input}}`);
+type Result = Awaited<ReturnType<typeof post>>;
+
+const approvers =
+  'mutation ($a: [ApproverInput!]!) { saveApprovers(approvers: $a) { __typename } }';
+const uploads = 'mutation ($a: WorkflowCsvInput!) { uploadWorkflowCsv(input: $a) { __typename } }';
+const save = (variable: string) => post(approvers, `{"a":${variable}}`);
+const upload = (input: string) => post(uploads, `{"a":${input}}`);
+const saveOf = (approvers: string) => `saveApprovers(approvers: ${approvers}) { __typename }`;
+
+/** Every way in which GraphQL can pass on a number, for a field of an approver. */
+const ways: Record<string, (field: string, type: string, n: string) => Promise<Result>> = {
+  'in a list': (field, _, n) => save(`[{"${field}":${n}}]`),
+  'as the only item': (field, _, n) => save(`{"${field}":${n}}`),
+  'as a literal': (field, _, n) => post(`mutation { ${saveOf(`[{ ${field}: ${n} }]`)} }`),
+  'in a fragment': (field, _, n) =>
+    post(`mutation { ...F } fragment F on Mutation { ${saveOf(`[{ ${field}: ${n} }]`)} }`),
+  'as a variable': (field, type, n) =>
+    post(`mutation ($n: ${type}) { ${saveOf(`[{ ${field}: $n }]`)} }`, `{"n":${n}}`),
+  'as a default': (field, type, n) =>
+    post(`mutation ($n: ${type} = ${n}) { ${saveOf(`[{ ${field}: $n }]`)} }`),
+  'in a default': (field, _, n) =>
+    post(`mutation ($a: [ApproverInput!] = [{ ${field}: ${n} }]) { ${saveOf('$a')} }`),
+};
 
 /** Expects that nothing was sent, and that these paths have a fault. */
-function expectRejected(
-  { status, data, errors, sent }: Awaited<ReturnType<typeof post>>,
-  ...paths: (string | number)[][]
-) {
-  expect(status).toBe(400);
-  expect(data).toBeUndefined();
-  expect(errors).toEqual([
-    expect.objectContaining({ extensions: expect.objectContaining({ code: 'BAD_USER_INPUT' }) }),
-  ]);
-  const { faults } = errors[0].extensions;
-  expect(faults.map(({ path }: { path: unknown }) => path)).toEqual(paths);
-  expect(sent).toEqual([]);
+function expectRejected({ status, data, errors, sent }: Result, ...paths: (string | number)[][]) {
+  const faults = paths.map((path) => expect.objectContaining({ path }));
+  const extensions = expect.objectContaining({ code: 'BAD_USER_INPUT', faults });
+  expect({ status, data, errors, sent }).toEqual({
+    status: 400,
+    data: undefined,
+    errors: [expect.objectContaining({ extensions })],
+    sent: [],
+  });
 }
 
 const inexact = [
@@ -53,26 +64,16 @@ const inexact = [
   '1180591620717411303424',
 ];
 
-const claimLimit = ['approvers', 0, 'claimLimit'];
-
-test.each(inexact)('a claimLimit of %s is rejected wherever it appears', async (number) => {
-  const inVariables = await saveApprovers(`{"approvers":[{"claimLimit":${number}}]}`);
-  expectRejected(inVariables, claimLimit);
-  const single = await saveApprovers(`{"approvers":{"claimLimit":${number}}}`);
-  expectRejected(single, ['approvers', 'claimLimit']);
-  const literal = `saveApprovers(approvers: [{ claimLimit: ${number} }]) { __typename }`;
-  expectRejected(await post(`mutation { ${literal} }`), claimLimit);
-  const fragment = `mutation { ...F } fragment F on Mutation { ${literal} }`;
-  expectRejected(await post(fragment), claimLimit);
-  const scalar = (variable: string) =>
-    `mutation (${variable}) { saveApprovers(approvers: [{ claimLimit: $limit }]) { __typename } }`;
-  expectRejected(await post(scalar(`$limit: Float = ${number}`)), claimLimit);
-  expectRejected(await post(scalar('$limit: Float'), `{"limit":${number}}`), claimLimit);
-  const nested = `mutation ($approvers: [ApproverInput!] = [{ claimLimit: ${number} }]) { ${fields.approvers} }`;
-  // Again, because documents are cached.
-  expectRejected(await post(nested), claimLimit);
-  expectRejected(await post(nested), claimLimit);
-});
+test.each(Object.entries(ways))(
+  'a claimLimit that a double changes is rejected %s',
+  async (way, send) => {
+    const path = way === 'as the only item' ? ['approvers'] : ['approvers', 0];
+    // The last one again, because documents are cached.
+    for (const number of [...inexact, '1180591620717411303424']) {
+      expectRejected(await send('claimLimit', 'Float', number), [...path, 'claimLimit']);
+    }
+  },
+);
 
 test.each([
   ['0.1', '0.1'],
@@ -89,68 +90,71 @@ test.each([
   ['1.7976931348623157e308', '1.7976931348623157e+308'],
   ['1.00000000000000000000', '1'],
 ])('a claimLimit of %s is sent as the same value, %s', async (given, expected) => {
-  const sent = [`/saveApproverList[{"claim_limit":${expected}}]`];
-  const inVariables = await saveApprovers(`{"approvers":[{"claimLimit":${given}}]}`);
-  expect(inVariables.sent).toEqual(sent);
-  const literal = `mutation { saveApprovers(approvers: [{ claimLimit: ${given} }]) { __typename } }`;
-  expect((await post(literal)).sent).toEqual(sent);
+  for (const [way, send] of Object.entries(ways)) {
+    const { sent } = await send('claimLimit', 'Float', given);
+    expect([way, ...sent]).toEqual([way, `/saveApproverList[{"claim_limit":${expected}}]`]);
+  }
 });
 
-test.each(['9007199254740993.0', '9.007199254740993e15', '12345678901234567890.0', '1e400'])(
-  'an identifier of %s is rejected',
-  async (number) => {
-    const variables = `{"approvers":[{"approverId":${number}},{"workflowId":${number}}]}`;
-    const paths = [
-      ['approvers', 0, 'approverId'],
-      ['approvers', 1, 'workflowId'],
+// `"-7"` is an identifier as a text.
+test.each(['0', '"-7"', '9007199254740993', '-9223372036854775808', '1000000000000000000000'])(
+  'an identifier of %s is sent exactly',
+  async (id) => {
+    const number = id.replaceAll('"', '');
+    for (const [way, send] of Object.entries(ways)) {
+      const { sent } = await send('approverId', 'ID', id);
+      expect([way, ...sent]).toEqual([way, `/saveApproverList[{"approver_id":${number}}]`]);
+    }
+    const { sent } = await save(`[{"workflowId":${id}}]`);
+    expect(sent).toEqual([`/saveApproverList[{"workflow_id":${number}}]`]);
+    const literal = `uploadWorkflowCsv(input: { fileName: "a", csv: "", invoiceId: ${id} })`;
+    const uploads = [
+      await upload(`{"fileName":"a","csv":"","invoiceId":${id}}`),
+      await post(`mutation { ${literal} { __typename } }`),
     ];
-    expectRejected(await saveApprovers(variables), ...paths);
-    const input = `{"fileName":"a","csv":"a","invoiceId":${number}}`;
-    expectRejected(await upload(input), ['input', 'invoiceId']);
-    const scalar =
-      'mutation ($id: ID) { saveApprovers(approvers: [{ approverId: $id }]) { __typename } }';
-    expectRejected(await post(scalar, `{"id":${number}}`), ['approvers', 0, 'approverId']);
-  },
-);
-
-test.each(['9007199254740993', '-123456789012345678901234567890', '1000000000000000000000'])(
-  'an identifier of %s is sent exactly from any place',
-  async (number) => {
-    const sent = [`/saveApproverList[{"approver_id":${number}}]`];
-    expect((await saveApprovers(`{"approvers":{"approverId":${number}}}`)).sent).toEqual(sent);
-    const scalar = (variable: string) =>
-      `mutation (${variable}) { saveApprovers(approvers: [{ approverId: $id }]) { __typename } }`;
-    expect((await post(scalar('$id: ID'), `{"id":${number}}`)).sent).toEqual(sent);
-    expect((await post(scalar(`$id: ID = ${number}`))).sent).toEqual(sent);
+    const status = `"service_status":{"invoice_id":${number}}`;
+    for (const { sent } of uploads) expect(sent).toEqual([expect.stringContaining(status)]);
   },
 );
 
 test.each(['1e2', '99.0', '1E0', '1.000000000000000000000'])(
   'an identifier of %s has an exact value',
   async (number) => {
-    const { sent } = await saveApprovers(`{"approvers":[{"approverId":${number}}]}`);
+    const { sent } = await save(`[{"approverId":${number}}]`);
     expect(sent).toEqual([`/saveApproverList[{"approver_id":${Number(number)}}]`]);
+  },
+);
+
+test.each(['9007199254740993.0', '9.007199254740993e15', '12345678901234567890.0', '1e400'])(
+  'an identifier of %s is rejected',
+  async (number) => {
+    const paths = [
+      ['approvers', 0, 'approverId'],
+      ['approvers', 1, 'workflowId'],
+    ];
+    expectRejected(await save(`[{"approverId":${number}},{"workflowId":${number}}]`), ...paths);
+    const input = `{"fileName":"a","csv":"a","invoiceId":${number}}`;
+    expectRejected(await upload(input), ['input', 'invoiceId']);
+    const scalar = `mutation ($id: ID) { ${saveOf('[{ approverId: $id }]')} }`;
+    expectRejected(await post(scalar, `{"id":${number}}`), ['approvers', 0, 'approverId']);
   },
 );
 
 test.each(['1234567890123456', '9007199254740993', '1e400'])(
   'a number, %s, is not a text, a boolean, an enum or an object',
   async (number) => {
-    const approver = `{"approvers":[{"name":${number},"isExpenseClaim":${number}}]}`;
-    const paths = [
-      ['approvers', 0, 'isExpenseClaim'],
-      ['approvers', 0, 'name'],
-    ];
-    expectRejected(await saveApprovers(approver), ...paths);
-    expectRejected(await saveApprovers(`{"approvers":[${number}]}`), ['approvers', 0]);
-    expectRejected(await saveApprovers(`{"approvers":${number}}`), ['approvers']);
+    const paths = ['isExpenseClaim', 'name'].map((field) => ['approvers', 0, field]);
+    expectRejected(await save(`[{"name":${number},"isExpenseClaim":${number}}]`), ...paths);
+    expectRejected(await save(`[${number}]`), ['approvers', 0]);
+    expectRejected(await save(number), ['approvers']);
     expectRejected(await upload(number), ['input']);
-    const action = 'mutation ($a: WorkflowAction!) { workflowAction(action: $a) { __typename } }';
-    expectRejected(await post(action, `{"a":${number}}`), ['action']);
-    const project = 'query ($a: String!) { glCodes(target: EMAIL, project: $a) { __typename } }';
-    expectRejected(await post(project, `{"a":${number}}`), ['project']);
-    const condition = `mutation ($a: Boolean!) { workflowAction(action: RESTART) @include(if: $a) { __typename } }`;
-    expectRejected(await post(condition, `{"a":${number}}`), ['if']);
+    for (const [query, name] of [
+      ['mutation ($a: WorkflowAction!) { workflowAction(action: $a) { __typename } }', 'action'],
+      ['query ($a: String!) { glCodes(target: EMAIL, project: $a) { __typename } }', 'project'],
+      ['query ($a: Boolean!) { __typename @include(if: $a) }', 'if'],
+    ] as const) {
+      expectRejected(await post(query, `{"a":${number}}`), [name]);
+    }
   },
 );
 
@@ -159,8 +163,8 @@ test.each(['9007199254740993', '1e400', '99.00000000000000000001'])(
   async (number) => {
     const input = `{"fileName":"a","csv":"a","option":${number}}`;
     expectRejected(await upload(input), ['input', 'option']);
-    const literal = `mutation { uploadWorkflowCsv(input: { fileName: "a", csv: "a", option: ${number} }) { __typename } }`;
-    const { status, sent } = await post(literal);
+    const literal = `uploadWorkflowCsv(input: { fileName: "a", csv: "a", option: ${number} })`;
+    const { status, sent } = await post(`mutation { ${literal} { __typename } }`);
     expect([status, sent]).toEqual([400, []]);
   },
 );
@@ -170,48 +174,33 @@ test.each(['99.0', '9.9e1', '99.00000000000000000000'])('an option of %s is 99',
   expect(sent).toEqual(['/updateWorkflowCSV?type=99{"PictureName":"a","PictureStream":"YQ=="}']);
 });
 
-test.each(['9007199254740993', '1e400'])(
-  'a reference with %s as a code is rejected',
-  async (number) => {
-    const query =
-      'query ($a: [_Any!]!) { _entities(representations: $a) { ... on GlCode { name } } }';
-    const reference = `{"__typename":"GlCode","target":"EMAIL","project":"p","code":${number}}`;
-    const { errors, sent } = await post(query, `{"a":[${reference}]}`);
-    expect(errors[0].extensions).toMatchObject({
-      code: 'BAD_USER_INPUT',
-      faults: [{ path: ['code'] }],
-    });
-    expect(sent).toEqual([]);
-  },
-);
+test.each(['9007199254740993', '1e400'])('%s is not the code of a reference', async (number) => {
+  const query = 'query ($a: [_Any!]!) { _entities(representations: $a) { __typename } }';
+  const reference = `{"__typename":"GlCode","target":"EMAIL","project":"p","code":${number}}`;
+  const { errors, sent } = await post(query, `{"a":[${reference}]}`);
+  const extensions = { code: 'BAD_USER_INPUT', faults: [{ path: ['code'] }] };
+  expect(errors).toMatchObject([{ extensions }]);
+  expect(sent).toEqual([]);
+});
 
-test.each(['operationName', 'query', 'variables', 'extensions'])(
-  'a long number as %s is not a text or an object',
-  async (name) => {
-    const { service, gateway } = start();
-    const query = name === 'query' ? '' : '"query":"query A { __typename }",';
-    const { status } = await gateway.post(`{${query}"${name}":9007199254740993}`);
-    expect(status).toBe(name === 'variables' || name === 'extensions' ? 200 : 400);
-    expect(service.received).toEqual([]);
-  },
-);
+test.each([
+  ['a long number is not an operation name', '"operationName":9007199254740993', 400],
+  ['a long number is not a document', '"query":9007199254740993', 400],
+  ['numbers that no operation reads are ignored', '"variables":{"unused":1e400}', 200],
+  ['a long number counts as no variables', '"variables":9007199254740993', 200],
+  ['a long number counts as no extensions', '"extensions":9007199254740993', 200],
+])('%s', async (_, member, expected) => {
+  const { gateway } = start();
+  const { status } = await gateway.post(`{"query":"query A { __typename }",${member}}`);
+  expect(status).toBe(expected);
+});
 
 test('the message of a fault shows a long number as it was written', async () => {
-  const { errors } = await saveApprovers('{"approvers":[{"name":{"a":9007199254740993}}]}');
+  const { errors } = await save('[{"name":{"a":9007199254740993}}]');
   expect(errors[0].message).toContain('non string value: { a: 9007199254740993 }');
 });
 
-test('numbers that no operation reads are ignored', async () => {
-  const { gateway } = start();
-  const { status } = await gateway.post(
-    '{"query":"{ __typename }","variables":{"unused":1e400},"extensions":{"a":9007199254740993}}',
-  );
-  expect(status).toBe(200);
-});
-
 test('an identifier after a duplicate key is exact', async () => {
-  const { sent } = await saveApprovers(
-    '{"approvers":[{"approverId":1e400,"approverId":9007199254740993}]}',
-  );
+  const { sent } = await save('[{"approverId":1e400,"approverId":9007199254740993}]');
   expect(sent).toEqual(['/saveApproverList[{"approver_id":9007199254740993}]']);
 });

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { startTestGateway } from '../support/gateway.ts';
-import { metric } from '../support/metric.ts';
+import { metricIs } from '../support/metric.ts';
 import { json, startService } from '../support/service.ts';
 
 const success = json({ status: 0, service_status: { status: 0 }, list: [{ Code: '1' }] });
@@ -14,7 +14,11 @@ const codes =
 const restart = 'mutation Restart { workflowAction(action: RESTART) { __typename } }';
 const other = 'mutation { workflowAction(action: UPGRADE_TO_HQ) { __typename } }';
 const sha256 = (text: string) => hash('sha256', text, 'hex');
-const clientPreset = { codes, restart };
+
+/** The part of a request that names a persisted query. */
+const byHash = (sha256Hash: unknown) => ({
+  extensions: { persistedQuery: { version: 1, sha256Hash } },
+});
 
 /** Starts a gateway with manifests: as JSON, or as their text. */
 async function start(manifests: unknown, variables: Record<string, string> = {}) {
@@ -39,101 +43,67 @@ function parse({ status, text }: { status: number; text: string }) {
 const list = { glCodes: { __typename: 'GlCodeList', codes: [{ code: '1' }] } };
 const variables = { p: 'north' };
 
+/** A gateway with two trusted documents, for most tests. */
+let shared: Awaited<ReturnType<typeof start>>;
+beforeAll(async () => {
+  shared = await start({ codes, restart, again: restart });
+});
+
 test.each([
   ['its text', { query: codes }],
   ['its id', { documentId: 'codes' }],
-  [
-    'its id as the hash of a persisted query',
-    { extensions: { persistedQuery: { version: 1, sha256Hash: 'codes' } } },
-  ],
-  [
-    'the hash of its text',
-    { extensions: { persistedQuery: { version: 1, sha256Hash: sha256(codes) } } },
-  ],
+  ['its id as the hash of a persisted query', byHash('codes')],
+  ['the hash of its text', byHash(sha256(codes))],
   ['its id and its text', { query: codes, documentId: 'codes' }],
 ])('a trusted document is executed by %s', async (_, request) => {
-  const { send } = await start(clientPreset);
-  expect(await send({ ...request, variables })).toEqual({ status: 200, data: list });
+  expect(await shared.send({ ...request, variables })).toEqual({ status: 200, data: list });
 });
 
-test('a trusted mutation is executed by its id', async () => {
-  const { service, send } = await start(clientPreset);
-  const { data } = await send({ documentId: 'restart' });
-  expect(data).toEqual({ workflowAction: { __typename: 'WorkflowActionCompleted' } });
-  expect(service.received).toHaveLength(1);
+test.each(['restart', 'again'])('a mutation is executed by each of its ids: %s', async (id) => {
+  shared.service.received.length = 0;
+  for (const query of [undefined, restart]) {
+    const { data } = await shared.send({ documentId: id, query });
+    expect(data).toEqual({ workflowAction: { __typename: 'WorkflowActionCompleted' } });
+  }
+  expect(shared.service.received).toHaveLength(2);
 });
 
-test("the manifest may be that of Apollo's tools", async () => {
-  const id = sha256(codes);
-  const { send } = await start({
-    format: 'apollo-persisted-query-manifest',
-    version: 1,
-    operations: [{ id, name: 'Codes', type: 'query', body: codes }],
-  });
-  expect((await send({ documentId: id, variables })).data).toEqual(list);
-  expect((await send({ query: restart })).code).toBe('QUERY_NOT_IN_SAFELIST');
-});
-
-test.each([
-  ['another text', { query: other }, 'QUERY_NOT_IN_SAFELIST'],
-  ['a text that does not parse', { query: '{' }, 'QUERY_NOT_IN_SAFELIST'],
-  ['a trusted text with a space', { query: `${restart} ` }, 'QUERY_NOT_IN_SAFELIST'],
-  ['introspection', { query: '{ __schema { queryType { name } } }' }, 'QUERY_NOT_IN_SAFELIST'],
-  ['an unknown id', { documentId: 'other' }, 'PERSISTED_QUERY_NOT_IN_LIST'],
-  [
-    'an unknown id with a trusted text',
-    { documentId: 'other', query: restart },
-    'PERSISTED_QUERY_NOT_IN_LIST',
-  ],
-  [
-    'a trusted id with another text',
-    { documentId: 'restart', query: other },
-    'QUERY_NOT_IN_SAFELIST',
-  ],
-  [
-    'a trusted id with the text of another',
-    { documentId: 'codes', query: restart },
-    'QUERY_NOT_IN_SAFELIST',
-  ],
-  [
-    'the hash of another text, to register it',
-    { query: other, extensions: { persistedQuery: { version: 1, sha256Hash: sha256(other) } } },
-    'PERSISTED_QUERY_NOT_IN_LIST',
-  ],
-  [
-    'an id with the hash of another document',
-    {
-      documentId: 'codes',
-      extensions: { persistedQuery: { version: 1, sha256Hash: sha256(restart) } },
-    },
-    'PERSISTED_QUERY_NOT_IN_LIST',
-  ],
-  ['a property of objects as an id', { documentId: 'constructor' }, 'PERSISTED_QUERY_NOT_IN_LIST'],
+const notListed = 'PERSISTED_QUERY_NOT_IN_LIST';
+const notSafe = 'QUERY_NOT_IN_SAFELIST';
+test.each<[name: string, request: unknown, code: string]>([
+  ['another text', { query: other }, notSafe],
+  ['a text that does not parse', { query: '{' }, notSafe],
+  ['a trusted text with a space', { query: `${restart} ` }, notSafe],
+  ['introspection', { query: '{ __schema { queryType { name } } }' }, notSafe],
+  ['a trusted id with another text', { documentId: 'restart', query: other }, notSafe],
+  ['a trusted id with the text of another', { documentId: 'codes', query: restart }, notSafe],
+  ['an unknown id', { documentId: 'other' }, notListed],
+  ['an unknown id with a trusted text', { documentId: 'other', query: restart }, notListed],
+  ['an unknown hash, to register it', { query: other, ...byHash(sha256(other)) }, notListed],
+  ['an id and the hash of another', { documentId: 'codes', ...byHash(sha256(restart)) }, notListed],
+  ['a property of objects as an id', { documentId: 'constructor' }, notListed],
   ['an id that is no text', { query: restart, documentId: 1 }, 'BAD_REQUEST'],
-  [
-    'a hash that is no text',
-    { query: restart, extensions: { persistedQuery: { sha256Hash: 1 } } },
-    'BAD_REQUEST',
-  ],
+  ['a hash that is no text', { query: restart, ...byHash(1) }, 'BAD_REQUEST'],
   ['a batch', [{ query: restart }], 'BAD_REQUEST'],
   ['nothing', { variables: {} }, 'BAD_REQUEST'],
 ])('%s is rejected with nothing sent', async (_, request, code) => {
-  const { service, send } = await start(clientPreset);
-  expect(await send(request)).toMatchObject({ status: 400, code });
-  expect(service.received).toEqual([]);
+  shared.service.received.length = 0;
+  expect(await shared.send(request)).toMatchObject({ status: 400, code });
+  expect(shared.service.received).toEqual([]);
 });
 
 test.each([
   [`query=${encodeURIComponent(codes)}`, 200, undefined],
   ['documentId=codes', 200, undefined],
   ['extensions={"persistedQuery":{"version":1,"sha256Hash":"codes"}}', 200, undefined],
-  ['documentId=other', 400, 'PERSISTED_QUERY_NOT_IN_LIST'],
-  ['query={__typename}', 400, 'QUERY_NOT_IN_SAFELIST'],
+  ['documentId=other', 400, notListed],
+  ['query={__typename}', 400, notSafe],
   [`query={__typename}&query=${encodeURIComponent(codes)}`, 200, undefined],
   ['extensions={&documentId=codes', 400, 'BAD_REQUEST'],
   ['documentId=restart', 405, 'BAD_REQUEST'],
 ])('GET /graphql?%s responds with %d', async (search, status, code) => {
-  const { service, gateway } = await start(clientPreset);
+  const { service, gateway } = shared;
+  service.received.length = 0;
   const url = `${gateway.url}/graphql?${search}&variables=${JSON.stringify(variables)}`;
   const response = await fetch(url, { headers: { authorization: `Bearer ${gateway.token}` } });
   const result = parse({ status: response.status, text: await response.text() });
@@ -141,43 +111,46 @@ test.each([
   expect(service.received).toHaveLength(status === 200 ? 1 : 0);
 });
 
-test.each([
-  ['does not parse', { bad: '{' }, /bad: Syntax Error/],
-  ['does not match the schema', { bad: '{ unknown }', good: codes }, /bad: Cannot query field/],
-  ['uses introspection, which is off', { bad: '{ __schema { queryType { name } } }' }, /bad: /],
-  ['exceeds a limit', { bad: `{ ${'a: __typename '.repeat(201)} }` }, /bad: .*aliases/],
-])('a manifest with a document that %s stops the start', async (_, manifest, message) => {
-  await expect(start(manifest)).rejects.toThrow(message);
-});
-
-test.each(['not JSON', '[]', '{"a":1}', '{"format":"apollo-persisted-query-manifest"}x'])(
-  'a manifest of %s stops the start',
-  async (text) => {
-    await expect(start(text)).rejects.toThrow(/TRUSTED_DOCUMENTS must be readable manifests/);
-  },
-);
-
 test('the log and the metrics have the codes of rejected documents', async () => {
-  const { gateway, send } = await start(clientPreset);
+  const { gateway, send } = await start({ restart });
   await send({ query: other });
-  expect(await gateway.logLine({ msg: 'request' })).toMatchObject({
-    outcome: 'QUERY_NOT_IN_SAFELIST',
-  });
-  expect(
-    await metric(gateway, 'ledger_gateway_request_duration_seconds_count', {
-      operation: 'none',
-      outcome: 'QUERY_NOT_IN_SAFELIST',
-    }),
-  ).toBe(1);
+  const line = await gateway.logLine({ msg: 'request' });
+  expect(line).toMatchObject({ outcome: notSafe });
+  const labels = { operation: 'none', outcome: notSafe };
+  await metricIs(gateway, 'ledger_gateway_request_duration_seconds_count', 1, labels);
 });
 
-test('without a list, a GET with a bearer token needs no other proof of a preflight', async () => {
-  const gateway = await startTestGateway(await startService(success));
-  const url = `${gateway.url}/graphql?query=${encodeURIComponent(codes)}&variables=${JSON.stringify(variables)}`;
-  const withToken = await fetch(url, { headers: { authorization: `Bearer ${gateway.token}` } });
-  expect(JSON.parse(await withToken.text())).toEqual({ data: list });
+test("the manifest may be that of Apollo's tools", async () => {
+  const id = sha256(codes);
+  const operations = [{ id, name: 'Codes', type: 'query', body: codes }];
+  const { send } = await start({
+    format: 'apollo-persisted-query-manifest',
+    version: 1,
+    operations,
+  });
+  expect((await send({ documentId: id, variables })).data).toEqual(list);
+  expect((await send({ query: restart })).code).toBe(notSafe);
+});
 
-  expect((await fetch(url)).status).toBe(401);
+test('the documents of several manifests are trusted', async () => {
+  const { send } = await start([{ codes }, { restart, codes }]);
+  for (const query of [codes, restart]) {
+    expect(await send({ query, variables })).toMatchObject({ status: 200 });
+  }
+  expect((await send({ query: other })).code).toBe(notSafe);
+});
+
+test.each<[what: string, manifest: unknown, message: RegExp]>([
+  ['a document that does not parse', { bad: '{' }, /bad: Syntax Error/],
+  ['an invalid document', { bad: '{ unknown }', good: codes }, /bad: Cannot query field/],
+  ['introspection, which is off', { bad: '{ __schema { queryType { name } } }' }, /bad: /],
+  ['a document over a limit', { bad: `{ ${'a: __typename '.repeat(201)} }` }, /bad: .*aliases/],
+  ['two documents of one id', [{ a: codes }, { a: restart }], /a: names two documents/],
+  ...['not JSON', '[]', '{"a":1}', '{"format":"apollo-persisted-query-manifest"}x'].map(
+    (text): [string, string, RegExp] => [text, text, /must be readable manifests/],
+  ),
+])('a manifest with %s stops the start', async (_, manifest, message) => {
+  await expect(start(manifest)).rejects.toThrow(message);
 });
 
 test('documents that select a union or interface without __typename are named at the start', async () => {
@@ -197,33 +170,13 @@ test('documents that select a union or interface without __typename are named at
   });
 });
 
-test('two ids may name one text', async () => {
-  const { send } = await start({ restart, again: restart });
-  for (const documentId of ['restart', 'again']) {
-    expect(await send({ documentId, query: restart })).toMatchObject({ status: 200 });
-  }
-});
-
-test('the documents of several manifests are trusted', async () => {
-  const { send } = await start([{ codes }, { restart, codes }]);
-  for (const query of [codes, restart]) {
-    expect(await send({ query, variables })).toMatchObject({ status: 200 });
-  }
-  expect((await send({ query: other })).code).toBe('QUERY_NOT_IN_SAFELIST');
-});
-
-test('manifests with different documents of one id stop the start', async () => {
-  await expect(start([{ a: codes }, { a: restart }])).rejects.toThrow(/a: names two documents/);
-});
-
 test('with TRUSTED_DOCUMENTS_MODE=log, others are executed, and each is named once in the log', async () => {
   const { gateway, send } = await start({ restart }, { TRUSTED_DOCUMENTS_MODE: 'log' });
-  const byHash = { extensions: { persistedQuery: { version: 1, sha256Hash: sha256(codes) } } };
-  for (const request of [{ query: codes }, { query: codes, ...byHash }]) {
+  for (const request of [{ query: codes }, { query: codes, ...byHash(sha256(codes)) }]) {
     expect(await send({ ...request, variables })).toMatchObject({ status: 200, data: list });
   }
   expect(await send({ documentId: 'restart' })).toMatchObject({ status: 200 });
-  expect((await send({ documentId: 'other' })).code).toBe('PERSISTED_QUERY_NOT_IN_LIST');
+  expect((await send({ documentId: 'other' })).code).toBe(notListed);
   const lines = gateway.logs.filter(({ msg }) => msg === 'document is not trusted');
   expect(lines).toMatchObject([{ level: 40, name: 'Codes', sha256: sha256(codes) }]);
 });

@@ -1,317 +1,423 @@
 import { expect, test } from '@jest/globals';
+import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { IntegrationTarget } from '../../src/generated/resolvers.ts';
+import { checkGlCodesArgs, toApprovers, toWorkflowCsvUpload } from '../../src/resolvers/input.ts';
 import { startTestGateway } from '../support/gateway.ts';
+import { actions, writes } from '../support/graphql-operation.ts';
 import { json, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
-const saveApprovers =
+const save =
   'mutation ($approvers: [ApproverInput!]!) { result: saveApprovers(approvers: $approvers) { __typename } }';
 const upload =
   'mutation ($input: WorkflowCsvInput!) { result: uploadWorkflowCsv(input: $input) { __typename } }';
-
-const glCodes = `query ($project: String!, $only: [String!], $search: String, $skip: Int! = 0, $first: Int) {
-  result: glCodes(target: EMAIL, project: $project, only: $only, search: $search, skip: $skip, first: $first) { __typename }
+const glCodes = `query ($target: IntegrationTarget! = EMAIL, $project: String! = "north", $hide: Boolean! = false) {
+  result: glCodes(target: $target, project: $project, includeHide: $hide) {
+    __typename ... on GlCodeList { codes { target project } }
+  }
 }`;
 
-const success = json({ status: 0, unresolved: '' });
+const success = json({ status: 0, unresolved: '', service_status: { status: 0 }, list: [{}] });
 const share = shareGateway({ UPSTREAM_CSV_OPTION_PARAM: 'type' });
 const start = () => share(success);
 
-/** Starts a gateway with its own environment. */
-async function startWith(variables: Record<string, string>) {
-  const service = await startService(success);
-  return { service, gateway: await startTestGateway(service, variables) };
-}
+const csvBody = '{"PictureName":"Zürich.csv","PictureStream":"YSzDvA0K5p2x5LqsLPCfj60K"}';
 
-/** The keys of a path such as `approvers[0].name`. */
-function keysOf(path: string): (string | number)[] {
-  return path
-    .split(/[.[\]]+/)
-    .map((key) => (/^\d+$/.test(key) ? Number(key) : key))
-    .filter((key) => key !== '');
-}
-
-/** Sends a request, and expects that the field at `path` is rejected and that nothing is sent. */
-async function expectRejected(
-  path: string,
-  query: string,
-  variables: Record<string, unknown>,
-  environment?: Record<string, string>,
-) {
-  const { service, gateway } = environment ? await startWith(environment) : start();
-
-  const { status, data, errors } = await gateway.graphql(query, variables);
-
-  expect(status).toBe(200);
-  expect(data).toEqual({ result: null });
-  expect(errors).toEqual([
-    expect.objectContaining({
-      path: ['result'],
-      message: expect.stringContaining(`"${path}"`),
-      extensions: {
-        code: 'BAD_USER_INPUT',
-        requestId: expect.any(String),
-        retryable: false,
-        faults: [{ path: keysOf(path), message: expect.stringContaining(`"${path}"`) }],
-      },
-    }),
-  ]);
-  expect(service.received).toEqual([]);
-}
-
-const notIntegers = [
-  'abc',
-  '1.5',
-  '',
-  '007',
-  ' 1',
-  '1 ',
-  '+1',
-  '-',
-  '-0',
-  '1e3',
-  '0x1F',
-  '١',
-  '1\n',
-];
-
-const notBase64 = [
-  'a',
-  'YQ',
-  'YQ=',
-  'YQ===',
-  'YR==', // Has unused bits that are not zero.
-  'YQ==YQ==',
-  'Y Q=',
-  'YQ==\n',
-  '_w==',
-  '-_8=',
-  'ü',
-  'data:text/csv;base64,YQ==',
-];
-
-const approverTexts = [
-  'description',
-  'email',
-  'emailUpload',
-  'myBankAccount',
-  'myEmail',
-  'name',
-  'workflowName',
-];
-
-const text = (length: number) => 'x'.repeat(length);
-const approver = (approver: object) => [saveApprovers, { approvers: [{}, approver] }] as const;
-const file = (fields: object) =>
-  [upload, { input: { fileName: 'a', csv: 'a', ...fields } }] as const;
-const encodedFile = (fields: object) => [upload, { input: { fileName: 'a', ...fields } }] as const;
-const codes = (variables: object) => [glCodes, { project: 'a', ...variables }] as const;
-
-type Rejected = readonly [path: string, query: string, variables: Record<string, unknown>];
-
-const rejected: Rejected[] = [
-  // Identifiers.
-  ...notIntegers.flatMap((id): Rejected[] => [
-    ['approvers[1].approverId', ...approver({ approverId: id })],
-    ['approvers[1].workflowId', ...approver({ workflowId: id })],
-    ['input.invoiceId', ...file({ invoiceId: id })],
+/** Each operation: its document, and the method, path and body of its request. */
+const requests: [document: string, method: string, url: string, body: string][] = [
+  [glCodes, 'GET', '/getGLCodes5?target=5&project=north&includeHide=false', ''],
+  [`mutation { ${writes.saveApproverList} }`, 'POST', '/saveApproverList', '[{"name":"Ada"}]'],
+  [
+    'mutation { uploadWorkflowCsv(input: { fileName: "Zürich.csv", csv: "a,ü\\r\\n東京,🏭\\n" }) { __typename } }',
+    'POST',
+    '/updateWorkflowCSV',
+    csvBody,
+  ],
+  ...Object.keys(actions).map((name): [string, string, string, string] => [
+    `mutation { ${writes[name]} }`,
+    'GET',
+    `/${name}`,
+    '',
   ]),
-  ['approvers[1].approverId', ...approver({ approverId: `-${'9'.repeat(1001)}` })],
-  ['approvers[1].workflowId', ...approver({ workflowId: `-${'9'.repeat(1001)}` })],
-  ['input.invoiceId', ...file({ invoiceId: '1'.repeat(1001) })],
-  // Content: exactly one of csv and contentBase64.
-  ...notBase64.map(
-    (contentBase64): Rejected => ['input.contentBase64', ...encodedFile({ contentBase64 })],
-  ),
-  ['input', ...file({ contentBase64: 'YQ==' })],
-  ['input', ...file({ csv: '', contentBase64: '' })],
-  ['input', ...encodedFile({})],
-  ['input', ...file({ csv: null, contentBase64: null })],
-  // Options that the service does not have.
-  ...[0, 28, 29, 32, 98, 100, 161, 207, 361, 368, 422, 455, 460, 501, -7].map(
-    (option): Rejected => ['input.option', ...file({ option })],
-  ),
-  // Long texts, and lone surrogates.
-  ...approverTexts.map(
-    (name): Rejected => [`approvers[1].${name}`, ...approver({ [name]: text(1001) })],
-  ),
-  ['input.fileName', ...file({ fileName: text(256) })],
-  ['input.message', ...file({ message: text(10_001) })],
-  ['input.csv', ...file({ csv: '\udc00' })],
-  ['project', ...codes({ project: text(1025) })],
-  ['project', ...codes({ project: 'a\ud800' })],
-  ['only[1]', ...codes({ only: ['a', text(257)] })],
-  ['only', ...codes({ only: Array(1001).fill('a') })],
-  ['search', ...codes({ search: text(101) })],
-  ['search', ...codes({ search: '\ud800' })],
-  ['skip', ...codes({ skip: -1 })],
-  ['first', ...codes({ first: -1 })],
 ];
 
-test.each(rejected)('the input at %s is rejected: %#', (...input) => expectRejected(...input));
-
-test.each([
-  ['csv', { csv: 'a', contentBase64: null }],
-  ['contentBase64', { csv: null, contentBase64: 'YQ==' }],
-])('a null beside %s is ignored', async (_, content) => {
+test.each(requests)('%s is sent with the unchanged token', async (document, method, url, body) => {
   const { service, gateway } = start();
-  await gateway.graphql(upload, { input: { fileName: 'a', ...content } });
-  expect(service.received.map(({ body }) => body)).toEqual([
-    '{"PictureName":"a","PictureStream":"YQ=="}',
-  ]);
+  const { errors } = await gateway.graphql(document, {}, { 'x-request-id': 'request-1' });
+
+  expect(errors).toBeUndefined();
+  expect(service.received).toEqual([expect.objectContaining({ method, url, body })]);
+  const { headers = {} } = service.received[0] ?? {};
+  expect(headers).toMatchObject({
+    authorization: `Bearer ${gateway.token}`,
+    'x-request-id': 'request-1',
+    accept: expect.stringMatching(/^(?=.*application\/json)(?=.*text\/json)(?=.*text\/plain)/),
+  });
+  const ofBody = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+  };
+  const { 'content-type': type, 'content-length': length, 'transfer-encoding': coding } = headers;
+  const sent = { 'content-type': type, 'content-length': length, 'transfer-encoding': coding };
+  expect(sent).toEqual(method === 'POST' ? ofBody : {});
 });
 
-/** The allowed options (docs/service-api.md, section 4.3). */
-const ranges = [
-  [1, 27],
-  [30, 31],
-  [99, 99],
-  [101, 160],
-  [208, 360],
-  [369, 421],
-  [423, 454],
-  [461, 500],
-  [-6, -1],
-] as const;
+test('the path of the base URL is kept', async () => {
+  const service = await startService(success);
+  const gateway = await startTestGateway({ url: `${service.url}api/v1` });
+  await gateway.graphql(glCodes);
+  expect(service.received[0]?.url).toMatch(/^\/api\/v1\/getGLCodes5\?/);
+});
+
+const file = { fileName: 'a', csv: 'a' };
+const uploadOf = (fields: string) => `{"PictureName":"a","PictureStream":"YQ=="${fields}}`;
+const approver = {
+  approverId: '9007199254740993',
+  claimLimit: 1250.5,
+  description: 'Says "yes" – 東京 🏭',
+  email: 'ada@example.com',
+  emailUpload: 'upload@example.com',
+  isDisableApproval: false,
+  isExpenseClaim: true,
+  myBankAccount: 'DE00',
+  myEmail: 'me@example.com',
+  name: 'Ada',
+  workflowId: '-9223372036854775808',
+  workflowName: 'North',
+};
+
+test.each<[name: string, query: string, variables: Record<string, unknown>, body: string]>([
+  [
+    'the twelve fields of an approver, by the names of the service',
+    save,
+    { approvers: [approver] },
+    '[{"approver_id":9007199254740993,"claim_limit":1250.5,' +
+      '"description":"Says \\"yes\\" – 東京 🏭","email":"ada@example.com",' +
+      '"email_upload":"upload@example.com","is_disable_approval":false,"is_expense_claim":true,' +
+      '"my_bank_account":"DE00","my_email":"me@example.com","name":"Ada",' +
+      '"workflow_id":-9223372036854775808,"workflow_name":"North"}]',
+  ],
+  [
+    'nulls and empty values of an approver, and no field that is omitted',
+    save,
+    {
+      approvers: [
+        {},
+        { name: null, approverId: null, claimLimit: null, isExpenseClaim: null },
+        { name: '', claimLimit: 0, workflowId: '0' },
+      ],
+    },
+    '[{},{"approver_id":null,"claim_limit":null,"is_expense_claim":null,"name":null},' +
+      '{"claim_limit":0,"name":"","workflow_id":0}]',
+  ],
+  [
+    'no field whose variable is omitted',
+    'mutation ($name: String, $id: ID) { saveApprovers(approvers: [{ name: $name, approverId: $id, email: "a" }]) { __typename } }',
+    { id: null },
+    '[{"approver_id":null,"email":"a"}]',
+  ],
+  [
+    'lone surrogates and digits in a text',
+    save,
+    { approvers: [{ name: '\ud800, 9007199254740993' }] },
+    '[{"name":"\\ud800, 9007199254740993"}]',
+  ],
+  [
+    'a long list in its order',
+    save,
+    { approvers: Array.from({ length: 2000 }, (_, n) => ({ approverId: String(n) })) },
+    `[${Array.from({ length: 2000 }, (_, n) => `{"approver_id":${n}}`)}]`,
+  ],
+  ...['', '/w==', '+/8=', 'AAEC'].map(
+    (contentBase64): [string, string, Record<string, unknown>, string] => [
+      `base64 as it is: "${contentBase64}"`,
+      upload,
+      { input: { fileName: 'a', csv: null, contentBase64 } },
+      `{"PictureName":"a","PictureStream":"${contentBase64}"}`,
+    ],
+  ),
+  [
+    'a large file',
+    upload,
+    { input: { fileName: 'a', csv: 'row,ü\n'.repeat(500_000) } },
+    `{"PictureName":"a","PictureStream":"${Buffer.from('row,ü\n'.repeat(500_000)).toString('base64')}"}`,
+  ],
+  ['a text without base64', upload, { input: { ...file, contentBase64: null } }, uploadOf('')],
+  [
+    'an identifier in service_status',
+    upload,
+    { input: { ...file, invoiceId: '9007199254740993' } },
+    uploadOf(',"service_status":{"invoice_id":9007199254740993}'),
+  ],
+  [
+    'a message in service_status',
+    upload,
+    { input: { ...file, message: 'hello' } },
+    uploadOf(',"service_status":{"message":"hello"}'),
+  ],
+  [
+    'both, if they are empty',
+    upload,
+    { input: { ...file, invoiceId: null, message: '' } },
+    uploadOf(',"service_status":{"invoice_id":null,"message":""}'),
+  ],
+])('the service gets %s', async (_, query, variables, body) => {
+  const { service, gateway } = start();
+  await gateway.graphql(query, variables);
+  expect(service.received).toHaveLength(1);
+  expect(service.received[0]?.body === body || service.received[0]?.body).toBe(true);
+});
+
+/** The targets that have a label in docs/service-api.md, section 2.7. Every other one is a named external system. */
+const labels: Record<number, string> = {
+  4: 'FILE_TRANSFER',
+  5: 'EMAIL',
+  6: 'GATEWAY',
+  10: 'CUSTOM_WORKFLOW',
+  22: 'ELECTRONIC_INVOICE',
+  36: 'SAVE_AND_SEARCH',
+  4001: 'STORAGE_DEVICE',
+  [-1]: 'UNKNOWN',
+};
+// biome-ignore format: the list reads as in docs/service-api.md
+const targets = [
+  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20, 21, 22, 23, 24, 26, 27, 33, 34, 35, 36, 37, 38, 39,
+  40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 4001, -1,
+];
+
+test('each of the 41 targets is sent as its integer and returned by its name', async () => {
+  const { service, gateway } = start();
+  for (const number of targets) {
+    const target = labels[number] ?? `TARGET_${number}`;
+    const { data } = await gateway.graphql(glCodes, { target });
+    expect(data.result.codes).toEqual([{ target, project: 'north' }]);
+  }
+  const sent = service.received.map(({ url }) => new URL(url, service.url).searchParams);
+  expect(sent.map((search) => Number(search.get('target')))).toEqual(targets);
+  expect(targets).toHaveLength(41);
+});
+
+test.each([
+  ['', ''],
+  ['a b+c', 'a+b%2Bc'],
+  ['?&=#/../%41', '%3F%26%3D%23%2F..%2F%2541'],
+  ['Zürich 東京 🏭', 'Z%C3%BCrich+%E6%9D%B1%E4%BA%AC+%F0%9F%8F%AD'],
+])('the project "%s" is sent and returned unchanged', async (project, encoded) => {
+  const { service, gateway } = start();
+  const { data } = await gateway.graphql(glCodes, { project, hide: true });
+  const url = `/getGLCodes5?target=5&project=${encoded}&includeHide=true`;
+  expect(service.received.map(({ url }) => url)).toEqual([url]);
+  expect(data.result.codes).toEqual([{ target: 'EMAIL', project }]);
+});
+
+/** The allowed options (docs/service-api.md, section 4.3), by their limits. */
+const options = [1, 27, 30, 31, 99, 101, 160, 208, 360, 369, 421, 423, 454, 461, 500, -6, -1];
 
 test('every allowed option is sent under the configured name', async () => {
   const { service, gateway } = start();
-  const options = ranges.flatMap(([first, last]) => [...new Set([first, last])]);
-
-  for (const option of options) {
-    await gateway.graphql(upload, { input: { fileName: 'a', csv: 'a', option } });
-  }
-
-  expect(service.received.map(({ url }) => url)).toEqual(
-    options.map((option) => `/updateWorkflowCSV?type=${option}`),
-  );
-});
-
-test.each([1, 0])('without a configured parameter name, option %d is rejected', async (option) => {
-  const input = { fileName: 'a', csv: 'a', option };
-  await expectRejected('input.option', upload, { input }, {});
-});
-
-test.each([{}, { option: null }])('without an option, no parameter is sent: %j', async (option) => {
-  const { service, gateway } = await startWith({});
-  await gateway.graphql(upload, { input: { fileName: 'a', csv: 'a', ...option } });
-  expect(service.received.map(({ url }) => url)).toEqual(['/updateWorkflowCSV']);
-});
-
-test('an option can be a literal', async () => {
-  const { service, gateway } = start();
+  for (const option of options) await gateway.graphql(upload, { input: { ...file, option } });
   await gateway.graphql(
     'mutation { uploadWorkflowCsv(input: { fileName: "a", csv: "a", option: -6 }) { __typename } }',
   );
-  expect(service.received[0]?.url).toBe('/updateWorkflowCSV?type=-6');
+  const sent = [...options, -6].map((option) => `/updateWorkflowCSV?type=${option}`);
+  expect(service.received.map(({ url }) => url)).toEqual(sent);
 });
 
-test('a parameter name with reserved characters is encoded', async () => {
-  const { service, gateway } = await startWith({ UPSTREAM_CSV_OPTION_PARAM: 'a&b=c' });
-  await gateway.graphql(upload, { input: { fileName: 'a', csv: 'a', option: 1 } });
-  expect(service.received[0]?.url).toBe('/updateWorkflowCSV?a%26b%3Dc=1');
+const long = (length: number) => 'x'.repeat(length);
+const approverTexts = 'description email emailUpload myBankAccount myEmail name workflowName';
+const lines = (length: number) =>
+  Object.fromEntries(approverTexts.split(' ').map((name) => [name, long(length)]));
+
+/** The faults that a conversion reports, as `path: message`. */
+function faultsOf(convert: () => unknown): string[] {
+  try {
+    convert();
+    return [];
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'BAD_USER_INPUT') throw error;
+    const faults = error.extensions.faults as { path: (string | number)[]; message: string }[];
+    return faults.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  }
+}
+
+const ofApprover = (fields: object) => faultsOf(() => toApprovers([{}, fields]));
+const ofFile = (fields: object, option = 'type') =>
+  faultsOf(() => toWorkflowCsvUpload({ fileName: 'a', ...fields }, option || undefined));
+const ofCodes = (fields: object) =>
+  faultsOf(() =>
+    checkGlCodesArgs({
+      target: IntegrationTarget.EMAIL,
+      project: 'a',
+      includeHide: false,
+      skip: 0,
+      ...fields,
+    }),
+  );
+
+const notIntegers = 'abc|1.5|| 1|1 |007|+1|-|-0|1e3|0x1F|١|1\n'.split('|');
+
+test.each([...notIntegers, `-${'9'.repeat(1001)}`])('%j is not an identifier', (id) => {
+  const problem = id.length > 1000 ? 'has more than 1000 digits.' : 'is not an integer.';
+  expect(ofApprover({ approverId: id, workflowId: id })).toEqual([
+    `approvers.1.approverId: "approvers[1].approverId" ${problem}`,
+    `approvers.1.workflowId: "approvers[1].workflowId" ${problem}`,
+  ]);
+  expect(ofFile({ ...file, invoiceId: id })).toEqual([
+    `input.invoiceId: "input.invoiceId" ${problem}`,
+  ]);
 });
 
-test.each(['"1"', '1.5', 'true', '[1]', '{}'])(
-  'an option of %s is not an integer',
-  async (option) => {
-    const { service, gateway } = start();
-    const variables = `{"input":{"fileName":"a","csv":"a","option":${option}}}`;
-    const { status, text } = await gateway.post(
-      `{"query":${JSON.stringify(upload)},"variables":${variables}}`,
-    );
-    expect(status).toBe(400);
-    expect(JSON.parse(text).errors[0].extensions.code).toBe('BAD_USER_INPUT');
-    expect(service.received).toEqual([]);
-  },
-);
+/** The bits of `YR==` that are not used are not zero. */
+const notBase64 =
+  'a|YQ|YQ=|YQ===|YR==|YQ==YQ==|Y Q=|YQ==\n|_w==|-_8=|ü|data:text/csv;base64,YQ=='.split('|');
+
+test.each(notBase64)('%j is not base64', (contentBase64) => {
+  expect(ofFile({ contentBase64 })).toEqual([
+    'input.contentBase64: "input.contentBase64" is not base64 (RFC 4648, section 4, with padding).',
+  ]);
+});
+
+const notOptions = [0, 28, 29, 32, 98, 100, 161, 207, 361, 368, 422, 455, 460, 501, -7];
+
+test.each(notOptions)('the service has no option %d', (option) => {
+  const problem = 'is not an option of the service.';
+  expect(ofFile({ ...file, option })).toEqual([`input.option: "input.option" ${problem}`]);
+});
+
+test.each<[fault: string, faults: string[]]>([
+  ['input: "input" has both csv', ofFile({ ...file, contentBase64: 'YQ==' })],
+  ['input: "input" has both csv', ofFile({ csv: '', contentBase64: '' })],
+  ['input: "input" has neither csv', ofFile({})],
+  ['input: "input" has neither csv', ofFile({ csv: null, contentBase64: null })],
+  ['input.fileName: "input.fileName" has more than 255', ofFile({ ...file, fileName: long(256) })],
+  [
+    'input.message: "input.message" has more than 10000',
+    ofFile({ ...file, message: long(10_001) }),
+  ],
+  ['input.csv: "input.csv" is not well-formed', ofFile({ csv: '\udc00' })],
+  ['input.option: "input.option" cannot be sent', ofFile({ ...file, option: 1 }, '')],
+  ['input.option: "input.option" cannot be sent', ofFile({ ...file, option: 0 }, '')],
+  ['project: "project" has more than 1024', ofCodes({ project: long(1025) })],
+  ['project: "project" is not well-formed', ofCodes({ project: 'a\ud800' })],
+  ['only.1: "only[1]" has more than 256', ofCodes({ only: ['a', long(257)] })],
+  ['only: "only" has more than 1000 codes', ofCodes({ only: Array(1001).fill('a') })],
+  ['search: "search" has more than 100', ofCodes({ search: long(101) })],
+  ['search: "search" is not well-formed', ofCodes({ search: '\ud800' })],
+  ['skip: "skip" is negative', ofCodes({ skip: -1 })],
+  ['first: "first" is negative', ofCodes({ first: -1 })],
+])('%s is the only fault', (fault, faults) => {
+  expect(faults).toEqual([expect.stringContaining(fault)]);
+});
+
+test('values of the largest allowed size are accepted, and larger texts are not', () => {
+  const ids = { approverId: '9'.repeat(1000), workflowId: `-${'9'.repeat(1000)}` };
+  expect(ofApprover({ ...lines(1000), ...ids })).toEqual([]);
+  expect(ofFile({ fileName: long(255), csv: long(20_000), message: long(10_000) })).toEqual([]);
+  const only = Array(1000).fill(long(256));
+  expect(ofCodes({ project: long(1024), search: long(100), only })).toEqual([]);
+  const faults = approverTexts.split(' ').map((name) => expect.stringContaining(`1.${name}: `));
+  expect(ofApprover(lines(1001))).toEqual(faults);
+});
+
+test('an upload without an option has no query, and the name of the option is encoded', async () => {
+  const query = (option: object) => toWorkflowCsvUpload({ ...file, ...option }, undefined).query;
+  expect([query({}), query({ option: null })]).toEqual([{}, {}]);
+  const service = await startService(success);
+  const gateway = await startTestGateway(service, { UPSTREAM_CSV_OPTION_PARAM: 'a&b=c' });
+  await gateway.graphql(upload, { input: { ...file, option: 1 } });
+  await gateway.graphql(upload, { input: file });
+  const paths = ['/updateWorkflowCSV?a%26b%3Dc=1', '/updateWorkflowCSV'];
+  expect(service.received.map(({ url }) => url)).toEqual(paths);
+});
+
+test.each(['1', 1.5, true, [1], {}])('an option of %j is not an integer', async (option) => {
+  const { service, gateway } = start();
+  const { status, errors } = await gateway.graphql(upload, { input: { ...file, option } });
+  expect([status, errors?.[0]?.extensions.code]).toEqual([400, 'BAD_USER_INPUT']);
+  expect(service.received).toEqual([]);
+});
 
 test('invalid input of one field does not affect the others', async () => {
   const { service, gateway } = start();
-
-  const { data, errors } = await gateway.graphql(
+  const { status, data, errors } = await gateway.graphql(
     `mutation {
       invalid: saveApprovers(approvers: [{ approverId: "x" }]) { __typename }
       valid: saveApprovers(approvers: [{ approverId: "1" }]) { __typename }
     }`,
   );
 
+  expect(status).toBe(200);
   expect(data).toEqual({ invalid: null, valid: { __typename: 'ApproversSaved' } });
-  expect(errors?.map(({ path }) => path)).toEqual([['invalid']]);
+  const message = '"approvers[0].approverId" is not an integer.';
+  const faults = [{ path: ['approvers', 0, 'approverId'], message }];
+  const common = { code: 'BAD_USER_INPUT', requestId: expect.any(String), retryable: false };
+  const extensions = { ...common, faults };
+  expect(errors).toEqual([expect.objectContaining({ path: ['invalid'], message, extensions })]);
   expect(service.received).toHaveLength(1);
 });
 
-test('a null for an argument that is not nullable is BAD_USER_INPUT', async () => {
+test.each([
+  ['{ glCodes(target: EMAIL, project: "p", first: -1) { __typename } }', 'first'],
+  [
+    'query ($hide: Boolean) { glCodes(target: EMAIL, project: "p", includeHide: $hide) { __typename } }',
+    'includeHide',
+  ],
+])('an invalid argument is BAD_USER_INPUT, and nothing is sent: %s', async (query, name) => {
   const { service, gateway } = start();
-  const query =
-    'query ($hide: Boolean) { result: glCodes(target: EMAIL, project: "p", includeHide: $hide) { __typename } }';
   const { errors } = await gateway.graphql(query, { hide: null });
-  expect(errors?.[0]).toMatchObject({
-    message: expect.stringContaining('Argument "includeHide"'),
-    extensions: { code: 'BAD_USER_INPUT', faults: [{ path: ['includeHide'] }] },
-  });
+  const extensions = { code: 'BAD_USER_INPUT', faults: [{ path: [name] }] };
+  expect(errors).toMatchObject([{ message: expect.stringContaining(`"${name}"`), extensions }]);
   expect(service.received).toEqual([]);
 });
 
-test('texts of the longest allowed length are sent', async () => {
-  const { service, gateway } = start();
-  const approver = {
-    ...Object.fromEntries(approverTexts.map((name) => [name, text(1000)])),
-    approverId: '9'.repeat(1000),
-    workflowId: `-${'9'.repeat(1000)}`,
-  };
-  const input = { fileName: text(255), csv: text(20_000), message: text(10_000) };
-
-  const responses = [
-    await gateway.graphql(saveApprovers, { approvers: [approver] }),
-    await gateway.graphql(upload, { input }),
-    await gateway.graphql(glCodes, { project: text(1024) }),
-  ];
-
-  expect(responses.map(({ errors }) => errors)).toEqual([undefined, undefined, undefined]);
-  expect(service.received).toHaveLength(3);
-});
-
-test('one error reports all faults of an upload', async () => {
+test('one error reports all faults of an input, up to 100', async () => {
   const { service, gateway } = start();
   const input = {
-    fileName: text(256),
+    fileName: long(256),
     csv: '\udc00',
     contentBase64: 'a',
     invoiceId: 'x',
     option: 0,
   };
-
   const { errors } = await gateway.graphql(upload, { input });
-
   expect(errors?.[0]?.message).toBe(
     'The input has 6 faults. The first: "input.fileName" has more than 255 characters.',
   );
-  expect(errors?.[0]?.extensions.faults).toEqual([
-    { path: ['input', 'fileName'], message: '"input.fileName" has more than 255 characters.' },
-    {
-      path: ['input'],
-      message: '"input" has both csv and contentBase64; give exactly one of them.',
-    },
-    { path: ['input', 'csv'], message: '"input.csv" is not well-formed Unicode text.' },
-    {
-      path: ['input', 'contentBase64'],
-      message: '"input.contentBase64" is not base64 (RFC 4648, section 4, with padding).',
-    },
-    { path: ['input', 'invoiceId'], message: '"input.invoiceId" is not an integer.' },
-    { path: ['input', 'option'], message: '"input.option" is not an option of the service.' },
-  ]);
+  expect(errors?.[0]?.extensions.faults).toMatchObject(
+    ['fileName', undefined, 'csv', 'contentBase64', 'invoiceId', 'option'].map((name) => ({
+      path: name ? ['input', name] : ['input'],
+    })),
+  );
+
+  const approvers = Array(60).fill({ approverId: 'x', workflowId: 'x' });
+  const many = (await gateway.graphql(save, { approvers })).errors?.[0];
+  expect(many?.message).toBe(
+    'The input has more than 100 faults. The first: "approvers[0].approverId" is not an integer.',
+  );
+  expect(many?.extensions.faults).toHaveLength(100);
   expect(service.received).toEqual([]);
 });
 
-test('one error reports at most 100 faults', async () => {
+test('several actions are sent in the order of the document', async () => {
   const { service, gateway } = start();
-  const approvers = Array(60).fill({ approverId: 'x', workflowId: 'x' });
+  const names = Object.keys(actions).slice(0, 5);
+  const fields = names.map((name) => `${name}: ${writes[name]}`);
+  await gateway.graphql(`mutation { ${fields.join(' ')} }`);
+  expect(service.received.map(({ url }) => url)).toEqual(names.map((name) => `/${name}`));
+});
 
-  const { errors } = await gateway.graphql(saveApprovers, { approvers });
+test('an action that WORKFLOW_ACTIONS does not list is a fault of the input, and nothing is sent', async () => {
+  const service = await startService(success);
+  const gateway = await startTestGateway(service, { WORKFLOW_ACTIONS: 'RESTART, UPGRADE_TO_HQ' });
+  const { data, errors } = await gateway.graphql(`mutation {
+    allowed: workflowAction(action: RESTART) { __typename }
+    other: workflowAction(action: RESTORE_SOLUTION) { __typename }
+  }`);
 
-  expect(errors?.[0]?.message).toBe(
-    'The input has more than 100 faults. The first: "approvers[0].approverId" is not an integer.',
-  );
-  expect(errors?.[0]?.extensions.faults).toHaveLength(100);
-  expect(service.received).toEqual([]);
+  expect(data).toEqual({ allowed: { __typename: 'WorkflowActionCompleted' }, other: null });
+  const message = '"action" is not allowed by the configuration.';
+  const faults = [{ path: ['action'], message }];
+  const extensions = { code: 'BAD_USER_INPUT', retryable: false, faults };
+  expect(errors).toMatchObject([{ path: ['other'], extensions }]);
+  expect(service.received.map(({ url }) => url)).toEqual(['/restartWorkflow2']);
 });

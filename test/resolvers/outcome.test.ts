@@ -1,96 +1,112 @@
 import { expect, test } from '@jest/globals';
+import { outcome } from '../../src/resolvers/outcome.ts';
 import { startTestGateway } from '../support/gateway.ts';
-import { read, writes } from '../support/graphql-operation.ts';
-import { json, type Received, reply, startService } from '../support/service.ts';
+import { outcomeFields, read, writes } from '../support/graphql-operation.ts';
+import { startHeldService } from '../support/held-service.ts';
+import { json, startService } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 
-/** Starts a service that responds when the test calls `respond`. */
-async function startSlowService() {
-  const arrived = Promise.withResolvers<Received>();
-  const responding = Promise.withResolvers<void>();
-  const closed = Promise.withResolvers<{ responded: boolean }>();
-  const service = await startService(async (response, received) => {
-    response.once('close', () => closed.resolve({ responded: response.writableFinished }));
-    arrived.resolve(received);
-    await responding.promise;
-    if (!response.destroyed) json({ status: 0, unresolved: '' })(response, received);
-  });
-  return {
-    ...service,
-    arrived: arrived.promise,
-    closed: closed.promise,
-    respond: () => responding.resolve(),
-  };
-}
+const fields = { invoiceId: '7', message: 'why' };
 
-const traceId = '0af7651916cd43dd8448eb211c80319c';
+test.each([
+  [0, { __typename: 'Success', ...fields }],
+  [1, { __typename: 'LedgerFailed', ...fields }],
+  [2, { __typename: 'LedgerNoMoreInvoices', ...fields }],
+  [3, { __typename: 'LedgerNotPermitted', ...fields }],
+  [7, { __typename: 'LedgerUnrecognizedStatus', status: 7, ...fields }],
+  [-1, { __typename: 'LedgerUnrecognizedStatus', status: -1, ...fields }],
+  [null, { __typename: 'LedgerUnrecognizedStatus', status: null, ...fields }],
+])('status %s is mapped to its member', (status, member) => {
+  const success = (given: object) => ({ __typename: 'Success', ...given });
+  expect(outcome({ status, ...fields }, success)).toEqual(member);
+});
 
-/** Sends a request, and disconnects as soon as it has arrived at the service. */
-async function sendAndDisconnect(
-  gateway: Awaited<ReturnType<typeof startTestGateway>>,
-  query: string,
-  arrived: Promise<unknown>,
-) {
+const share = shareGateway();
+const uploaded = '... on WorkflowCsvUploaded { unresolved invoiceId message }';
+const upload = `uploadWorkflowCsv(input: { fileName: "a", csv: "a" }) { ${outcomeFields} ${uploaded} }`;
+const readFields = outcomeFields.replace('... on LedgerOutcomeUnknown { code requestId }', '');
+const ofUpload = (unresolved: string | null) => ({ __typename: 'WorkflowCsvUploaded', unresolved });
+
+/** Fields, each with the response around or beside a status record, and the member for status 0. */
+const fieldsWithRecords: [field: string, toBody: (record: string) => string, success: object][] = [
+  [
+    `query { result: glCodes(target: EMAIL, project: "a") { ${readFields} ... on GlCodeList { codes { code } } } }`,
+    (record) => `{"service_status":${record},"list":[{"Code":"1"}]}`,
+    { __typename: 'GlCodeList', codes: [{ code: '1' }] },
+  ],
+  [`mutation { result: ${writes.saveApproverList} }`, String, { __typename: 'ApproversSaved' }],
+  [`mutation { result: ${upload} }`, String, ofUpload(null)],
+  [
+    `mutation { result: ${upload} }`,
+    (record) => record.replace('}', ',"unresolved":"row 2"}'),
+    ofUpload('row 2'),
+  ],
+  [
+    `mutation { result: workflowAction(action: RESTART) { ${outcomeFields} ... on WorkflowActionCompleted { action } } }`,
+    String,
+    { __typename: 'WorkflowActionCompleted', action: 'RESTART' },
+  ],
+];
+
+test.each(fieldsWithRecords)('the member of %s has the fields of the record', async (...row) => {
+  const [document, toBody, success] = row;
+  const members: [status: string, member: object][] = [
+    ['0', success],
+    ['3', { __typename: 'LedgerNotPermitted' }],
+    ['-7', { __typename: 'LedgerUnrecognizedStatus', status: -7 }],
+    ['2147483648', { __typename: 'LedgerUnrecognizedStatus', status: null }],
+  ];
+  for (const [status, member] of members) {
+    const record = `{"invoice_id":9223372036854775807,"message":"why","status":${status}}`;
+    const { data, errors } = await share(json(toBody(record))).gateway.graphql(document);
+    expect(errors).toBeUndefined();
+    expect(data.result).toEqual({ ...member, invoiceId: '9223372036854775807', message: 'why' });
+  }
+});
+
+test.each(['row 2', '', null])('an upload has `unresolved` without a record: %j', async (rows) => {
+  const { gateway } = share(json({ unresolved: rows }));
+  const { data } = await gateway.graphql(`mutation { result: ${upload} }`);
+  expect(data.result).toEqual({ ...ofUpload(rows), invoiceId: null, message: null });
+});
+
+/** Sends a request to a service that does not respond, and disconnects as soon as it has arrived there. */
+async function sendAndDisconnect(query: string, variables: Record<string, string> = {}) {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service, variables);
   const client = new AbortController();
-  const headers = { 'x-request-id': 'request-1', traceparent: `00-${traceId}-b7ad6b7169203331-01` };
+  const headers = { 'x-request-id': 'request-1' };
   const response = gateway.post({ query }, headers, client.signal);
-  await arrived;
+  const request = await service.arrived(1);
   client.abort();
   await expect(response).rejects.toThrow();
+  return { service, gateway, request };
 }
 
-test.each(Object.keys(writes))(
-  'if the response to %s is lost, its outcome is unknown and has the request id',
-  async (operation) => {
-    const service = await startService(reply(500));
-    const gateway = await startTestGateway(service);
-
-    const { status, data, errors } = await gateway.graphql(
-      `mutation { result: ${writes[operation]} }`,
-      {},
-      { 'x-request-id': 'request-1' },
-    );
-
-    expect(status).toBe(200);
-    expect(errors).toBeUndefined();
-    expect(data.result).toEqual({
-      __typename: 'LedgerOutcomeUnknown',
-      code: 'UPSTREAM_FAILED',
-      requestId: 'request-1',
-      message:
-        'The service failed. The operation may or may not have taken effect. It was not repeated.',
-    });
-    expect(service.received.map(({ url }) => url)).toEqual([`/${operation}`]);
-  },
-);
-
 test('a read is cancelled when its client disconnects', async () => {
-  const service = await startSlowService();
-  const gateway = await startTestGateway(service);
-
-  await sendAndDisconnect(gateway, read, service.arrived);
-
-  expect(await service.closed).toEqual({ responded: false });
+  const { service, gateway, request } = await sendAndDisconnect(read);
+  await service.idle();
+  expect(request.response.writableFinished).toBe(false);
   expect(await gateway.logLine({ msg: 'call' })).toMatchObject({
     requestId: 'request-1',
     operation: 'getGLCodes5',
     outcome: 'CLIENT_DISCONNECTED',
     clientDisconnected: false,
   });
-  expect(service.received).toHaveLength(1);
 });
 
 test.each(Object.keys(writes))('%s is finished when its client disconnects', async (operation) => {
-  const service = await startSlowService();
-  const gateway = await startTestGateway(service);
+  const query = `mutation { ${writes[operation]} }`;
+  const { service, gateway, request } = await sendAndDisconnect(query);
+  const outcome = 'CLIENT_DISCONNECTED';
+  await gateway.logLine({ msg: 'request', requestId: 'request-1', outcome });
 
-  await sendAndDisconnect(gateway, `mutation { ${writes[operation]} }`, service.arrived);
-  expect(await gateway.logLine({ msg: 'request' })).toMatchObject({
-    requestId: 'request-1',
-    outcome: 'CLIENT_DISCONNECTED',
-  });
-  service.respond();
+  // Closing the gateway waits for the response.
+  const closed = gateway.close();
+  request.respond();
+  await closed;
 
-  expect(await service.closed).toEqual({ responded: true });
+  expect(request.response.writableFinished).toBe(true);
   expect(await gateway.logLine({ msg: 'call' })).toMatchObject({
     level: 40,
     requestId: 'request-1',
@@ -99,38 +115,12 @@ test.each(Object.keys(writes))('%s is finished when its client disconnects', asy
     status: 200,
     clientDisconnected: true,
   });
-  expect(service.received).toHaveLength(1);
-});
-
-test('the outcomes of writes whose client has disconnected are logged', async () => {
-  const service = await startSlowService();
-  const gateway = await startTestGateway(service);
-
-  await sendAndDisconnect(
-    gateway,
-    `mutation { a: ${writes.upgradeToHQ} b: ${writes.saveApproverList} }`,
-    service.arrived,
-  );
-  service.respond();
-
-  const line = await gateway.logLine({ msg: 'client disconnected before outcome of writes' });
-  expect(line).toMatchObject({
-    level: 40,
-    requestId: 'request-1',
-    traceId,
-    writes: [
-      'Mutation.workflowAction WorkflowActionCompleted',
-      'Mutation.saveApprovers ApproversSaved',
-    ],
-  });
+  expect(service.requests).toHaveLength(1);
 });
 
 test('the deadline ends a write whose client has disconnected, and the log says so', async () => {
-  const service = await startSlowService();
-  const gateway = await startTestGateway(service, { UPSTREAM_TIMEOUT_MS: '500' });
-
-  await sendAndDisconnect(gateway, `mutation { ${writes.upgradeToHQ} }`, service.arrived);
-
+  const variables = { UPSTREAM_TIMEOUT_MS: '500' };
+  const { gateway } = await sendAndDisconnect(`mutation { ${writes.upgradeToHQ} }`, variables);
   expect(await gateway.logLine({ msg: 'call' })).toMatchObject({
     level: 40,
     operation: 'upgradeToHQ',
@@ -140,34 +130,20 @@ test('the deadline ends a write whose client has disconnected, and the log says 
 });
 
 test('closing the gateway waits for the response to a write', async () => {
-  const service = await startSlowService();
+  const service = await startHeldService();
   const gateway = await startTestGateway(service);
   const response = gateway.graphql(`mutation { result: ${writes.upgradeToHQ} }`);
-  await service.arrived;
-
+  const { respond } = await service.arrived(1);
   const closed = gateway.close();
-  service.respond();
-
+  respond();
   expect((await response).data.result.__typename).toBe('WorkflowActionCompleted');
   await closed;
 });
 
-test('closing the gateway waits for a write whose client has disconnected', async () => {
-  const service = await startSlowService();
-  const gateway = await startTestGateway(service);
-  await sendAndDisconnect(gateway, `mutation { ${writes.upgradeToHQ} }`, service.arrived);
-
-  const closed = gateway.close();
-  service.respond();
-  await closed;
-
-  expect(await service.closed).toEqual({ responded: true });
-  expect(await gateway.logLine({ msg: 'call' })).toMatchObject({ outcome: 'answered' });
-});
+const megabyte = 'm'.repeat(1_000_000);
 
 test('the outcomes of writes reach the client, however long and however often selected', async () => {
-  const message = 'm'.repeat(1_000_000);
-  const service = await startService(json({ status: 0, message }));
+  const service = await startService(json({ status: 0, message: megabyte }));
   const gateway = await startTestGateway(service);
   const names = Array.from({ length: 39 }, (_, n) => `m${n}`);
   const fields = names.map((name) => `${name}: message`).join(' ');
@@ -182,21 +158,16 @@ test('the outcomes of writes reach the client, however long and however often se
     `mutation { s: settleWrites(idempotencyKey: "long") { writes { outcome { __typename ... on LedgerStatus { ${fields} } } } } }`,
   );
 
-  expect(status).toBe(200);
-  expect(errors).toBeUndefined();
+  expect([status, errors]).toEqual([200, undefined]);
+  const cut = Object.fromEntries(names.map((name) => [name, `${'m'.repeat(10_000)}…`]));
+  const expected = { __typename: 'WorkflowActionCompleted', ...cut };
   const outcomes = settled.data.s.writes.map(({ outcome }: { outcome: object }) => outcome);
-  for (const outcome of [...Object.values<Record<string, string>>(data), ...outcomes]) {
-    expect(outcome.__typename).toBe('WorkflowActionCompleted');
-    for (const name of names) expect(outcome[name]).toBe(`${'m'.repeat(10_000)}…`);
-  }
-  expect(outcomes).toHaveLength(5);
+  expect([...Object.values(data), ...outcomes]).toEqual(Array(10).fill(expected));
   expect(service.received).toHaveLength(5);
 });
 
 test('a long message that is selected once is passed on whole', async () => {
-  const message = 'm'.repeat(1_000_000);
-  const service = await startService(json({ status: 0, message }));
-  const gateway = await startTestGateway(service);
+  const { gateway } = share(json({ status: 0, message: megabyte }));
   const { data } = await gateway.graphql(`mutation { result: ${writes.restartWorkflow2} }`);
-  expect(data.result.message).toBe(message);
+  expect(data.result.message).toBe(megabyte);
 });
