@@ -4,7 +4,6 @@ import { createServer as createTlsServer } from 'node:tls';
 import { expect, test } from '@jest/globals';
 import { closeAfterTest } from '../../support/cleanup.ts';
 import { freePort, portOf } from '../../support/port.ts';
-import { startService } from '../../support/service.ts';
 import { startTcp } from '../../support/tcp-server.ts';
 import {
   glCodesOf,
@@ -36,29 +35,21 @@ test('a write is not sent if the host name cannot be resolved', async () => {
   expect(await service.write()).toMatch(either);
 });
 
-test('a write is not sent if the TLS handshake never ends', async () => {
-  const { httpsUrl } = await startTcp((socket) => socket.resume());
-  const service = startOutcomes(httpsUrl, { timeoutMs: 300 });
-  expect(await service.read()).toBe(retryable('UPSTREAM_TIMEOUT'));
-  expect(await service.write()).toBe(retryable('UPSTREAM_TIMEOUT'));
-});
+/** Reacts to the first bytes of a connection. */
+const onRequest = (react: (socket: Socket) => unknown) => (socket: Socket) =>
+  void socket.once('data', () => react(socket));
 
-const brokenHandshakes: [name: string, onConnection: (socket: Socket) => void][] = [
-  ['closes the connection', (socket) => socket.once('data', () => socket.end())],
-  ['resets the connection', (socket) => socket.once('data', () => socket.resetAndDestroy())],
+test.each<[string, (socket: Socket) => unknown]>([
+  ['closes the connection', onRequest((socket) => socket.end())],
+  ['resets the connection', onRequest((socket) => socket.resetAndDestroy())],
   ['responds in plain HTTP', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')],
-];
-
-test.each(brokenHandshakes)(
-  'a write is not sent if the service %s during the TLS handshake',
-  async (_, onConnection) => {
-    const { httpsUrl, sockets } = await startTcp(onConnection);
-    const service = startOutcomes(httpsUrl);
-    expect(await service.write()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
-    expect(sockets).toHaveLength(1);
-    expect(await service.read()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
-  },
-);
+])('a write is not sent if the service %s during the TLS handshake', async (_, onConnection) => {
+  const { httpsUrl, sockets } = await startTcp(onConnection);
+  const service = startOutcomes(httpsUrl);
+  expect(await service.write()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
+  expect(sockets).toHaveLength(1);
+  expect(await service.read()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
+});
 
 test('a write is not sent if the service rejects the TLS handshake', async () => {
   const server = createTlsServer({}).listen(0, '127.0.0.1'); // A server without a certificate.
@@ -69,23 +60,18 @@ test('a write is not sent if the service rejects the TLS handshake', async () =>
   expect(await service.read()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
 });
 
-const closings: [name: string, onConnection: (socket: Socket) => void][] = [
+test.each<[string, (socket: Socket) => unknown]>([
   ['closes', (socket) => socket.destroy()],
   ['resets', (socket) => socket.resetAndDestroy()],
   ['responds on and closes', (socket) => socket.end('HTTP/1.1 408 Request Timeout\r\n\r\n')],
-];
-
-test.each(closings)(
-  'a write is not sent if the service %s each connection when it accepts it',
-  async (_, onConnection) => {
-    const { url, sockets } = await startTcp(onConnection);
-    const service = startOutcomes(url);
-    expect(await service.write()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
-    expect(sockets).toHaveLength(1);
-    expect(await service.read()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
-    expect(sockets).toHaveLength(4);
-  },
-);
+])('a write is not sent if the service %s each new connection', async (_, onConnection) => {
+  const { url, sockets } = await startTcp(onConnection);
+  const service = startOutcomes(url);
+  expect(await service.write()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
+  expect(sockets).toHaveLength(1);
+  expect(await service.read()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
+  expect(sockets).toHaveLength(4);
+});
 
 // Maybe sent: the outcome of a write is unknown.
 
@@ -93,49 +79,23 @@ const partOfHead = 'HTTP/1.1 200 OK\r\ncontent-le';
 const partOfBody = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"status":0';
 const partOfChunks = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nc\r\n{"status":0}\r\n';
 
+/** No event tells a server that its client has noticed what it sent. */
+const resetLater = (socket: Socket) => setTimeout(() => socket.resetAndDestroy(), 50);
+const unavailable = 'UPSTREAM_UNAVAILABLE';
+const invalid = 'UPSTREAM_INVALID_RESPONSE';
+
 const lostResponses: [name: string, onConnection: (socket: Socket) => void, code: string][] = [
+  ['resets before it reads the request', (socket) => resetLater(socket.pause()), unavailable],
+  ['resets after the request', onRequest((socket) => socket.resetAndDestroy()), unavailable],
+  ['closes after the request', onRequest((socket) => socket.end()), unavailable],
+  ['closes within the head', onRequest((socket) => socket.end(partOfHead)), unavailable],
+  ['closes within the body', onRequest((socket) => socket.end(partOfBody)), invalid],
   [
-    'resets the connection before it reads the request',
-    (socket) => {
-      socket.pause();
-      // No event tells a server that its client has noticed the connection.
-      setTimeout(() => socket.resetAndDestroy(), 50);
-    },
-    'UPSTREAM_UNAVAILABLE',
+    'resets within the body',
+    onRequest((socket) => socket.write(partOfBody, () => resetLater(socket))),
+    invalid,
   ],
-  [
-    'resets the connection after it has read the request',
-    (socket) => socket.once('data', () => socket.resetAndDestroy()),
-    'UPSTREAM_UNAVAILABLE',
-  ],
-  [
-    'closes the connection after it has read the request',
-    (socket) => socket.once('data', () => socket.end()),
-    'UPSTREAM_UNAVAILABLE',
-  ],
-  [
-    'closes the connection within the head of the response',
-    (socket) => socket.once('data', () => socket.end(partOfHead)),
-    'UPSTREAM_UNAVAILABLE',
-  ],
-  [
-    'closes the connection within the body',
-    (socket) => socket.once('data', () => socket.end(partOfBody)),
-    'UPSTREAM_INVALID_RESPONSE',
-  ],
-  [
-    'resets the connection within the body',
-    (socket) =>
-      socket.once('data', () =>
-        socket.write(partOfBody, () => setTimeout(() => socket.resetAndDestroy(), 50)),
-      ),
-    'UPSTREAM_INVALID_RESPONSE',
-  ],
-  [
-    'closes the connection between two chunks',
-    (socket) => socket.once('data', () => socket.end(partOfChunks)),
-    'UPSTREAM_INVALID_RESPONSE',
-  ],
+  ['closes between two chunks', onRequest((socket) => socket.end(partOfChunks)), invalid],
 ];
 
 test.each(lostResponses)(
@@ -151,54 +111,9 @@ test.each(lostResponses)(
   },
 );
 
-const hangs: [name: string, onConnection: (socket: Socket) => void][] = [
-  ['before it reads the request', (socket) => socket.pause()],
-  ['after it has read the request', (socket) => socket.resume()],
-  [
-    'within the head of the response',
-    (socket) => socket.once('data', () => socket.write('HTTP/1.1 200')),
-  ],
-  [
-    'within the body',
-    (socket) =>
-      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{')),
-  ],
-];
-
-test.each(hangs)(
-  'calls time out after one attempt if the service hangs %s',
-  async (_, onConnection) => {
-    const tcp = await startTcp(onConnection);
-    const service = startOutcomes(tcp.url, { timeoutMs: 300 });
-    expect(await service.write()).toBe(unknown('UPSTREAM_TIMEOUT'));
-    expect(tcp.sockets).toHaveLength(1);
-    expect(await service.read()).toBe(retryable('UPSTREAM_TIMEOUT'));
-    expect(tcp.sockets).toHaveLength(2);
-  },
-);
-
-test('a body that trickles does not extend the deadline', async () => {
-  const service = await startService((response) => {
-    const timer = setInterval(() => response.write(' '), 50);
-    response.once('close', () => clearInterval(timer));
-  });
-  const { write } = startOutcomes(service.url, { timeoutMs: 300 });
-  expect(await write()).toBe(unknown('UPSTREAM_TIMEOUT'));
-});
-
-test('the connection of a call that times out is closed', async () => {
-  const tcp = await startTcp((socket) => socket.resume());
-  const service = startOutcomes(tcp.url, { timeoutMs: 300 });
-  await service.write();
-  const [socket] = tcp.sockets;
-  if (socket && !socket.closed) await once(socket, 'close');
-  expect(socket?.closed).toBe(true);
-});
-
 test('a large write that the service rejects before reading all of it is sent once', async () => {
-  const tcp = await startTcp((socket) =>
-    socket.once('data', () => socket.end('HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n')),
-  );
+  const tooLarge = 'HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n';
+  const tcp = await startTcp(onRequest((socket) => socket.end(tooLarge)));
   const outcome = await startOutcomes(tcp.url).write({ ...save, body: 'x'.repeat(100_000) });
   // The connection may break before the response is read.
   expect(['UPSTREAM_BAD_REQUEST', unknown('UPSTREAM_UNAVAILABLE')]).toContain(outcome);
@@ -206,11 +121,8 @@ test('a large write that the service rejects before reading all of it is sent on
 });
 
 test('the outcome of a write is unknown if the service switches protocols', async () => {
-  const service = await startTcp((socket) => {
-    socket.once('data', () =>
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
-    );
-  });
+  const switching = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n';
+  const service = await startTcp(onRequest((socket) => socket.write(switching)));
   const outcome = await startOutcomes(service.url, { timeoutMs: 1000 }).write();
   expect(outcome).toMatch(/^unknown: /);
 });
