@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
 import { Account } from './account/account.ts';
 import { freeMemory, shareMemory } from './account/free-memory.ts';
 import { Gate } from './account/gate.ts';
@@ -15,7 +14,7 @@ import { registerHttpMetrics } from './http/http-metrics.ts';
 import { createServer } from './http/server.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
-import { createRegistry } from './telemetry/registry.ts';
+import { Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { UpstreamCalls } from './upstream/call.ts';
 import { createCallObserver, watchCalls } from './upstream/call-metrics.ts';
@@ -50,12 +49,12 @@ export async function startGateway(
 ): Promise<Gateway> {
   log.info({ version, settings: settingsOf(config) }, 'starting');
   const tracing = await startTracing(config.tracing, version, log);
-  const registry = createRegistry({ version, commit: config.commit }, output);
+  const metrics = new Metrics({ version, commit: config.commit }, output);
   const memory = shareMemory(freeMemory(), config.idempotency.store === 'memory');
   const account = new Account(memory.requests);
   const turns = new Turns();
   const requests = new Gate(requestLimits(config.upstream.maxConcurrency));
-  const service = await connectService(config, registry, {
+  const service = await connectService(config, metrics, {
     account,
     log,
     storeBytes: memory.store,
@@ -65,15 +64,15 @@ export async function startGateway(
     ...config,
     ...config.upstream,
     ...service.idempotency,
-    observe: createFieldObserver(registry),
+    observe: createFieldObserver(metrics),
     log,
   });
 
-  const authenticator = createAuthenticator(config.jwt, log, createTokenCounter(registry));
-  registerKeyMetrics(registry, authenticator.lastFetches);
+  const authenticator = createAuthenticator(config.jwt, log, createTokenCounter(metrics));
+  registerKeyMetrics(metrics, authenticator.lastFetches);
   let isShuttingDown = false;
   const isReady = () => !isShuttingDown && authenticator.isReady();
-  const metrics = registerHttpMetrics(registry, { requests, account, isReady });
+  const httpMetrics = registerHttpMetrics(metrics, { requests, account, isReady });
   const server = await createServer({
     account,
     requests,
@@ -88,10 +87,10 @@ export async function startGateway(
     ...config,
     explorer: await createExplorer(config.explorer, config.explorerHeaders),
     isReady,
-    metrics,
+    metrics: httpMetrics,
     log,
   });
-  const unwatch = watchSettings(config, { ...service, graphql, authenticator, registry, log });
+  const unwatch = watchSettings(config, { ...service, graphql, authenticator, metrics, log });
   const url = await server.listen({ port: config.port, host: config.host, backlog: BACKLOG });
 
   return {
@@ -118,7 +117,7 @@ export async function startGateway(
 /** The service's side: connections, calls, and the idempotency keys of writes. */
 async function connectService(
   config: Config,
-  registry: Registry,
+  metrics: Metrics,
   shared: { account: Account; storeBytes: number; log: Logger },
 ) {
   const { log } = shared;
@@ -127,16 +126,16 @@ async function connectService(
     ...config.upstream,
     ...shared,
     transport,
-    observer: createCallObserver(registry),
+    observer: createCallObserver(metrics),
   });
-  watchCalls(registry, upstreamCalls);
+  watchCalls(metrics, upstreamCalls);
   const idempotency = await createIdempotency({
     ...config.idempotency,
     maxWritesPerKey: config.maxWritesPerOperation,
     memoryBytes: shared.storeBytes,
     timeoutMs: config.upstream.timeoutMs,
     calls: upstreamCalls,
-    registry,
+    metrics,
     log,
   });
   return { transport, upstreamCalls, idempotency };

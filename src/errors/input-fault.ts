@@ -3,11 +3,11 @@ import { GatewayError } from './gateway-error.ts';
 /** A fault of a client's input. The path begins with the name of the argument. */
 export type InputFault = { path: Path; message: string };
 
-export type Path = (string | number)[];
+export type Path = PropertyKey[];
 
 /** A path as text, such as `[0].name`. */
 export function formatPath(path: Readonly<Path>): string {
-  return path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('');
+  return path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
 }
 
 /** The faults that one error reports. */

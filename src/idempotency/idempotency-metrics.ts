@@ -1,5 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { GatewayError } from '../errors/gateway-error.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { operations, type WriteName } from '../upstream/operations.ts';
 import { recordableCodes } from '../upstream/upstream-error.ts';
@@ -25,39 +25,33 @@ export type IdempotencyMetrics = ReturnType<typeof createIdempotencyMetrics>;
 
 /** The metrics of keys and their store, and of unknown outcomes when they come about. `kind` is that of the store. */
 export function createIdempotencyMetrics(
-  registry: Registry,
+  metrics: Metrics,
   store: Pick<IdempotencyStore, 'usage'>,
   kind: string,
   log: StoreLog,
   watch: StoreWatch,
 ) {
-  const registers = [registry];
   const options = { attributes: { 'ledger.store': kind } };
-  const claims = new Counter({
-    name: 'ledger_gateway_idempotency_total',
-    help: 'Writes with an idempotency key, by result',
-    labelNames: ['result'],
-    registers,
-  });
+  const claimsHelp = 'Writes with an idempotency key, by result';
+  const claims = metrics.counter('idempotency_total', claimsHelp, 'result');
   for (const result of idempotencyResults) claims.inc({ result }, 0);
-  const unknown = new Counter({
-    name: 'ledger_gateway_unknown_outcomes_total',
-    help: 'Writes whose outcome became unknown, without replays and repeats',
-    labelNames: ['operation', 'outcome'],
-    registers,
-  });
+  const unknown = metrics.counter(
+    'unknown_outcomes_total',
+    'Writes whose outcome became unknown, without replays and repeats',
+    'operation',
+    'outcome',
+  );
   for (const { effect, graphql: operation } of Object.values(operations)) {
     if (effect === 'read') continue;
     for (const outcome of [...recordableCodes, 'ORPHANED']) unknown.inc({ operation, outcome }, 0);
   }
-  const latency = new Histogram({
-    name: 'ledger_gateway_idempotency_store_duration_seconds',
-    help: 'Uses of the store of idempotency keys, by operation',
-    labelNames: ['operation'],
-    buckets: [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5],
-    registers,
-  });
-  registerGauges(registry, store, kind);
+  const latency = metrics.histogram(
+    'idempotency_store_duration_seconds',
+    'Uses of the store of idempotency keys, by operation',
+    ['operation'],
+    [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5],
+  );
+  registerGauges(metrics, store, kind);
   const countUnknown = (operation: WriteName, outcome: string) =>
     unknown.inc({ operation: operations[operation].graphql, outcome });
   return {
@@ -96,17 +90,9 @@ export function createIdempotencyMetrics(
   };
 }
 
-function registerGauges(registry: Registry, store: Pick<IdempotencyStore, 'usage'>, kind: string) {
+function registerGauges(metrics: Metrics, store: Pick<IdempotencyStore, 'usage'>, kind: string) {
   const gauge = (name: string, help: string, read: (usage: Usage) => number) =>
-    new Gauge({
-      name: `ledger_gateway_idempotency_${name}`,
-      help,
-      labelNames: ['store'],
-      registers: [registry],
-      collect() {
-        this.set({ store: kind }, read(store.usage ?? noUsage));
-      },
-    });
+    metrics.gauge(`idempotency_${name}`, help, () => read(store.usage ?? noUsage), { store: kind });
   gauge('store_up', 'Whether the store of idempotency keys responds, full or not', (usage) =>
     Number(usage !== noUsage),
   );

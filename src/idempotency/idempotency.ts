@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { Calls } from '../upstream/call.ts';
 import { Claims } from './claims.ts';
 import { Completeness } from './completeness.ts';
@@ -24,7 +24,7 @@ type Options = {
   /** The timeout of a call, and of a repeat that waits for one. */
   timeoutMs: number;
   calls: Calls;
-  registry: Registry;
+  metrics: Metrics;
   log: Logger;
 };
 
@@ -45,7 +45,7 @@ export type Idempotency = {
 
 /** Opens the store and connects the parts. @throws what `createStore` throws */
 export async function createIdempotency(options: Options): Promise<Idempotency> {
-  const { log, registry } = options;
+  const { log } = options;
   const store = await createStore(options.store, options);
   const watch = createStoreWatch(log);
   const completeness = new Completeness({ ...options, store, watch });
@@ -55,7 +55,7 @@ export async function createIdempotency(options: Options): Promise<Idempotency> 
     ...options,
     claims: new Claims(store, completeness, options.maxWritesPerKey),
     openWrites,
-    metrics: createIdempotencyMetrics(registry, store, kind, log, watch),
+    metrics: createIdempotencyMetrics(options.metrics, store, kind, log, watch),
   };
   return {
     calls: new IdempotentCalls(parts),

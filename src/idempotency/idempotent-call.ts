@@ -8,7 +8,7 @@ import type { Claim, Held } from './claims.ts';
 import type { IdempotencyParts } from './idempotency.ts';
 import { keyReused } from './idempotency-error.ts';
 import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
-import { type OpenWrites, poll, waitFor } from './open-writes.ts';
+import { type OpenWrite, poll } from './open-writes.ts';
 import { type KnownOutcome, readOutcome } from './recorded-outcome.ts';
 import { ReplyLost, StoreUnavailable } from './store.ts';
 
@@ -74,26 +74,36 @@ export class IdempotentCalls implements Calls {
 
   /** Sends the write if its key is free, or else waits for the outcome of the request that holds the key. */
   async #resolve<Name extends WriteName>(write: KeyedWrite<Name>): Promise<Outcome<Name>> {
-    const { claim, scope, deadline } = write;
+    const { scope, deadline } = write;
     let isRepeat = false;
     const attempt = async () => {
-      const first = this.#options.openWrites.find(claim.key, claim.responseName);
-      const outcome = first ? await this.#join(first, write) : await this.#claim(write, isRepeat);
+      const outcome = this.#join(write, isRepeat) ?? (await this.#claim(write, isRepeat));
+      if (outcome !== 'in-flight') return outcome;
+      if (!isRepeat) this.#options.metrics.count('joined');
       isRepeat = true;
-      return outcome;
+      return null;
     };
     const outcome = await poll(attempt, deadline, scope.signal);
-    if (outcome !== null) return outcome;
-    this.#options.metrics.count('joined');
-    return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
+    return outcome ?? new OutcomeUnknown('IN_PROGRESS', scope.requestId);
   }
 
-  /** Claims the key. Null if another request holds it. */
+  /** Joins a write of this process, if there is one: the store may not have its outcome yet. */
+  #join<Name extends WriteName>(
+    { scope, claim }: KeyedWrite<Name>,
+    isRepeat: boolean,
+  ): Outcome<Name> | 'in-flight' | undefined {
+    const first = this.#options.openWrites.find(claim.key, claim.responseName);
+    if (!first) return undefined;
+    if (first.fingerprint !== claim.fingerprint) throw keyReused();
+    return first.outcome ? this.#replay(first.outcome, scope, isRepeat) : 'in-flight';
+  }
+
+  /** Claims the key and sends the write, or returns the outcome of the request that holds the key. */
   async #claim<Name extends WriteName>(
     write: KeyedWrite<Name>,
     isRepeat: boolean,
-  ): Promise<Outcome<Name> | null> {
-    const { request, scope, claim } = write;
+  ): Promise<Outcome<Name> | 'in-flight'> {
+    const { scope, claim } = write;
     const { claims, metrics } = this.#options;
     const result = await metrics
       .timed('claim', claim.caller, claims.claim(claim))
@@ -108,18 +118,24 @@ export class IdempotentCalls implements Calls {
       metrics.count('claimed');
       return this.#send(write, result.held);
     }
-    if (result.state === 'in-flight') return null;
+    if (result.state === 'in-flight') return 'in-flight';
     const recorded = result.state === 'recorded' ? readOutcome(result.outcome, scope) : null;
-    if (recorded === null) {
-      metrics.count('orphaned');
-      if (result.state === 'orphaned' && result.isNew) {
-        metrics.countOrphan(request.operation, scope.requestId, claim.key);
-      }
-      return new OutcomeUnknown('ORPHANED', scope.requestId);
+    if (recorded) return this.#replay(recorded, scope, isRepeat);
+    metrics.count('orphaned');
+    if (result.state === 'orphaned' && result.isNew) {
+      metrics.countOrphan(result.operation, scope.requestId, claim.key);
     }
-    metrics.count(isRepeat ? 'joined' : 'replayed');
+    return new OutcomeUnknown('ORPHANED', scope.requestId);
+  }
+
+  #replay<Name extends WriteName>(
+    known: KnownOutcome | OutcomeUnknown,
+    scope: RequestScope,
+    isRepeat: boolean,
+  ): Outcome<Name> {
+    if (!isRepeat) this.#options.metrics.count('replayed');
     scope.onReplay();
-    return outcomeOf(recorded);
+    return outcomeOf(known);
   }
 
   /** Sends a claimed write. Until the store has the outcome, repeats get it from `openWrites`. */
@@ -130,20 +146,20 @@ export class IdempotentCalls implements Calls {
     const { claims, metrics, openWrites } = this.#options;
     const { operation } = request;
     const timeoutMs = Math.max(0, deadline - performance.now());
-    const sending = this.#call({ ...request, claimId: claim.key, timeoutMs }, scope);
-    // The type does not know that operation and response belong together.
-    const known = (response: Outcome<Name>) =>
-      response instanceof OutcomeUnknown ? response : ({ operation, response } as KnownOutcome);
-    const outcome = sending.then(known).catch(async (error: unknown) => {
+    const { key, responseName, fingerprint } = claim;
+    const open: OpenWrite = { key, responseName, fingerprint };
+    openWrites.add(open);
+    const sending = this.#call({ ...request, claimId: key, timeoutMs }, scope);
+    const response = await sending.catch(async (error: unknown) => {
       // This error means that the write had no effect. After any other, the outcome is unknown.
       if (error instanceof UpstreamError) await this.#release(claim, held);
       openWrites.remove(open);
       throw error;
     });
-    const { key, responseName, fingerprint } = claim;
-    const open = { key, responseName, fingerprint, outcome };
-    openWrites.add(open);
-    const result = await outcome;
+    // The type does not know that operation and response belong together.
+    const result =
+      response instanceof OutcomeUnknown ? response : ({ operation, response } as KnownOutcome);
+    open.outcome = result;
     const length = textLength(result);
     const record = async () => {
       await scope.turn(length * RECORD_WORK);
@@ -151,27 +167,13 @@ export class IdempotentCalls implements Calls {
     };
     const onEnd = () => openWrites.remove(open);
     await openWrites.update(claim.caller, record, length * RECORD_MEMORY, onEnd);
-    return outcomeOf(result);
+    return response;
   }
 
   async #release(claim: Claim, held: Held | undefined): Promise<void> {
     const { claims, metrics, openWrites } = this.#options;
     const release = () => metrics.timed('release', claim.caller, claims.release(claim, held));
     await openWrites.update(claim.caller, release, 0, () => {});
-  }
-
-  /** Waits for the outcome of the first request. Null if that request had no effect. */
-  async #join<Name extends WriteName>(
-    first: NonNullable<ReturnType<OpenWrites['find']>>,
-    write: KeyedWrite<Name>,
-  ): Promise<Outcome<Name> | null> {
-    const { scope, deadline } = write;
-    if (first.fingerprint !== write.claim.fingerprint) throw keyReused();
-    this.#options.metrics.count('joined');
-    const outcome = await waitFor(first, deadline, scope.signal);
-    if (outcome === 'timeout') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
-    if (outcome !== null) scope.onReplay();
-    return outcome && outcomeOf(outcome);
   }
 
   async #call<Name extends WriteName>(

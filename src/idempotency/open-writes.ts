@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Shares } from '../account/shares.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
-import { type OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
+import type { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { KnownOutcome } from './recorded-outcome.ts';
 import type { StoreLog } from './store.ts';
 
@@ -20,7 +20,8 @@ export type OpenWrite = {
   key: string;
   responseName: string;
   fingerprint: string;
-  outcome: Promise<KnownOutcome | OutcomeUnknown>;
+  /** Undefined while the write is in flight. */
+  outcome?: KnownOutcome | OutcomeUnknown;
 };
 
 /**
@@ -88,27 +89,6 @@ export class OpenWrites {
     if (isDone) return;
     const message = 'An idempotency key could not be updated in its store and will be orphaned';
     this.#log.error({}, message);
-  }
-}
-
-/**
- * The outcome of an open write: `timeout` at the deadline or when `signal` is aborted, null if the write had no effect.
- */
-export async function waitFor(
-  { outcome }: OpenWrite,
-  deadline: number,
-  signal: AbortSignal,
-): Promise<KnownOutcome | OutcomeUnknown | 'timeout' | null> {
-  const timer = new AbortController();
-  const known = outcome.catch((error: unknown) => {
-    if (error instanceof UpstreamError) return null;
-    throw error;
-  });
-  const timeout = pause(deadline - performance.now(), AbortSignal.any([timer.signal, signal]));
-  try {
-    return await Promise.race([known, timeout.then(() => 'timeout' as const)]);
-  } finally {
-    timer.abort();
   }
 }
 

@@ -3,7 +3,7 @@ import { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { Settlement } from './claims.ts';
 import type { IdempotencyParts } from './idempotency.ts';
 import { intentOfArguments } from './idempotency-key.ts';
-import { type OpenWrite, poll, waitFor } from './open-writes.ts';
+import { poll } from './open-writes.ts';
 import { type KnownOutcome, readOutcome } from './recorded-outcome.ts';
 
 type SettledWrite = { responseName: string; outcome: KnownOutcome | OutcomeUnknown };
@@ -34,7 +34,11 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
         intent.caller,
         claims.settle(intent),
       );
-      const known = await outcomesOf(openWrites.ofKey(intent.key), deadline, scope);
+      // Those of this process are known before the store has them.
+      const open = openWrites.ofKey(intent.key);
+      const known = new Map(
+        open.flatMap(({ responseName, outcome }) => (outcome ? [[responseName, outcome]] : [])),
+      );
       let isPending = false;
       for (const write of writes) {
         if (write.state === 'orphaned' && write.isNew) {
@@ -53,16 +57,6 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
     });
     return settled;
   };
-}
-
-/** The outcomes that this process knows before the store does, by response name. Waits for them. */
-async function outcomesOf(open: OpenWrite[], deadline: number, scope: RequestScope) {
-  const known = new Map<string, KnownOutcome | OutcomeUnknown>();
-  for (const write of open) {
-    const outcome = await waitFor(write, deadline, scope.signal).catch(() => null);
-    if (outcome !== null && outcome !== 'timeout') known.set(write.responseName, outcome);
-  }
-  return known;
 }
 
 function outcomeOf(write: Settlement['writes'][number], scope: RequestScope) {

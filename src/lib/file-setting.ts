@@ -14,6 +14,11 @@ export type FileSetting<Value> = {
   parse(text: string): Value;
 };
 
+/** Settings that are applied together, as far as they are configured. */
+export type FileSettings<Values extends object> = {
+  [Name in keyof Values]: FileSetting<Values[Name]> | undefined;
+};
+
 /** Reads a setting. Throws an error of the file system, or of `parse`. */
 export function readFileSetting<Value>(
   path: string,
@@ -31,7 +36,7 @@ export function readFileSetting<Value>(
  * ends it.
  */
 export function watchFiles<Values extends object>(
-  settings: { [Name in keyof Values]: FileSetting<Values[Name]> | undefined },
+  settings: FileSettings<Values>,
   apply: (values: Values) => void | Promise<void>,
   log: Logger,
   note: (isApplied: boolean) => void,

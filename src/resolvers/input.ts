@@ -3,6 +3,7 @@
  * reports all faults, each with its path, before anything is sent.
  */
 
+import { z } from 'zod';
 import { formatPath, InputFaults, type Path } from '../errors/input-fault.ts';
 import type {
   ApproverInput,
@@ -11,9 +12,6 @@ import type {
   WorkflowCsvInput,
 } from '../generated/resolvers.ts';
 import { type Approver, isWorkflowCsvOption, type WorkflowCsvUpload } from '../upstream/records.ts';
-
-/** The digits of an identifier. */
-const MAX_DIGITS = 1000;
 
 /** The codes of the argument `only`. */
 const MAX_ONLY = 1000;
@@ -29,30 +27,82 @@ export const textLimits = {
   line: 1000,
 } as const;
 
+const textOf = (limit: number) => z.string().max(limit, `has more than ${limit} characters`);
+const line = textOf(textLimits.line).nullish();
+const notNegative = z.number().min(0, 'is negative');
+
+/** A lone surrogate would silently become another character. */
+const wellFormed = <Text extends z.ZodString>(text: Text) =>
+  text.refine((value) => value.isWellFormed(), 'is not well-formed Unicode text');
+
+/** The syntax of an integer in JSON: no sign but minus, no leading zero. */
+const identifier = z
+  .string()
+  .regex(/^(0|-?[1-9]\d*)$/, 'is not an integer')
+  .refine((id) => !/^-?\d{1001,}$/.test(id), 'has more than 1000 digits')
+  .nullish();
+
+const approver = z.object({
+  approverId: identifier,
+  workflowId: identifier,
+  description: line,
+  email: line,
+  emailUpload: line,
+  myBankAccount: line,
+  myEmail: line,
+  name: line,
+  workflowName: line,
+});
+
+/** Node decodes any text as base64; only the canonical form is the same after a round trip. */
+const isBase64 = (text: string) => Buffer.from(text, 'base64').toString('base64') === text;
+
+const csvUploadArgs = z
+  .object({
+    input: z
+      .object({
+        fileName: textOf(textLimits.fileName),
+        csv: wellFormed(z.string()).nullish(),
+        contentBase64: z
+          .string()
+          .refine(isBase64, 'is not base64 (RFC 4648, section 4, with padding)')
+          .nullish(),
+        invoiceId: identifier,
+        message: textOf(textLimits.message).nullish(),
+        option: z.number().refine(isWorkflowCsvOption, 'is not an option of the service').nullish(),
+      })
+      .refine(
+        ({ csv, contentBase64 }) => (csv == null) !== (contentBase64 == null),
+        'must have either csv or contentBase64',
+      ),
+    optionParam: z.string().optional(),
+  })
+  .refine(({ input, optionParam }) => input.option == null || optionParam !== undefined, {
+    path: ['input', 'option'],
+    error: 'cannot be sent: the name of its query parameter is not configured',
+  });
+
+const glCodesArgs = z.object({
+  project: wellFormed(textOf(textLimits.project)),
+  only: z
+    .array(z.string())
+    .max(MAX_ONLY, { error: `has more than ${MAX_ONLY} codes`, abort: true })
+    .pipe(z.array(textOf(textLimits.code)))
+    .nullish(),
+  search: wellFormed(textOf(textLimits.search)).nullish(),
+  skip: notNegative,
+  first: notNegative.nullish(),
+});
+
 /** Converts approvers (docs/service-api.md, section 2.4). Throws `BAD_USER_INPUT`. */
 export function toApprovers(inputs: readonly ApproverInput[]): Approver[] {
-  const check = new Checks();
-  inputs.forEach((input, index) => {
-    for (const field of ['approverId', 'workflowId'] as const) {
-      check.integer(input[field], 'approvers', index, field);
-    }
-    for (const field of approverTexts) {
-      check.length(input[field], textLimits.line, 'approvers', index, field);
-    }
-  });
-  check.throwIfAny();
+  const faults = new InputFaults();
+  for (const [index, input] of inputs.entries()) {
+    addFaults(faults, approver, input, 'approvers', index);
+  }
+  faults.throwIfAny();
   return inputs.map(toApprover);
 }
-
-const approverTexts = [
-  'description',
-  'email',
-  'emailUpload',
-  'myBankAccount',
-  'myEmail',
-  'name',
-  'workflowName',
-] as const;
 
 function toApprover(input: ApproverInput): Approver {
   return {
@@ -80,100 +130,42 @@ export function toWorkflowCsvUpload(
   input: WorkflowCsvInput,
   optionParam: string | undefined,
 ): { upload: WorkflowCsvUpload; query: Record<string, string> } {
-  const check = new Checks();
-  check.length(input.fileName, textLimits.fileName, 'input', 'fileName');
-  checkContent(input, check);
-  check.integer(input.invoiceId, 'input', 'invoiceId');
-  check.length(input.message, textLimits.message, 'input', 'message');
-  const query = toOptionQuery(input.option, optionParam, check);
-  check.throwIfAny();
-  const { fileName, csv, contentBase64, invoiceId, message } = input;
+  check(csvUploadArgs, { input, optionParam });
+  const { fileName, csv, contentBase64, invoiceId, message, option } = input;
+  const hasStatus = invoiceId !== undefined || message !== undefined;
   const upload = {
     PictureName: fileName,
     PictureStream: contentBase64 ?? Buffer.from(csv ?? '', 'utf8').toString('base64'),
+    ...(hasStatus && { service_status: { invoice_id: invoiceId, message } }),
   };
-  return invoiceId === undefined && message === undefined
-    ? { upload, query }
-    : { upload: { ...upload, service_status: { invoice_id: invoiceId, message } }, query };
-}
-
-function checkContent({ csv, contentBase64 }: WorkflowCsvInput, check: Checks): void {
-  if ((csv == null) === (contentBase64 == null)) {
-    const given = csv == null ? 'neither csv nor' : 'both csv and';
-    check.fault(`has ${given} contentBase64; give exactly one of them`, 'input');
-  }
-  check.wellFormed(csv, 'input', 'csv');
-  // Node decodes any text; only canonical base64 is the same after a round trip.
-  if (contentBase64 && Buffer.from(contentBase64, 'base64').toString('base64') !== contentBase64) {
-    const problem = 'is not base64 (RFC 4648, section 4, with padding)';
-    check.fault(problem, 'input', 'contentBase64');
-  }
-}
-
-function toOptionQuery(
-  option: number | null | undefined,
-  param: string | undefined,
-  check: Checks,
-): Record<string, string> {
-  if (option == null) return {};
-  if (param !== undefined && isWorkflowCsvOption(option)) return { [param]: String(option) };
-  const problem =
-    param === undefined
-      ? 'cannot be sent: the name of its query parameter is not configured'
-      : 'is not an option of the service';
-  check.fault(problem, 'input', 'option');
-  return {};
+  const hasOption = option != null && optionParam !== undefined;
+  return { upload, query: hasOption ? { [optionParam]: String(option) } : {} };
 }
 
 /** Checks the arguments of `glCodes`. Throws `BAD_USER_INPUT`. */
 export function checkGlCodesArgs(args: QueryGlCodesArgs): void {
-  const check = new Checks();
-  check.length(args.project, textLimits.project, 'project');
-  check.wellFormed(args.project, 'project');
-  const only = args.only ?? [];
-  if (only.length > MAX_ONLY) check.fault(`has more than ${MAX_ONLY} codes`, 'only');
-  for (const [index, code] of only.slice(0, MAX_ONLY).entries()) {
-    check.length(code, textLimits.code, 'only', index);
-  }
-  check.length(args.search, textLimits.search, 'search');
-  check.wellFormed(args.search, 'search');
-  for (const name of ['skip', 'first'] as const) {
-    if ((args[name] ?? 0) < 0) check.fault('is negative', name);
-  }
-  check.throwIfAny();
+  check(glCodesArgs, args);
 }
 
 /** Checks that a workflow action is one of those that the configuration allows. Throws `BAD_USER_INPUT`. */
 export function checkAction(action: WorkflowAction, allowed: readonly WorkflowAction[]): void {
-  const check = new Checks();
-  if (!allowed.includes(action)) check.fault('is not allowed by the configuration', 'action');
-  check.throwIfAny();
+  const faults = new InputFaults();
+  const message = '"action" is not allowed by the configuration.';
+  if (!allowed.includes(action)) faults.add(['action'], message);
+  faults.throwIfAny();
 }
 
-/** Checks of values, with the path of each. A missing value or null passes. */
-class Checks extends InputFaults {
-  /** The syntax of an integer in JSON: no sign but minus, no leading zero. */
-  integer(id: string | null | undefined, ...path: Path): void {
-    if (id == null) return;
-    if (!/^(0|-?[1-9]\d*)$/.test(id)) this.fault('is not an integer', ...path);
-    else if (id.replace('-', '').length > MAX_DIGITS) {
-      this.fault(`has more than ${MAX_DIGITS} digits`, ...path);
-    }
-  }
+/** Throws `BAD_USER_INPUT` with all faults of some arguments. */
+function check(schema: z.ZodType, args: object): void {
+  const faults = new InputFaults();
+  addFaults(faults, schema, args);
+  faults.throwIfAny();
+}
 
-  length(text: string | null | undefined, limit: number, ...path: Path): void {
-    if (text != null && text.length > limit) {
-      this.fault(`has more than ${limit} characters`, ...path);
-    }
-  }
-
-  /** A lone surrogate would silently become another character. */
-  wellFormed(text: string | null | undefined, ...path: Path): void {
-    if (text?.isWellFormed() === false) this.fault('is not well-formed Unicode text', ...path);
-  }
-
-  fault(problem: string, ...path: Path): void {
-    const [argument = '', ...rest] = path;
-    this.add(path, `"${argument}${formatPath(rest)}" ${problem}.`);
+/** Adds all faults of a value at a path. */
+function addFaults(faults: InputFaults, schema: z.ZodType, value: unknown, ...at: Path): void {
+  for (const { path, message } of schema.safeParse(value).error?.issues ?? []) {
+    const [argument = '', ...rest] = [...at, ...path];
+    faults.add([...at, ...path], `"${String(argument)}${formatPath(rest)}" ${message}.`);
   }
 }

@@ -1,5 +1,4 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
-import { DURATION_BUCKETS, registerGauge } from '../telemetry/registry.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { OperationName } from './operations.ts';
 import type { CircuitChange } from './resilience/circuit-breaker.ts';
 
@@ -15,33 +14,17 @@ type CallState = {
 export type CallObserver = ReturnType<typeof createCallObserver>;
 
 /** Registers the metrics of calls to the service. */
-export function createCallObserver(registry: Registry) {
-  const registers = [registry];
-  const attempts = new Histogram({
-    name: 'ledger_gateway_call_duration_seconds',
-    help: 'Attempts at calls to the service, by operation and outcome',
-    labelNames: ['operation', 'outcome'],
-    buckets: DURATION_BUCKETS,
-    registers,
-  });
-  const retries = new Counter({
-    name: 'ledger_gateway_call_retries_total',
-    help: 'Retries of reads',
-    labelNames: ['operation'],
-    registers,
-  });
-  const shared = new Counter({
-    name: 'ledger_gateway_calls_shared_total',
-    help: 'Reads that shared an equal call in flight',
-    labelNames: ['operation'],
-    registers,
-  });
-  const transitions = new Counter({
-    name: 'ledger_gateway_circuit_transitions_total',
-    help: 'How often the circuit breaker opened and closed',
-    labelNames: ['to'],
-    registers,
-  });
+export function createCallObserver(metrics: Metrics) {
+  const attempts = metrics.histogram(
+    'call_duration_seconds',
+    'Attempts at calls to the service, by operation and outcome',
+    ['operation', 'outcome'],
+  );
+  const retries = metrics.counter('call_retries_total', 'Retries of reads', 'operation');
+  const sharedHelp = 'Reads that shared an equal call in flight';
+  const shared = metrics.counter('calls_shared_total', sharedHelp, 'operation');
+  const transitionsHelp = 'How often the circuit breaker opened and closed';
+  const transitions = metrics.counter('circuit_transitions_total', transitionsHelp, 'to');
   for (const to of ['open', 'closed']) transitions.inc({ to }, 0);
   return {
     circuitChanged: (to: CircuitChange) => transitions.inc({ to }),
@@ -53,14 +36,9 @@ export function createCallObserver(registry: Registry) {
 }
 
 /** Registers gauges of the state of all calls. */
-export function watchCalls(registry: Registry, calls: CallState): void {
-  const gauge = (name: string, help: string, read: () => number) =>
-    registerGauge(registry, `ledger_gateway_${name}`, help, read);
-  gauge(
-    'circuit_state',
-    'The circuit breaker: 0 closed, 1 half-open, 2 open',
-    () => circuitStates[calls.circuitState],
-  );
-  gauge('calls_in_flight', 'Calls to the service in flight', () => calls.inFlight);
-  gauge('calls_queued', 'Calls waiting for a place', () => calls.queued);
+export function watchCalls(metrics: Metrics, calls: CallState): void {
+  const stateHelp = 'The circuit breaker: 0 closed, 1 half-open, 2 open';
+  metrics.gauge('circuit_state', stateHelp, () => circuitStates[calls.circuitState]);
+  metrics.gauge('calls_in_flight', 'Calls to the service in flight', () => calls.inFlight);
+  metrics.gauge('calls_queued', 'Calls waiting for a place', () => calls.queued);
 }

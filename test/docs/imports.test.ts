@@ -19,7 +19,7 @@ const allowed: Record<string, string[]> = {
     '@apollo',
   ],
   telemetry: ['errors/gateway-error.ts', 'node:http'],
-  auth: ['errors', 'lib', 'jose', 'node:http', 'telemetry/registry.ts'],
+  auth: ['errors', 'lib', 'jose', 'node:http', 'telemetry/metrics.ts'],
   upstream: [
     'account',
     'errors/gateway-error.ts',
@@ -33,7 +33,7 @@ const allowed: Record<string, string[]> = {
     'account/shares.ts',
     'errors/gateway-error.ts',
     'lib',
-    'telemetry/tracing.ts',
+    'telemetry',
     'upstream',
   ],
   resolvers: [

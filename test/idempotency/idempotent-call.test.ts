@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import { Claims } from '../../src/idempotency/claims.ts';
 import { Completeness } from '../../src/idempotency/completeness.ts';
 import { fingerprintOf, intentOf } from '../../src/idempotency/idempotency-key.ts';
@@ -16,6 +15,7 @@ import {
   StoreUnavailable,
 } from '../../src/idempotency/store.ts';
 import { createStoreWatch } from '../../src/idempotency/store-watch.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
@@ -281,14 +281,14 @@ function startWithStore(
     sent.push(request.timeoutMs);
     return respond(store);
   };
-  const registry = new Registry();
+  const metrics = new Metrics({ version: '', commit: '' }, { dropped: 0 });
   const parts = {
     calls: { read: send, write: send } as Calls,
     claims: new Claims(store, completeness, 5),
     openWrites: new OpenWrites(silent),
     timeoutMs,
     isRequired: false,
-    metrics: createIdempotencyMetrics(registry, store, 'memory', silent, watch),
+    metrics: createIdempotencyMetrics(metrics, store, 'memory', silent, watch),
     log: silent,
   };
   const calls = new IdempotentCalls(parts);
@@ -303,7 +303,7 @@ function startWithStore(
     write: () => calls.write(upgradeToHq, scope),
     settle: () => createSettle(parts)('intent-1', 0, scope),
     unknownOutcomes: async () =>
-      sumOf(await registry.metrics(), 'ledger_gateway_unknown_outcomes_total'),
+      sumOf(await metrics.text(), 'ledger_gateway_unknown_outcomes_total'),
     /** The claim of the other process on the same key. */
     claimByOther: (more = {}) => other.claim(key, 'other', { fingerprint, ...more }),
     releaseByOther: () => other.release(key, 'other'),

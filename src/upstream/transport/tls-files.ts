@@ -1,5 +1,4 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { Gauge, type Registry } from 'prom-client';
 
 /** A private CA, and a certificate with its key for mutual TLS, all in PEM. */
 export type TlsFiles = {
@@ -26,16 +25,10 @@ export function checkPair({ cert, key }: TlsFiles): void {
   if (!isPair) throw new Error('UPSTREAM_TLS_KEY_FILE must be the key of UPSTREAM_TLS_CERT_FILE');
 }
 
-/** Registers the metric of expiring certificates. Returns the function that sets it. */
-export function createExpiryGauge(registry: Registry): (files: TlsFiles) => void {
-  const gauge = new Gauge({
-    name: 'ledger_gateway_certificate_expiry_timestamp_seconds',
-    help: 'When the certificates of a file expire',
-    labelNames: ['file'],
-    registers: [registry],
-  });
-  return ({ ca, cert }) => {
-    if (ca) gauge.set({ file: 'UPSTREAM_TLS_CA_FILE' }, expiryOf(ca, 'list') / 1000);
-    if (cert) gauge.set({ file: 'UPSTREAM_TLS_CERT_FILE' }, expiryOf(cert, 'chain') / 1000);
-  };
+/** When the certificates expire, in seconds since 1970, by the variable of their file. */
+export function expiriesOf({ ca, cert }: TlsFiles): [{ file: string }, number][] {
+  const expiries: [{ file: string }, number][] = [];
+  if (ca) expiries.push([{ file: 'UPSTREAM_TLS_CA_FILE' }, expiryOf(ca, 'list') / 1000]);
+  if (cert) expiries.push([{ file: 'UPSTREAM_TLS_CERT_FILE' }, expiryOf(cert, 'chain') / 1000]);
+  return expiries;
 }

@@ -1,0 +1,85 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { LogOutput } from './log-output.ts';
+
+const PREFIX = 'ledger_gateway_';
+
+/** Upper bounds of durations, in seconds. The last is the default deadline of an operation. */
+const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Gauges of the library whose names end in `_total`, as only those of counters should. */
+const misnamed = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+
+/**
+ * The metrics of the process. Every part of the gateway registers its own, in a file beside its code. Their labels come
+ * from the code or the configuration, never from a client.
+ */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #registers = [this.#registry];
+  /** The media type of `text`. */
+  readonly contentType: string = this.#registry.contentType;
+
+  constructor(build: { version: string; commit: string }, log: Pick<LogOutput, 'dropped'>) {
+    collectDefaultMetrics({ register: this.#registry });
+    for (const name of misnamed) this.#registry.removeSingleMetric(name);
+    const help = 'Always 1, with the version and the commit of the running gateway';
+    this.gauge('build_info', help, () => 1, build);
+    new Counter({
+      name: `${PREFIX}log_lines_dropped_total`,
+      help: 'Log lines dropped because standard output did not accept them',
+      registers: this.#registers,
+      collect() {
+        this.reset();
+        this.inc(log.dropped);
+      },
+    });
+  }
+
+  /** All metrics in Prometheus text format. */
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  /** One without an initial value shows no increase at its first step, and alerts would miss it. */
+  counter<Label extends string>(name: string, help: string, ...labelNames: Label[]) {
+    return new Counter({ name: PREFIX + name, help, labelNames, registers: this.#registers });
+  }
+
+  /** Measures seconds. */
+  histogram<Label extends string>(
+    name: string,
+    help: string,
+    labelNames: Label[],
+    buckets = DURATION_BUCKETS,
+  ) {
+    const names = { name: PREFIX + name, help, labelNames };
+    return new Histogram({ ...names, buckets, registers: this.#registers });
+  }
+
+  /** A gauge whose value is read at each scrape. */
+  gauge(name: string, help: string, read: () => number, labels: Record<string, string> = {}): void {
+    this.gauges(name, help, Object.keys(labels), () => [[labels, read()]]);
+  }
+
+  /** A gauge with several values, which are read at each scrape. */
+  gauges<Label extends string>(
+    name: string,
+    help: string,
+    labelNames: Label[],
+    read: () => Iterable<[Record<Label, string>, number]>,
+  ): void {
+    new Gauge({
+      name: PREFIX + name,
+      help,
+      labelNames,
+      registers: this.#registers,
+      collect() {
+        for (const [labels, value] of read()) this.set(labels, value);
+      },
+    });
+  }
+}
