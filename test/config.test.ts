@@ -57,65 +57,43 @@ test('the defaults are as documented', () => {
   });
 });
 
-test('a trailing slash of the base URL is not doubled', () => {
-  const { upstream } = readConfig({ ...required, UPSTREAM_BASE_URL: 'https://service.example/a/' });
-  expect(upstream.baseUrl.href).toBe('https://service.example/a/');
-});
-
-test('an empty variable counts as missing', () => {
-  const { port, corsOrigins } = readConfig({ ...required, PORT: '', CORS_ORIGINS: '' });
-  expect(port).toBe(4000);
-  expect(corsOrigins).toEqual([]);
-  expect(problemsOf({ ...required, JWT_ISSUER: '' })).toEqual(['JWT_ISSUER is required']);
-});
-
-test('lists are separated by commas, with or without spaces', () => {
-  const { corsOrigins, jwt } = readConfig({
+test('values are read as documented: empty ones as missing, and lists with or without spaces', () => {
+  const read = readConfig({
     ...required,
+    PORT: '',
+    UPSTREAM_BASE_URL: 'https://service.example/a/',
     CORS_ORIGINS: 'https://*.a.example.com, http://localhost:*',
     JWT_ALGORITHMS: 'ES256,EdDSA',
   });
-  expect(corsOrigins).toEqual(['https://*.a.example.com', 'http://localhost:*']);
-  expect(jwt.algorithms).toEqual(['ES256', 'EdDSA']);
+  expect(read).toMatchObject({
+    port: 4000,
+    upstream: { baseUrl: new URL('https://service.example/a/') },
+    corsOrigins: ['https://*.a.example.com', 'http://localhost:*'],
+    jwt: { algorithms: ['ES256', 'EdDSA'] },
+  });
 });
 
-test.each([
-  ['PORT', 'abc', /integer from 0 to 65535/],
+/** Invalid values, separated by spaces, and what the error says about valid ones. */
+const invalid: [name: string, values: string, description: RegExp][] = [
+  ['PORT', 'abc 65536 -1 80.5', /integer from 0 to 65535/],
   ['ADMIN_PORT', '4000', /must not be PORT/],
-  ['PORT', '65536', /integer from 0 to 65535/],
-  ['PORT', '-1', /integer/],
-  ['PORT', '80.5', /integer/],
-  ['PORT', ' 80', /integer/],
-  ['UPSTREAM_BASE_URL', 'service.example', /http\(s\) URL/],
-  ['UPSTREAM_BASE_URL', 'ftp://service.example', /http\(s\) URL/],
+  ['UPSTREAM_BASE_URL', 'service.example ftp://service.example', /http\(s\) URL/],
   ['UPSTREAM_BASE_URL', 'http://ada:secret@service.example', /credentials/],
-  ['UPSTREAM_BASE_URL', 'http://service.example/?a=b', /query/],
-  ['UPSTREAM_BASE_URL', 'http://service.example/api?', /query/],
-  ['UPSTREAM_BASE_URL', 'http://service.example/api#', /query/],
-  ['UPSTREAM_TIMEOUT_MS', '0', /integer/],
-  ['UPSTREAM_TIMEOUT_MS', '10s', /integer/],
+  ['UPSTREAM_BASE_URL', 'http://a.example/?a=b http://a.example/a? http://a.example/a#', /query/],
+  ['UPSTREAM_TIMEOUT_MS', '0 10s', /integer/],
   ['UPSTREAM_MAX_RESPONSE_BYTES', '16MB', /integer/],
   ['UPSTREAM_MAX_CONCURRENCY', '0', /integer/],
   ['JWT_JWKS_URL', 'jwks.json', /http\(s\) URL/],
-  ['JWT_ALGORITHMS', 'HS256', /RS256/],
-  ['JWT_ALGORITHMS', 'RS256,none', /RS256/],
+  ['JWT_ALGORITHMS', 'HS256 RS256,none', /RS256/],
   ['JWT_ALGORITHMS', ',', /empty/],
   ['JWT_CLOCK_TOLERANCE_S', '-1', /integer/],
   ['EXPLORER', 'on', /sandbox, graphiql or off/],
   ['INTROSPECTION', 'yes', /true or false/],
-  ...[
-    '*',
-    'https://a.example/',
-    'https://*.example',
-    'https://app-*.a.example',
-    'https://b.*.a.example',
-    'https://*.*.a.example',
-    'https://*.a.example:*',
-    'http://localhost:3*',
-    'null',
-  ].map((value) => ['CORS_ORIGINS', value, /must be origins such as/] as const),
-  ['WORKFLOW_ACTIONS', 'RESTART,upgradeToHQ', /list of RESTART, /],
-  ['WORKFLOW_ACTIONS', ',', /list of RESTART, /],
+  ['CORS_ORIGINS', '* null https://a.example/ https://*.example', /must be origins such as/],
+  ['CORS_ORIGINS', 'https://app-*.a.example https://b.*.a.example', /must be origins such as/],
+  ['CORS_ORIGINS', 'https://*.*.a.example https://*.a.example:*', /must be origins such as/],
+  ['CORS_ORIGINS', 'http://localhost:3*', /must be origins such as/],
+  ['WORKFLOW_ACTIONS', 'RESTART,upgradeToHQ ,', /list of RESTART, /],
   ['IDEMPOTENCY_STORE_FILE', '/nowhere', /a readable file with a value of IDEMPOTENCY_STORE/],
   ['COMPRESSION', 'true', /on or off/],
   ['MAX_WRITES_PER_OPERATION', '0', /integer/],
@@ -123,42 +101,53 @@ test.each([
   ['SHUTDOWN_TIMEOUT_MS', '0', /integer/],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', /http\(s\) URL/],
   ['LOG_LEVEL', 'loud', /fatal, error, warn/],
-])('the error for %s=%s describes the valid values', (name, value, description) => {
-  const problems = problemsOf({ ...required, [name]: value });
-  expect(problems).toEqual([expect.stringMatching(description)]);
-  expect(problems[0]).toMatch(new RegExp(`^${name} `));
-  expect(problems[0]).not.toContain('secret');
-});
+];
 
-test('the error for an empty environment names every missing variable', () => {
-  expect(problemsOf({})).toEqual([
-    'UPSTREAM_BASE_URL is required',
-    'JWT_ISSUER is required',
-    'JWT_AUDIENCE is required',
-  ]);
-});
+test.each(invalid)(
+  'the error for %s=%s describes the valid values',
+  (name, values, description) => {
+    for (const value of values.split(' ')) {
+      const [problem = '', ...others] = problemsOf({ ...required, [name]: value });
+      expect([value, others]).toEqual([value, []]);
+      expect(problem).toMatch(description);
+      expect(problem).toMatch(new RegExp(`^${name} `));
+      expect(problem).not.toContain('secret');
+    }
+  },
+);
 
-test('the error names every invalid variable', () => {
-  const problems = problemsOf({
-    ...required,
-    PORT: 'x',
-    LOG_LEVEL: 'x',
-    JWT_ISSUER: '',
-    EXPLORER: 'x',
-  });
-  expect(problems.map((problem) => problem.split(' ')[0]).sort()).toEqual([
-    'EXPLORER',
-    'JWT_ISSUER',
-    'LOG_LEVEL',
-    'PORT',
-  ]);
-});
+const file = fileURLToPath(new URL('../package.json', import.meta.url));
 
-test('both a URL and a file for the keys is an error', () => {
-  const file = fileURLToPath(new URL('../package.json', import.meta.url));
-  const problems = problemsOf({ ...required, JWT_JWKS_FILE: file });
-  expect(problems.join()).toContain('JWT_JWKS_FILE must be a readable file');
-  expect(problems.join()).toContain('set JWT_JWKS_URL or JWT_JWKS_FILE, not both');
+test.each<[what: string, variables: Record<string, string>, problems: string[]]>([
+  [
+    'every missing variable',
+    { UPSTREAM_BASE_URL: '', JWT_JWKS_URL: '', JWT_ISSUER: '', JWT_AUDIENCE: '' },
+    ['UPSTREAM_BASE_URL is required', 'JWT_ISSUER is required', 'JWT_AUDIENCE is required'],
+  ],
+  [
+    'every invalid variable',
+    { PORT: ' 80', LOG_LEVEL: 'x', JWT_ISSUER: '', EXPLORER: 'x' },
+    ['PORT', 'JWT_ISSUER', 'EXPLORER', 'LOG_LEVEL'],
+  ],
+  [
+    'both a URL and a file for the keys',
+    { JWT_JWKS_FILE: file },
+    ['JWT_JWKS_FILE must be a readable file', 'set JWT_JWKS_URL or JWT_JWKS_FILE, not both'],
+  ],
+  ...['/nowhere/jwks.json', '/'].map((path): [string, Record<string, string>, string[]] => [
+    `keys in ${path}, which cannot be read`,
+    { JWT_JWKS_URL: '', JWT_JWKS_FILE: path },
+    ['JWT_JWKS_FILE must be a readable file'],
+  ]),
+  [
+    'a mode without trusted documents',
+    { TRUSTED_DOCUMENTS_MODE: 'log' },
+    ['TRUSTED_DOCUMENTS_MODE requires TRUSTED_DOCUMENTS'],
+  ],
+  ['an empty list of issuers', { JWT_ISSUER: ' , ' }, ['JWT_ISSUER must not be empty']],
+])('the error names %s', (_, variables, problems) => {
+  const found = problemsOf({ ...required, ...variables }).sort();
+  expect(found).toEqual(problems.sort().map((problem) => expect.stringContaining(problem)));
 });
 
 test('without keys, the issuers must be URLs, so that their keys can be found by discovery', () => {
@@ -187,25 +176,6 @@ test('the store may be in a file, whose text is not shown', () => {
   ]);
 });
 
-test('a mode without trusted documents is an error', () => {
-  expect(problemsOf({ ...required, TRUSTED_DOCUMENTS_MODE: 'log' })).toEqual([
-    'TRUSTED_DOCUMENTS_MODE requires TRUSTED_DOCUMENTS',
-  ]);
-});
-
-test('an empty list of issuers is an error', () => {
-  expect(problemsOf({ ...required, JWT_ISSUER: ' , ' })).toEqual(['JWT_ISSUER must not be empty']);
-});
-
-test.each(['/nowhere/jwks.json', '/'])(
-  'a JWT_JWKS_FILE of %s is an error, because it cannot be read',
-  (file) => {
-    expect(problemsOf({ ...required, JWT_JWKS_URL: '', JWT_JWKS_FILE: file })).toEqual([
-      expect.stringMatching(/^JWT_JWKS_FILE must be a readable file/),
-    ]);
-  },
-);
-
 test.each([
   ['UPSTREAM_TIMEOUT', 'UPSTREAM_TIMEOUT_MS'],
   ['JWT_ISSUERS', 'JWT_ISSUER'],
@@ -220,32 +190,20 @@ test.each([
   ]);
 });
 
-test.each([
-  'HOSTNAME',
-  'PATH',
-  'UPSTREAM_SERVICE_HOST',
-  'UPSTREAM_PORT_80_TCP_ADDR',
-  'OTEL_SERVICE_NAME',
-  'OTEL_EXPORTER_OTLP_HEADERS',
-  'npm_config_loglevel',
-])('%s belongs to others', (name) => {
-  expect(() => readConfig({ ...required, [name]: '1' })).not.toThrow();
+test('variables of others are ignored', () => {
+  const names = 'HOSTNAME PATH UPSTREAM_SERVICE_HOST UPSTREAM_PORT_80_TCP_ADDR npm_config_loglevel';
+  const otel = 'OTEL_SERVICE_NAME OTEL_EXPORTER_OTLP_HEADERS';
+  for (const name of `${names} ${otel}`.split(' ')) {
+    expect(problemsOf({ ...required, [name]: '1' })).toEqual([]);
+  }
 });
 
+const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t:4318/own' };
 test.each([
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/otel' }, 'http://c:4318/otel/v1/traces'],
-  [
-    {
-      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318',
-      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t:4318/own',
-    },
-    'http://t:4318/own',
-  ],
-  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t:4318', OTEL_SDK_DISABLED: 'True' }, undefined],
-  [
-    { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t:4318', OTEL_SDK_DISABLED: '1' },
-    'http://t:4318/',
-  ],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', ...traces }, 'http://t:4318/own'],
+  [{ ...traces, OTEL_SDK_DISABLED: 'True' }, undefined],
+  [{ ...traces, OTEL_SDK_DISABLED: '1' }, 'http://t:4318/own'],
 ])('with %j, traces are sent to %s', (variables, endpoint) => {
   expect(readConfig({ ...required, ...variables }).tracing.endpoint?.href).toBe(endpoint);
 });
@@ -285,44 +243,53 @@ test('the settings for the log hold nothing secret, and the paths of files', () 
 });
 
 test('the variables for TLS are checked, alone and together', async () => {
-  const ca = await createPrivateCa();
-  const [one, two] = await Promise.all([ca.issue('one'), ca.issue('two')]);
+  const [ca, oldCa] = await Promise.all([createPrivateCa(), createPrivateCa(expired)]);
+  const [one, two, old] = await Promise.all([
+    ca.issue('one'),
+    ca.issue('two'),
+    ca.issue('old', expired),
+  ]);
   const https = { ...required, UPSTREAM_BASE_URL: 'https://service.example/' };
-  const pair = { UPSTREAM_TLS_CERT_FILE: one.certFile, UPSTREAM_TLS_KEY_FILE: one.keyFile };
+  const pairOf = ({ certFile, keyFile }: typeof one) => ({
+    UPSTREAM_TLS_CERT_FILE: certFile,
+    UPSTREAM_TLS_KEY_FILE: keyFile,
+  });
+  const pair = pairOf(one);
+  const { upstream } = readConfig({ ...https, ...pair, UPSTREAM_TLS_CA_FILE: ca.certFile });
+  expect(upstream.tls).toEqual({ ca: ca.cert, cert: one.cert, key: one.key });
+  const settings = settingsOf(readConfig({ ...https, ...pair }));
+  expect(settings.upstream.tls).toEqual({ cert: one.certFile, key: one.keyFile });
+  expect(JSON.stringify(settings)).not.toContain('BEGIN');
 
-  expect(readConfig({ ...https, ...pair, UPSTREAM_TLS_CA_FILE: ca.certFile }).upstream.tls).toEqual(
-    {
-      ca: ca.cert,
-      cert: one.cert,
-      key: one.key,
-    },
-  );
-  const [oldCa, old] = await Promise.all([createPrivateCa(expired), ca.issue('old', expired)]);
-  const ofOld = { UPSTREAM_TLS_CERT_FILE: old.certFile, UPSTREAM_TLS_KEY_FILE: old.keyFile };
-  expect(problemsOf({ ...https, ...ofOld, UPSTREAM_TLS_CA_FILE: oldCa.certFile })).toEqual([
+  const oldPair = { ...https, ...pairOf(old) };
+  expect(problemsOf({ ...oldPair, UPSTREAM_TLS_CA_FILE: oldCa.certFile })).toEqual([
     'UPSTREAM_TLS_CA_FILE expired at 2021-01-01T00:00:00.000Z',
     'UPSTREAM_TLS_CERT_FILE expired at 2021-01-01T00:00:00.000Z',
   ]);
   writeFileSync(old.certFile, `${one.cert}\n${old.cert}`); // A chain with an expired certificate.
-  expect(problemsOf({ ...https, ...ofOld })).toEqual([
-    'UPSTREAM_TLS_CERT_FILE expired at 2021-01-01T00:00:00.000Z',
-  ]);
-  expect(problemsOf({ ...https, UPSTREAM_TLS_CA_FILE: one.keyFile })).toEqual([
-    'UPSTREAM_TLS_CA_FILE must be a readable file with certificates in PEM',
-  ]);
-  expect(problemsOf({ ...https, ...pair, UPSTREAM_TLS_KEY_FILE: one.certFile })).toEqual([
-    'UPSTREAM_TLS_KEY_FILE must be a readable file with a private key in PEM',
-  ]);
-  expect(problemsOf({ ...https, UPSTREAM_TLS_CERT_FILE: one.certFile })).toEqual([
-    'UPSTREAM_TLS_CERT_FILE and UPSTREAM_TLS_KEY_FILE are required together',
-  ]);
-  expect(problemsOf({ ...https, ...pair, UPSTREAM_TLS_KEY_FILE: two.keyFile })).toEqual([
-    'UPSTREAM_TLS_KEY_FILE must be the key of UPSTREAM_TLS_CERT_FILE',
-  ]);
-  expect(problemsOf({ ...required, ...pair })).toEqual([
-    'UPSTREAM_BASE_URL must be https with UPSTREAM_TLS_CA_FILE, _CERT_FILE or _KEY_FILE',
-  ]);
-  const settings = settingsOf(readConfig({ ...https, ...pair }));
-  expect(settings.upstream.tls).toEqual({ cert: one.certFile, key: one.keyFile });
-  expect(JSON.stringify(settings)).not.toContain('BEGIN');
+  for (const [variables, problem] of [
+    [oldPair, 'UPSTREAM_TLS_CERT_FILE expired at 2021-01-01T00:00:00.000Z'],
+    [
+      { ...https, UPSTREAM_TLS_CA_FILE: one.keyFile },
+      'UPSTREAM_TLS_CA_FILE must be a readable file with certificates in PEM',
+    ],
+    [
+      { ...https, ...pair, UPSTREAM_TLS_KEY_FILE: one.certFile },
+      'UPSTREAM_TLS_KEY_FILE must be a readable file with a private key in PEM',
+    ],
+    [
+      { ...https, UPSTREAM_TLS_CERT_FILE: one.certFile },
+      'UPSTREAM_TLS_CERT_FILE and UPSTREAM_TLS_KEY_FILE are required together',
+    ],
+    [
+      { ...https, ...pair, UPSTREAM_TLS_KEY_FILE: two.keyFile },
+      'UPSTREAM_TLS_KEY_FILE must be the key of UPSTREAM_TLS_CERT_FILE',
+    ],
+    [
+      { ...required, ...pair },
+      'UPSTREAM_BASE_URL must be https with UPSTREAM_TLS_CA_FILE, _CERT_FILE or _KEY_FILE',
+    ],
+  ] as const) {
+    expect(problemsOf(variables)).toEqual([problem]);
+  }
 });

@@ -9,12 +9,33 @@ import { connectTo, requestOf } from '../support/raw-request.ts';
 import { json, startService } from '../support/service.ts';
 
 const host = 'host: gateway';
+const completed = expect.stringContaining('WorkflowActionCompleted');
 
-test('a request whose client disconnects is logged and counted once', async () => {
+/** Starts a gateway in front of a service that responds when the test says so, and connects to it. */
+async function start() {
   const service = await startHeldService();
   const gateway = await startTestGateway(service);
   const socket = connectTo(gateway.url);
-  socket.write(requestOf(gateway, read));
+  return {
+    service,
+    gateway,
+    socket,
+    request: (query: string, headers?: string[]) => requestOf(gateway, query, headers),
+    /** The bodies of all responses on the connection, as text. */
+    async bodies() {
+      const responses = await text(socket);
+      return responses.split(/HTTP\/1\.1 \d+ /).flatMap((one) => one.split('\r\n\r\n')[1] ?? []);
+    },
+    inProgress: () => metric(gateway, 'ledger_gateway_requests_in_progress'),
+  };
+}
+
+const sentOf = ({ logs }: { logs: { msg?: unknown }[] }) =>
+  logs.filter(({ msg }) => msg === 'sent');
+
+test('a request whose client disconnects is logged and counted once', async () => {
+  const { service, gateway, socket, request } = await start();
+  socket.write(request(read));
   await service.arrived(1);
   socket.destroy();
   await service.idle();
@@ -26,43 +47,37 @@ test('a request whose client disconnects is logged and counted once', async () =
   expect(await metric(gateway, 'ledger_gateway_http_requests_total', { status: '499' })).toBe(1);
 });
 
-/** The bodies of the responses on a connection, as text. */
-function bodiesOf(responses: string): string[] {
-  return responses
-    .split(/HTTP\/1\.1 \d+ /)
-    .flatMap((response) => response.split('\r\n\r\n')[1] ?? []);
-}
-
-test('a client that closes its side after a write gets the outcome', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
-  const socket = connectTo(gateway.url);
-  const responses = text(socket);
-  socket.end(requestOf(gateway, write));
+test.each([
+  ['nothing', ''],
+  ['garbage', '\x00\x01 garbage\r\n\r\n'],
+  ['an incomplete request', 'POST /graphql HTTP/1.1\r\nhost: gate'],
+  ['a request with an invalid length', 'POST /graphql HTTP/1.1\r\ncontent-length: x\r\n\r\n'],
+])('a client that sends a write and %s, and closes its side, gets the outcome', async (_, rest) => {
+  const { service, gateway, socket, request, bodies } = await start();
+  socket.end(request(write) + rest);
   const { respond } = await service.arrived(1);
   await gateway.logLine({ msg: 'sent' });
   respond();
-
-  expect(bodiesOf(await responses)).toEqual([expect.stringContaining('WorkflowActionCompleted')]);
+  expect(await bodies()).toEqual([completed]);
 });
 
 test('after the connection of a client has closed, no further write of its mutation is sent', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
-  const socket = connectTo(gateway.url);
+  const { service, gateway, socket } = await start();
   const twice =
     'mutation { a: workflowAction(action: RESTART) { __typename } b: workflowAction(action: UPGRADE_TO_HQ) { __typename } }';
-  socket.write(requestOf(gateway, twice));
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const headers = ['x-request-id: request-1', `traceparent: 00-${traceId}-b7ad6b7169203331-01`];
+  socket.write(requestOf(gateway, twice, headers));
   const { respond } = await service.arrived(1);
   socket.resetAndDestroy();
   await gateway.logLine({ msg: 'request', status: 499 });
   respond();
 
-  const { writes } = await gateway.logLine({ msg: 'client disconnected before outcome of writes' });
-  expect(writes).toEqual([
-    'Mutation.workflowAction WorkflowActionCompleted',
-    'Mutation.workflowAction CLIENT_DISCONNECTED',
-  ]);
+  const line = await gateway.logLine({ msg: 'client disconnected before outcome of writes' });
+  const writes = ['WorkflowActionCompleted', 'CLIENT_DISCONNECTED'].map(
+    (outcome) => `Mutation.workflowAction ${outcome}`,
+  );
+  expect(line).toMatchObject({ level: 40, requestId: 'request-1', traceId, writes });
   expect(service.requests).toHaveLength(1);
 });
 
@@ -70,12 +85,9 @@ test('the outcome of a write is logged if the client disconnects while it receiv
   const service = await startService(json({ status: 0, message: 'x'.repeat(900_000) }));
   const gateway = await startTestGateway(service);
   const aliases = Array.from({ length: 20 }, (_, n) => `a${n}: message`).join(' ');
-  const long = write.replace(
-    '__typename',
-    `__typename ... on WorkflowActionCompleted { ${aliases} }`,
-  );
+  const fields = `__typename ... on WorkflowActionCompleted { ${aliases} }`;
   const socket = connectTo(gateway.url);
-  socket.write(requestOf(gateway, long));
+  socket.write(requestOf(gateway, write.replace('__typename', fields)));
   await once(socket, 'data');
   socket.pause().resetAndDestroy();
 
@@ -84,174 +96,108 @@ test('the outcome of a write is logged if the client disconnects while it receiv
 });
 
 test('a client that closes its side after a read gets a response, and its read is cancelled', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
-  const socket = connectTo(gateway.url);
-  const responses = text(socket);
-  socket.write(requestOf(gateway, read));
+  const { service, socket, request, bodies } = await start();
+  socket.write(request(read));
   await service.arrived(1);
   socket.end();
-
-  expect(bodiesOf(await responses)).toEqual([expect.stringContaining('CLIENT_DISCONNECTED')]);
+  expect(await bodies()).toEqual([expect.stringContaining('CLIENT_DISCONNECTED')]);
   await service.idle();
 });
 
 test('a client that closes its side between two pipelined writes gets both outcomes', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
-  const socket = connectTo(gateway.url);
-  const responses = text(socket);
-  socket.end(requestOf(gateway, write) + requestOf(gateway, write));
+  const { service, socket, request, bodies } = await start();
+  socket.end(request(write) + request(write));
   service.release();
-
-  const outcome = expect.stringContaining('WorkflowActionCompleted');
-  expect(bodiesOf(await responses)).toEqual([outcome, outcome]);
-});
-
-test.each([
-  ['garbage', '\x00\x01 garbage\r\n\r\n'],
-  ['an incomplete request', 'POST /graphql HTTP/1.1\r\nhost: gate'],
-  ['a request with an invalid length', 'POST /graphql HTTP/1.1\r\ncontent-length: x\r\n\r\n'],
-])('after a write and %s, the client gets the outcome of the write', async (_, rest) => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
-  const socket = connectTo(gateway.url);
-  const responses = text(socket);
-  socket.end(requestOf(gateway, write) + rest);
-  const { respond } = await service.arrived(1);
-  await gateway.logLine({ msg: 'sent' });
-  respond();
-
-  expect(bodiesOf(await responses)).toEqual([expect.stringContaining('WorkflowActionCompleted')]);
+  expect(await bodies()).toEqual([completed, completed]);
 });
 
 test('after a write and more data behind "connection: close", the client gets the outcome', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
-  const socket = connectTo(gateway.url);
-  const responses = text(socket);
-  socket.write(requestOf(gateway, write, ['connection: close']) + requestOf(gateway, write));
-  const { respond } = await service.arrived(1);
-  respond();
-
-  expect(bodiesOf(await responses)).toEqual([expect.stringContaining('WorkflowActionCompleted')]);
+  const { service, socket, request, bodies } = await start();
+  socket.write(request(write, ['connection: close']) + request(write));
+  (await service.arrived(1)).respond();
+  expect(await bodies()).toEqual([completed]);
   expect(service.requests).toHaveLength(1);
 });
 
 test('a client that closes its side while its repeat waits is told to ask again', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
-  const request = requestOf(gateway, write, ['idempotency-key: a']);
-  connectTo(gateway.url).write(request);
+  const { service, gateway, socket, request } = await start();
+  const keyed = request(write, ['idempotency-key: a']);
+  connectTo(gateway.url).write(keyed);
   const { respond } = await service.arrived(1);
-  const socket = connectTo(gateway.url);
-  const responses = text(socket);
-  socket.end(request);
-
-  const response = await responses;
-  expect(bodiesOf(response)).toEqual([expect.stringContaining('IN_PROGRESS')]);
-  expect(response).toContain('\r\nidempotent-in-progress: true\r\n');
+  socket.end(keyed);
+  const response = await text(socket);
+  expect(response).toMatch(/\r\nidempotent-in-progress: true\r\n.*IN_PROGRESS/s);
   respond();
   expect(service.requests).toHaveLength(1);
 });
 
+const unsupported = `${host}\r\ntransfer-encoding: gzip, chunked\r\n\r\n0`;
 test.each([
   ['two Host headers', 'POST /graphql HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n'],
   ['no Host header', 'GET /livez HTTP/1.1\r\n\r\n'],
-  [
-    'an unsupported transfer coding',
-    'POST /graphql HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
-  ],
-])(
-  'a write behind a request with %s, whose response closes the connection, is not executed',
-  async (_, first) => {
-    const service = await startHeldService();
-    service.release();
-    const gateway = await startTestGateway(service);
-    await gateway.graphql(write); // Now the token is cached, and nothing delays the next write.
-    const socket = connectTo(gateway.url);
-    const responses = text(socket);
-    socket.write(first + requestOf(gateway, write));
-
-    expect(await responses).toMatch(/^HTTP\/1\.1 400 .*connection: close/is);
-    await gateway.graphql(write);
-    expect(gateway.logs.filter(({ msg }) => msg === 'sent')).toHaveLength(2);
-  },
-);
+  ['an unsupported transfer coding', `POST /graphql HTTP/1.1\r\n${unsupported}\r\n\r\n`],
+])('a write behind a request with %s is not executed', async (_, first) => {
+  const { service, gateway, socket, request } = await start();
+  service.release();
+  await gateway.graphql(write); // Now the token is cached, and nothing delays the next write.
+  socket.write(first + request(write));
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 .*connection: close/is);
+  await gateway.graphql(write);
+  expect(sentOf(gateway)).toHaveLength(2);
+});
 
 test('a write behind an invalid body gets its outcome', async () => {
-  const service = await startHeldService();
+  const { service, gateway, socket, request, bodies } = await start();
   service.release();
-  const gateway = await startTestGateway(service);
   await gateway.graphql(write);
-  const socket = connectTo(gateway.url);
-  const responses = text(socket);
-  const invalid = requestOf(gateway, write).replace('{', '[');
-  socket.end(invalid + requestOf(gateway, write));
-
-  const outcome = expect.stringContaining('WorkflowActionCompleted');
-  expect(bodiesOf(await responses)).toEqual([expect.stringContaining('BAD_REQUEST'), outcome]);
+  socket.end(request(write).replace('{', '[') + request(write));
+  expect(await bodies()).toEqual([expect.stringContaining('BAD_REQUEST'), completed]);
 });
 
 test('a write behind the last response before a shutdown is not executed', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
-  const socket = connectTo(gateway.url);
-  const responses = text(socket);
-  socket.write(requestOf(gateway, write));
+  const { service, gateway, socket, request, bodies } = await start();
+  socket.write(request(write));
   const { respond } = await service.arrived(1);
   const closed = gateway.close();
   await expect(fetch(gateway.url)).rejects.toThrow(); // The port is closed.
-  socket.write(requestOf(gateway, write) + requestOf(gateway, write));
+  socket.write(request(write) + request(write));
   respond();
   (await service.arrived(2)).respond();
-
-  const outcome = expect.stringContaining('WorkflowActionCompleted');
-  expect(bodiesOf(await responses)).toEqual([outcome, outcome]);
+  expect(await bodies()).toEqual([completed, completed]);
   await closed;
   expect(service.requests).toHaveLength(2);
 });
 
 test('a request whose body turns out not to be HTTP, behind another one, leaves nothing behind', async () => {
-  const service = await startHeldService();
-  service.release();
-  const gateway = await startTestGateway(service);
+  const { gateway, request, inProgress } = await start();
   const head = `POST /graphql HTTP/1.1\r\n${host}\r\nauthorization: Bearer ${gateway.token}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
   const ended = Array.from({ length: 20 }, async () => {
     const socket = connectTo(gateway.url);
-    const responses = text(socket).catch(() => '');
-    socket.write(`${requestOf(gateway, '{ __typename }')}${head}1\r\n{\r\nZZ\r\n`);
-    return responses;
+    socket.write(`${request('{ __typename }')}${head}1\r\n{\r\nZZ\r\n`);
+    return text(socket).catch(() => '');
   });
   for (const responses of await Promise.all(ended)) expect(responses).toContain('"__typename"');
-  const held = await metric(gateway, 'ledger_gateway_requests_in_progress');
-  expect(held).toBe(0);
+  expect(await inProgress()).toBe(0);
 });
 
 test.each(['x-name: value', 'expect: 100-continue', 'expect: other'])(
   'a connection with a long pipeline of requests with %s is closed',
   async (header) => {
-    const service = await startHeldService();
-    const gateway = await startTestGateway(service);
-    const socket = connectTo(gateway.url);
+    const { service, socket, request, inProgress } = await start();
     socket.on('error', () => {});
-    const closed = once(socket, 'close');
+    const closed = once(socket.resume(), 'close');
     const next = `GET /livez HTTP/1.1\r\n${host}\r\n${header}\r\n\r\n`;
-    socket.write(requestOf(gateway, read) + next.repeat(20));
+    socket.write(request(read) + next.repeat(20));
     await closed;
     await service.idle();
-    expect(await metric(gateway, 'ledger_gateway_requests_in_progress')).toBe(0);
+    expect(await inProgress()).toBe(0);
   },
 );
 
 test('what waits behind other requests of a connection is only read when these have been served', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
-  const socket = connectTo(gateway.url);
-  const responses = text(socket);
+  const { service, socket, request } = await start();
   const next = `GET /livez HTTP/1.1\r\n${host}\r\nx-long: ${'x'.repeat(15_000)}\r\n\r\n`;
-  socket.end(requestOf(gateway, read) + next.repeat(40));
+  socket.end(request(read) + next.repeat(40));
   (await service.arrived(1)).respond();
-
-  expect((await responses).match(/HTTP\/1\.1 200/g)).toHaveLength(41);
+  expect((await text(socket)).match(/HTTP\/1\.1 200/g)).toHaveLength(41);
 });

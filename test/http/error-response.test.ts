@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
+import { write } from '../support/graphql-operation.ts';
 import { connectTo, exchange } from '../support/raw-request.ts';
 import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -13,28 +14,27 @@ const apolloClient = 'application/graphql-response+json,application/json;q=0.9';
 const setReply = shareGateway({ CORS_ORIGINS: origin });
 
 function start() {
-  const { gateway } = setReply(json({ status: 0 }));
-  /** Sends a POST, and returns status, media type and CORS header of the response. */
-  async function send(accept: string, headers: Record<string, string>, body: string) {
+  const { service, gateway } = setReply(json({ status: 0 }));
+  /** Sends a POST, and returns what differs between responses. */
+  async function send(accept: string, headers: Record<string, string>, body: unknown) {
     const response = await gateway.post(body, { origin, accept, ...headers });
     return {
       status: response.status,
       type: response.headers.get('content-type'),
       vary: response.headers.get('vary'),
       allowed: response.headers.get('access-control-allow-origin'),
-      code: JSON.parse(response.text).errors[0].extensions.code,
+      code: JSON.parse(response.text).errors?.[0].extensions.code,
     };
   }
-  return { ...gateway, send };
+  return { ...gateway, service, send };
 }
 
-const query = '{"query":"{ __typename }"}';
 const deep = JSON.stringify({ query: `{ ${'a { '.repeat(30)} b ${'}'.repeat(30)} }` });
 
 /** Errors inside and outside Apollo Server. */
 const errors: [string, number, string, Record<string, string>, string][] = [
-  ['an invalid token', 401, 'UNAUTHENTICATED', { authorization: 'Bearer x' }, query],
-  ['another content type', 415, 'UNSUPPORTED_MEDIA_TYPE', { 'content-type': 'text/plain' }, query],
+  ['an invalid token', 401, 'UNAUTHENTICATED', { authorization: 'Bearer x' }, '{}'],
+  ['another content type', 415, 'UNSUPPORTED_MEDIA_TYPE', { 'content-type': 'text/plain' }, '{}'],
   ['a body that is not JSON', 400, 'BAD_REQUEST', {}, '{'],
   ['a body that is too large', 413, 'PAYLOAD_TOO_LARGE', {}, ' '.repeat(16_777_217)],
   ['a document over a limit', 400, 'OPERATION_LIMIT_EXCEEDED', {}, deep],
@@ -44,59 +44,70 @@ const errors: [string, number, string, Record<string, string>, string][] = [
 test.each(errors)('%s gets the media type that the client prefers', async (...error) => {
   const [, status, code, headers, body] = error;
   const { send } = start();
-  const common = {
-    status,
-    code,
-    allowed: origin,
-    vary: expect.stringMatching(/^Accept, Origin\b/),
-  };
-
+  const vary = expect.stringMatching(/^Accept, Origin\b/);
+  const common = { status, code, allowed: origin, vary };
   expect(await send(apolloClient, headers, body)).toEqual({ ...common, type: graphqlType });
   expect(await send('*/*', headers, body)).toEqual({ ...common, type: jsonType });
 });
 
 test.each([
+  ['*/*', jsonType],
+  ['', jsonType],
+  ['application/*', jsonType],
+  ['application/json', jsonType],
+  ['text/html, application/json;q=0.1', jsonType],
   ['application/graphql-response+json', graphqlType],
+  [apolloClient, graphqlType],
   ['application/json;q=0.5, Application/GraphQL-Response+JSON', graphqlType],
   ['application/json, application/graphql-response+json', jsonType],
   ['application/json;q=0.1, */*', graphqlType],
-  ['*/*', jsonType],
 ])(
-  'an error outside Apollo Server has the same media type as one inside for %s',
+  'for "%s", an outcome and errors inside and outside Apollo Server have the type %s',
   async (accept, type) => {
-    const { send } = start();
-    const inside = await send(accept, {}, '{"query":"{ a }"}');
-    const outside = await send(accept, {}, '{');
-    expect([inside.type, outside.type]).toEqual([type, type]);
+    const { service, send } = start();
+    expect(await send(accept, {}, { query: write })).toMatchObject({ status: 200, type });
+    expect(service.received).toHaveLength(1);
+    for (const body of ['{"query":"{ a }"}', '{']) {
+      expect(await send(accept, {}, body)).toMatchObject({ status: 400, type });
+    }
   },
 );
+
+test.each([
+  'text/html',
+  'text/event-stream',
+  'multipart/mixed',
+  'application/json;version=1',
+  'application/json;q=0',
+  'image/*',
+])('a mutation that accepts only %s is rejected before sending', async (accept) => {
+  const { service, send } = start();
+  expect(await send(accept, {}, { query: write })).toMatchObject({
+    status: 406,
+    code: 'BAD_REQUEST',
+  });
+  expect(service.received).toEqual([]);
+});
+
+const allowedOrigin = /^access-control-allow-origin: https:\/\/app\.example\r$/im;
+const typeLine = /^content-type: application\/graphql-response\+json; charset=utf-8\r$/im;
+const closing = `Host: a\nAccept: ${apolloClient}\nConnection: close\n`;
 
 test('an error for which the framework runs no hook has CORS headers', async () => {
   const gateway = start();
   const get = (from: string) =>
-    exchange(
-      gateway.url,
-      `GET /%zz HTTP/1.1\nHost: a\nOrigin: ${from}\nAccept: ${apolloClient}\nConnection: close\n\n`,
-    );
-
+    exchange(gateway.url, `GET /%zz HTTP/1.1\nOrigin: ${from}\n${closing}\n`);
   const allowed = await get(origin);
-  expect(allowed).toMatch(/^HTTP\/1\.1 400 /);
-  expect(allowed).toMatch(/^access-control-allow-origin: https:\/\/app\.example\r$/im);
-  expect(allowed).toMatch(/^content-type: application\/graphql-response\+json; charset=utf-8\r$/im);
+  for (const line of [/^HTTP\/1\.1 400 /, allowedOrigin, typeLine]) expect(allowed).toMatch(line);
   expect(await get('https://other.example')).not.toMatch(/^access-control-allow-origin:/im);
 });
 
 test('a body with an invalid chunk gets an error that a page can read', async () => {
   const gateway = start();
-  const response = await exchange(
-    gateway.url,
-    `POST /graphql HTTP/1.1\nHost: a\nOrigin: ${origin}\nAccept: ${apolloClient}\nX-Request-Id: invalid-chunk\nAuthorization: Bearer ${gateway.token}\nContent-Type: application/json\nTransfer-Encoding: chunked\n\nzz\n`,
-  );
-  expect(response).toMatch(/^HTTP\/1\.1 400 /);
-  expect(response).toMatch(/^access-control-allow-origin: https:\/\/app\.example\r$/im);
-  expect(response).toMatch(
-    /^content-type: application\/graphql-response\+json; charset=utf-8\r$/im,
-  );
+  const headers = `X-Request-Id: invalid-chunk\nAuthorization: Bearer ${gateway.token}\nContent-Type: application/json\nTransfer-Encoding: chunked`;
+  const request = `POST /graphql HTTP/1.1\nOrigin: ${origin}\n${closing}${headers}\n\nzz\n`;
+  const response = await exchange(gateway.url, request);
+  for (const line of [/^HTTP\/1\.1 400 /, allowedOrigin, typeLine]) expect(response).toMatch(line);
   await gateway.logLine({ requestId: 'invalid-chunk', status: 400, outcome: 'BAD_REQUEST' });
 });
 

@@ -4,43 +4,47 @@ import { Account } from '../../src/account/account.ts';
 import { Gate } from '../../src/account/gate.ts';
 import { Turns } from '../../src/account/turns.ts';
 import { connectTo } from '../support/raw-request.ts';
-import { createTestServer } from '../support/server.ts';
+import { createTestServer, silentMetrics } from '../support/server.ts';
 
 /** Node's own global object, whose clock the tested modules use. */
 declare const native: typeof globalThis;
 
+const head = (caller: string, rest: string) =>
+  `POST /graphql HTTP/1.1\r\nhost: a\r\nauthorization: ${caller}\r\ncontent-type: application/json\r\n${rest}`;
+const chunked = 'transfer-encoding: chunked\r\n\r\n';
+const succeeded = { status: 200, headers: [] };
+
 /** A server that takes the `Authorization` header for the caller, and executes when the test says so. */
-async function start(limits: { requests?: number; bytes?: number; turns?: Turns }) {
+async function start(limits: { requests?: number; bytes?: number; turns?: Turns } = {}) {
+  const { turns = new Turns() } = limits;
   const account = new Account(limits.bytes ?? 10_000_000);
   const requests = new Gate({ limit: limits.requests ?? 100, maxWaiting: 8 });
   const executions: (() => void)[] = [];
   const received: number[] = [];
-  let response = 'null';
-  let isHeld = false;
   const statuses: number[] = [];
+  const test = { response: 'null', isHeld: false };
   const server = await createTestServer({
     account,
     requests,
-    metrics: {
-      text: async () => '',
-      contentType: 'text/plain',
-      responded: ({ status }) => void statuses.push(status),
-      shed() {},
-    },
-    ...(limits.turns && { turns: limits.turns }),
-    authenticate: async ({ headers }) => {
-      const name = headers.authorization ?? '';
-      const caller = { issuer: '', subject: name, hash: name, accountKey: name };
-      return { token: name, caller };
+    turns,
+    metrics: { ...silentMetrics, responded: ({ status }) => void statuses.push(status) },
+    authenticate: async ({ headers: { authorization: name = '' } }) => {
+      return { token: name, caller: { issuer: '', subject: name, hash: name, accountKey: name } };
     },
     execute: async ({ scope, turn }) => {
       await turn(0);
       received.push(scope?.receivedAt ?? Infinity);
-      if (isHeld) await new Promise<void>((resolve) => executions.push(resolve));
-      return { status: 200, headers: [], text: response };
+      if (test.isHeld) await new Promise<void>((resolve) => executions.push(resolve));
+      return { ...succeeded, text: test.response };
     },
   });
   const url = await server.listen({ port: 0, host: '127.0.0.1' });
+  /** Sends the rest of a request after its first headers. */
+  const send = (caller: string, rest: string) => {
+    const socket = connectTo(url);
+    socket.write(head(caller, rest));
+    return socket;
+  };
   return {
     url,
     account,
@@ -48,11 +52,12 @@ async function start(limits: { requests?: number; bytes?: number; turns?: Turns 
     executions,
     received,
     statuses,
-    hold() {
-      isHeld = true;
+    send,
+    hold: () => {
+      test.isHeld = true;
     },
-    respondWith(text: string) {
-      response = text;
+    respondWith: (text: string) => {
+      test.response = text;
     },
     post: (authorization: string, bytes = 10, signal: AbortSignal | null = null) =>
       fetch(`${url}/graphql`, {
@@ -62,14 +67,33 @@ async function start(limits: { requests?: number; bytes?: number; turns?: Turns 
         signal,
       }),
     /** Sends headers that declare a body, and nothing of it. */
-    declare(authorization: string, bytes: number) {
-      const socket = connectTo(url);
-      socket.write(
-        `POST /graphql HTTP/1.1\r\nhost: a\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`,
-      );
+    declare: (caller: string, bytes: number) => send(caller, `content-length: ${bytes}\r\n\r\n`),
+    /** Requests a long response, and does not read it. */
+    async requestWithoutReading() {
+      test.response = JSON.stringify('x'.repeat(40_000_000));
+      const socket = send('a', 'content-length: 12\r\n\r\n{"query":""}').pause();
+      await until(() => account.bytes > 39_000_000);
+      test.response = 'null';
       return socket;
     },
   };
+}
+
+/** Runs a step while the clock is two seconds ahead. */
+async function later(step: () => Promise<void>): Promise<void> {
+  const now = native.performance.now.bind(native.performance);
+  const clock = jest.spyOn(native.performance, 'now').mockImplementation(() => now() + 2000);
+  await step();
+  clock.mockRestore();
+}
+
+/** Turns of which the first ones are taken when the test says so. */
+function holdTurns() {
+  const turns = new Turns();
+  const turn = Promise.withResolvers<void>();
+  const take = jest.spyOn(turns, 'take').mockReturnValueOnce(turn.promise);
+  const taken = () => until(() => take.mock.calls.length > 0);
+  return { turns, turn, take, taken };
 }
 
 /** Waits until a value is as expected. */
@@ -98,14 +122,13 @@ test('callers whose bodies do not arrive lose their places when others need them
   await until(() => requests.held === 8);
   arriving.write('x'.repeat(60_000));
   await until(() => account.bytes > 0);
-  const now = native.performance.now.bind(native.performance);
-  const clock = jest.spyOn(native.performance, 'now').mockImplementation(() => now() + 2000);
-  const others = ['c', 'd'].map((caller) => post(caller));
-  await until(() => executions.length === 3);
-  clock.mockRestore();
+  const all = [executed];
+  await later(async () => {
+    all.push(post('c'), post('d'));
+    await until(() => executions.length === 3);
+  });
   for (const execute of executions) execute();
-  expect((await executed).status).toBe(200);
-  expect((await Promise.all(others)).map(({ status }) => status)).toEqual([200, 200]);
+  expect((await Promise.all(all)).map(({ status }) => status)).toEqual([200, 200, 200]);
   expect(arriving.destroyed).toBe(false);
   for (const socket of [...sockets, arriving]) socket.destroy();
   await until(() => requests.held + requests.waiting === 0);
@@ -131,7 +154,7 @@ test('bodies are booked to their caller until they have been executed', async ()
 });
 
 test('a body in parts of one byte is booked with what the parts take', async () => {
-  const { account, declare } = await start({});
+  const { account, declare } = await start();
   const socket = declare('a', 65_536);
   socket.setNoDelay(true);
   let bytes = 0;
@@ -145,17 +168,10 @@ test('a body in parts of one byte is booked with what the parts take', async () 
 });
 
 test('a body in many parts is read on only in the turn of its caller', async () => {
-  const turns = new Turns();
-  const turn = Promise.withResolvers<void>();
-  const take = jest.spyOn(turns, 'take').mockReturnValueOnce(turn.promise);
-  const { url } = await start({ turns });
-  const socket = connectTo(url);
-  const head = `host: a\r\nauthorization: a\r\ncontent-type: application/json`;
-  const chunk = `40\r\n${' '.repeat(64)}\r\n`;
-  socket.write(
-    `POST /graphql HTTP/1.1\r\n${head}\r\ntransfer-encoding: chunked\r\n\r\n${chunk.repeat(300)}`,
-  );
-  await until(() => take.mock.calls.length > 0);
+  const { turns, turn, take, taken } = holdTurns();
+  const { send } = await start({ turns });
+  const socket = send('a', chunked + `40\r\n${' '.repeat(64)}\r\n`.repeat(300));
+  await taken();
   expect(take.mock.calls[0]?.[0]).toBe('a');
   const response = once(socket, 'data');
   socket.write('c\r\n{"query":""}\r\n0\r\n\r\n');
@@ -164,25 +180,18 @@ test('a body in many parts is read on only in the turn of its caller', async () 
 });
 
 test('a rejection of a token takes a turn of those without one', async () => {
-  const turns = new Turns();
-  const turn = Promise.withResolvers<void>();
-  const take = jest.spyOn(turns, 'take').mockReturnValueOnce(turn.promise);
+  const { turns, turn, take, taken } = holdTurns();
   const server = await createTestServer({ turns, allowsAnonymous: false });
-  const url = await server.listen({ port: 0, host: '127.0.0.1' });
-  const response = fetch(`${url}/graphql`);
-  await until(() => take.mock.calls.length > 0);
+  const response = fetch(`${await server.listen({ port: 0, host: '127.0.0.1' })}/graphql`);
+  await taken();
   expect(take.mock.calls[0]?.[0]).toBe('anonymous');
   turn.resolve();
   expect((await response).status).toBe(401);
 });
 
 test('a response is booked until its client has read it', async () => {
-  const { account, requests, declare, respondWith } = await start({ bytes: 100_000_000 });
-  respondWith(JSON.stringify('x'.repeat(40_000_000)));
-  const socket = declare('a', 12);
-  socket.pause();
-  socket.write('{"query":""}');
-  await until(() => account.bytes > 39_000_000);
+  const { account, requests, requestWithoutReading } = await start({ bytes: 100_000_000 });
+  const socket = await requestWithoutReading();
   expect(requests.held).toBe(1);
   socket.resume();
   await until(() => account.bytes === 0);
@@ -192,29 +201,17 @@ test('a response is booked until its client has read it', async () => {
 test.each([
   ['memory', {}, 'a', 12_000_000],
   ['place', { requests: 1 }, 'b', 10],
-])(
-  'a response that nobody reads is dropped when its %s is needed',
-  async (_, limits, caller, bytes) => {
-    const { account, requests, declare, respondWith, post } = await start({
-      bytes: 100_000_000,
-      ...limits,
-    });
-    respondWith(JSON.stringify('x'.repeat(40_000_000)));
-    const socket = declare('a', 12);
-    socket.pause();
-    socket.write('{"query":""}');
-    await until(() => account.bytes > 39_000_000);
-    respondWith('null');
-    const closed = once(socket, 'close');
-    const now = native.performance.now.bind(native.performance);
-    const clock = jest.spyOn(native.performance, 'now').mockImplementation(() => now() + 2000);
-    expect((await post(caller, bytes)).status).toBe(200);
-    clock.mockRestore();
-    await until(() => requests.held === 0 && account.bytes === 0);
-    socket.resume();
-    await closed;
-  },
-);
+])('a response that nobody reads is dropped when its %s is needed', async (...row) => {
+  const [, limits, caller, bytes] = row;
+  const gateway = await start({ bytes: 100_000_000, ...limits });
+  const { account, requests, post } = gateway;
+  const socket = await gateway.requestWithoutReading();
+  const closed = once(socket, 'close');
+  await later(async () => expect((await post(caller, bytes)).status).toBe(200));
+  await until(() => requests.held === 0 && account.bytes === 0);
+  socket.resume();
+  await closed;
+});
 
 test('a response that is longer than what was booked for it is booked, or not sent', async () => {
   const { account, respondWith, post } = await start({ bytes: 4_000_000 });
@@ -233,19 +230,16 @@ const inChunks = longBody.replaceAll(
 
 test.each([
   ['a body', `content-length: ${longBody.length}\r\n\r\n${longBody}`],
-  ['many parts of a body', `transfer-encoding: chunked\r\n\r\n${inChunks}0\r\n\r\n`],
+  ['many parts of a body', `${chunked}${inChunks}0\r\n\r\n`],
 ])(
   'a request whose client disconnects while %s waits for its turn holds it until then, and is not executed',
   async (_, rest) => {
-    const turns = new Turns();
-    const turn = Promise.withResolvers<void>();
-    const take = jest.spyOn(turns, 'take').mockReturnValue(turn.promise);
-    const { url, account, requests, executions, statuses, hold } = await start({ turns });
+    const { turns, turn, take, taken } = holdTurns();
+    take.mockReturnValue(turn.promise);
+    const { account, requests, executions, statuses, hold, send } = await start({ turns });
     hold();
-    const socket = connectTo(url);
-    const head = 'host: a\r\nauthorization: a\r\ncontent-type: application/json';
-    socket.write(`POST /graphql HTTP/1.1\r\n${head}\r\n${rest}`);
-    await until(() => take.mock.calls.length > 0);
+    const socket = send('a', rest);
+    await taken();
     socket.resetAndDestroy();
     await until(() => statuses.includes(499));
     expect([requests.held, account.bytes > 100_000]).toEqual([1, true]);
@@ -256,29 +250,22 @@ test.each([
 );
 
 test('many requests at once are executed in several iterations of the event loop', async () => {
-  const gateway = await start({});
-  gateway.hold();
-  const sockets = Array.from({ length: 40 }, () => connectTo(gateway.url));
+  const { url, executions, hold } = await start();
+  hold();
+  const sockets = Array.from({ length: 40 }, () => connectTo(url));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   let iterations = 0;
   await until(() => iterations++ > 2 * sockets.length); // Node accepts one connection in each.
-  const head = 'host: a\r\nauthorization: a\r\ncontent-type: application/json';
-  const body = '{"query":"x"}';
-  for (const socket of sockets) {
-    socket.write(
-      `POST /graphql HTTP/1.1\r\n${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-    );
-  }
+  for (const socket of sockets) socket.write(head('a', 'content-length: 12\r\n\r\n{"query":""}'));
   let before = 0;
   let most = 0;
   await until(() => {
-    most = Math.max(most, gateway.executions.length - before);
-    before = gateway.executions.length;
+    most = Math.max(most, executions.length - before);
+    before = executions.length;
     return before === sockets.length;
   });
   expect(most).toBeLessThanOrEqual(16);
-  for (const execute of gateway.executions) execute();
-  for (const socket of sockets) socket.destroy();
+  for (const execute of executions) execute();
 });
 
 test('a request is received when its headers have arrived, before it waits for a place', async () => {

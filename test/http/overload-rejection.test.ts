@@ -4,82 +4,52 @@ import { pino } from 'pino';
 import { Gate } from '../../src/account/gate.ts';
 import { createLogRecorder } from '../support/log-recorder.ts';
 import { exchange } from '../support/raw-request.ts';
-import { createTestServer } from '../support/server.ts';
+import { createTestServer, silentMetrics } from '../support/server.ts';
 
 const origin = 'https://app.example';
 
-/** Starts a server whose only place is taken, and that rejects requests until `recover` is called. */
-async function startOverloaded() {
+/** Starts a server whose only place is taken, and that rejects requests unless it has recovered. */
+async function startOverloaded({ isOverloaded = true } = {}) {
   const log = createLogRecorder();
-  const statuses: number[] = [];
-  let shed = 0;
-  let isOverloaded = true;
-  let executed = 0;
+  const state = { isOverloaded, statuses: [] as number[], shed: 0, executed: 0 };
   const requests = new Gate({ limit: 1 });
   requests.tryEnter('another request');
   const server = await createTestServer({
     requests,
-    overloadedCaller: () => (isOverloaded ? 'hash' : undefined),
+    overloadedCaller: () => (state.isOverloaded ? 'hash' : undefined),
     execute: async () => {
-      executed += 1;
+      state.executed += 1;
       return { status: 200, headers: [], text: '{"data":null}' };
     },
     corsOrigins: [origin],
     metrics: {
-      text: async () => '',
-      contentType: 'text/plain',
-      responded: ({ status }) => statuses.push(status),
-      shed() {
-        shed += 1;
+      ...silentMetrics,
+      responded: ({ status }) => state.statuses.push(status),
+      shed: () => {
+        state.shed += 1;
       },
     },
     log: pino({ base: null }, { write: log.add }),
   });
   const url = await server.listen({ port: 0, host: '127.0.0.1' });
-  return {
-    url,
-    log,
-    requests,
-    statuses,
-    shed: () => shed,
-    executed: () => executed,
-    recover() {
-      isOverloaded = false;
-    },
-    post: (headers: Record<string, string> = {}, signal: AbortSignal | null = null) =>
-      fetch(`${url}/graphql`, {
-        method: 'POST',
-        signal,
-        headers: { 'content-type': 'application/json', ...headers },
-        body: '{"query":"{__typename}"}',
-      }),
-  };
+  const post = (headers: Record<string, string> = {}, signal: AbortSignal | null = null) =>
+    fetch(`${url}/graphql`, {
+      method: 'POST',
+      signal,
+      headers: { 'content-type': 'application/json', ...headers },
+      body: '{"query":"{__typename}"}',
+    });
+  return { url, log, requests, state, post };
 }
 
-test('a rejection has the form of every other error, and can be retried', async () => {
-  const server = await startOverloaded();
-  const response = await server.post({ 'x-request-id': 'request-1' });
-  expect(response.status).toBe(503);
-  expect(response.headers.get('retry-after')).toBe('1');
-  expect(response.headers.get('x-request-id')).toBe('request-1');
-  expect(await response.json()).toEqual({
-    errors: [
-      {
-        message: 'The gateway is overloaded.',
-        extensions: { code: 'OVERLOADED', requestId: 'request-1', retryable: true },
-      },
-    ],
-  });
-});
-
 test.each([origin, 'https://other.example', undefined])(
-  'a rejection has the same headers as another error, for the origin %s',
+  'a rejection has the form of every other error, for the origin %s',
   async (from) => {
-    const server = await startOverloaded();
+    const { state, post } = await startOverloaded();
     const sent = { accept: 'text/plain', 'x-request-id': 'a', ...(from && { origin: from }) };
-    const rejected = await server.post(sent);
-    server.recover();
-    const unacceptable = await server.post(sent);
+    const rejected = await post(sent);
+    state.isOverloaded = false;
+    const unacceptable = await post(sent);
     expect([rejected.status, unacceptable.status]).toEqual([503, 406]);
     const headersOf = ({ headers }: Response) =>
       Object.fromEntries(
@@ -89,52 +59,52 @@ test.each([origin, 'https://other.example', undefined])(
   },
 );
 
-test('a rejection has the media type that the client prefers', async () => {
-  const server = await startOverloaded();
+test('a rejection can be retried, and has the media type that the client prefers', async () => {
+  const { post } = await startOverloaded();
   const accept = 'application/graphql-response+json,application/json;q=0.9';
-  const response = await server.post({ accept, origin });
+  const response = await post({ accept, origin, 'x-request-id': 'request-1' });
   expect(response.status).toBe(503);
-  expect(response.headers.get('content-type')).toBe(
-    'application/graphql-response+json; charset=utf-8',
-  );
-  expect(response.headers.get('access-control-allow-origin')).toBe(origin);
-  expect(response.headers.get('vary')).toBe('Accept, Origin');
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    'content-type': 'application/graphql-response+json; charset=utf-8',
+    'access-control-allow-origin': origin,
+    vary: 'Accept, Origin',
+    'retry-after': '1',
+    'x-request-id': 'request-1',
+  });
+  const extensions = { code: 'OVERLOADED', requestId: 'request-1', retryable: true };
+  const message = 'The gateway is overloaded.';
+  expect(await response.json()).toEqual({ errors: [{ message, extensions }] });
 });
 
 test('rejections are counted, and logged with their caller and together', async () => {
-  const server = await startOverloaded();
-  for (const id of ['a', 'b', 'c']) await (await server.post({ 'x-request-id': id })).text();
-  expect(server.shed()).toBe(3);
-  expect(server.statuses).toEqual([503, 503, 503]);
-  expect(await server.log.line({ msg: 'requests shed' })).toMatchObject({ level: 40, requests: 3 });
-  expect(server.log.lines.filter(({ msg }) => msg === 'request')).toEqual(
-    ['a', 'b', 'c'].map((requestId) =>
-      expect.objectContaining({ requestId, outcome: 'OVERLOADED', status: 503, caller: 'hash' }),
-    ),
-  );
+  const { state, log, post } = await startOverloaded();
+  for (const id of ['a', 'b', 'c']) await (await post({ 'x-request-id': id })).text();
+  expect(state).toMatchObject({ shed: 3, statuses: [503, 503, 503] });
+  expect(await log.line({ msg: 'requests shed' })).toMatchObject({ level: 40, requests: 3 });
+  const line = { outcome: 'OVERLOADED', status: 503, caller: 'hash' };
+  const lines = ['a', 'b', 'c'].map((requestId) => ({ ...line, requestId }));
+  expect(log.lines.filter(({ msg }) => msg === 'request')).toMatchObject(lines);
 });
 
 test('a request waits for a place, and is executed when there is one', async () => {
-  const server = await startOverloaded();
-  server.recover();
-  const response = server.post();
-  while (server.requests.waiting === 0) await immediate();
-  expect(server.executed()).toBe(0);
-  server.requests.leave('another request');
+  const { state, requests, post } = await startOverloaded({ isOverloaded: false });
+  const response = post();
+  while (requests.waiting === 0) await immediate();
+  expect(state.executed).toBe(0);
+  requests.leave('another request');
   expect((await response).status).toBe(200);
-  expect([server.executed(), server.requests.held]).toEqual([1, 0]);
+  expect([state.executed, requests.held]).toEqual([1, 0]);
 });
 
 test('a request whose client disconnects while it waits is logged, and not executed', async () => {
-  const server = await startOverloaded();
-  server.recover();
+  const { state, log, requests, post } = await startOverloaded({ isOverloaded: false });
   const client = new AbortController();
-  const lost = expect(server.post({}, client.signal)).rejects.toThrow();
-  while (server.requests.waiting === 0) await immediate();
+  const lost = expect(post({}, client.signal)).rejects.toThrow();
+  while (requests.waiting === 0) await immediate();
   client.abort();
   await lost;
-  await server.log.line({ msg: 'request', outcome: 'CLIENT_DISCONNECTED' });
-  expect([server.requests.waiting, server.executed()]).toEqual([0, 0]);
+  await log.line({ msg: 'request', outcome: 'CLIENT_DISCONNECTED' });
+  expect([requests.waiting, state.executed]).toEqual([0, 0]);
 });
 
 test('health checks, metrics and preflights are not rejected', async () => {

@@ -7,6 +7,14 @@ import { closeAfterTest } from './cleanup.ts';
 
 type ServerOptions = Parameters<typeof createServer>[0];
 
+/** Metrics that count nothing. */
+export const silentMetrics: ServerOptions['metrics'] = {
+  text: async () => '',
+  contentType: 'text/plain',
+  responded() {},
+  shed() {},
+};
+
 /** Creates an HTTP server without GraphQL, whose requests need no token. It closes after the test. */
 export async function createTestServer(options: Partial<ServerOptions> = {}) {
   const server = await createServer({
@@ -25,7 +33,7 @@ export async function createTestServer(options: Partial<ServerOptions> = {}) {
     isReady: () => true,
     shutdownDelayMs: 0,
     turns: new Turns(),
-    metrics: { text: async () => '', contentType: 'text/plain', responded() {}, shed() {} },
+    metrics: silentMetrics,
     log: pino({ level: 'silent' }),
     ...options,
   });
