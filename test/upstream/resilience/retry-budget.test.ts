@@ -4,70 +4,35 @@ import { success } from '../../support/held-service.ts';
 import { reply, startService } from '../../support/service.ts';
 import { glCodesOf, scopeOf, startCalls } from '../../support/upstream-call.ts';
 
-function record(budget: RetryBudget, result: 'success' | 'failure', times: number): void {
-  for (let n = 0; n < times; n++) {
-    if (result === 'success') budget.recordSuccess();
-    else budget.recordFailure();
-  }
-}
-
-/** Calls that all fail, each of which is retried if the budget allows it. Returns the retries. */
-function retriesOf(budget: RetryBudget, calls: number): number {
+/** The retries that a new budget allows, for so many successes and then so many failures, in turns. */
+function retriesOf(...turns: [successes: number, failures: number][]): number {
+  const budget = new RetryBudget();
   let retries = 0;
-  for (let n = 0; n < calls; n++) {
-    budget.recordFailure();
-    if (budget.allowsRetry) retries += 1;
+  for (const [successes, failures] of turns) {
+    for (let n = 0; n < successes; n++) budget.recordSuccess();
+    for (let n = 0; n < failures; n++) {
+      budget.recordFailure();
+      if (budget.allowsRetry) retries += 1;
+    }
   }
   return retries;
 }
 
-test('a new budget allows retries until half of its tokens are used', () => {
-  expect(retriesOf(new RetryBudget(), 1000)).toBe(9);
-});
-
-test('successes do not save tokens beyond the maximum', () => {
-  const budget = new RetryBudget();
-  record(budget, 'success', 1000);
-  expect(retriesOf(budget, 1000)).toBe(9);
-});
-
-test('after half of the tokens are used, it takes more than ten successes for one retry', () => {
-  const budget = new RetryBudget();
-  record(budget, 'failure', 10);
-  record(budget, 'success', 9);
-  expect(retriesOf(budget, 1)).toBe(0);
-  record(budget, 'success', 12);
-  expect(retriesOf(budget, 1)).toBe(1);
+test('a budget allows retries until half of its tokens are used, and one more for ten successes', () => {
+  expect(retriesOf([0, 1000])).toBe(9);
+  expect(retriesOf([1000, 1000])).toBe(9);
+  expect(retriesOf([0, 10], [9, 1])).toBe(9);
+  expect(retriesOf([0, 10], [9, 1], [12, 1])).toBe(10);
 });
 
 test('after a long outage, retries resume only after a hundred successes', () => {
-  const budget = new RetryBudget();
-  record(budget, 'failure', 100_000);
-  record(budget, 'success', 99);
-  expect(budget.allowsRetry).toBe(false);
-  record(budget, 'success', 2);
-  expect(budget.allowsRetry).toBe(true);
+  expect(retriesOf([0, 100_000], [109, 1])).toBe(9);
+  expect(retriesOf([0, 100_000], [112, 1])).toBe(10);
 });
 
-test('if every second call fails, few are retried', () => {
-  const budget = new RetryBudget();
-  let retries = 0;
-  for (let n = 0; n < 1000; n++) {
-    record(budget, 'success', 1);
-    retries += retriesOf(budget, 1);
-  }
-  expect(retries).toBeGreaterThan(8);
-  expect(retries).toBeLessThan(13);
-});
-
-test('if one call in twenty fails, all of them are retried', () => {
-  const budget = new RetryBudget();
-  let retries = 0;
-  for (let n = 0; n < 100; n++) {
-    record(budget, 'success', 19);
-    retries += retriesOf(budget, 1);
-  }
-  expect(retries).toBe(100);
+test('if every second call fails, few are retried, and if one in twenty fails, all are', () => {
+  expect(retriesOf(...Array(1000).fill([1, 1]))).toBeLessThan(13);
+  expect(retriesOf(...Array(100).fill([19, 1]))).toBe(100);
 });
 
 test('an outage does not multiply the calls to the service', async () => {
@@ -76,7 +41,7 @@ test('an outage does not multiply the calls to the service', async () => {
     received.url.includes('bad') ? reply(503)(response, received) : success(response, received),
   );
   const { calls, counts } = startCalls(service);
-  for (let n = 0; n < 40; n++) {
+  for (let n = 0; n < 20; n++) {
     const failing = calls.read(glCodesOf('bad'), scopeOf());
     await expect(failing).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
     await calls.read(glCodesOf('good'), scopeOf());
@@ -85,7 +50,7 @@ test('an outage does not multiply the calls to the service', async () => {
   expect(calls.circuitState).toBe('closed');
   expect(counts.retried).toBeGreaterThan(0);
   expect(counts.retried).toBeLessThan(12);
-  expect(service.received).toHaveLength(120 + counts.retried);
+  expect(service.received).toHaveLength(60 + counts.retried);
 });
 
 test('concurrent reads of a service that is down are hardly retried', async () => {
