@@ -128,7 +128,7 @@ async function connectService(
     transport,
     observer: createCallObserver(metrics),
   });
-  watchCalls(metrics, upstreamCalls);
+  watchCalls(metrics, upstreamCalls.admission);
   const idempotency = await createIdempotency({
     ...config.idempotency,
     maxWritesPerKey: config.maxWritesPerOperation,

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { createClient, ErrorReply } from '@redis/client';
 import { z } from 'zod';
 import { pause } from './open-writes.ts';
@@ -25,13 +24,6 @@ const replyReasons: Record<string, UnavailableReason> = {
 /** Failures that a new connection may not have: to a new primary, or after the data is loaded. */
 const connectionReasons = new Set<UnavailableReason>(['loading', 'read_only', 'unauthorized']);
 
-/** A Lua script, with the hash by which Redis knows it. */
-export type Script = { source: string; sha: string };
-
-export function script(source: string): Script {
-  return { source, sha: hash('sha1', source, 'hex') };
-}
-
 /** One connection, to one process of Redis. Every method throws `StoreUnavailable` or `ReplyLost`. */
 export class RedisSession {
   readonly #client: ReturnType<typeof newClient>;
@@ -56,17 +48,16 @@ export class RedisSession {
     if (reply instanceof ErrorReply) throw failureOf(reply);
   }
 
-  async run({ source, sha }: Script, keys: string[], args: string[]): Promise<unknown> {
-    const rest = [String(keys.length), ...keys, ...args];
-    return this.command(['EVALSHA', sha, ...rest], ['EVAL', source, ...rest]);
+  /** Runs a Lua script. */
+  run(script: string, keys: string[], args: string[]): Promise<unknown> {
+    return this.command(['EVAL', script, String(keys.length), ...keys, ...args]);
   }
 
-  /** Sends a command once; `other` if the server does not know the script of the first one. */
-  async command(command: string[], other?: string[]): Promise<unknown> {
+  /** Sends a command once. */
+  async command(command: string[]): Promise<unknown> {
     if (this.#failure) throw this.#failure;
     const reply = await this.#within(TIMEOUT_MS, () => this.#client.sendCommand(command));
     if (!(reply instanceof ErrorReply)) return reply;
-    if (other && reply.message.startsWith('NOSCRIPT')) return this.command(other);
     const failure = failureOf(reply);
     if (connectionReasons.has(failure.reason)) this.close(failure);
     throw failure;

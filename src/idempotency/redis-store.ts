@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keepConnected, RedisSession, script } from './redis-connection.ts';
+import { keepConnected, RedisSession } from './redis-connection.ts';
 import {
   BasisChanged,
   type Change,
@@ -18,10 +18,10 @@ const PREFIX = '{ledger-gateway}:';
 const REPLICA_TIMEOUT_MS = 500;
 
 /** Returns version, text, and the time in seconds and microseconds. KEYS: the key. */
-const readScript = script(`
+const readScript = `
   local version, text = unpack(redis.call('HMGET', KEYS[1], 'version', 'text'))
   local time = redis.call('TIME')
-  return { version or '', text or '', time[1], time[2] }`);
+  return { version or '', text or '', time[1], time[2] }`;
 
 /** The most of the memory that one caller may ever hold: what is booked takes up to a quarter more in the server. */
 const CALLER_PART = 0.6;
@@ -36,7 +36,7 @@ const KEY_BYTES = 512;
  * KEYS: the key, the record of completeness, what the caller holds. ARGV: version to replace or '', new version or '',
  * text, retention (ms) or '', version of the record of completeness or '', the most bytes that the caller may hold or ''.
  */
-const swapScript = script(`
+const swapScript = `
   if ARGV[5] ~= '' and redis.call('HGET', KEYS[2], 'version') ~= ARGV[5] then return 'basis' end
   local version, part = unpack(redis.call('HMGET', KEYS[1], 'version', 'part'))
   if (version or '') ~= ARGV[1] then return 'other' end
@@ -62,7 +62,7 @@ const swapScript = script(`
   redis.call('PEXPIRE', KEYS[1], retention)
   redis.call('HINCRBY', KEYS[3], current, after)
   redis.call('PEXPIRE', KEYS[3], retention + length)
-  return 'swapped'`);
+  return 'swapped'`;
 
 const readReplySchema = z.tuple([z.string(), z.string(), z.string(), z.string()]);
 const swapReplySchema = z.enum(['swapped', 'other', 'basis', 'share']);

@@ -1,14 +1,9 @@
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { OperationName } from './operations.ts';
+import type { Admission } from './resilience/admission.ts';
 import type { CircuitChange } from './resilience/circuit-breaker.ts';
 
 const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const;
-
-type CallState = {
-  readonly circuitState: keyof typeof circuitStates;
-  readonly inFlight: number;
-  readonly queued: number;
-};
 
 /** Counts the events of calls. Operation names come from the table only. */
 export type CallObserver = ReturnType<typeof createCallObserver>;
@@ -36,9 +31,9 @@ export function createCallObserver(metrics: Metrics) {
 }
 
 /** Registers gauges of the state of all calls. */
-export function watchCalls(metrics: Metrics, calls: CallState): void {
+export function watchCalls(metrics: Metrics, { circuit, gate }: Admission): void {
   const stateHelp = 'The circuit breaker: 0 closed, 1 half-open, 2 open';
-  metrics.gauge('circuit_state', stateHelp, () => circuitStates[calls.circuitState]);
-  metrics.gauge('calls_in_flight', 'Calls to the service in flight', () => calls.inFlight);
-  metrics.gauge('calls_queued', 'Calls waiting for a place', () => calls.queued);
+  metrics.gauge('circuit_state', stateHelp, () => circuitStates[circuit.state]);
+  metrics.gauge('calls_in_flight', 'Calls to the service in flight', () => gate.held);
+  metrics.gauge('calls_queued', 'Calls waiting for a place', () => gate.waiting);
 }

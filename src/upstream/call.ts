@@ -54,11 +54,12 @@ type CallOptions = AttemptDependencies & { timeoutMs: number; maxConcurrency: nu
 export class UpstreamCalls implements Calls {
   readonly #options: CallOptions;
   readonly #attempt: Attempt;
-  readonly #admission: Admission;
+  readonly admission: Admission;
   readonly #retryBudgets = new LRUCache<string, RetryBudget>({ max: MAX_BUDGETS });
   readonly #singleFlight = new SingleFlight();
   readonly #running = new WaitGroup();
-  readonly #pendingWrites: { operation: OperationName; requestId: string }[] = [];
+  /** The writes in flight, whose outcome a forced exit would lose. */
+  readonly pendingWrites: { operation: OperationName; requestId: string }[] = [];
 
   constructor(options: CallOptions) {
     this.#options = options;
@@ -67,7 +68,7 @@ export class UpstreamCalls implements Calls {
       options.observer.circuitChanged(to);
       logCircuit(options.log, to);
     };
-    this.#admission = new Admission({ ...options, onCircuitChange });
+    this.admission = new Admission({ ...options, onCircuitChange });
   }
 
   read<Name extends ReadName>(
@@ -91,7 +92,7 @@ export class UpstreamCalls implements Calls {
     scope: RequestScope,
   ): Promise<Responses[Name] | OutcomeUnknown> {
     const pending = { operation: request.operation, requestId: scope.requestId };
-    this.#pendingWrites.push(pending);
+    this.pendingWrites.push(pending);
     this.#singleFlight.endSharing();
     try {
       // Its own controller: a write does not end when its client disconnects.
@@ -103,7 +104,7 @@ export class UpstreamCalls implements Calls {
       if (unknown) return unknown;
       throw error;
     } finally {
-      this.#pendingWrites.splice(this.#pendingWrites.indexOf(pending), 1);
+      this.pendingWrites.splice(this.pendingWrites.indexOf(pending), 1);
       this.#singleFlight.endSharing();
     }
   }
@@ -111,23 +112,6 @@ export class UpstreamCalls implements Calls {
   /** Resolves when no call is in flight. A write continues after its client has disconnected. */
   idle(): Promise<void> {
     return this.#running.idle();
-  }
-
-  /** The writes in flight, whose outcome a forced exit would lose. */
-  get pendingWrites(): readonly { operation: OperationName; requestId: string }[] {
-    return this.#pendingWrites;
-  }
-
-  get circuitState() {
-    return this.#admission.circuit.state;
-  }
-
-  get inFlight(): number {
-    return this.#admission.gate.held;
-  }
-
-  get queued(): number {
-    return this.#admission.gate.waiting;
   }
 
   async #run<Name extends OperationName>(
@@ -158,7 +142,7 @@ export class UpstreamCalls implements Calls {
           isAttempted = true;
           return this.#attempt(request, scope, signal, sendBy, retry);
         };
-        return this.#admission.run({ caller, effect, deadline, signal, send, probe });
+        return this.admission.run({ caller, effect, deadline, signal, send, probe });
       });
     } catch (cause) {
       const error = toUpstreamError(cause, signal);

@@ -29,13 +29,7 @@ const allowed: Record<string, string[]> = {
     'undici',
     'node:http',
   ],
-  idempotency: [
-    'account/shares.ts',
-    'errors/gateway-error.ts',
-    'lib',
-    'telemetry',
-    'upstream',
-  ],
+  idempotency: ['account/shares.ts', 'errors/gateway-error.ts', 'lib', 'telemetry', 'upstream'],
   resolvers: [
     'errors/gateway-error.ts',
     'errors/input-fault.ts',

@@ -167,7 +167,7 @@ test('calls whose responses wait too long to be decoded time out, but do not ope
     Array(12).fill({ code: 'UPSTREAM_TIMEOUT', sent: 'yes' }),
   );
   expect(await writing).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
-  expect([calls.circuitState, calls.inFlight]).toEqual(['closed', 0]);
+  expect([calls.admission.circuit.state, calls.admission.gate.held]).toEqual(['closed', 0]);
 });
 
 test.each(['turn', 'decoder'])(
@@ -208,7 +208,7 @@ test('a read that does not fit into the memory now is OVERLOADED, one that never
   );
   await expect(decoding).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE', sent: 'yes' });
   expect(await calls.write(upgradeToHq, scopeOf())).toMatchObject({ status: 0, message });
-  expect([account.bytes, calls.inFlight]).toEqual([0, 0]);
+  expect([account.bytes, calls.admission.gate.held]).toEqual([0, 0]);
 });
 
 test('a list is booked until it is handed over, with what decoding it takes', async () => {

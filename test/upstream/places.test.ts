@@ -9,14 +9,14 @@ test('a caller with many calls leaves places to the next one', async () => {
   const service = await startHeldService();
   const { calls } = startCalls(service, { maxConcurrency: 8, timeoutMs: 60_000 });
   const ended = Array.from({ length: 100 }, () => calls.write(upgradeToHq, scopeOf()));
-  expect([calls.inFlight, calls.queued]).toEqual([6, 94]);
+  expect([calls.admission.gate.held, calls.admission.gate.waiting]).toEqual([6, 94]);
   const other = [1, 2].map((n) =>
     calls.read(glCodesOf(`p${n}`), scopeOf('token', undefined, 'bob')),
   );
-  expect([calls.inFlight, calls.queued]).toEqual([8, 94]);
+  expect([calls.admission.gate.held, calls.admission.gate.waiting]).toEqual([8, 94]);
   service.release();
   await Promise.all([...ended, ...other]);
-  expect([calls.inFlight, calls.queued]).toEqual([0, 0]);
+  expect([calls.admission.gate.held, calls.admission.gate.waiting]).toEqual([0, 0]);
 });
 
 // Through the gateway.

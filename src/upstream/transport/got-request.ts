@@ -19,7 +19,7 @@ const client = got.extend({
   headers: {
     // The three types of docs/service-api.md, section 4.1. The type of the response is not checked.
     accept: 'application/json, text/json, text/plain;q=0.9',
-    // Brotli is accepted, but not asked for: even a small body takes long if it is malicious.
+    // Without Brotli: even a small body takes long if it is malicious.
     'accept-encoding': 'gzip, deflate',
     'user-agent': 'ledger-gateway',
   },

@@ -1,11 +1,5 @@
 import { addAbortSignal } from 'node:stream';
-import {
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  gunzipSync,
-  inflateSync,
-} from 'node:zlib';
+import { createUnzip, unzipSync } from 'node:zlib';
 import { invalidResponse, noRoom, UpstreamError } from '../upstream-error.ts';
 import { faultOf, tooLarge } from './transport-error.ts';
 
@@ -13,18 +7,6 @@ import { faultOf, tooLarge } from './transport-error.ts';
 const MAX_SMALL_BYTES = { compressed: 16_384, decompressed: 65_536 };
 /** Bytes that zlib processes in one step; an abort takes effect between two steps. */
 const CHUNK_BYTES = 65_536;
-
-/**
- * The content codings. A small body in Brotli is not decompressed at once: the decoder fills a window of
- * up to 16 MiB before it hands over the first byte, which takes tens of milliseconds.
- */
-const codings = {
-  gzip: { create: createGunzip, sync: gunzipSync },
-  deflate: { create: createInflate, sync: inflateSync },
-  br: { create: createBrotliDecompress, sync: null },
-} as const;
-
-type Coding = (typeof codings)[keyof typeof codings];
 
 /**
  * The body of one response, decompressed, or a promise of it if it may be large. Rejects with an UpstreamError if it is
@@ -46,23 +28,20 @@ export function responseBody(
 ): ReadBody {
   const encoding = contentEncoding.trim().toLowerCase();
   if (encoding === '' || encoding === 'identity') return () => rawBody;
-  if (!isSupported(encoding)) throw invalidResponse('unsupported content coding');
-  const coding = codings[encoding];
-  const small = decompressSmall(rawBody, coding, maxBytes);
-  return small ? () => small : (...limits) => decompress(rawBody, coding, maxBytes, ...limits);
+  if (encoding !== 'gzip' && encoding !== 'deflate') {
+    throw invalidResponse('unsupported content coding');
+  }
+  const small = decompressSmall(rawBody, maxBytes);
+  return small ? () => small : (...limits) => decompress(rawBody, maxBytes, ...limits);
 }
 
 /** The decompressed body, or null if it may be large. */
-function decompressSmall(
-  rawBody: Uint8Array,
-  { sync }: Coding,
-  maxBytes: number,
-): Uint8Array | null {
-  if (!sync || rawBody.length > MAX_SMALL_BYTES.compressed) return null;
+function decompressSmall(rawBody: Uint8Array, maxBytes: number): Uint8Array | null {
+  if (rawBody.length > MAX_SMALL_BYTES.compressed) return null;
   const maxOutputLength = Math.min(MAX_SMALL_BYTES.decompressed, maxBytes);
   try {
     // The type of the result does not depend on `info` in @types/node.
-    const result: unknown = sync(rawBody, { maxOutputLength, info: true });
+    const result: unknown = unzipSync(rawBody, { maxOutputLength, info: true });
     const { buffer, engine } = result as { buffer: Uint8Array; engine: { bytesWritten: number } };
     if (engine.bytesWritten < rawBody.length) throw trailingBytes();
     return buffer;
@@ -74,12 +53,11 @@ function decompressSmall(
 
 async function decompress(
   rawBody: Uint8Array,
-  { create }: Coding,
   maxBytes: number,
   signal: AbortSignal,
   hold: (bytes: number) => boolean,
 ): Promise<Uint8Array> {
-  const decompressor = addAbortSignal(signal, create({ chunkSize: CHUNK_BYTES }));
+  const decompressor = addAbortSignal(signal, createUnzip({ chunkSize: CHUNK_BYTES }));
   for (let from = 0; from < rawBody.length; from += CHUNK_BYTES) {
     decompressor.write(rawBody.subarray(from, from + CHUNK_BYTES));
   }
@@ -107,8 +85,4 @@ function trailingBytes(): UpstreamError {
 
 function asInvalid(error: unknown): UpstreamError {
   return error instanceof UpstreamError ? error : invalidResponse(faultOf(error));
-}
-
-function isSupported(encoding: string): encoding is keyof typeof codings {
-  return Object.hasOwn(codings, encoding);
 }

@@ -42,7 +42,7 @@ async function start(first: Reply = fault, timeoutMs = 5000) {
   return {
     read,
     write,
-    state: () => calls.circuitState,
+    state: () => calls.admission.circuit.state,
     /** The requests that the service received, in order. */
     urls: () => received.map(({ url }) => url),
     respondWith(reply: Reply): void {

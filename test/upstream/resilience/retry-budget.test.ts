@@ -47,7 +47,7 @@ test('an outage does not multiply the calls to the service', async () => {
     await calls.read(glCodesOf('good'), scopeOf());
     await calls.read(glCodesOf('good'), scopeOf());
   }
-  expect(calls.circuitState).toBe('closed');
+  expect(calls.admission.circuit.state).toBe('closed');
   expect(counts.retried).toBeGreaterThan(0);
   expect(counts.retried).toBeLessThan(12);
   expect(service.received).toHaveLength(60 + counts.retried);

@@ -160,7 +160,7 @@ test('the call is cancelled when the last of its clients disconnects', async () 
   }
   await service.idle();
   expect(response.writableFinished).toBe(false);
-  expect(calls.inFlight).toBe(0);
+  expect(calls.admission.gate.held).toBe(0);
 });
 
 test('a read that starts right after the last client has disconnected is a new call', async () => {
@@ -183,7 +183,7 @@ test('a read whose client has already disconnected is cancelled at once', async 
   const { calls } = startCalls(service, { timeoutMs: 500 });
   const reading = calls.read(glCodesOf(), scopeOf('ada', AbortSignal.abort()));
   await expect(reading).rejects.toMatchObject({ code: 'CLIENT_DISCONNECTED' });
-  expect(calls.inFlight).toBe(0);
+  expect(calls.admission.gate.held).toBe(0);
 });
 
 test('a failure is shared by the reads of one call, and not by later reads', async () => {

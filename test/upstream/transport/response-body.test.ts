@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
+import { constants, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { responseBody } from '../../../src/upstream/transport/response-body.ts';
 import { startHeldService, success } from '../../support/held-service.ts';
@@ -135,7 +135,6 @@ const encodings: [encoding: string, (text: string) => Buffer][] = [
   ['identity', Buffer.from],
   ['gzip', gzipSync],
   ['deflate', deflateSync],
-  ['br', brotliCompressSync],
 ];
 
 test.each(encodings)(
@@ -170,8 +169,9 @@ test('a connection whose response was cut is not reused', async () => {
 
 const list = '{"service_status":{"status":0},"list":[]}';
 const chunk = (bytes: Buffer) => `${bytes.length.toString(16)}\r\n${bytes.toString('latin1')}\r\n`;
-const chunkedHead = 'HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nTransfer-Encoding: chunked\r\n\r\n';
-const compressedChunk = chunk(brotliCompressSync(list));
+const chunkedHead =
+  'HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\nTransfer-Encoding: chunked\r\n\r\n';
+const compressedChunk = chunk(deflateSync(list));
 
 test.each([
   ['bytes after it', chunk(Buffer.from('xyz')), /UPSTREAM_TIMEOUT/],
@@ -187,13 +187,13 @@ test.each([
   });
   const { calls, read } = startOutcomes(url, { timeoutMs: 500 });
   expect(await read()).toMatch(outcome);
-  expect(calls.inFlight).toBe(0);
+  expect(calls.admission.gate.held).toBe(0);
   const [socket] = sockets;
   if (outcome.test('UPSTREAM_TIMEOUT') && socket && !socket.closed) await once(socket, 'close');
 });
 
 test.each([
-  ['gzip, br', isInvalid],
+  ['br', isInvalid],
   ['gzip, gzip', isInvalid],
   ['compress', isInvalid],
   ['zstd', isInvalid],
@@ -227,13 +227,11 @@ test('a small body is decompressed at once', () => {
   expect(isLarge('gzip', gzipSync(Buffer.alloc(65_537)))).toBe(true);
   expect(isLarge('gzip', gzipSync(randomBytes(20_000)))).toBe(true);
   expect(isLarge('deflate', deflateSync(large))).toBe(true);
-  expect(isLarge('br', brotliCompressSync('{}'))).toBe(true);
 });
 
 test.each([
   ['gzip', gzipSync(large)],
   ['deflate', deflateSync(large)],
-  ['br', brotliCompressSync(large)],
 ])('a large body in %s is decompressed up to the limit and not beyond', async (coding, rawBody) => {
   const read = (maxBytes: number) => responseBody(rawBody, coding, maxBytes)(signal, hold);
   expect(Buffer.compare(await read(1_000_000), large)).toBe(0);
@@ -257,7 +255,7 @@ test('decompression ends when its signal is aborted', async () => {
   await expect(reading).rejects.toMatchObject({ fault: 'ABORT_ERR' });
 });
 
-test.each(['gzip', 'deflate', 'br'])('a body that is not in %s is invalid', async (coding) => {
+test.each(['gzip', 'deflate'])('a body that is not in %s is invalid', async (coding) => {
   for (const rawBody of [Buffer.from('no'), randomBytes(100_000)]) {
     const read = async () => responseBody(rawBody, coding, 1_000_000)(signal, hold);
     await expect(read()).rejects.toMatchObject(invalid);
@@ -267,8 +265,6 @@ test.each(['gzip', 'deflate', 'br'])('a body that is not in %s is invalid', asyn
 test.each([
   ['deflate', deflateSync('{}')],
   ['deflate', deflateSync(large)],
-  ['br', brotliCompressSync('{}')],
-  ['br', brotliCompressSync(large)],
 ])('bytes after the end of a body in %s are invalid', async (coding, rawBody) => {
   for (const rest of [1, 100_000]) {
     const longer = Buffer.concat([rawBody, Buffer.alloc(rest)]);
