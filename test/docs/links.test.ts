@@ -1,23 +1,11 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { anchorsOf } from './anchors.ts';
 
 const root = new URL('../../', import.meta.url);
 
 const exclude = (path: string) => path.includes('node_modules');
 const pages = globSync('**/*.md', { cwd: root.pathname, exclude });
-
-/** The anchors of a page's headings, as GitHub generates them. */
-function anchorsOf(markdown: string): Set<string> {
-  const headings = [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
-  const slugs = headings.map((heading) =>
-    heading
-      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-      .toLowerCase()
-      .replaceAll(/[^\w -]/g, '')
-      .replaceAll(' ', '-'),
-  );
-  return new Set(slugs);
-}
 
 /** The links of a page that lead to no file, or to no heading of one. */
 function brokenLinks(page: string): string[] {

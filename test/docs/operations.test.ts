@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { startTestGateway } from '../support/gateway.ts';
 import { read } from '../support/graphql-operation.ts';
 import { json, reply, startService } from '../support/service.ts';
+import { anchorsOf } from './anchors.ts';
 
 const docs = new URL('../../docs/', import.meta.url);
 const text = (path: string) => readFileSync(new URL(path, docs), 'utf8');
@@ -143,22 +144,10 @@ test('every metric of the gateway is documented, and used on the dashboard', asy
 });
 
 test('the runbook of every alert is a heading of the page', () => {
-  // The anchors of headings, as GitHub generates them.
-  const anchors = text('operations.md')
-    .split('\n')
-    .filter((line) => /^#+ /.test(line))
-    .map((line) =>
-      line
-        .replace(/^#+ /, '')
-        .toLowerCase()
-        .replaceAll(/[^\w -]/g, '')
-        .replaceAll(' ', '-'),
-    );
   for (const { alert, annotations } of rules) {
     const { pathname, hash } = new URL(annotations.runbook_url);
-    const anchor = hash.slice(1);
     expect([alert, pathname]).toEqual([alert, expect.stringMatching(/\/docs\/operations\.md$/)]);
-    expect(anchors).toContain(anchor);
+    expect(anchorsOf(text('operations.md'))).toContain(hash.slice(1));
   }
 });
 
