@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { gatewayConfig } from '../../examples/federation/hive-gateway.config.ts';
 import { readConfig } from '../../src/config.ts';
+import { BODY_LIMIT } from '../../src/http/request-body.ts';
 
 const folder = new URL('../../examples/federation/', import.meta.url);
 
@@ -18,78 +19,51 @@ const defaults = readConfig({
   JWT_AUDIENCE: 'audience',
 });
 
-/** The largest request body of the gateway (BODY_LIMIT in src/http/server.ts). */
-const bodyLimit = 16 * 1024 * 1024;
+/** The headers of a client that the gateway reads, and its headers for the client. */
+const forwarded = [
+  ...['Authorization', 'X-Request-Id', 'Traceparent', 'Tracestate'],
+  ...['Idempotency-Key', 'Idempotency-Key-Age'],
+];
+const returned = ['Idempotent-Replayed', 'Idempotent-In-Progress'];
+const ofErrors = ['code', 'retryable', 'requestId', 'faults'];
 
 test('the configuration of Apollo Router forwards the token and passes on error codes', () => {
+  const request = forwarded.map((name) => ({ propagate: { named: name.toLowerCase() } }));
   expect(read('apollo-router.yaml')).toEqual({
-    headers: {
-      subgraphs: {
-        ledger: {
-          request: [
-            { propagate: { named: 'authorization' } },
-            { propagate: { named: 'x-request-id' } },
-            { propagate: { named: 'traceparent' } },
-            { propagate: { named: 'tracestate' } },
-            { propagate: { named: 'idempotency-key' } },
-            { propagate: { named: 'idempotency-key-age' } },
-          ],
-        },
-      },
-    },
+    headers: { subgraphs: { ledger: { request } } },
     rhai: { scripts: '.', main: 'apollo-router.rhai' },
     traffic_shaping: { router: { timeout: '30s' }, subgraphs: { ledger: { timeout: '15s' } } },
-    limits: { http_max_request_bytes: bodyLimit },
+    limits: { http_max_request_bytes: BODY_LIMIT },
     include_subgraph_errors: {
       all: { redact_message: true, allow_extensions_keys: [] },
-      subgraphs: {
-        ledger: {
-          redact_message: false,
-          allow_extensions_keys: ['code', 'retryable', 'requestId', 'faults'],
-        },
-      },
+      subgraphs: { ledger: { redact_message: false, allow_extensions_keys: ofErrors } },
     },
   });
 });
 
 test('the script of Apollo Router forwards the headers of keys', () => {
   const script = readFileSync(new URL('apollo-router.rhai', folder), 'utf8');
-  for (const name of ['idempotent-replayed', 'idempotent-in-progress']) {
+  for (const name of returned.map((name) => name.toLowerCase())) {
     expect(script).toContain(`if "${name}" in response.headers`);
     expect(script).toContain(`response.headers["${name}"] = "true"`);
   }
 });
 
 test('the configuration of Cosmo Router forwards the token, passes on error codes, and does not retry', () => {
+  const request = forwarded.map((named) => ({ op: 'propagate', named }));
+  const response = returned.map((named) => ({ op: 'propagate', named, algorithm: 'last_write' }));
   expect(read('cosmo-router.yaml')).toEqual({
     version: '1',
     execution_config: { file: { path: './router-config.json' } },
-    headers: {
-      subgraphs: {
-        ledger: {
-          request: [
-            { op: 'propagate', named: 'Authorization' },
-            { op: 'propagate', named: 'X-Request-Id' },
-            { op: 'propagate', named: 'Traceparent' },
-            { op: 'propagate', named: 'Tracestate' },
-            { op: 'propagate', named: 'Idempotency-Key' },
-            { op: 'propagate', named: 'Idempotency-Key-Age' },
-          ],
-          response: [
-            { op: 'propagate', named: 'Idempotent-Replayed', algorithm: 'last_write' },
-            { op: 'propagate', named: 'Idempotent-In-Progress', algorithm: 'last_write' },
-          ],
-        },
-      },
-    },
+    headers: { subgraphs: { ledger: { request, response } } },
     traffic_shaping: {
-      router: { max_request_body_size: '16MiB' },
+      router: { max_request_body_size: `${BODY_LIMIT / 2 ** 20}MiB` },
       subgraphs: { ledger: { request_timeout: '15s', retry: { enabled: false } } },
     },
     subgraph_error_propagation: {
       mode: 'pass-through',
       omit_extensions: false,
-      allowed_extension_fields: ['code', 'retryable', 'requestId', 'faults'],
+      allowed_extension_fields: ofErrors,
     },
   });
 });
@@ -100,56 +74,42 @@ test('the configuration of Hive Gateway forwards the token, and neither retries 
     upstreamRetry: { maxRetries: 0 },
     inboundInflightRequestDeduplication: false,
   });
-  const request = new Request('https://graph.example', {
-    headers: {
-      authorization: 'Bearer token',
-      'x-request-id': '7',
-      'idempotency-key-age': '7',
-      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-      cookie: 'not for subgraphs',
-    },
-  });
-  expect(gatewayConfig.propagateHeaders.fromClientToSubgraphs({ request })).toEqual({
+  expect(gatewayConfig.upstreamTimeout).toBeGreaterThan(defaults.upstream.timeoutMs);
+  const sent = {
     authorization: 'Bearer token',
     'x-request-id': '7',
     'idempotency-key-age': '7',
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  };
+  const headers = { ...sent, cookie: 'not for subgraphs' };
+  const { propagateHeaders } = gatewayConfig;
+  const request = new Request('https://graph.example', { headers });
+  expect(propagateHeaders.fromClientToSubgraphs({ request })).toEqual({
+    ...sent,
     tracestate: null,
   });
-});
 
-test('the configuration of Hive Gateway forwards the headers of keys to the client', () => {
-  const forwarded = { 'idempotent-replayed': 'true', 'idempotent-in-progress': 'true' };
-  const response = new Response(null, { headers: { ...forwarded, 'x-request-id': '7' } });
-  expect(gatewayConfig.propagateHeaders.fromSubgraphsToClient({ response })).toEqual(forwarded);
-  expect(gatewayConfig.propagateHeaders.deduplicateHeaders).toBe(true);
-});
-
-test('the timeout of Hive Gateway is longer than the timeout of the gateway', () => {
-  expect(gatewayConfig.upstreamTimeout).toBeGreaterThan(defaults.upstream.timeoutMs);
+  const ofKeys = { 'idempotent-replayed': 'true', 'idempotent-in-progress': 'true' };
+  const response = new Response(null, { headers: { ...ofKeys, 'x-request-id': '7' } });
+  expect(propagateHeaders.fromSubgraphsToClient({ response })).toEqual(ofKeys);
+  expect(propagateHeaders.deduplicateHeaders).toBe(true);
 });
 
 const subgraph = (url: string, file: string) => ({ routing_url: url, schema: { file } });
 const ledger = subgraph('http://ledger-gateway:4000/graphql', '../../schema.graphql');
 const invoices = subgraph('http://invoices:4001/graphql', './invoices.graphql');
 
-test('the configuration of rover names existing files', () => {
+test('the configurations of rover and wgc name existing files', () => {
   expect(read('supergraph.yaml')).toEqual({
     federation_version: 2,
     subgraphs: { ledger, invoices },
   });
-});
-
-test('the configuration of wgc names existing files', () => {
-  expect(read('graph.yaml')).toEqual({
-    version: 1,
-    subgraphs: [
-      { name: 'ledger', ...ledger },
-      { name: 'invoices', ...invoices },
-    ],
-  });
-});
-
-test.each([ledger.schema.file, invoices.schema.file])('%s exists', (file) => {
-  expect(existsSync(new URL(file, folder))).toBe(true);
+  const subgraphs = [
+    { name: 'ledger', ...ledger },
+    { name: 'invoices', ...invoices },
+  ];
+  expect(read('graph.yaml')).toEqual({ version: 1, subgraphs });
+  for (const { schema } of subgraphs) {
+    expect([schema, existsSync(new URL(schema.file, folder))]).toEqual([schema, true]);
+  }
 });

@@ -1,7 +1,4 @@
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
-import { speedUp } from '../support/fast-timeouts.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
@@ -242,34 +239,4 @@ test('a request with an invalid path is logged and counted like any other', asyn
   expect(response).toMatch(/^HTTP\/1.1 400 /);
   await gateway.logLine({ msg: 'request', outcome: 'BAD_REQUEST', status: 400 });
   expect(await metric(gateway, 'ledger_gateway_http_requests_total', { status: '400' })).toBe(1);
-});
-
-/** Requests a long list over a TCP connection, and does not read the response. */
-async function requestWithoutReading() {
-  const list = Array(20_000).fill({ Code: '4711', Name: 'x'.repeat(200), Value: 'y', Hide: 0 });
-  const service = await startService(json({ service_status: { status: 0 }, list }));
-  const gateway = await startTestGateway(service);
-  const socket = connectTo(gateway.url);
-  const query = read.replace('{ code }', '{ code name }');
-  socket.write(requestOf(gateway, query, ['connection: close']));
-  await once(socket, 'readable');
-  return { gateway, socket };
-}
-
-test('closing the gateway does not cut off a response that is still being sent', async () => {
-  const { gateway, socket } = await requestWithoutReading();
-  const closed = gateway.close();
-  const response = await text(socket);
-  const length = Number(/content-length: (\d+)/i.exec(response)?.[1]);
-  expect(length).toBeGreaterThan(4_000_000);
-  expect(bodyOf(response)).toHaveLength(length);
-  await closed;
-});
-
-test('a client that does not read its response for a minute is disconnected', async () => {
-  speedUp('setTimeout', 60_000, 50);
-  const { gateway, socket } = await requestWithoutReading();
-  const line = await gateway.logLine({ msg: 'request', outcome: 'CLIENT_DISCONNECTED' });
-  expect(line).toMatchObject({ status: 499 });
-  socket.destroy();
 });
