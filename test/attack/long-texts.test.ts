@@ -16,6 +16,7 @@ beforeAll(async () => {
 const long = 'x'.repeat(500_000);
 /** As long as a document may be. */
 const medium = 'x'.repeat(130_000);
+const digits = '9'.repeat(130_000);
 const approvers =
   'mutation ($a: [ApproverInput!]!) { saveApprovers(approvers: $a) { __typename } }';
 const upload = 'mutation ($a: WorkflowCsvInput!) { uploadWorkflowCsv(input: $a) { __typename } }';
@@ -26,44 +27,39 @@ const entities =
 const codeReference = { __typename: 'GlCode', target: 'EMAIL', project: 'p', code: 'c' };
 const file = { fileName: 'a', csv: 'a' };
 
-test.each<[name: string, body: { query?: unknown; variables?: unknown; operationName?: unknown }]>([
+const approver = (fields: object): object => ({ query: approvers, variables: { a: [fields] } });
+const fileWith = (fields: object): object => ({
+  query: upload,
+  variables: { a: { ...file, ...fields } },
+});
+const referenceWith = (fields: object): object => ({
+  query: entities,
+  variables: { a: [{ ...codeReference, ...fields }] },
+});
+
+test.each<[name: string, body: object]>([
   ['operation name', { query: 'query A { __typename }', operationName: long }],
   ['document', { query: long }],
   ['name in a document', { query: `{ ${medium} }` }],
   ['string in a document', { query: `{ glCodes(target: "${medium}", project: 1) { a } }` }],
-  [
-    'number in a document',
-    { query: `{ glCodes(target: EMAIL, project: ${'9'.repeat(130_000)}) }` },
-  ],
+  ['number in a document', { query: `{ glCodes(target: EMAIL, project: ${digits}) }` }],
   ['unterminated string', { query: `{ glCodes(project: "${medium} ` }],
   ['name of an enum value', { query: action, variables: { a: long } }],
   ['text as an object', { query: upload, variables: { a: long } }],
   ['object as a text', { query: codes, variables: { a: { [long]: long } } }],
-  ['name of a field', { query: approvers, variables: { a: [{ [long]: 1 }] } }],
-  ['number as a text', { query: approvers, variables: { a: [{ claimLimit: long }] } }],
-  ['identifier', { query: approvers, variables: { a: [{ approverId: '1'.repeat(500_000) }] } }],
-  ['identifier of letters', { query: approvers, variables: { a: [{ workflowId: long }] } }],
-  ['name', { query: approvers, variables: { a: [{ name: long }] } }],
-  ['file name', { query: upload, variables: { a: { ...file, fileName: long } } }],
-  ['message', { query: upload, variables: { a: { ...file, message: long } } }],
-  ['content', { query: upload, variables: { a: { fileName: 'a', contentBase64: `${long}!` } } }],
   ['project', { query: codes, variables: { a: long } }],
-  [
-    'project of a reference',
-    { query: entities, variables: { a: [{ ...codeReference, project: long }] } },
-  ],
-  [
-    'code of a reference',
-    { query: entities, variables: { a: [{ ...codeReference, code: long }] } },
-  ],
-  [
-    'target of a reference',
-    { query: entities, variables: { a: [{ ...codeReference, target: long }] } },
-  ],
-  [
-    'type of a reference',
-    { query: entities, variables: { a: [{ ...codeReference, __typename: long }] } },
-  ],
+  ['name of a field', approver({ [long]: 1 })],
+  ['number as a text', approver({ claimLimit: long })],
+  ['identifier', approver({ approverId: '1'.repeat(500_000) })],
+  ['identifier of letters', approver({ workflowId: long })],
+  ['name', approver({ name: long })],
+  ['file name', fileWith({ fileName: long })],
+  ['message', fileWith({ message: long })],
+  ['content', fileWith({ csv: null, contentBase64: `${long}!` })],
+  ['project of a reference', referenceWith({ project: long })],
+  ['code of a reference', referenceWith({ code: long })],
+  ['target of a reference', referenceWith({ target: long })],
+  ['type of a reference', referenceWith({ __typename: long })],
 ])('an error repeats no long %s', async (name, body) => {
   const requestId = name.replaceAll(' ', '-');
   const logged = gateway.logText().length;

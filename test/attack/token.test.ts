@@ -28,28 +28,29 @@ const encode = (value: unknown) =>
 /** Computes the signature of a token. */
 type Signer = (input: string) => Buffer;
 
-const rs256 =
-  (key: KeyObject): Signer =>
-  (input) =>
-    sign('sha256', Buffer.from(input), key);
-const es256 =
-  (key: KeyObject): Signer =>
-  (input) =>
-    sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' });
-const hs256 =
-  (secret: string | Buffer): Signer =>
-  (input) =>
-    createHmac('sha256', secret).update(input).digest();
+const rs256 = (key: KeyObject): Signer => {
+  return (input) => sign('sha256', Buffer.from(input), key);
+};
+const es256 = (key: KeyObject): Signer => {
+  return (input) => sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' });
+};
+const hs256 = (secret: string | Buffer): Signer => {
+  return (input) => createHmac('sha256', secret).update(input).digest();
+};
 
 /** A token with any header and payload, which a library would not create. */
-function forge(header: unknown, payload: unknown, signer: Signer): string {
+function forge(
+  header: unknown,
+  payload: unknown = claims(),
+  signer = es256(ec.privateKey),
+): string {
   const input = `${encode(header)}.${encode(payload)}`;
   return `${input}.${signer(input).toString('base64url')}`;
 }
 
 const rsaHeader = { alg: 'RS256', kid: 'rsa', typ: 'JWT' };
 const ecHeader = { alg: 'ES256', kid: 'ec', typ: 'JWT' };
-const valid = () => forge(ecHeader, claims(), es256(ec.privateKey));
+const valid = () => forge(ecHeader);
 
 // No test changes what happens in the next one, so all of them share these.
 const keys = await startService(json(jwks));
@@ -79,22 +80,11 @@ afterEach(() => {
 /** A valid token of this length. */
 function sized(length: number): string {
   const padded = (padding: number) =>
-    forge(ecHeader, { ...claims(), padding: 'x'.repeat(padding) }, es256(ec.privateKey));
+    forge(ecHeader, { ...claims(), padding: 'x'.repeat(padding) });
   let padding = Math.floor(((length - padded(0).length) * 3) / 4);
   while (padded(padding).length < length) padding += 1;
   return padded(padding);
 }
-
-test.each([
-  ['of an RSA key', () => forge(rsaHeader, claims(), rs256(rsa.privateKey))],
-  ['of an EC key', valid],
-  ['of almost 8 KiB', () => sized(8191)],
-])(
-  'a valid token %s is accepted (otherwise the tests below would prove nothing)',
-  async (_, make) => {
-    expect(await resultOf(make())).toBe('accepted');
-  },
-);
 
 const pem = rsa.publicKey.export({ format: 'pem', type: 'spki' });
 const pkcs1 = rsa.publicKey.export({ format: 'pem', type: 'pkcs1' });
@@ -103,24 +93,22 @@ const modulus = rsa.publicKey.export({ format: 'jwk' }).n ?? '';
 const foreignJwk = foreignEc.publicKey.export({ format: 'jwk' });
 const hmac = (secret: string | Buffer) => () =>
   forge({ ...rsaHeader, alg: 'HS256' }, claims(), hs256(secret));
-const withHeader = (header: object) => () =>
-  forge({ ...ecHeader, ...header }, claims(), es256(ec.privateKey));
-const withClaims = (changed: object) => () =>
-  forge(ecHeader, { ...claims(), ...changed }, es256(ec.privateKey));
+const withHeader = (header: object) => () => forge({ ...ecHeader, ...header });
+const withClaims = (changed: object) => () => forge(ecHeader, { ...claims(), ...changed });
 const withForeignKey = (header: object) => () =>
   forge({ ...ecHeader, ...header }, claims(), es256(foreignEc.privateKey));
+const withRsa = (header: object) => () =>
+  forge({ ...rsaHeader, ...header }, claims(), rs256(rsa.privateKey));
+const inName = (value: unknown) => JSON.stringify(value);
 
 const forgeries: [name: string, make: () => string | Promise<string>][] = [
   // Unsigned tokens.
   ...['none', 'None', 'NONE', 'nOnE', '', null, 0, ['none']].map((alg): [string, () => string] => [
-    `of the algorithm ${JSON.stringify(alg)}`,
+    `of the algorithm ${inName(alg)}`,
     () => forge({ ...ecHeader, alg }, claims(), () => Buffer.of()),
   ]),
-  [
-    'of the algorithm none with a valid signature',
-    () => forge({ ...ecHeader, alg: 'none' }, claims(), es256(ec.privateKey)),
-  ],
-  ['without an algorithm', () => forge({ kid: 'ec' }, claims(), es256(ec.privateKey))],
+  ['of the algorithm none with a valid signature', withHeader({ alg: 'none' })],
+  ['without an algorithm', () => forge({ kid: 'ec' })],
   ['without its signature', () => valid().replace(/[^.]*$/, '')],
   ['without its signature and its dot', () => valid().replace(/\.[^.]*$/, '')],
   // The public key as an HMAC secret.
@@ -133,14 +121,8 @@ const forgeries: [name: string, make: () => string | Promise<string>][] = [
   ['signed with the JSON Web Key Set', hmac(JSON.stringify(jwks))],
   ['signed with an empty secret', hmac('')],
   // The id of one key with the algorithm of another.
-  [
-    'of an RSA signature under the EC key',
-    () => forge({ ...rsaHeader, kid: 'ec' }, claims(), rs256(rsa.privateKey)),
-  ],
-  [
-    'of an algorithm that does not match the key',
-    () => forge({ ...rsaHeader, alg: 'RS512' }, claims(), rs256(rsa.privateKey)),
-  ],
+  ['of an RSA signature under the EC key', withRsa({ kid: 'ec' })],
+  ['of an algorithm that does not match the key', withRsa({ alg: 'RS512' })],
   ['of an all-zero signature', () => forge(ecHeader, claims(), () => Buffer.alloc(64))],
   // Keys in the token itself, and hostile key ids.
   ['of a foreign RSA key', () => forge(rsaHeader, claims(), rs256(foreignRsa.privateKey))],
@@ -152,25 +134,11 @@ const forgeries: [name: string, make: () => string | Promise<string>][] = [
   ['with a URL as its key id', withForeignKey({ kid: `${trap.url}key` })],
   ['with a key id of 6,000 characters', withForeignKey({ kid: 'k'.repeat(6000) })],
   ...[
-    '../../../../../../dev/null',
-    'file:///dev/null',
-    "ec' OR '1'='1",
-    'ec\u0000',
-    '%00',
-    '__proto__',
-    'toString',
-    '$(id)',
-    'ec\n',
-    'EC',
-    ' ec',
-    '',
-    0,
-    null,
-    true,
-    ['ec'],
-    { ec: 1 },
+    ...['../../../../../../dev/null', 'file:///dev/null', "ec' OR '1'='1", 'ec\u0000', '%00'],
+    ...['__proto__', 'toString', '$(id)', 'ec\n', 'EC', ' ec', '', 0, null, true],
+    ...[['ec'], { ec: 1 }],
   ].map((kid): [string, () => string] => [
-    `with the key id ${JSON.stringify(kid)}`,
+    `with the key id ${inName(kid)}`,
     withForeignKey({ kid }),
   ]),
   // Critical headers (RFC 7515, section 4.1.11).
@@ -203,16 +171,13 @@ const forgeries: [name: string, make: () => string | Promise<string>][] = [
   ['with a negative expiry', withClaims({ exp: -1 })],
   ['with an expiry that is a list', withClaims({ exp: [99_999_999_999] })],
   ['with a start of validity that is a string', withClaims({ nbf: '0' })],
-  [
-    'with claims in __proto__',
-    () => forge(ecHeader, `{"__proto__":${JSON.stringify(claims())}}`, es256(ec.privateKey)),
-  ],
-  ['of claims that are a list', () => forge(ecHeader, [claims()], es256(ec.privateKey))],
-  ['of claims that are null', () => forge(ecHeader, 'null', es256(ec.privateKey))],
-  ['of claims that are not JSON', () => forge(ecHeader, '{', es256(ec.privateKey))],
-  ['of a header that is not JSON', () => forge('{', claims(), es256(ec.privateKey))],
-  ['of a header that is a list', () => forge([ecHeader], claims(), es256(ec.privateKey))],
-  ['that is signed twice', () => forge(ecHeader, valid(), es256(ec.privateKey))],
+  ['with claims in __proto__', () => forge(ecHeader, `{"__proto__":${JSON.stringify(claims())}}`)],
+  ['of claims that are a list', () => forge(ecHeader, [claims()])],
+  ['of claims that are null', () => forge(ecHeader, 'null')],
+  ['of claims that are not JSON', () => forge(ecHeader, '{')],
+  ['of a header that is not JSON', () => forge('{')],
+  ['of a header that is a list', () => forge([ecHeader])],
+  ['that is signed twice', () => forge(ecHeader, valid())],
   ['with a fourth part', () => `${valid()}.${encode('x')}`],
   ['of five empty parts', () => '....'],
   ['of more than 8 KiB', () => sized(8193)],
@@ -224,6 +189,17 @@ const forgeries: [name: string, make: () => string | Promise<string>][] = [
         .encrypt(rsa.publicKey),
   ],
 ];
+
+test.each([
+  ['of an RSA key', withRsa({})],
+  ['of an EC key', valid],
+  ['of almost 8 KiB', () => sized(8191)],
+])(
+  'a valid token %s is accepted (otherwise the tests below would prove nothing)',
+  async (_, make) => {
+    expect(await resultOf(make())).toBe('accepted');
+  },
+);
 
 test.each(forgeries)('a token %s is rejected', async (_, make) => {
   const reason = await resultOf(await make());
@@ -299,16 +275,16 @@ test.each([
   expect(accepted).toEqual([token]);
 });
 
-test.each([
-  'X-Authorization: Bearer TOKEN',
-  'Proxy-Authorization: Bearer TOKEN',
-  'Authorisation: Bearer TOKEN',
-  'X-Forwarded-Authorization: Bearer TOKEN',
-  'Cookie: access_token=TOKEN; Authorization=Bearer TOKEN',
-  'X-Access-Token: TOKEN',
-])('a valid token in another header is not accepted: %s', async (headers) => {
-  const response = await exchange(url, request(headers.replaceAll('TOKEN', token)));
-  expect(response).toMatch(/^HTTP\/1\.1 401 /);
+test('a valid token in another header is not accepted', async () => {
+  for (const header of [
+    ...['X-Authorization', 'Proxy-Authorization', 'Authorisation', 'X-Forwarded-Authorization'].map(
+      (name) => `${name}: Bearer ${token}`,
+    ),
+    `Cookie: access_token=${token}; Authorization=Bearer ${token}`,
+    `X-Access-Token: ${token}`,
+  ]) {
+    expect(await exchange(url, request(header))).toMatch(/^HTTP\/1\.1 401 /);
+  }
   expect(accepted).toEqual([]);
 });
 
@@ -365,20 +341,13 @@ const change: fc.Arbitrary<Change> = fc.oneof(
     )
     .map(([at, recode]) => inPart(at, recode)),
   // Parts are overwritten by another, removed, or repeated.
-  fc.tuple(part, part).map(
-    ([from, to]): Change =>
-      (parts) =>
-        parts.with(from % parts.length, parts[to] ?? ''),
-  ),
-  part.map(
-    (at): Change =>
-      (parts) =>
-        parts.toSpliced(at, 1),
-  ),
-  part.map(
-    (at): Change =>
-      (parts) =>
-        parts.toSpliced(at, 0, parts[at] ?? ''),
+  fc.tuple(part, part, fc.constantFrom('overwrite', 'remove', 'repeat')).map(
+    ([from, to, how]): Change =>
+      (parts) => {
+        if (how === 'overwrite') return parts.with(from % parts.length, parts[to] ?? '');
+        const repeated = how === 'repeat' ? [parts[from] ?? ''] : [];
+        return parts.toSpliced(from, how === 'remove' ? 1 : 0, ...repeated);
+      },
   ),
   // Fields of the header and of the payload.
   fc
