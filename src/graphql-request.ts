@@ -1,3 +1,4 @@
+import type { Turn } from './account/turns.ts';
 import type { RequestScope } from './request-scope.ts';
 import type { RequestRecord } from './telemetry/request-record.ts';
 
@@ -11,11 +12,9 @@ export type GraphqlRequest = {
   /** Null if the request has no token. */
   scope: RequestScope | null;
   record: RequestRecord;
+  /** Resolves when a document may be checked and executed, which is work on so many bytes. */
   turn: Turn;
 };
-
-/** Resolves when a document may be checked and executed, which is work on so many bytes. Rejects with a GatewayError. */
-export type Turn = (bytes: number) => Promise<void> | undefined;
 
 export type GraphqlResponse = { status: number; headers: Iterable<[string, string]>; text: string };
 

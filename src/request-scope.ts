@@ -1,4 +1,5 @@
 import type { Holding } from './account/account.ts';
+import type { Turn } from './account/turns.ts';
 
 /**
  * The identity in a verified token. Two tokens without `sub` may be those of two people: what must never be mixed up is
@@ -28,8 +29,7 @@ export type RequestScope = {
   readonly requestId: string;
   /** The memory that the request holds. */
   readonly holding: Holding;
-  /** Waits for CPU time, for work on so many bytes (account/turns.ts). */
-  readonly turn: (bytes: number, signal?: AbortSignal) => Promise<void> | undefined;
+  readonly turn: Turn;
   /** The client's trace headers (W3C Trace Context), if they are valid. */
   readonly trace: Readonly<Record<string, string>> | undefined;
   /** The client's headers for the service, by their lower-case names, if there are any. */

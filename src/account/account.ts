@@ -1,10 +1,12 @@
 import { limitExceeded, overloaded } from '../errors/gateway-error.ts';
-import { Gate, NoPlace } from './gate.ts';
+import { Gate } from './gate.ts';
 
 /** What a request holds without being booked: its place among the requests in progress accounts for it. */
 const INCLUDED_BYTES = 65_536;
 /** How long memory may take to become free, in milliseconds. */
 const MAX_WAIT_MS = 2000;
+
+const noMemory = overloaded('There is no memory for this request now.');
 
 /** The memory that requests hold, by caller. */
 export class Account {
@@ -14,7 +16,11 @@ export class Account {
 
   constructor(limitBytes: number) {
     this.limit = limitBytes;
-    this.#gate = new Gate({ limit: limitBytes, maxWaitMs: MAX_WAIT_MS });
+    this.#gate = new Gate({
+      limit: limitBytes,
+      maxWaitMs: MAX_WAIT_MS,
+      rejection: () => noMemory,
+    });
   }
 
   /** The bytes that are booked. */
@@ -130,12 +136,7 @@ export class Holding {
     if (this.#booked + this.#waiting > this.#gate.maxPerCaller) {
       throw limitExceeded('bytes of memory', Math.floor(this.#gate.maxPerCaller));
     }
-    try {
-      await this.#gate.enter(this.caller, { amount, signal });
-    } catch (error) {
-      if (error instanceof NoPlace) throw overloaded('There is no memory for this request now.');
-      throw error;
-    }
+    await this.#gate.enter(this.caller, { amount, signal });
   }
 
   #giveBack(bytes: number): void {

@@ -1,3 +1,4 @@
+import { overloaded } from '../errors/gateway-error.ts';
 import { Line } from './line.ts';
 import { Shares } from './shares.ts';
 
@@ -7,23 +8,8 @@ const MAX_URGENT_IN_A_ROW = 3;
 /** Why nothing was given: the queue is full, the time to wait is over, or the signal was aborted. */
 export type NoPlaceReason = 'full' | 'late' | 'aborted';
 
-/** The gate did not open. The caller holds nothing. */
-export class NoPlace extends Error {
-  override readonly name = 'NoPlace';
-  readonly reason: NoPlaceReason;
-
-  constructor(reason: NoPlaceReason) {
-    super(`no place: ${reason}`);
-    this.reason = reason;
-  }
-}
-
 /** Made once, because the stack of an error takes longer than the rest of a rejection. */
-const noPlaces = {
-  full: new NoPlace('full'),
-  late: new NoPlace('late'),
-  aborted: new NoPlace('aborted'),
-};
+const noPlace = overloaded();
 
 type GateOptions = {
   /** How much can be held at the same time: places, or bytes. */
@@ -32,6 +18,8 @@ type GateOptions = {
   maxWaitMs?: number;
   /** How many may wait. */
   maxWaiting?: number;
+  /** The error for what does not enter, and holds nothing: `OVERLOADED` if omitted. */
+  rejection?: (reason: NoPlaceReason) => Error;
 };
 
 export type Entry = { readonly caller: string; readonly amount: number };
@@ -70,16 +58,19 @@ export class Gate {
   readonly #held: Shares;
   readonly #queued: Shares;
   readonly #maxWaitMs: number;
+  readonly #rejection: (reason: NoPlaceReason) => Error;
   /** The callers that have something waiting. The first one is next. */
   readonly #lines = new Map<string, Lines>();
   /** The oldest first. */
   readonly #idle = new Set<Idle>();
   #isMakingRoom = false;
 
-  constructor({ limit, maxWaitMs = Infinity, maxWaiting = 10_000 }: GateOptions) {
+  constructor(options: GateOptions) {
+    const { limit, maxWaitMs = Infinity, maxWaiting = 10_000, rejection = () => noPlace } = options;
     this.#held = new Shares(limit);
     this.#queued = new Shares(maxWaiting);
     this.#maxWaitMs = maxWaitMs;
+    this.#rejection = rejection;
   }
 
   /** How much is held. */
@@ -127,12 +118,12 @@ export class Gate {
     this.#held.take(caller, amount);
   }
 
-  /** Resolves when the caller has entered. Rejects with NoPlace. */
+  /** Resolves when the caller has entered. Rejects with the error for the reason if it does not. */
   async enter(caller: string, options: EnterOptions = {}): Promise<void> {
     const { isUrgent = false, amount = 1, signal } = options;
     if (this.tryEnter(caller, amount)) return;
-    if (signal?.aborted) throw noPlaces.aborted;
-    if (this.#isQueueFull(caller, isUrgent)) throw noPlaces.full;
+    if (signal?.aborted) throw this.#rejection('aborted');
+    if (this.#isQueueFull(caller, isUrgent)) throw this.#rejection('full');
     const isBehindOthers = this.#lines.has(caller); // Then no room was made.
     const waiting = this.#wait(caller, { ...options, isUrgent, amount });
     if (isBehindOthers && this.#makeRoom(caller, amount)) this.#admit();
@@ -171,7 +162,7 @@ export class Gate {
     };
     const fail = (reason: NoPlaceReason) => {
       remove(false);
-      reject(noPlaces[reason]);
+      reject(this.#rejection(reason));
       this.#admit(); // What was behind it may need less.
     };
     const abort = () => fail('aborted');

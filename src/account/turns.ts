@@ -1,4 +1,5 @@
 import { setImmediate as immediate } from 'node:timers/promises';
+import { overloaded } from '../errors/gateway-error.ts';
 import { type EnterOptions, type Entry, Gate } from './gate.ts';
 
 /** The short work of one iteration of the event loop, in bytes of text to parse: tens of milliseconds. */
@@ -12,7 +13,13 @@ export const STEP_BYTES = 400_000;
 /** Iterations of the event loop after long work: another request passes through about as many, and waits for one such work. */
 const PAUSES = 8;
 
-export type TurnOptions = {
+const disconnected = overloaded('The client disconnected.');
+const options = { maxWaiting: Infinity, rejection: () => disconnected };
+
+/** Waits for CPU time of a caller, for work on so many bytes, as `Turns.take` does. */
+export type Turn = (bytes: number, signal?: AbortSignal) => Promise<void> | undefined;
+
+type TurnOptions = {
   signal?: AbortSignal | undefined;
   /** When its request arrived, in the time of `performance.now()`. Now if omitted. */
   since?: number | undefined;
@@ -23,14 +30,14 @@ export type TurnOptions = {
  * one long task and several short ones. Each has a gate of its own, so that short work does not keep long work waiting.
  */
 export class Turns {
-  readonly #short = new Gate({ limit: SHORT_WORK_BYTES, maxWaiting: Infinity });
-  readonly #long = new Gate({ limit: 1, maxWaiting: Infinity });
+  readonly #short = new Gate({ ...options, limit: SHORT_WORK_BYTES });
+  readonly #long = new Gate({ ...options, limit: 1 });
   /** The short work of this iteration. */
   #taken: Entry[] = [];
 
   /**
    * Resolves when work on so many bytes may run; do it synchronously afterwards. Returns undefined if it may run at once.
-   * Rejects with NoPlace if it has to wait and `signal` is aborted. Of one caller, the work of the oldest request goes first,
+   * Rejects with `OVERLOADED` if it has to wait and `signal` is aborted. Of one caller, the work of the oldest request goes first,
    * so that they do not all end late, and hold what they have until then.
    */
   take(caller: string, bytes: number, options: TurnOptions = {}): Promise<void> | undefined {

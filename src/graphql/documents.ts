@@ -10,8 +10,8 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import type { Turn } from '../account/turns.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { Turn } from '../graphql-request.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
 import type { Plans } from './compiled-query.ts';
 import { parseWithinLimits } from './document-limits.ts';

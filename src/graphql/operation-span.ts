@@ -24,7 +24,6 @@ export function inOperationSpan<Result>(
     } finally {
       const [code] = record.errorCodes;
       if (code !== undefined) fail(span, code);
-      span.end();
     }
   });
 }

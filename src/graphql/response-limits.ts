@@ -1,9 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
-import { NoPlace } from '../account/gate.ts';
 import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { SHORT_TEXT, withShortTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { UpstreamError } from '../upstream/upstream-error.ts';
 import { selectionOf } from './selection-cost.ts';
 
 /** Entity references that one request may resolve, over all of its aliases. */
@@ -234,14 +232,7 @@ export class ResponseLimits {
   }
 
   async #turn(bytes: number): Promise<void> {
-    try {
-      const { signal, turn } = this.#scope;
-      await turn(bytes, signal);
-    } catch (error) {
-      if (!(error instanceof NoPlace)) throw error;
-      const fault = 'client disconnected';
-      throw new UpstreamError('CLIENT_DISCONNECTED', { fault });
-    }
+    await this.#scope.turn(bytes, this.#scope.signal);
   }
 }
 

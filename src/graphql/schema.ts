@@ -56,8 +56,6 @@ function observed(field: string, resolve: Resolver): Resolver {
         settle(codeOf(error));
         fail(span, codeOf(error));
         throw error;
-      } finally {
-        span.end();
       }
     });
 }

@@ -7,8 +7,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 /** A page for browsers, with a content security policy that allows only what the page needs. */
 type Page = { html: string; contentSecurityPolicy: string };
 
-/** The page, and its compressed form once it was asked for: every response sends the same bytes. */
-export type Explorer = Omit<Page, 'html'> & { page: Buffer; gzipped?: Promise<Buffer> };
+/** The page, compressed once: every response sends the same bytes. */
+export type Explorer = Omit<Page, 'html'> & { gzipped: Buffer };
 
 const gzip = promisify(zlib.gzip);
 
@@ -32,7 +32,7 @@ export async function createExplorer(
     .map((file) => readFileSync(new URL(file, operationsFolder), 'utf8'));
   const { html, contentSecurityPolicy } =
     kind === 'sandbox' ? sandbox(documents, headers) : await graphiql(documents, headers);
-  return { page: Buffer.from(html), contentSecurityPolicy };
+  return { gzipped: await gzip(html), contentSecurityPolicy };
 }
 
 /**
@@ -48,21 +48,16 @@ export function acceptsPage({ method, headers, query }: FastifyRequest): boolean
   );
 }
 
-/** Responds with the page, compressed if the client accepts gzip. */
-export async function sendPage(
-  { headers }: FastifyRequest,
+/** Responds with the page, in gzip, which every browser accepts. */
+export function sendPage(
   reply: FastifyReply,
-  explorer: Explorer,
-): Promise<FastifyReply> {
-  reply
-    .header('content-security-policy', explorer.contentSecurityPolicy)
-    .header('vary', 'Accept, Accept-Encoding')
-    .type('text/html; charset=utf-8');
-  if (!/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(headers['accept-encoding'] ?? '')) {
-    return reply.send(explorer.page);
-  }
-  explorer.gzipped ??= gzip(explorer.page);
-  return reply.header('content-encoding', 'gzip').send(await explorer.gzipped);
+  { gzipped, contentSecurityPolicy }: Explorer,
+): FastifyReply {
+  return reply
+    .header('content-security-policy', contentSecurityPolicy)
+    .header('content-encoding', 'gzip')
+    .type('text/html; charset=utf-8')
+    .send(gzipped);
 }
 
 const sandboxScript = 'https://embeddable-sandbox.cdn.apollographql.com';

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Account, Holding, IdleClient } from '../account/account.ts';
-import { type Gate, NoPlace } from '../account/gate.ts';
+import type { Gate } from '../account/gate.ts';
 import type { Turns } from '../account/turns.ts';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
 import { InvalidRequest, missingToken, overloaded } from '../errors/gateway-error.ts';
@@ -87,9 +87,7 @@ export function registerGraphqlRoute(
     // Before the body is read, so that a client without a valid token cannot send one.
     async onRequest(request, reply) {
       drain.requestArrived();
-      if (options.explorer && acceptsPage(request)) {
-        return sendPage(request, reply, options.explorer);
-      }
+      if (options.explorer && acceptsPage(request)) return sendPage(reply, options.explorer);
       startRequestSpan(request, reply);
       if (!acceptsResponse(request.headers)) throw new InvalidRequest(406);
       const credentials = await authenticate(request, options);
@@ -155,7 +153,7 @@ async function enter(
   { requests, account }: GraphqlRouteOptions,
 ): Promise<Holding> {
   const { accountKey, disconnected, raw } = request;
-  await requests.enter(accountKey, { signal: disconnected }).catch(throwNoPlace);
+  await requests.enter(accountKey, { signal: disconnected });
   const holding = account.open(accountKey, requests);
   request.holding = holding;
   if (!raw.complete) holding.waitForClient(slowBodyOf(request));
@@ -180,14 +178,6 @@ function slowBodyOf(request: FastifyRequest): IdleClient {
     },
     disconnect: () => raw.socket.destroy(),
   };
-}
-
-/** Made once, because its stack takes longer than the rest of a rejection. */
-const noPlace = overloaded();
-
-/** A client that has disconnected while its request waited gets the same error: nothing was executed. */
-function throwNoPlace(error: unknown): never {
-  throw error instanceof NoPlace ? noPlace : error;
 }
 
 function createScope(
@@ -239,13 +229,13 @@ async function respond(
   const options = { signal: request.disconnected, since: request.receivedAt };
   const turn = (work: number) => {
     const bytes = Math.max(REQUEST_WORK, variablesWork + work);
-    return turns.take(request.accountKey, bytes, options)?.catch(throwNoPlace);
+    return turns.take(request.accountKey, bytes, options);
   };
   const search = /\?.*$/s.exec(url)?.[0] ?? '';
   const response = await execute({ method, headers, search, body, scope, record, turn });
   // Lists were booked before they existed. What else makes a response long are errors and the schema.
   const isBooked = record.writes.length > 0 || request.holding?.tryHoldAll(response.text.length);
-  if (isBooked === false) throw noPlace;
+  if (isBooked === false) throw overloaded();
   for (const [name, value] of response.headers) reply.header(name, value);
   reply.code(response.status).type(responseType(headers));
   return response.text;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { STEP_BYTES, type Turns } from '../account/turns.ts';
+import { STEP_BYTES, type Turn, type Turns } from '../account/turns.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded, parseInSteps, parseJson } from '../lib/json.ts';
 import { joinParts, PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
@@ -54,9 +54,6 @@ export function registerBodyParser(app: FastifyInstance, turns: Turns): void {
     return request.processing;
   });
 }
-
-/** Waits for CPU time of the caller of a request, for work on so many bytes. */
-type Turn = (bytes: number) => Promise<void> | undefined;
 
 /** Parses a body in steps. Each is a task of its own, and so is the execution. */
 async function parseLong(body: Buffer, receptionWork: number, turn: Turn): Promise<unknown> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { SHORT_TEXT, textLength, withShortTexts } from '../lib/short-text.ts';
+import { textLength, withShortTexts } from '../lib/short-text.ts';
 import type { WriteName } from '../upstream/operations.ts';
 import type { Completeness } from './completeness.ts';
 import { keyOverused, keyReused, keySettled } from './idempotency-error.ts';
@@ -37,9 +37,10 @@ type WriteState =
 /** What a claim finds or makes: the caller may send if the key was free. `held` is for `record` and `release`. */
 export type ClaimResult = { state: 'claimed'; held: Held | undefined } | WriteState;
 
-/** The lengths of the texts of an outcome, in characters: the first for which there is room, or else the shortest. */
-const CUT_TEXTS = [Infinity, SHORT_TEXT];
-const SHORTEST_TEXT = 1000;
+/** The length of the texts of an outcome for which there is no room, in characters. */
+const CUT_TEXT = 1000;
+/** What a record may grow by without room for it, in characters. */
+const SMALL_GROWTH = 10_000;
 
 /** The work of reading a record, in bytes of a turn for each byte. */
 const READ_WORK = 3;
@@ -144,15 +145,13 @@ export class Claims {
       };
       await this.#change(claim, held, decide, needsRoom);
     };
-    for (const length of CUT_TEXTS) {
-      try {
-        return await store(withShortTexts(outcome, length), true);
-      } catch (error) {
-        const isFull = error instanceof StoreUnavailable && /^(full|share)$/.test(error.reason);
-        if (!isFull || textLength(outcome) <= SHORTEST_TEXT) throw error; // Nothing can be cut.
-      }
+    try {
+      await store(outcome, true);
+    } catch (error) {
+      const isFull = error instanceof StoreUnavailable && /^(full|share)$/.test(error.reason);
+      if (!isFull || textLength(outcome) <= CUT_TEXT) throw error; // Nothing can be cut.
+      await store(withShortTexts(outcome, CUT_TEXT), false);
     }
-    await store(withShortTexts(outcome, SHORTEST_TEXT), false);
   }
 
   /** Frees a key whose write was not sent or was refused. Does nothing after the lease. */
@@ -203,7 +202,7 @@ export class Claims {
       const changed = isEmpty ? null : { version: randomUUID(), text: JSON.stringify(next) };
       const isClaim = entry === null || next.writes.length > record.writes.length;
       const growth = (changed?.text.length ?? 0) - (entry?.text.length ?? 0);
-      const needsRoom = isClaim || (growth > SHORT_TEXT && needsRoomToGrow);
+      const needsRoom = isClaim || (growth > SMALL_GROWTH && needsRoomToGrow);
       const expects = { expected: entry?.version ?? null, needsRoom, basis };
       try {
         if (await this.#store.swap({ key, caller, next: changed, ...expects })) {

@@ -83,7 +83,6 @@ export function createIdempotencyMetrics(
           throw error;
         } finally {
           end();
-          span.end();
         }
       });
     },

@@ -19,11 +19,11 @@ const RECORDING_MS = 5000;
 const RECORD_WORK = 6;
 const RECORD_MEMORY = 2;
 
-type Outcome<Name extends WriteName> = Responses[Name] | OutcomeUnknown;
+type Outcome = KnownOutcome | OutcomeUnknown;
 
 /** A write with an idempotency key. */
-type KeyedWrite<Name extends WriteName> = {
-  request: WriteRequest<Name>;
+type KeyedWrite = {
+  request: WriteRequest;
   scope: RequestScope;
   claim: Claim;
   /** In the time of `performance.now()`. */
@@ -47,7 +47,7 @@ export class IdempotentCalls implements Calls {
   async write<Name extends WriteName>(
     request: WriteRequest<Name>,
     scope: RequestScope,
-  ): Promise<Outcome<Name>> {
+  ): Promise<Responses[Name] | OutcomeUnknown> {
     const { isRequired, timeoutMs } = this.#options;
     const { idempotencyKey } = scope;
     if (idempotencyKey === undefined) {
@@ -63,17 +63,19 @@ export class IdempotentCalls implements Calls {
       leaseMs: timeoutMs + RECORDING_MS,
     };
     const write = { request, scope, claim, deadline: performance.now() + timeoutMs };
-    return this.#resolve(write).catch((error: unknown) => {
+    const outcome = await this.#resolve(write).catch((error: unknown) => {
       if (error instanceof GatewayError && error.code === 'IDEMPOTENCY_KEY_REUSED') {
         const line = { requestId: scope.requestId, caller: scope.caller.hash, claim: claim.key };
         this.#options.log.warn(line, 'idempotency key reused');
       }
       throw this.#options.metrics.rejected(error);
     });
+    // The outcome of a write with the same fingerprint, and so of the same operation.
+    return outcome instanceof OutcomeUnknown ? outcome : (outcome.response as Responses[Name]);
   }
 
   /** Sends the write if its key is free, or else waits for the outcome of the request that holds the key. */
-  async #resolve<Name extends WriteName>(write: KeyedWrite<Name>): Promise<Outcome<Name>> {
+  async #resolve(write: KeyedWrite): Promise<Outcome> {
     const { scope, deadline } = write;
     let isRepeat = false;
     const attempt = async () => {
@@ -88,10 +90,7 @@ export class IdempotentCalls implements Calls {
   }
 
   /** Joins a write of this process, if there is one: the store may not have its outcome yet. */
-  #join<Name extends WriteName>(
-    { scope, claim }: KeyedWrite<Name>,
-    isRepeat: boolean,
-  ): Outcome<Name> | 'in-flight' | undefined {
+  #join({ scope, claim }: KeyedWrite, isRepeat: boolean): Outcome | 'in-flight' | undefined {
     const first = this.#options.openWrites.find(claim.key, claim.responseName);
     if (!first) return undefined;
     if (first.fingerprint !== claim.fingerprint) throw keyReused();
@@ -99,10 +98,7 @@ export class IdempotentCalls implements Calls {
   }
 
   /** Claims the key and sends the write, or returns the outcome of the request that holds the key. */
-  async #claim<Name extends WriteName>(
-    write: KeyedWrite<Name>,
-    isRepeat: boolean,
-  ): Promise<Outcome<Name> | 'in-flight'> {
+  async #claim(write: KeyedWrite, isRepeat: boolean): Promise<Outcome | 'in-flight'> {
     const { scope, claim } = write;
     const { claims, metrics } = this.#options;
     const result = await metrics
@@ -128,21 +124,17 @@ export class IdempotentCalls implements Calls {
     return new OutcomeUnknown('ORPHANED', scope.requestId);
   }
 
-  #replay<Name extends WriteName>(
-    known: KnownOutcome | OutcomeUnknown,
-    scope: RequestScope,
-    isRepeat: boolean,
-  ): Outcome<Name> {
+  #replay(known: KnownOutcome | OutcomeUnknown, scope: RequestScope, isRepeat: boolean): Outcome {
     if (!isRepeat) this.#options.metrics.count('replayed');
     scope.onReplay();
-    return outcomeOf(known);
+    return known;
   }
 
   /** Sends a claimed write. Until the store has the outcome, repeats get it from `openWrites`. */
-  async #send<Name extends WriteName>(
-    { request, scope, claim, deadline }: KeyedWrite<Name>,
+  async #send(
+    { request, scope, claim, deadline }: KeyedWrite,
     held: Held | undefined,
-  ): Promise<Outcome<Name>> {
+  ): Promise<Outcome> {
     const { claims, metrics, openWrites } = this.#options;
     const { operation } = request;
     const timeoutMs = Math.max(0, deadline - performance.now());
@@ -167,7 +159,7 @@ export class IdempotentCalls implements Calls {
     };
     const onEnd = () => openWrites.remove(open);
     await openWrites.update(claim.caller, record, length * RECORD_MEMORY, onEnd);
-    return response;
+    return result;
   }
 
   async #release(claim: Claim, held: Held | undefined): Promise<void> {
@@ -179,16 +171,11 @@ export class IdempotentCalls implements Calls {
   async #call<Name extends WriteName>(
     request: WriteRequest<Name>,
     scope: RequestScope,
-  ): Promise<Outcome<Name>> {
+  ): Promise<Responses[Name] | OutcomeUnknown> {
     const outcome = await this.#options.calls.write(request, scope);
     if (outcome instanceof OutcomeUnknown) {
       this.#options.metrics.countUnknown(request.operation, outcome.code);
     }
     return outcome;
   }
-}
-
-/** The outcome of a write with the same fingerprint, and so of the same operation. */
-function outcomeOf<Name extends WriteName>(known: KnownOutcome | OutcomeUnknown): Outcome<Name> {
-  return known instanceof OutcomeUnknown ? known : (known.response as Responses[Name]);
 }

@@ -1,3 +1,4 @@
+import { createLineLimit } from '../telemetry/line-limit.ts';
 import { type StoreLog, StoreUnavailable, type UnavailableReason } from './store.ts';
 
 /** A store that failed works again when nothing has failed for this time, in milliseconds. */
@@ -16,16 +17,14 @@ export function createStoreWatch(log: StoreLog): StoreWatch {
   /** What was logged since the store failed. Empty while it works. */
   const reasons = new Set<string>();
   let failedAt = -Infinity;
-  let shareLoggedAt = -Infinity;
+  const mayLogShare = createLineLimit(1, SHARE_LOG_MS);
 
   function note({ reason, message }: StoreUnavailable, caller?: string): void {
-    const now = performance.now();
     if (reason === 'share') {
-      if (now < shareLoggedAt + SHARE_LOG_MS) return;
-      shareLoggedAt = now;
+      if (!mayLogShare()) return;
       log.warn({ caller }, 'a caller holds its share of the idempotency store');
     } else if (!expected.has(reason)) {
-      failedAt = now;
+      failedAt = performance.now();
       if (!reasons.has(reason)) log.error({ reason }, message);
       reasons.add(reason);
     }

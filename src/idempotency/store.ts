@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { z } from 'zod';
 
 /** What a store keeps under a key. */
@@ -118,9 +119,5 @@ export class BasisChanged extends Error {
   override readonly name = 'BasisChanged';
 }
 
-/** The part of a pino logger that a store uses. */
-export type StoreLog = {
-  info(details: object, message: string): void;
-  warn(details: object, message: string): void;
-  error(details: object, message: string): void;
-};
+/** The part of the log that a store uses. */
+export type StoreLog = Pick<Logger, 'info' | 'warn' | 'error'>;

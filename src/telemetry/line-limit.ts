@@ -1,15 +1,14 @@
-/** The log lines in a second of requests that anybody can send without much effort. */
-const LINES = 1000;
-
-/** Returns a function that tells whether one more such line may be written now. */
-export function createLineLimit(): () => boolean {
-  let second = 0;
+/**
+ * Returns a function that tells whether one more log line may be written now, of so many in so many milliseconds. By
+ * default, of those that anybody can cause without much effort.
+ */
+export function createLineLimit(maxLines = 1000, ms = 1000): () => boolean {
+  let since = -Infinity;
   let lines = 0;
   return () => {
-    const now = Math.floor(performance.now() / 1000);
-    if (now !== second) lines = 0;
-    second = now;
+    const now = performance.now();
+    if (now >= since + ms) [since, lines] = [now, 0];
     lines += 1;
-    return lines <= LINES;
+    return lines <= maxLines;
   };
 }

@@ -13,6 +13,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import type { Logger } from 'pino';
+import { createLineLimit } from './line-limit.ts';
 
 /** How long the last spans may take to be exported at the end, in milliseconds. */
 const FLUSH_MS = 2000;
@@ -42,14 +43,14 @@ const tracer = trace.getTracer('ledger-gateway');
 const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 let isTracing = false;
 
-/** Runs a function in a span. Without an exporter, the span does nothing. */
+/** Runs a function in a span, which ends with it. Without an exporter, the span does nothing. */
 export function inSpan<Result>(
   name: string,
   options: SpanOptions,
-  run: (span: Span) => Result,
-): Result {
+  run: (span: Span) => Promise<Result>,
+): Promise<Result> {
   if (!isTracing) return run(noSpan);
-  return tracer.startActiveSpan(name, options, run);
+  return tracer.startActiveSpan(name, options, (span) => run(span).finally(() => span.end()));
 }
 
 /**
@@ -97,10 +98,9 @@ export type TracingConfig = {
 
 /** Logs what the SDK reports: batches of spans that could not be exported. */
 function createErrorHandler(log: Logger): (error: Exception) => void {
-  let quietUntil = 0;
+  const mayLog = createLineLimit(1, WARNING_MS);
   return (error) => {
-    if (performance.now() < quietUntil) return;
-    quietUntil = performance.now() + WARNING_MS;
+    if (!mayLog()) return;
     const fault = typeof error === 'string' ? error : (error.message ?? error.name);
     log.warn({ fault: fault ?? 'unknown' }, 'cannot export traces');
   };

@@ -64,7 +64,6 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
         if (status !== undefined) span.setAttribute('http.response.status_code', status);
         const isErrorStatus = status !== undefined && status >= 400;
         if (fault !== undefined) fail(span, isErrorStatus ? String(status) : outcome);
-        span.end();
         logCall(log, request, scope, { outcome, status, fault, ms: Math.round(ms) });
       };
       try {

@@ -1,8 +1,7 @@
 import type { Holding } from '../account/account.ts';
-import { STEP_BYTES } from '../account/turns.ts';
+import { STEP_BYTES, type Turn } from '../account/turns.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded } from '../lib/json.ts';
-import type { RequestScope } from '../request-scope.ts';
 import { type OperationName, operations, type Responses } from './operations.ts';
 import { ContractFault, parseBody } from './records.ts';
 import { invalidResponse, noRoom } from './upstream-error.ts';
@@ -17,7 +16,7 @@ const DECODED = 4;
 export async function decode<Name extends OperationName>(
   operation: Name,
   body: Uint8Array,
-  turn: RequestScope['turn'],
+  turn: Turn,
   holding: Holding,
   signal: AbortSignal,
 ): Promise<Responses[Name]> {

@@ -1,4 +1,4 @@
-import { Gate, NoPlace } from '../../account/gate.ts';
+import { Gate, type NoPlaceReason } from '../../account/gate.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { CircuitBreaker, type CircuitChange, type GuardedAttempt } from './circuit-breaker.ts';
 
@@ -27,7 +27,11 @@ export class Admission {
   readonly #timeoutMs: number;
 
   constructor({ maxConcurrency, timeoutMs, onCircuitChange }: AdmissionOptions) {
-    this.gate = new Gate({ limit: maxConcurrency, maxWaitMs: timeoutMs * QUEUE_SHARE });
+    this.gate = new Gate({
+      limit: maxConcurrency,
+      maxWaitMs: timeoutMs * QUEUE_SHARE,
+      rejection,
+    });
     this.circuit = new CircuitBreaker(timeoutMs, onCircuitChange);
     this.#timeoutMs = timeoutMs;
   }
@@ -37,7 +41,7 @@ export class Admission {
     const { caller, effect, deadline, signal, probe } = attempt;
     // An attempt does not wait for a place in which it would be rejected.
     this.circuit.check(caller);
-    await this.gate.enter(caller, { isUrgent: effect === 'write', signal }).catch(throwNoPlace);
+    await this.gate.enter(caller, { isUrgent: effect === 'write', signal });
     try {
       if (effect === 'read') return await this.circuit.read(attempt);
       return await this.circuit.write(attempt, () => {
@@ -57,8 +61,7 @@ const rejections = {
   late: ['UPSTREAM_BUSY', 'queued too long'],
 } as const;
 
-function throwNoPlace(cause: unknown): never {
-  if (!(cause instanceof NoPlace)) throw cause;
-  const [code, fault] = rejections[cause.reason];
-  throw new UpstreamError(code, { fault });
+function rejection(reason: NoPlaceReason): UpstreamError {
+  const [code, fault] = rejections[reason];
+  return new UpstreamError(code, { fault });
 }
