@@ -1,4 +1,5 @@
 import { overloaded } from '../errors/gateway-error.ts';
+import type { IdleClient } from './account.ts';
 import { Line } from './line.ts';
 import { Shares } from './shares.ts';
 
@@ -37,11 +38,9 @@ export type EnterOptions = {
 type Waiting = { readonly amount: number; readonly since: number; enter(): void };
 
 /** What is held until a client acts: until it sends the rest of a body, or takes a response. */
-type Idle = {
+type Idle = Pick<IdleClient, 'isOverdue'> & {
   readonly caller: string;
   amount(): number;
-  /** Whether the client takes too long. */
-  isOverdue(): boolean;
   /** Gives everything back. */
   drop(): void;
 };

@@ -19,11 +19,8 @@ const options = { maxWaiting: Infinity, rejection: () => disconnected };
 /** Waits for CPU time of a caller, for work on so many bytes, as `Turns.take` does. */
 export type Turn = (bytes: number, signal?: AbortSignal) => Promise<void> | undefined;
 
-type TurnOptions = {
-  signal?: AbortSignal | undefined;
-  /** When its request arrived, in the time of `performance.now()`. Now if omitted. */
-  since?: number | undefined;
-};
+/** `since` is when its request arrived. */
+type TurnOptions = Pick<EnterOptions, 'signal' | 'since'>;
 
 /**
  * Turns for CPU-bound work, from parsing a response of several megabytes to a call: in an iteration of the event loop,
@@ -49,12 +46,12 @@ export class Turns {
     return undefined;
   }
 
-  async #takeLong(caller: string, options: EnterOptions): Promise<void> {
+  async #takeLong(caller: string, options: TurnOptions): Promise<void> {
     if (!this.#long.tryEnter(caller)) await this.#long.enter(caller, options);
     void this.#giveBackLong(caller);
   }
 
-  async #wait(entry: Entry, options: EnterOptions): Promise<void> {
+  async #wait(entry: Entry, options: TurnOptions): Promise<void> {
     await this.#short.enter(entry.caller, { ...options, amount: entry.amount });
     this.#giveBackLater(entry);
   }

@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { JSONWebKeySet } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { invalidToken, keysUnavailable, type RejectionReason } from '../errors/gateway-error.ts';
+import { invalidToken, keysUnavailable, type Rejection } from '../errors/gateway-error.ts';
 import { printable } from '../lib/short-text.ts';
 import type { Caller } from '../request-scope.ts';
 import { createKeySource, type KeySource } from './jwks.ts';
 import { KeysUnavailable } from './remote-key-set.ts';
-import { createVerify, type JwtConfig, rejectionOf, unverifiedOf } from './verify.ts';
+import { createVerify, type JwtConfig, reasonOf, unverifiedOf } from './verify.ts';
 
 /** A verified bearer token. */
 export type Credentials = { token: string; caller: Caller };
@@ -51,15 +51,15 @@ export function createAuthenticator(
   const createCache = () => new LRUCache<string, Caller>({ max: CACHED_TOKENS });
   let cache = createCache();
 
-  function rejected(reason: RejectionReason, token?: string) {
+  function rejected(rejection: Rejection) {
     count('refused');
-    return invalidToken(reason, token === undefined ? token : unverifiedOf(token));
+    return invalidToken(rejection);
   }
 
   async function authenticate(request: IncomingMessage): Promise<Credentials | null> {
     if (request.headers.authorization === undefined) return null;
     const token = readToken(request);
-    if (token === undefined) throw rejected('malformed');
+    if (token === undefined) throw rejected({ reason: 'malformed' });
     const digest = digestOf(token);
     const current = cache;
     const known = current.get(digest);
@@ -73,9 +73,12 @@ export function createAuthenticator(
       sub,
       azp,
     } = await verify(token).catch((error: unknown) => {
-      if (!(error instanceof KeysUnavailable)) throw rejected(rejectionOf(error), token);
+      const unverified = unverifiedOf(token);
+      if (!(error instanceof KeysUnavailable)) {
+        throw rejected({ reason: reasonOf(error), ...unverified });
+      }
       count('unavailable');
-      throw keysUnavailable(unverifiedOf(token));
+      throw keysUnavailable({ reason: 'keys_unavailable', ...unverified });
     });
     count('verified');
     const ttl = Math.min(exp * 1000 - Date.now(), CACHE_MS);

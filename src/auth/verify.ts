@@ -7,7 +7,7 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose';
-import type { RejectionReason, UnverifiedToken } from '../errors/gateway-error.ts';
+import type { Rejection, RejectionReason } from '../errors/gateway-error.ts';
 import { printable } from '../lib/short-text.ts';
 import type { KeySource } from './jwks.ts';
 
@@ -65,7 +65,7 @@ export function createVerify(
 }
 
 /** What a token that is not accepted says of itself, for the log. Anybody can write it. */
-export function unverifiedOf(token: string): UnverifiedToken {
+export function unverifiedOf(token: string): Omit<Rejection, 'reason'> {
   const text = (read: () => unknown) => {
     try {
       const value = read();
@@ -87,7 +87,7 @@ const reasonByClaim: Partial<Record<string, RejectionReason>> = {
 };
 
 /** Why a token was rejected, from an error of jose. */
-export function rejectionOf(error: unknown): RejectionReason {
+export function reasonOf(error: unknown): RejectionReason {
   if (error instanceof errors.JWTExpired) return 'expired';
   if (error instanceof errors.JWTClaimValidationFailed) {
     return reasonByClaim[error.claim] ?? 'malformed';

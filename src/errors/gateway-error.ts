@@ -24,8 +24,12 @@ export const rejectionReasons = [
 
 export type RejectionReason = (typeof rejectionReasons)[number];
 
-/** The issuer and the key id in a token that is not accepted, bounded for the log. */
-export type UnverifiedToken = { issuer: string | undefined; kid: string | undefined };
+/** Why a token is not accepted, with its issuer and its key id, bounded for the log. */
+export type Rejection = {
+  reason: RejectionReason;
+  issuer?: string | undefined;
+  kid?: string | undefined;
+};
 
 /** The environment is invalid. The message names every invalid or missing variable. */
 export class ConfigError extends Error {
@@ -61,52 +65,42 @@ export class GatewayError extends GraphQLError {
   readonly code: GatewayCode;
   readonly http: { status: number; headers: Map<string, string> } | undefined;
   /** Why the token of the request is not accepted. */
-  readonly reason: RejectionReason | undefined;
-  readonly token: UnverifiedToken | undefined;
+  readonly rejection: Rejection | undefined;
 
   constructor(
     code: GatewayCode,
     message: string,
-    options: {
-      headers?: Record<string, string>;
-      faults?: unknown[];
-      reason?: RejectionReason;
-      token?: UnverifiedToken | undefined;
-    } = {},
+    options: { headers?: Record<string, string>; faults?: unknown[]; rejection?: Rejection } = {},
   ) {
-    const { headers = {}, faults, reason, token } = options;
+    const { headers = {}, faults, rejection } = options;
     const status = gatewayCodes[code];
     const http = status && { status, headers: new Map(Object.entries(headers)) };
     const extensions: Record<string, unknown> = { faults, code, ...(http && { http }) };
     super(message, { extensions });
     this.code = code;
     this.http = http;
-    this.reason = reason;
-    this.token = token;
+    this.rejection = rejection;
   }
 }
 
 export function missingToken(): GatewayError {
   return new GatewayError('UNAUTHENTICATED', 'A bearer token is required.', {
     headers: { 'www-authenticate': 'Bearer' },
-    reason: 'missing',
+    rejection: { reason: 'missing' },
   });
 }
 
 /** The error for a token that does not verify. The client does not learn the reason. */
-export function invalidToken(reason: RejectionReason, token?: UnverifiedToken): GatewayError {
+export function invalidToken(rejection: Rejection): GatewayError {
   return new GatewayError('UNAUTHENTICATED', 'The bearer token is not valid.', {
     headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
-    reason,
-    token,
+    rejection,
   });
 }
 
-export function keysUnavailable(token: UnverifiedToken): GatewayError {
-  return new GatewayError('AUTH_UNAVAILABLE', 'Tokens cannot be verified at the moment.', {
-    reason: 'keys_unavailable',
-    token,
-  });
+export function keysUnavailable(rejection: Rejection): GatewayError {
+  const message = 'Tokens cannot be verified at the moment.';
+  return new GatewayError('AUTH_UNAVAILABLE', message, { rejection });
 }
 
 export function overloaded(message = 'The gateway is overloaded.'): GatewayError {

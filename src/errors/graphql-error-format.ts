@@ -38,7 +38,9 @@ export function createErrorFormatter(log: Logger) {
       log.error({ requestId: record?.requestId, error: loggable(error) }, 'internal error');
     }
     record?.errorCodes.push(code);
-    if (record && error instanceof GatewayError && error.reason) record.rejection = error.reason;
+    if (record && error instanceof GatewayError && error.rejection) {
+      record.rejection = error.rejection;
+    }
     const shown = shorten(message, MAX_MESSAGE_LENGTH);
     return {
       message: shown,

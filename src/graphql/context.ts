@@ -3,7 +3,7 @@ import type { Settle } from '../idempotency/settle.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
 import type { Calls } from '../upstream/call.ts';
-import { UpstreamClient } from '../upstream/client.ts';
+import { createClient } from '../upstream/client.ts';
 import type { WorkflowOperation } from '../upstream/operations.ts';
 import type { GraphqlDocument } from './documents.ts';
 import { createLoaders } from './loaders.ts';
@@ -39,7 +39,7 @@ export function createContext(
     if (scope === null) throw missingToken();
     return scope;
   };
-  const service = createOnce(() => new UpstreamClient(calls, getScope()));
+  const service = createOnce(() => createClient(calls, getScope()));
   const limits = createOnce(() => new ResponseLimits(getScope(), maxResponseBytes));
   return {
     /** Undefined if the request names none. */

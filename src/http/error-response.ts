@@ -18,9 +18,8 @@ export function createErrorSender(log: Logger): SendError {
     keepConnection(request, reply);
     discardBody(request.raw);
     request.record?.errorCodes.push(code);
-    if (error instanceof GatewayError && error.reason) {
-      request.record.rejection = error.reason;
-      request.record.token = error.token;
+    if (error instanceof GatewayError && error.rejection) {
+      request.record.rejection = error.rejection;
     }
     return reply.code(status).headers(headers).type(responseType(request.headers)).send(body);
   };

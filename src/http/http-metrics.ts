@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Account } from '../account/account.ts';
 import type { Gate } from '../account/gate.ts';
-import { type RejectionReason, rejectionReasons } from '../errors/gateway-error.ts';
+import { type Rejection, rejectionReasons } from '../errors/gateway-error.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { FieldOutcome } from '../telemetry/request-record.ts';
 
@@ -16,7 +16,7 @@ export type RespondedRequest = {
   errorCodes: readonly string[];
   seconds: number;
   fields: ReadonlyMap<string, FieldOutcome>;
-  rejection?: RejectionReason;
+  rejection?: Rejection;
 };
 
 export type HttpMetrics = ReturnType<typeof registerHttpMetrics>;
@@ -55,7 +55,7 @@ export function registerHttpMetrics(metrics: Metrics, watched: Watched) {
     responded(request: RespondedRequest) {
       const { path, status, disconnected, errorCodes, seconds, fields, rejection } = request;
       responses.inc({ status });
-      if (rejection) rejections.inc({ reason: rejection });
+      if (rejection) rejections.inc({ reason: rejection.reason });
       if (path !== '/graphql') return;
       for (const field of fields.values()) durations.observe(field, seconds);
       if (fields.size > 0) return;

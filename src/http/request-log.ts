@@ -68,7 +68,7 @@ export function createRequestLog(options: RequestLogOptions) {
           status,
           // After a disconnect, a line of their own has them when all are known.
           writes: disconnected || writes.length === 0 ? undefined : writes,
-          refusal: request.record.rejection,
+          refusal: request.record.rejection?.reason,
           ...senderOf(request, status),
           replay: request.record.isReplay,
           ms: Math.round(ms),
@@ -107,7 +107,8 @@ function senderOf({ record, headers, raw }: FastifyRequest, status: number) {
     client: header('apollographql-client-name', 'graphql-client-name'),
     clientVersion: header('apollographql-client-version', 'graphql-client-version'),
     ...(isRejected && {
-      ...record.token,
+      issuer: record.rejection?.issuer,
+      kid: record.rejection?.kid,
       address: raw.socket.remoteAddress,
       forwardedFor: header('x-forwarded-for'),
     }),

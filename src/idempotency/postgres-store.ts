@@ -129,7 +129,7 @@ export class PostgresStore implements IdempotencyStore {
   readonly #pool: pg.Pool;
   readonly #timer: NodeJS.Timeout;
   readonly #batch = new Batch<Change, boolean>((changes) => this.#change(changes));
-  #usage: Usage | undefined;
+  usage: Usage | undefined;
   /** Those who hold more than their share. */
   #largestCallers = new Set<string>();
 
@@ -146,10 +146,6 @@ export class PostgresStore implements IdempotencyStore {
     this.#pool.on('error', ignore).on('connect', (client) => client.on('error', ignore));
     this.#timer = setInterval(() => void this.#sweep(), SWEEP_INTERVAL_MS).unref();
     void this.#sweep();
-  }
-
-  get usage(): Usage | undefined {
-    return this.#usage;
   }
 
   async sizeOf(key: string): Promise<number> {
@@ -215,7 +211,7 @@ export class PostgresStore implements IdempotencyStore {
       connected.release();
       return result;
     } catch (error) {
-      this.#usage = undefined;
+      this.usage = undefined;
       client?.release(true);
       throw failureOf(error, client ? ReplyLost : StoreUnavailable);
     }
@@ -227,7 +223,7 @@ export class PostgresStore implements IdempotencyStore {
       while ((await this.#query(SWEEP)).rowCount === SWEEP_ROWS);
       const { rows } = await this.#query(USAGE);
       const [{ keys, bytes, rowBytes }] = usageSchema.parse(rows);
-      this.#usage = { keys, bytes, maxKeys: Infinity, maxBytes: Infinity };
+      this.usage = { keys, bytes, maxKeys: Infinity, maxBytes: Infinity };
       const share = shareOf({ bytes, maxBytes: this.#maxBytes });
       const percent = Math.min(100, (SAMPLE_BYTES / rowBytes) * 100);
       const sample = share && (await this.#query(LARGEST_CALLERS, [percent, share])).rows;

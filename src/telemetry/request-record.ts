@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { RejectionReason, UnverifiedToken } from '../errors/gateway-error.ts';
+import type { Rejection } from '../errors/gateway-error.ts';
 
 /** A root field, such as `Query.glCodes`, with its outcome: a union member or an error code. */
 export type FieldOutcome = { operation: string; outcome: string };
@@ -14,9 +14,7 @@ export type RequestRecord = {
   /** The codes of the errors in the response. */
   readonly errorCodes: string[];
   /** Why the token was rejected. */
-  rejection?: RejectionReason;
-  /** What that token says of itself. */
-  token?: UnverifiedToken | undefined;
+  rejection?: Rejection;
   /** The caller of a verified token. */
   caller?: { hash: string; application?: string | undefined };
   /** The different outcomes of root fields, by field and outcome. */

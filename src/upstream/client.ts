@@ -3,42 +3,38 @@ import type { Calls } from './call.ts';
 import type { WorkflowOperation } from './operations.ts';
 import { type Approver, encode, type GlCodesQuery, type WorkflowCsvUpload } from './records.ts';
 
+export type UpstreamClient = ReturnType<typeof createClient>;
+
 /**
  * The service on behalf of one client: a method for each operation (docs/service-api.md, section 4). A
  * read throws an UpstreamError if it fails. A write throws one only if it had no effect, and otherwise
  * resolves to the outcome. `responseName` is that of the root field that asks for the write.
  */
-export class UpstreamClient {
-  readonly #calls: Calls;
-  readonly #scope: RequestScope;
+export function createClient(calls: Calls, scope: RequestScope) {
+  return {
+    glCodes({ target, project, includeHide }: GlCodesQuery) {
+      const query = { target: String(target), project, includeHide: String(includeHide) };
+      return calls.read({ operation: 'getGLCodes5', search: toSearch(query) }, scope);
+    },
 
-  constructor(calls: Calls, scope: RequestScope) {
-    this.#calls = calls;
-    this.#scope = scope;
-  }
+    saveApprovers(approvers: Approver[], responseName: string) {
+      const body = encode(approvers);
+      return calls.write({ operation: 'saveApproverList', body, responseName }, scope);
+    },
 
-  glCodes({ target, project, includeHide }: GlCodesQuery) {
-    const query = { target: String(target), project, includeHide: String(includeHide) };
-    return this.#calls.read({ operation: 'getGLCodes5', search: toSearch(query) }, this.#scope);
-  }
+    uploadWorkflowCsv(
+      upload: WorkflowCsvUpload,
+      option: Record<string, string>,
+      responseName: string,
+    ) {
+      const request = { search: toSearch(option), body: encode(upload), responseName };
+      return calls.write({ operation: 'updateWorkflowCSV', ...request }, scope);
+    },
 
-  saveApprovers(approvers: Approver[], responseName: string) {
-    const body = encode(approvers);
-    return this.#calls.write({ operation: 'saveApproverList', body, responseName }, this.#scope);
-  }
-
-  uploadWorkflowCsv(
-    upload: WorkflowCsvUpload,
-    option: Record<string, string>,
-    responseName: string,
-  ) {
-    const request = { search: toSearch(option), body: encode(upload), responseName };
-    return this.#calls.write({ operation: 'updateWorkflowCSV', ...request }, this.#scope);
-  }
-
-  workflowAction(operation: WorkflowOperation, responseName: string) {
-    return this.#calls.write({ operation, responseName }, this.#scope);
-  }
+    workflowAction(operation: WorkflowOperation, responseName: string) {
+      return calls.write({ operation, responseName }, scope);
+    },
+  };
 }
 
 function toSearch(query: Record<string, string>): string {

@@ -3,44 +3,18 @@ import {
   decodeGlCodeList,
   decodeServiceStatus,
   decodeWorkflowCsvResult,
-  type GlCodeList,
   recordedCsvResult,
   recordedStatus,
-  type ServiceStatus,
-  type WorkflowCsvResult,
 } from './records.ts';
 
-/** What the service responds to each read, decoded (docs/service-api.md, section 4). */
-type ReadResponses = { getGLCodes5: GlCodeList };
-
-/** What the service responds to each write, decoded (docs/service-api.md, section 4). */
-type WriteResponses = {
-  saveApproverList: ServiceStatus;
-  updateWorkflowCSV: WorkflowCsvResult;
-  restartWorkflowAndMoveToNext: ServiceStatus;
-  reStoreGlobalSolution: ServiceStatus;
-  reStoreSolution: ServiceStatus;
-  restartWorkflow2: ServiceStatus;
-  updateSolutionGuide: ServiceStatus;
-  upgradeToHQ: ServiceStatus;
-};
-
-export type Responses = ReadResponses & WriteResponses;
-export type ReadName = keyof ReadResponses;
-export type WriteName = keyof WriteResponses;
-export type OperationName = keyof Responses;
-
-/** The six operations without parameters and body, each a GET that changes state (docs/service-api.md, section 4.4). */
-export type WorkflowOperation = Exclude<WriteName, 'saveApproverList' | 'updateWorkflowCSV'>;
-
-type Operation<Name extends OperationName> = {
+type Operation<Response> = {
   readonly method: 'GET' | 'POST';
   /** Whether the operation may change state. The policy below follows from it. */
-  readonly effect: Name extends ReadName ? 'read' : 'write';
+  readonly effect: 'read' | 'write';
   /** Decodes the parsed body, of so many bytes. Throws if it does not match docs/service-api.md. */
-  readonly decode: (body: unknown, bytes: number) => Responses[Name];
+  readonly decode: (body: unknown, bytes: number) => Response;
   /** Reads back a response that was recorded for an idempotency key. Null for a read. */
-  readonly recorded: z.ZodType<Responses[Name]> | null;
+  readonly recorded: z.ZodType<Response> | null;
   /** The field of the schema. */
   readonly graphql: `Query.${string}` | `Mutation.${string}`;
 };
@@ -58,7 +32,7 @@ const workflowAction = {
  * decoding follow from the row, and so do de-duplication and abort: only a read can be passed to `Calls.read`. Other
  * code names an operation only to build its request or its union member.
  */
-export const operations: { readonly [Name in OperationName]: Operation<Name> } = {
+const table = {
   getGLCodes5: {
     method: 'GET',
     effect: 'read',
@@ -86,7 +60,24 @@ export const operations: { readonly [Name in OperationName]: Operation<Name> } =
   restartWorkflow2: workflowAction,
   updateSolutionGuide: workflowAction,
   upgradeToHQ: workflowAction,
+} as const satisfies Record<string, Operation<unknown>>;
+
+export type OperationName = keyof typeof table;
+export type ReadName = {
+  [Name in OperationName]: (typeof table)[Name]['effect'] extends 'read' ? Name : never;
+}[OperationName];
+export type WriteName = Exclude<OperationName, ReadName>;
+
+/** The six operations without parameters and body, each a GET that changes state (docs/service-api.md, section 4.4). */
+export type WorkflowOperation = Exclude<WriteName, 'saveApproverList' | 'updateWorkflowCSV'>;
+
+/** What the service responds to each operation, decoded. */
+export type Responses = {
+  [Name in OperationName]: ReturnType<(typeof table)[Name]['decode']>;
 };
+
+/** The table, typed by operation. */
+export const operations: { readonly [Name in OperationName]: Operation<Responses[Name]> } = table;
 
 /** Creates a value for each operation. */
 export function perOperation<Value>(

@@ -39,7 +39,7 @@ export function createTestAuthenticator(keys: JwtConfig['keys'], changed: Partia
         await authenticate(token);
         return 'accepted';
       } catch (error) {
-        if (error instanceof GatewayError) return error.reason;
+        if (error instanceof GatewayError) return error.rejection?.reason;
         throw error;
       }
     },

@@ -8,7 +8,7 @@ import { createLoaders } from '../../src/graphql/loaders.ts';
 import { ResponseLimits } from '../../src/graphql/response-limits.ts';
 import { resolvers } from '../../src/resolvers/index.ts';
 import type { Calls } from '../../src/upstream/call.ts';
-import { UpstreamClient } from '../../src/upstream/client.ts';
+import { createClient } from '../../src/upstream/client.ts';
 import { type OperationName, operations, policyOf } from '../../src/upstream/operations.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, writes } from '../support/graphql-operation.ts';
@@ -77,7 +77,7 @@ test('loaders, which share responses, only call the read', async () => {
   };
   const calls: Calls = { read: fail, write: fail };
   const loaders: { load(key: unknown): Promise<unknown> }[] = Object.values(
-    createLoaders(new UpstreamClient(calls, scopeOf()), new ResponseLimits(scopeOf(), 1_000_000)),
+    createLoaders(createClient(calls, scopeOf()), new ResponseLimits(scopeOf(), 1_000_000)),
   );
 
   for (const loader of loaders) {
