@@ -281,37 +281,39 @@ test('a list without memory is an error of its field, and the status stays 200',
   expect(JSON.parse(text).status).toBeUndefined();
 });
 
-test.each([
-  '{ a: glCodes(target: EMAIL, project: "codes") { __typename } a: glCodes(target: EMAIL, project: "codes") @include(if: $no) { ... on GlCodeList { invoiceId } } }',
-  '{ a: glCodes(target: EMAIL, project: "codes") { __typename } ... @include(if: $no) { a: glCodes(target: EMAIL, project: "codes") { ... on LedgerStatus { message } } } }',
-  '{ _entities(representations: [{ __typename: "GlCode", target: "EMAIL", project: "codes", code: "9" }, { __typename: "GlCode", target: 5 }]) { ... on GlCode { code } } }',
-  '{ glCodes(target: EMAIL, project: "codes") { ... on GlCodeList { codes { __proto__: name code } } } }',
-])('a query that the compiler gets wrong is not compiled: %s', async (fields) => {
-  const request = { query: queryOf(fields), variables: { no: false } };
-  expect(await executeCompiled(request)).toEqual(await executeAlone(request));
-});
+const all = 'glCodes(target: EMAIL, project: "codes"';
+const paged = `query ($only: [String!], $search: String, $skip: Int! = 1, $first: Int) { ${all}, only: $only, search: $search, skip: $skip, first: $first) { ... on GlCodeList { totalCount codes { hide } } } }`;
 
-test('a page is the same compiled and interpreted, with its arguments given or not', async () => {
-  const query =
-    'query ($only: [String!], $search: String, $skip: Int! = 1, $first: Int) { glCodes(target: EMAIL, project: "codes", only: $only, search: $search, skip: $skip, first: $first) { ... on GlCodeList { totalCount codes { hide } } } }';
-  const all = [{}, { skip: 0 }, { only: ['1'] }, { search: '1', first: 1 }, { first: null }];
-  for (const variables of all) {
-    const expected = await executeAlone({ query, variables: { ...variables } });
-    expect(expected.errors).toEqual([]);
-    expect(await interpret({ query, variables: { ...variables } })).toEqual(expected);
-    expect(await executeCompiled({ query, variables: { ...variables } })).toEqual(expected);
-  }
-});
+type Row = [query: string, variables: Record<string, unknown>];
 
-test.each(['constructor', '__proto__', 'valueOf'])(
-  'a variable may be named $%s, with or without a default',
-  async (name) => {
-    for (const type of ['Boolean! = true', 'Boolean = true', 'Boolean!']) {
-      const query = `query ($${name}: ${type}) { glCodes(target: EMAIL, project: "codes", includeHide: $${name}) { ... on GlCodeList { codes { code hide } } } }`;
-      expect(await executeCompiled({ query })).toEqual(await interpret({ query }));
-    }
-  },
-);
+test.each<Row>([
+  // The compiler gets these wrong, so they are not compiled.
+  ...[
+    `{ a: ${all}) { __typename } a: ${all}) @include(if: $no) { ... on GlCodeList { invoiceId } } }`,
+    `{ a: ${all}) { __typename } ... @include(if: $no) { a: ${all}) { ... on LedgerStatus { message } } } }`,
+    '{ _entities(representations: [{ __typename: "GlCode", target: "EMAIL", project: "codes", code: "9" }, { __typename: "GlCode", target: 5 }]) { ... on GlCode { code } } }',
+    `{ ${all}) { ... on GlCodeList { codes { __proto__: name code } } } }`,
+  ].map((fields): Row => [queryOf(fields), { no: false }]),
+  // Arguments may be given or not.
+  ...[{}, { skip: 0 }, { only: ['1'] }, { search: '1', first: 1 }, { first: null }].map(
+    (variables): Row => [paged, variables],
+  ),
+  // Variables may have the names of properties that all objects have.
+  ...['constructor', '__proto__', 'valueOf'].flatMap((name) =>
+    ['Boolean! = true', 'Boolean = true', 'Boolean!'].map(
+      (type): Row => [
+        `query ($${name}: ${type}) { ${all}, includeHide: $${name}) { ... on GlCodeList { codes { code hide } } } }`,
+        {},
+      ],
+    ),
+  ),
+])('a query has the same response compiled and interpreted: %s with %j', async (query, given) => {
+  const interpreted = await interpret({ query, variables: { ...given } });
+  expect(await executeCompiled({ query, variables: { ...given } })).toEqual(interpreted);
+  // The gateway has its own messages about variables.
+  if (interpreted.text.includes('is required')) return;
+  expect(await executeAlone({ query, variables: { ...given } })).toEqual(interpreted);
+});
 
 test('introspection takes more work than other documents of its length, each time', async () => {
   const documents = newDocuments();
