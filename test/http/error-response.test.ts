@@ -80,6 +80,8 @@ test.each([
   'application/json;version=1',
   'application/json;q=0',
   'image/*',
+  // Too long to parse.
+  `${'application/json,'.repeat(40)}*/*`,
 ])('a mutation that accepts only %s is rejected before sending', async (accept) => {
   const { service, send } = start();
   expect(await send(accept, {}, { query: write })).toMatchObject({
