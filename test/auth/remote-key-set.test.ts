@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { createTestAuthenticator } from '../support/authenticator.ts';
@@ -41,6 +40,9 @@ async function start() {
   nextSecond();
   return { keyServer, ...authenticator };
 }
+
+/** Its exponent is 1, so that the padded hash itself is a signature (RFC 8017, section 9.2). */
+const everybodySigns = { kty: 'RSA', n: 'x'.repeat(342), e: 'AQ', kid: 'weak', alg: 'RS256' };
 
 /** A connection that stays open without a response. */
 const hang: Reply = () => {};
@@ -141,7 +143,7 @@ test.each<[string, Reply | undefined]>([
   ['status 302', reply(302, '', { location: 'https://elsewhere.example' })],
   ['not JSON', reply(200, 'secret')],
   ['not a JSON Web Key Set', json({ secret: [] })],
-  ['no usable key', json({ keys: [{ kty: 'oct', k: 'secret' }] })],
+  ['no usable key', json({ keys: [{ kty: 'oct', k: 'secret' }, everybodySigns] })],
   ['more than 100 keys', json({ keys: Array(101).fill(rotated.jwk) })],
   ['UND_ERR_SOCKET', (response) => void response.destroy()],
   ['ECONNREFUSED', undefined],
@@ -207,28 +209,4 @@ test('a token without a key id is tried with three keys', async () => {
   for (const { sign } of signers) results.push(await resultOf(await sign({}, { kid: undefined })));
   expect(results).toEqual(['accepted', 'accepted', 'accepted', 'signature']);
   expect(verify).toHaveBeenCalledTimes(1 + 2 + 3 + 3);
-});
-
-test('an RSA key with the exponent 1, with which everybody can sign, verifies nothing', async () => {
-  const modulus = Buffer.concat([Buffer.of(0xff), randomBytes(255)]);
-  const weak = { kty: 'RSA', n: modulus.toString('base64url'), e: 'AQ', kid: 'weak', alg: 'RS256' };
-  const { resultOf } = createTestAuthenticator(
-    (await startKeyServer(json({ keys: [weak, old.jwk] }))).url,
-  );
-  const [, payload] = (await old.sign()).split('.');
-  const header = Buffer.from('{"alg":"RS256","kid":"weak"}').toString('base64url');
-  const digest = createHash('sha256').update(`${header}.${payload}`).digest();
-  // The padded hash itself (RFC 8017, section 9.2) is its signature.
-  const info = Buffer.from('3031300d060960864801650304020105000420', 'hex');
-  const signature = Buffer.concat([
-    Buffer.of(0, 1),
-    Buffer.alloc(202, 255),
-    Buffer.of(0),
-    info,
-    digest,
-  ]);
-  expect(signature).toHaveLength(256);
-  expect(await resultOf(`${header}.${payload}.${signature.toString('base64url')}`)).toBe(
-    'unknown_key',
-  );
 });

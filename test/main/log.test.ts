@@ -107,7 +107,7 @@ test.each([
     const url = `http://127.0.0.1:${port}`;
     await eventually(() => fetch(`${url}/livez`));
     child.closeStdout();
-    for (let n = 0; n < 100; n++) expect((await fetch(`${url}/nothing`)).status).toBe(404);
+    for (let n = 0; n < 20; n++) expect((await fetch(`${url}/nothing`)).status).toBe(404);
     child.signal(signal);
     expect(await child.exited).toEqual({ code: 0, signal: null });
   },
