@@ -47,6 +47,8 @@ export function createExecution(formatError: FormatError): ApolloServerPlugin<Co
               return await respond(await run(document, operation, request, contextValue));
             } catch (error) {
               return respond({ errors: [toGraphQLError(error)] });
+            } finally {
+              report(contextValue);
             }
           });
         },
@@ -84,6 +86,16 @@ async function run(
   if (result.data === undefined) throw new Error(result.errors?.[0]?.message ?? 'no result');
   await limits?.admitSerialization();
   return result;
+}
+
+/** Counts the outcomes of root fields, and notes them for the log. */
+function report({ outcomes, observe, record }: Context): void {
+  for (const field of outcomes.values()) {
+    const { operation, outcome } = field;
+    observe(operation, outcome);
+    record.fields.set(`${operation} ${outcome}`, field);
+    if (operation.startsWith('Mutation.')) record.writes.push(`${operation} ${outcome}`);
+  }
 }
 
 function noSubscriptions(): GraphQLError {

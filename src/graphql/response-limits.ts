@@ -43,16 +43,6 @@ const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 100];
 /** What JSON writes as an escape sequence. */
 const escaped = /["\\\p{Cc}\p{Cs}]/u;
 
-/** A list that is to be executed by compiled code. */
-export class TooLargeToInterpret extends GatewayError {
-  constructor() {
-    super(
-      'OPERATION_LIMIT_EXCEEDED',
-      `A list has too many fields for an operation that is not compiled: at most ${MAX_INTERPRETED_FIELDS}.`,
-    );
-  }
-}
-
 /** Limits the lists and references of one response, books their memory, and spaces out the work on them. */
 export class ResponseLimits {
   readonly #scope: RequestScope;
@@ -218,7 +208,7 @@ export class ResponseLimits {
     }
     if (this.#mode === 'interpreted' && fields > MAX_INTERPRETED_FIELDS) {
       this.isTooLargeToInterpret = true;
-      throw new TooLargeToInterpret();
+      throw limitExceeded('fields of a list that is not compiled', MAX_INTERPRETED_FIELDS);
     }
   }
 

@@ -7,7 +7,6 @@ import { fail, inSpan } from '../telemetry/tracing.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { Context } from './context.ts';
 import { limitEntities } from './entities.ts';
-import { TooLargeToInterpret } from './response-limits.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, Context>;
 
@@ -27,18 +26,14 @@ function createSchema(): GraphQLSchema {
   return schema;
 }
 
-/** Adds a span, a metric and an entry in the request's record to the resolver of a root field. */
+/** Adds a span to the resolver of a root field, and notes its outcome. */
 function observed(field: string, resolve: Resolver): Resolver {
   const isWrite = field.startsWith('Mutation.');
   return (source, args, context, info) =>
     inSpan(field, {}, async (span) => {
       const settle = (outcome: string) => {
-        if (context.observed.has(info.path.key)) return;
-        context.observed.add(info.path.key);
-        context.observe(field, outcome);
+        context.outcomes.set(info.path.key, { operation: field, outcome });
         span.setAttribute('ledger.outcome', outcome);
-        context.record.fields.set(`${field} ${outcome}`, { operation: field, outcome });
-        if (isWrite) context.record.writes.push(`${field} ${outcome}`);
         if (outcome === 'LedgerOutcomeUnknown') fail(span, outcome);
       };
       try {
@@ -52,7 +47,6 @@ function observed(field: string, resolve: Resolver): Resolver {
         if (code === 'IN_PROGRESS') context.record.isInProgress = true;
         return isWrite ? context.limits().fitOutcome(result, info) : result;
       } catch (error) {
-        if (error instanceof TooLargeToInterpret) throw error; // It is executed again.
         settle(codeOf(error));
         fail(span, codeOf(error));
         throw error;
