@@ -13,24 +13,9 @@ function readable(value: unknown): unknown {
   return Array.isArray(value) ? value.map(readable) : value;
 }
 
-const doubles = [
-  '0',
-  '-0',
-  '0.1',
-  '-12.50',
-  '1E5',
-  '1e-5',
-  '9007199254740992',
-  '20000000000000000',
-  '9.007199254740992e15',
-  '99.00000000000000000000',
-  '0.30000000000000004',
-  '1.7976931348623157e308',
-  '5e-324',
-  '0e400',
-  '0e-99999999999999999999',
-  '0.0000000000000000000000000001',
-];
+const doubles = `0 -0 0.1 -12.50 1E5 1e-5 9007199254740992 20000000000000000 9.007199254740992e15
+  99.00000000000000000000 0.30000000000000004 1.7976931348623157e308 5e-324 0e400
+  0e-99999999999999999999 0.0000000000000000000000000001`.split(/\s+/);
 
 test.each(doubles)('parses the number %s as a double, which has the same value', (text) => {
   expect(isExact(text)).toBe(true);
@@ -39,24 +24,11 @@ test.each(doubles)('parses the number %s as a double, which has the same value',
   );
 });
 
-const inexact = [
-  '9007199254740993',
-  '-9223372036854775808',
-  '1180591620717411303424', // 2 to the 70th, which a double prints as other digits.
-  '9007199254740993.0',
-  '9.007199254740993e15',
-  '12345678901234567890.0',
-  '0.1234567890123456789',
-  '12345678901234567.5',
-  '1234567890123456789e2',
-  '1e-1234567890123456',
-  '1e400',
-  '-1e400',
-  '1E+400',
-  '1e-400',
-  '4e-324',
-  '9'.repeat(400),
-];
+/** 1180591620717411303424 is 2 to the 70th, which a double prints as other digits. */
+const inexact = `9007199254740993 -9223372036854775808 1180591620717411303424 9007199254740993.0
+  9.007199254740993e15 12345678901234567890.0 0.1234567890123456789 12345678901234567.5
+  1234567890123456789e2 1e-1234567890123456 1e400 -1e400 1E+400 1e-400 4e-324
+  ${'9'.repeat(400)}`.split(/\s+/);
 
 test.each(inexact)('keeps the text of the number %s, which a double would change', (text) => {
   expect(isExact(text)).toBe(false);
@@ -112,17 +84,12 @@ test.each([
   expect(rest).toEqual(JSON.parse(`{"a":"${content}","${content}":1}`));
 });
 
+const noNumbers = `09007199254740993 --9007199254740993 +9007199254740993 1.9007199254740993.0
+  .9007199254740993 9007199254740993. 1e400e1 1e "9007199254740993`.split(/\s+/);
+
 test.each([
-  '{"a": 09007199254740993}',
+  ...noNumbers.map((text) => `{"a": ${text}}`),
   '{"a": 9007199254740993',
-  '{"a": "9007199254740993}',
-  '{"a": --9007199254740993}',
-  '{"a": +9007199254740993}',
-  '{"a": 1.9007199254740993.0}',
-  '{"a": .9007199254740993}',
-  '{"a": 9007199254740993.}',
-  '{"a": 1e400e1}',
-  '{"a": 1e}',
   '{"a": 9007199254740993 9007199254740993}',
   '9007199254740993x',
   'x9007199254740993',
@@ -186,12 +153,11 @@ test('no step parses many values', () => {
   expect(steps.length).toBeGreaterThan(30);
 });
 
-test.each<[string, string, keyof typeof limits]>([
-  ['values', '[1,2,{"a":3}]', 'values'],
-  ['lists and objects', '[[],{},[]]', 'composites'],
-  ['levels', '[[{}]]', 'nesting'],
-])('limits %s', (_, text, limit) => {
-  const count = limit === 'values' ? 5 : limit === 'composites' ? 4 : 3;
+test.each([
+  ['values', '[1,2,{"a":3}]', 5],
+  ['composites', '[[],{},[]]', 4],
+  ['nesting', '[[{}]]', 3],
+])('limits the %s in %s to %d', (limit, text, count) => {
   expect(parseJson(text, { ...limits, [limit]: count })).toBeDefined();
   const parse = () => parseJson(text, { ...limits, [limit]: count - 1 });
   expect(parse).toThrow(expect.objectContaining({ name: 'JsonLimitExceeded', limit }));

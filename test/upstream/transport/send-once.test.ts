@@ -6,6 +6,7 @@ import { Pool } from 'undici';
 import { createGotRequest } from '../../../src/upstream/transport/got-request.ts';
 import { Exchange, type RawResponse } from '../../../src/upstream/transport/send-once.ts';
 import { closeAfterTest } from '../../support/cleanup.ts';
+import { speedUp } from '../../support/fast-timeouts.ts';
 import { startTestGateway } from '../../support/gateway.ts';
 import { read } from '../../support/graphql-operation.ts';
 import { startHeldService } from '../../support/held-service.ts';
@@ -245,8 +246,9 @@ test.each<[string, Reply]>([
 ])(
   'an error is reported at once and its connection is closed if its body %s',
   async (_, reaction) => {
+    speedUp('setTimeout', 1000, 50);
     const closed: Promise<unknown>[] = [];
-    const service = await startCounting((response, received) => {
+    const service = await startService((response, received) => {
       closed.push(once(response, 'close'));
       return reaction(response, received);
     });
