@@ -7,13 +7,21 @@ import { startTcp } from '../support/tcp-server.ts';
 import { retryable, startOutcomes, unknown } from '../support/upstream-call.ts';
 
 const success = { service_status: { status: 0 }, list: [], status: 0 };
+const long = gzipSync(JSON.stringify('x'.repeat(5000)));
+const compressed: Reply = (response) =>
+  void response.setHeader('content-encoding', 'gzip').end(long);
 const cutOff: Reply = (response) => void response.write('{"status":0}', () => response.destroy());
+const tooShort: Reply = (response, received) =>
+  cutOff(response.setHeader('content-length', 1000), received);
 const failed = 'UPSTREAM_FAILED';
 const invalid = 'UPSTREAM_INVALID_RESPONSE';
 
 type Case = [response: string, Reply, code: string, isRetryable: boolean];
 const of = (statuses: number[], code: string, isRetryable: boolean): Case[] =>
-  statuses.map((status) => [`${status}`, reply(status, 'text'), code, isRetryable]);
+  statuses.map((status) => {
+    const reaction = reply(status, 'text', { location: '/elsewhere' });
+    return [`${status}`, reaction, code, isRetryable];
+  });
 
 /** Responses by which the service refuses an operation: a write gets the same error as a read. */
 const refusals: Case[] = [
@@ -34,26 +42,9 @@ const unusable: Case[] = [
   ['a wrong type', json({ message: 1, service_status: { message: 1 } }), invalid, false],
   ['invalid UTF-8', (response) => void response.end(Buffer.of(0x22, 0xff, 0x22)), invalid, false],
   ['a body over the limit', json({ ...success, message: 'x'.repeat(5000) }), invalid, false],
-  [
-    'a compressed body over the limit',
-    (response) => {
-      response
-        .setHeader('content-encoding', 'gzip')
-        .end(gzipSync(JSON.stringify('x'.repeat(5000))));
-    },
-    invalid,
-    false,
-  ],
+  ['a compressed body over the limit', compressed, invalid, false],
   ['text as gzip', reply(200, 'text', { 'content-encoding': 'gzip' }), invalid, false],
-  [
-    'a body shorter than its content-length',
-    (...received) => {
-      received[0].writeHead(200, { 'content-length': 1000 });
-      return cutOff(...received);
-    },
-    invalid,
-    true,
-  ],
+  ['a body shorter than its content-length', tooShort, invalid, true],
   ['chunks that break off', cutOff, invalid, true],
 ];
 
@@ -75,7 +66,8 @@ test.each(unusable)(
   async (_, reaction, code, isRetryable) => {
     const service = await startService(reaction);
     expect(await send(service)).toEqual([unknown(code), isRetryable ? retryable(code) : code]);
-    expect(service.received.filter(({ url }) => url === '/upgradeToHQ')).toHaveLength(1);
+    const paths = service.received.map(({ url }) => url.split('?')[0]);
+    expect(paths.filter((path) => path !== '/getGLCodes5')).toEqual(['/upgradeToHQ']);
   },
 );
 
@@ -83,14 +75,6 @@ test('bytes that are not HTTP are an invalid response', async () => {
   const service = await startTcp((socket) => socket.once('data', () => socket.end('text\n\n')));
   expect(await send(service)).toEqual([unknown(invalid), invalid]);
   expect(service.sockets).toHaveLength(2);
-});
-
-test.each([301, 302, 303, 307, 308])('a redirect with %d is not followed', async (status) => {
-  const target = await startService(json(success));
-  const service = await startService(reply(status, '', { location: target.url }));
-  await send(service);
-  expect(service.received).toHaveLength(2);
-  expect(target.received).toEqual([]);
 });
 
 // In GraphQL: test/attack/leaks.test.ts has the codes of all faults, and that nothing of the service leaves.
