@@ -52,15 +52,8 @@ function expectRejected({ status, data, errors, sent }: Result, ...paths: (strin
 }
 
 const inexact = [
-  '1e400',
-  '-1e400',
-  '1e-400',
-  '9007199254740993',
-  '-9007199254740993',
-  '9007199254740993.0',
-  '9.007199254740993e15',
-  '12345678901234567890',
-  '0.1234567890123456789',
+  ...['1e400', '-1e400', '1e-400', '9007199254740993', '-9007199254740993', '9007199254740993.0'],
+  ...['9.007199254740993e15', '12345678901234567890', '0.1234567890123456789'],
   '1180591620717411303424',
 ];
 
@@ -90,8 +83,8 @@ test.each([
   ['1.7976931348623157e308', '1.7976931348623157e+308'],
   ['1.00000000000000000000', '1'],
 ])('a claimLimit of %s is sent as the same value, %s', async (given, expected) => {
-  for (const [way, send] of Object.entries(ways)) {
-    const { sent } = await send('claimLimit', 'Float', given);
+  for (const way of ['in a list', 'as a literal']) {
+    const { sent = [] } = (await ways[way]?.('claimLimit', 'Float', given)) ?? {};
     expect([way, ...sent]).toEqual([way, `/saveApproverList[{"claim_limit":${expected}}]`]);
   }
 });
