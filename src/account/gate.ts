@@ -23,8 +23,6 @@ type GateOptions = {
   rejection?: (reason: NoPlaceReason) => Error;
 };
 
-export type Entry = { readonly caller: string; readonly amount: number };
-
 export type EnterOptions = {
   /** Goes before other entries of the caller. */
   isUrgent?: boolean;
@@ -51,7 +49,7 @@ type Lines = { urgent: Line<Waiting>; other: Line<Waiting>; urgentInARow: number
 /**
  * The one place where requests, calls and CPU-bound work wait for a place or memory. Callers take turns, the entries of
  * one caller keep their order but for urgent ones, and no caller holds or queues more than its share while that is
- * scarce. Every entry must be matched by `leave` or `leaveAll`.
+ * scarce. Every entry must be matched by `leave`.
  */
 export class Gate {
   readonly #held: Shares;
@@ -133,12 +131,6 @@ export class Gate {
   leave(caller: string, amount = 1): void {
     this.#held.give(caller, amount);
     if (this.waiting > 0 && !this.#isMakingRoom) this.#admit();
-  }
-
-  /** Gives back several entries before others are admitted, so that a large one does not wait behind small ones. */
-  leaveAll(entries: readonly Entry[]): void {
-    for (const { caller, amount } of entries) this.#held.give(caller, amount);
-    if (this.waiting > 0) this.#admit();
   }
 
   #wait(

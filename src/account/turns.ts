@@ -1,15 +1,13 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { overloaded } from '../errors/gateway-error.ts';
-import { type EnterOptions, type Entry, Gate } from './gate.ts';
+import { type EnterOptions, Gate } from './gate.ts';
 
-/** The short work of one iteration of the event loop, in bytes of text to parse: tens of milliseconds. */
-const SHORT_WORK_BYTES = 4_000_000;
 /** Work on fewer bytes than this takes less than 0.1 ms and does not count. */
-const NEGLIGIBLE_BYTES = 4096;
-/** Work on more bytes than this takes tens of milliseconds. */
-const LONG_BYTES = 500_000;
-/** The work of a step of parsing a long text (lib/json.ts), in bytes: a few of them fit into an iteration of the event loop. */
-export const STEP_BYTES = 400_000;
+export const SHORT_WORK = 4096;
+/** Work on so many bytes or more takes tens of milliseconds. */
+export const LONG_WORK = 500_000;
+/** How long short work may take in an iteration of the event loop, in milliseconds. Node accepts only one connection in each. */
+const SHORT_WORK_MS = 8;
 /** Iterations of the event loop after long work: another request passes through about as many, and waits for one such work. */
 const PAUSES = 8;
 
@@ -23,14 +21,15 @@ export type Turn = (bytes: number, signal?: AbortSignal) => Promise<void> | unde
 type TurnOptions = Pick<EnterOptions, 'signal' | 'since'>;
 
 /**
- * Turns for CPU-bound work, from parsing a response of several megabytes to a call: in an iteration of the event loop,
- * one long task and several short ones. Each has a gate of its own, so that short work does not keep long work waiting.
+ * Turns for CPU-bound work, from parsing a response of several megabytes to a call: in an iteration of the event loop, one
+ * long task, and short ones until they have taken some milliseconds. Short work does not keep long work waiting.
  */
 export class Turns {
-  readonly #short = new Gate({ ...options, limit: SHORT_WORK_BYTES });
+  /** One at a time, and no more in an iteration that is over. */
+  readonly #short = new Gate({ ...options, limit: 1 });
   readonly #long = new Gate({ ...options, limit: 1 });
-  /** The short work of this iteration. */
-  #taken: Entry[] = [];
+  /** When short work of this iteration began, in the time of `performance.now()`. Undefined before it does. */
+  #began: number | undefined;
 
   /**
    * Resolves when work on so many bytes may run; do it synchronously afterwards. Returns undefined if it may run at once.
@@ -38,11 +37,14 @@ export class Turns {
    * so that they do not all end late, and hold what they have until then.
    */
   take(caller: string, bytes: number, options: TurnOptions = {}): Promise<void> | undefined {
-    if (bytes < NEGLIGIBLE_BYTES) return undefined;
-    if (bytes >= LONG_BYTES) return this.#takeLong(caller, options);
-    const entry = { caller, amount: bytes };
-    if (!this.#short.tryEnter(caller, bytes)) return this.#wait(entry, options);
-    this.#giveBackLater(entry);
+    if (bytes < SHORT_WORK) return undefined;
+    if (bytes >= LONG_WORK) return this.#takeLong(caller, options);
+    if (!this.#short.tryEnter(caller)) return this.#waitForShort(caller, options);
+    if (this.#isOver()) {
+      setImmediate(this.#leaveShort, caller); // Until then, nothing else enters.
+      return this.#waitForShort(caller, options);
+    }
+    this.#endShort(caller);
     return undefined;
   }
 
@@ -51,20 +53,36 @@ export class Turns {
     void this.#giveBackLong(caller);
   }
 
-  async #wait(entry: Entry, options: TurnOptions): Promise<void> {
-    await this.#short.enter(entry.caller, { ...options, amount: entry.amount });
-    this.#giveBackLater(entry);
+  async #waitForShort(caller: string, options: TurnOptions): Promise<void> {
+    await this.#short.enter(caller, options);
+    this.#endShort(caller);
   }
 
-  #giveBackLater(entry: Entry): void {
-    if (this.#taken.push(entry) === 1) setImmediate(this.#giveBack);
+  /** Lets the next one enter behind the microtasks, in which the work runs: in this iteration, or in the next one. */
+  #endShort(caller: string): void {
+    if (this.#began === undefined) this.#begin();
+    const leave = () => {
+      if (this.#isOver()) setImmediate(this.#leaveShort, caller);
+      else this.#leaveShort(caller);
+    };
+    queueMicrotask(() => process.nextTick(leave));
   }
 
-  readonly #giveBack = () => {
-    const taken = this.#taken;
-    this.#taken = [];
-    this.#short.leaveAll(taken);
+  readonly #leaveShort = (caller: string) => {
+    this.#short.leave(caller);
   };
+
+  #begin(): void {
+    this.#began = performance.now();
+    setImmediate(() => {
+      this.#began = undefined;
+    });
+  }
+
+  /** Whether short work has taken its time of this iteration. */
+  #isOver(): boolean {
+    return this.#began !== undefined && performance.now() - this.#began > SHORT_WORK_MS;
+  }
 
   async #giveBackLong(caller: string): Promise<void> {
     for (let n = 0; n < PAUSES; n++) await immediate();

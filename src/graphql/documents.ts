@@ -10,7 +10,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { Turn } from '../account/turns.ts';
+import { LONG_WORK, type Turn } from '../account/turns.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
 import type { Plans } from './compiled-query.ts';
@@ -33,8 +33,7 @@ const MAX_LOCATIONS = 50;
 /** The work to execute a document, and to check and execute a new one, in bytes to parse for each character. */
 const EXECUTION_WORK = 60;
 const CHECK_WORK = 200;
-/** The work of introspection, in the same unit: its response is many times as long as the document. */
-const INTROSPECTION_WORK = 1_000_000;
+/** The response to introspection is many times as long as the document. */
 const introspectionFields = ['__schema', '__type', '_service'];
 const introspectionField = new RegExp(`\\b(${introspectionFields.join('|')})\\b`);
 
@@ -187,7 +186,7 @@ const noIntrospection: ValidationRule = (context) => ({
 
 function workOf(text: string, perCharacter: number): number {
   const work = text.length * perCharacter;
-  return introspectionField.test(text) ? Math.max(work, INTROSPECTION_WORK) : work;
+  return introspectionField.test(text) ? Math.max(work, LONG_WORK) : work;
 }
 
 function findTrusted(id: string | undefined, { byId }: TrustedDocuments) {

@@ -1,4 +1,5 @@
 import type { GraphQLResolveInfo } from 'graphql';
+import { LONG_WORK, SHORT_WORK } from '../account/turns.ts';
 import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { SHORT_TEXT, withShortTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -28,14 +29,8 @@ const FIELD_WORK = { compiled: 20, interpreted: 80 };
 const TEXT_WORK = 0.25;
 /** What a copy of a part of a list takes for each item, in bytes. */
 const COPY_BYTES = 8;
-/** The work to start a search, and of a step: milliseconds, but much more with unusual texts, so one at a time. */
-const SEARCH_WORK = 50_000;
-const SEARCH_STEP_WORK = 500_000;
-/** The work of a call, and of resolving a reference, in the same unit. */
-const CALL_WORK = 200_000;
+/** The work of resolving a reference, in the same unit. */
 const REFERENCE_WORK = 4_000;
-/** The work of compiling a query, as a number of bytes to parse: tens of milliseconds. */
-const COMPILATION_WORK = 1_000_000;
 /** The bytes of the outcomes of writes that are passed on in a response, as often as they are selected. */
 const MAX_OUTCOME_BYTES = 33_554_432;
 /** The lengths of the texts of an outcome, in characters: the first that fits, or else the last. */
@@ -89,7 +84,7 @@ export class ResponseLimits {
 
   /** Resolves when a call to the service may be made. A single one belongs to the turn of its request. */
   async admitCall(): Promise<void> {
-    if (this.#lookups.size > 1) await this.#turn(CALL_WORK);
+    if (this.#lookups.size > 1) await this.#turn(SHORT_WORK);
   }
 
   /** Resolves when so many references may be resolved. */
@@ -130,11 +125,11 @@ export class ResponseLimits {
         'The operation searches too much. Request fewer lists with `only` or `search` at a time.',
       );
     }
-    await this.#turn(Math.min(SEARCH_WORK + bytes, SEARCH_STEP_WORK));
+    await this.#turn(Math.max(SHORT_WORK, bytes));
     for (;;) {
       const { done, value } = steps.next();
       if (done) return value;
-      await this.#turn(SEARCH_STEP_WORK);
+      await this.#turn(LONG_WORK); // Milliseconds, but much more with unusual texts.
     }
   }
 
@@ -187,7 +182,7 @@ export class ResponseLimits {
 
   /** Resolves when a query may be compiled. */
   async admitCompilation(): Promise<void> {
-    await this.#turn(COMPILATION_WORK);
+    await this.#turn(LONG_WORK);
   }
 
   /** Resolves when the response may be serialized, also for a client that only reads: it may tell the outcome of a write. */

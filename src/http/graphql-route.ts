@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Account, Holding, IdleClient } from '../account/account.ts';
 import type { Gate } from '../account/gate.ts';
-import type { Turns } from '../account/turns.ts';
+import { SHORT_WORK, type Turns } from '../account/turns.ts';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
 import { InvalidRequest, missingToken, overloaded } from '../errors/gateway-error.ts';
 import type { Execute } from '../graphql-request.ts';
@@ -37,13 +37,6 @@ const ANONYMOUS_BODY_LIMIT = 16_384;
 /** Checking the variables of a longer body takes, for some bytes, as long as parsing thirty. */
 const SHORT_VARIABLES = 1024;
 const VARIABLES_WORK = 30;
-/**
- * The least work of a request, in bytes: 15 of one caller in an iteration of the event loop take milliseconds. Node accepts only
- * one connection in each, so that new clients, health checks among them, would wait behind long ones for seconds.
- */
-const REQUEST_WORK = 200_000;
-/** The work of a rejection without a token: six in an iteration, because those who send them have no places that limit them. */
-const REJECTION_WORK = 450_000;
 /** After so many seconds, a body that arrives with fewer bytes per second is slow, and its place may be given to others. */
 const SLOW_BODY = { seconds: 1, bytesPerSecond: 8192 };
 /** The key of the account of all requests without a token. */
@@ -130,7 +123,7 @@ async function authenticate(
     if (!credentials) checkAnonymous(request, allowsAnonymous);
     return credentials;
   } catch (error) {
-    await turns.take(ANONYMOUS, REJECTION_WORK);
+    await turns.take(ANONYMOUS, SHORT_WORK);
     throw error;
   }
 }
@@ -228,7 +221,7 @@ async function respond(
   const variablesWork = bodyBytes > SHORT_VARIABLES ? bodyBytes * VARIABLES_WORK : 0;
   const options = { signal: request.disconnected, since: request.receivedAt };
   const turn = (work: number) => {
-    const bytes = Math.max(REQUEST_WORK, variablesWork + work);
+    const bytes = Math.max(SHORT_WORK, variablesWork + work);
     return turns.take(request.accountKey, bytes, options);
   };
   const search = /\?.*$/s.exec(url)?.[0] ?? '';

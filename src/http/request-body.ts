@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { STEP_BYTES, type Turn, type Turns } from '../account/turns.ts';
+import { SHORT_WORK, type Turn, type Turns } from '../account/turns.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded, parseInSteps, parseJson } from '../lib/json.ts';
 import { joinParts, PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
@@ -61,7 +61,7 @@ async function parseLong(body: Buffer, receptionWork: number, turn: Turn): Promi
   const text = parsing(() => utf8.decode(body));
   const steps = parseInSteps(text, jsonLimits);
   for (;;) {
-    await turn(STEP_BYTES);
+    await turn(SHORT_WORK);
     const { done, value } = parsing(() => steps.next());
     if (done) return value;
   }

@@ -1,5 +1,5 @@
 import type { Holding } from '../account/account.ts';
-import { STEP_BYTES, type Turn } from '../account/turns.ts';
+import { SHORT_WORK, type Turn } from '../account/turns.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded } from '../lib/json.ts';
 import { type OperationName, operations, type Responses } from './operations.ts';
@@ -40,6 +40,6 @@ export async function decode<Name extends OperationName>(
       const reason = isOurs ? error.message : 'not JSON';
       throw invalidResponse(`${reason}, ${body.length} bytes`);
     }
-    await turn(STEP_BYTES, signal);
+    await turn(SHORT_WORK, signal);
   }
 }

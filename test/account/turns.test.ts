@@ -1,8 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { Turns } from '../../src/account/turns.ts';
 
+type Work = [caller: string, bytes: number, ms?: number];
+
 /** Runs work of these sizes, and returns in which iteration of the event loop each of it ran. */
-async function iterations(turns: Turns, works: [caller: string, bytes: number][]) {
+async function iterations(turns: Turns, works: Work[]) {
   let iteration = 0;
   let isOver = false;
   const count = () => {
@@ -10,8 +12,10 @@ async function iterations(turns: Turns, works: [caller: string, bytes: number][]
     if (!isOver) setImmediate(count);
   };
   setImmediate(count);
-  const ran = works.map(async ([caller, bytes]) => {
+  const ran = works.map(async ([caller, bytes, ms = 0]) => {
     await turns.take(caller, bytes);
+    const end = performance.now() + ms;
+    while (performance.now() < end);
     return iteration;
   });
   const result = await Promise.all(ran);
@@ -31,12 +35,19 @@ test('negligible work does not wait, and long work runs one at a time, with paus
   expect(third - second).toBeGreaterThanOrEqual(3);
 });
 
-test('several short lists share an iteration, and another caller does not wait behind them', async () => {
-  const lists = Array.from({ length: 130 }, () => ['a', 60_000] as [string, number]);
-  const ran = await iterations(new Turns(), [...lists, ['b', 60_000]]);
-  expect(ran.at(-1)).toBe(0);
-  expect(ran.slice(0, 48)).toEqual(Array(48).fill(0));
-  expect(Math.max(...ran)).toBeGreaterThan(1);
+test('short work shares an iteration, until it has taken some milliseconds', async () => {
+  const quick = Array.from({ length: 100 }, (): Work => ['a', 60_000]);
+  const iterationsOfQuick = new Set(await iterations(new Turns(), quick));
+  expect(iterationsOfQuick.size).toBeLessThan(100);
+  const slow = Array.from({ length: 9 }, (): Work => ['a', 60_000, 10]);
+  const iterationsOfSlow = new Set(await iterations(new Turns(), slow));
+  expect(iterationsOfSlow.size).toBe(9);
+});
+
+test('short work of another caller does not wait behind that of one', async () => {
+  const works = Array.from({ length: 9 }, (): Work => ['a', 60_000, 10]);
+  const ran = await iterations(new Turns(), [...works, ['b', 60_000, 10], ['b', 60_000, 10]]);
+  expect(ran.slice(9).map((iteration) => iteration <= 4)).toEqual([true, true]);
 });
 
 test.each([

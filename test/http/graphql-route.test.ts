@@ -249,25 +249,6 @@ test.each([
   },
 );
 
-test('many requests at once are executed in several iterations of the event loop', async () => {
-  const { url, executions, hold } = await start();
-  hold();
-  const sockets = Array.from({ length: 40 }, () => connectTo(url));
-  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-  let iterations = 0;
-  await until(() => iterations++ > 2 * sockets.length); // Node accepts one connection in each.
-  for (const socket of sockets) socket.write(head('a', 'content-length: 12\r\n\r\n{"query":""}'));
-  let before = 0;
-  let most = 0;
-  await until(() => {
-    most = Math.max(most, executions.length - before);
-    before = executions.length;
-    return before === sockets.length;
-  });
-  expect(most).toBeLessThanOrEqual(16);
-  for (const execute of executions) execute();
-});
-
 test('a request is received when its headers have arrived, before it waits for a place', async () => {
   const { requests, executions, received, hold, post } = await start({ requests: 1 });
   hold();
