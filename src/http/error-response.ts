@@ -15,7 +15,8 @@ export type SendError = (
 export function createErrorSender(log: Logger): SendError {
   return (error, request, reply) => {
     const { status, headers, code, body } = toHttpError(error, request.id, log);
-    keepConnection(request, reply);
+    // Nobody looks for the end of its chunks.
+    if (!request.raw.complete && isChunked(request.raw)) reply.raw.setHeader('connection', 'close');
     discardBody(request.raw);
     request.record?.errorCodes.push(code);
     if (error instanceof GatewayError && error.rejection) {
@@ -23,19 +24,6 @@ export function createErrorSender(log: Logger): SendError {
     }
     return reply.code(status).headers(headers).type(responseType(request.headers)).send(body);
   };
-}
-
-/**
- * Fastify announces the end of the connection after every error of a body. After a complete body, that would lose
- * the responses to requests behind it.
- */
-function keepConnection({ raw }: FastifyRequest, reply: FastifyReply): void {
-  if (!raw.complete && isChunked(raw)) reply.raw.setHeader('connection', 'close');
-  if (!reply.hasHeader('connection')) return;
-  if (!raw.complete) reply.raw.setHeader('connection', 'close');
-  else if (!reply.raw.hasHeader('connection') && reply.raw.shouldKeepAlive) {
-    reply.header('connection', 'keep-alive');
-  }
 }
 
 /** Sends errors of hooks and handlers, and the response for unknown paths and methods. */
