@@ -1,17 +1,16 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { UnsecuredJWT } from 'jose';
 import type { JwtConfig } from '../../src/auth/verify.ts';
 import { createTestAuthenticator } from '../support/authenticator.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { metric } from '../support/metric.ts';
 import { exchange } from '../support/raw-request.ts';
 import { json, reply, startService } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const now = () => Math.floor(Date.now() / 1000);
 const [es256, rs256, foreign] = [
@@ -24,9 +23,7 @@ const { sign } = es256;
 
 /** A gateway with the keys of a file. */
 async function start(variables: Record<string, string> = {}) {
-  const folder = await mkdtemp(join(tmpdir(), 'keys-'));
-  closeAfterTest(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'jwks.json');
+  const file = join(await temporaryFolder(), 'jwks.json');
   await writeFile(file, JSON.stringify(jwks));
   const service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));
   const gateway = await startTestGateway(service, {

@@ -1,17 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmod,
-  copyFile,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, copyFile, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, test } from '@jest/globals';
@@ -21,6 +10,7 @@ import { claimsOn, RETENTION_MS } from '../support/claims.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
 import { speedUp } from '../support/fast-timeouts.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const QUARANTINE_MS = 60_000;
 const MIB = 2 ** 20;
@@ -29,8 +19,7 @@ let path: string;
 let now: number;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'idempotency-'));
-  closeAfterTest(() => rm(directory, { recursive: true }));
+  directory = await temporaryFolder();
   path = join(directory, 'claims.db');
   now = Date.now();
   // Checks of completeness, and sweeps.

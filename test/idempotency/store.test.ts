@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test as jestTest } from '@jest/globals';
 import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
@@ -12,6 +10,7 @@ import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
 import { isPostgresInstalled, startPostgres } from '../support/postgres.ts';
 import { isRedisInstalled, startRedis } from '../support/redis.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const retentionMs = RETENTION_MS;
 
@@ -37,12 +36,6 @@ function sqlite(place: () => Promise<string>): () => Promise<Backend> {
       },
     };
   };
-}
-
-async function temporaryFile(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'idempotency-'));
-  closeAfterTest(() => rm(directory, { recursive: true }));
-  return join(directory, 'claims.db');
 }
 
 /** Starts a server for all tests, which each of them finds empty. */
@@ -83,7 +76,11 @@ const postgres = serverOf(
 
 const backends = [
   { name: 'memory', isInstalled: true, start: sqlite(async () => ':memory:') },
-  { name: 'file', isInstalled: true, start: sqlite(temporaryFile) },
+  {
+    name: 'file',
+    isInstalled: true,
+    start: sqlite(async () => join(await temporaryFolder(), 'claims.db')),
+  },
   { name: 'redis', isInstalled: isRedisInstalled, start: redis },
   { name: 'postgres', isInstalled: isPostgresInstalled, start: postgres },
 ];

@@ -1,5 +1,4 @@
-import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
@@ -7,12 +6,12 @@ import { readFileSetting, watchFiles } from '../../src/lib/file-setting.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { readFilesOften } from '../support/fast-timeouts.ts';
 import { createLogRecorder } from '../support/log-recorder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Watches two files with numbers, of which the second must not be less. */
 async function watchRange() {
   readFilesOften();
-  const folder = await mkdtemp(join(tmpdir(), 'files-'));
-  closeAfterTest(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   const paths = { low: join(folder, 'low'), high: join(folder, 'high') };
   await Promise.all([writeFile(paths.low, '1'), writeFile(paths.high, '2')]);
   const parse = (text: string) => {

@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, openSync, rmSync } from 'node:fs';
+import { openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, test } from '@jest/globals';
@@ -12,6 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { createLogRecorder } from '../support/log-recorder.ts';
 import { freePort } from '../support/port.ts';
 import { startProcess } from '../support/process.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A process that logs lines of 300 characters at once, reports how many were dropped, and 300 more when it exits. */
 const logger = `
@@ -31,16 +31,12 @@ process.stderr.write(String(output.dropped));
 
 /** Starts the logger with a pipe as its standard output, and waits until it has logged. Nobody reads until `read`. */
 async function startLogger(lines: number) {
-  const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-test-'));
-  const path = join(folder, 'pipe');
+  const path = join(await temporaryFolder(), 'pipe');
   execFileSync('mkfifo', [path]);
   // For reading and writing, because opening it for one of them waits for the other.
   const fd = openSync(path, 'r+');
   const reader = new Socket({ fd, writable: false });
-  closeAfterTest(() => {
-    reader.destroy();
-    rmSync(folder, { recursive: true });
-  });
+  closeAfterTest(() => reader.destroy());
   const child = startProcess(['--input-type=module-typescript', '-e', logger, String(lines)], {
     stdout: fd,
   });
