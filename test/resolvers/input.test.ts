@@ -329,13 +329,6 @@ test('an upload without an option has no query, and the name of the option is en
   expect(service.received.map(({ url }) => url)).toEqual(paths);
 });
 
-test.each(['1', 1.5, true, [1], {}])('an option of %j is not an integer', async (option) => {
-  const { service, gateway } = start();
-  const { status, errors } = await gateway.graphql(upload, { input: { ...file, option } });
-  expect([status, errors?.[0]?.extensions.code]).toEqual([400, 'BAD_USER_INPUT']);
-  expect(service.received).toEqual([]);
-});
-
 test('invalid input of one field does not affect the others', async () => {
   const { service, gateway } = start();
   const { status, data, errors } = await gateway.graphql(
