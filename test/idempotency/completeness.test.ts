@@ -66,14 +66,14 @@ test.each([
   async (_, isLoss) => {
     const record = { ...found, serverId: 'a', since: Date.now() - 2000, isLoss };
     const entry = { version: 'v', text: JSON.stringify(record) };
-    const read = async () => ({ entry, now: Date.now(), serverId: 'a' });
-    const rest = {
+    const whole = {
+      ...store,
+      read: async () => ({ entry, now: Date.now(), serverId: 'a' }),
       sizeOf: async () => 0,
       swap: async () => true,
       usage: undefined,
       close: async () => {},
     };
-    const whole = { ...store, read, ...rest };
     const log = { info() {}, warn() {}, error() {} };
     const watch: StoreWatch = (use) => use;
     const judge = async (retentionMs: number, ageMs: number) => {
@@ -84,10 +84,8 @@ test.each([
       completeness.close();
       return verdict;
     };
-    expect(await judge(3_600_000, 0)).toBe('new');
-    expect(await judge(3_600_000, 500)).toBe('new');
-    expect(await judge(3_600_000, 1500)).toBe('forgotten');
-    expect(await judge(3_600_000, 2500)).toBe('forgotten');
+    const verdicts = [0, 500, 1500, 2500].map((ageMs) => judge(3_600_000, ageMs));
+    expect(await Promise.all(verdicts)).toEqual(['new', 'new', 'forgotten', 'forgotten']);
     expect(await judge(1400, 500)).toBe('forgotten');
   },
 );
