@@ -1,30 +1,21 @@
 import { expect, test } from '@jest/globals';
 import { createTestAuthenticator } from '../support/authenticator.ts';
-import { json, type Reply, reply, startService } from '../support/service.ts';
+import { json, reply, startService } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 
 const path = '/tenant/.well-known/openid-configuration';
 
-/** An identity provider with its own key. `document` changes its discovery document. */
-async function startProvider(document: Record<string, unknown> = {}) {
+/** An identity provider with its own key. `document` changes its discovery document, or is the status without one. */
+async function startProvider(document: Record<string, unknown> | number = {}) {
   const { jwk, sign } = await createSigningKey('key');
-  let respond: Reply | undefined;
   const server = await startService((response, received) => {
-    if (respond) return respond(response, received);
     if (received.url === '/tenant/keys') return json({ keys: [jwk] })(response, received);
     if (received.url !== path) return reply(404)(response, received);
+    if (typeof document === 'number') return reply(document)(response, received);
     return json({ issuer, jwks_uri: `${issuer}/keys`, ...document })(response, received);
   });
   const issuer = `${server.url}tenant`;
-  return {
-    issuer,
-    received: server.received,
-    /** Responds like this to every request, or as an identity provider again. */
-    respondWith(handler: Reply | undefined) {
-      respond = handler;
-    },
-    token: (iss = issuer) => sign({ iss }),
-  };
+  return { issuer, received: server.received, token: (iss = issuer) => sign({ iss }) };
 }
 
 const create = (...issuers: string[]) => createTestAuthenticator(undefined, { issuers });
@@ -59,7 +50,8 @@ test('with JWT_JWKS_URL, its keys are those of every issuer of the list', async 
   expect(provider.received).toHaveLength(1);
 });
 
-test.each<[string, Record<string, unknown>]>([
+test.each<[string, Parameters<typeof startProvider>[0]]>([
+  ['status 404', 404],
   ['names the issuer https://elsewhere.example', { issuer: 'https://elsewhere.example' }],
   ['no jwks_uri', { jwks_uri: undefined }],
   ['no acceptable https jwks_uri', { jwks_uri: 'keys' }],
@@ -82,15 +74,6 @@ test.each<[string, Record<string, unknown>]>([
     ]);
   },
 );
-
-test('the log has the status and the address of a missing document', async () => {
-  const provider = await startProvider();
-  provider.respondWith(reply(404));
-  const { logLine } = create(provider.issuer);
-  expect(await logLine({ msg: 'cannot fetch keys' })).toMatchObject({
-    fault: `${new URL(provider.issuer).origin}${path}: status 404`,
-  });
-});
 
 test('an issuer that differs from the discovery document by its final slash is not accepted', async () => {
   const provider = await startProvider();
