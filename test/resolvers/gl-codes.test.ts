@@ -121,7 +121,7 @@ test('a list that is too large to be executed without compiling is rejected, and
   const count = () => metric(gateway, 'ledger_gateway_operations_total', labels);
   const before = await count();
   const list =
-    'glCodes(target: EMAIL, project: "north") { ... on GlCodeList { codes { code name } } }';
+    'glCodes(target: EMAIL, project: "north") { ... on GlCodeList { codes { code name value hide project target } } }';
   const entities = '_entities(representations: []) { __typename }'; // Not compiled.
   const { errors } = await gateway.graphql(`{ ${entities} ${list} }`);
   expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['OPERATION_LIMIT_EXCEEDED']);
