@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { SqliteStore } from './sqlite-store.ts';
-import { type IdempotencyStore, StoreUnavailable } from './store.ts';
+import type { IdempotencyStore } from './store.ts';
 
 /** A file may grow to this size. A table is shared out as if it had this size. */
 const MAX_DISK_BYTES = 8 * 1024 * 1024 * 1024;
@@ -9,39 +9,26 @@ const MAX_DISK_BYTES = 8 * 1024 * 1024 * 1024;
  * Opens the store that a setting names: `memory`, `file:PATH`, or the URL of a Redis or PostgreSQL server, to which
  * the store connects in the background. `maxKeys` bounds the first two, and `memoryBytes` the first.
  *
- * @throws StoreUnavailable if a file cannot be used, Error if the setting is none of these
+ * @throws StoreUnavailable if a file cannot be used, Error if a URL cannot be used
  */
 export async function createStore(
   setting: string,
   { retentionMs, maxKeys, memoryBytes }: Record<'retentionMs' | 'maxKeys' | 'memoryBytes', number>,
 ): Promise<IdempotencyStore> {
   const limits = { retentionMs, maxKeys };
-  const [scheme, name = ''] = setting.split(/:(.*)/s);
-  switch (scheme) {
-    case 'memory':
-      return new SqliteStore({ path: ':memory:', ...limits, maxBytes: memoryBytes });
-    case 'file': {
-      if (name === '' || name === ':memory:') {
-        const message = 'IDEMPOTENCY_STORE=file:PATH needs the path of a file';
-        throw new StoreUnavailable('not_writable', message);
-      }
-      // An absolute path, because SQLite interprets a relative one that begins with `file:` as a URI.
-      return new SqliteStore({ path: resolve(name), ...limits, maxBytes: MAX_DISK_BYTES });
-    }
-    // Loading a client takes time and memory that the other stores do not need.
-    case 'redis':
-    case 'rediss': {
-      const { RedisStore } = await import('./redis-store.ts');
-      return new RedisStore({ url: setting, retentionMs });
-    }
-    case 'postgres':
-    case 'postgresql': {
-      const { PostgresStore } = await import('./postgres-store.ts');
-      return new PostgresStore({ url: setting, retentionMs, maxBytes: MAX_DISK_BYTES });
-    }
-    default:
-      throw new Error(
-        'The idempotency store must be memory, file:PATH, redis://…, rediss://… or postgres://…',
-      );
+  const [scheme = '', name = ''] = setting.split(/:(.*)/s);
+  if (scheme === 'memory') {
+    return new SqliteStore({ path: ':memory:', ...limits, maxBytes: memoryBytes });
   }
+  if (scheme === 'file') {
+    // An absolute path, because SQLite interprets a relative one that begins with `file:` as a URI.
+    return new SqliteStore({ path: resolve(name), ...limits, maxBytes: MAX_DISK_BYTES });
+  }
+  // Loading a client takes time and memory that the other stores do not need.
+  if (scheme.startsWith('redis')) {
+    const { RedisStore } = await import('./redis-store.ts');
+    return new RedisStore({ url: setting, retentionMs });
+  }
+  const { PostgresStore } = await import('./postgres-store.ts');
+  return new PostgresStore({ url: setting, retentionMs, maxBytes: MAX_DISK_BYTES });
 }

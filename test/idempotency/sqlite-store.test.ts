@@ -361,16 +361,4 @@ describe('createStore', () => {
     closeAfterTest(claims.close);
     expect(await claims.find('key')).toBe('claimed');
   });
-
-  test.each(['file:', 'file::memory:'])('rejects %s, which names no file', async (setting) => {
-    await expect(createStore(setting, options)).rejects.toMatchObject({
-      name: 'StoreUnavailable',
-      message: 'IDEMPOTENCY_STORE=file:PATH needs the path of a file',
-    });
-  });
-
-  test('rejects another setting', async () => {
-    const opening = createStore('mysql://host', options);
-    await expect(opening).rejects.toThrow('must be memory');
-  });
 });
