@@ -28,6 +28,8 @@ const connectionReasons = new Set<UnavailableReason>(['loading', 'read_only', 'u
 export class RedisSession {
   readonly #client: ReturnType<typeof newClient>;
   readonly #end = Promise.withResolvers<StoreUnavailable>();
+  /** Resolves when the connection has ended, with the reason. */
+  readonly ended = this.#end.promise;
   #failure: StoreUnavailable | undefined;
 
   constructor(url: string) {
@@ -35,11 +37,6 @@ export class RedisSession {
     const onEnd = (cause?: unknown) => this.close(causeOf(cause));
     this.#client.once('end', onEnd).once('terminated', onEnd);
     this.#client.on('error', () => {}); // `terminated` follows, or a rejected `connect`.
-  }
-
-  /** Resolves when the connection has ended, with the reason. */
-  get ended(): Promise<StoreUnavailable> {
-    return this.#end.promise;
   }
 
   async connect(): Promise<void> {
