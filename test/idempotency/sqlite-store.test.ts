@@ -224,6 +224,8 @@ describe('a file that cannot be used', () => {
 
 describe('a full store', () => {
   const another = { caller: 'another' };
+  /** An outcome of so many kilobytes whose texts are too short to be cut. */
+  const uncuttable = (length: number): string[] => Array(length).fill('x'.repeat(1000));
 
   test('rejects new keys, still replays, and takes keys again when one is released', async () => {
     const claims = open({ maxKeys: 2 });
@@ -253,7 +255,7 @@ describe('a full store', () => {
   test('leaves a quarter of the bytes to other callers', async () => {
     const claims = open({ path: ':memory:', maxBytes: 16 * MIB });
     const keepAll = async () => {
-      for (let index = 0; ; index++) await claims.keep(`key ${index}`, 'x'.repeat(MIB));
+      for (let index = 0; ; index++) await claims.keep(`key ${index}`, uncuttable(1000));
     };
     await expect(keepAll()).rejects.toMatchObject({ reason: 'share' });
     expect(claims.usage()?.bytes).toBeLessThan(11 * MIB);
@@ -301,9 +303,10 @@ describe('a full store', () => {
 
   test('without room for an outcome, rejects the record and keeps the claim', async () => {
     const claims = open({ maxBytes: 96 * 1024 });
-    const uncuttable = Array(200).fill('x'.repeat(1000));
     await claims.claim('key', 'a');
-    await expect(claims.record('key', 'a', uncuttable)).rejects.toMatchObject({ reason: 'full' });
+    await expect(claims.record('key', 'a', uncuttable(200))).rejects.toMatchObject({
+      reason: 'full',
+    });
     expect(await claims.find('key')).toBe('in-flight');
     await claims.record('key', 'a', 'short outcome');
     expect(await claims.find('key')).toBe('short outcome');
