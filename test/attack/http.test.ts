@@ -205,6 +205,16 @@ test('without a Host header, HTTP/1.0 reaches the health checks only', async () 
   ]);
 });
 
+test('a chunked body of HTTP/1.0 is rejected, and its connection closed', async () => {
+  const { service, gateway } = start();
+  const headers = `Host: a\nConnection: keep-alive\n${jsonType}Authorization: Bearer ${gateway.token}\n`;
+  const body = JSON.stringify({ query: write });
+  const chunks = `Transfer-Encoding: chunked\n\n${body.length.toString(16)}\n${body}\n0\n\n`;
+  const response = await exchange(gateway.url, `POST /graphql HTTP/1.0\n${headers}${chunks}`);
+  expect(response).toMatch(/^HTTP\/1\.1 400 .*HTTP\/1\.0 has no transfer codings/s);
+  expect(service.received).toEqual([]);
+});
+
 test('a body with the content coding identity is read', async () => {
   const { gateway } = start();
   expect(await exchange(gateway.url, post(`Content-Encoding: Identity\n${jsonType}`))).toMatch(
