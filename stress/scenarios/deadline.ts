@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { freePort } from '../../test/support/port.ts';
-import { keepAliveAgent, outcomeOf, post, readQuery, writeMutation } from '../client.ts';
+import { keepAliveAgent, outcomeOf, post, readQuery } from '../client.ts';
 import type { Harness, Row, Scenario } from '../harness.ts';
 import { warmUp } from '../load.ts';
 import { kill, killOnExit } from '../process.ts';
@@ -11,6 +11,12 @@ import { type Behaviour, succeed } from '../service.ts';
 import { tally } from '../statistics.ts';
 
 const success = { service_status: { status: 0 }, status: 0 };
+
+/** Documents as frontends send them: always the same ones, with variables. */
+const read =
+  'query ($text: String!) { result: glCodes(target: EMAIL, project: $text) { __typename } }';
+const write =
+  'mutation ($text: String!) { result: saveApprovers(approvers: [{ description: $text }]) { __typename } }';
 
 const TIMEOUT_MS = 1000;
 const TOLERANCE_MS = 250;
@@ -92,8 +98,9 @@ async function measure(
   if (startFault) await warmUp(gateway.url, token, agent, readQuery('warm'), 2);
   startFault?.();
   const requests = Array.from({ length: count }, (_, n) =>
-    post(gateway.url, token, n % 2 === 0 ? readQuery(`p${n}`) : writeMutation(`w${n}`), {
+    post(gateway.url, token, n % 2 === 0 ? read : write, {
       agent,
+      variables: { text: `p${n}` },
       // Ends the scenario if there is no response at all.
       signal: AbortSignal.timeout(TIMEOUT_MS * 10),
     }),

@@ -1,4 +1,5 @@
 import { setImmediate as immediate } from 'node:timers/promises';
+import { createSecureContext } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import { buildConnector, Pool } from 'undici';
 import type { RequestScope } from '../../request-scope.ts';
@@ -21,9 +22,11 @@ export type ConnectionOptions = {
 /** The connections to the service, by the policy of an operation. */
 export function createConnections({ baseUrl, timeoutMs, tls, idleMarginMs }: ConnectionOptions) {
   const { origin } = baseUrl;
-  // Shared, so that TLS sessions are resumed. Its timeout is longer than any deadline, which decides.
-  const connectorFor = (files: TlsFiles) =>
-    buildVerifiedConnector({ timeout: timeoutMs * 2, allowH2: false, ...files });
+  // Shared, so that the files are parsed once and TLS sessions are resumed. Its timeout is longer than any deadline.
+  const connectorFor = (files: TlsFiles) => {
+    const secureContext = createSecureContext(files);
+    return buildVerifiedConnector({ timeout: timeoutMs * 2, allowH2: false, secureContext });
+  };
   let connector = connectorFor(tls);
   const settings = {
     pipelining: 1,
