@@ -38,6 +38,8 @@ const limits = {
   'fields for introspection': 5,
   /** Levels of list and object literals, which validation compares recursively. */
   'levels of nesting': 50,
+  /** Of a list type. A value that is not a list becomes one at each level, and the schema has one level. */
+  'levels of list types': 2,
 } as const;
 
 type Limit = keyof typeof limits;
@@ -138,20 +140,24 @@ class Comparisons {
 }
 
 function checkNodes(document: DocumentNode): void {
-  let nesting = 0;
-  let introspections = 0;
-  const literal = {
-    enter() {
-      nesting += 1;
-      check('levels of nesting', nesting);
-    },
-    leave() {
-      nesting -= 1;
-    },
+  const levels = (what: Limit) => {
+    let depth = 0;
+    return {
+      enter() {
+        depth += 1;
+        check(what, depth);
+      },
+      leave() {
+        depth -= 1;
+      },
+    };
   };
+  const literal = levels('levels of nesting');
+  let introspections = 0;
   visit(document, {
     ListValue: literal,
     ObjectValue: literal,
+    ListType: levels('levels of list types'),
     Name({ value }) {
       if (value === '__schema' || value === '__type') introspections += 1;
       check('fields for introspection', introspections);

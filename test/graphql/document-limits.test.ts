@@ -86,6 +86,10 @@ const overLimit: Record<string, string[]> = {
   ],
   'fragment spreads': [`{ ...F0 } ${fragments(11, (n) => `...F${n + 1} ...F${n + 1}`)}`],
   'fields for introspection': [`{ ${aliases(6, '__schema { types { name } }')} }`],
+  'levels of list types': [
+    // Inside a scalar, validation accepts a variable of any type, and each value becomes a list at each level.
+    `query ($v: ${nested(3, '[', 'Int', ']')}) { _entities(representations: [{ x: $v }]) { __typename } }`,
+  ],
 };
 
 /** Documents that are invalid in another way, by the code or message of their only kind of error. */
