@@ -34,12 +34,13 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
         intent.caller,
         claims.settle(intent),
       );
-      // Those of this process are known before the store has them.
+      // Those of this process are known before the store has them, and although it may have lost their claims.
       const open = openWrites.ofKey(intent.key);
+      const inProgress = new OutcomeUnknown('IN_PROGRESS', scope.requestId);
       const known = new Map(
-        open.flatMap(({ responseName, outcome }) => (outcome ? [[responseName, outcome]] : [])),
+        open.map(({ responseName, outcome = inProgress }) => [responseName, outcome]),
       );
-      let isPending = false;
+      let isPending = open.some(({ outcome }) => outcome === undefined);
       for (const write of writes) {
         if (write.state === 'orphaned' && write.isNew) {
           metrics.countOrphan(write.operation, scope.requestId, intent.key);

@@ -242,6 +242,7 @@ const failed = new OutcomeUnknown('UPSTREAM_FAILED', 'request-1');
 class FailingStore extends SqliteStore {
   failure: StoreUnavailable | undefined;
   losesReplies = false;
+  losesRecords = false;
   reads = 0;
 
   override async read(key: string) {
@@ -252,6 +253,7 @@ class FailingStore extends SqliteStore {
 
   override async swap(change: Change) {
     if (this.failure) throw this.failure;
+    if (this.losesRecords && change.key !== COMPLETENESS_KEY) return true;
     const isSwapped = await super.swap(change);
     if (this.losesReplies && change.key !== COMPLETENESS_KEY) throw new ReplyLost('unreachable');
     return isSwapped;
@@ -334,6 +336,15 @@ test.each(['here', 'elsewhere'])(
     expect(sent).toHaveLength(where === 'here' ? 1 : 0);
   },
 );
+
+test('settling knows a write in flight here although the store has lost its claim', async () => {
+  const { store, sent, write, settle } = startWithStore(() => new Promise(() => {}), 50);
+  store.losesRecords = true;
+  void write();
+  while (sent.length === 0) await new Promise(setImmediate);
+  store.losesRecords = false;
+  expect((await settle()).writes).toMatchObject([{ outcome: { code: 'IN_PROGRESS' } }]);
+});
 
 test('without the store, a write is rejected before sending', async () => {
   const { store, sent, write } = startWithStore();
