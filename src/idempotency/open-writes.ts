@@ -92,7 +92,7 @@ export class OpenWrites {
   }
 }
 
-/** Tries until there is a result. Null at the deadline, or when `signal` is aborted. */
+/** Tries until there is a result, for the last time at the deadline. Null then, or when `signal` is aborted. */
 export async function poll<Result>(
   attempt: () => Promise<Result | null>,
   deadline: number,
@@ -101,8 +101,9 @@ export async function poll<Result>(
 ): Promise<Result | null> {
   for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(delayMs * 2, maxDelayMs)) {
     const result = await attempt();
-    if (result !== null || signal.aborted || performance.now() + delayMs >= deadline) return result;
-    await pause(delayMs, signal);
+    const leftMs = deadline - performance.now();
+    if (result !== null || signal.aborted || leftMs <= 0) return result;
+    await pause(Math.min(delayMs, leftMs), signal);
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
-import { OpenWrites } from '../../src/idempotency/open-writes.ts';
+import { OpenWrites, poll } from '../../src/idempotency/open-writes.ts';
 
 test('updates of one caller that are repeated leave room for those of another', async () => {
   const error = jest.fn();
@@ -21,4 +21,10 @@ test('updates of one caller that are repeated leave room for those of another', 
   isDown = false;
   await openWrites.close();
   expect([ended.toSorted(), error.mock.calls.length]).toEqual([['a', 'a', 'a', 'b'], 1]);
+});
+
+test('the last attempt is at the deadline', async () => {
+  const deadline = performance.now() + 60; // Between two delays.
+  const attempt = async () => (performance.now() < deadline ? null : 'known');
+  expect(await poll(attempt, deadline, new AbortController().signal)).toBe('known');
 });
