@@ -8,6 +8,8 @@ export const SHORT_WORK = 4096;
 export const LONG_WORK = 500_000;
 /** How long short work may take in an iteration of the event loop, in milliseconds. Node accepts only one connection in each. */
 const SHORT_WORK_MS = 8;
+/** The bytes that are parsed in a millisecond, about: work that is not done in its turn counts by its estimate. */
+const BYTES_PER_MS = 100_000;
 /** Iterations of the event loop after long work: another request passes through about as many, and waits for one such work. */
 const PAUSES = 8;
 
@@ -28,8 +30,8 @@ export class Turns {
   /** One at a time, and no more in an iteration that is over. */
   readonly #short = new Gate({ ...options, limit: 1 });
   readonly #long = new Gate({ ...options, limit: 1 });
-  /** When short work of this iteration began, in the time of `performance.now()`. Undefined before it does. */
-  #began: number | undefined;
+  /** When short work of this iteration has to end, in the time of `performance.now()`. Undefined before it begins. */
+  #end: number | undefined;
 
   /**
    * Resolves when work on so many bytes may run; do it synchronously afterwards. Returns undefined if it may run at once.
@@ -39,12 +41,12 @@ export class Turns {
   take(caller: string, bytes: number, options: TurnOptions = {}): Promise<void> | undefined {
     if (bytes < SHORT_WORK) return undefined;
     if (bytes >= LONG_WORK) return this.#takeLong(caller, options);
-    if (!this.#short.tryEnter(caller)) return this.#waitForShort(caller, options);
+    if (!this.#short.tryEnter(caller)) return this.#waitForShort(caller, bytes, options);
     if (this.#isOver()) {
       setImmediate(this.#leaveShort, caller); // Until then, nothing else enters.
-      return this.#waitForShort(caller, options);
+      return this.#waitForShort(caller, bytes, options);
     }
-    this.#endShort(caller);
+    this.#endShort(caller, bytes);
     return undefined;
   }
 
@@ -53,15 +55,18 @@ export class Turns {
     void this.#giveBackLong(caller);
   }
 
-  async #waitForShort(caller: string, options: TurnOptions): Promise<void> {
+  async #waitForShort(caller: string, bytes: number, options: TurnOptions): Promise<void> {
     await this.#short.enter(caller, options);
-    this.#endShort(caller);
+    this.#endShort(caller, bytes);
   }
 
   /** Lets the next one enter behind the microtasks, in which the work runs: in this iteration, or in the next one. */
-  #endShort(caller: string): void {
-    if (this.#began === undefined) this.#begin();
+  #endShort(caller: string, bytes: number): void {
+    const began = performance.now();
+    this.#end ??= this.#begin(began);
     const leave = () => {
+      const ms = performance.now() - began;
+      if (this.#end !== undefined) this.#end -= Math.max(0, bytes / BYTES_PER_MS - ms);
       if (this.#isOver()) setImmediate(this.#leaveShort, caller);
       else this.#leaveShort(caller);
     };
@@ -72,16 +77,16 @@ export class Turns {
     this.#short.leave(caller);
   };
 
-  #begin(): void {
-    this.#began = performance.now();
+  #begin(now: number): number {
     setImmediate(() => {
-      this.#began = undefined;
+      this.#end = undefined;
     });
+    return now + SHORT_WORK_MS;
   }
 
   /** Whether short work has taken its time of this iteration. */
   #isOver(): boolean {
-    return this.#began !== undefined && performance.now() - this.#began > SHORT_WORK_MS;
+    return this.#end !== undefined && performance.now() > this.#end;
   }
 
   async #giveBackLong(caller: string): Promise<void> {

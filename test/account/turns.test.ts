@@ -44,6 +44,12 @@ test('short work shares an iteration, until it has taken some milliseconds', asy
   expect(iterationsOfSlow.size).toBe(9);
 });
 
+test('short work that is not done in its turn counts by its estimate', async () => {
+  const later = Array.from({ length: 9 }, (): Work => ['a', 450_000]);
+  const iterationsOfLater = new Set(await iterations(new Turns(), later));
+  expect(iterationsOfLater.size).toBeGreaterThanOrEqual(4);
+});
+
 test('short work of another caller does not wait behind that of one', async () => {
   const works = Array.from({ length: 9 }, (): Work => ['a', 60_000, 10]);
   const ran = await iterations(new Turns(), [...works, ['b', 60_000, 10], ['b', 60_000, 10]]);
