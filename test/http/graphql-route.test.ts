@@ -179,6 +179,17 @@ test('a body in many parts is read on only in the turn of its caller', async () 
   expect(String(await response)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
+test('a request is executed in a turn of its caller', async () => {
+  const { turns, turn, take, taken } = holdTurns();
+  const { post, received } = await start({ turns });
+  const response = post('a');
+  await taken();
+  expect(take.mock.calls[0]?.[0]).toBe('a');
+  expect(received).toEqual([]);
+  turn.resolve();
+  expect((await response).status).toBe(200);
+});
+
 test('a rejection of a token takes a turn of those without one', async () => {
   const { turns, turn, take, taken } = holdTurns();
   const server = await createTestServer({ turns, allowsAnonymous: false });
