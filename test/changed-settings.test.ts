@@ -1,14 +1,13 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { closeAfterTest } from './support/cleanup.ts';
 import { readFilesOften } from './support/fast-timeouts.ts';
 import { startTestGateway } from './support/gateway.ts';
 import { read } from './support/graphql-operation.ts';
 import { metric } from './support/metric.ts';
 import { json, startService } from './support/service.ts';
 import { createSigningKey } from './support/signing-key.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
 
 const settings = {
   UPSTREAM_HEADERS_FILE: 'headers',
@@ -19,8 +18,7 @@ const settings = {
 /** Starts a gateway with a setting in a file, which is read again often. */
 async function startWithFile(variable: keyof typeof settings, text: string, variables = {}) {
   readFilesOften();
-  const folder = await mkdtemp(join(tmpdir(), 'settings-'));
-  closeAfterTest(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   const file = join(folder, 'file');
   await writeFile(file, text);
   const service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));

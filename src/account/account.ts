@@ -1,5 +1,5 @@
 import { limitExceeded, overloaded } from '../errors/gateway-error.ts';
-import { Gate } from './gate.ts';
+import { Gate, type Idle } from './gate.ts';
 
 /** What a request holds without being booked: its place among the requests in progress accounts for it. */
 const INCLUDED_BYTES = 65_536;
@@ -35,11 +35,7 @@ export class Account {
 }
 
 /** A client that the gateway waits for. */
-export type IdleClient = {
-  /** Whether it takes too long. */
-  isOverdue(): boolean;
-  disconnect(): void;
-};
+export type IdleClient = Pick<Idle, 'isOverdue'> & { disconnect(): void };
 
 /**
  * What one request or call holds: the place of a request, its body, the lists of the service until the response exists,

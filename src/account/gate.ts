@@ -1,5 +1,4 @@
 import { overloaded } from '../errors/gateway-error.ts';
-import type { IdleClient } from './account.ts';
 import { Line } from './line.ts';
 import { Shares } from './shares.ts';
 
@@ -36,9 +35,11 @@ export type EnterOptions = {
 type Waiting = { readonly amount: number; readonly since: number; enter(): void };
 
 /** What is held until a client acts: until it sends the rest of a body, or takes a response. */
-type Idle = Pick<IdleClient, 'isOverdue'> & {
+export type Idle = {
   readonly caller: string;
   amount(): number;
+  /** Whether the client takes too long. */
+  isOverdue(): boolean;
   /** Gives everything back. */
   drop(): void;
 };

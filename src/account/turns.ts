@@ -14,7 +14,7 @@ const BYTES_PER_MS = 100_000;
 const PAUSES = 8;
 
 const disconnected = overloaded('The client disconnected.');
-const options = { maxWaiting: Infinity, rejection: () => disconnected };
+const gateOptions = { limit: 1, maxWaiting: Infinity, rejection: () => disconnected };
 
 /** Waits for CPU time of a caller, for work on so many bytes, as `Turns.take` does. */
 export type Turn = (bytes: number, signal?: AbortSignal) => Promise<void> | undefined;
@@ -28,10 +28,10 @@ type TurnOptions = Pick<EnterOptions, 'signal' | 'since'>;
  */
 export class Turns {
   /** One at a time, and no more in an iteration that is over. */
-  readonly #short = new Gate({ ...options, limit: 1 });
-  readonly #long = new Gate({ ...options, limit: 1 });
-  /** When short work of this iteration has to end, in the time of `performance.now()`. Undefined before it begins. */
-  #end: number | undefined;
+  readonly #short = new Gate(gateOptions);
+  readonly #long = new Gate(gateOptions);
+  /** When short work of this iteration has to end, in the time of `performance.now()`. Infinite before it begins. */
+  #end = Infinity;
 
   /**
    * Resolves when work on so many bytes may run; do it synchronously afterwards. Returns undefined if it may run at once.
@@ -42,11 +42,11 @@ export class Turns {
     if (bytes < SHORT_WORK) return undefined;
     if (bytes >= LONG_WORK) return this.#takeLong(caller, options);
     if (!this.#short.tryEnter(caller)) return this.#waitForShort(caller, bytes, options);
-    if (this.#isOver()) {
+    if (performance.now() > this.#end) {
       setImmediate(this.#leaveShort, caller); // Until then, nothing else enters.
       return this.#waitForShort(caller, bytes, options);
     }
-    this.#endShort(caller, bytes);
+    this.#leaveAfterWork(caller, bytes);
     return undefined;
   }
 
@@ -57,17 +57,17 @@ export class Turns {
 
   async #waitForShort(caller: string, bytes: number, options: TurnOptions): Promise<void> {
     await this.#short.enter(caller, options);
-    this.#endShort(caller, bytes);
+    this.#leaveAfterWork(caller, bytes);
   }
 
   /** Lets the next one enter behind the microtasks, in which the work runs: in this iteration, or in the next one. */
-  #endShort(caller: string, bytes: number): void {
+  #leaveAfterWork(caller: string, bytes: number): void {
     const began = performance.now();
-    this.#end ??= this.#begin(began);
+    if (this.#end === Infinity) this.#begin(began);
     const leave = () => {
-      const ms = performance.now() - began;
-      if (this.#end !== undefined) this.#end -= Math.max(0, bytes / BYTES_PER_MS - ms);
-      if (this.#isOver()) setImmediate(this.#leaveShort, caller);
+      const now = performance.now();
+      this.#end -= Math.max(0, bytes / BYTES_PER_MS - (now - began));
+      if (now > this.#end) setImmediate(this.#leaveShort, caller);
       else this.#leaveShort(caller);
     };
     queueMicrotask(() => process.nextTick(leave));
@@ -77,16 +77,12 @@ export class Turns {
     this.#short.leave(caller);
   };
 
-  #begin(now: number): number {
+  /** Begins the short work of an iteration. */
+  #begin(now: number): void {
+    this.#end = now + SHORT_WORK_MS;
     setImmediate(() => {
-      this.#end = undefined;
+      this.#end = Infinity;
     });
-    return now + SHORT_WORK_MS;
-  }
-
-  /** Whether short work has taken its time of this iteration. */
-  #isOver(): boolean {
-    return this.#end !== undefined && performance.now() > this.#end;
   }
 
   async #giveBackLong(caller: string): Promise<void> {

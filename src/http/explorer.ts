@@ -7,8 +7,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 /** A page for browsers, with a content security policy that allows only what the page needs. */
 type Page = { html: string; contentSecurityPolicy: string };
 
-/** The page, compressed once: every response sends the same bytes. */
-export type Explorer = Omit<Page, 'html'> & { gzipped: Buffer };
+/** The page, compressed once it is asked for: every response sends the same bytes. */
+export type Explorer = Omit<Page, 'html'> & { gzipped(): Promise<Buffer> };
 
 const gzip = promisify(zlib.gzip);
 
@@ -32,7 +32,14 @@ export async function createExplorer(
     .map((file) => readFileSync(new URL(file, operationsFolder), 'utf8'));
   const { html, contentSecurityPolicy } =
     kind === 'sandbox' ? sandbox(documents, headers) : await graphiql(documents, headers);
-  return { gzipped: await gzip(html), contentSecurityPolicy };
+  let gzipped: Promise<Buffer> | undefined;
+  return {
+    gzipped() {
+      gzipped ??= gzip(html);
+      return gzipped;
+    },
+    contentSecurityPolicy,
+  };
 }
 
 /**
@@ -49,15 +56,15 @@ export function acceptsPage({ method, headers, query }: FastifyRequest): boolean
 }
 
 /** Responds with the page, in gzip, which every browser accepts. */
-export function sendPage(
+export async function sendPage(
   reply: FastifyReply,
   { gzipped, contentSecurityPolicy }: Explorer,
-): FastifyReply {
+): Promise<FastifyReply> {
   return reply
     .header('content-security-policy', contentSecurityPolicy)
     .header('content-encoding', 'gzip')
     .type('text/html; charset=utf-8')
-    .send(gzipped);
+    .send(await gzipped());
 }
 
 const sandboxScript = 'https://embeddable-sandbox.cdn.apollographql.com';

@@ -13,6 +13,10 @@ import type {
 } from '../generated/resolvers.ts';
 import { type Approver, isWorkflowCsvOption, type WorkflowCsvUpload } from '../upstream/records.ts';
 
+/** The digits of an identifier. */
+const MAX_DIGITS = 1000;
+const tooManyDigits = new RegExp(`^-?\\d{${MAX_DIGITS + 1},}$`);
+
 /** The codes of the argument `only`. */
 const MAX_ONLY = 1000;
 
@@ -39,7 +43,7 @@ const wellFormed = <Text extends z.ZodString>(text: Text) =>
 const identifier = z
   .string()
   .regex(/^(0|-?[1-9]\d*)$/, 'is not an integer')
-  .refine((id) => !/^-?\d{1001,}$/.test(id), 'has more than 1000 digits')
+  .refine((id) => !tooManyDigits.test(id), `has more than ${MAX_DIGITS} digits`)
   .nullish();
 
 const approver = z.object({

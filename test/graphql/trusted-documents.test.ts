@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
-import { closeAfterTest } from '../support/cleanup.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { metricIs } from '../support/metric.ts';
 import { json, startService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const success = json({ status: 0, service_status: { status: 0 }, list: [{ Code: '1' }] });
 const codes =
@@ -22,8 +21,7 @@ const byHash = (sha256Hash: unknown) => ({
 
 /** Starts a gateway with manifests: as JSON, or as their text. */
 async function start(manifests: unknown, variables: Record<string, string> = {}) {
-  const folder = await mkdtemp(join(tmpdir(), 'manifest-'));
-  closeAfterTest(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   const files = [manifests].flat().map((manifest, index) => {
     const text = typeof manifest === 'string' ? manifest : JSON.stringify(manifest);
     return [join(folder, `${index}.json`), text] as const;

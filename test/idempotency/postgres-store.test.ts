@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createStore } from '../../src/idempotency/create-store.ts';
 import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
-import { claimsOn, RETENTION_MS } from '../support/claims.ts';
+import { RETENTION_MS } from '../support/claims.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/port.ts';
 import { isPostgresInstalled, type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { claimsOnServer } from '../support/server-claims.ts';
 import { startTcp } from '../support/tcp-server.ts';
 
 const aged = { ageMs: 60_000 };
@@ -18,17 +19,7 @@ async function start(...options: Parameters<typeof startPostgres>): Promise<Post
 
 function open(url: string, maxBytes = Infinity) {
   const store = new PostgresStore({ url, retentionMs: RETENTION_MS, maxBytes });
-  const claims = claimsOn(store, { quarantineMs: 60_000 });
-  closeAfterTest(claims.close);
-  const probe = (more = {}) => claims.find(crypto.randomUUID(), { ageMs: 0, ...more });
-  return {
-    ...claims,
-    usage: () => store.usage,
-    /** Claims a new key. */
-    probe,
-    /** Waits until the claim of a new key has a result, which may be the reason why it fails. */
-    becomes: (result: string) => eventually(async () => expect(await probe()).toBe(result)),
-  };
+  return claimsOnServer(store, 60_000);
 }
 
 async function openUsable(url: string) {

@@ -2,12 +2,13 @@ import { connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { createStore } from '../../src/idempotency/create-store.ts';
 import { RedisStore } from '../../src/idempotency/redis-store.ts';
-import { claimsOn, RETENTION_MS } from '../support/claims.ts';
+import { RETENTION_MS } from '../support/claims.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
 import { speedUp } from '../support/fast-timeouts.ts';
 import { freePort } from '../support/port.ts';
 import { isRedisInstalled, startRedis } from '../support/redis.ts';
+import { claimsOnServer } from '../support/server-claims.ts';
 import { startTcp } from '../support/tcp-server.ts';
 
 const MIB = 2 ** 20;
@@ -43,17 +44,7 @@ async function startProxy(port: number) {
 
 function open(url: string, quarantineMs = 0) {
   const store = new RedisStore({ url, retentionMs: RETENTION_MS });
-  const claims = claimsOn(store, { quarantineMs });
-  closeAfterTest(claims.close);
-  const probe = (more = {}) => claims.find(crypto.randomUUID(), { ageMs: 0, ...more });
-  return {
-    ...claims,
-    usage: () => store.usage,
-    /** Claims a new key. */
-    probe,
-    /** Waits until the claim of a new key has a result, which may be the reason why it fails. */
-    becomes: (result: string) => eventually(async () => expect(await probe()).toBe(result)),
-  };
+  return claimsOnServer(store, quarantineMs);
 }
 
 async function openUsable(url: string, quarantineMs = 0) {

@@ -1,8 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generate, type SelfsignedOptions } from 'selfsigned';
-import { closeAfterTest } from './cleanup.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** A certificate and its key, in PEM and as files. */
 export type CertificateFiles = { cert: string; key: string; certFile: string; keyFile: string };
@@ -15,8 +14,7 @@ export const expired = {
 
 /** Creates a CA, and certificates of it for 127.0.0.1. */
 export async function createPrivateCa(validity: SelfsignedOptions = {}) {
-  const folder = await mkdtemp(join(tmpdir(), 'certificates-'));
-  closeAfterTest(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
 
   async function create(name: string, options: SelfsignedOptions): Promise<CertificateFiles> {
     const subject = [{ name: 'commonName', value: name }];

@@ -1,8 +1,6 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { closeAfterTest } from '../support/cleanup.ts';
 import { type Span, startCollector } from '../support/collector.ts';
 import { environmentFor } from '../support/environment.ts';
 import { eventually } from '../support/eventually.ts';
@@ -10,6 +8,7 @@ import { startGatewayProcess } from '../support/gateway-process.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { startProcess } from '../support/process.ts';
 import { json, reply, startService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const parentId = '00f067aa0ba902b7';
 /** The spans of one read, the outermost first. */
@@ -314,11 +313,10 @@ registerHooks({
 
 /** Records the packages of OpenTelemetry that a process loads. */
 async function recordModules() {
-  const folder = await mkdtemp(join(tmpdir(), 'tracing-'));
+  const folder = await temporaryFolder();
   const file = join(folder, 'loaded.txt');
   const hooks = join(folder, 'hooks.mjs');
   await writeFile(hooks, recorder(file));
-  closeAfterTest(() => rm(folder, { recursive: true }));
   return {
     nodeOptions: ['--import', hooks],
     loaded: async () => (await readFile(file, 'utf8')).match(/@opentelemetry\/[\w-]+/g) ?? [],

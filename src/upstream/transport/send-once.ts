@@ -45,8 +45,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #connection: Connection | undefined;
   #maxBytes = 0;
   #controller: Dispatcher.DispatchController | undefined;
-  /** `no` before undici writes the request, `maybe` from then on, and `yes` once a response to it has begun. */
-  sent: Sent = 'no';
+  #sent: Sent = 'no';
   #informational = 0;
   #statusCode = 0;
   #headers: IncomingHttpHeaders = {};
@@ -58,6 +57,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(limits: Limits) {
     this.#limits = limits;
+  }
+
+  /** `no` before undici writes the request, `maybe` from then on, and `yes` once a response to it has begun. */
+  get sent(): Sent {
+    return this.#sent;
   }
 
   /**
@@ -85,7 +89,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       controller.abort(new UpstreamError('UPSTREAM_TIMEOUT', { fault: 'too late to send' }));
     } else {
       this.#controller = controller;
-      this.sent = 'maybe';
+      this.#sent = 'maybe';
     }
   }
 
@@ -100,7 +104,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       controller.abort(invalidResponse(`more than ${MAX_INFORMATIONAL} informational responses`));
       return;
     }
-    this.sent = 'yes';
+    this.#sent = 'yes';
     this.#statusCode = statusCode;
     this.#headers = headers;
     if (this.#isError) {
@@ -128,7 +132,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
     this.#end(null);
-    this.#response.reject(connectionError(error, this.sent));
+    this.#response.reject(connectionError(error, this.#sent));
   }
 
   readonly #abort = (): void => {
@@ -147,6 +151,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#discardTimer);
-    this.#connection?.release(headers, this.sent);
+    this.#connection?.release(headers, this.#sent);
   }
 }

@@ -1,0 +1,20 @@
+import { expect } from '@jest/globals';
+import type { IdempotencyStore } from '../../src/idempotency/store.ts';
+import { claimsOn } from './claims.ts';
+import { closeAfterTest } from './cleanup.ts';
+import { eventually } from './eventually.ts';
+
+/** The claims of a gateway whose store connects to a server in the background. */
+export function claimsOnServer(store: IdempotencyStore, quarantineMs: number) {
+  const claims = claimsOn(store, { quarantineMs });
+  closeAfterTest(claims.close);
+  const probe = (more = {}) => claims.find(crypto.randomUUID(), { ageMs: 0, ...more });
+  return {
+    ...claims,
+    usage: () => store.usage,
+    /** Claims a new key. */
+    probe,
+    /** Waits until the claim of a new key has a result, which may be the reason why it fails. */
+    becomes: (result: string) => eventually(async () => expect(await probe()).toBe(result)),
+  };
+}
