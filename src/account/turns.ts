@@ -30,8 +30,8 @@ export class Turns {
   /** One at a time, and no more in an iteration that is over. */
   readonly #short = new Gate(gateOptions);
   readonly #long = new Gate(gateOptions);
-  /** When short work of this iteration has to end, in the time of `performance.now()`. Infinite before it begins. */
-  #end = Infinity;
+  /** How long short work has taken in this iteration, in milliseconds: not what ran between it. */
+  #shortMs = 0;
 
   /**
    * Resolves when work on so many bytes may run; do it synchronously afterwards. Returns undefined if it may run at once.
@@ -42,10 +42,6 @@ export class Turns {
     if (bytes < SHORT_WORK) return undefined;
     if (bytes >= LONG_WORK) return this.#takeLong(caller, options);
     if (!this.#short.tryEnter(caller)) return this.#waitForShort(caller, bytes, options);
-    if (performance.now() > this.#end) {
-      setImmediate(this.#leaveShort, caller); // Until then, nothing else enters.
-      return this.#waitForShort(caller, bytes, options);
-    }
     this.#leaveAfterWork(caller, bytes);
     return undefined;
   }
@@ -62,28 +58,24 @@ export class Turns {
 
   /** Lets the next one enter behind the microtasks, in which the work runs: in this iteration, or in the next one. */
   #leaveAfterWork(caller: string, bytes: number): void {
-    const began = performance.now();
-    if (this.#end === Infinity) this.#begin(began);
-    const leave = () => {
-      const now = performance.now();
-      this.#end -= Math.max(0, bytes / BYTES_PER_MS - (now - began));
-      if (now > this.#end) setImmediate(this.#leaveShort, caller);
-      else this.#leaveShort(caller);
-    };
-    queueMicrotask(() => process.nextTick(leave));
+    if (this.#shortMs === 0) setImmediate(this.#beginIteration);
+    queueMicrotask(() => {
+      const began = performance.now();
+      process.nextTick(() => {
+        this.#shortMs += Math.max(bytes / BYTES_PER_MS, performance.now() - began);
+        if (this.#shortMs > SHORT_WORK_MS) setImmediate(this.#leaveShort, caller);
+        else this.#leaveShort(caller);
+      });
+    });
   }
 
   readonly #leaveShort = (caller: string) => {
     this.#short.leave(caller);
   };
 
-  /** Begins the short work of an iteration. */
-  #begin(now: number): void {
-    this.#end = now + SHORT_WORK_MS;
-    setImmediate(() => {
-      this.#end = Infinity;
-    });
-  }
+  readonly #beginIteration = () => {
+    this.#shortMs = 0;
+  };
 
   async #giveBackLong(caller: string): Promise<void> {
     for (let n = 0; n < PAUSES; n++) await immediate();

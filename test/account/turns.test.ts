@@ -1,5 +1,8 @@
+import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { Turns } from '../../src/account/turns.ts';
+
+const nextTick = promisify(process.nextTick);
 
 type Work = [caller: string, bytes: number, ms?: number];
 
@@ -42,6 +45,16 @@ test('short work shares an iteration, until it has taken some milliseconds', asy
   const slow = Array.from({ length: 9 }, (): Work => ['a', 60_000, 10]);
   const iterationsOfSlow = new Set(await iterations(new Turns(), slow));
   expect(iterationsOfSlow.size).toBe(9);
+});
+
+test('what runs in an iteration beside short work does not count', async () => {
+  const turns = new Turns();
+  await turns.take('a', 60_000);
+  await nextTick();
+  await nextTick(); // It has left.
+  const end = performance.now() + 20;
+  while (performance.now() < end);
+  expect(turns.take('a', 60_000)).toBeUndefined();
 });
 
 test('short work that is not done in its turn counts by its estimate', async () => {
