@@ -1,5 +1,5 @@
 import { limitExceeded, overloaded } from '../errors/gateway-error.ts';
-import { Gate, type Idle } from './gate.ts';
+import { Gate, type Idle, rejectionWith } from './gate.ts';
 
 /** What a request holds without being booked: its place among the requests in progress accounts for it. */
 const INCLUDED_BYTES = 65_536;
@@ -19,7 +19,7 @@ export class Account {
     this.#gate = new Gate({
       limit: limitBytes,
       maxWaitMs: MAX_WAIT_MS,
-      rejection: () => noMemory,
+      rejection: rejectionWith(noMemory),
     });
   }
 

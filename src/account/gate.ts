@@ -1,4 +1,4 @@
-import { overloaded } from '../errors/gateway-error.ts';
+import { clientDisconnected, overloaded } from '../errors/gateway-error.ts';
 import { Line } from './line.ts';
 import { Shares } from './shares.ts';
 
@@ -10,6 +10,12 @@ export type NoPlaceReason = 'full' | 'late' | 'aborted';
 
 /** Made once, because the stack of an error takes longer than the rest of a rejection. */
 const noPlace = overloaded();
+const disconnected = clientDisconnected();
+
+/** The error for something that does not enter: this one, unless its client disconnected. */
+export function rejectionWith(error: Error): (reason: NoPlaceReason) => Error {
+  return (reason) => (reason === 'aborted' ? disconnected : error);
+}
 
 type GateOptions = {
   /** How much can be held at the same time: places, or bytes. */
@@ -18,7 +24,7 @@ type GateOptions = {
   maxWaitMs?: number;
   /** How many may wait. */
   maxWaiting?: number;
-  /** The error for what does not enter, and holds nothing: `OVERLOADED` if omitted. */
+  /** The error for what does not enter, and holds nothing: `OVERLOADED` or `CLIENT_DISCONNECTED` if omitted. */
   rejection?: (reason: NoPlaceReason) => Error;
 };
 
@@ -64,7 +70,12 @@ export class Gate {
   #isMakingRoom = false;
 
   constructor(options: GateOptions) {
-    const { limit, maxWaitMs = Infinity, maxWaiting = 10_000, rejection = () => noPlace } = options;
+    const {
+      limit,
+      maxWaitMs = Infinity,
+      maxWaiting = 10_000,
+      rejection = rejectionWith(noPlace),
+    } = options;
     this.#held = new Shares(limit);
     this.#queued = new Shares(maxWaiting);
     this.#maxWaitMs = maxWaitMs;

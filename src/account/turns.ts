@@ -1,5 +1,4 @@
 import { setImmediate as immediate } from 'node:timers/promises';
-import { overloaded } from '../errors/gateway-error.ts';
 import { type EnterOptions, Gate } from './gate.ts';
 
 /** Work on fewer bytes than this takes less than 0.1 ms and does not count. */
@@ -13,8 +12,7 @@ const BYTES_PER_MS = 100_000;
 /** Iterations of the event loop after long work: another request passes through about as many, and waits for one such work. */
 const PAUSES = 8;
 
-const disconnected = overloaded('The client disconnected.');
-const gateOptions = { limit: 1, maxWaiting: Infinity, rejection: () => disconnected };
+const gateOptions = { limit: 1, maxWaiting: Infinity };
 
 /** Waits for CPU time of a caller, for work on so many bytes, as `Turns.take` does. */
 export type Turn = (bytes: number, signal?: AbortSignal) => Promise<void> | undefined;
@@ -35,7 +33,7 @@ export class Turns {
 
   /**
    * Resolves when work on so many bytes may run; do it synchronously afterwards. Returns undefined if it may run at once.
-   * Rejects with `OVERLOADED` if it has to wait and `signal` is aborted. Of one caller, the work of the oldest request goes first,
+   * Rejects with `CLIENT_DISCONNECTED` if it has to wait and `signal` is aborted. Of one caller, the work of the oldest request goes first,
    * so that they do not all end late, and hold what they have until then.
    */
   take(caller: string, bytes: number, options: TurnOptions = {}): Promise<void> | undefined {

@@ -42,6 +42,7 @@ const gatewayCodes = {
   BAD_USER_INPUT: undefined,
   AUTH_UNAVAILABLE: 503,
   OVERLOADED: 503,
+  CLIENT_DISCONNECTED: 503,
   OPERATION_LIMIT_EXCEEDED: 400,
   QUERY_NOT_IN_SAFELIST: 400,
   PERSISTED_QUERY_NOT_IN_LIST: 400,
@@ -56,6 +57,7 @@ type GatewayCode = keyof typeof gatewayCodes;
 export const retryableCodes: ReadonlySet<string> = new Set<GatewayCode | 'REQUEST_TIMEOUT'>([
   'AUTH_UNAVAILABLE',
   'OVERLOADED',
+  'CLIENT_DISCONNECTED',
   'IDEMPOTENCY_UNAVAILABLE',
   'REQUEST_TIMEOUT',
 ]);
@@ -103,8 +105,15 @@ export function keysUnavailable(rejection: Rejection): GatewayError {
   return new GatewayError('AUTH_UNAVAILABLE', message, { rejection });
 }
 
+const retryAfter = { headers: { 'retry-after': '1' } };
+
 export function overloaded(message = 'The gateway is overloaded.'): GatewayError {
-  return new GatewayError('OVERLOADED', message, { headers: { 'retry-after': '1' } });
+  return new GatewayError('OVERLOADED', message, retryAfter);
+}
+
+/** The error of what was given up because its client is gone. One that only closed its side may still receive it. */
+export function clientDisconnected(): GatewayError {
+  return new GatewayError('CLIENT_DISCONNECTED', 'The client disconnected.', retryAfter);
 }
 
 export function limitExceeded(what: string, limit: number): GatewayError {

@@ -26,9 +26,9 @@ export function toResponse(
   formatError: FormatError,
 ): GraphQLFormattedError {
   const cause = unwrapResolverError(error);
-  const { code, http } = cause instanceof GraphQLError ? cause.extensions : {};
-  // Without memory for one list, others are still in the response.
-  if (code !== 'OVERLOADED' && isHead(http)) {
+  const { http } = cause instanceof GraphQLError ? cause.extensions : {};
+  // Without memory or time for one list, others are still in the response.
+  if (isHead(http) && http.status !== 503) {
     head.status = http.status;
     for (const [name, value] of http.headers ?? []) head.headers.set(name, value);
   }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import { type GraphQLFieldResolver, type GraphQLSchema, parse } from 'graphql';
+import { clientDisconnected } from '../errors/gateway-error.ts';
 import { codeOf } from '../errors/graphql-error-format.ts';
 import { resolvers } from '../resolvers/index.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
-import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { Context } from './context.ts';
 import { limitEntities } from './entities.ts';
 
@@ -38,9 +38,7 @@ function observed(field: string, resolve: Resolver): Resolver {
       };
       try {
         // Nobody could learn the outcome of a further write. With a key, a repeat executes it (docs/decisions/0016).
-        if (isWrite && context.isClosed()) {
-          throw new UpstreamError('CLIENT_DISCONNECTED', { fault: 'client disconnected' });
-        }
+        if (isWrite && context.isClosed()) throw clientDisconnected();
         const result = await resolve(source, args, context, info);
         const { __typename = 'ok', code }: { __typename?: string; code?: unknown } = Object(result);
         settle(__typename);

@@ -4,7 +4,12 @@ import type { Account, Holding, IdleClient } from '../account/account.ts';
 import type { Gate } from '../account/gate.ts';
 import { SHORT_WORK, type Turns } from '../account/turns.ts';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
-import { InvalidRequest, missingToken, overloaded } from '../errors/gateway-error.ts';
+import {
+  clientDisconnected,
+  InvalidRequest,
+  missingToken,
+  overloaded,
+} from '../errors/gateway-error.ts';
 import type { Execute } from '../graphql-request.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { currentRecord } from '../telemetry/request-record.ts';
@@ -95,7 +100,7 @@ export function registerGraphqlRoute(
 
     handler(request, reply) {
       // The client disconnected while its body was parsed: it could not learn the outcome of a write.
-      if (reply.raw.closed) throw overloaded('The client disconnected.');
+      if (reply.raw.closed) throw clientDisconnected();
       const response = withSpan(request.span, () =>
         currentRecord.run(request.record, () => respond(request, reply, options)),
       );

@@ -56,6 +56,15 @@ test('a request that gets no memory in time is rejected', async () => {
   await expect(waiting).rejects.toMatchObject({ code: 'OVERLOADED' });
 });
 
+test('a request whose client disconnects while it waits for memory is not counted as an overload', async () => {
+  const account = new Account(LIMIT);
+  await account.open('a').hold(7_500_000);
+  const disconnect = new AbortController();
+  const waiting = account.open('a').hold(100_000, disconnect.signal);
+  disconnect.abort();
+  await expect(waiting).rejects.toMatchObject({ code: 'CLIENT_DISCONNECTED' });
+});
+
 test('unread responses are dropped when their memory is needed: of others only by a caller within its share', async () => {
   jest.useFakeTimers({ now: 0 });
   const account = new Account(LIMIT);

@@ -83,6 +83,14 @@ test('waiting ends with the signal or the time, and what is behind moves up', as
   expect([gate.waiting, patient.waiting, patient.held]).toEqual([0, 0, 1]);
 });
 
+test('without an error of its own, a gate says whether the client disconnected or too much is in progress', async () => {
+  const gate = new Gate({ limit: 1, maxWaiting: 0 });
+  await gate.enter('a');
+  const signal = AbortSignal.abort();
+  await expect(gate.enter('b', { signal })).rejects.toMatchObject({ code: 'CLIENT_DISCONNECTED' });
+  await expect(gate.enter('b')).rejects.toMatchObject({ code: 'OVERLOADED' });
+});
+
 test('after something of a caller has waited for too long, only so many of it wait as have entered lately, until none waits', async () => {
   const gate = new Gate({ limit: 1, maxWaitMs: 50, maxWaiting: 400, rejection: Error });
   const enter = () =>

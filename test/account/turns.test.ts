@@ -92,7 +92,7 @@ test('work that is not wanted any more does not wait', async () => {
   await turns.take('a', 1_000_000);
   const signal = AbortSignal.abort();
   await expect(turns.take('a', 1_000_000, { signal })).rejects.toMatchObject({
-    code: 'OVERLOADED',
+    code: 'CLIENT_DISCONNECTED',
   });
 });
 

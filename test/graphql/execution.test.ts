@@ -3,7 +3,7 @@ import { ApolloServer } from '@apollo/server';
 import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { overloaded } from '../../src/errors/gateway-error.ts';
+import { clientDisconnected, overloaded } from '../../src/errors/gateway-error.ts';
 import { createErrorFormatter } from '../../src/errors/graphql-error-format.ts';
 import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { COMPILE_AT } from '../../src/graphql/compile-threshold.ts';
@@ -267,22 +267,28 @@ test('a mutation that ends without data is not executed again', async () => {
   expect(calls).toEqual([]);
 });
 
-test('a list without memory is an error of its field, and the status stays 200', async () => {
-  const scope = scopeOf();
-  jest.spyOn(scope.holding, 'hold').mockRejectedValueOnce(overloaded());
-  const field = (project: string) =>
-    `${project}: glCodes(target: EMAIL, project: "${project}") { __typename }`;
-  const { text, errors } = await interpret({
-    query: `{ ${field('codes')} ${field('failed')} }`,
-    scope,
-  });
-  expect(errors).toEqual(['OVERLOADED']);
-  expect(JSON.parse(text)).toMatchObject({
-    errors: [{ path: ['codes'], extensions: { retryable: true } }],
-    data: { codes: null, failed: { __typename: 'LedgerFailed' } },
-  });
-  expect(JSON.parse(text).status).toBeUndefined();
-});
+test.each([
+  ['OVERLOADED', overloaded()],
+  ['CLIENT_DISCONNECTED', clientDisconnected()],
+])(
+  'a list that is not held is an error of its field, and the status stays 200: %s',
+  async (code, error) => {
+    const scope = scopeOf();
+    jest.spyOn(scope.holding, 'hold').mockRejectedValueOnce(error);
+    const field = (project: string) =>
+      `${project}: glCodes(target: EMAIL, project: "${project}") { __typename }`;
+    const { text, errors } = await interpret({
+      query: `{ ${field('codes')} ${field('failed')} }`,
+      scope,
+    });
+    expect(errors).toEqual([code]);
+    expect(JSON.parse(text)).toMatchObject({
+      errors: [{ path: ['codes'], extensions: { retryable: true } }],
+      data: { codes: null, failed: { __typename: 'LedgerFailed' } },
+    });
+    expect(JSON.parse(text).status).toBeUndefined();
+  },
+);
 
 const all = 'glCodes(target: EMAIL, project: "codes"';
 const paged = `query ($only: [String!], $search: String, $skip: Int! = 1, $first: Int) { ${all}, only: $only, search: $search, skip: $skip, first: $first) { ... on GlCodeList { totalCount codes { hide } } } }`;
