@@ -1,7 +1,7 @@
 import { missingToken } from '../errors/gateway-error.ts';
 import type { Settle } from '../idempotency/settle.ts';
 import type { RequestScope } from '../request-scope.ts';
-import type { FieldOutcome, RequestRecord } from '../telemetry/request-record.ts';
+import type { RequestRecord } from '../telemetry/request-record.ts';
 import type { Calls } from '../upstream/call.ts';
 import { createClient } from '../upstream/client.ts';
 import type { WorkflowOperation } from '../upstream/operations.ts';
@@ -56,8 +56,6 @@ export function createContext(
     /** Whether no response can reach the client. */
     isClosed: () => scope?.isClosed() ?? false,
     record,
-    /** The outcomes of root fields, by response name: the last ones, because an operation may be executed twice. */
-    outcomes: new Map<string | number, FieldOutcome>(),
     observe,
     csvOptionParam,
     workflowActions,

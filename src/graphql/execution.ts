@@ -88,12 +88,10 @@ async function run(
   return result;
 }
 
-/** Counts the outcomes of root fields, and notes them for the log. */
-function report({ outcomes, observe, record }: Context): void {
-  for (const field of outcomes.values()) {
-    const { operation, outcome } = field;
+/** Counts the outcomes of root fields, and notes those of writes for the log. */
+function report({ observe, record }: Context): void {
+  for (const { operation, outcome } of record.fields.values()) {
     observe(operation, outcome);
-    record.fields.set(`${operation} ${outcome}`, field);
     if (operation.startsWith('Mutation.')) record.writes.push(`${operation} ${outcome}`);
   }
 }

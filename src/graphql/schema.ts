@@ -32,7 +32,7 @@ function observed(field: string, resolve: Resolver): Resolver {
   return (source, args, context, info) =>
     inSpan(field, {}, async (span) => {
       const settle = (outcome: string) => {
-        context.outcomes.set(info.path.key, { operation: field, outcome });
+        context.record.fields.set(info.path.key, { operation: field, outcome });
         span.setAttribute('ledger.outcome', outcome);
         if (outcome === 'LedgerOutcomeUnknown') fail(span, outcome);
       };

@@ -1,22 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Account } from '../account/account.ts';
 import type { Gate } from '../account/gate.ts';
-import { type Rejection, rejectionReasons } from '../errors/gateway-error.ts';
+import { rejectionReasons } from '../errors/gateway-error.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { FieldOutcome } from '../telemetry/request-record.ts';
+import type { RequestRecord } from '../telemetry/request-record.ts';
 
 /** The longest pause between two renderings, in milliseconds. */
 const MAX_PAUSE_MS = 1000;
 
 /** A request of a client, when its response has been sent or its client has disconnected. */
-export type RespondedRequest = {
+export type RespondedRequest = Pick<RequestRecord, 'errorCodes' | 'fields' | 'rejection'> & {
   path: string | undefined;
   status: number;
   disconnected: boolean;
-  errorCodes: readonly string[];
   seconds: number;
-  fields: ReadonlyMap<string, FieldOutcome>;
-  rejection?: Rejection;
 };
 
 export type HttpMetrics = ReturnType<typeof registerHttpMetrics>;
@@ -57,7 +54,10 @@ export function registerHttpMetrics(metrics: Metrics, watched: Watched) {
       responses.inc({ status });
       if (rejection) rejections.inc({ reason: rejection.reason });
       if (path !== '/graphql') return;
-      for (const field of fields.values()) durations.observe(field, seconds);
+      const different = new Map(
+        fields.values().map((field) => [`${field.operation} ${field.outcome}`, field]),
+      );
+      for (const field of different.values()) durations.observe(field, seconds);
       if (fields.size > 0) return;
       const outcome = disconnected ? 'CLIENT_DISCONNECTED' : (errorCodes[0] ?? 'ok');
       durations.observe({ operation: 'none', outcome }, seconds);

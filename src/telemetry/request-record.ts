@@ -17,9 +17,9 @@ export type RequestRecord = {
   rejection?: Rejection;
   /** The caller of a verified token. */
   caller?: { hash: string; application?: string | undefined };
-  /** The different outcomes of root fields, by field and outcome. */
-  readonly fields: Map<string, FieldOutcome>;
-  /** Each write with its outcome: a union member or an error code. */
+  /** The outcomes of root fields so far, by response name: the last ones, because an operation may be executed twice. */
+  readonly fields: Map<string | number, FieldOutcome>;
+  /** Each write with its outcome, when all are known: a union member or an error code. */
   readonly writes: string[];
   /** Whether the outcome of a write is that of an earlier request with the same idempotency key. */
   isReplay?: boolean;

@@ -81,6 +81,21 @@ test('after the connection of a client has closed, no further write of its mutat
   expect(service.requests).toHaveLength(1);
 });
 
+test('a write that was executed before or after its client disconnected is counted', async () => {
+  const { service, gateway, socket, request } = await start();
+  const field = 'workflowAction(action: RESTART) { __typename }';
+  const labels = { operation: 'Mutation.workflowAction', outcome: 'WorkflowActionCompleted' };
+  socket.write(request(`mutation { a: ${field} b: ${field} }`));
+  (await service.arrived(1)).respond();
+  const { respond } = await service.arrived(2);
+  socket.resetAndDestroy();
+  await gateway.logLine({ msg: 'request', status: 499 });
+  expect(await metric(gateway, 'ledger_gateway_request_duration_seconds_count', labels)).toBe(1);
+  respond();
+  await gateway.logLine({ msg: 'client disconnected before outcome of writes' });
+  expect(await metric(gateway, 'ledger_gateway_operations_total', labels)).toBe(2);
+});
+
 test('the outcome of a write is logged if the client disconnects while it receives the response', async () => {
   const service = await startService(json({ status: 0, message: 'x'.repeat(900_000) }));
   const gateway = await startTestGateway(service);
