@@ -43,7 +43,7 @@ function observed(field: string, resolve: Resolver): Resolver {
         const { __typename = 'ok', code }: { __typename?: string; code?: unknown } = Object(result);
         settle(__typename);
         if (code === 'IN_PROGRESS') context.record.isInProgress = true;
-        return isWrite ? context.limits().fitOutcome(result, info) : result;
+        return isWrite ? await context.limits().fitOutcome(result, info) : result;
       } catch (error) {
         settle(codeOf(error));
         fail(span, codeOf(error));

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { buildSchema, type GraphQLResolveInfo, graphql } from 'graphql';
 import { Account } from '../../src/account/account.ts';
 import { ResponseLimits } from '../../src/graphql/response-limits.ts';
@@ -22,9 +22,9 @@ async function execute(
   return JSON.stringify(data);
 }
 
-function limitsOf(account: Account) {
+function limitsOf(account: Account, turn = scopeOf().turn) {
   const holding = account.open('a');
-  return new ResponseLimits({ ...scopeOf(), holding }, 16 * MEGABYTE);
+  return new ResponseLimits({ ...scopeOf(), holding, turn }, 16 * MEGABYTE);
 }
 
 test.each(['m', '€', '\u0001'])(
@@ -46,6 +46,15 @@ test.each(['m', '€', '\u0001'])(
     expect(lengths).toEqual(lengths.toSorted((one, other) => other - one));
   },
 );
+
+test('the outcome of a write is encoded in a turn, also if its client disconnected', async () => {
+  const turn = jest.fn(scopeOf().turn);
+  const limits = limitsOf(new Account(8 * MEGABYTE), turn);
+  const written = { message: 'm'.repeat(MEGABYTE), times: 1 };
+  const response = await execute(written, (value, info) => limits.fitOutcome(value, info));
+  expect(JSON.parse(response).s.a0).toBe(written.message);
+  expect(turn.mock.calls).toEqual([[MEGABYTE]]); // Without a signal.
+});
 
 test('a part of a list is booked as its JSON, with escape sequences', async () => {
   const account = new Account(4 * MEGABYTE);
