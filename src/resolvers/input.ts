@@ -76,8 +76,12 @@ const csvUploadArgs = z
         option: z.number().refine(isWorkflowCsvOption, 'is not an option of the service').nullish(),
       })
       .refine(
-        ({ csv, contentBase64 }) => (csv == null) !== (contentBase64 == null),
-        'must have either csv or contentBase64',
+        ({ csv, contentBase64 }) => (csv ?? contentBase64) != null,
+        'must have csv or contentBase64',
+      )
+      .refine(
+        ({ csv, contentBase64 }) => csv == null || contentBase64 == null,
+        'must not have both csv and contentBase64',
       ),
     optionParam: z.string().optional(),
   })

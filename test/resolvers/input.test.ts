@@ -285,10 +285,16 @@ test.each(notOptions)('the service has no option %d', (option) => {
 });
 
 test.each<[fault: string, faults: string[]]>([
-  ['input: "input" must have either csv', ofFile({ ...file, contentBase64: 'YQ==' })],
-  ['input: "input" must have either csv', ofFile({ csv: '', contentBase64: '' })],
-  ['input: "input" must have either csv', ofFile({})],
-  ['input: "input" must have either csv', ofFile({ csv: null, contentBase64: null })],
+  [
+    'input: "input" must not have both csv and contentBase64',
+    ofFile({ ...file, contentBase64: 'YQ==' }),
+  ],
+  [
+    'input: "input" must not have both csv and contentBase64',
+    ofFile({ csv: '', contentBase64: '' }),
+  ],
+  ['input: "input" must have csv or contentBase64', ofFile({})],
+  ['input: "input" must have csv or contentBase64', ofFile({ csv: null, contentBase64: null })],
   ['input.fileName: "input.fileName" has more than 255', ofFile({ ...file, fileName: long(256) })],
   [
     'input.message: "input.message" has more than 10000',
