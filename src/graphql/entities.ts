@@ -6,7 +6,7 @@ import type { GlCodesKey } from './loaders.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, Context>;
 
-/** The references that are resolved in one turn. */
+/** The references that are read or resolved in one turn. */
 const PORTION = 200;
 
 /** Wraps the resolver of `_entities`: checks all representations before any is resolved, and limits the response. */
@@ -24,7 +24,8 @@ export function limitEntities(resolve: Resolver): Resolver {
     }
     const keys = new Map<string, GlCodesKey>();
     let invalid = 0;
-    for (const representation of representations) {
+    for (const [index, representation] of representations.entries()) {
+      if (index > 0 && index % PORTION === 0) await context.limits().admitReading();
       const reference = readReference(representation);
       if ('invalid' in reference) {
         invalid += 1; // A few are reported in their places.

@@ -87,6 +87,11 @@ export class ResponseLimits {
     if (this.#lookups.size > 1) await this.#turn(SHORT_WORK);
   }
 
+  /** Resolves when a further portion of references may be read: milliseconds if their ids are long. */
+  async admitReading(): Promise<void> {
+    await this.#turn(SHORT_WORK);
+  }
+
   /** Resolves when so many references may be resolved. */
   async admitResolution(count: number): Promise<void> {
     await this.#turn(count * REFERENCE_WORK);

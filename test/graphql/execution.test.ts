@@ -3,6 +3,7 @@ import { ApolloServer } from '@apollo/server';
 import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
+import { SHORT_WORK } from '../../src/account/turns.ts';
 import { clientDisconnected, overloaded } from '../../src/errors/gateway-error.ts';
 import { createErrorFormatter } from '../../src/errors/graphql-error-format.ts';
 import { WorkflowAction } from '../../src/generated/resolvers.ts';
@@ -289,6 +290,15 @@ test.each([
     expect(JSON.parse(text).status).toBeUndefined();
   },
 );
+
+test('many references are read in portions, each in a turn', async () => {
+  const scope = { ...scopeOf(), turn: jest.fn(alone().turn) };
+  const query = 'query ($all: [_Any!]!) { _entities(representations: $all) { __typename } }';
+  const variables = { all: Array(600).fill({ __typename: 'GlCode', id: null }) };
+  expect((await interpret({ query, variables, scope })).errors).toEqual([]);
+  const portions = scope.turn.mock.calls.filter(([bytes]) => bytes === SHORT_WORK);
+  expect(portions).toHaveLength(2); // The first one is read in the turn of the request.
+});
 
 const all = 'glCodes(target: EMAIL, project: "codes"';
 const paged = `query ($only: [String!], $search: String, $skip: Int! = 1, $first: Int) { ${all}, only: $only, search: $search, skip: $skip, first: $first) { ... on GlCodeList { totalCount codes { hide } } } }`;
