@@ -76,7 +76,7 @@ export class IdempotentCalls implements Calls {
 
   /** Sends the write if its key is free, or else waits for the outcome of the request that holds the key. */
   async #resolve(write: KeyedWrite): Promise<Outcome> {
-    const { scope, deadline } = write;
+    const { scope, claim, deadline } = write;
     let isRepeat = false;
     const attempt = async () => {
       const outcome = this.#join(write, isRepeat) ?? (await this.#claim(write, isRepeat));
@@ -85,7 +85,8 @@ export class IdempotentCalls implements Calls {
       isRepeat = true;
       return null;
     };
-    const outcome = await poll(attempt, deadline, scope.signal);
+    const ends = () => this.#options.openWrites.endsOf(claim.key);
+    const outcome = await poll(attempt, deadline, scope.signal, ends);
     return outcome ?? new OutcomeUnknown('IN_PROGRESS', scope.requestId);
   }
 
@@ -139,7 +140,8 @@ export class IdempotentCalls implements Calls {
     const { operation } = request;
     const timeoutMs = Math.max(0, deadline - performance.now());
     const { key, responseName, fingerprint } = claim;
-    const open: OpenWrite = { key, responseName, fingerprint };
+    const ended = Promise.withResolvers<void>();
+    const open: OpenWrite = { key, responseName, fingerprint, ended };
     openWrites.add(open);
     const sending = this.#call({ ...request, claimId: key, timeoutMs }, scope);
     const response = await sending.catch(async (error: unknown) => {
@@ -152,6 +154,7 @@ export class IdempotentCalls implements Calls {
     const result =
       response instanceof OutcomeUnknown ? response : ({ operation, response } as KnownOutcome);
     open.outcome = result;
+    ended.resolve();
     const length = textLength(result);
     const record = async () => {
       await scope.turn(length * RECORD_WORK);

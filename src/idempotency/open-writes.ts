@@ -22,6 +22,8 @@ export type OpenWrite = {
   fingerprint: string;
   /** Undefined while the write is in flight. */
   outcome?: KnownOutcome | OutcomeUnknown;
+  /** Resolved when there is an outcome, or the write had no effect. */
+  ended: PromiseWithResolvers<void>;
 };
 
 /**
@@ -49,12 +51,18 @@ export class OpenWrites {
     return this.#writes.filter((write) => write.key === key);
   }
 
+  /** Those of a key that are in flight, when they end. */
+  endsOf(key: string): Promise<void>[] {
+    return this.ofKey(key).flatMap(({ outcome, ended }) => (outcome ? [] : ended.promise));
+  }
+
   add(write: OpenWrite): void {
     this.#writes.push(write);
   }
 
   remove(write: OpenWrite): void {
     this.#writes.splice(this.#writes.indexOf(write), 1);
+    write.ended.resolve();
   }
 
   /**
@@ -84,7 +92,7 @@ export class OpenWrites {
   async #repeat(caller: string, attempt: () => Promise<true | null>, bytes: number): Promise<void> {
     const deadline = this.#repeated.fits(caller, bytes) ? performance.now() + RETRY_FOR_MS : 0;
     this.#repeated.take(caller, bytes);
-    const isDone = await poll(attempt, deadline, this.#closing.signal, RETRY_MS);
+    const isDone = await poll(attempt, deadline, this.#closing.signal, () => [], RETRY_MS);
     this.#repeated.give(caller, bytes);
     if (isDone) return;
     const message = 'An idempotency key could not be updated in its store and will be orphaned';
@@ -92,18 +100,22 @@ export class OpenWrites {
   }
 }
 
-/** Tries until there is a result, for the last time at the deadline. Null then, or when `signal` is aborted. */
+/**
+ * Tries until there is a result, also when one of `ends` resolves, for the last time at the deadline. Null then, or when
+ * `signal` is aborted.
+ */
 export async function poll<Result>(
   attempt: () => Promise<Result | null>,
   deadline: number,
   signal: AbortSignal,
+  ends: () => Promise<void>[] = () => [],
   maxDelayMs = POLL_MS,
 ): Promise<Result | null> {
   for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(delayMs * 2, maxDelayMs)) {
     const result = await attempt();
     const leftMs = deadline - performance.now();
     if (result !== null || signal.aborted || leftMs <= 0) return result;
-    await pause(Math.min(delayMs, leftMs), signal);
+    await Promise.race([pause(Math.min(delayMs, leftMs), signal), ...ends()]);
   }
 }
 

@@ -53,7 +53,8 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
       settled = { writes: outcomes, isComplete };
       return isPending ? null : settled;
     };
-    await poll(attempt, deadline, scope.signal).catch((error: unknown) => {
+    const ends = () => openWrites.endsOf(intent.key);
+    await poll(attempt, deadline, scope.signal, ends).catch((error: unknown) => {
       throw metrics.rejected(error);
     });
     return settled;

@@ -337,6 +337,21 @@ test.each(['here', 'elsewhere'])(
   },
 );
 
+test('what waits for a write in flight here learns its outcome as soon as it is recorded', async () => {
+  const response = Promise.withResolvers();
+  const { store, sent, write, settle } = startWithStore(() => response.promise);
+  const first = write();
+  while (sent.length === 0) await new Promise(setImmediate);
+  const settled = settle();
+  await store.nextRead();
+  const repeat = write();
+  await new Promise(setImmediate);
+  response.resolve(failed);
+  const late = first.then(() => new Promise(setImmediate));
+  expect(await Promise.race([repeat, late])).toBe(failed);
+  expect((await settled).writes).toMatchObject([{ outcome: failed }]);
+});
+
 test('settling knows a write in flight here although the store has lost its claim', async () => {
   const { store, sent, write, settle } = startWithStore(() => new Promise(() => {}), 50);
   store.losesRecords = true;
