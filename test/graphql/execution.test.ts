@@ -268,6 +268,27 @@ test('a mutation that ends without data is not executed again', async () => {
   expect(calls).toEqual([]);
 });
 
+const listOf = (project: string) =>
+  `${project}: glCodes(target: EMAIL, project: "${project}") { __typename }`;
+
+test('each of several lists is requested in a turn of its own, a single one in that of its request', async () => {
+  const turn = async () => {
+    await immediate();
+    calls.push('turn');
+  };
+  const callsFor = async (...projects: string[]) => {
+    const request = {
+      query: `{ ${projects.map(listOf).join(' ')} }`,
+      scope: { ...scopeOf(), turn },
+    };
+    return (await interpret(request)).calls;
+  };
+  const call = ['getGLCodes5 starts', 'getGLCodes5 ends'];
+  expect((await callsFor('codes')).slice(0, 2)).toEqual(call);
+  const two = ['turn', ...call, 'turn', ...call];
+  expect((await callsFor('codes', 'failed')).slice(0, 6)).toEqual(two);
+});
+
 test.each([
   ['OVERLOADED', overloaded()],
   ['CLIENT_DISCONNECTED', clientDisconnected()],
@@ -276,10 +297,8 @@ test.each([
   async (code, error) => {
     const scope = scopeOf();
     jest.spyOn(scope.holding, 'hold').mockRejectedValueOnce(error);
-    const field = (project: string) =>
-      `${project}: glCodes(target: EMAIL, project: "${project}") { __typename }`;
     const { text, errors } = await interpret({
-      query: `{ ${field('codes')} ${field('failed')} }`,
+      query: `{ ${listOf('codes')} ${listOf('failed')} }`,
       scope,
     });
     expect(errors).toEqual([code]);

@@ -169,12 +169,14 @@ test('a body in parts of one byte is booked with what the parts take', async () 
 
 test('a body in many parts is read on only in the turn of its caller', async () => {
   const { turns, turn, take, taken } = holdTurns();
-  const { send } = await start({ turns });
+  const { received, send, post } = await start({ turns });
   const socket = send('a', chunked + `40\r\n${' '.repeat(64)}\r\n`.repeat(300));
   await taken();
   expect(take.mock.calls[0]?.[0]).toBe('a');
   const response = once(socket, 'data');
   socket.write('c\r\n{"query":""}\r\n0\r\n\r\n');
+  expect((await post('b')).status).toBe(200);
+  expect(received).toHaveLength(1); // That of `b`, although the rest of the body arrived before it.
   turn.resolve();
   expect(String(await response)).toMatch(/^HTTP\/1\.1 200 /);
 });

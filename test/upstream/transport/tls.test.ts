@@ -113,7 +113,7 @@ test('a renewed certificate is used by new connections; idle ones close, and a w
   expect(names).toBe('current,current,current,renewed,renewed');
 });
 
-test('a renewed CA is accepted, and one that has expired is not used', async () => {
+test('a private CA and its replacement are accepted, and one that has expired is not used', async () => {
   readFilesOften();
   const [old, next, dead] = await Promise.all([
     createPrivateCa(),
