@@ -8,11 +8,11 @@ const MAX_URGENT_IN_A_ROW = 3;
 /** Why nothing was given: the queue is full, the time to wait is over, or the signal was aborted. */
 export type NoPlaceReason = 'full' | 'late' | 'aborted';
 
-/** Made once, because the stack of an error takes longer than the rest of a rejection. */
-const noPlace = overloaded();
+/** Errors are made once, because their stack takes longer than the rest of a rejection. */
 const disconnected = clientDisconnected();
+const noPlace = rejectionWith(overloaded());
 
-/** The error for something that does not enter: this one, unless its client disconnected. */
+/** The error for what does not enter: this one, unless its client disconnected. */
 export function rejectionWith(error: Error): (reason: NoPlaceReason) => Error {
   return (reason) => (reason === 'aborted' ? disconnected : error);
 }
@@ -70,12 +70,7 @@ export class Gate {
   #isMakingRoom = false;
 
   constructor(options: GateOptions) {
-    const {
-      limit,
-      maxWaitMs = Infinity,
-      maxWaiting = 10_000,
-      rejection = rejectionWith(noPlace),
-    } = options;
+    const { limit, maxWaitMs = Infinity, maxWaiting = 10_000, rejection = noPlace } = options;
     this.#held = new Shares(limit);
     this.#queued = new Shares(maxWaiting);
     this.#maxWaitMs = maxWaitMs;

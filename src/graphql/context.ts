@@ -9,14 +9,10 @@ import type { GraphqlDocument } from './documents.ts';
 import { createLoaders } from './loaders.ts';
 import { ResponseLimits } from './response-limits.ts';
 
-/** Receives each resolved root field with its outcome: a union member or an error code. */
-export type FieldObserver = (field: string, outcome: string) => void;
-
 /** What resolvers need of a request. Without a token, its functions throw `UNAUTHENTICATED`. */
 export type Context = ReturnType<typeof createContext>;
 
 export type ContextDependencies = {
-  observe: FieldObserver;
   calls: Calls;
   settle: Settle;
   /** The name of the query parameter for a CSV option, if it is configured. */
@@ -33,8 +29,7 @@ export function createContext(
   record: RequestRecord,
   document: GraphqlDocument | undefined,
 ) {
-  const { calls, settle, maxResponseBytes } = dependencies;
-  const { observe, csvOptionParam, workflowActions } = dependencies;
+  const { calls, settle, maxResponseBytes, csvOptionParam, workflowActions } = dependencies;
   const getScope = () => {
     if (scope === null) throw missingToken();
     return scope;
@@ -56,7 +51,6 @@ export function createContext(
     /** Whether no response can reach the client. */
     isClosed: () => scope?.isClosed() ?? false,
     record,
-    observe,
     csvOptionParam,
     workflowActions,
   };

@@ -78,7 +78,7 @@ export class GraphqlDocument {
   }
 }
 
-type DocumentOptions = {
+export type DocumentOptions = {
   introspection: boolean;
   maxWritesPerOperation: number;
   /** Whether documents that are not trusted are executed too, and named in the log. */

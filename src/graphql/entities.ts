@@ -1,4 +1,5 @@
 import type { GraphQLFieldResolver } from 'graphql';
+import { SHORT_WORK } from '../account/turns.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { invalidReference, readReference } from '../resolvers/gl-code-reference.ts';
 import type { Context } from './context.ts';
@@ -6,6 +7,8 @@ import type { GlCodesKey } from './loaders.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, Context>;
 
+/** The work of resolving a reference, in bytes to parse. */
+const RESOLUTION_WORK = 4_000;
 /** The references that are read or resolved in one turn. */
 const PORTION = 200;
 
@@ -25,7 +28,7 @@ export function limitEntities(resolve: Resolver): Resolver {
     const keys = new Map<string, GlCodesKey>();
     let invalid = 0;
     for (const [index, representation] of representations.entries()) {
-      if (index > 0 && index % PORTION === 0) await context.limits().admitReading();
+      if (index > 0 && index % PORTION === 0) await context.limits().turn(SHORT_WORK);
       const reference = readReference(representation);
       if ('invalid' in reference) {
         invalid += 1; // A few are reported in their places.
@@ -42,7 +45,7 @@ export function limitEntities(resolve: Resolver): Resolver {
     const results: PromiseSettledResult<unknown>[] = [];
     for (let at = 0; at < representations.length; at += PORTION) {
       const portion = representations.slice(at, at + PORTION);
-      await context.limits().admitResolution(portion.length);
+      await context.limits().turn(portion.length * RESOLUTION_WORK);
       const resolved: unknown = resolve(source, { representations: portion }, context, info);
       results.push(...(await Promise.allSettled(Array.isArray(resolved) ? resolved : [])));
     }

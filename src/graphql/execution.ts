@@ -6,9 +6,12 @@ import {
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql';
+import { LONG_WORK } from '../account/turns.ts';
+import type { RequestRecord } from '../telemetry/request-record.ts';
 import { findCompiled } from './compiled-query.ts';
 import type { Context } from './context.ts';
 import type { GraphqlDocument } from './documents.ts';
+import type { FieldObserver } from './field-metrics.ts';
 import { checkInput } from './input-checks.ts';
 import { inOperationSpan } from './operation-span.ts';
 import { type FormatError, toGraphQLError, toResponse } from './response-errors.ts';
@@ -19,7 +22,10 @@ import { schema } from './schema.ts';
  * that are frequent and simple mutations are compiled, everything else is executed by graphql-js, with the same results
  * (docs/decisions/0010).
  */
-export function createExecution(formatError: FormatError): ApolloServerPlugin<Context> {
+export function createExecution(
+  formatError: FormatError,
+  observe: FieldObserver,
+): ApolloServerPlugin<Context> {
   return {
     async requestDidStart() {
       return {
@@ -48,7 +54,7 @@ export function createExecution(formatError: FormatError): ApolloServerPlugin<Co
             } catch (error) {
               return respond({ errors: [toGraphQLError(error)] });
             } finally {
-              report(contextValue);
+              report(record, observe);
             }
           });
         },
@@ -69,7 +75,7 @@ async function run(
   // Only for authenticated requests: compiling is expensive.
   const limits = contextValue.isAuthenticated ? contextValue.limits() : undefined;
   const runCompiled = async (threshold?: number) => {
-    const admit = () => limits?.admitCompilation() ?? Promise.resolve();
+    const admit = () => limits?.turn(LONG_WORK) ?? Promise.resolve();
     const compiled = await findCompiled(document, operation, variables, threshold, admit);
     limits?.start('compiled');
     const result = await compiled?.(contextValue, variables);
@@ -89,9 +95,10 @@ async function run(
 }
 
 /** Counts the outcomes of root fields, and notes those of writes for the log. */
-function report({ observe, record }: Context): void {
-  for (const { operation, outcome } of record.fields.values()) {
-    observe(operation, outcome);
+function report(record: RequestRecord, observe: FieldObserver): void {
+  for (const field of record.fields.values()) {
+    const { operation, outcome } = field;
+    observe(field);
     if (operation.startsWith('Mutation.')) record.writes.push(`${operation} ${outcome}`);
   }
 }

@@ -1,6 +1,8 @@
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { FieldOutcome } from '../telemetry/request-record.ts';
 import { operations } from '../upstream/operations.ts';
-import type { FieldObserver } from './context.ts';
+
+export type FieldObserver = (field: FieldOutcome) => void;
 
 /** Registers the metric of resolved root fields. */
 export function createFieldObserver(metrics: Metrics): FieldObserver {
@@ -10,5 +12,5 @@ export function createFieldObserver(metrics: Metrics): FieldObserver {
     fields.inc({ operation, outcome: 'INTERNAL_SERVER_ERROR' }, 0);
     if (effect === 'write') fields.inc({ operation, outcome: 'LedgerOutcomeUnknown' }, 0);
   }
-  return (operation, outcome) => fields.inc({ operation, outcome });
+  return (field) => fields.inc(field);
 }

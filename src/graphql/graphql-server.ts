@@ -4,28 +4,25 @@ import {
   ApolloServerPluginInlineTraceDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
-import type { Logger } from 'pino';
 import { createErrorFormatter } from '../errors/graphql-error-format.ts';
 import type { Execute, GraphqlRequest } from '../graphql-request.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
 import { documentRequestOf } from './document-request.ts';
-import { Documents } from './documents.ts';
+import { type DocumentOptions, Documents } from './documents.ts';
 import { createExecution } from './execution.ts';
+import type { FieldObserver } from './field-metrics.ts';
 import { schema } from './schema.ts';
 import type { Manifest } from './trusted-documents.ts';
 
 /** Headers that a browser sends across origins only after a preflight; the first two are Apollo's own. */
 const preflightHeaders = ['x-apollo-operation-name', 'apollo-require-preflight', 'authorization'];
 
-type GraphqlOptions = ContextDependencies & {
-  introspection: boolean;
-  maxWritesPerOperation: number;
-  /** Manifests of the trusted documents, by id. Undefined if all documents are executed. */
-  trustedDocuments: readonly Manifest[] | undefined;
-  /** Whether others are executed too, and named in the log. */
-  areOthersExecuted: boolean;
-  log: Logger;
-};
+type GraphqlOptions = ContextDependencies &
+  DocumentOptions & {
+    /** Manifests of the trusted documents, by id. Undefined if all documents are executed. */
+    trustedDocuments: readonly Manifest[] | undefined;
+    observe: FieldObserver;
+  };
 
 export type GraphqlServer = {
   execute: Execute;
@@ -55,7 +52,7 @@ export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServ
     formatError,
     logger: options.log,
     plugins: [
-      createExecution(formatError),
+      createExecution(formatError, options.observe),
       // Responses are never cached, and cache control costs time for every field.
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(),

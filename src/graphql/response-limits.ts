@@ -29,8 +29,6 @@ const FIELD_WORK = { compiled: 20, interpreted: 80 };
 const TEXT_WORK = 0.25;
 /** What a copy of a part of a list takes for each item, in bytes. */
 const COPY_BYTES = 8;
-/** The work of resolving a reference, in the same unit. */
-const REFERENCE_WORK = 4_000;
 /** The bytes of the outcomes of writes that are passed on in a response, as often as they are selected. */
 const MAX_OUTCOME_BYTES = 33_554_432;
 /** The lengths of the texts of an outcome, in characters: the first that fits, or else the last. */
@@ -38,17 +36,16 @@ const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 100];
 /** What JSON writes as an escape sequence, and all surrogates: the flag `u` would take three times as long. */
 const escaped = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
+/** What an execution has counted so far. */
+const nothing = { references: 0, failed: 0, fields: 0, bytes: 0, searchedBytes: 0 };
+
 /** Limits the lists and references of one response, books their memory, and spaces out the work on them. */
 export class ResponseLimits {
   readonly #scope: RequestScope;
   readonly #maxBytes: number;
   readonly #lookups = new Set<string>();
   #mode: keyof typeof FIELD_WORK = 'interpreted';
-  #references = 0;
-  #failed = 0;
-  #fields = 0;
-  #responseBytes = 0;
-  #searchedBytes = 0;
+  #counted = { ...nothing };
   #outcomeBytes = 0;
   /** Whether the execution has met a list with too many fields for graphql-js. */
   isTooLargeToInterpret = false;
@@ -61,16 +58,17 @@ export class ResponseLimits {
   /** Starts to count an execution. */
   start(mode: keyof typeof FIELD_WORK): void {
     this.#mode = mode;
-    this.#references = 0;
-    this.#failed = 0;
-    this.#fields = 0;
-    this.#responseBytes = 0;
-    this.#searchedBytes = 0;
+    this.#counted = { ...nothing };
+  }
+
+  /** Resolves when work on so many bytes may be done, unless the client has disconnected. */
+  async turn(bytes: number): Promise<void> {
+    await this.#scope.turn(bytes, this.#scope.signal);
   }
 
   /** Counts entity references. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
   admitReferences(count: number, info: GraphQLResolveInfo): void {
-    this.#references += count;
+    this.#counted.references += count;
     this.checkLookups();
     const { fields, length } = selectionOf(info);
     this.#count(count * fields, count * length);
@@ -78,23 +76,13 @@ export class ResponseLimits {
 
   /** Counts failed references. Returns whether they may be reported in their places. */
   admitFailures(count: number): boolean {
-    this.#failed += count;
-    return this.#failed <= MAX_FAILED;
+    this.#counted.failed += count;
+    return this.#counted.failed <= MAX_FAILED;
   }
 
   /** Resolves when a call to the service may be made. A single one belongs to the turn of its request. */
   async admitCall(): Promise<void> {
-    if (this.#lookups.size > 1) await this.#turn(SHORT_WORK);
-  }
-
-  /** Resolves when a further portion of references may be read: milliseconds if their ids are long. */
-  async admitReading(): Promise<void> {
-    await this.#turn(SHORT_WORK);
-  }
-
-  /** Resolves when so many references may be resolved. */
-  async admitResolution(count: number): Promise<void> {
-    await this.#turn(count * REFERENCE_WORK);
+    if (this.#lookups.size > 1) await this.turn(SHORT_WORK);
   }
 
   /** Counts a list to ask for, by target and project. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
@@ -105,7 +93,7 @@ export class ResponseLimits {
 
   /** Throws if too many references or lists were counted: then nothing is sent, for other fields either. */
   checkLookups(): void {
-    if (this.#references > MAX_REFERENCES) {
+    if (this.#counted.references > MAX_REFERENCES) {
       throw limitExceeded('entity representations', MAX_REFERENCES);
     }
     if (this.#lookups.size > MAX_LOOKUPS) {
@@ -123,18 +111,18 @@ export class ResponseLimits {
    * the operation searches too much.
    */
   async search<Result>(bytes: number, steps: Generator<void, Result>): Promise<Result> {
-    this.#searchedBytes += bytes;
-    if (this.#searchedBytes > this.#maxBytes) {
+    this.#counted.searchedBytes += bytes;
+    if (this.#counted.searchedBytes > this.#maxBytes) {
       throw new GatewayError(
         'OPERATION_LIMIT_EXCEEDED',
         'The operation searches too much. Request fewer lists with `only` or `search` at a time.',
       );
     }
-    await this.#turn(Math.max(SHORT_WORK, bytes));
+    await this.turn(Math.max(SHORT_WORK, bytes));
     for (;;) {
       const { done, value } = steps.next();
       if (done) return value;
-      await this.#turn(LONG_WORK); // Milliseconds, but much more with unusual texts.
+      await this.turn(LONG_WORK); // Milliseconds, but much more with unusual texts.
     }
   }
 
@@ -186,22 +174,17 @@ export class ResponseLimits {
     return fitting;
   }
 
-  /** Resolves when a query may be compiled. */
-  async admitCompilation(): Promise<void> {
-    await this.#turn(LONG_WORK);
-  }
-
   /** Resolves when the response may be serialized, also for a client that only reads: it may tell the outcome of a write. */
   async admitSerialization(): Promise<void> {
-    const bytes = this.#responseBytes + this.#outcomeBytes;
-    await this.#scope.turn(this.#fields * FIELD_WORK.compiled + bytes * TEXT_WORK);
+    const bytes = this.#counted.bytes + this.#outcomeBytes;
+    await this.#scope.turn(this.#counted.fields * FIELD_WORK.compiled + bytes * TEXT_WORK);
   }
 
   #count(fields: number, bytes: number): void {
-    this.#fields += fields;
-    if (this.#fields > MAX_FIELDS) throw limitExceeded('fields of list items', MAX_FIELDS);
-    this.#responseBytes += bytes;
-    if (this.#responseBytes > this.#maxBytes) {
+    this.#counted.fields += fields;
+    if (this.#counted.fields > MAX_FIELDS) throw limitExceeded('fields of list items', MAX_FIELDS);
+    this.#counted.bytes += bytes;
+    if (this.#counted.bytes > this.#maxBytes) {
       throw new GatewayError(
         'OPERATION_LIMIT_EXCEEDED',
         'The response would be too large. Request fewer lists or entities, or fewer fields of them, at a time.',
@@ -215,15 +198,11 @@ export class ResponseLimits {
 
   async #book(fields: number, bytes: number): Promise<void> {
     await this.#hold(fields * FIELD_BYTES + bytes);
-    await this.#turn(fields * FIELD_WORK[this.#mode] + bytes * TEXT_WORK);
+    await this.turn(fields * FIELD_WORK[this.#mode] + bytes * TEXT_WORK);
   }
 
   async #hold(bytes: number): Promise<void> {
     await this.#scope.holding.hold(bytes, this.#scope.signal);
-  }
-
-  async #turn(bytes: number): Promise<void> {
-    await this.#scope.turn(bytes, this.#scope.signal);
   }
 }
 

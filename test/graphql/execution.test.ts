@@ -64,7 +64,7 @@ const formatError = createErrorFormatter(logger);
 const base = { schema, formatError, logger };
 const apollo = new ApolloServer<Context>({
   ...base,
-  plugins: [createExecution(formatError)],
+  plugins: [createExecution(formatError, () => {})],
   documentStore: null,
   dangerouslyDisableValidation: true,
 });
@@ -111,7 +111,6 @@ async function execute(
       contextValue: createContext(
         {
           calls: service,
-          observe() {},
           settle: async () => ({ writes: [], isComplete: false }),
           csvOptionParam: undefined,
           workflowActions: Object.values(WorkflowAction),
