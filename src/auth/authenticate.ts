@@ -67,12 +67,7 @@ export function createAuthenticator(
       count('remembered');
       return { token, caller: known };
     }
-    const {
-      exp = 0,
-      iss = '',
-      sub,
-      azp,
-    } = await verify(token).catch((error: unknown) => {
+    const verified = await verify(token).catch((error: unknown) => {
       const unverified = unverifiedOf(token);
       if (!(error instanceof KeysUnavailable)) {
         throw rejected({ reason: reasonOf(error), ...unverified });
@@ -81,6 +76,7 @@ export function createAuthenticator(
       throw keysUnavailable({ reason: 'keys_unavailable', ...unverified });
     });
     count('verified');
+    const { exp = 0, iss = '', sub, azp } = verified;
     const ttl = Math.min(exp * 1000 - Date.now(), CACHE_MS);
     const application = typeof azp === 'string' ? printable(azp) : undefined;
     const caller = { ...toCaller(iss, sub, digest), application };

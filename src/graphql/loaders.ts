@@ -27,14 +27,9 @@ type GlCodeIndex = { glCodes: GlCodes; byCode: Map<string, GlCodeEntity> };
 /** The target and project of a list. */
 export type GlCodesKey = Omit<GlCodesQuery, 'includeHide'>;
 
-export type Loaders = {
-  /** Equal queries of one request are one call to the service. */
-  glCodes: DataLoader<GlCodesQuery, GlCodes, string>;
-  glCodeIndex: DataLoader<GlCodesKey, GlCodeIndex, string>;
-};
-
 /** Creates the loaders of one request. Only reads have one: a write is never de-duplicated. */
-export function createLoaders(service: UpstreamClient, limits: ResponseLimits): Loaders {
+export function createLoaders(service: UpstreamClient, limits: ResponseLimits) {
+  /** Equal queries of one request are one call to the service. */
   const glCodes = createLoader(
     async (query: GlCodesQuery): Promise<GlCodes> => {
       limits.checkLookups(); // Runs after all root fields have been started and counted.

@@ -9,7 +9,7 @@ import fastify, {
 } from 'fastify';
 import type { Logger } from 'pino';
 import type { ClientConnections } from './client-connections.ts';
-import type { Rejection } from './overload-rejection.ts';
+import type { Reject } from './overload-rejection.ts';
 import { BODY_LIMIT } from './request-body.ts';
 import { requestIdOf } from './request-headers.ts';
 
@@ -27,7 +27,7 @@ const options = {
 export function createFastify(
   log: Logger,
   connections: ClientConnections,
-  reject: Rejection,
+  reject: Reject,
   frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void,
 ): FastifyInstance {
   const app = fastify({

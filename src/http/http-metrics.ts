@@ -36,17 +36,9 @@ export function registerHttpMetrics(metrics: Metrics, watched: Watched) {
   responses.inc({ status: 500 }, 0);
   for (const reason of rejectionReasons) rejections.inc({ reason }, 0);
   metrics.gauge('requests_in_progress', 'GraphQL requests in progress', () => requests.held);
-  metrics.gauge(
-    'requests_waiting',
-    'GraphQL requests that wait for a place',
-    () => requests.waiting,
-  );
+  metrics.gauge('requests_waiting', 'GraphQL requests waiting for a place', () => requests.waiting);
   metrics.gauge('memory_held_bytes', 'Memory booked for requests in progress', () => account.bytes);
-  metrics.gauge(
-    'memory_limit_bytes',
-    'Memory that requests in progress may hold',
-    () => account.limit,
-  );
+  metrics.gauge('memory_limit_bytes', 'Memory that requests may hold', () => account.limit);
   metrics.gauge('ready', 'Whether /readyz responds with 200', () => Number(isReady()));
   return {
     responded(request: RespondedRequest) {

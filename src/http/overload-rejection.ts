@@ -27,7 +27,7 @@ type Options = {
 };
 
 /** Rejects a request that may be for `/graphql` if its caller has too many. Returns whether it did. */
-export type Rejection = (request: IncomingMessage, response: ServerResponse) => boolean;
+export type Reject = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /**
  * Creates the rejection. It does without the framework, because it must be cheap.
@@ -36,7 +36,7 @@ export type Rejection = (request: IncomingMessage, response: ServerResponse) => 
 export function createRejection(
   { corsOrigins, metrics, log, overloadedCaller, mayLog }: Options,
   isClosing: () => boolean,
-): Rejection {
+): Reject {
   const { status, code, headers, body } = toHttpError(overloaded(), ID, log);
   const [beforeId = '', afterId = ''] = JSON.stringify(body).split(ID);
   const bodyLength = beforeId.length + afterId.length;

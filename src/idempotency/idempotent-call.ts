@@ -92,7 +92,8 @@ export class IdempotentCalls implements Calls {
 
   /** Joins a write of this process, if there is one: the store may not have its outcome yet. */
   #join({ scope, claim }: KeyedWrite, isRepeat: boolean): Outcome | 'in-flight' | undefined {
-    const first = this.#options.openWrites.find(claim.key, claim.responseName);
+    const open = this.#options.openWrites.ofKey(claim.key);
+    const first = open.find(({ responseName }) => responseName === claim.responseName);
     if (!first) return undefined;
     if (first.fingerprint !== claim.fingerprint) throw keyReused();
     return first.outcome ? this.#replay(first.outcome, scope, isRepeat) : 'in-flight';

@@ -43,10 +43,6 @@ export class OpenWrites {
     this.#log = log;
   }
 
-  find(key: string, responseName: string): OpenWrite | undefined {
-    return this.#writes.find((write) => write.key === key && write.responseName === responseName);
-  }
-
   ofKey(key: string): OpenWrite[] {
     return this.#writes.filter((write) => write.key === key);
   }

@@ -29,11 +29,8 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
     const deadline = performance.now() + timeoutMs;
     let settled: SettledWrites = { writes: [], isComplete: false };
     const attempt = async () => {
-      const { writes, isComplete } = await metrics.timed(
-        'settle',
-        intent.caller,
-        claims.settle(intent),
-      );
+      const settling = claims.settle(intent);
+      const { writes, isComplete } = await metrics.timed('settle', intent.caller, settling);
       // Those of this process are known before the store has them, and although it may have lost their claims.
       const open = openWrites.ofKey(intent.key);
       const inProgress = new OutcomeUnknown('IN_PROGRESS', scope.requestId);

@@ -23,6 +23,6 @@ export function textLength(value: unknown): number {
 }
 
 /** The beginning of a text that a client chose, for the log, with all characters but printable ASCII replaced. */
-export function printable(text: string, maxLength = 100): string {
-  return shorten(text, maxLength).replaceAll(/[^\x20-\x7e…]/g, '?');
+export function printable(text: string): string {
+  return shorten(text, 100).replaceAll(/[^\x20-\x7e…]/g, '?');
 }
