@@ -242,8 +242,10 @@ test.each([
   const { gateway } = await start(fine);
   const second = performance.now();
   const clock = jest.spyOn(performance, 'now').mockReturnValue(second);
-  const send = async () => (await fetch(gateway.url + path, { method })).text();
-  for (let n = 0; n < 55; n++) await Promise.all(Array.from({ length: 20 }, send));
+  const head = `${method} ${path} HTTP/1.1\nHost: a\n`;
+  const pipelined = `${`${head}\n`.repeat(9)}${head}Connection: close\n\n`;
+  const send = () => exchange(gateway.url, pipelined);
+  for (let n = 0; n < 10; n++) await Promise.all(Array.from({ length: 11 }, send));
   await gateway.graphql(read);
   clock.mockRestore();
   await gateway.logLine({ msg: 'request', status: 200 });

@@ -8,6 +8,12 @@ import { readFilesOften } from '../support/fast-timeouts.ts';
 import { createLogRecorder } from '../support/log-recorder.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
+/** Replaces a file at once. A file that is written in place is empty for a moment. */
+async function replace(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text);
+  await rename(`${path}.new`, path);
+}
+
 /** Watches two files with numbers, of which the second must not be less. */
 async function watchRange() {
   readFilesOften();
@@ -51,11 +57,11 @@ test.each([
   ['does not fit the other', '5', 'low must not be above high'],
 ])('a file that %s is logged once, and both apply when they fit', async (_, text, fault) => {
   const { paths, applied: ranges, log, faults } = await watchRange();
-  await writeFile(paths.low, text);
+  await replace(paths.low, text);
   await log.line({ msg: 'cannot apply changed files', fault });
   expect(ranges).toEqual([]);
-  await writeFile(paths.low, '5');
-  await writeFile(paths.high, '6');
+  await replace(paths.low, '5');
+  await replace(paths.high, '6');
   await log.line(applied);
   expect(ranges).toEqual([{ low: 5, high: 6 }]);
   expect(faults().filter((found) => found === fault)).toHaveLength(1);
