@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader';
+import { SHORT_WORK } from '../account/turns.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type {
   GlCodeList,
@@ -20,6 +21,9 @@ export type GlCodeEntity = {
 
 /** The GL codes of a query, with the status record and the size of the response in bytes. */
 export type GlCodes = ServiceStatus & { codes: GlCodeEntity[]; bytes: number };
+
+/** The codes that are indexed in one turn: milliseconds. */
+const INDEX_PORTION = 10_000;
 
 /** The codes of a target and project by `code`, hidden ones included. */
 type GlCodeIndex = { glCodes: GlCodes; byCode: Map<string, GlCodeEntity> };
@@ -46,7 +50,8 @@ export function createLoaders(service: UpstreamClient, limits: ResponseLimits) {
     async (key: GlCodesKey): Promise<GlCodeIndex> => {
       const list = await glCodes.load({ ...key, includeHide: true });
       const byCode = new Map<string, GlCodeEntity>();
-      for (const entity of list.codes) {
+      for (const [index, entity] of list.codes.entries()) {
+        if (index > 0 && index % INDEX_PORTION === 0) await limits.turn(SHORT_WORK);
         // If the service lists a code twice, the first one counts.
         if (entity.code !== null && !byCode.has(entity.code)) byCode.set(entity.code, entity);
       }

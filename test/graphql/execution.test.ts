@@ -28,6 +28,7 @@ import { scopeOf } from '../support/upstream-call.ts';
 const bodies: Record<string, string> = {
   codes:
     '{"service_status":{"invoice_id":12345678901234567890,"status":0},"list":[{"Code":"1","Name":null,"Value":"","Hide":1},{"Code":null},{"Code":"1","Hide":-2147483648}]}',
+  long: `{"service_status":{"status":0},"list":[${Array(25_000).fill('{}').join()}]}`,
   failed: '{"service_status":{"invoice_id":-5,"message":"m","status":1}}',
   forbidden: '{"service_status":{"status":3}}',
   unknown: '{"service_status":{"status":77}}',
@@ -309,11 +310,13 @@ test.each([
   },
 );
 
-test('many references are read in portions, each in a turn', async () => {
+test.each([
+  ['many references are', Array(600).fill({ __typename: 'GlCode', id: null })],
+  ['a long list that references are found in is', [{ __typename: 'GlCode', id: '5/long/1' }]],
+])('%s read in portions, each in a turn', async (_, all) => {
   const scope = { ...scopeOf(), turn: jest.fn(alone().turn) };
   const query = 'query ($all: [_Any!]!) { _entities(representations: $all) { __typename } }';
-  const variables = { all: Array(600).fill({ __typename: 'GlCode', id: null }) };
-  expect((await interpret({ query, variables, scope })).errors).toEqual([]);
+  expect((await interpret({ query, variables: { all }, scope })).errors).toEqual([]);
   const portions = scope.turn.mock.calls.filter(([bytes]) => bytes === SHORT_WORK);
   expect(portions).toHaveLength(2); // The first one is read in the turn of the request.
 });
