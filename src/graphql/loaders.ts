@@ -25,9 +25,6 @@ export type GlCodes = ServiceStatus & { codes: GlCodeEntity[]; bytes: number };
 /** The codes that are indexed in one turn: milliseconds. */
 const INDEX_PORTION = 10_000;
 
-/** The codes of a target and project by `code`, hidden ones included. */
-type GlCodeIndex = { glCodes: GlCodes; byCode: Map<string, GlCodeEntity> };
-
 /** The target and project of a list. */
 export type GlCodesKey = Omit<GlCodesQuery, 'includeHide'>;
 
@@ -46,8 +43,9 @@ export function createLoaders(service: UpstreamClient, limits: ResponseLimits) {
     },
     ({ target, project, includeHide }) => `${target} ${includeHide} ${project}`,
   );
+  /** The codes of a target and project by `code`, hidden ones included. */
   const glCodeIndex = createLoader(
-    async (key: GlCodesKey): Promise<GlCodeIndex> => {
+    async (key: GlCodesKey) => {
       const list = await glCodes.load({ ...key, includeHide: true });
       const byCode = new Map<string, GlCodeEntity>();
       for (const [index, entity] of list.codes.entries()) {

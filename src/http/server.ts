@@ -35,7 +35,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     if (mayLog()) log.info(line, 'request');
   });
   const drain = new Drain(options.shutdownDelayMs);
-  const isClosing = () => drain.isClosing;
   const sendError = createErrorSender(log);
   const startRequest = createRequestLog({
     connections,
@@ -44,7 +43,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     sendError,
     mayLog,
   });
-  const reject = createRejection({ ...options, mayLog }, isClosing);
+  const reject = createRejection({ ...options, mayLog }, () => drain.isClosing);
   const app = createFastify(log, connections, reject, (error, request, reply) => {
     startRequest(request, reply); // No hook runs for these errors.
     reply.headers(corsHeaders(options.corsOrigins, request.headers.origin));

@@ -164,10 +164,8 @@ export class RedisStore implements IdempotencyStore {
       );
       throw await session.ended;
     }
-    const keys = [...text.matchAll(/^db\d+:keys=(\d+)/gm)].reduce(
-      (sum, [, n]) => sum + Number(n),
-      0,
-    );
+    const databases = text.matchAll(/^db\d+:keys=(\d+)/gm);
+    const keys = databases.reduce((sum, [, n]) => sum + Number(n), 0);
     const bytes = Number(field('used_memory') ?? 0);
     const runId = z.string().parse(field('run_id'));
     this.#current = {
