@@ -1,5 +1,4 @@
 import type { GraphQLFieldResolver } from 'graphql';
-import { SHORT_WORK } from '../account/turns.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { invalidReference, readReference } from '../resolvers/gl-code-reference.ts';
 import type { Context } from './context.ts';
@@ -27,8 +26,7 @@ export function limitEntities(resolve: Resolver): Resolver {
     }
     const keys = new Map<string, GlCodesKey>();
     let invalid = 0;
-    for (const [index, representation] of representations.entries()) {
-      if (index > 0 && index % PORTION === 0) await context.limits().turn(SHORT_WORK);
+    const check = (representation: unknown) => {
       const reference = readReference(representation);
       if ('invalid' in reference) {
         invalid += 1; // A few are reported in their places.
@@ -39,7 +37,8 @@ export function limitEntities(resolve: Resolver): Resolver {
         context.limits().admitLookup(key);
         keys.set(key, { target, project });
       }
-    }
+    };
+    await context.limits().visit(representations, check, PORTION);
     // Otherwise, all references to a list would be resolved at once when it arrives.
     await context.loaders().glCodeIndex.loadMany([...keys.values()]);
     const results: PromiseSettledResult<unknown>[] = [];

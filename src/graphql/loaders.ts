@@ -1,5 +1,4 @@
 import DataLoader from 'dataloader';
-import { SHORT_WORK } from '../account/turns.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type {
   GlCodeList,
@@ -21,9 +20,6 @@ export type GlCodeEntity = {
 
 /** The GL codes of a query, with the status record and the size of the response in bytes. */
 export type GlCodes = ServiceStatus & { codes: GlCodeEntity[]; bytes: number };
-
-/** The codes that are indexed in one turn: milliseconds. */
-const INDEX_PORTION = 10_000;
 
 /** The target and project of a list. */
 export type GlCodesKey = Omit<GlCodesQuery, 'includeHide'>;
@@ -48,11 +44,10 @@ export function createLoaders(service: UpstreamClient, limits: ResponseLimits) {
     async (key: GlCodesKey) => {
       const list = await glCodes.load({ ...key, includeHide: true });
       const byCode = new Map<string, GlCodeEntity>();
-      for (const [index, entity] of list.codes.entries()) {
-        if (index > 0 && index % INDEX_PORTION === 0) await limits.turn(SHORT_WORK);
+      await limits.visit(list.codes, (entity) => {
         // If the service lists a code twice, the first one counts.
         if (entity.code !== null && !byCode.has(entity.code)) byCode.set(entity.code, entity);
-      }
+      });
       return { glCodes: list, byCode };
     },
     ({ target, project }) => `${target} ${project}`,

@@ -33,6 +33,8 @@ const COPY_BYTES = 8;
 const MAX_OUTCOME_BYTES = 33_554_432;
 /** The lengths of the texts of an outcome, in characters: the first that fits, or else the last. */
 const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 100];
+/** The items that are visited in one turn: milliseconds. */
+const PORTION = 10_000;
 /** What JSON writes as an escape sequence, and all surrogates: the flag `u` would take three times as long. */
 const escaped = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
@@ -64,6 +66,18 @@ export class ResponseLimits {
   /** Resolves when work on so many bytes may be done, unless the client has disconnected. */
   async turn(bytes: number): Promise<void> {
     await this.#scope.turn(bytes, this.#scope.signal);
+  }
+
+  /** Visits items, so many in one turn: the first ones in that of the request. */
+  async visit<Item>(
+    items: readonly Item[],
+    visit: (item: Item) => void,
+    portion = PORTION,
+  ): Promise<void> {
+    for (let at = 0; at < items.length; at += portion) {
+      if (at > 0) await this.turn(SHORT_WORK);
+      for (const item of items.slice(at, at + portion)) visit(item);
+    }
   }
 
   /** Counts entity references. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
@@ -140,7 +154,7 @@ export class ResponseLimits {
     const fields = items.length * itemFields;
     const names = items.length * itemLength;
     this.#count(fields, names); // First, because reading the texts of rejected lists would take time.
-    const texts = itemFields === 0 ? 0 : (bytes ?? lengthOf(items)) * itemFields;
+    const texts = itemFields === 0 ? 0 : (bytes ?? (await this.#lengthOf(items))) * itemFields;
     this.#count(0, texts);
     const copy = bytes === undefined ? items.length * COPY_BYTES : 0;
     await this.#book(fields, names + texts + copy);
@@ -148,7 +162,7 @@ export class ResponseLimits {
 
   /** Does the same for entities, whose number was counted before, with the length of their texts. */
   async admitEntities(entities: readonly unknown[], info: GraphQLResolveInfo): Promise<void> {
-    const length = lengthOf(entities);
+    const length = await this.#lengthOf(entities);
     const { fields } = selectionOf(info);
     this.#count(0, length * fields);
     await this.#book(entities.length * fields, length * fields);
@@ -204,16 +218,16 @@ export class ResponseLimits {
   async #hold(bytes: number): Promise<void> {
     await this.#scope.holding.hold(bytes, this.#scope.signal);
   }
-}
 
-/** The length of all texts of some objects as JSON, in bytes: an id has up to three characters for each. */
-function lengthOf(objects: readonly unknown[]): number {
-  let length = 0;
-  for (const object of objects) {
-    for (const text of Object.values(object ?? {})) {
-      if (typeof text !== 'string') continue;
-      length += Buffer.byteLength(escaped.test(text) ? JSON.stringify(text) : text);
-    }
+  /** The length of all texts of some objects as JSON, in bytes: an id has up to three characters for each. */
+  async #lengthOf(objects: readonly unknown[]): Promise<number> {
+    let length = 0;
+    await this.visit(objects, (object) => {
+      for (const text of Object.values(object ?? {})) {
+        if (typeof text !== 'string') continue;
+        length += Buffer.byteLength(escaped.test(text) ? JSON.stringify(text) : text);
+      }
+    });
+    return length;
   }
-  return length;
 }
