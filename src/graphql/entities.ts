@@ -61,10 +61,5 @@ export function limitEntities(resolve: Resolver): Resolver {
 }
 
 function isGlCode(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    '__typename' in value &&
-    value.__typename === 'GlCode'
-  );
+  return Object(value).__typename === 'GlCode';
 }

@@ -46,9 +46,8 @@ export function registerHttpMetrics(metrics: Metrics, watched: Watched) {
       responses.inc({ status });
       if (rejection) rejections.inc({ reason: rejection.reason });
       if (path !== '/graphql') return;
-      const different = new Map(
-        fields.values().map((field) => [`${field.operation} ${field.outcome}`, field]),
-      );
+      const all = fields.values();
+      const different = new Map(all.map((one) => [`${one.operation} ${one.outcome}`, one]));
       for (const field of different.values()) durations.observe(field, seconds);
       if (fields.size > 0) return;
       const outcome = disconnected ? 'CLIENT_DISCONNECTED' : (errorCodes[0] ?? 'ok');

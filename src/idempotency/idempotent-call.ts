@@ -141,8 +141,7 @@ export class IdempotentCalls implements Calls {
     const { operation } = request;
     const timeoutMs = Math.max(0, deadline - performance.now());
     const { key, responseName, fingerprint } = claim;
-    const ended = Promise.withResolvers<void>();
-    const open: OpenWrite = { key, responseName, fingerprint, ended };
+    const open: OpenWrite = { key, responseName, fingerprint, ended: Promise.withResolvers() };
     openWrites.add(open);
     const sending = this.#call({ ...request, claimId: key, timeoutMs }, scope);
     const response = await sending.catch(async (error: unknown) => {
@@ -155,7 +154,7 @@ export class IdempotentCalls implements Calls {
     const result =
       response instanceof OutcomeUnknown ? response : ({ operation, response } as KnownOutcome);
     open.outcome = result;
-    ended.resolve();
+    open.ended.resolve();
     const length = textLength(result);
     const record = async () => {
       await scope.turn(length * RECORD_WORK);
