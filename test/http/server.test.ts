@@ -47,16 +47,6 @@ test.each(['/livez', '/readyz'])('%s responds with ok, without a token', async (
   expect(response.headers.get('content-type')).toMatch(/^application\/json/);
 });
 
-test('/readyz responds with 503 during SHUTDOWN_DELAY_MS, while requests are still served', async () => {
-  const { gateway, send } = await startWith({ SHUTDOWN_DELAY_MS: '1000' });
-  const closed = gateway.close();
-  expect((await send('/readyz')).response.status).toBe(503);
-  expect((await send('/livez')).response.status).toBe(200);
-  expect((await gateway.graphql(read)).data.result.__typename).toBe('GlCodeList');
-  await closed;
-  await expect(send('/livez')).rejects.toThrow();
-});
-
 test.each(['/', '/nothing', '/graphql/', '/graphql/x', '/livez/x'])(
   '%s is not found',
   async (path) => {

@@ -54,8 +54,8 @@ test('after SIGTERM the gateway is not ready, serves requests for SHUTDOWN_DELAY
     expect.stringMatching(text),
   );
   expect(await Promise.all(duringDelay)).toEqual(responses);
-  expect(await get(gateway, '/readyz')).toBe(503);
-  expect(await get(gateway, '/metrics')).toBe(200);
+  const paths = ['/readyz', '/livez', '/metrics'];
+  expect(await Promise.all(paths.map((path) => get(gateway, path)))).toEqual([503, 200, 200]);
   expect(await connectionOf()).toBe('close');
 
   await portClosed(gateway);

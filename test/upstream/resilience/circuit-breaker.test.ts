@@ -81,20 +81,26 @@ test.each<[string, Reply]>([
   expect(urls()).toHaveLength(10);
 });
 
-test('each time that the circuit opens or closes is logged and counted', async () => {
+test('the state of the circuit has a metric, and each time that it opens or closes is logged and counted', async () => {
   const current = { reply: fault };
   const service = await startService((...received) => current.reply(...received));
   const gateway = await startTestGateway(service, { LOG_LEVEL: 'info' });
+  const states: number[] = [];
+  const noteState = async () => states.push(await metric(gateway, 'ledger_gateway_circuit_state'));
   for (const round of [1, 2]) {
     current.reply = fault;
     for (let n = 0; n < 10; n++) await gateway.graphql(readQuery);
     current.reply = success;
+    await noteState();
     makeProbeDue();
+    await noteState();
     await gateway.graphql(readQuery);
+    await noteState();
     for (const to of ['open', 'closed']) {
       expect(await metric(gateway, 'ledger_gateway_circuit_transitions_total', { to })).toBe(round);
     }
   }
+  expect(states).toEqual([2, 1, 0, 2, 1, 0]);
   const messages = gateway.logs.map(({ msg }) => String(msg).replace('circuit ', ''));
   const transitions = messages.filter((msg) => ['opened', 'closed'].includes(msg));
   expect(transitions).toEqual(['opened', 'closed', 'opened', 'closed']);
