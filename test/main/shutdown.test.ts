@@ -5,7 +5,7 @@ import { startTestGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
 import { startHeldService, success } from '../support/held-service.ts';
-import { connectTo } from '../support/raw-request.ts';
+import { connectTo, requestOf } from '../support/raw-request.ts';
 import { startService } from '../support/service.ts';
 
 /** The status of a path, or 0 if the port is closed. */
@@ -170,4 +170,21 @@ test('after a client disconnects, the writes of its operation are finished and l
   );
   expect(outcomes).toHaveLength(3);
   expect(first.response.writableFinished).toBe(true);
+});
+
+test('a write whose client has reset the connection is finished and logged before the exit', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service);
+  const client = connectTo(gateway.url);
+  client.write(requestOf(gateway, write));
+  const { respond } = await service.arrived(1);
+  client.resetAndDestroy();
+  await gateway.logLine({ outcome: 'CLIENT_DISCONNECTED' });
+  const closed = gateway.close();
+  await portClosed(gateway);
+  setTimeout(respond, 300); // Nothing shows that the gateway waits but that it has not closed yet.
+  await closed;
+  expect(gateway.logs).toContainEqual(
+    expect.objectContaining({ msg: 'call', outcome: 'answered' }),
+  );
 });
