@@ -2,7 +2,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { type EnterOptions, Gate } from './gate.ts';
 
 /** Work on fewer bytes than this takes less than 0.1 ms and does not count. */
-export const SHORT_WORK = 4096;
+export const SHORT_WORK = 10_000;
 /** Work on so many bytes or more takes tens of milliseconds. */
 export const LONG_WORK = 500_000;
 /** How long short work may take in an iteration of the event loop, in milliseconds. Node accepts only one connection in each. */
