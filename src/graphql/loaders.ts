@@ -21,6 +21,9 @@ export type GlCodeEntity = {
 /** The GL codes of a query, with the status record and the size of the response in bytes. */
 export type GlCodes = ServiceStatus & { codes: GlCodeEntity[]; bytes: number };
 
+/** The work of indexing a code, in bytes to parse. */
+const INDEX_WORK = 20;
+
 /** The target and project of a list. */
 export type GlCodesKey = Omit<GlCodesQuery, 'includeHide'>;
 
@@ -44,10 +47,11 @@ export function createLoaders(service: UpstreamClient, limits: ResponseLimits) {
     async (key: GlCodesKey) => {
       const list = await glCodes.load({ ...key, includeHide: true });
       const byCode = new Map<string, GlCodeEntity>();
-      await limits.visit(list.codes, (entity) => {
+      const add = (entity: GlCodeEntity) => {
         // If the service lists a code twice, the first one counts.
         if (entity.code !== null && !byCode.has(entity.code)) byCode.set(entity.code, entity);
-      });
+      };
+      await limits.visit(list.codes, add, INDEX_WORK);
       return { glCodes: list, byCode };
     },
     ({ target, project }) => `${target} ${project}`,

@@ -33,8 +33,12 @@ const COPY_BYTES = 8;
 const MAX_OUTCOME_BYTES = 33_554_432;
 /** The lengths of the texts of an outcome, in characters: the first that fits, or else the last. */
 const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 100];
-/** The items that are visited in one turn: milliseconds. */
-const PORTION = 10_000;
+/** The work of visiting some items in one turn, in the same unit. */
+const PORTION_WORK = 200_000;
+/** The work of measuring an item besides its texts. */
+const MEASURING_WORK = 40;
+/** The bytes of an entity, about. */
+const ENTITY_BYTES = 200;
 /** What JSON writes as an escape sequence, and all surrogates: the flag `u` would take three times as long. */
 const escaped = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
@@ -68,24 +72,27 @@ export class ResponseLimits {
     await this.#scope.turn(bytes, this.#scope.signal);
   }
 
-  /** Visits items, so many in one turn: the first ones in that of the request. */
+  /** Visits items that take so much work each, in portions that each wait for their turn. */
   async visit<Item>(
     items: readonly Item[],
     visit: (item: Item) => void,
-    portion = PORTION,
+    itemWork: number,
   ): Promise<void> {
+    const portion = Math.ceil(PORTION_WORK / itemWork);
     for (let at = 0; at < items.length; at += portion) {
-      if (at > 0) await this.turn(SHORT_WORK);
-      for (const item of items.slice(at, at + portion)) visit(item);
+      const end = Math.min(at + portion, items.length);
+      await this.turn((end - at) * itemWork);
+      for (const item of items.slice(at, end)) visit(item);
     }
   }
 
-  /** Counts entity references. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
-  admitReferences(count: number, info: GraphQLResolveInfo): void {
+  /** Counts entity references, and returns how many there are so far. Throws `OPERATION_LIMIT_EXCEEDED` if too many. */
+  admitReferences(count: number, info: GraphQLResolveInfo): number {
     this.#counted.references += count;
     this.checkLookups();
     const { fields, length } = selectionOf(info);
     this.#count(count * fields, count * length);
+    return this.#counted.references;
   }
 
   /** Counts failed references. Returns whether they may be reported in their places. */
@@ -120,6 +127,11 @@ export class ResponseLimits {
     await this.#hold(bytes + items * ITEM_BYTES);
   }
 
+  /** Books a copy of a part of a list with at most so many items. */
+  async holdCopy(items: number): Promise<void> {
+    await this.#hold(items * COPY_BYTES);
+  }
+
   /**
    * Searches a list of so many bytes, in steps that each wait for their turn. Throws `OPERATION_LIMIT_EXCEEDED` if
    * the operation searches too much.
@@ -141,28 +153,29 @@ export class ResponseLimits {
   }
 
   /**
-   * Counts a list, once for each field selected of it, and books its result. `bytes` is the size of a list that is
-   * whole. Throws `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no
+   * Counts the items of a list, once for each field selected of it, and books their result. Throws `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no
    * memory for it. Resolves when it is the turn of the list to be executed.
    */
   async admitList(
     items: readonly object[],
-    bytes: number | undefined,
+    list: { length: number; bytes: number },
     info: GraphQLResolveInfo,
   ): Promise<void> {
     const { itemFields, itemLength } = selectionOf(info);
     const fields = items.length * itemFields;
     const names = items.length * itemLength;
     this.#count(fields, names); // First, because reading the texts of rejected lists would take time.
-    const texts = itemFields === 0 ? 0 : (bytes ?? (await this.#lengthOf(items))) * itemFields;
+    const mean = list.bytes / Math.max(list.length, 1);
+    const isPart = items.length < list.length;
+    const length = isPart && itemFields > 0 ? await this.#lengthOf(items, mean) : list.bytes;
+    const texts = length * itemFields;
     this.#count(0, texts);
-    const copy = bytes === undefined ? items.length * COPY_BYTES : 0;
-    await this.#book(fields, names + texts + copy);
+    await this.#book(fields, names + texts);
   }
 
   /** Does the same for entities, whose number was counted before, with the length of their texts. */
   async admitEntities(entities: readonly unknown[], info: GraphQLResolveInfo): Promise<void> {
-    const length = await this.#lengthOf(entities);
+    const length = await this.#lengthOf(entities, ENTITY_BYTES);
     const { fields } = selectionOf(info);
     this.#count(0, length * fields);
     await this.#book(entities.length * fields, length * fields);
@@ -220,14 +233,15 @@ export class ResponseLimits {
   }
 
   /** The length of all texts of some objects as JSON, in bytes: an id has up to three characters for each. */
-  async #lengthOf(objects: readonly unknown[]): Promise<number> {
+  async #lengthOf(objects: readonly unknown[], meanBytes: number): Promise<number> {
     let length = 0;
-    await this.visit(objects, (object) => {
+    const measure = (object: unknown) => {
       for (const text of Object.values(object ?? {})) {
         if (typeof text !== 'string') continue;
         length += Buffer.byteLength(escaped.test(text) ? JSON.stringify(text) : text);
       }
-    });
+    };
+    await this.visit(objects, measure, MEASURING_WORK + meanBytes);
     return length;
   }
 }

@@ -9,13 +9,15 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   checkGlCodesArgs(args);
   limits.admitLookup(`${args.target} ${args.project}`);
   const { codes: all, bytes, ...status } = await loaders.glCodes.load(args);
-  const { codes, totalCount } =
-    args.only || args.search
-      ? await limits.search(bytes, filterCodes(all, args))
-      : { codes: cut(all, args), totalCount: all.length };
+  const isFiltered = Boolean(args.only || args.search);
+  const size = Math.min(args.first ?? all.length, Math.max(all.length - args.skip, 0));
+  if (isFiltered || size < all.length) await limits.holdCopy(size);
+  const { codes, totalCount } = isFiltered
+    ? await limits.search(bytes, filterCodes(all, args))
+    : { codes: cut(all, args), totalCount: all.length };
   // Each of the codes has the project.
   const wholeBytes = bytes + all.length * Buffer.byteLength(args.project);
-  await limits.admitList(codes, codes === all ? wholeBytes : undefined, info);
+  await limits.admitList(codes, { length: all.length, bytes: wholeBytes }, info);
   return outcome(status, (fields) => ({
     __typename: 'GlCodeList',
     codes,

@@ -3,6 +3,7 @@ import { ApolloServer } from '@apollo/server';
 import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
+import { Account } from '../../src/account/account.ts';
 import { SHORT_WORK } from '../../src/account/turns.ts';
 import { clientDisconnected, overloaded } from '../../src/errors/gateway-error.ts';
 import { createErrorFormatter } from '../../src/errors/graphql-error-format.ts';
@@ -314,15 +315,41 @@ const references = 'query ($all: [_Any!]!) { _entities(representations: $all) { 
 const part =
   '{ glCodes(target: EMAIL, project: "long", skip: 1) { ... on GlCodeList { codes { code } } } }';
 
+const invalid = (length: number) => Array(length).fill({ __typename: 'GlCode', id: null });
+
 test.each([
-  ['many references are', references, Array(600).fill({ __typename: 'GlCode', id: null })],
-  ['a list with a reference is', references, [{ __typename: 'GlCode', id: '5/long/1' }]],
-  ['a part of a list is', part, []],
-])('%s read in portions, each in a turn', async (_, query, all) => {
+  ['few references are read in the turn of the request', references, invalid(200), 0],
+  ['many references are read in portions, each in a turn', references, invalid(300), 2],
+  [
+    'a list is indexed in portions, each in a turn',
+    references,
+    [{ __typename: 'GlCode', id: '5/long/1' }],
+    3,
+  ],
+  ['a part of a list is measured in portions, each in a turn', part, [], 6],
+])('%s', async (_, query, all, portions) => {
   const scope = { ...scopeOf(), turn: jest.fn(alone().turn) };
   expect((await interpret({ query, variables: { all }, scope })).errors).toEqual([]);
-  const portions = scope.turn.mock.calls.filter(([bytes]) => bytes === SHORT_WORK);
-  expect(portions).toHaveLength(2); // The first one is read in the turn of the request.
+  const works = scope.turn.mock.calls.map(([bytes]) => bytes);
+  expect(works.filter((work) => work >= 100_000 && work < 201_000)).toHaveLength(portions);
+});
+
+test('references of all aliases count together', async () => {
+  const aliases = ['a', 'b', 'c'].map(
+    (name) => `${name}: _entities(representations: $all) { __typename }`,
+  );
+  const query = `query ($all: [_Any!]!) { ${aliases.join(' ')} }`;
+  const scope = { ...scopeOf(), turn: jest.fn(alone().turn) };
+  await interpret({ query, variables: { all: invalid(150) }, scope });
+  expect(scope.turn.mock.calls.filter(([bytes]) => bytes === 150_000)).toHaveLength(2);
+});
+
+test('a part of a list is booked before it exists', async () => {
+  const held: number[] = [];
+  const holding = new Account(Infinity).open('ada');
+  jest.spyOn(holding, 'hold').mockImplementation(async (bytes) => void held.push(bytes));
+  await interpret({ query: part, scope: { ...alone(), holding } });
+  expect(held[1]).toBe(24_999 * 8);
 });
 
 const all = 'glCodes(target: EMAIL, project: "codes"';
