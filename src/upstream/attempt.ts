@@ -36,8 +36,8 @@ export type AttemptDependencies = {
   observer: CallObserver;
 };
 
-/** The bytes of a response to a write that are received although there is no memory for them. */
-const MAX_UNBOOKED = 1_048_576;
+/** The bytes of a response to a write that are received although there is no memory for them: up to 256 are in flight. */
+const MAX_UNBOOKED = 131_072;
 
 /** Sends and decodes, with one span, one log line and one observation for each attempt. */
 export function createAttempt(dependencies: AttemptDependencies): Attempt {

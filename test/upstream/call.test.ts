@@ -196,13 +196,13 @@ test.each(['turn', 'decoder'])(
 );
 
 test('a read that does not fit into the memory now is OVERLOADED, one that never will is invalid, and a write is received', async () => {
-  const message = 'x'.repeat(400_000);
+  const message = 'x'.repeat(100_000);
   const service = await startService(json({ status: 0, service_status: { status: 0 }, message }));
-  const account = new Account(300_000);
+  const account = new Account(75_000);
   const { calls } = startCalls(service, { account });
   const reading = calls.read(glCodesOf(), scopeOf());
   await expect(reading).rejects.toMatchObject({ code: 'OVERLOADED', sent: 'yes' });
-  const decoding = startCalls(service, { account: new Account(1_000_000) }).calls.read(
+  const decoding = startCalls(service, { account: new Account(250_000) }).calls.read(
     glCodesOf(),
     scopeOf(),
   );
