@@ -41,11 +41,13 @@ export type ClaimResult = { state: 'claimed'; held: Held | undefined } | WriteSt
 const CUT_TEXT = 1000;
 /** What a record may grow by without room for it, in characters. */
 const SMALL_GROWTH = 10_000;
+/** The longest record that is kept while a write is in flight, in characters: there may be hundreds, of megabytes each. */
+const MAX_HELD = 10_000;
 
 /** The work of reading a record, in bytes of a turn for each byte. */
 const READ_WORK = 3;
 
-/** A record as it was last seen: the next change need not read it. */
+/** A record as it was last seen: the next change need not read it. Kept while a write is in flight, if it is short. */
 export type Held = { entry: Entry | null; record: KeyRecord };
 
 /** What became of the fields that were executed with a key. */
@@ -188,7 +190,7 @@ export class Claims {
     expected: Held | undefined,
     decide: Decide<Result>,
     needsRoomToGrow = true,
-  ): Promise<{ result: Result; held: Held }> {
+  ): Promise<{ result: Result; held?: Held }> {
     for (let held = expected; ; held = undefined) {
       // Any number of requests may need a record of megabytes: each reads it in a turn of its own.
       if (!held) await turn((await this.#store.sizeOf(key)) * READ_WORK);
@@ -197,7 +199,7 @@ export class Claims {
       const basis = await this.#completeness.basis();
       const { entry, record } = held ?? toHeld(reading?.entry ?? null);
       const { next, result } = decide(record, reading?.now ?? this.#completeness.now);
-      if (next === undefined) return { result, held: { entry, record } };
+      if (next === undefined) return { result };
       const isEmpty = !next.isSettled && next.writes.length === 0;
       const changed = isEmpty ? null : { version: randomUUID(), text: JSON.stringify(next) };
       const isClaim = entry === null || next.writes.length > record.writes.length;
@@ -207,7 +209,8 @@ export class Claims {
       try {
         if (await this.#store.swap({ key, caller, next: changed, ...expects })) {
           this.#completeness.used(startedAt);
-          return { result, held: { entry: changed, record: next } };
+          const isLong = (changed?.text.length ?? 0) > MAX_HELD;
+          return isLong ? { result } : { result, held: { entry: changed, record: next } };
         }
       } catch (error) {
         if (!(error instanceof BasisChanged)) throw error;

@@ -302,7 +302,7 @@ function startWithStore(
     store,
     sent,
     turns,
-    write: () => calls.write(upgradeToHq, scope),
+    write: (more = {}) => calls.write({ ...upgradeToHq, ...more }, scope),
     settle: () => createSettle(parts)('intent-1', 0, scope),
     unknownOutcomes: async () =>
       sumOf(await metrics.text(), 'ledger_gateway_unknown_outcomes_total'),
@@ -407,6 +407,17 @@ test('a long outcome is recorded and replayed in turns, and not read before', as
   const before = store.reads;
   expect(await write()).toMatchObject({ message });
   expect(turns.find(({ bytes }) => bytes > 300_000)).toMatchObject({ reads: before });
+});
+
+test.each([
+  ['a short record is kept', 'm', 1],
+  ['a long record is not kept, but read again,', 'x'.repeat(100_000), 2],
+])('%s while a further write with its key is in flight', async (_, message, reads) => {
+  const { store, write } = startWithStore(() => ({ invoiceId: null, message, status: 0 }));
+  await write();
+  const before = store.reads;
+  expect(await write({ responseName: 'second' })).toMatchObject({ message });
+  expect(store.reads - before).toBe(reads);
 });
 
 test('a recorded outcome that cannot be read is orphaned', async () => {
