@@ -56,7 +56,7 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
         received += bytes;
         return holding.tryHold(bytes) || (effect === 'write' && received <= MAX_UNBOOKED);
       };
-      const exchange = new Exchange({ signal, sendBy, hold });
+      const exchange = new Exchange({ signal, sendBy, hold, turn: scope.turn });
       let status: number | undefined;
       const finish = (outcome: string, fault?: string) => {
         const ms = performance.now() - start;
@@ -77,6 +77,7 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
         return result;
       } catch (cause) {
         logUnexpected(log, scope, cause, signal);
+        status ??= exchange.pausedStatus;
         const error = toUpstreamError(cause, signal, { sent: exchange.sent, status });
         status = error.status;
         finish(error.code, error.fault);

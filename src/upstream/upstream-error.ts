@@ -164,7 +164,7 @@ export function unknownOutcome(error: UpstreamError, requestId: string): Outcome
     case 'UPSTREAM_BAD_REQUEST':
     case 'UPSTREAM_BUSY':
       return null; // The service, or the gateway, rejected the operation.
-    case 'OVERLOADED': // There was no memory for a response of more than 1 MiB.
+    case 'OVERLOADED': // There was no memory for a long response.
       return new OutcomeUnknown('UPSTREAM_INVALID_RESPONSE', requestId);
     case 'CLIENT_DISCONNECTED':
       return new OutcomeUnknown('UPSTREAM_UNAVAILABLE', requestId);

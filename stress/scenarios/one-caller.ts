@@ -21,18 +21,27 @@ type Send = (text: string, isRead?: boolean) => void;
 
 const CODES = 600;
 const ALIASES = 199;
-const list = JSON.stringify({
-  service_status: { status: 0 },
-  list: Array.from({ length: CODES }, (_, n) => ({
-    Code: String(40_000 + n),
-    Name: `Travel ${n}`,
-    Value: 'travel',
-    Hide: 0,
-  })),
-});
-/** The requests of the attacks ask for a list of codes, those of the other caller for an empty one. */
-const respond: Behaviour = (exchange) =>
-  exchange.project === 'long' ? void exchange.response.end(list) : succeed(exchange);
+const list = Buffer.from(
+  JSON.stringify({
+    service_status: { status: 0 },
+    list: Array.from({ length: CODES }, (_, n) => ({
+      Code: String(40_000 + n),
+      Name: `Travel ${n}`,
+      Value: 'travel',
+      Hide: 0,
+    })),
+  }),
+);
+const unresolved = Buffer.from(JSON.stringify({ unresolved: 'x'.repeat(1_000_000) }));
+/** How long the service takes for an upload, in milliseconds: requests with the same key arrive meanwhile. */
+const UPLOAD_MS = 500;
+/** The requests of the attacks ask for a list of codes or upload a file, those of the other caller ask for an empty list. */
+const respond: Behaviour = (exchange) => {
+  const { project, path, response } = exchange;
+  if (project === 'long') response.end(list);
+  else if (path === 'updateWorkflowCSV') setTimeout(() => response.end(unresolved), UPLOAD_MS);
+  else succeed(exchange);
+};
 
 const longQuery = `{${Array.from({ length: ALIASES }, (_, n) => `a${n}:glCodes(target:EMAIL,project:"long"){...f}`).join(' ')}} fragment f on GlCodeList{codes{code name}}`;
 /** Fields of one response name that validation compares with each other. */
@@ -41,15 +50,16 @@ const costlyQuery = `{${Array.from({ length: 1_300 }, (_, n) => `glCodes(a:${n})
 const headOf = (line: string, headers: string[]) =>
   [`${line} HTTP/1.1`, 'host: gateway', ...headers, '\r\n'].join('\r\n');
 const authorization = (token?: string) => (token ? [`authorization: Bearer ${token}`] : []);
-const postHead = (bytes: number, token?: string) =>
+const postHead = (bytes: number, token?: string, headers: string[] = []) =>
   headOf('POST /graphql', [
     'content-type: application/json',
     `content-length: ${bytes}`,
     ...authorization(token),
+    ...headers,
   ]);
-const postOf = (query: string, token?: string, variables?: object) => {
+const postOf = (query: string, token?: string, variables?: object, headers?: string[]) => {
   const body = JSON.stringify({ query, variables });
-  return postHead(body.length, token) + body;
+  return postHead(body.length, token, headers) + body;
 };
 
 /** Runs a task at a steady rate. */
@@ -101,7 +111,19 @@ const chunked =
 
 const fields = (count: number, field: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => `a${n}:${field(n)}`).join(' ');
+const part = `glCodes(target:EMAIL,project:"long",first:${CODES - 1}){...on GlCodeList{codes{code}}}`;
 const invalidReferences = Array(4_990).fill({ __typename: 'GlCode', target: 'NONE' });
+
+/** An operation with so many uploads, and the same with an idempotency key. */
+const uploads = (count: number) =>
+  `mutation{${fields(count, () => 'uploadWorkflowCsv(input:{fileName:"a",csv:"a"}){...on WorkflowCsvUploaded{unresolved}}')}}`;
+const keyed = (count: number, token: string) =>
+  postOf(uploads(count), token, undefined, ['idempotency-key: k', 'idempotency-key-age: 0']);
+const settle =
+  'mutation{settleWrites(idempotencyKey:"k"){writes{outcome{...on WorkflowCsvUploaded{unresolved}}}}}';
+const times = (count: number, send: () => void) => {
+  for (let n = 0; n < count; n++) send();
+};
 
 const unread = (send: Send, token: string) => repeat(100, 25, () => send(postOf(longQuery, token)));
 const rate = { perSecond: 10, seconds: 15 };
@@ -121,6 +143,39 @@ const attacks: Attack[] = [
     bystander: rate,
     maxMs: 1000,
     run: unread,
+  },
+  {
+    name: '200 queries at once for 90 parts of a list, with 350 MB of heap',
+    variables: { NODE_OPTIONS: '--max-old-space-size=350' },
+    bystander: rate,
+    maxMs: 1000,
+    run: async (send, token) =>
+      times(200, () => send(postOf(`{${fields(90, () => part)}}`, token), true)),
+  },
+  {
+    name: '300 writes at once with unread outcomes of 1 MB, with 512 MB',
+    memoryMb: 512,
+    bystander: rate,
+    maxMs: 1000,
+    run: async (send, token) => times(300, () => send(postOf(uploads(1), token))),
+  },
+  {
+    name: '200 repeats, before and after the outcome, of a write with one of 1 MB, with 512 MB',
+    memoryMb: 512,
+    bystander: rate,
+    maxMs: 1000,
+    run: (send, token) => repeat(2, 0.3, () => times(200, () => send(keyed(1, token), true))),
+  },
+  {
+    name: '200 settlements at once of a key with four unread outcomes of 1 MB, with 512 MB',
+    memoryMb: 512,
+    bystander: rate,
+    maxMs: 1000,
+    async run(send, token) {
+      send(keyed(4, token), true);
+      await sleep(5000);
+      times(200, () => send(postOf(settle, token)));
+    },
   },
   {
     name: '1,800 bodies that are declared and not sent, without a token, with 512 MB',

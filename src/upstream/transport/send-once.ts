@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import type { Turn } from '../../account/turns.ts';
 import { joinParts, PART_BYTES, TinyParts } from '../../lib/tiny-parts.ts';
 import { invalidResponse, noRoom, type Sent, UpstreamError } from '../upstream-error.ts';
 import { connectionError, tooLarge } from './transport-error.ts';
@@ -33,6 +34,8 @@ type Limits = {
   sendBy?: number | undefined;
   /** Books so many bytes of the response. Returns false if there is no memory for them. */
   hold(bytes: number): boolean;
+  /** When so many bytes of the response may be received. */
+  turn: Turn;
 };
 
 /**
@@ -52,6 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #parts: Buffer[] = [];
   readonly #tiny = new TinyParts();
   #bytes = 0;
+  #isPaused = false;
   #ended = false;
   #discardTimer: NodeJS.Timeout | undefined;
 
@@ -62,6 +66,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** `no` before undici writes the request, `maybe` from then on, and `yes` once a response to it has begun. */
   get sent(): Sent {
     return this.#sent;
+  }
+
+  /** The status of a response that waits for its turn: it is not late because of the service. */
+  get pausedStatus(): number | undefined {
+    return this.#isPaused ? this.#statusCode : undefined;
   }
 
   /**
@@ -121,7 +130,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     } else if (this.#bytes > this.#maxBytes) controller.abort(tooLarge(this.#maxBytes));
     else if (isTiny) controller.abort(invalidResponse('in tiny parts'));
     else if (!this.#limits.hold(chunk.length + PART_BYTES)) controller.abort(noRoom());
-    else this.#parts.push(chunk);
+    else {
+      this.#parts.push(chunk);
+      void this.#takeTurn(chunk.length, controller);
+    }
   }
 
   onResponseEnd(): void {
@@ -141,6 +153,22 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#controller) this.#controller.abort(error);
     else this.onResponseError(undefined, error);
   };
+
+  /** Receives no more until its turn. Otherwise, one iteration of the event loop would receive megabytes of each response. */
+  async #takeTurn(bytes: number, controller: Dispatcher.DispatchController): Promise<void> {
+    try {
+      const turn = this.#limits.turn(bytes, this.#limits.signal);
+      if (!turn) return;
+      controller.pause();
+      this.#isPaused = true;
+      await turn;
+      this.#isPaused = false;
+      controller.resume();
+    } catch (error) {
+      this.#response.reject(error);
+      this.#abort();
+    }
+  }
 
   get #isError(): boolean {
     return this.#statusCode > 299;

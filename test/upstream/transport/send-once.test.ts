@@ -30,7 +30,8 @@ function createClient(url: string, method: 'GET' | 'POST' = 'GET', maxBytes = 10
   return {
     released,
     send(limits: Limits = {}, parts: Partial<Parameters<typeof request>[0]> = {}) {
-      const exchange = new Exchange({ signal: neverAborted, hold: () => true, ...limits });
+      const own = { signal: neverAborted, hold: () => true, turn: () => undefined };
+      const exchange = new Exchange({ ...own, ...limits });
       const response = request({ search: '', headers: {}, body: undefined, ...parts }, (sending) =>
         exchange.send(connection, sending, maxBytes),
       );
@@ -176,6 +177,35 @@ test('what a part takes is booked', async () => {
   };
   const { rawBody } = await createClient(service.url).send({ hold }).response;
   expect(held).toBe(rawBody.length + 200);
+});
+
+test('each part of a response is received in a turn', async () => {
+  const service = await startService(json(' '.repeat(1_000_000)));
+  let received = 0;
+  let waiting = 0;
+  let mostWaiting = 0;
+  const turn = async (bytes: number) => {
+    received += bytes;
+    waiting += 1;
+    mostWaiting = Math.max(mostWaiting, waiting);
+    await immediate();
+    waiting -= 1;
+  };
+  await createClient(service.url, 'GET', 1_000_000).send({ turn }).response;
+  expect([received, mostWaiting]).toEqual([1_000_000, 1]);
+});
+
+test('a response that waits for its turn ends with its request', async () => {
+  const service = await startService(json(' '.repeat(1_000_000)));
+  const controller = new AbortController();
+  const turn = async () => {
+    controller.abort();
+    throw new Error('the client has disconnected');
+  };
+  const { send, released } = createClient(service.url, 'GET', 2_000_000);
+  const { exchange, response } = send({ signal: controller.signal, turn });
+  await expect(response).rejects.toThrow();
+  expect([exchange.sent, released]).toEqual(['yes', [null]]);
 });
 
 test('a connection that receives bytes without a request is closed', async () => {
