@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { Gate } from '../account/gate.ts';
 import { textLength, withShortTexts } from '../lib/short-text.ts';
 import type { WriteName } from '../upstream/operations.ts';
 import type { Completeness } from './completeness.ts';
@@ -44,6 +45,12 @@ const SMALL_GROWTH = 10_000;
 /** The longest record that is kept while a write is in flight, in characters: there may be hundreds, of megabytes each. */
 const MAX_HELD = 10_000;
 
+/** The bytes of long records that may be on their way to and from the store at the same time, and how long one may wait. */
+const MAX_TRANSFER = 16 * 1024 * 1024;
+const MAX_TRANSFER_WAIT_MS = 2000;
+/** The bytes of a record for each character of the texts of an outcome, about. */
+const RECORD_BYTES = 2;
+
 /** The work of reading a record, in bytes of a turn for each byte. */
 const READ_WORK = 3;
 
@@ -77,6 +84,9 @@ type KeyRecord = z.infer<typeof keyRecordSchema>;
 
 /** The decision about a record: the record to store, if it changes, and the result. */
 type Decision<Result> = { next?: KeyRecord; result: Result };
+type Changed<Result> = { result: Result; held?: Held };
+/** What a change adds to a record, and whether it needs room in the store for that. */
+type Growth = { bytes: number; needsRoom: boolean };
 type Decide<Result> = (record: KeyRecord, now: number) => Decision<Result>;
 
 /**
@@ -88,6 +98,12 @@ export class Claims {
   readonly #store: IdempotencyStore;
   readonly #completeness: Completeness;
   readonly #maxWritesPerKey: number;
+  /** The bytes of long records on their way to and from the store, by caller. */
+  readonly #transfers = new Gate({
+    limit: MAX_TRANSFER,
+    maxWaitMs: MAX_TRANSFER_WAIT_MS,
+    rejection: () => new StoreUnavailable('share'),
+  });
 
   /** @param maxWritesPerKey the most response names that a key may have */
   constructor(store: IdempotencyStore, completeness: Completeness, maxWritesPerKey: number) {
@@ -145,7 +161,8 @@ export class Claims {
         const next = withWrite(record, { ...write, outcome: value });
         return { next, result: undefined };
       };
-      await this.#change(claim, held, decide, needsRoom);
+      const bytes = textLength(value) * RECORD_BYTES;
+      await this.#change(claim, held, decide, { bytes, needsRoom });
     };
     try {
       await store(outcome, true);
@@ -186,36 +203,62 @@ export class Claims {
 
   /** Applies a rule to a record: first to the one that is expected, if any, then to the actual one. */
   async #change<Result>(
-    { key, caller, turn }: Intent,
+    of: Intent,
     expected: Held | undefined,
     decide: Decide<Result>,
-    needsRoomToGrow = true,
-  ): Promise<{ result: Result; held?: Held }> {
+    growth: Growth = { bytes: 0, needsRoom: true },
+  ): Promise<Changed<Result>> {
     for (let held = expected; ; held = undefined) {
-      // Any number of requests may need a record of megabytes: each reads it in a turn of its own.
-      if (!held) await turn((await this.#store.sizeOf(key)) * READ_WORK);
-      const reading = held ? undefined : await this.#store.read(key);
-      const startedAt = performance.now();
-      const basis = await this.#completeness.basis();
-      const { entry, record } = held ?? toHeld(reading?.entry ?? null);
-      const { next, result } = decide(record, reading?.now ?? this.#completeness.now);
-      if (next === undefined) return { result };
-      const isEmpty = !next.isSettled && next.writes.length === 0;
-      const changed = isEmpty ? null : { version: randomUUID(), text: JSON.stringify(next) };
-      const isClaim = entry === null || next.writes.length > record.writes.length;
-      const growth = (changed?.text.length ?? 0) - (entry?.text.length ?? 0);
-      const needsRoom = isClaim || (growth > SMALL_GROWTH && needsRoomToGrow);
-      const expects = { expected: entry?.version ?? null, needsRoom, basis };
-      try {
-        if (await this.#store.swap({ key, caller, next: changed, ...expects })) {
-          this.#completeness.used(startedAt);
-          const isLong = (changed?.text.length ?? 0) > MAX_HELD;
-          return isLong ? { result } : { result, held: { entry: changed, record: next } };
-        }
-      } catch (error) {
-        if (!(error instanceof BasisChanged)) throw error;
-        this.#completeness.invalidate();
-      }
+      const bytes = held ? 0 : await this.#store.sizeOf(of.key);
+      const changed = await this.#transfer(of.caller, bytes + growth.bytes, async () => {
+        // Any number of requests may need a record of megabytes: each reads it in a turn of its own.
+        if (!held) await of.turn(bytes * READ_WORK);
+        return this.#tryToChange(of, held, decide, growth.needsRoom);
+      });
+      if (changed) return changed;
+    }
+  }
+
+  /** Exchanges so many bytes with the store: hundreds of megabytes at once would delay the requests behind them. */
+  async #transfer<Result>(
+    caller: string,
+    bytes: number,
+    exchange: () => Promise<Result>,
+  ): Promise<Result> {
+    if (bytes <= MAX_HELD) return exchange();
+    const amount = Math.min(bytes, this.#transfers.maxPerCaller);
+    await this.#transfers.enter(caller, { amount });
+    return exchange().finally(() => this.#transfers.leave(caller, amount));
+  }
+
+  /** Applies a rule to a record once. Undefined if somebody else has changed it meanwhile. */
+  async #tryToChange<Result>(
+    { key, caller }: Intent,
+    held: Held | undefined,
+    decide: Decide<Result>,
+    needsRoomToGrow: boolean,
+  ): Promise<Changed<Result> | undefined> {
+    const reading = held ? undefined : await this.#store.read(key);
+    const startedAt = performance.now();
+    const basis = await this.#completeness.basis();
+    const { entry, record } = held ?? toHeld(reading?.entry ?? null);
+    const { next, result } = decide(record, reading?.now ?? this.#completeness.now);
+    if (next === undefined) return { result };
+    const isEmpty = !next.isSettled && next.writes.length === 0;
+    const changed = isEmpty ? null : { version: randomUUID(), text: JSON.stringify(next) };
+    const isClaim = entry === null || next.writes.length > record.writes.length;
+    const length = changed?.text.length ?? 0;
+    const growth = length - (entry?.text.length ?? 0);
+    const needsRoom = isClaim || (growth > SMALL_GROWTH && needsRoomToGrow);
+    const expects = { expected: entry?.version ?? null, needsRoom, basis };
+    try {
+      if (!(await this.#store.swap({ key, caller, next: changed, ...expects }))) return undefined;
+      this.#completeness.used(startedAt);
+      return length > MAX_HELD ? { result } : { result, held: { entry: changed, record: next } };
+    } catch (error) {
+      if (!(error instanceof BasisChanged)) throw error;
+      this.#completeness.invalidate();
+      return undefined;
     }
   }
 

@@ -244,10 +244,17 @@ class FailingStore extends SqliteStore {
   losesReplies = false;
   losesRecords = false;
   reads = 0;
+  readsAtOnce = 0;
+  mostReadsAtOnce = 0;
 
   override async read(key: string) {
     if (this.failure) throw this.failure;
-    if (key !== COMPLETENESS_KEY) this.reads += 1;
+    if (key === COMPLETENESS_KEY) return super.read(key);
+    this.reads += 1;
+    this.readsAtOnce += 1;
+    this.mostReadsAtOnce = Math.max(this.mostReadsAtOnce, this.readsAtOnce);
+    await new Promise(setImmediate);
+    this.readsAtOnce -= 1;
     return super.read(key);
   }
 
@@ -418,6 +425,15 @@ test.each([
   const before = store.reads;
   expect(await write({ responseName: 'second' })).toMatchObject({ message });
   expect(store.reads - before).toBe(reads);
+});
+
+test('of one caller, 12 MB of long records at most are read at once', async () => {
+  const message = 'x'.repeat(3_000_000);
+  const { store, write } = startWithStore(() => ({ invoiceId: null, message, status: 0 }));
+  await write();
+  const repeats = await Promise.all(Array.from({ length: 10 }, () => write()));
+  expect(repeats).toEqual(Array(10).fill(expect.objectContaining({ status: 0 })));
+  expect(store.mostReadsAtOnce).toBe(4);
 });
 
 test('a recorded outcome that cannot be read is orphaned', async () => {
