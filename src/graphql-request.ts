@@ -16,7 +16,11 @@ export type GraphqlRequest = {
   turn: Turn;
 };
 
-export type GraphqlResponse = { status: number; headers: Iterable<[string, string]>; text: string };
+export type GraphqlResponse = {
+  status: number;
+  headers: Iterable<[string, string]>;
+  body: string | Buffer;
+};
 
 /** Executes a request. Rejects with a GatewayError if it is not executed. */
 export type Execute = (request: GraphqlRequest) => Promise<GraphqlResponse>;

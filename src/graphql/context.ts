@@ -35,6 +35,7 @@ export function createContext(
     return scope;
   };
   const service = createOnce(() => createClient(calls, getScope()));
+  const response: { serialized?: Buffer | undefined } = {};
   const limits = createOnce(() => new ResponseLimits(getScope(), maxResponseBytes));
   return {
     /** Undefined if the request names none. */
@@ -51,6 +52,8 @@ export function createContext(
     /** Whether no response can reach the client. */
     isClosed: () => scope?.isClosed() ?? false,
     record,
+    /** The response, if it is too long for Apollo to serialize it at once. */
+    response,
     csvOptionParam,
     workflowActions,
   };

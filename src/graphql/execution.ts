@@ -44,7 +44,13 @@ export function createExecution(
               ...(formatted.length > 0 && { errors: formatted }),
               ...(data !== undefined && { data }),
             };
-            return { http, body: { kind: 'single' as const, singleResult } };
+            const limits = contextValue.isAuthenticated ? contextValue.limits() : undefined;
+            const serialized = await limits?.serialize(singleResult);
+            contextValue.response.serialized = serialized;
+            return {
+              http,
+              body: { kind: 'single' as const, singleResult: serialized ? {} : singleResult },
+            };
           };
           if (document.faults.length > 0) return respond({ errors: document.errors });
           if (!operation) return null; // Apollo reports this error.
@@ -90,7 +96,6 @@ async function run(
     if (limits?.isTooLargeToInterpret) result = (await runCompiled(1)) ?? result;
   }
   if (result.data === undefined) throw new Error(result.errors?.[0]?.message ?? 'no result');
-  await limits?.admitSerialization();
   return result;
 }
 

@@ -47,6 +47,7 @@ export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServ
     csrfPrevention: { requestHeaders: preflightHeaders },
     allowBatchedHttpRequests: false,
     persistedQueries: false,
+    stringifyResult: (result) => JSON.stringify(result), // Its own adds a line feed, and so copies the text.
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
     formatError,
@@ -66,14 +67,15 @@ export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServ
       const document = await documents.find(documentRequestOf(request), turn);
       const isById = options.trustedDocuments !== undefined && document !== undefined;
       const { search, body } = isById ? byText(request, document.text) : request;
+      const context = createContext(options, scope, record, document);
       const response = await apollo.executeHTTPGraphQLRequest({
         httpGraphQLRequest: { method, headers: csrfHeaders(request), search, body },
-        context: async () => createContext(options, scope, record, document),
+        context: async () => context,
       });
       if (response.body.kind !== 'complete')
         throw new Error('Incremental delivery is not supported.');
       const { status = 200, headers } = response;
-      return { status, headers, text: response.body.string };
+      return { status, headers, body: context.response.serialized ?? response.body.string };
     },
     trust: (manifests) => documents.trust(manifests),
     stop: () => apollo.stop(),

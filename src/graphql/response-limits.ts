@@ -4,6 +4,7 @@ import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { SHORT_TEXT, textLength, withShortTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { selectionOf } from './selection-cost.ts';
+import { serialize } from './serialization.ts';
 
 /** Entity references that one request may resolve, over all of its aliases. */
 export const MAX_REFERENCES = 5_000;
@@ -201,10 +202,15 @@ export class ResponseLimits {
     return fitting;
   }
 
-  /** Resolves when the response may be serialized, also for a client that only reads: it may tell the outcome of a write. */
-  async admitSerialization(): Promise<void> {
+  /**
+   * Serializes a long response in turns, also for a client that has disconnected: it may tell the outcome of a write.
+   * Resolves to undefined when a short one may be serialized at once.
+   */
+  async serialize(result: object): Promise<Buffer | undefined> {
     const bytes = this.#counted.bytes + this.#outcomeBytes;
+    if (bytes >= LONG_WORK) return serialize(result, bytes, this.#scope.turn);
     await this.#scope.turn(this.#counted.fields * FIELD_WORK.compiled + bytes * TEXT_WORK);
+    return undefined;
   }
 
   #count(fields: number, bytes: number): void {

@@ -16,10 +16,10 @@ const gzip = promisify(zlib.gzip);
 const zstdCompress = promisify(zlib.zstdCompress);
 
 /** In the order in which they are preferred. All run in the thread pool. */
-const encoders = new Map<string, (text: string) => Promise<Buffer>>([
-  ['br', (text) => brotliCompress(text, brotli)],
-  ['gzip', (text) => gzip(text)],
-  ['zstd', (text) => zstdCompress(text)],
+const encoders = new Map<string, (payload: string | Buffer) => Promise<Buffer>>([
+  ['br', (payload) => brotliCompress(payload, brotli)],
+  ['gzip', (payload) => gzip(payload)],
+  ['zstd', (payload) => zstdCompress(payload)],
 ]);
 const encodings = [...encoders.keys()];
 
@@ -28,7 +28,8 @@ export function registerCompression(app: FastifyInstance, isOn: boolean): void {
   if (!isOn) return;
   app.addHook('onSend', (request, reply, payload, done) => {
     const { raw, headers } = request;
-    const isLong = typeof payload === 'string' && payload.length >= MIN_LENGTH;
+    const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
+    const isLong = isText && payload.length >= MIN_LENGTH && !reply.hasHeader('content-encoding');
     // A request whose body is still arriving may be rejected at any time.
     const isArriving = !raw.complete && hasBody(headers);
     if (!isLong || isArriving || raw.socket.destroyed) return done(null, payload);

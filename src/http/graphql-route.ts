@@ -221,7 +221,7 @@ async function respond(
   request: FastifyRequest,
   reply: FastifyReply,
   { turns, execute }: GraphqlRouteOptions,
-): Promise<string> {
+): Promise<string | Buffer> {
   const { method, url, headers, body, bodyBytes, scope, record } = request;
   const variablesWork = bodyBytes > SHORT_VARIABLES ? bodyBytes * VARIABLES_WORK : 0;
   const options = { signal: request.disconnected, since: request.receivedAt };
@@ -232,9 +232,9 @@ async function respond(
   const search = /\?.*$/s.exec(url)?.[0] ?? '';
   const response = await execute({ method, headers, search, body, scope, record, turn });
   // Lists were booked before they existed. What else makes a response long are errors and the schema.
-  const isBooked = record.writes.length > 0 || request.holding?.tryHoldAll(response.text.length);
+  const isBooked = record.writes.length > 0 || request.holding?.tryHoldAll(response.body.length);
   if (isBooked === false) throw overloaded();
   for (const [name, value] of response.headers) reply.header(name, value);
   reply.code(response.status).type(responseType(headers));
-  return response.text;
+  return response.body;
 }

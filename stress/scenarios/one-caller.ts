@@ -21,29 +21,39 @@ type Send = (text: string, isRead?: boolean) => void;
 
 const CODES = 600;
 const ALIASES = 199;
-const list = Buffer.from(
-  JSON.stringify({
-    service_status: { status: 0 },
-    list: Array.from({ length: CODES }, (_, n) => ({
-      Code: String(40_000 + n),
-      Name: `Travel ${n}`,
-      Value: 'travel',
-      Hide: 0,
-    })),
-  }),
-);
+const listOf = (count: number, name: (n: number) => string) =>
+  Buffer.from(
+    JSON.stringify({
+      service_status: { status: 0 },
+      list: Array.from({ length: count }, (_, n) => ({
+        Code: String(40_000 + n),
+        Name: name(n),
+        Value: 'travel',
+        Hide: 0,
+      })),
+    }),
+  );
+const lists: Record<string, Buffer> = {
+  long: listOf(CODES, (n) => `Travel ${n}`),
+  // V8 has two bytes for each character of a text with one that is not Latin-1.
+  wide: listOf(2_500, () => `${'x'.repeat(1_590)}€`),
+};
 const unresolved = Buffer.from(JSON.stringify({ unresolved: 'x'.repeat(1_000_000) }));
 /** How long the service takes for an upload, in milliseconds: requests with the same key arrive meanwhile. */
 const UPLOAD_MS = 500;
 /** The requests of the attacks ask for a list of codes or upload a file, those of the other caller ask for an empty list. */
 const respond: Behaviour = (exchange) => {
   const { project, path, response } = exchange;
-  if (project === 'long') response.end(list);
+  if (lists[project]) response.end(lists[project]);
   else if (path === 'updateWorkflowCSV') setTimeout(() => response.end(unresolved), UPLOAD_MS);
   else succeed(exchange);
 };
 
+const fields = (count: number, field: (n: number) => string) =>
+  Array.from({ length: count }, (_, n) => `a${n}:${field(n)}`).join(' ');
+
 const longQuery = `{${Array.from({ length: ALIASES }, (_, n) => `a${n}:glCodes(target:EMAIL,project:"long"){...f}`).join(' ')}} fragment f on GlCodeList{codes{code name}}`;
+const wideQuery = `{glCodes(target:EMAIL,project:"wide"){...on GlCodeList{codes{${fields(14, () => 'name')}}}}}`;
 /** Fields of one response name that validation compares with each other. */
 const costlyQuery = `{${Array.from({ length: 1_300 }, (_, n) => `glCodes(a:${n})`).join('')}}`;
 
@@ -109,14 +119,12 @@ const chunked =
     for (let n = 0; n < count; n++) send(head + chunks, true);
   };
 
-const fields = (count: number, field: (n: number) => string) =>
-  Array.from({ length: count }, (_, n) => `a${n}:${field(n)}`).join(' ');
 const part = `glCodes(target:EMAIL,project:"long",first:${CODES - 1}){...on GlCodeList{codes{code}}}`;
 const invalidReferences = Array(4_990).fill({ __typename: 'GlCode', target: 'NONE' });
 
 /** An operation with so many uploads, and the same with an idempotency key. */
-const uploads = (count: number) =>
-  `mutation{${fields(count, () => 'uploadWorkflowCsv(input:{fileName:"a",csv:"a"}){...on WorkflowCsvUploaded{unresolved}}')}}`;
+const uploads = (count: number, selected = 1) =>
+  `mutation{${fields(count, () => `uploadWorkflowCsv(input:{fileName:"a",csv:"a"}){...on WorkflowCsvUploaded{${fields(selected, () => 'unresolved')}}}`)}}`;
 const keyed = (count: number, token: string) =>
   postOf(uploads(count), token, undefined, ['idempotency-key: k', 'idempotency-key-age: 0']);
 const settle =
@@ -151,6 +159,20 @@ const attacks: Attack[] = [
     maxMs: 1000,
     run: async (send, token) =>
       times(200, () => send(postOf(`{${fields(90, () => part)}}`, token), true)),
+  },
+  {
+    name: '12 queries for 56 MB that are not Latin-1, with 512 MB',
+    memoryMb: 512,
+    bystander: rate,
+    maxMs: 1000,
+    run: (send, token) => repeat(12, 2, () => send(postOf(wideQuery, token), true)),
+  },
+  {
+    name: '12 uploads at once whose outcomes of 1 MB are selected 30 times, with 512 MB',
+    memoryMb: 512,
+    bystander: rate,
+    maxMs: 1000,
+    run: async (send, token) => times(12, () => send(postOf(uploads(1, 30), token), true)),
   },
   {
     name: '300 writes at once with unread outcomes of 1 MB, with 512 MB',

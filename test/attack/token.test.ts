@@ -66,7 +66,7 @@ const server = await createTestServer({
   allowsAnonymous: false,
   execute: async ({ scope }) => {
     accepted.push(scope?.token);
-    return { status: 200, headers: [], text: '{"data":null}' };
+    return { status: 200, headers: [], body: '{"data":null}' };
   },
 });
 const url = await server.listen({ host: '127.0.0.1', port: 0 });

@@ -92,6 +92,8 @@ type Request = {
 type Response = { text: string; errors: string[]; calls: string[] };
 
 /** The scope of a request that never waits for CPU time, so that every call is made in the same iteration. */
+type Result = { data?: unknown; errors?: readonly { extensions?: { code?: unknown } }[] };
+
 const alone = (): RequestScope => ({ ...scopeOf(), turn: () => undefined });
 
 /** A whole response, with its status and headers, and the calls made for it. */
@@ -107,26 +109,25 @@ async function execute(
   }: Request,
 ): Promise<Response> {
   calls.length = 0;
-  const response = await server.executeOperation(
-    { query, variables },
+  const contextValue = createContext(
     {
-      contextValue: createContext(
-        {
-          calls: service,
-          settle: async () => ({ writes: [], isComplete: false }),
-          csvOptionParam: undefined,
-          workflowActions: Object.values(WorkflowAction),
-          maxResponseBytes,
-        },
-        token === null ? null : scope,
-        { requestId: 'request-1', errorCodes: [], fields: new Map(), writes: [] },
-        await documents.find({ query }, () => undefined),
-      ),
+      calls: service,
+      settle: async () => ({ writes: [], isComplete: false }),
+      csvOptionParam: undefined,
+      workflowActions: Object.values(WorkflowAction),
+      maxResponseBytes,
     },
+    token === null ? null : scope,
+    { requestId: 'request-1', errorCodes: [], fields: new Map(), writes: [] },
+    await documents.find({ query }, () => undefined),
   );
+  const response = await server.executeOperation({ query, variables }, { contextValue });
   await immediate(); // After an error in one field, others may start their calls after the response.
   if (response.body.kind !== 'single') throw new Error('not a single result');
-  const { data, errors = [] } = response.body.singleResult;
+  const { serialized } = contextValue.response;
+  const { data, errors = [] }: Result = serialized
+    ? JSON.parse(String(serialized))
+    : response.body.singleResult;
   const { status, headers } = response.http;
   return {
     text: JSON.stringify({ status, headers: [...headers], errors, data }),

@@ -35,7 +35,7 @@ async function start(limits: { requests?: number; bytes?: number; turns?: Turns 
       await turn(0);
       received.push(scope?.receivedAt ?? Infinity);
       if (test.isHeld) await new Promise<void>((resolve) => executions.push(resolve));
-      return { ...succeeded, text: test.response };
+      return { ...succeeded, body: test.response };
     },
   });
   const url = await server.listen({ port: 0, host: '127.0.0.1' });

@@ -19,7 +19,7 @@ async function startOverloaded({ isOverloaded = true } = {}) {
     overloadedCaller: () => (state.isOverloaded ? 'hash' : undefined),
     execute: async () => {
       state.executed += 1;
-      return { status: 200, headers: [], text: '{"data":null}' };
+      return { status: 200, headers: [], body: '{"data":null}' };
     },
     corsOrigins: [origin],
     metrics: {

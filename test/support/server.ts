@@ -23,7 +23,7 @@ export async function createTestServer(options: Partial<ServerOptions> = {}) {
     authenticate: async () => null,
     allowsAnonymous: true,
     overloadedCaller: () => undefined,
-    execute: async () => ({ status: 200, headers: [], text: '{"data":null}' }),
+    execute: async () => ({ status: 200, headers: [], body: '{"data":null}' }),
     corsOrigins: [],
     forwardHeaders: [],
     adminPort: undefined,
