@@ -38,7 +38,7 @@ const lists: Record<string, Buffer> = {
   // V8 has two bytes for each character of a text with one that is not Latin-1.
   wide: listOf(2_500, () => `${'x'.repeat(1_590)}€`),
 };
-const unresolved = Buffer.from(JSON.stringify({ unresolved: 'x'.repeat(1_000_000) }));
+const unresolved = Buffer.from(JSON.stringify({ unresolved: `${'x'.repeat(999_999)}€` }));
 /** How long the service takes for an upload, in milliseconds: requests with the same key arrive meanwhile. */
 const UPLOAD_MS = 500;
 /** The requests of the attacks ask for a list of codes or upload a file, those of the other caller ask for an empty list. */
