@@ -15,7 +15,7 @@ const allowed: Record<string, string> = {
   telemetry: 'errors/gateway-error.ts node:http',
   auth: 'errors lib jose node:http telemetry/metrics.ts',
   upstream: 'account errors/gateway-error.ts lib telemetry got undici node:http',
-  idempotency: 'account/shares.ts errors/gateway-error.ts lib telemetry upstream',
+  idempotency: 'account/gate.ts account/shares.ts errors/gateway-error.ts lib telemetry upstream',
   resolvers:
     'errors/gateway-error.ts errors/input-fault.ts generated graphql/context.ts idempotency/recorded-outcome.ts upstream/operations.ts upstream/records.ts upstream/upstream-error.ts graphql',
   graphql:
