@@ -108,6 +108,7 @@ async function startGateway(
       JWT_AUDIENCE: issuer.audience,
       NODE_ENV: 'production',
       LOG_LEVEL: 'warn',
+      MALLOC_MMAP_THRESHOLD_: '131072', // As in the image.
       ...variables,
     },
     stdio: ['ignore', stdout ?? 'pipe', 'inherit'],

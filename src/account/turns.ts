@@ -5,7 +5,7 @@ import { type EnterOptions, Gate } from './gate.ts';
 export const SHORT_WORK = 10_000;
 /** Work on so many bytes or more takes tens of milliseconds. */
 export const LONG_WORK = 500_000;
-/** How long short work may take in an iteration of the event loop, in milliseconds. Node accepts only one connection in each. */
+/** How long short work may take in an iteration of the event loop, in milliseconds. Node accepts one connection in each. */
 const SHORT_WORK_MS = 8;
 /** The bytes that are parsed in a millisecond, about: work that is not done in its turn counts by its estimate. */
 const BYTES_PER_MS = 100_000;
@@ -33,8 +33,8 @@ export class Turns {
 
   /**
    * Resolves when work on so many bytes may run; do it synchronously afterwards. Returns undefined if it may run at once.
-   * Rejects with `CLIENT_DISCONNECTED` if it has to wait and `signal` is aborted. Of one caller, the work of the oldest request goes first,
-   * so that they do not all end late, and hold what they have until then.
+   * Rejects with `CLIENT_DISCONNECTED` if it has to wait and `signal` is aborted. Of one caller, the work of the oldest
+   * request goes first, so that they do not all end late, and hold what they have until then.
    */
   take(caller: string, bytes: number, options: TurnOptions = {}): Promise<void> | undefined {
     if (bytes < SHORT_WORK) return undefined;

@@ -9,7 +9,7 @@ type Resolver = GraphQLFieldResolver<unknown, Context>;
 /** The work of reading a reference, and of resolving it, in bytes to parse. */
 const READING_WORK = 1_000;
 const RESOLUTION_WORK = 4_000;
-/** The references that are resolved in one turn. */
+/** The references that are resolved in one turn, and those that are read in the turn of their request. */
 const PORTION = 200;
 
 /** Wraps the resolver of `_entities`: checks all representations before any is resolved, and limits the response. */

@@ -21,11 +21,11 @@ export type GlCodeEntity = {
 /** The GL codes of a query, with the status record and the size of the response in bytes. */
 export type GlCodes = ServiceStatus & { codes: GlCodeEntity[]; bytes: number };
 
-/** The work of indexing a code, in bytes to parse. */
-const INDEX_WORK = 20;
-
 /** The target and project of a list. */
 export type GlCodesKey = Omit<GlCodesQuery, 'includeHide'>;
+
+/** The work of indexing a code, in bytes to parse. */
+const INDEX_WORK = 20;
 
 /** Creates the loaders of one request. Only reads have one: a write is never de-duplicated. */
 export function createLoaders(service: UpstreamClient, limits: ResponseLimits) {

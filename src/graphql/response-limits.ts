@@ -154,8 +154,9 @@ export class ResponseLimits {
   }
 
   /**
-   * Counts the items of a list, once for each field selected of it, and books their result. Throws `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no
-   * memory for it. Resolves when it is the turn of the list to be executed.
+   * Counts the items of a list, once for each field selected of it, and books their result. Throws
+   * `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no memory for it. Resolves
+   * when it is the turn of the list to be executed.
    */
   async admitList(
     items: readonly object[],

@@ -7,10 +7,15 @@ const STEP = 200_000;
 /** The work on an item without its texts, in characters that could be searched in that time. */
 const ITEM_WORK = 50;
 
+/** How many items of a list `skip` and `first` leave. */
+export function lengthOfPart({ length }: readonly unknown[], { skip, first }: Cut): number {
+  return Math.min(first ?? length, Math.max(length - skip, 0));
+}
+
 /** The part of a list that `skip` and `first` leave. The list itself if that is all of it. */
-export function cut<Code>(codes: Code[], { skip, first }: Cut): Code[] {
-  const end = skip + (first ?? codes.length);
-  return skip === 0 && end >= codes.length ? codes : codes.slice(skip, end);
+export function cut<Code>(codes: Code[], part: Cut): Code[] {
+  const length = lengthOfPart(codes, part);
+  return length === codes.length ? codes : codes.slice(part.skip, part.skip + length);
 }
 
 /** Filters a list by `only` and `search` and cuts it, in steps. `totalCount` counts before the cut. */

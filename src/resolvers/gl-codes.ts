@@ -1,5 +1,5 @@
 import type { QueryResolvers } from '../generated/resolvers.ts';
-import { cut, filterCodes } from './gl-code-filter.ts';
+import { cut, filterCodes, lengthOfPart } from './gl-code-filter.ts';
 import { checkGlCodesArgs } from './input.ts';
 import { outcome } from './outcome.ts';
 
@@ -10,8 +10,8 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   limits.admitLookup(`${args.target} ${args.project}`);
   const { codes: all, bytes, ...status } = await loaders.glCodes.load(args);
   const isFiltered = Boolean(args.only || args.search);
-  const size = Math.min(args.first ?? all.length, Math.max(all.length - args.skip, 0));
-  if (isFiltered || size < all.length) await limits.holdCopy(size);
+  const length = lengthOfPart(all, args);
+  if (isFiltered || length < all.length) await limits.holdCopy(length);
   const { codes, totalCount } = isFiltered
     ? await limits.search(bytes, filterCodes(all, args))
     : { codes: cut(all, args), totalCount: all.length };
