@@ -47,7 +47,7 @@ const MAX_HELD = 10_000;
 
 /** The bytes of long records that may be on their way to and from the store at the same time, and how long one may wait. */
 const MAX_TRANSFER = 16 * 1024 * 1024;
-const MAX_TRANSFER_WAIT_MS = 2000;
+const MAX_TRANSFER_WAIT_MS = 10_000;
 /** The bytes of a record for each character of the texts of an outcome, about. */
 const RECORD_BYTES = 2;
 
