@@ -1,4 +1,4 @@
-import { limitExceeded, overloaded } from '../errors/gateway-error.ts';
+import { GatewayError, overloaded } from '../errors/gateway-error.ts';
 import { Gate, type Idle, rejectionWith } from './gate.ts';
 
 /** What a request holds without being booked: its place among the requests in progress accounts for it. */
@@ -7,6 +7,10 @@ const INCLUDED_BYTES = 65_536;
 const MAX_WAIT_MS = 2000;
 
 const noMemory = overloaded('There is no memory for this request now.');
+const needsTooMuch = new GatewayError(
+  'OPERATION_LIMIT_EXCEEDED',
+  'The operation needs more memory than one caller can have. Request fewer lists or entities, or fewer fields of them, at a time.',
+);
 
 /** The memory that requests hold, by caller. */
 export class Account {
@@ -130,7 +134,7 @@ export class Holding {
 
   async #enter(amount: number, signal?: AbortSignal): Promise<void> {
     if (this.#booked + this.#waiting > this.#gate.maxPerCaller) {
-      throw limitExceeded('bytes of memory', Math.floor(this.#gate.maxPerCaller));
+      throw needsTooMuch;
     }
     await this.#gate.enter(this.caller, { amount, signal });
   }

@@ -104,7 +104,9 @@ function report(record: RequestRecord, observe: FieldObserver): void {
   for (const field of record.fields.values()) {
     const { operation, outcome } = field;
     observe(field);
-    if (operation.startsWith('Mutation.')) record.writes.push(`${operation} ${outcome}`);
+    // `settleWrites` sends nothing, and its client may ask again.
+    const isWrite = operation.startsWith('Mutation.') && operation !== 'Mutation.settleWrites';
+    if (isWrite) record.writes.push(`${operation} ${outcome}`);
   }
 }
 

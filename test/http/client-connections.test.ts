@@ -64,7 +64,7 @@ test.each([
 test('after the connection of a client has closed, no further write of its mutation is sent', async () => {
   const { service, gateway, socket } = await start();
   const twice =
-    'mutation { a: workflowAction(action: RESTART) { __typename } b: workflowAction(action: UPGRADE_TO_HQ) { __typename } }';
+    'mutation { settleWrites(idempotencyKey: "k") { isComplete } a: workflowAction(action: RESTART) { __typename } b: workflowAction(action: UPGRADE_TO_HQ) { __typename } }';
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   const headers = ['x-request-id: request-1', `traceparent: 00-${traceId}-b7ad6b7169203331-01`];
   socket.write(requestOf(gateway, twice, headers));
