@@ -65,8 +65,8 @@ export class Gate {
   readonly #rejection: (reason: NoPlaceReason) => Error;
   /** The callers that have something waiting. The first one is next. */
   readonly #lines = new Map<string, Lines>();
-  /** The oldest first. */
-  readonly #idle = new Set<Idle>();
+  /** The oldest first. An array, since a Set would keep requests from being collected early (docs/decisions/0011). */
+  readonly #idle: Idle[] = [];
   #isMakingRoom = false;
 
   constructor(options: GateOptions) {
@@ -99,8 +99,8 @@ export class Gate {
 
   /** From now on, and until the returned function is called, this is dropped if others need it and it is overdue. */
   watch(idle: Idle): () => void {
-    this.#idle.add(idle);
-    return () => void this.#idle.delete(idle);
+    this.#idle.push(idle);
+    return () => this.#forget(idle);
   }
 
   /** Enters if nothing else of the caller waits, and there is a place or can be made. */
@@ -205,20 +205,25 @@ export class Gate {
    */
   #makeRoom(caller: string, amount: number): boolean {
     const lacking = this.#held.lacking(caller, amount);
-    if (lacking <= 0 || this.#idle.size === 0) return false;
+    if (lacking <= 0 || this.#idle.length === 0) return false;
     const isInShare = this.#held.isInShare(caller, amount);
-    const overdue = [...this.#idle].filter(
+    const overdue = this.#idle.filter(
       (idle) => idle.amount() > 0 && (isInShare || idle.caller === caller) && idle.isOverdue(),
     );
     if (overdue.reduce((sum, idle) => sum + idle.amount(), 0) < lacking) return false;
     this.#isMakingRoom = true;
     for (const idle of overdue) {
       if (this.#held.fits(caller, amount)) break;
-      this.#idle.delete(idle);
+      this.#forget(idle);
       idle.drop();
     }
     this.#isMakingRoom = false;
     return true;
+  }
+
+  #forget(idle: Idle): void {
+    const index = this.#idle.indexOf(idle);
+    if (index >= 0) this.#idle.splice(index, 1);
   }
 
   /** Whether no more of a caller may wait. */

@@ -99,6 +99,7 @@ export class CircuitBreaker {
   }
 
   #recordSuccess(): void {
+    if (this.#faults === 0) return; // Clearing a Map allocates a new table.
     if (this.#faults >= FAULTS) this.#change('closed');
     this.#faults = 0;
     this.#faultyCallers.clear();
