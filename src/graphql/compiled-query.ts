@@ -3,6 +3,7 @@ import {
   type DocumentNode,
   type ExecutionResult,
   GraphQLError,
+  GraphQLSchema,
   getNamedType,
   isEnumType,
   isLeafType,
@@ -94,6 +95,24 @@ export async function compileAll(document: GraphqlDocument): Promise<void> {
   }
 }
 
+/**
+ * A mutation of one field is compiled as a query: the code of graphql-jit for mutations keeps each request until the
+ * next full collection (docs/decisions/0011).
+ */
+const mutationsAsQueries = new GraphQLSchema({
+  ...schema.toConfig(),
+  query: schema.getMutationType(),
+  mutation: null,
+});
+
+/** A document with its mutations as queries. */
+function asQuery(document: DocumentNode): DocumentNode {
+  return visit(document, {
+    OperationDefinition: (node) => ({ ...node, operation: OperationTypeNode.QUERY }),
+    SelectionSet: () => false,
+  });
+}
+
 function compile(
   document: DocumentNode,
   operation: OperationDefinitionNode,
@@ -103,7 +122,10 @@ function compile(
   if (!isCompilable(included)) return null;
   const disableLeafSerialization = !selectsEnum(included);
   const name = operation.name?.value ?? '';
-  const result = compileQuery(schema, included, name, { disableLeafSerialization });
+  const isMutation = operation.operation === OperationTypeNode.MUTATION;
+  const result = isMutation
+    ? compileQuery(mutationsAsQueries, asQuery(included), name, { disableLeafSerialization })
+    : compileQuery(schema, included, name, { disableLeafSerialization });
   if (!isCompiledQuery(result)) return null;
   return async (context, given) => {
     const { data, errors } = await result.query(undefined, context, withDefaults(operation, given));
