@@ -11,7 +11,8 @@ export type RequestParts = {
 
 /** got without everything that could repeat a request: by default it retries GETs, and six of ours change state. */
 const client = got.extend({
-  retry: { limit: 0 },
+  // Each request copies the lists.
+  retry: { limit: 0, methods: [], statusCodes: [], errorCodes: [] },
   followRedirect: false,
   throwHttpErrors: false,
   decompress: false,
