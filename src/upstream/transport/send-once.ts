@@ -24,6 +24,8 @@ export type Connection = {
 /** Milliseconds and bytes in which the body of an error response may end; then the connection is closed. */
 const DISCARD_MS = 1000;
 const DISCARD_BYTES = 65_536;
+/** The bytes of a response that are received without a turn: what waits is lost if the service resets the connection. */
+const AT_ONCE = 65_536;
 /** Informational responses to one request. More of them serve no purpose. */
 const MAX_INFORMATIONAL = 100;
 
@@ -132,7 +134,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else if (!this.#limits.hold(chunk.length + PART_BYTES)) controller.abort(noRoom());
     else {
       this.#parts.push(chunk);
-      void this.#takeTurn(chunk.length, controller);
+      if (this.#bytes > AT_ONCE) void this.#takeTurn(chunk.length, controller);
     }
   }
 

@@ -179,7 +179,14 @@ test('what a part takes is booked', async () => {
   expect(held).toBe(rawBody.length + 200);
 });
 
-test('each part of a response is received in a turn', async () => {
+test('a response of 64 KB is received at once', async () => {
+  const service = await startService(json(' '.repeat(65_536)));
+  const turn = () => Promise.reject(new Error('no turn'));
+  const { rawBody } = await createClient(service.url, 'GET', 1_000_000).send({ turn }).response;
+  expect(rawBody).toHaveLength(65_536);
+});
+
+test('each further part of a response is received in a turn', async () => {
   const service = await startService(json(' '.repeat(1_000_000)));
   let received = 0;
   let waiting = 0;
@@ -192,7 +199,8 @@ test('each part of a response is received in a turn', async () => {
     waiting -= 1;
   };
   await createClient(service.url, 'GET', 1_000_000).send({ turn }).response;
-  expect([received, mostWaiting]).toEqual([1_000_000, 1]);
+  expect(received).toBeGreaterThan(1_000_000 - 65_536);
+  expect(mostWaiting).toBe(1);
 });
 
 test('a response that waits for its turn ends with its request', async () => {
