@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { Gate } from '../account/gate.ts';
+import { type EnterOptions, Gate } from '../account/gate.ts';
 import { textLength, withShortTexts } from '../lib/short-text.ts';
 import type { WriteName } from '../upstream/operations.ts';
 import type { Completeness } from './completeness.ts';
@@ -45,9 +45,10 @@ const SMALL_GROWTH = 10_000;
 /** The longest record that is kept while a write is in flight, in characters: there may be hundreds, of megabytes each. */
 const MAX_HELD = 10_000;
 
-/** The bytes of long records that may be on their way to and from the store at the same time, and how long one may wait. */
-const MAX_TRANSFER = 16 * 1024 * 1024;
-const MAX_TRANSFER_WAIT_MS = 10_000;
+/** The bytes of long records that may be on their way to and from the store at the same time. */
+const MAX_TRANSFERS = 16 * 1024 * 1024;
+/** What a longer one counts: with more than a share, it could wait for ever behind those of others. */
+const MAX_TRANSFER = MAX_TRANSFERS / 4;
 /** The bytes of a record for each character of the texts of an outcome, about. */
 const RECORD_BYTES = 2;
 
@@ -99,11 +100,7 @@ export class Claims {
   readonly #completeness: Completeness;
   readonly #maxWritesPerKey: number;
   /** The bytes of long records on their way to and from the store, by caller. */
-  readonly #transfers = new Gate({
-    limit: MAX_TRANSFER,
-    maxWaitMs: MAX_TRANSFER_WAIT_MS,
-    rejection: () => new StoreUnavailable('share'),
-  });
+  readonly #transfers = new Gate({ limit: MAX_TRANSFERS, maxWaiting: Infinity });
 
   /** @param maxWritesPerKey the most response names that a key may have */
   constructor(store: IdempotencyStore, completeness: Completeness, maxWritesPerKey: number) {
@@ -208,9 +205,12 @@ export class Claims {
     decide: Decide<Result>,
     growth: Growth = { bytes: 0, needsRoom: true },
   ): Promise<Changed<Result>> {
+    const since = performance.now();
     for (let held = expected; ; held = undefined) {
       const bytes = held ? 0 : await this.#store.sizeOf(of.key);
-      const changed = await this.#transfer(of.caller, bytes + growth.bytes, async () => {
+      const amount = Math.min(bytes + growth.bytes, MAX_TRANSFER);
+      const transfer = { amount, since, isUrgent: growth.bytes > 0 };
+      const changed = await this.#transfer(of.caller, transfer, async () => {
         // Any number of requests may need a record of megabytes: each reads it in a turn of its own.
         if (!held) await of.turn(bytes * READ_WORK);
         return this.#tryToChange(of, held, decide, growth.needsRoom);
@@ -222,12 +222,12 @@ export class Claims {
   /** Exchanges so many bytes with the store: hundreds of megabytes at once would delay the requests behind them. */
   async #transfer<Result>(
     caller: string,
-    bytes: number,
+    transfer: EnterOptions & { amount: number },
     exchange: () => Promise<Result>,
   ): Promise<Result> {
-    if (bytes <= MAX_HELD) return exchange();
-    const amount = Math.min(bytes, this.#transfers.maxPerCaller);
-    await this.#transfers.enter(caller, { amount });
+    const { amount } = transfer;
+    if (amount <= MAX_HELD) return exchange();
+    await this.#transfers.enter(caller, transfer);
     return exchange().finally(() => this.#transfers.leave(caller, amount));
   }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pause } from './open-writes.ts';
 import { ReplyLost, StoreUnavailable, type UnavailableReason } from './store.ts';
 
-/** The time to connect, and for each command. */
+/** The time to connect, and for the next reply. */
 const TIMEOUT_MS = 1000;
 const PAUSE_MS = { first: 50, last: 2000 };
 
@@ -31,6 +31,9 @@ export class RedisSession {
   /** Resolves when the connection has ended, with the reason. */
   readonly ended = this.#end.promise;
   #failure: StoreUnavailable | undefined;
+  /** The commands without a reply. */
+  #waiting = 0;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(url: string) {
     this.#client = newClient(url);
@@ -68,9 +71,13 @@ export class RedisSession {
     if (this.#client.isOpen) this.#client.destroy();
   }
 
-  /** Waits for a reply. Without one the connection is closed: no later command would get its reply sooner. */
+  /**
+   * Waits for a reply. If none to any command arrives for so long, the connection is closed: no later command would get
+   * its reply sooner. What has arrived while the process was busy is read before.
+   */
   async #within(ms: number, send: () => Promise<unknown>): Promise<unknown> {
-    const timer = setTimeout(() => this.close(new StoreUnavailable('timeout')), ms);
+    this.#waiting += 1;
+    if (this.#waiting === 1) this.#expectReply(ms);
     try {
       return await send();
     } catch (error) {
@@ -78,8 +85,19 @@ export class RedisSession {
       this.close(causeOf(error));
       throw new ReplyLost(this.#failure?.reason ?? 'unreachable');
     } finally {
-      clearTimeout(timer);
+      this.#waiting -= 1;
+      this.#expectReply(TIMEOUT_MS);
     }
+  }
+
+  #expectReply(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#waiting === 0) return;
+    const timer = setTimeout(() => {
+      setImmediate(() => this.#timer === timer && this.close(new StoreUnavailable('timeout')));
+    }, ms);
+    this.#timer = timer;
   }
 }
 

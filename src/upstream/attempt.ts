@@ -72,7 +72,9 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
         const response = await transport.send(request, scope, exchange, trace);
         status = response.statusCode;
         const bytes = await response.read(signal, hold);
-        const result = await decode(request.operation, bytes, scope.turn, holding, signal);
+        // That of a write has arrived, and tells its outcome: the deadline does not end the wait for a turn to read it.
+        const until = effect === 'write' ? undefined : signal;
+        const result = await decode(request.operation, bytes, scope.turn, holding, until);
         finish('answered');
         return result;
       } catch (cause) {

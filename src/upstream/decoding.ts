@@ -18,7 +18,7 @@ export async function decode<Name extends OperationName>(
   body: Uint8Array,
   turn: Turn,
   holding: Holding,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<Responses[Name]> {
   if (operations[operation].effect === 'read') {
     await holding.hold(body.length * DECODED, signal).catch((error: unknown) => {

@@ -28,7 +28,7 @@ import {
 } from '../support/upstream-call.ts';
 
 /** The timeout, in milliseconds. `npm run stress` measures that a response is at most 250 ms late. */
-const TIMEOUT_MS = 300;
+const TIMEOUT_MS = 500;
 
 /** Sends a read and a write at the same time, and returns their outcomes, which must not come before the deadline. */
 async function outcomesAtDeadline(url: string): Promise<string[]> {
@@ -154,7 +154,7 @@ async function noTurn(_bytes: number, signal?: AbortSignal): Promise<void> {
 
 const success = json({ service_status: { status: 0 }, list: [], status: 0 });
 
-test('calls whose responses wait too long to be decoded time out, but do not open the circuit', async () => {
+test('reads whose responses wait too long to be decoded time out, but do not open the circuit', async () => {
   const service = await startService(success);
   const { calls } = startCalls(service, { timeoutMs: 1000 });
   const reads = Array.from({ length: 12 }, (_, n) =>
@@ -162,11 +162,13 @@ test('calls whose responses wait too long to be decoded time out, but do not ope
       .read(glCodesOf(`p${n}`), { ...scopeOf('token', undefined, `caller ${n}`), turn: noTurn })
       .catch(({ code, sent }) => ({ code, sent })),
   );
-  const writing = calls.write(upgradeToHq, { ...scopeOf(), turn: noTurn });
+  // The response to a write is read nevertheless, because it tells the outcome.
+  const turn = async () => void (await Promise.all(reads));
+  const writing = calls.write(upgradeToHq, { ...scopeOf(), turn });
   expect(await Promise.all(reads)).toEqual(
     Array(12).fill({ code: 'UPSTREAM_TIMEOUT', sent: 'yes' }),
   );
-  expect(await writing).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
+  expect(await writing).toMatchObject({ status: 0 });
   expect([calls.admission.circuit.state, calls.admission.gate.held]).toEqual(['closed', 0]);
 });
 

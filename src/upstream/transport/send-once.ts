@@ -134,7 +134,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else if (!this.#limits.hold(chunk.length + PART_BYTES)) controller.abort(noRoom());
     else {
       this.#parts.push(chunk);
-      if (this.#bytes > AT_ONCE) void this.#takeTurn(chunk.length, controller);
+      // After the last part there is nothing to delay, and if the service closed the connection, undici would lose it.
+      const isLast = this.#bytes === Number(this.#headers['content-length']);
+      if (this.#bytes > AT_ONCE && !isLast) void this.#takeTurn(chunk.length, controller);
     }
   }
 

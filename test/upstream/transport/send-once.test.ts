@@ -199,9 +199,20 @@ test('each further part of a response is received in a turn', async () => {
     waiting -= 1;
   };
   await createClient(service.url, 'GET', 1_000_000).send({ turn }).response;
-  expect(received).toBeGreaterThan(1_000_000 - 65_536);
+  expect(received).toBeGreaterThan(1_000_000 - 2 * 65_536);
   expect(mostWaiting).toBe(1);
 });
+
+test.each(['content-length: 1000000', 'connection: close'])(
+  'a response in turns is complete although the service closes the connection (%s)',
+  async (header) => {
+    const response = `HTTP/1.1 200 OK\r\n${header}\r\n\r\n${' '.repeat(1_000_000)}`;
+    const { url } = await startTcp((socket) => socket.once('data', () => socket.end(response)));
+    const turn = async () => void (await immediate());
+    const { rawBody } = await createClient(url, 'GET', 1_000_000).send({ turn }).response;
+    expect(rawBody).toHaveLength(1_000_000);
+  },
+);
 
 test('a response that waits for its turn ends with its request', async () => {
   const service = await startService(json(' '.repeat(1_000_000)));
