@@ -122,10 +122,11 @@ function compile(
   if (!isCompilable(included)) return null;
   const disableLeafSerialization = !selectsEnum(included);
   const name = operation.name?.value ?? '';
-  const isMutation = operation.operation === OperationTypeNode.MUTATION;
-  const result = isMutation
-    ? compileQuery(mutationsAsQueries, asQuery(included), name, { disableLeafSerialization })
-    : compileQuery(schema, included, name, { disableLeafSerialization });
+  const [types, query] =
+    operation.operation === OperationTypeNode.MUTATION
+      ? [mutationsAsQueries, asQuery(included)]
+      : [schema, included];
+  const result = compileQuery(types, query, name, { disableLeafSerialization });
   if (!isCompiledQuery(result)) return null;
   return async (context, given) => {
     const { data, errors } = await result.query(undefined, context, withDefaults(operation, given));

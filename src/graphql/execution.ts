@@ -15,6 +15,7 @@ import type { FieldObserver } from './field-metrics.ts';
 import { checkInput } from './input-checks.ts';
 import { inOperationSpan } from './operation-span.ts';
 import { type FormatError, toGraphQLError, toResponse } from './response-errors.ts';
+import type { ResponseLimits } from './response-limits.ts';
 import { schema } from './schema.ts';
 
 /**
@@ -38,13 +39,13 @@ export function createExecution(
         async responseForOperation({ operation, request, contextValue, response: { http } }) {
           const { document, record } = contextValue;
           if (!document) return null; // For the type: didResolveSource has thrown.
+          const limits = contextValue.isAuthenticated ? contextValue.limits() : undefined;
           const respond = async ({ data, errors = [] }: ExecutionResult) => {
             const formatted = errors.map((error) => toResponse(error, document, http, formatError));
             const singleResult = {
               ...(formatted.length > 0 && { errors: formatted }),
               ...(data !== undefined && { data }),
             };
-            const limits = contextValue.isAuthenticated ? contextValue.limits() : undefined;
             const serialized = await limits?.serialize(singleResult);
             contextValue.response.serialized = serialized;
             return {
@@ -56,7 +57,7 @@ export function createExecution(
           if (!operation) return null; // Apollo reports this error.
           return inOperationSpan(operation, record, async () => {
             try {
-              return await respond(await run(document, operation, request, contextValue));
+              return await respond(await run(document, operation, request, contextValue, limits));
             } catch (error) {
               return respond({ errors: [toGraphQLError(error)] });
             } finally {
@@ -75,11 +76,11 @@ async function run(
   operation: OperationDefinitionNode,
   { variables = {}, operationName }: GraphQLRequest,
   contextValue: Context,
+  /** Undefined if the request has no token. Then it is not compiled, which is expensive. */
+  limits: ResponseLimits | undefined,
 ): Promise<ExecutionResult> {
   if (operation.operation === OperationTypeNode.SUBSCRIPTION) throw noSubscriptions();
   checkInput(document, operation, variables);
-  // Only for authenticated requests: compiling is expensive.
-  const limits = contextValue.isAuthenticated ? contextValue.limits() : undefined;
   const runCompiled = async (threshold?: number) => {
     const admit = () => limits?.turn(LONG_WORK) ?? Promise.resolve();
     const compiled = await findCompiled(document, operation, variables, threshold, admit);

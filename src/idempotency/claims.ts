@@ -42,15 +42,15 @@ export type ClaimResult = { state: 'claimed'; held: Held | undefined } | WriteSt
 const CUT_TEXT = 1000;
 /** What a record may grow by without room for it, in characters. */
 const SMALL_GROWTH = 10_000;
-/** The longest record that is kept while a write is in flight, in characters: there may be hundreds, of megabytes each. */
-const MAX_HELD = 10_000;
+/** A longer record, in characters, is not kept while a write is in flight, and waits before it is read or replaced. */
+const LONG_RECORD = 10_000;
 
 /** The bytes of long records that may be on their way to and from the store at the same time. */
 const MAX_TRANSFERS = 16 * 1024 * 1024;
 /** What a longer one counts: with more than a share, it could wait for ever behind those of others. */
 const MAX_TRANSFER = MAX_TRANSFERS / 4;
-/** The bytes of a record for each character of the texts of an outcome, about. */
-const RECORD_BYTES = 2;
+/** The bytes of recording an outcome for each character of its texts, about: in memory, and on the way to the store. */
+export const RECORD_MEMORY = 2;
 
 /** The work of reading a record, in bytes of a turn for each byte. */
 const READ_WORK = 3;
@@ -158,7 +158,7 @@ export class Claims {
         const next = withWrite(record, { ...write, outcome: value });
         return { next, result: undefined };
       };
-      const bytes = textLength(value) * RECORD_BYTES;
+      const bytes = textLength(value) * RECORD_MEMORY;
       await this.#change(claim, held, decide, { bytes, needsRoom });
     };
     try {
@@ -226,7 +226,7 @@ export class Claims {
     exchange: () => Promise<Result>,
   ): Promise<Result> {
     const { amount } = transfer;
-    if (amount <= MAX_HELD) return exchange();
+    if (amount <= LONG_RECORD) return exchange();
     await this.#transfers.enter(caller, transfer);
     return exchange().finally(() => this.#transfers.leave(caller, amount));
   }
@@ -254,7 +254,7 @@ export class Claims {
     try {
       if (!(await this.#store.swap({ key, caller, next: changed, ...expects }))) return undefined;
       this.#completeness.used(startedAt);
-      return length > MAX_HELD ? { result } : { result, held: { entry: changed, record: next } };
+      return length > LONG_RECORD ? { result } : { result, held: { entry: changed, record: next } };
     } catch (error) {
       if (!(error instanceof BasisChanged)) throw error;
       this.#completeness.invalidate();

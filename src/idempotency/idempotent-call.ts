@@ -4,7 +4,7 @@ import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
-import type { Claim, Held } from './claims.ts';
+import { type Claim, type Held, RECORD_MEMORY } from './claims.ts';
 import type { IdempotencyParts } from './idempotency.ts';
 import { keyReused } from './idempotency-error.ts';
 import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
@@ -15,9 +15,8 @@ import { ReplyLost, StoreUnavailable } from './store.ts';
 /** Time for the sender of a write to record the outcome after its deadline, in milliseconds. */
 const RECORDING_MS = 5000;
 
-/** The work and the memory of recording an outcome, in bytes for each character: JSON escapes some with six. */
+/** The work of recording an outcome, in bytes for each character: JSON escapes some with six. */
 const RECORD_WORK = 6;
-const RECORD_MEMORY = 2;
 
 type Outcome = KnownOutcome | OutcomeUnknown;
 

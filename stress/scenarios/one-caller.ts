@@ -52,7 +52,7 @@ const respond: Behaviour = (exchange) => {
 const fields = (count: number, field: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => `a${n}:${field(n)}`).join(' ');
 
-const longQuery = `{${Array.from({ length: ALIASES }, (_, n) => `a${n}:glCodes(target:EMAIL,project:"long"){...f}`).join(' ')}} fragment f on GlCodeList{codes{code name}}`;
+const longQuery = `{${fields(ALIASES, () => 'glCodes(target:EMAIL,project:"long"){...f}')}} fragment f on GlCodeList{codes{code name}}`;
 const wideQuery = `{glCodes(target:EMAIL,project:"wide"){...on GlCodeList{codes{${fields(14, () => 'name')}}}}}`;
 /** Fields of one response name that validation compares with each other. */
 const costlyQuery = `{${Array.from({ length: 1_300 }, (_, n) => `glCodes(a:${n})`).join('')}}`;
@@ -122,7 +122,7 @@ const chunked =
 const part = `glCodes(target:EMAIL,project:"long",first:${CODES - 1}){...on GlCodeList{codes{code}}}`;
 const invalidReferences = Array(4_990).fill({ __typename: 'GlCode', target: 'NONE' });
 
-/** An operation with so many uploads, and the same with an idempotency key. */
+/** An operation with so many uploads, whose outcomes are selected so often, and the same with an idempotency key. */
 const uploads = (count: number, selected = 1) =>
   `mutation{${fields(count, () => `uploadWorkflowCsv(input:{fileName:"a",csv:"a"}){...on WorkflowCsvUploaded{${fields(selected, () => 'unresolved')}}}`)}}`;
 const keyed = (count: number, token: string) =>

@@ -91,9 +91,9 @@ type Request = {
 
 type Response = { text: string; errors: string[]; calls: string[] };
 
-/** The scope of a request that never waits for CPU time, so that every call is made in the same iteration. */
 type Result = { data?: unknown; errors?: readonly { extensions?: { code?: unknown } }[] };
 
+/** The scope of a request that never waits for CPU time, so that every call is made in the same iteration. */
 const alone = (): RequestScope => ({ ...scopeOf(), turn: () => undefined });
 
 /** A whole response, with its status and headers, and the calls made for it. */
