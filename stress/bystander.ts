@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isSuccess, keepAliveAgent, outcomeOf, post, readQuery } from './client.ts';
+import { isSuccess, keepAliveAgent, outcomeOf, post, readQuery, writeMutation } from './client.ts';
 import type { Harness, Row, RunningGateway } from './harness.ts';
 import { openLoop } from './load.ts';
 import { residentMb } from './process.ts';
@@ -12,23 +12,32 @@ import { tally } from './statistics.ts';
  */
 export type Observation = { outcomes: string[]; longestMs: number; peakMb: number; busyMs: number };
 
-export type Bystander = { perSecond: number; seconds: number };
+export type Bystander = {
+  perSecond: number;
+  seconds: number;
+  /** Every other request is a write with an idempotency key of its own. */
+  writes?: boolean;
+};
 
 /** Starts an attack, and sends requests of another caller for some seconds, at a fixed rate. */
 export async function observe(
   harness: Harness,
   gateway: RunningGateway,
-  { perSecond, seconds }: Bystander,
+  { perSecond, seconds, writes = false }: Bystander,
   attack: () => Promise<unknown>,
 ): Promise<Observation> {
   const token = await harness.issuer.token({ sub: 'bystander' });
   const agent = keepAliveAgent(harness);
-  const read = (n: number) =>
-    post(gateway.url, token, readQuery(`bystander-${n}`), {
+  const request = (n: number) => {
+    const id = `bystander-${n}`;
+    const isWrite = writes && n % 2 !== 0;
+    return post(gateway.url, token, isWrite ? writeMutation(id) : readQuery(id), {
       agent,
       signal: AbortSignal.timeout(20_000),
+      ...(isWrite && { idempotencyKey: id, ageMs: 0 }),
     });
-  await Promise.all(Array.from({ length: 10 }, (_, n) => read(-n)));
+  };
+  await Promise.all(Array.from({ length: 10 }, (_, n) => request(-n)));
   const seen: Observation = { outcomes: [], longestMs: 0, peakMb: 0, busyMs: 0 };
   const attacking = attack();
   const delay = monitorEventLoopDelay({ resolution: 10 });
@@ -38,7 +47,7 @@ export async function observe(
     for (; !isOver; await sleep(50)) seen.peakMb = Math.max(seen.peakMb, residentMb(gateway.pid));
   })();
   await openLoop(perSecond, seconds, async (n) => {
-    const response = await read(n);
+    const response = await request(n);
     seen.outcomes.push(outcomeOf(response));
     seen.longestMs = Math.max(seen.longestMs, response.ms);
   });

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Bystander, observe, rowsOf } from '../bystander.ts';
 import type { Harness, Row, RunningGateway, Scenario } from '../harness.ts';
+import { missingRedis, startRedis } from '../redis.ts';
 import { type Behaviour, succeed } from '../service.ts';
 
 /** Attacks with the means of one client, and at most one token. */
@@ -10,6 +11,8 @@ type Attack = {
   /** The process runs with so much memory, and must stay below it. */
   memoryMb?: number;
   variables?: Record<string, string>;
+  /** Where the process keeps idempotency keys. In its memory if omitted. */
+  store?: 'redis';
   bystander: Bystander;
   /** The longest time that another caller may wait, in milliseconds. */
   maxMs: number;
@@ -134,7 +137,16 @@ const times = (count: number, send: () => void) => {
 };
 
 const unread = (send: Send, token: string) => repeat(100, 25, () => send(postOf(longQuery, token)));
+const repeats = (send: Send, token: string) =>
+  repeat(2, 0.3, () => times(200, () => send(keyed(1, token), true)));
+const settlements = async (send: Send, token: string) => {
+  send(keyed(4, token), true);
+  await sleep(5000);
+  times(200, () => send(postOf(settle, token)));
+};
+
 const rate = { perSecond: 10, seconds: 15 };
+const withWrites = { ...rate, writes: true };
 const precise = { perSecond: 50, seconds: 6 };
 
 const attacks: Attack[] = [
@@ -184,20 +196,32 @@ const attacks: Attack[] = [
   {
     name: '200 repeats, before and after the outcome, of a write with one of 1 MB, with 512 MB',
     memoryMb: 512,
-    bystander: rate,
+    bystander: withWrites,
     maxMs: 1000,
-    run: (send, token) => repeat(2, 0.3, () => times(200, () => send(keyed(1, token), true))),
+    run: repeats,
   },
   {
     name: '200 settlements at once of a key with four unread outcomes of 1 MB, with 512 MB',
     memoryMb: 512,
-    bystander: rate,
+    bystander: withWrites,
     maxMs: 1000,
-    async run(send, token) {
-      send(keyed(4, token), true);
-      await sleep(5000);
-      times(200, () => send(postOf(settle, token)));
-    },
+    run: settlements,
+  },
+  {
+    name: '200 repeats, before and after the outcome, of a write with one of 1 MB, with 512 MB and Redis',
+    memoryMb: 512,
+    store: 'redis',
+    bystander: withWrites,
+    maxMs: 1000,
+    run: repeats,
+  },
+  {
+    name: '200 settlements at once of a key with four unread outcomes of 1 MB, with 512 MB and Redis',
+    memoryMb: 512,
+    store: 'redis',
+    bystander: withWrites,
+    maxMs: 1000,
+    run: settlements,
   },
   {
     name: '1,800 bodies that are declared and not sent, without a token, with 512 MB',
@@ -307,6 +331,9 @@ const attacks: Attack[] = [
 export const oneCaller: Scenario = {
   name: 'one-caller',
   async run(harness) {
+    if (missingRedis !== undefined) {
+      return [{ claim: 'the scenario runs', measured: missingRedis, holds: false }];
+    }
     const rows: Row[] = [];
     for (const attack of attacks) rows.push(...(await measure(harness, attack)));
     return rows;
@@ -314,8 +341,10 @@ export const oneCaller: Scenario = {
 };
 
 async function measure(harness: Harness, attack: Attack): Promise<Row[]> {
-  const { name, memoryMb, variables, bystander, maxMs } = attack;
+  const { name, memoryMb, store, bystander, maxMs } = attack;
   const service = await harness.startService(respond);
+  const redis = store && (await startRedis(harness));
+  const variables = { ...attack.variables, ...(redis && { IDEMPOTENCY_STORE: redis.url }) };
   const gateway = await harness.startGateway(service, variables, { memoryMb });
   const token = await harness.issuer.token({ sub: 'attacker' });
   const observation = await observe(harness, gateway, bystander, () =>
