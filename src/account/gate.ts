@@ -1,4 +1,5 @@
 import { clientDisconnected, overloaded } from '../errors/gateway-error.ts';
+import { remove } from '../lib/remove.ts';
 import { Line } from './line.ts';
 import { Shares } from './shares.ts';
 
@@ -100,7 +101,7 @@ export class Gate {
   /** From now on, and until the returned function is called, this is dropped if others need it and it is overdue. */
   watch(idle: Idle): () => void {
     this.#idle.push(idle);
-    return () => this.#forget(idle);
+    return () => remove(this.#idle, idle);
   }
 
   /** Enters if nothing else of the caller waits, and there is a place or can be made. */
@@ -214,16 +215,11 @@ export class Gate {
     this.#isMakingRoom = true;
     for (const idle of overdue) {
       if (this.#held.fits(caller, amount)) break;
-      this.#forget(idle);
+      remove(this.#idle, idle);
       idle.drop();
     }
     this.#isMakingRoom = false;
     return true;
-  }
-
-  #forget(idle: Idle): void {
-    const index = this.#idle.indexOf(idle);
-    if (index >= 0) this.#idle.splice(index, 1);
   }
 
   /** Whether no more of a caller may wait. */

@@ -1,3 +1,5 @@
+import { remove } from '../lib/remove.ts';
+
 /** The part of the longest time to wait in which all that waits should enter, after something has waited for too long. */
 const TARGET_WAIT = 0.5;
 /** What may wait in any case. */
@@ -31,7 +33,7 @@ export class Line<Entry extends { readonly since: number }> {
 
   /** Removes an entry: it has entered, or waits no more. */
   delete(entry: Entry, hasEntered: boolean): void {
-    this.#entries.splice(this.#entries.indexOf(entry), 1);
+    remove(this.#entries, entry);
     if (hasEntered) this.#entered += 1;
   }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Shares } from '../account/shares.ts';
+import { remove } from '../lib/remove.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { KnownOutcome } from './recorded-outcome.ts';
@@ -57,7 +58,7 @@ export class OpenWrites {
   }
 
   remove(write: OpenWrite): void {
-    this.#writes.splice(this.#writes.indexOf(write), 1);
+    remove(this.#writes, write);
     write.ended.resolve();
   }
 

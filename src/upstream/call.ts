@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { remove } from '../lib/remove.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
@@ -104,7 +105,7 @@ export class UpstreamCalls implements Calls {
       if (unknown) return unknown;
       throw error;
     } finally {
-      this.pendingWrites.splice(this.pendingWrites.indexOf(pending), 1);
+      remove(this.pendingWrites, pending);
       this.#singleFlight.endSharing();
     }
   }

@@ -1,3 +1,5 @@
+import { remove } from '../../lib/remove.ts';
+
 /** A call in flight that several requests wait for. */
 type Flight = {
   key: string;
@@ -54,18 +56,13 @@ export class SingleFlight {
     const controller = new AbortController();
     const flight = { key, result: start(controller), waiting: 0, controller };
     this.#flights.push(flight);
-    const forget = () => this.#forget(flight);
+    const forget = () => remove(this.#flights, flight);
     flight.result.then(forget, forget);
     return flight;
   }
 
   #cancel(flight: Flight): void {
-    this.#forget(flight);
+    remove(this.#flights, flight);
     flight.controller.abort('client disconnected');
-  }
-
-  #forget(flight: Flight): void {
-    const index = this.#flights.indexOf(flight);
-    if (index >= 0) this.#flights.splice(index, 1);
   }
 }
