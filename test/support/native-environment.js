@@ -44,8 +44,8 @@ export default class NativeEnvironment extends TestEnvironment {
 
 recognizeOthers(globalThis);
 
-// Without freeing what the tests of a worker have used, which would take as long.
-process.once('exit', (code) => process.exit(code));
+// Without freeing what the tests of a worker have used, which would take as long. Jest itself sets its exit code later.
+if (process.send) process.once('exit', (code) => process.exit(code));
 
 /** Makes `instanceof` true for the objects of other environments, too. */
 function recognizeOthers(environment) {
