@@ -197,9 +197,10 @@ test.each(['turn', 'decoder'])(
   },
 );
 
-test('a read that does not fit into the memory now is OVERLOADED, one that never will is invalid, and a write is received', async () => {
+test('a read that does not fit into the memory now is OVERLOADED, one that never will is invalid, and a write is received or its outcome unknown', async () => {
   const message = 'x'.repeat(100_000);
   const service = await startService(json({ status: 0, service_status: { status: 0 }, message }));
+  const long = await startService(json({ status: 0, message: 'x'.repeat(200_000) }));
   const account = new Account(75_000);
   const { calls } = startCalls(service, { account });
   const reading = calls.read(glCodesOf(), scopeOf());
@@ -210,6 +211,8 @@ test('a read that does not fit into the memory now is OVERLOADED, one that never
   );
   await expect(decoding).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE', sent: 'yes' });
   expect(await calls.write(upgradeToHq, scopeOf())).toMatchObject({ status: 0, message });
+  const writing = startCalls(long, { account }).calls.write(upgradeToHq, scopeOf());
+  expect(await writing).toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
   expect([account.bytes, calls.admission.gate.held]).toEqual([0, 0]);
 });
 

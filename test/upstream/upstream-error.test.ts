@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
+import { UpstreamError, unknownOutcome } from '../../src/upstream/upstream-error.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -76,6 +77,20 @@ test('bytes that are not HTTP are an invalid response', async () => {
   expect(await send(service)).toEqual([unknown(invalid), invalid]);
   expect(service.sockets).toHaveLength(2);
 });
+
+test.each([
+  ['OVERLOADED', invalid],
+  ['CLIENT_DISCONNECTED', 'UPSTREAM_UNAVAILABLE'],
+] as const)(
+  'the outcome of a write that ends with %s is unknown unless it was not sent',
+  (code, as) => {
+    const outcomeOf = (sent: 'no' | 'maybe' | 'yes') =>
+      unknownOutcome(new UpstreamError(code, { fault: '', sent }), 'request-1');
+    expect(outcomeOf('no')).toBeNull();
+    const unknown = { code: as, requestId: 'request-1' };
+    expect([outcomeOf('maybe'), outcomeOf('yes')]).toMatchObject([unknown, unknown]);
+  },
+);
 
 // In GraphQL: test/attack/leaks.test.ts has the codes of all faults, and that nothing of the service leaves.
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { Pool } from 'undici';
 import { createGotRequest } from '../../../src/upstream/transport/got-request.ts';
 import { Exchange, type RawResponse } from '../../../src/upstream/transport/send-once.ts';
@@ -117,6 +117,18 @@ test('a request that gets its connection too late is not sent', async () => {
   await expect(response).rejects.toMatchObject({ fault: 'too late to send' });
   expect([exchange.sent, released, service.received]).toEqual(['no', [null], []]);
   expect((await send({ sendBy: performance.now() + 60_000 }).response).statusCode).toBe(200);
+});
+
+test('a request that undici starts again is not sent', async () => {
+  const service = await startService(success);
+  const { exchange, response } = createClient(service.url).send();
+  const start = exchange.onRequestStart.bind(exchange);
+  jest.spyOn(exchange, 'onRequestStart').mockImplementation((controller) => {
+    start(controller);
+    start(controller);
+  });
+  await expect(response).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
+  expect([exchange.sent, service.received]).toEqual(['maybe', []]);
 });
 
 test('a response for which there is no memory ends the request, which was sent', async () => {
