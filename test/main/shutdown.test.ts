@@ -29,8 +29,13 @@ const portClosed = (gateway: { url: string }) => becomes(gateway, '/livez', 0);
 const draining = { msg: 'draining' };
 
 /** Starts the gateway as in production. The others of this file run in the process of the tests. */
-async function startGateway(service: { url: string }, variables: Record<string, string>) {
-  const gateway = await startGatewayProcess(service, { LOG_LEVEL: 'info', ...variables });
+async function startGateway(
+  service: { url: string },
+  variables: Record<string, string>,
+  nodeOptions: string[] = [],
+) {
+  const settings = { LOG_LEVEL: 'info', ...variables };
+  const gateway = await startGatewayProcess(service, settings, nodeOptions);
   const headers = { authorization: `Bearer ${gateway.token}`, 'x-request-id': 'request-1' };
   const post = async (query: string) => (await gateway.post({ query }, headers)).text;
   return { ...gateway, post };
@@ -138,6 +143,23 @@ test.each([
   expect(ms).toBeLessThan(3000);
   await lost;
   expect(gateway.logs).toContainEqual(expect.objectContaining(lostWrite));
+});
+
+test.each([
+  ['an uncaught exception', 'throw error'],
+  ['an unhandled rejection', 'Promise.reject(error)'],
+])('%s ends the process at once, and logs the write in flight', async (_, fail) => {
+  const script = `process.on('SIGWINCH', () => { const error = new Error('a bug'); ${fail} })`;
+  const service = await startHeldService();
+  const gateway = await startGateway(service, {}, ['--import', `data:text/javascript,${script}`]);
+  const lost = expect(gateway.post(write)).rejects.toThrow();
+  await service.arrived(1);
+  gateway.signal('SIGWINCH');
+  expect(await gateway.exited).toEqual({ code: 1, signal: null });
+  await lost;
+  const error = { name: 'Error', message: 'a bug', stack: expect.stringContaining('at ') };
+  const fatal = { level: 60, msg: 'unexpected error', error };
+  expect(gateway.logs.slice(-2)).toMatchObject([fatal, lostWrite]);
 });
 
 test('after a client disconnects, the writes of its operation are finished and logged before the exit', async () => {
