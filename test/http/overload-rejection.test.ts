@@ -1,8 +1,12 @@
-import { setImmediate as immediate } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Gate } from '../../src/account/gate.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { read } from '../support/graphql-operation.ts';
+import { startHeldService } from '../support/held-service.ts';
 import { createLogRecorder } from '../support/log-recorder.ts';
+import { metric, metricIs } from '../support/metric.ts';
 import { exchange } from '../support/raw-request.ts';
 import { createTestServer, silentMetrics } from '../support/server.ts';
 
@@ -105,6 +109,23 @@ test('a request whose client disconnects while it waits is logged, and not execu
   await lost;
   await log.line({ msg: 'request', outcome: 'CLIENT_DISCONNECTED' });
   expect([requests.waiting, state.executed]).toEqual([0, 0]);
+});
+
+test('a gateway rejects a request of a caller that has too many waiting before it executes anything of it', async () => {
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service, { UPSTREAM_MAX_CONCURRENCY: '16' });
+  const post = async () => (await gateway.post({ query: read })).status;
+  const inProgress = Array.from({ length: 48 }, post);
+  await metricIs(gateway, 'ledger_gateway_requests_in_progress', 48);
+  const first = Array.from({ length: 4 }, post);
+  await sleep(1000); // So that others still wait when these have waited in vain.
+  const second = Array.from({ length: 4 }, post);
+  expect(await Promise.all(first)).toEqual(Array(4).fill(503));
+  expect(await metric(gateway, 'ledger_gateway_requests_shed_total')).toBe(0);
+  expect(await post()).toBe(503);
+  expect(await metric(gateway, 'ledger_gateway_requests_shed_total')).toBe(1);
+  service.release();
+  expect(await Promise.all([...inProgress, ...second])).toEqual(Array(52).fill(200));
 });
 
 test('health checks, metrics and preflights are not rejected', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { exchange } from '../support/raw-request.ts';
 import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
@@ -129,4 +130,16 @@ test('text outside ASCII arrives unchanged', async () => {
   const { status, service } = await post(bodyOf(Buffer.from('Müller 🧾 \ufffd')));
   expect(status).toBe(200);
   expect(service.received[0]?.body).toBe('[{"name":"Müller 🧾 \ufffd"}]');
+});
+
+test.each([
+  [900, 200],
+  [1100, 400],
+])('a body that begins with %d chunks of one byte gets %d', async (count, status) => {
+  const { gateway } = start();
+  const query = '{"query":"{ __typename }"}';
+  const chunks = `${'1\n \n'.repeat(count)}${query.length.toString(16)}\n${query}\n0\n\n`;
+  const headers = `host: a\nauthorization: Bearer ${gateway.token}\ncontent-type: application/json`;
+  const sent = `POST /graphql HTTP/1.1\n${headers}\nconnection: close\ntransfer-encoding: chunked\n\n${chunks}`;
+  expect(await exchange(gateway.url, sent)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
 });
