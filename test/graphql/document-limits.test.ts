@@ -272,6 +272,22 @@ test('a long list with conditions is compiled at its first execution', async () 
   expect(service.received).toHaveLength(1);
 });
 
+test.each(['@include(if: false)', '@skip(if: true)', '@include(if: $on)', '@skip(if: $off)'])(
+  'the fields of a list that %s leaves out are not counted',
+  async (condition) => {
+    const { gateway } = share(listOf(10_001));
+    const list = select(6).replace(
+      'codes {',
+      `codes { ... ${condition} { ${aliases(50, 'code')} }`,
+    );
+    const query = `query ($on: Boolean! = false, $off: Boolean! = true) { ${list}
+      a: __typename @include(if: $on) b: __typename @skip(if: $off) }`;
+    const { data, errors } = await gateway.graphql(query);
+    expect(errors).toBeUndefined();
+    expect(data.glCodes.codes).toHaveLength(10_001);
+  },
+);
+
 test('a long list is limited to fewer fields where nothing is compiled', async () => {
   const { gateway } = share(listOf(10_001));
   const entities = '_entities(representations: []) { __typename }';

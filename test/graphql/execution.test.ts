@@ -387,6 +387,14 @@ test.each<Row>([
   expect(await executeAlone({ query, variables: { ...given } })).toEqual(interpreted);
 });
 
+test('a new document that two requests have at once is parsed once', async () => {
+  const documents = newDocuments();
+  const find = () => documents.find({ query: '{ __typename }' }, () => immediate());
+  const [first, second] = await Promise.all([find(), find()]);
+  expect(first?.errors).toEqual([]);
+  expect(second === first).toBe(true);
+});
+
 test('introspection takes more work than other documents of its length, each time', async () => {
   const documents = newDocuments();
   const works: number[] = [];
