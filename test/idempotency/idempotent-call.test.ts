@@ -368,10 +368,12 @@ test('settling knows a write in flight here although the store has lost its clai
   expect((await settle()).writes).toMatchObject([{ outcome: { code: 'IN_PROGRESS' } }]);
 });
 
-test('without the store, a write is rejected before sending', async () => {
-  const { store, sent, write } = startWithStore();
+test('without the store, a write is rejected before sending, and settling too', async () => {
+  const { store, sent, write, settle } = startWithStore();
   store.failure = unreachable;
-  await expect(write()).rejects.toMatchObject({ code: 'IDEMPOTENCY_UNAVAILABLE' });
+  for (const use of [write, settle]) {
+    await expect(use()).rejects.toMatchObject({ code: 'IDEMPOTENCY_UNAVAILABLE' });
+  }
   expect(sent).toEqual([]);
 });
 

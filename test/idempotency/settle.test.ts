@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { Account } from '../../src/account/account.ts';
 import { readOutcome } from '../../src/idempotency/recorded-outcome.ts';
 import { csvUploaded } from '../../src/resolvers/write-member.ts';
 import { startTestGateway } from '../support/gateway.ts';
@@ -61,6 +62,15 @@ test('the record of an upload by version 0.2.0 has the fields of its status reco
     invoiceId: '7',
     message: 'saved',
   });
+});
+
+test('a recorded outcome for which there is no memory is read with short texts', () => {
+  const known = (message: string) =>
+    ({ operation: 'upgradeToHQ', response: { invoiceId: '7', message, status: 0 } }) as const;
+  const read = (limitBytes: number) =>
+    readOutcome(known('x'.repeat(100_000)), { holding: new Account(limitBytes).open('a') });
+  expect(read(300_000)).toEqual(known('x'.repeat(100_000)));
+  expect(read(150_000)).toEqual(known(`${'x'.repeat(10_000)}…`));
 });
 
 test('an unused key is empty and complete, and is never executed later', async () => {

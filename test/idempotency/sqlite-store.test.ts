@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmod, copyFile, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { createStore } from '../../src/idempotency/create-store.ts';
 import { SqliteStore, type SqliteStoreOptions } from '../../src/idempotency/sqlite-store.ts';
 import { claimsOn, RETENTION_MS } from '../support/claims.ts';
@@ -311,6 +311,23 @@ describe('a full store', () => {
     await claims.record('key', 'a', 'short outcome');
     expect(await claims.find('key')).toBe('short outcome');
   });
+});
+
+test('a transaction that cannot be committed changes nothing, and the next one is independent of it', async () => {
+  const claims = open({ path: ':memory:' });
+  await claims.claim('first', 'a');
+  const { exec } = DatabaseSync.prototype;
+  const spy = jest.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
+    this: DatabaseSync,
+    sql,
+  ) {
+    if (sql === 'COMMIT') throw Object.assign(new Error('disk I/O error'), { errcode: 10 });
+    Reflect.apply(exec, this, [sql]);
+  });
+  expect(await claims.find('second')).toBe('not_writable');
+  spy.mockRestore();
+  expect(claims.usage()).toMatchObject({ keys: 1 });
+  expect(await claims.find('second')).toBe('claimed');
 });
 
 describe('expiry', () => {
