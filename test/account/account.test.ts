@@ -1,6 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import { Account } from '../../src/account/account.ts';
 import { shareMemory } from '../../src/account/free-memory.ts';
+import { Gate } from '../../src/account/gate.ts';
 
 const LIMIT = 10_000_000;
 
@@ -112,6 +113,17 @@ test('a request that is dropped to make room for itself holds nothing any more',
   expect(holding.tryHold(4_000_000)).toBe(false);
   expect(holding.tryHold(1_000_000)).toBe(false);
   expect(account.bytes).toBe(0);
+});
+
+test('a request that has ended is not dropped later', () => {
+  const places = new Gate({ limit: 1 });
+  places.tryEnter('a');
+  const holding = new Account(LIMIT).open('a', places);
+  const disconnect = jest.fn();
+  holding.close();
+  holding.waitForClient({ isOverdue: () => true, disconnect });
+  expect([places.tryEnter('a'), places.tryEnter('a')]).toEqual([true, false]);
+  expect(disconnect).not.toHaveBeenCalled();
 });
 
 test('parts of a request that wait for memory at the same time are booked once', async () => {
