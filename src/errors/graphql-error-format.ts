@@ -30,7 +30,7 @@ export function createErrorFormatter(log: Logger) {
   /** One cause, such as a failed list, may be the error of thousands of entities. */
   const logged = new WeakSet<object>();
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
-    const error = causeOf(thrown);
+    const error = unwrapResolverError(thrown);
     const record = currentRecord.getStore();
     const { message, code, retryable } = describe(formatted, error);
     if (code === internalError.code && !(error instanceof Error && logged.has(error))) {
@@ -54,12 +54,6 @@ export function createErrorFormatter(log: Logger) {
       },
     };
   };
-}
-
-/** The error that a resolver threw, or that ended an operation as a whole. */
-function causeOf(thrown: unknown): unknown {
-  const original = thrown instanceof GraphQLError ? thrown.originalError : undefined;
-  return original instanceof UpstreamError ? original : unwrapResolverError(thrown);
 }
 
 /** The faults of an invalid input. An error that lists none is a single fault. */

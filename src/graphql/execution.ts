@@ -14,7 +14,7 @@ import type { GraphqlDocument } from './documents.ts';
 import type { FieldObserver } from './field-metrics.ts';
 import { checkInput } from './input-checks.ts';
 import { inOperationSpan } from './operation-span.ts';
-import { type FormatError, toGraphQLError, toResponse } from './response-errors.ts';
+import { type FormatError, toResponse } from './response-errors.ts';
 import type { ResponseLimits } from './response-limits.ts';
 import { schema } from './schema.ts';
 
@@ -59,7 +59,8 @@ export function createExecution(
             try {
               return await respond(await run(document, operation, request, contextValue, limits));
             } catch (error) {
-              return respond({ errors: [toGraphQLError(error)] });
+              if (!(error instanceof GraphQLError)) throw error; // A fault of ours.
+              return respond({ errors: [error] });
             } finally {
               report(record, observe);
             }

@@ -1,22 +1,12 @@
 import type { HTTPGraphQLHead } from '@apollo/server';
 import { unwrapResolverError } from '@apollo/server/errors';
 import { GraphQLError, type GraphQLFormattedError, type SourceLocation } from 'graphql';
-import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { GraphqlDocument } from './documents.ts';
 
 export type FormatError = (
   formatted: GraphQLFormattedError,
   error: unknown,
 ) => GraphQLFormattedError;
-
-/** An error without a path. A fault of ours is thrown on. */
-export function toGraphQLError(error: unknown): GraphQLError {
-  if (error instanceof GraphQLError) return error;
-  if (error instanceof UpstreamError) {
-    return new GraphQLError(error.message, { originalError: error });
-  }
-  throw error;
-}
 
 /** Formats an error and sets the status and headers that it asks for. */
 export function toResponse(
