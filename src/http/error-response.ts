@@ -18,7 +18,7 @@ export function createErrorSender(log: Logger): SendError {
     // Nobody looks for the end of its chunks.
     if (!request.raw.complete && isChunked(request.raw)) reply.raw.setHeader('connection', 'close');
     discardBody(request.raw);
-    request.record?.errorCodes.push(code);
+    request.record.errorCodes.push(code);
     if (error instanceof GatewayError && error.rejection) {
       request.record.rejection = error.rejection;
     }
