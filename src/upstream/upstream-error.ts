@@ -34,7 +34,10 @@ const retryableFailures: ReadonlySet<UpstreamErrorCode> = new Set([
   'CLIENT_DISCONNECTED',
 ]);
 
-/** Whether a request may have reached the service. Only `transport/send-once.ts` decides it; unknown is `maybe`. */
+/**
+ * Whether a request may have reached the service. Only `transport/send-once.ts` decides it for an exchange. Without one,
+ * an error of this file is `no`, and an unexpected one `maybe`.
+ */
 export type Sent = 'no' | 'maybe' | 'yes';
 
 /** Without `sent`, it is an error outside an exchange: `no`. */

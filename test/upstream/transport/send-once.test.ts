@@ -139,14 +139,19 @@ test('a response for which there is no memory ends the request, which was sent',
   expect(exchange.sent).toBe('yes');
 });
 
-test('no other file decides whether a request was sent', () => {
-  const root = new URL('../../../src/upstream/', import.meta.url);
+test('whether a request was sent is decided here, and has a default and a fallback outside of an exchange', () => {
+  const root = new URL('../../../src/', import.meta.url);
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' });
-  const deciding = files.filter(
-    (name) =>
-      name.endsWith('.ts') && /sent(:| =) '/.test(readFileSync(new URL(name, root), 'utf8')),
-  );
-  expect(deciding).toEqual(['transport/send-once.ts']);
+  const decisions = files
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => {
+      const text = readFileSync(new URL(name, root), 'utf8').replace(/^export type Sent = .*/m, '');
+      return [name, text.match(/(?<![!=]== )'(no|maybe|yes)'/g)] as const;
+    });
+  expect(Object.fromEntries(decisions.filter(([, found]) => found !== null))).toEqual({
+    'upstream/transport/send-once.ts': ["'no'", "'maybe'", "'yes'"],
+    'upstream/upstream-error.ts': ["'no'", "'maybe'"],
+  });
 });
 
 // A hostile service.
