@@ -16,8 +16,8 @@ export type CuttingProxyOptions = {
 
 /**
  * Starts a TCP proxy that loses every response: it forwards requests to a server, and closes the connection
- * to the client as soon as the server responds. Only a preflight is answered, because without it a browser sends
- * nothing that could be lost.
+ * to the client as soon as the server responds. Only a preflight gets its response, because without it a browser
+ * sends nothing that could be lost.
  */
 export async function startCuttingProxy(options: CuttingProxyOptions): Promise<CuttingProxy> {
   const { target, port = 0 } = options;

@@ -10,7 +10,7 @@ export type Caller = {
   readonly issuer: string;
   /** The claim `sub`, if the token has one. */
   readonly subject: string | null;
-  /** A hash of both, or of a token without `sub`: for connections of reads, idempotency keys and the log. */
+  /** A hash of both, or of a token without `sub`: for connections to the service, idempotency keys and the log. */
   readonly hash: string;
   /** A hash of both, or of the issuer for all tokens without `sub`: for places, memory, turns, retries and faults. */
   readonly accountKey: string;

@@ -1,7 +1,7 @@
 import { GatewayError, overloaded } from '../errors/gateway-error.ts';
 import { Gate, type Idle, rejectionWith } from './gate.ts';
 
-/** What a request holds without being booked: its place among the requests in progress accounts for it. */
+/** What a request or a call to the service holds without being booked: its place accounts for it. */
 const INCLUDED_BYTES = 65_536;
 /** How long memory may take to become free, in milliseconds. */
 const MAX_WAIT_MS = 2000;

@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 
-/** The part of the free memory that requests may hold: what they hold is estimated, and garbage needs room. */
+/** The part of the free memory that requests may hold. The rest is for garbage, remembered documents and errors of estimates. */
 const MEMORY_SHARE = 0.5;
 /** The part of the free memory that a store in memory may take, and the most that it may, in bytes. */
 const STORE_SHARE = 0.25;

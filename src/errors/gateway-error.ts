@@ -111,7 +111,7 @@ export function overloaded(message = 'The gateway is overloaded.'): GatewayError
   return new GatewayError('OVERLOADED', message, retryAfter);
 }
 
-/** The error of what was given up because its client is gone. One that only closed its side may still receive it. */
+/** The error of what ended because its client disconnected. A client that only closed its side may still receive it. */
 export function clientDisconnected(): GatewayError {
   return new GatewayError('CLIENT_DISCONNECTED', 'The client disconnected.', retryAfter);
 }

@@ -92,8 +92,8 @@ type Decide<Result> = (record: KeyRecord, now: number) => Decision<Result>;
 
 /**
  * The rules of claims, on top of any store. A key has one record for all its root fields. Each rule reads the record
- * and replaces it, if nobody else has done so in between. A claim is never taken over: whoever reports it as
- * orphaned writes so first, and then its owner cannot free it any more.
+ * and replaces it, if nobody else has done so in between. A claim is never taken over: before it is reported as
+ * orphaned, that is written to its record, and then its owner cannot free it any more.
  */
 export class Claims {
   readonly #store: IdempotencyStore;
