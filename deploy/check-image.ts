@@ -10,16 +10,16 @@ import { buildImage, removeImages } from './build-image.ts';
 import { startContainer } from './container.ts';
 
 /**
- * `npm run image:check`: builds the Dockerfile, starts the result read-only, and exits with 1 unless it answers a
- * query and drains on SIGTERM. Then the same for the demo: a page, and a write. It needs no container runtime and no registry of images, but root and these
- * commands, each from the Debian package beside it.
+ * `npm run image:check`: builds the Dockerfile, starts the result read-only, and exits with 1 unless it responds to a
+ * query and drains on SIGTERM. Then the same for the demo: a page, and a write. It needs no container runtime and no
+ * registry of images, but root and these commands, each from the Debian package beside it.
  */
 const commands = {
   buildah: 'buildah',
   bwrap: 'bubblewrap',
   setpriv: 'util-linux',
 };
-/** How late the service answers the write that is in flight at SIGTERM: after the port has closed. */
+/** How late the service responds to the write that is in flight at SIGTERM: after the port has closed. */
 const SLOW_MS = 2000;
 const SHUTDOWN_DELAY_MS = 500;
 /** How long the check waits for anything. */

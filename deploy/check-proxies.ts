@@ -43,7 +43,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   }
 }
 
-/** A service that counts each write by the name of its approver, and does not answer those named `held`. */
+/** A service that counts each write by the name of its approver, and does not respond to those named `held`. */
 async function startService() {
   const writes = new Map<string, number>();
   const server = createServer(async (request, response) => {
