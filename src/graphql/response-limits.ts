@@ -154,23 +154,26 @@ export class ResponseLimits {
   }
 
   /**
-   * Counts the items of a list, once for each field selected of it, and books their result. Throws
-   * `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no memory for it. Resolves
-   * when it is the turn of the list to be executed.
+   * Counts the items of a list, once for each field selected of it, and books their result, with the status record
+   * beside them. Throws `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no
+   * memory for it. Resolves when it is the turn of the list to be executed.
    */
   async admitList(
     items: readonly object[],
-    list: { length: number; bytes: number },
+    list: { length: number; bytes: number; status: object },
     info: GraphQLResolveInfo,
   ): Promise<void> {
-    const { itemFields, itemLength } = selectionOf(info);
+    const selection = selectionOf(info);
+    const { itemFields, itemLength } = selection;
     const fields = items.length * itemFields;
     const names = items.length * itemLength;
     this.#count(fields, names); // First, because reading the texts of rejected lists would take time.
     const mean = list.bytes / Math.max(list.length, 1);
     const isPart = items.length < list.length;
     const length = isPart && itemFields > 0 ? await this.#lengthOf(items, mean) : list.bytes;
-    const texts = length * itemFields;
+    await this.turn(textLength(list.status));
+    const statusBytes = Buffer.byteLength(JSON.stringify(list.status));
+    const texts = length * itemFields + statusBytes * (selection.fields - itemFields);
     this.#count(0, texts);
     await this.#book(fields, names + texts);
   }

@@ -17,7 +17,7 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
     : { codes: cut(all, args), totalCount: all.length };
   // Each of the codes has the project.
   const wholeBytes = bytes + all.length * Buffer.byteLength(args.project);
-  await limits.admitList(codes, { length: all.length, bytes: wholeBytes }, info);
+  await limits.admitList(codes, { length: all.length, bytes: wholeBytes, status }, info);
   return outcome(status, (fields) => ({
     __typename: 'GlCodeList',
     codes,

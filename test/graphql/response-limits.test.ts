@@ -61,8 +61,21 @@ test('a part of a list is booked as its JSON, with escape sequences', async () =
   const limits = limitsOf(account);
   const page = { message: '\u0001"'.repeat(10_000), times: 20, list: true };
   const response = await execute(page, async (value, info) => {
-    await limits.admitList([value], { length: 2, bytes: 0 }, info);
+    await limits.admitList([value], { length: 2, bytes: 0, status: {} }, info);
     return { codes: [value] };
   });
   expect(account.bytes).toBeGreaterThanOrEqual(Buffer.byteLength(response) - 100);
+});
+
+test('the status record beside a list is booked as its JSON, as often as it is selected', async () => {
+  const account = new Account(4 * MEGABYTE);
+  const limits = limitsOf(account);
+  const turn = jest.spyOn(limits, 'turn');
+  const status = { message: '\u0001"'.repeat(10_000), times: 20 };
+  const response = await execute(status, async (value, info) => {
+    await limits.admitList([], { length: 0, bytes: 0, status: value }, info);
+    return value;
+  });
+  expect(account.bytes).toBeGreaterThanOrEqual(Buffer.byteLength(response) - 100);
+  expect(turn.mock.calls[0]).toEqual([20_000]);
 });
