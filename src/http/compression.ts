@@ -3,11 +3,14 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import Negotiator from 'negotiator';
+import { Gate } from '../account/gate.ts';
 
 /** A shorter response is not compressed, in characters: it fits into one packet. */
 const MIN_LENGTH = 1024;
 /** A longer `Accept-Encoding` header, in characters, is not parsed. */
 const MAX_ACCEPTED_LENGTH = 200;
+/** The threads of Node's pool that compress at the same time, of four: two at most for one caller. */
+const MAX_THREADS = 3;
 /** The quality of Brotli: higher ones take several times as long for a few percent. */
 const brotli = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 
@@ -26,6 +29,7 @@ const encodings = [...encoders.keys()];
 /** Compresses responses as `Accept-Encoding` asks for it. */
 export function registerCompression(app: FastifyInstance, isOn: boolean): void {
   if (!isOn) return;
+  const threads = new Gate({ limit: MAX_THREADS, maxWaiting: Infinity });
   app.addHook('onSend', (request, reply, payload, done) => {
     const { raw, headers } = request;
     const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
@@ -38,7 +42,16 @@ export function registerCompression(app: FastifyInstance, isOn: boolean): void {
     const encode = encoding && encoders.get(encoding);
     if (!encode) return done(null, payload);
     reply.header('content-encoding', encoding);
-    encode(payload).then((bytes) => done(null, bytes), done);
+    const compress = async () => {
+      const { accountKey } = request;
+      await threads.enter(accountKey);
+      try {
+        return raw.socket.destroyed ? '' : await encode(payload);
+      } finally {
+        threads.leave(accountKey);
+      }
+    };
+    compress().then((bytes) => done(null, bytes), done);
   });
 }
 
