@@ -95,7 +95,12 @@ const glCodesArgs = z.object({
   only: z
     .array(z.string())
     .max(MAX_ONLY, { error: `has more than ${MAX_ONLY} codes`, abort: true })
-    .pipe(z.array(textOf(textLimits.code)))
+    .superRefine((codes, context) => {
+      // Only the first: an operation may have two hundred of these lists.
+      const index = codes.findIndex(({ length }) => length > textLimits.code);
+      const message = `has more than ${textLimits.code} characters`;
+      if (index >= 0) context.addIssue({ code: 'custom', path: [index], message });
+    })
     .nullish(),
   search: wellFormed(textOf(textLimits.search)).nullish(),
   skip: notNegative,

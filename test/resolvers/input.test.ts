@@ -304,7 +304,7 @@ test.each<[fault: string, faults: string[]]>([
   ['input.option: "input.option" cannot be sent', ofFile({ ...file, option: 1 }, '')],
   ['project: "project" has more than 1024', ofCodes({ project: long(1025) })],
   ['project: "project" is not well-formed', ofCodes({ project: 'a\ud800' })],
-  ['only.1: "only[1]" has more than 256', ofCodes({ only: ['a', long(257)] })],
+  ['only.1: "only[1]" has more than 256', ofCodes({ only: ['a', long(257), long(258)] })],
   ['only: "only" has more than 1000 codes', ofCodes({ only: Array(1001).fill('a') })],
   ['search: "search" has more than 100', ofCodes({ search: long(101) })],
   ['search: "search" is not well-formed', ofCodes({ search: '\ud800' })],
