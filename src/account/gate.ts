@@ -152,7 +152,8 @@ export class Gate {
       urgentInARow: 0,
     };
     const line = isUrgent ? lines.urgent : lines.other;
-    const remove = (hasEntered: boolean) => {
+    const end = (hasEntered: boolean) => {
+      isWaiting = false;
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
       line.delete(waiting, hasEntered);
@@ -160,12 +161,15 @@ export class Gate {
       if (lines.urgent.size + lines.other.size === 0) this.#lines.delete(caller);
     };
     const fail = (reason: NoPlaceReason) => {
-      remove(false);
+      end(false);
       reject(this.#rejection(reason));
       this.#admit(); // What was behind it may need less.
     };
     const abort = () => fail('aborted');
+    let isWaiting = true;
     const late = () => {
+      if (this.#makeRoom(caller, amount)) this.#admit(); // Something may be overdue by now.
+      if (!isWaiting) return;
       line.shorten(this.#maxWaitMs);
       fail('late');
     };
@@ -173,7 +177,7 @@ export class Gate {
       amount,
       since,
       enter() {
-        remove(true);
+        end(true);
         resolve();
       },
     };

@@ -145,6 +145,22 @@ test('what was dropped in excess of what work in progress needed is given to tho
   expect([gate.held, gate.waiting]).toEqual([70, 0]);
 });
 
+test('what becomes overdue while something waits is dropped before that is rejected', async () => {
+  const gate = new Gate({ limit: 100, maxWaitMs: 20 });
+  let isOverdue = false;
+  gate.take('a', 100);
+  gate.watch({
+    caller: 'a',
+    amount: () => 100,
+    isOverdue: () => isOverdue,
+    drop: () => gate.leave('a', 100),
+  });
+  const waiting = gate.enter('c', { amount: 20 });
+  isOverdue = true;
+  await waiting;
+  expect([gate.held, gate.waiting]).toEqual([20, 0]);
+});
+
 test('what no longer waits for its client is collected young (docs/decisions/0011)', async () => {
   const gate = new Gate({ limit: 1 });
   const watched: (() => void)[] = [];
