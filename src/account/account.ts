@@ -63,15 +63,16 @@ export class Holding {
   }
 
   /**
-   * Holds so many bytes more, and waits for them if need be. Throws `OPERATION_LIMIT_EXCEEDED` for more than one
-   * caller can ever hold, and `OVERLOADED` if they do not become free in time.
+   * Holds so many bytes more, and waits for them if need be: before other requests of the caller if they exist already.
+   * Throws `OPERATION_LIMIT_EXCEEDED` for more than one caller can ever hold, and `OVERLOADED` if they do not become free in
+   * time.
    */
-  async hold(bytes: number, signal?: AbortSignal): Promise<void> {
+  async hold(bytes: number, signal?: AbortSignal, exist = false): Promise<void> {
     const amount = this.#toBook(bytes);
     this.#bytes += bytes;
     this.#waiting += amount;
     try {
-      if (amount > 0) await this.#enter(amount, signal);
+      if (amount > 0) await this.#enter(amount, exist, signal);
       this.#booked += amount;
     } catch (error) {
       this.#bytes -= bytes;
@@ -80,6 +81,11 @@ export class Holding {
       this.#waiting -= amount;
     }
     if (this.#isClosed) this.#giveBack(this.#booked); // It waited longer than its request lasted.
+  }
+
+  /** Does the same until so many bytes are held in all. */
+  async holdAll(bytes: number, signal?: AbortSignal): Promise<void> {
+    if (bytes > this.#bytes) await this.hold(bytes - this.#bytes, signal);
   }
 
   /**
@@ -132,11 +138,11 @@ export class Holding {
     this.#places?.leave(this.caller);
   }
 
-  async #enter(amount: number, signal?: AbortSignal): Promise<void> {
+  async #enter(amount: number, isUrgent: boolean, signal?: AbortSignal): Promise<void> {
     if (this.#booked + this.#waiting > this.#gate.maxPerCaller) {
       throw needsTooMuch;
     }
-    await this.#gate.enter(this.caller, { amount, signal });
+    await this.#gate.enter(this.caller, { amount, isUrgent, signal });
   }
 
   #giveBack(bytes: number): void {

@@ -107,6 +107,14 @@ export class ResponseLimits {
     if (this.#lookups.size > 1) await this.turn(SHORT_WORK);
   }
 
+  /**
+   * Resolves when errors may be made of a call that has failed, one for each field that waits for it: hundreds of
+   * requests may wait for the same call, or have disconnected.
+   */
+  async failureTurn(): Promise<void> {
+    await this.#scope.turn(SHORT_WORK);
+  }
+
   /** Counts a list to ask for, by target and project. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
   admitLookup(key: string): void {
     if (this.#lookups.size <= MAX_LOOKUPS) this.#lookups.add(key);
@@ -239,7 +247,7 @@ export class ResponseLimits {
   }
 
   async #hold(bytes: number): Promise<void> {
-    await this.#scope.holding.hold(bytes, this.#scope.signal);
+    await this.#scope.holding.hold(bytes, this.#scope.signal, true);
   }
 
   /** The length of all texts of some objects as JSON, in bytes: an id has up to three characters for each. */

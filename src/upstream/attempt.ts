@@ -5,7 +5,7 @@ import { fail, inSpan, outgoingTraceHeaders } from '../telemetry/tracing.ts';
 import { logCall, logSent, logUnexpected } from './call-log.ts';
 import type { CallObserver } from './call-metrics.ts';
 import { describeCalls } from './call-span.ts';
-import { decode } from './decoding.ts';
+import { decode, holdResponse } from './decoding.ts';
 import {
   type OperationName,
   operations,
@@ -54,9 +54,17 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
       let received = 0;
       const hold = (bytes: number) => {
         received += bytes;
-        return holding.tryHold(bytes) || (effect === 'write' && received <= MAX_UNBOOKED);
+        return holding.tryHoldAll(received) || (effect === 'write' && received <= MAX_UNBOOKED);
       };
-      const exchange = new Exchange({ signal, sendBy, hold, turn: scope.turn });
+      const exchange = new Exchange({
+        signal,
+        sendBy,
+        ...(effect === 'read' && {
+          reserve: (bytes: number) => holdResponse(holding, bytes, signal),
+        }),
+        hold,
+        turn: scope.turn,
+      });
       let status: number | undefined;
       const finish = (outcome: string, fault?: string) => {
         const ms = performance.now() - start;

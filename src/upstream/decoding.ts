@@ -6,8 +6,23 @@ import { type OperationName, operations, type Responses } from './operations.ts'
 import { ContractFault, parseBody } from './records.ts';
 import { invalidResponse, noRoom } from './upstream-error.ts';
 
-/** The memory that decoding takes besides the body, in multiples of it: its text, and the values. */
-const DECODED = 4;
+/** The memory of decoding a body, in multiples of it: its parts, its text, and the values. */
+const DECODED = 5;
+
+/**
+ * Books the memory of receiving and decoding so many bytes of a response to a read. Throws an UpstreamError if there is
+ * none in time, or never can be.
+ */
+export async function holdResponse(
+  holding: Holding,
+  bytes: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await holding.holdAll(bytes * DECODED, signal).catch((error: unknown) => {
+    const isTooMuch = error instanceof GatewayError && error.code === 'OPERATION_LIMIT_EXCEEDED';
+    throw (isTooMuch ? invalidResponse : noRoom)(`no memory to decode ${bytes} bytes`);
+  });
+}
 
 /**
  * Decodes the body of a response, in turns of its caller. Throws an UpstreamError if it is invalid, or if there is no
@@ -20,12 +35,7 @@ export async function decode<Name extends OperationName>(
   holding: Holding,
   signal: AbortSignal | undefined,
 ): Promise<Responses[Name]> {
-  if (operations[operation].effect === 'read') {
-    await holding.hold(body.length * DECODED, signal).catch((error: unknown) => {
-      const isTooMuch = error instanceof GatewayError && error.code === 'OPERATION_LIMIT_EXCEEDED';
-      throw (isTooMuch ? invalidResponse : noRoom)(`no memory to decode ${body.length} bytes`);
-    });
-  }
+  if (operations[operation].effect === 'read') await holdResponse(holding, body.length, signal);
   await turn(body.length, signal);
   const steps = parseBody(body);
   for (let isParsed = false; ; ) {

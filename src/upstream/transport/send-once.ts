@@ -34,6 +34,8 @@ type Limits = {
   signal: AbortSignal;
   /** Nothing is sent after this time of `performance.now()`. */
   sendBy?: number | undefined;
+  /** Books the memory of a response that declares so many bytes, if it is to wait for that. */
+  reserve?(bytes: number): Promise<void>;
   /** Books so many bytes of the response. Returns false if there is no memory for them. */
   hold(bytes: number): boolean;
   /** When so many bytes of the response may be received. */
@@ -121,7 +123,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isError) {
       this.#discardTimer = setTimeout(this.#abort, DISCARD_MS);
       this.#response.resolve({ statusCode, headers, rawBody: Buffer.alloc(0) });
+      return;
     }
+    const bytes = Number(headers['content-length']);
+    // Hundreds of responses would otherwise be received in part, and all of them in vain.
+    if (bytes > AT_ONCE) void this.#pauseUntil(this.#limits.reserve?.(bytes), controller);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -136,7 +142,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#parts.push(chunk);
       // After the last part there is nothing to delay, and if the service closed the connection, undici would lose it.
       const isLast = this.#bytes === Number(this.#headers['content-length']);
-      if (this.#bytes > AT_ONCE && !isLast) void this.#takeTurn(chunk.length, controller);
+      // Otherwise, one iteration of the event loop would receive megabytes of each response.
+      if (this.#bytes > AT_ONCE && !isLast) {
+        void this.#pauseUntil(this.#limits.turn(chunk.length, this.#limits.signal), controller);
+      }
     }
   }
 
@@ -158,14 +167,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else this.onResponseError(undefined, error);
   };
 
-  /** Receives no more until its turn. Otherwise, one iteration of the event loop would receive megabytes of each response. */
-  async #takeTurn(bytes: number, controller: Dispatcher.DispatchController): Promise<void> {
+  /** Receives no more until then. */
+  async #pauseUntil(
+    condition: Promise<void> | undefined,
+    controller: Dispatcher.DispatchController,
+  ): Promise<void> {
+    if (!condition) return;
     try {
-      const turn = this.#limits.turn(bytes, this.#limits.signal);
-      if (!turn) return;
       controller.pause();
       this.#isPaused = true;
-      await turn;
+      await condition;
       this.#isPaused = false;
       controller.resume();
     } catch (error) {
