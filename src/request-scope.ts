@@ -26,6 +26,8 @@ export type RequestScope = {
   /** The verified bearer token, forwarded unchanged (docs/service-api.md, section 5). */
   readonly token: string;
   readonly caller: Caller;
+  /** A hash of the token and of `forwarded`: the service may respond alike to requests for which it is equal. */
+  readonly identity: string;
   readonly requestId: string;
   /** The memory that the request holds. */
   readonly holding: Holding;

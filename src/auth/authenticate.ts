@@ -11,7 +11,7 @@ import { KeysUnavailable } from './remote-key-set.ts';
 import { createVerify, type JwtConfig, reasonOf, unverifiedOf } from './verify.ts';
 
 /** A verified bearer token. */
-export type Credentials = { token: string; caller: Caller };
+export type Credentials = { token: string; tokenHash: string; caller: Caller };
 
 /** Resolves to the credentials of a request, or to null if it has no `Authorization` header. */
 export type Authenticate = (request: IncomingMessage) => Promise<Credentials | null>;
@@ -65,7 +65,7 @@ export function createAuthenticator(
     const known = current.get(digest);
     if (known) {
       count('remembered');
-      return { token, caller: known };
+      return { token, tokenHash: digest, caller: known };
     }
     const verified = await verify(token).catch((error: unknown) => {
       const unverified = unverifiedOf(token);
@@ -81,7 +81,7 @@ export function createAuthenticator(
     const application = typeof azp === 'string' ? printable(azp) : undefined;
     const caller = { ...toCaller(iss, sub, digest), application };
     if (ttl > 0) current.set(digest, caller, { ttl });
-    return { token, caller };
+    return { token, tokenHash: digest, caller };
   }
 
   function remembered(request: IncomingMessage): Caller | undefined {

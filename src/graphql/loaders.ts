@@ -31,6 +31,7 @@ const INDEX_WORK = 20;
 export function createLoaders(service: UpstreamClient, limits: ResponseLimits) {
   /** Equal queries of one request are one call to the service. */
   const glCodes = createLoader(
+    limits,
     async (query: GlCodesQuery): Promise<GlCodes> => {
       limits.checkLookups(); // Runs after all root fields have been started and counted.
       await limits.admitCall();
@@ -44,6 +45,7 @@ export function createLoaders(service: UpstreamClient, limits: ResponseLimits) {
   );
   /** The codes of a target and project by `code`, hidden ones included. */
   const glCodeIndex = createLoader(
+    limits,
     async (key: GlCodesKey) => {
       const list = await glCodes.load({ ...key, includeHide: true });
       const byCode = new Map<string, GlCodeEntity>();
@@ -81,11 +83,14 @@ function entitiesOf(
 }
 
 function createLoader<Key, Value>(
+  limits: ResponseLimits,
   load: (key: Key) => Promise<Value>,
   cacheKeyFn: (key: Key) => string,
 ): DataLoader<Key, Value, string> {
-  return new DataLoader(
-    (keys) => Promise.all(keys.map((key) => load(key).catch((error: Error) => error))),
-    { cacheKeyFn },
-  );
+  const loadOrFail = (key: Key) =>
+    load(key).catch(async (error: Error) => {
+      await limits.failureTurn();
+      return error;
+    });
+  return new DataLoader((keys) => Promise.all(keys.map(loadOrFail)), { cacheKeyFn });
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Account, Holding, IdleClient } from '../account/account.ts';
@@ -180,21 +181,23 @@ function slowBodyOf(request: FastifyRequest): IdleClient {
 
 function createScope(
   request: FastifyRequest,
-  { token, caller }: Credentials,
+  { token, tokenHash, caller }: Credentials,
   holding: Holding,
   { forwardHeaders, turns }: GraphqlRouteOptions,
 ): RequestScope {
   const { id, headers, receivedAt, disconnected, record, raw } = request;
   const key = headers['idempotency-key'];
   const age = headers['idempotency-key-age'];
+  const forwarded = pickHeaders(headers, forwardHeaders);
   return {
     token,
     caller,
+    identity: forwarded ? hash('sha256', JSON.stringify([tokenHash, forwarded])) : tokenHash,
     requestId: id,
     holding,
     turn: (bytes, signal) => turns.take(caller.accountKey, bytes, { since: receivedAt, signal }),
     trace: traceHeaders(headers),
-    forwarded: pickHeaders(headers, forwardHeaders),
+    forwarded,
     signal: disconnected,
     isClosed: () => raw.socket.destroyed,
     idempotencyKey: typeof key === 'string' ? key : undefined,

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { SHORT_WORK } from '../account/turns.ts';
 import { remove } from '../lib/remove.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -77,10 +78,8 @@ export class UpstreamCalls implements Calls {
     scope: RequestScope,
   ): Promise<Responses[Name]> {
     const { operation, search } = request;
-    // Equal tokens and equal headers: the service may respond to either.
-    const forwarded = scope.forwarded === undefined ? '' : JSON.stringify(scope.forwarded);
     return this.#singleFlight.join(
-      `${operation}${search} ${scope.token} ${forwarded}`,
+      `${operation}${search} ${scope.identity}`,
       scope.signal,
       (controller) =>
         this.#running.track(this.#run(request, scope, controller, this.#options.timeoutMs)),
@@ -139,7 +138,9 @@ export class UpstreamCalls implements Calls {
     try {
       return await withRetries(options, (retry) => {
         isAttempted = false;
-        const send = () => {
+        const send = async () => {
+          // Places become free in bursts, when clients disconnect.
+          if (effect === 'read') await scope.turn(SHORT_WORK, signal);
           isAttempted = true;
           return this.#attempt(request, scope, signal, sendBy, retry);
         };
@@ -149,7 +150,9 @@ export class UpstreamCalls implements Calls {
       const error = toUpstreamError(cause, signal);
       const { code: outcome, fault } = error;
       logUnexpected(this.#options.log, scope, cause, signal);
-      if (!isAttempted) logCall(this.#options.log, request, scope, { outcome, fault, ms: 0 });
+      // A client that disconnects may have thousands of reads that wait. Its request is logged.
+      const isLogged = isAttempted || outcome === 'CLIENT_DISCONNECTED';
+      if (!isLogged) logCall(this.#options.log, request, scope, { outcome, fault, ms: 0 });
       throw error;
     } finally {
       clearTimeout(timer);

@@ -97,15 +97,18 @@ export function toUpstreamError(
   signal: AbortSignal,
   exchange?: { sent: Sent; status: number | undefined },
 ): UpstreamError {
-  if (cause instanceof UpstreamError && !exchange && !signal.aborted) return cause;
-  const error = cause instanceof UpstreamError ? cause : unexpected(cause, exchange?.sent);
-  const sent = exchange?.sent ?? (error === cause ? error.sent : 'maybe');
-  const known = { ...error, sent, status: error.status ?? exchange?.status };
-  if (!signal.aborted) return new UpstreamError(error.code, known);
+  const known = cause instanceof UpstreamError ? cause : undefined;
+  if (known && !exchange && !signal.aborted) return known;
+  const sent = exchange?.sent ?? known?.sent ?? 'maybe';
+  const status = known?.status ?? exchange?.status;
+  if (!signal.aborted) {
+    const error = known ?? unexpected(cause, exchange?.sent);
+    return new UpstreamError(error.code, { ...error, sent, status });
+  }
   const hasClient = signal.reason !== 'client disconnected';
   const code = hasClient ? 'UPSTREAM_TIMEOUT' : 'CLIENT_DISCONNECTED';
   const fault = hasClient ? 'deadline' : 'client disconnected';
-  return new UpstreamError(code, { sent, status: known.status, fault });
+  return new UpstreamError(code, { sent, status, fault });
 }
 
 /** An error of our own code. Its name is for the log. */

@@ -1,8 +1,12 @@
 import { expect, jest, test } from '@jest/globals';
 import { buildSchema, type GraphQLResolveInfo, graphql } from 'graphql';
 import { Account } from '../../src/account/account.ts';
+import { SHORT_WORK } from '../../src/account/turns.ts';
+import { createLoaders } from '../../src/graphql/loaders.ts';
 import { ResponseLimits } from '../../src/graphql/response-limits.ts';
-import { scopeOf } from '../support/upstream-call.ts';
+import { createClient } from '../../src/upstream/client.ts';
+import { reply, startService } from '../support/service.ts';
+import { scopeOf, startCalls } from '../support/upstream-call.ts';
 
 const MEGABYTE = 1_048_576;
 const schema = buildSchema('type Query { s: S } type S { message: String, codes: [S] }');
@@ -54,6 +58,17 @@ test('the outcome of a write is encoded in a turn, also if its client disconnect
   const response = await execute(written, (value, info) => limits.fitOutcome(value, info));
   expect(JSON.parse(response).s.a0).toBe(written.message);
   expect(turn.mock.calls).toEqual([[MEGABYTE]]); // Without a signal.
+});
+
+test('errors are made of a failed call in a turn, also if the client disconnected', async () => {
+  const service = await startService(reply(404));
+  const turn = jest.fn(scopeOf().turn);
+  const scope = { ...scopeOf(), turn };
+  const client = createClient(startCalls(service).calls, scope);
+  const { glCodes } = createLoaders(client, new ResponseLimits(scope, MEGABYTE));
+  const loading = glCodes.load({ target: 5, project: 'north', includeHide: false });
+  await expect(loading).rejects.toMatchObject({ code: 'UPSTREAM_BAD_REQUEST' });
+  expect(turn.mock.calls.at(-1)).toEqual([SHORT_WORK]); // Without a signal.
 });
 
 test('a part of a list is booked as its JSON, with escape sequences', async () => {

@@ -29,7 +29,11 @@ async function start(limits: { requests?: number; bytes?: number; turns?: Turns 
     turns,
     metrics: { ...silentMetrics, responded: ({ status }) => void statuses.push(status) },
     authenticate: async ({ headers: { authorization: name = '' } }) => {
-      return { token: name, caller: { issuer: '', subject: name, hash: name, accountKey: name } };
+      return {
+        tokenHash: 'hash',
+        token: name,
+        caller: { issuer: '', subject: name, hash: name, accountKey: name },
+      };
     },
     execute: async ({ scope, turn }) => {
       await turn(0);

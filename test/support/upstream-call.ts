@@ -24,6 +24,7 @@ export function scopeOf(
   return {
     token,
     caller: { issuer: 'issuer', subject, hash: `hash of ${subject ?? token}`, accountKey },
+    identity: `hash of ${token}`,
     requestId: 'request-1',
     holding: new Account(Infinity).open(accountKey),
     turn: (bytes, signal) => turns.take(accountKey, bytes, { signal }),

@@ -5,7 +5,8 @@ import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { Account } from '../../src/account/account.ts';
+import { Account, Holding } from '../../src/account/account.ts';
+import { SHORT_WORK, type Turn } from '../../src/account/turns.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import type { UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
@@ -152,6 +153,10 @@ async function noTurn(_bytes: number, signal?: AbortSignal): Promise<void> {
   throw new Error('aborted');
 }
 
+/** A turn to send a call, and never one to decode a response. */
+const onlyToSend: Turn = (bytes, signal) =>
+  bytes === SHORT_WORK ? undefined : noTurn(bytes, signal);
+
 const success = json({ service_status: { status: 0 }, list: [], status: 0 });
 
 test('reads whose responses wait too long to be decoded time out, but do not open the circuit', async () => {
@@ -159,7 +164,7 @@ test('reads whose responses wait too long to be decoded time out, but do not ope
   const { calls } = startCalls(service, { timeoutMs: 1000 });
   const reads = Array.from({ length: 12 }, (_, n) =>
     calls
-      .read(glCodesOf(`p${n}`), { ...scopeOf('token', undefined, `caller ${n}`), turn: noTurn })
+      .read(glCodesOf(`p${n}`), { ...scopeOf('token', undefined, `caller ${n}`), turn: onlyToSend })
       .catch(({ code, sent }) => ({ code, sent })),
   );
   // The response to a write is read nevertheless, because it tells the outcome.
@@ -170,6 +175,23 @@ test('reads whose responses wait too long to be decoded time out, but do not ope
   );
   expect(await writing).toMatchObject({ status: 0 });
   expect([calls.admission.circuit.state, calls.admission.gate.held]).toEqual(['closed', 0]);
+});
+
+test('a read takes a turn before it is sent, and is neither sent nor logged if its client disconnects before', async () => {
+  const service = await startService(success);
+  const recorder = createLogRecorder();
+  const { calls } = startCalls(service, { log: pino({}, { write: recorder.add }) });
+  const client = new AbortController();
+  const asked = Promise.withResolvers<number>();
+  const turn: Turn = (bytes, signal) => {
+    asked.resolve(bytes);
+    return noTurn(bytes, signal);
+  };
+  const reading = calls.read(glCodesOf(), { ...scopeOf('token', client.signal), turn });
+  expect(await asked.promise).toBe(SHORT_WORK);
+  client.abort();
+  await expect(reading).rejects.toMatchObject({ code: 'CLIENT_DISCONNECTED' });
+  expect([service.received, recorder.lines]).toEqual([[], []]);
 });
 
 test.each(['turn', 'decoder'])(
@@ -199,7 +221,11 @@ test.each(['turn', 'decoder'])(
 
 test('a read that does not fit into the memory now is OVERLOADED, one that never will is invalid, and a write is received or its outcome unknown', async () => {
   const message = 'x'.repeat(100_000);
-  const service = await startService(json({ status: 0, service_status: { status: 0 }, message }));
+  const body = JSON.stringify({ status: 0, service_status: { status: 0 }, message });
+  const service = await startService((response) => {
+    response.write(body); // Without a declared length.
+    response.end();
+  });
   const long = await startService(json({ status: 0, message: 'x'.repeat(200_000) }));
   const account = new Account(75_000);
   const { calls } = startCalls(service, { account });
@@ -214,6 +240,25 @@ test('a read that does not fit into the memory now is OVERLOADED, one that never
   const writing = startCalls(long, { account }).calls.write(upgradeToHq, scopeOf());
   expect(await writing).toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
   expect([account.bytes, calls.admission.gate.held]).toEqual([0, 0]);
+});
+
+test('a long list is received when there is memory to decode it', async () => {
+  const service = await startService(json({ list: Array(40_000).fill({}) }));
+  const account = new Account(1_000_000);
+  const other = account.open('other');
+  other.become(600_000);
+  const hold = jest.spyOn(Holding.prototype, 'hold');
+  const { calls } = startCalls(service, { account });
+  let isRead = false;
+  const reading = calls.read(glCodesOf(), scopeOf()).finally(() => {
+    isRead = true;
+  });
+  while (hold.mock.calls.length === 0) await immediate();
+  for (let n = 0; n < 20; n++) await immediate();
+  expect([isRead, account.bytes]).toEqual([false, 600_000]);
+  other.close();
+  expect((await reading).list).toHaveLength(40_000);
+  expect(account.bytes).toBe(0);
 });
 
 test('a list is booked until it is handed over, with what decoding it takes', async () => {

@@ -1,5 +1,8 @@
 import { remove } from '../../lib/remove.ts';
 
+/** The latest calls in flight that a read may join: to look through thousands takes longer than a call. */
+const MAX_JOINABLE = 1000;
+
 /** A call in flight that several requests wait for. */
 type Flight = {
   key: string;
@@ -34,7 +37,7 @@ export class SingleFlight {
     onJoin: () => void,
   ): Promise<Result> {
     const current = `${this.#writes} ${key}`;
-    const known = this.#flights.find((flight) => flight.key === current);
+    const known = this.#flights.slice(-MAX_JOINABLE).find(({ key }) => key === current);
     if (known) onJoin();
     const flight = known ?? this.#start(current, start);
     flight.waiting += 1;

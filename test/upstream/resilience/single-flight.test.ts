@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { SingleFlight } from '../../../src/upstream/resilience/single-flight.ts';
 import { startTestGateway } from '../../support/gateway.ts';
 import { read } from '../../support/graphql-operation.ts';
 import { startHeldService } from '../../support/held-service.ts';
@@ -26,6 +27,25 @@ async function start() {
 }
 
 const list = { status: 0, list: [] };
+
+test('a read joins one of the latest thousand', async () => {
+  const flights = new SingleFlight();
+  const end = Promise.withResolvers<void>();
+  const started: string[] = [];
+  const reads: Promise<void>[] = [];
+  const read = (key: string) => {
+    const start = () => {
+      started.push(key);
+      return end.promise;
+    };
+    reads.push(flights.join(key, neverAborted, start, () => {}));
+  };
+  for (let n = 0; n <= 1000; n++) read(`${n}`);
+  for (const key of ['1', '0']) read(key);
+  end.resolve();
+  await Promise.all(reads);
+  expect(started.slice(1000)).toEqual(['1000', '0']);
+});
 
 test('equal reads in flight with the same token share one call', async () => {
   const { service, counts, read } = await start();
