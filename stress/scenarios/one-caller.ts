@@ -1,4 +1,5 @@
-import { connect } from 'node:net';
+import { randomBytes } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Bystander, observe, rowsOf } from '../bystander.ts';
 import type { Harness, Row, RunningGateway, Scenario } from '../harness.ts';
@@ -20,14 +21,14 @@ type Attack = {
 };
 
 /** Opens a connection and writes to it. What the gateway sends is not read, unless `isRead`. */
-type Send = (text: string, isRead?: boolean) => void;
+type Send = (text: string, isRead?: boolean) => Socket;
 
 const CODES = 600;
 const ALIASES = 199;
-const listOf = (count: number, name: (n: number) => string) =>
+const listOf = (count: number, name: (n: number) => string, message?: string) =>
   Buffer.from(
     JSON.stringify({
-      service_status: { status: 0 },
+      service_status: { status: 0, message },
       list: Array.from({ length: count }, (_, n) => ({
         Code: String(40_000 + n),
         Name: name(n),
@@ -40,14 +41,23 @@ const lists: Record<string, Buffer> = {
   long: listOf(CODES, (n) => `Travel ${n}`),
   // V8 has two bytes for each character of a text with one that is not Latin-1.
   wide: listOf(2_500, () => `${'x'.repeat(1_590)}€`),
+  message: listOf(0, String, 'm'.repeat(1_000_000)),
+  big: listOf(50_000, () => 'x'.repeat(260)),
+  random: listOf(620, () => randomBytes(1_200).toString('base64')),
 };
 const unresolved = Buffer.from(JSON.stringify({ unresolved: `${'x'.repeat(999_999)}€` }));
 /** How long the service takes for an upload, in milliseconds: requests with the same key arrive meanwhile. */
 const UPLOAD_MS = 500;
+/** How long it takes for slow and for missing lists. */
+const SLOW_MS = 3000;
 /** The requests of the attacks ask for a list of codes or upload a file, those of the other caller ask for an empty list. */
 const respond: Behaviour = (exchange) => {
-  const { project, path, response } = exchange;
-  if (lists[project]) response.end(lists[project]);
+  const { path, response } = exchange;
+  const [project = ''] = exchange.project.split('-');
+  const list = lists[project];
+  if (list) response.setHeader('content-length', list.length).end(list);
+  else if (project === 'slow') setTimeout(() => succeed(exchange), SLOW_MS);
+  else if (project === 'missing') setTimeout(() => response.writeHead(404).end(), SLOW_MS);
   else if (path === 'updateWorkflowCSV') setTimeout(() => response.end(unresolved), UPLOAD_MS);
   else succeed(exchange);
 };
@@ -56,6 +66,11 @@ const fields = (count: number, field: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => `a${n}:${field(n)}`).join(' ');
 
 const longQuery = `{${fields(ALIASES, () => 'glCodes(target:EMAIL,project:"long"){...f}')}} fragment f on GlCodeList{codes{code name}}`;
+const listsOf = (count: number, project: (n: number) => string, rest = '') =>
+  `{${fields(count, (n) => `glCodes(target:EMAIL,project:"${project(n)}"${rest}){__typename}`)}}`;
+const messageQuery = `{glCodes(target:EMAIL,project:"message"){...on GlCodeList{${fields(30, () => 'message')}}}}`;
+const randomQuery = '{glCodes(target:EMAIL,project:"random"){...on GlCodeList{codes{name}}}}';
+const tooLongQuery = `query($o:[String!]){${fields(ALIASES, () => 'glCodes(target:EMAIL,project:"x",only:$o){__typename}')}}`;
 const wideQuery = `{glCodes(target:EMAIL,project:"wide"){...on GlCodeList{codes{${fields(14, () => 'name')}}}}}`;
 /** Fields of one response name that validation compares with each other. */
 const costlyQuery = `{${Array.from({ length: 1_300 }, (_, n) => `glCodes(a:${n})`).join('')}}`;
@@ -132,8 +147,8 @@ const keyed = (count: number, token: string) =>
   postOf(uploads(count), token, undefined, ['idempotency-key: k', 'idempotency-key-age: 0']);
 const settle =
   'mutation{settleWrites(idempotencyKey:"k"){writes{outcome{...on WorkflowCsvUploaded{unresolved}}}}}';
-const times = (count: number, send: () => void) => {
-  for (let n = 0; n < count; n++) send();
+const times = (count: number, send: (n: number) => void) => {
+  for (let n = 0; n < count; n++) send(n);
 };
 
 const unread = (send: Send, token: string) => repeat(100, 25, () => send(postOf(longQuery, token)));
@@ -144,6 +159,19 @@ const settlements = async (send: Send, token: string) => {
   await sleep(5000);
   times(200, () => send(postOf(settle, token)));
 };
+
+/** Requests of a client that disconnects after so many milliseconds each time. */
+const disconnecting =
+  (request: (n: number, token: string) => string, delays: number[]) =>
+  async (send: Send, token: string) => {
+    for (const ms of delays) {
+      const sockets = Array.from({ length: 240 }, (_, n) => send(request(n, token), true));
+      await sleep(ms);
+      for (const socket of sockets) socket.destroy();
+      await sleep(1500);
+    }
+  };
+const slowQuery = (n: number) => listsOf(ALIASES, (k) => `slow-${n}-${k}`);
 
 const rate = { perSecond: 10, seconds: 15 };
 const withWrites = { ...rate, writes: true };
@@ -178,6 +206,84 @@ const attacks: Attack[] = [
     bystander: rate,
     maxMs: 1000,
     run: (send, token) => repeat(12, 2, () => send(postOf(wideQuery, token), true)),
+  },
+  {
+    name: '960 queries for a message of 1 MB, selected 30 times, with 512 MB',
+    memoryMb: 512,
+    bystander: rate,
+    maxMs: 1000,
+    run: (send, token) =>
+      repeat(4, 0.3, () => times(240, () => send(postOf(messageQuery, token), true))),
+  },
+  {
+    name: '360 queries for 20 lists of 16 MB each, with 512 MB',
+    memoryMb: 512,
+    bystander: rate,
+    maxMs: 1000,
+    run: (send, token) =>
+      repeat(3, 0.3, () =>
+        times(120, (n) =>
+          send(
+            postOf(
+              listsOf(20, (k) => `big-${n}-${k}`, ',search:"x"'),
+              token,
+            ),
+            true,
+          ),
+        ),
+      ),
+  },
+  {
+    name: '720 responses of 1 MB to compress, with 512 MB',
+    memoryMb: 512,
+    bystander: rate,
+    maxMs: 1000,
+    run: (send, token) =>
+      repeat(3, 0.3, () =>
+        times(240, () =>
+          send(postOf(randomQuery, token, undefined, ['accept-encoding: gzip']), true),
+        ),
+      ),
+  },
+  {
+    name: '240 queries for 199 slow lists each, whose clients disconnect, four times',
+    bystander: rate,
+    maxMs: 1000,
+    run: disconnecting((n, token) => postOf(slowQuery(n), token), [300, 1000, 1800, 600]),
+  },
+  {
+    name: '240 queries for 199 slow lists each, with different headers that are forwarded, four times',
+    variables: { FORWARD_HEADERS: 'x-tenant' },
+    bystander: rate,
+    maxMs: 1000,
+    run: disconnecting(
+      (n, token) => postOf(slowQuery(0), token, undefined, [`x-tenant: ${'x'.repeat(6_000)}${n}`]),
+      [300, 1000, 1800, 600],
+    ),
+  },
+  {
+    name: '240 queries for one list that is missing, 199 times each, three times',
+    bystander: rate,
+    maxMs: 1000,
+    run: disconnecting(
+      (_, token) =>
+        postOf(
+          listsOf(ALIASES, () => 'missing'),
+          token,
+        ),
+      [4000, 4000, 4000],
+    ),
+  },
+  {
+    name: '30 queries with 199 filters of 1,000 codes that are too long',
+    bystander: precise,
+    maxMs: 200,
+    run: (send, token) =>
+      repeat(3, 0.5, () =>
+        times(10, () =>
+          send(postOf(tooLongQuery, token, { o: Array(1_000).fill('x'.repeat(257)) }), true),
+        ),
+      ),
   },
   {
     name: '12 uploads at once whose outcomes of 1 MB are selected 30 times, with 512 MB',
@@ -354,11 +460,12 @@ async function measure(harness: Harness, attack: Attack): Promise<Row[]> {
   return rowsOf(name, observation, { maxMs, maxMb: memoryMb });
 }
 
-function send(harness: Harness, gateway: RunningGateway, text: string, isRead = false): void {
+function send(harness: Harness, gateway: RunningGateway, text: string, isRead = false): Socket {
   const { hostname, port } = new URL(gateway.url);
   const socket = connect(Number(port), hostname);
   harness.defer(() => socket.destroy());
   socket.on('error', () => {}); // The gateway may close the connection.
   if (isRead) socket.resume();
   socket.write(text);
+  return socket;
 }
