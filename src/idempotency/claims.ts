@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { type EnterOptions, Gate } from '../account/gate.ts';
+import { type EnterOptions, Gate, rejectionWith } from '../account/gate.ts';
 import { textLength, withShortTexts } from '../lib/short-text.ts';
 import type { WriteName } from '../upstream/operations.ts';
 import type { Completeness } from './completeness.ts';
@@ -42,13 +42,17 @@ export type ClaimResult = { state: 'claimed'; held: Held | undefined } | WriteSt
 const CUT_TEXT = 1000;
 /** What a record may grow by without room for it, in characters. */
 const SMALL_GROWTH = 10_000;
-/** A longer record, in characters, is not kept while a write is in flight, and waits before it is read or replaced. */
+/** A longer record, in characters, is not kept while a write is in flight. */
 const LONG_RECORD = 10_000;
 
-/** The bytes of long records that may be on their way to and from the store at the same time. */
+/** The bytes of records that may be on their way to and from the store at the same time. */
 const MAX_TRANSFERS = 16 * 1024 * 1024;
 /** What a longer one counts: with more than a share, it could wait for ever behind those of others. */
 const MAX_TRANSFER = MAX_TRANSFERS / 4;
+/** What a shorter one counts: more than 64 at a time would only wait for each other in the store. */
+const MIN_TRANSFER = MAX_TRANSFERS / 64;
+/** How long an exchange with the store may wait for others, in milliseconds. */
+const MAX_WAIT_MS = 5000;
 /** The bytes of recording an outcome for each character of its texts, about: in memory, and on the way to the store. */
 export const RECORD_MEMORY = 2;
 
@@ -99,8 +103,13 @@ export class Claims {
   readonly #store: IdempotencyStore;
   readonly #completeness: Completeness;
   readonly #maxWritesPerKey: number;
-  /** The bytes of long records on their way to and from the store, by caller. */
-  readonly #transfers = new Gate({ limit: MAX_TRANSFERS, maxWaiting: Infinity });
+  /** The bytes of records on their way to and from the store, by caller. */
+  readonly #transfers = new Gate({
+    limit: MAX_TRANSFERS,
+    maxWaiting: Infinity,
+    maxWaitMs: MAX_WAIT_MS,
+    rejection: rejectionWith(new StoreUnavailable('timeout')),
+  });
 
   /** @param maxWritesPerKey the most response names that a key may have */
   constructor(store: IdempotencyStore, completeness: Completeness, maxWritesPerKey: number) {
@@ -207,8 +216,11 @@ export class Claims {
   ): Promise<Changed<Result>> {
     const since = performance.now();
     for (let held = expected; ; held = undefined) {
-      const bytes = held ? 0 : await this.#store.sizeOf(of.key);
-      const amount = Math.min(bytes + growth.bytes, MAX_TRANSFER);
+      const size = () => this.#store.sizeOf(of.key);
+      const bytes = held
+        ? 0
+        : await this.#transfer(of.caller, { amount: MIN_TRANSFER, since }, size);
+      const amount = Math.min(Math.max(bytes + growth.bytes, MIN_TRANSFER), MAX_TRANSFER);
       const transfer = { amount, since, isUrgent: growth.bytes > 0 };
       const changed = await this.#transfer(of.caller, transfer, async () => {
         // Any number of requests may need a record of megabytes: each reads it in a turn of its own.
@@ -219,16 +231,14 @@ export class Claims {
     }
   }
 
-  /** Exchanges so many bytes with the store: hundreds of megabytes at once would delay the requests behind them. */
+  /** Exchanges so many bytes with the store: thousands of exchanges of one caller would delay those of others. */
   async #transfer<Result>(
     caller: string,
     transfer: EnterOptions & { amount: number },
     exchange: () => Promise<Result>,
   ): Promise<Result> {
-    const { amount } = transfer;
-    if (amount <= LONG_RECORD) return exchange();
     await this.#transfers.enter(caller, transfer);
-    return exchange().finally(() => this.#transfers.leave(caller, amount));
+    return exchange().finally(() => this.#transfers.leave(caller, transfer.amount));
   }
 
   /** Applies a rule to a record once. Undefined if somebody else has changed it meanwhile. */
