@@ -1,3 +1,4 @@
+import { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { WaitGroup } from '../lib/wait-group.ts';
@@ -40,10 +41,11 @@ export class Drain {
     app.addHook('preClose', async () => {
       await this.#lastRequest();
       this.isClosing = true;
-      // Node considers a connection idle as soon as its response is handed over, and would cut it off.
-      await this.sending.idle();
-      // Node also waits for connections that never send a request or the rest of one.
+      // A client that does not read its response must not keep the port open. Node would also close connections that it
+      // considers idle, as soon as their response is handed over, and wait for those that never send a request.
+      Server.prototype.close.call(app.server);
       connections.close();
+      await this.sending.idle();
     });
     app.addHook('onClose', () => this.executing.idle());
   }

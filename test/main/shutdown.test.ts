@@ -6,7 +6,7 @@ import { startGatewayProcess } from '../support/gateway-process.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
 import { startHeldService, success } from '../support/held-service.ts';
 import { connectTo, requestOf } from '../support/raw-request.ts';
-import { startService } from '../support/service.ts';
+import { json, startService } from '../support/service.ts';
 
 /** The status of a path, or 0 if the port is closed. */
 async function get(gateway: { url: string }, path: string): Promise<number> {
@@ -113,6 +113,21 @@ test('connections that are idle, have just received a response, or have not sent
   const start = performance.now();
   await closed;
   expect(performance.now() - start).toBeLessThan(3000);
+});
+
+test('a client that does not read its response does not keep the port open', async () => {
+  const status = { status: 0, message: 'x'.repeat(1_000_000) };
+  const gateway = await startTestGateway(await startService(json({ service_status: status })));
+  const messages = Array.from({ length: 20 }, (_, n) => `a${n}: message`).join(' ');
+  const query = `{ glCodes(target: EMAIL, project: "north") { ... on GlCodeList { ${messages} } } }`;
+  const unread = connectTo(gateway.url).pause();
+  unread.write(requestOf(gateway, query));
+  await gateway.logLine({ msg: 'call' });
+  const closed = gateway.close();
+  await portClosed(gateway);
+  expect(unread.destroyed).toBe(false);
+  unread.destroy();
+  await closed;
 });
 
 /** The log line of a write that a forced exit interrupts. */
