@@ -3,7 +3,9 @@ export const SHORT_TEXT = 10_000;
 
 /** A text in its short form: its beginning and an ellipsis, or all of it if it is short. */
 export function shorten(text: string, maxLength = SHORT_TEXT): string {
-  return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`;
+  if (text.length <= maxLength) return text;
+  // A copy: V8 would keep all of the text as long as a slice of it.
+  return Buffer.from(`${text.slice(0, maxLength)}…`, 'utf16le').toString('utf16le');
 }
 
 /** The same values with all texts in their short form, inside lists and objects too. */

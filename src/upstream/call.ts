@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { SHORT_WORK } from '../account/turns.ts';
 import { remove } from '../lib/remove.ts';
+import { textLength, withShortTexts } from '../lib/short-text.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
@@ -29,6 +30,9 @@ import {
 
 /** The share of the timeout that must be left when a write is sent. */
 const WRITE_MARGIN_SHARE = 0.05;
+
+/** The bytes of an outcome for each character of its texts, which may not be Latin-1. */
+const OUTCOME_MEMORY = 2;
 
 /** Callers whose retry budgets are kept. */
 const MAX_BUDGETS = 1000;
@@ -98,7 +102,10 @@ export class UpstreamCalls implements Calls {
       // Its own controller: a write does not end when its client disconnects.
       const controller = new AbortController();
       const { timeoutMs = this.#options.timeoutMs } = request;
-      return await this.#running.track(this.#run(request, scope, controller, timeoutMs));
+      const result = await this.#running.track(this.#run(request, scope, controller, timeoutMs));
+      // It waits for turns, to be recorded and encoded. Shorter texts do not change its type.
+      const isBooked = scope.holding.tryHold(textLength(result) * OUTCOME_MEMORY);
+      return isBooked ? result : (withShortTexts(result) as Responses[Name]);
     } catch (error) {
       const unknown = error instanceof UpstreamError && unknownOutcome(error, scope.requestId);
       if (unknown) return unknown;

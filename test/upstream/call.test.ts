@@ -242,6 +242,19 @@ test('a read that does not fit into the memory now is OVERLOADED, one that never
   expect([account.bytes, calls.admission.gate.held]).toEqual([0, 0]);
 });
 
+test('the outcome of a write is booked when it arrives, and cut if there is no memory for it', async () => {
+  const message = 'x'.repeat(100_000);
+  const account = new Account(1_000_000);
+  const { calls } = startCalls(await startService(json({ status: 0, message })));
+  const writes = Array.from({ length: 8 }, () =>
+    calls.write(upgradeToHq, { ...scopeOf(), holding: account.open('a') }),
+  );
+  const lengths = (await Promise.all(writes)).map((outcome) => Number(outcome.message?.length));
+  const sorted = lengths.toSorted((one, other) => one - other);
+  expect(sorted).toEqual([...Array(5).fill(10_001), ...Array(3).fill(100_000)]);
+  expect(account.bytes).toBe(600_000);
+});
+
 test('a long list is received when there is memory to decode it', async () => {
   const service = await startService(json({ list: Array(40_000).fill({}) }));
   const account = new Account(1_000_000);
