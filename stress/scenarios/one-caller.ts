@@ -143,10 +143,10 @@ const invalidReferences = Array(4_990).fill({ __typename: 'GlCode', target: 'NON
 /** An operation with so many uploads, whose outcomes are selected so often, and the same with an idempotency key. */
 const uploads = (count: number, selected = 1) =>
   `mutation{${fields(count, () => `uploadWorkflowCsv(input:{fileName:"a",csv:"a"}){...on WorkflowCsvUploaded{${fields(selected, () => 'unresolved')}}}`)}}`;
-const keyed = (count: number, token: string) =>
-  postOf(uploads(count), token, undefined, ['idempotency-key: k', 'idempotency-key-age: 0']);
-const settle =
-  'mutation{settleWrites(idempotencyKey:"k"){writes{outcome{...on WorkflowCsvUploaded{unresolved}}}}}';
+const keyed = (count: number, token: string, key = 'k') =>
+  postOf(uploads(count), token, undefined, [`idempotency-key: ${key}`, 'idempotency-key-age: 0']);
+const settleOf = (key: string) =>
+  `mutation{settleWrites(idempotencyKey:"${key}"){writes{outcome{...on WorkflowCsvUploaded{unresolved}}}}}`;
 const times = (count: number, send: (n: number) => void) => {
   for (let n = 0; n < count; n++) send(n);
 };
@@ -157,7 +157,7 @@ const repeats = (send: Send, token: string) =>
 const settlements = async (send: Send, token: string) => {
   send(keyed(4, token), true);
   await sleep(5000);
-  times(200, () => send(postOf(settle, token)));
+  times(200, () => send(postOf(settleOf('k'), token)));
 };
 
 /** Requests of a client that disconnects after so many milliseconds each time. */
@@ -328,6 +328,19 @@ const attacks: Attack[] = [
     bystander: withWrites,
     maxMs: 1000,
     run: settlements,
+  },
+  {
+    name: '300 keys with five outcomes of 1 MB each, settled 720 times, with 350 MB of heap',
+    variables: { NODE_OPTIONS: '--max-old-space-size=350' },
+    bystander: withWrites,
+    maxMs: 1000,
+    async run(send, token) {
+      let keys = 0;
+      const write = () => send(keyed(5, token, `k${keys++}`), true);
+      const settleOne = (n: number) => send(postOf(settleOf(`k${n}`), token), true);
+      await repeat(5, 0.7, () => times(60, write));
+      await repeat(3, 0.5, () => times(240, settleOne));
+    },
   },
   {
     name: '1,800 bodies that are declared and not sent, without a token, with 512 MB',
