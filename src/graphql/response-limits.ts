@@ -171,6 +171,7 @@ export class ResponseLimits {
     list: { length: number; bytes: number; status: object },
     info: GraphQLResolveInfo,
   ): Promise<void> {
+    await this.turn(textLength(list.status));
     const selection = selectionOf(info);
     const { itemFields, itemLength } = selection;
     const fields = items.length * itemFields;
@@ -179,7 +180,6 @@ export class ResponseLimits {
     const mean = list.bytes / Math.max(list.length, 1);
     const isPart = items.length < list.length;
     const length = isPart && itemFields > 0 ? await this.#lengthOf(items, mean) : list.bytes;
-    await this.turn(textLength(list.status));
     const statusBytes = Buffer.byteLength(JSON.stringify(list.status));
     const texts = length * itemFields + statusBytes * (selection.fields - itemFields);
     this.#count(0, texts);
