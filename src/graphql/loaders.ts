@@ -87,10 +87,10 @@ function createLoader<Key, Value>(
   load: (key: Key) => Promise<Value>,
   cacheKeyFn: (key: Key) => string,
 ): DataLoader<Key, Value, string> {
-  const loadOrFail = (key: Key) =>
-    load(key).catch(async (error: Error) => {
-      await limits.failureTurn();
-      return error;
-    });
-  return new DataLoader((keys) => Promise.all(keys.map(loadOrFail)), { cacheKeyFn });
+  const loadAll = async (keys: readonly Key[]) => {
+    const results = await Promise.all(keys.map((key) => load(key).catch((error: Error) => error)));
+    if (results.some((result) => result instanceof Error)) await limits.failureTurn();
+    return results;
+  };
+  return new DataLoader(loadAll, { cacheKeyFn });
 }

@@ -108,7 +108,7 @@ export class ResponseLimits {
   }
 
   /**
-   * Resolves when errors may be made of a call that has failed, one for each field that waits for it: hundreds of
+   * Resolves when errors may be made of calls that have failed, one for each field that waits for them: hundreds of
    * requests may wait for the same call, or have disconnected.
    */
   async failureTurn(): Promise<void> {
