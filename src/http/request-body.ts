@@ -79,7 +79,7 @@ function readBody(request: FastifyRequest, turn: Turn): Promise<Received> {
   let turnedAt = 0;
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
-      raw.off('data', onPart).pause();
+      raw.off('data', onPart).off('end', onEnd).pause();
       freeParts(parts);
       reject(error);
     };

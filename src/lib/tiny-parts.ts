@@ -1,9 +1,6 @@
 /** The memory that a part of a body takes besides its bytes, even if it is a single byte. */
 export const PART_BYTES = 200;
 
-/** Parts up to this size, in bytes, may be in a pool of Node's. */
-const POOLED = 16_384;
-
 /** The bytes of all parts, which are freed. A single one is not copied. */
 export function joinParts(parts: readonly Buffer[]): Buffer {
   const [first] = parts;
@@ -20,8 +17,9 @@ export function joinParts(parts: readonly Buffer[]): Buffer {
 export function freeParts(parts: readonly Buffer[]): void {
   const latest = parts.at(-1)?.buffer;
   for (const { buffer, length } of parts) {
-    const isOwn = length > POOLED && buffer !== latest && buffer instanceof ArrayBuffer;
-    if (isOwn && !buffer.detached) buffer.transfer(0);
+    // One that is a part of its buffer may be in the pool of Node, which cannot be freed.
+    const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === length;
+    if (isOwn && buffer !== latest) buffer.transfer(0);
   }
 }
 

@@ -126,6 +126,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     const bytes = Number(headers['content-length']);
+    if (bytes > this.#maxBytes) return controller.abort(tooLarge(this.#maxBytes));
     // Hundreds of responses would otherwise be received in part, and all of them in vain.
     if (bytes > AT_ONCE) void this.#pauseUntil(this.#limits.reserve?.(bytes), controller);
   }
@@ -150,15 +151,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#end(this.#headers);
     const rawBody = joinParts(this.#parts);
+    this.#end(this.#headers);
     this.#response.resolve({ statusCode: this.#statusCode, headers: this.#headers, rawBody });
   }
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
     this.#end(null);
-    freeParts(this.#parts);
     this.#response.reject(connectionError(error, this.#sent));
+    freeParts(this.#parts);
   }
 
   readonly #abort = (): void => {
