@@ -32,6 +32,8 @@ type GateOptions = {
 export type EnterOptions = {
   /** Goes before other entries of the caller. */
   isUrgent?: boolean;
+  /** Waits without an end. */
+  isPatient?: boolean;
   amount?: number;
   /** When the work began that needs it, in the time of `performance.now()`: what began first enters first. Now if omitted. */
   since?: number | undefined;
@@ -141,10 +143,8 @@ export class Gate {
     if (this.waiting > 0 && !this.#isMakingRoom) this.#admit();
   }
 
-  #wait(
-    caller: string,
-    { isUrgent, amount, since = performance.now(), signal }: EnterOptions & { amount: number },
-  ): Promise<void> {
+  #wait(caller: string, options: EnterOptions & { amount: number }): Promise<void> {
+    const { isUrgent, isPatient, amount, since = performance.now(), signal } = options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const lines = this.#lines.get(caller) ?? {
       urgent: new Line(),
@@ -181,7 +181,8 @@ export class Gate {
         resolve();
       },
     };
-    const timer = this.#maxWaitMs === Infinity ? undefined : setTimeout(late, this.#maxWaitMs);
+    const isEndless = isPatient || this.#maxWaitMs === Infinity;
+    const timer = isEndless ? undefined : setTimeout(late, this.#maxWaitMs);
     signal?.addEventListener('abort', abort, { once: true });
     line.add(waiting);
     this.#lines.set(caller, lines);

@@ -108,7 +108,7 @@ export class Claims {
     limit: MAX_TRANSFERS,
     maxWaiting: Infinity,
     maxWaitMs: MAX_WAIT_MS,
-    rejection: rejectionWith(new StoreUnavailable('timeout')),
+    rejection: rejectionWith(new StoreUnavailable('busy')),
   });
 
   /** @param maxWritesPerKey the most response names that a key may have */
@@ -124,7 +124,7 @@ export class Claims {
    * @throws GatewayError if the key cannot be used for this write, StoreUnavailable
    */
   async claim(claim: Claim): Promise<ClaimResult> {
-    const { responseName, owner, operation, fingerprint, leaseMs, ageMs } = claim;
+    const { responseName, owner, operation, fingerprint, leaseMs } = claim;
     const decide: Decide<ClaimResult | undefined> = (record, now) => {
       const write = writeOf(record, responseName);
       if (write !== undefined) {
@@ -133,7 +133,7 @@ export class Claims {
       }
       if (record.isSettled) throw keySettled();
       if (record.writes.length >= this.#maxWritesPerKey) throw keyOverused();
-      const verdict = this.#completeness.judge(ageMs);
+      const verdict = this.#completeness.judge(claim.age());
       if (verdict === 'quarantine') throw new StoreUnavailable('quarantine');
       if (verdict === 'new') {
         const times = { claimedAt: now, leaseEnd: now + leaseMs };
@@ -144,7 +144,7 @@ export class Claims {
       return { next, result: { state: 'orphaned', operation, isNew: true } };
     };
     // Most keys are new, so the first attempt does not read.
-    const isLikelyNew = this.#completeness.judge(ageMs) === 'new';
+    const isLikelyNew = this.#completeness.judge(claim.age()) === 'new';
     const expected = isLikelyNew ? { entry: null, record: emptyRecord } : undefined;
     const { result, held } = await this.#change(claim, expected, decide);
     return result ?? { state: 'claimed', held };
@@ -200,7 +200,8 @@ export class Claims {
         next = state.next ?? next;
         return { responseName: write.responseName, ...state.result };
       });
-      const isComplete = of.ageMs !== undefined && this.#completeness.judge(of.ageMs) === 'new';
+      const ageMs = of.age();
+      const isComplete = ageMs !== undefined && this.#completeness.judge(ageMs) === 'new';
       // The record is replaced in any case, which confirms that the store is still complete.
       return { next, result: { writes, isComplete } };
     };
@@ -214,15 +215,15 @@ export class Claims {
     decide: Decide<Result>,
     growth: Growth = { bytes: 0, needsRoom: true },
   ): Promise<Changed<Result>> {
-    const since = performance.now();
+    // An outcome waits for as long as it takes: repeats need it.
+    const isOutcome = growth.bytes > 0;
+    const waiting = { since: performance.now(), isUrgent: isOutcome, isPatient: isOutcome };
     for (let held = expected; ; held = undefined) {
       const size = () => this.#store.sizeOf(of.key);
-      const bytes = held
-        ? 0
-        : await this.#transfer(of.caller, { amount: MIN_TRANSFER, since }, size);
+      const short = { ...waiting, amount: MIN_TRANSFER };
+      const bytes = held ? 0 : await this.#transfer(of.caller, short, size);
       const amount = Math.min(Math.max(bytes + growth.bytes, MIN_TRANSFER), MAX_TRANSFER);
-      const transfer = { amount, since, isUrgent: growth.bytes > 0 };
-      const changed = await this.#transfer(of.caller, transfer, async () => {
+      const changed = await this.#transfer(of.caller, { ...waiting, amount }, async () => {
         // Any number of requests may need a record of megabytes: each reads it in a turn of its own.
         if (!held) await of.turn(bytes * READ_WORK);
         return this.#tryToChange(of, held, decide, growth.needsRoom);

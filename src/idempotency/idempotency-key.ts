@@ -21,8 +21,8 @@ export type Intent = {
   key: string;
   /** A hash of the caller. */
   caller: string;
-  /** How long ago the client sent its first unanswered request, in milliseconds, if it says so. */
-  ageMs: number | undefined;
+  /** How long ago the client sent its first unanswered request, in milliseconds and by now, if it says so. */
+  age(): number | undefined;
   /** Waits for CPU time of the caller. */
   turn: RequestScope['turn'];
 };
@@ -71,8 +71,8 @@ function createIntent(
   return {
     key: hash('sha256', JSON.stringify([caller.issuer, caller.subject, key]), 'base64url'),
     caller: caller.hash,
-    // The client measured the age when it sent the request. A long body arrives later.
-    ageMs: ageMs && ageMs + performance.now() - receivedAt,
+    // The client measured the age when it sent the request. The body may arrive much later, and a claim may have to wait.
+    age: () => ageMs && ageMs + performance.now() - receivedAt,
     turn,
   };
 }

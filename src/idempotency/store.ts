@@ -76,6 +76,7 @@ export type IdempotencyStore = {
 
 /** Why a store cannot be used: a short list, usable as a metric label. */
 export type UnavailableReason =
+  | 'busy'
   | 'closed'
   | 'connecting'
   | 'corrupt'

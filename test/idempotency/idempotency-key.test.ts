@@ -40,6 +40,18 @@ test.each(['', '-1', '1.5', '1e3', 'soon', '31536000001', '99999999999', '1, 2']
   },
 );
 
+test('the age grows from when the headers arrived', () => {
+  const scope = { ...scopeOf(), receivedAt: performance.now() - 5000 };
+  const ages = [
+    intentOf('a', { ...scope, idempotencyKeyAge: '1000' }).age(),
+    intentOfArguments('a', 1000, scope).age(),
+  ];
+  for (const age of ages) expect(age).toBeGreaterThanOrEqual(6000);
+  scope.receivedAt -= 5000;
+  expect(intentOf('a', { ...scope, idempotencyKeyAge: '0' }).age()).toBe(0);
+  expect(intentOf('a', scope).age()).toBeUndefined();
+});
+
 test.each([-1, 0.5, 31_536_000_001])('the age %d in an argument is rejected', (ageMs) => {
   const faults = [
     { path: ['ageMs'], message: '"ageMs" must be an integer from 0 to 31536000000.' },

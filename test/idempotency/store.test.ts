@@ -167,6 +167,13 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
     expect((await find('key')) === outcome).toBe(true);
   });
 
+  test('the age of a key counts until it is claimed, which may have to wait', async () => {
+    const { claim } = await openClaims();
+    const ages = [0, 60_000];
+    const found = await claim('key', 'a', { age: () => ages.shift() });
+    expect(found).toMatchObject({ state: 'orphaned', isNew: true });
+  });
+
   test('a key that is older than the records is orphaned, and gains an outcome, as a lost claim does', async () => {
     const { claim, find, record } = await openClaims();
     const isNew = { state: 'orphaned', isNew: true };

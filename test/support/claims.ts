@@ -20,7 +20,7 @@ export function claimsOn(store: IdempotencyStore, options: { quarantineMs?: numb
     ...options,
   });
   const claims = new Claims(store, completeness, MAX_WRITES_PER_KEY);
-  const find = async (key: string, more: Partial<Claim> = {}): Promise<unknown> => {
+  const find = async (key: string, more: More = {}): Promise<unknown> => {
     try {
       const found = await claims.claim(claimOf(key, randomUUID(), more));
       return found.state === 'recorded' ? found.outcome : found.state;
@@ -35,13 +35,13 @@ export function claimsOn(store: IdempotencyStore, options: { quarantineMs?: numb
     losses,
     /** Claims a key with a new owner. Returns the state, the outcome if it is recorded, or the reason of an error. */
     find,
-    claim: (key: string, owner: string, more: Partial<Claim> = {}) =>
-      claims.claim(claimOf(key, owner, more)),
-    record: (key: string, owner: string, outcome: unknown, more: Partial<Claim> = {}) =>
+    claim: (key: string, owner: string, more: More = {}) => claims.claim(claimOf(key, owner, more)),
+    record: (key: string, owner: string, outcome: unknown, more: More = {}) =>
       claims.record(claimOf(key, owner, more), undefined, outcome),
-    release: (key: string, owner: string, more: Partial<Claim> = {}) =>
+    release: (key: string, owner: string, more: More = {}) =>
       claims.release(claimOf(key, owner, more), undefined),
-    settle: (key: string, ageMs?: number) => claims.settle({ key, caller: 'caller', ageMs, turn }),
+    settle: (key: string, ageMs?: number) =>
+      claims.settle({ key, caller: 'caller', age: () => ageMs, turn }),
     async close() {
       completeness.close();
       await store.close();
@@ -51,7 +51,10 @@ export function claimsOn(store: IdempotencyStore, options: { quarantineMs?: numb
 
 const turn = () => undefined;
 
-function claimOf(key: string, owner: string, more: Partial<Claim> = {}): Claim {
+/** What is unusual about a claim. */
+type More = Partial<Claim> & { ageMs?: number };
+
+function claimOf(key: string, owner: string, { ageMs, ...more }: More): Claim {
   return {
     key,
     owner,
@@ -60,7 +63,7 @@ function claimOf(key: string, owner: string, more: Partial<Claim> = {}): Claim {
     caller: 'caller',
     fingerprint: 'fingerprint',
     leaseMs: 60_000,
-    ageMs: undefined,
+    age: () => ageMs,
     turn,
     ...more,
   };
