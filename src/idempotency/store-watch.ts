@@ -3,8 +3,14 @@ import { type StoreLog, StoreUnavailable, type UnavailableReason } from './store
 
 /** A store that failed works again when nothing has failed for this time, in milliseconds. */
 const CALM_MS = 10_000;
-/** Callers without room are logged once in this time, in milliseconds. */
+/** A caller that has used up its share is logged once in this time, in milliseconds. */
 const SHARE_LOG_MS = 60_000;
+
+/** What concerns one caller: the store itself works. */
+const shares: Partial<Record<UnavailableReason, string>> = {
+  share: 'a caller holds its share of the idempotency store',
+  busy: 'a caller has too many exchanges with the idempotency store',
+};
 
 /** Failures at the start and the end of the process, and after a loss, which has a line of its own. */
 const expected = new Set<UnavailableReason>(['connecting', 'closed', 'quarantine']);
@@ -20,9 +26,9 @@ export function createStoreWatch(log: StoreLog): StoreWatch {
   const mayLogShare = createLineLimit(1, SHARE_LOG_MS);
 
   function note({ reason, message }: StoreUnavailable, caller?: string): void {
-    if (reason === 'share') {
-      if (!mayLogShare()) return;
-      log.warn({ caller }, 'a caller holds its share of the idempotency store');
+    const line = shares[reason];
+    if (line !== undefined) {
+      if (mayLogShare()) log.warn({ caller }, line);
     } else if (!expected.has(reason)) {
       failedAt = performance.now();
       if (!reasons.has(reason)) log.error({ reason }, message);

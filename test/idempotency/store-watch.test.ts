@@ -49,11 +49,14 @@ test('a store that can be read, or changed, but takes no claims is not up', asyn
   expect(lines).toEqual(['timeout', 'full', 'up']);
 });
 
-test('a caller without room is no failure of the store, and is logged once a minute', async () => {
-  const { lines, use } = start();
-  for (let n = 0; n < 8; n++) await use([{ claim: 'share' }]);
-  expect(lines).toEqual(['caller', 'caller']);
-});
+test.each(['share', 'busy'] as const)(
+  'a caller with too much (%s) is no failure of the store, and is logged once a minute',
+  async (reason) => {
+    const { lines, use } = start();
+    for (let n = 0; n < 8; n++) await use([{ claim: reason }]);
+    expect(lines).toEqual(['caller', 'caller']);
+  },
+);
 
 test('a store that is not connected yet, or in quarantine, is not down', async () => {
   const { lines, use } = start();
