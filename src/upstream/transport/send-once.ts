@@ -126,9 +126,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     const bytes = Number(headers['content-length']);
-    if (bytes > this.#maxBytes) return controller.abort(tooLarge(this.#maxBytes));
+    if (bytes > this.#maxBytes) controller.abort(tooLarge(this.#maxBytes));
     // Hundreds of responses would otherwise be received in part, and all of them in vain.
-    if (bytes > AT_ONCE) void this.#pauseUntil(this.#limits.reserve?.(bytes), controller);
+    else if (bytes > AT_ONCE) void this.#pauseUntil(this.#limits.reserve?.(bytes), controller);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
