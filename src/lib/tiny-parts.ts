@@ -19,7 +19,7 @@ export function freeParts(parts: readonly Buffer[]): void {
   for (const { buffer, length } of parts) {
     // One that is a part of its buffer may be in the pool of Node, which cannot be freed.
     const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === length;
-    if (isOwn && buffer !== latest) buffer.transfer(0);
+    if (isOwn && buffer !== latest && !buffer.detached) buffer.transfer(0);
   }
 }
 

@@ -8,7 +8,6 @@ import { afterEach, expect, jest, test } from '@jest/globals';
 import { speedUp } from '../support/fast-timeouts.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { read } from '../support/graphql-operation.ts';
-import { testIssuer } from '../support/issuer.ts';
 import { connectTo, requestOf } from '../support/raw-request.ts';
 import { json, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -146,25 +145,6 @@ async function requestWithoutReading(encoding = 'gzip') {
   socket.write(requestOf(gateway, query, headers));
   return { gateway, socket };
 }
-
-test('one caller leaves a thread to compress the responses of others', async () => {
-  const { url, token } = await startTestGateway(await startService(randomList));
-  const get = async (of: string, project: number) => {
-    const list = query.replace('north', String(project));
-    const headers = { authorization: `Bearer ${of}`, 'content-type': 'application/json' };
-    const body = JSON.stringify({ query: list });
-    await (await fetch(`${url}/graphql`, { method: 'POST', headers, body })).text();
-  };
-  let received = 0;
-  const many = Array.from({ length: 20 }, async (_, n) => {
-    await get(token, n);
-    received += 1;
-  });
-  await Promise.race(many);
-  await get(await (await testIssuer()).token({ sub: 'other' }), 20);
-  expect(received).toBeLessThan(12);
-  await Promise.all(many);
-});
 
 test('a client may disconnect while its response is compressed', async () => {
   const prototype: Transform = Object.getPrototypeOf(zlib.createGzip());
