@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { SHORT_WORK, type Turn, type Turns } from '../account/turns.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded, parseInSteps, parseJson } from '../lib/json.ts';
-import { freeParts, joinParts, PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
+import { joinParts, PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
 
 /** The largest request body, in bytes: a CSV of 12 MB as base64. */
 export const BODY_LIMIT = 16_777_216;
@@ -80,7 +80,6 @@ function readBody(request: FastifyRequest, turn: Turn): Promise<Received> {
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
       raw.off('data', onPart).off('end', onEnd).pause();
-      freeParts(parts);
       reject(error);
     };
     const work = () => (parts.length - turnedAt) * PART_WORK;

@@ -1,26 +1,10 @@
 /** The memory that a part of a body takes besides its bytes, even if it is a single byte. */
 export const PART_BYTES = 200;
 
-/** The bytes of all parts, which are freed. A single one is not copied. */
+/** The bytes of all parts. They are not copied if they are a single part. */
 export function joinParts(parts: readonly Buffer[]): Buffer {
   const [first] = parts;
-  if (first && parts.length === 1) return first;
-  const all = Buffer.concat(parts);
-  freeParts(parts);
-  return all;
-}
-
-/**
- * Frees the memory of parts at once. As garbage, that of a few responses was four times as much as is ever booked. Not that
- * of the latest part: the parser may not have read all of its buffer.
- */
-export function freeParts(parts: readonly Buffer[]): void {
-  const latest = parts.at(-1)?.buffer;
-  for (const { buffer, length } of parts) {
-    // One that is a part of its buffer may be in the pool of Node, which cannot be freed.
-    const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === length;
-    if (isOwn && buffer !== latest && !buffer.detached) buffer.transfer(0);
-  }
+  return first && parts.length === 1 ? first : Buffer.concat(parts);
 }
 
 /** Parts shorter than this, in bytes, are tiny: each costs as much time as a long one. */

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Turn } from '../../account/turns.ts';
-import { freeParts, joinParts, PART_BYTES, TinyParts } from '../../lib/tiny-parts.ts';
+import { joinParts, PART_BYTES, TinyParts } from '../../lib/tiny-parts.ts';
 import { invalidResponse, noRoom, type Sent, UpstreamError } from '../upstream-error.ts';
 import { connectionError, tooLarge } from './transport-error.ts';
 
@@ -159,7 +159,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
     this.#end(null);
     this.#response.reject(connectionError(error, this.#sent));
-    freeParts(this.#parts);
   }
 
   readonly #abort = (): void => {
