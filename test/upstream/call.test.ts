@@ -255,24 +255,33 @@ test('the outcome of a write is booked when it arrives, and cut if there is no m
   expect(account.bytes).toBe(600_000);
 });
 
-test('a long list is received when there is memory to decode it', async () => {
-  const service = await startService(json({ list: Array(40_000).fill({}) }));
-  const account = new Account(1_000_000);
-  const other = account.open('other');
-  other.become(600_000);
-  const hold = jest.spyOn(Holding.prototype, 'hold');
-  const { calls } = startCalls(service, { account });
-  let isRead = false;
-  const reading = calls.read(glCodesOf(), scopeOf()).finally(() => {
-    isRead = true;
-  });
-  while (hold.mock.calls.length === 0) await immediate();
-  for (let n = 0; n < 20; n++) await immediate();
-  expect([isRead, account.bytes]).toEqual([false, 600_000]);
-  other.close();
-  expect((await reading).list).toHaveLength(40_000);
-  expect(account.bytes).toBe(0);
-});
+test.each(['declared', 'not declared'])(
+  'a long list whose length is %s is received when there is memory to decode it',
+  async (how) => {
+    const body = JSON.stringify({ list: Array(40_000).fill({}) });
+    const service = await startService((response) => {
+      if (how === 'declared') response.setHeader('content-length', body.length);
+      else response.flushHeaders();
+      response.end(body);
+    });
+    const account = new Account(2_000_000);
+    const other = account.open('other');
+    other.become(1_500_000);
+    const hold = jest.spyOn(Holding.prototype, 'hold');
+    const { calls } = startCalls(service, { account });
+    let isRead = false;
+    const reading = calls.read(glCodesOf(), scopeOf()).finally(() => {
+      isRead = true;
+    });
+    while (hold.mock.calls.length === 0) await immediate();
+    for (let n = 0; n < 20; n++) await immediate();
+    expect(isRead).toBe(false);
+    expect(account.bytes).toBeLessThan(1_700_000);
+    other.close();
+    expect((await reading).list).toHaveLength(40_000);
+    expect(account.bytes).toBe(0);
+  },
+);
 
 test('a list is booked until it is handed over, with what decoding it takes', async () => {
   const service = await startHeldService();

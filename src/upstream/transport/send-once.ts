@@ -26,6 +26,8 @@ const DISCARD_MS = 1000;
 const DISCARD_BYTES = 65_536;
 /** The bytes of a response that are received without a turn: what waits is lost if the service resets the connection. */
 const AT_ONCE = 65_536;
+/** How much more than has arrived is reserved of a response that does not declare its length. */
+const GROWTH = 1.25;
 /** Informational responses to one request. More of them serve no purpose. */
 const MAX_INFORMATIONAL = 100;
 
@@ -34,7 +36,7 @@ type Limits = {
   signal: AbortSignal;
   /** Nothing is sent after this time of `performance.now()`. */
   sendBy?: number | undefined;
-  /** Books the memory of a response that declares so many bytes, if it is to wait for that. */
+  /** Books the memory of so many bytes of a response, if it is to wait for that. */
   reserve?(bytes: number): Promise<void>;
   /** Books so many bytes of the response. Returns false if there is no memory for them. */
   hold(bytes: number): boolean;
@@ -59,6 +61,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #parts: Buffer[] = [];
   readonly #tiny = new TinyParts();
   #bytes = 0;
+  #reserved = AT_ONCE;
   #isPaused = false;
   #ended = false;
   #discardTimer: NodeJS.Timeout | undefined;
@@ -127,8 +130,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     const bytes = Number(headers['content-length']);
     if (bytes > this.#maxBytes) controller.abort(tooLarge(this.#maxBytes));
-    // Hundreds of responses would otherwise be received in part, and all of them in vain.
-    else if (bytes > AT_ONCE) void this.#pauseUntil(this.#limits.reserve?.(bytes), controller);
+    else if (bytes > AT_ONCE) void this.#pauseUntil(this.#reserve(bytes), controller);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -143,10 +145,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#parts.push(chunk);
       // After the last part there is nothing to delay, and if the service closed the connection, undici would lose it.
       const isLast = this.#bytes === Number(this.#headers['content-length']);
-      // Otherwise, one iteration of the event loop would receive megabytes of each response.
-      if (this.#bytes > AT_ONCE && !isLast) {
-        void this.#pauseUntil(this.#limits.turn(chunk.length, this.#limits.signal), controller);
-      }
+      if (this.#bytes > AT_ONCE && !isLast) void this.#pauseUntil(this.#next(chunk), controller);
     }
   }
 
@@ -167,6 +166,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#controller) this.#controller.abort(error);
     else this.onResponseError(undefined, error);
   };
+
+  /** When the next part may be received. Otherwise, one iteration of the event loop would receive megabytes of each response. */
+  #next(chunk: Buffer): Promise<void> | undefined {
+    const reserving =
+      this.#bytes > this.#reserved ? this.#reserve(Math.ceil(this.#bytes * GROWTH)) : undefined;
+    return reserving ?? this.#limits.turn(chunk.length, this.#limits.signal);
+  }
+
+  /** When there is memory for so many bytes. Hundreds of responses would otherwise be received in part, and all in vain. */
+  #reserve(bytes: number): Promise<void> | undefined {
+    this.#reserved = bytes;
+    return this.#limits.reserve?.(bytes);
+  }
 
   /** Receives no more until then. */
   async #pauseUntil(
