@@ -1,8 +1,11 @@
 import { GatewayError, overloaded } from '../errors/gateway-error.ts';
+import { textLength, withShortTexts } from '../lib/short-text.ts';
 import { Gate, type Idle, rejectionWith } from './gate.ts';
 
 /** What a request or a call to the service holds without being booked: its place accounts for it. */
 const INCLUDED_BYTES = 65_536;
+/** The bytes of a text for each of its characters, which may not be Latin-1. */
+const CHARACTER_BYTES = 2;
 /** How long memory may take to become free, in milliseconds. */
 const MAX_WAIT_MS = 2000;
 
@@ -63,16 +66,16 @@ export class Holding {
   }
 
   /**
-   * Holds so many bytes more, and waits for them if need be: before other requests of the caller if they exist already.
+   * Holds so many bytes more, and waits for them if need be, if they exist already before other requests of the caller.
    * Throws `OPERATION_LIMIT_EXCEEDED` for more than one caller can ever hold, and `OVERLOADED` if they do not become free in
    * time.
    */
-  async hold(bytes: number, signal?: AbortSignal, exist = false): Promise<void> {
+  async hold(bytes: number, signal?: AbortSignal, isUrgent = false): Promise<void> {
     const amount = this.#toBook(bytes);
     this.#bytes += bytes;
     this.#waiting += amount;
     try {
-      if (amount > 0) await this.#enter(amount, exist, signal);
+      if (amount > 0) await this.#enter(amount, isUrgent, signal);
       this.#booked += amount;
     } catch (error) {
       this.#bytes -= bytes;
@@ -104,6 +107,11 @@ export class Holding {
   /** Does the same until so many bytes are held in all. */
   tryHoldAll(bytes: number): boolean {
     return bytes <= this.#bytes || this.tryHold(bytes - this.#bytes);
+  }
+
+  /** Holds the texts of a value, which is returned with them in their short form if there is no room. */
+  tryHoldTexts(value: unknown): unknown {
+    return this.tryHold(textLength(value) * CHARACTER_BYTES) ? value : withShortTexts(value);
   }
 
   /** Holds exactly so many bytes from now on, such as those of a response that exists already. */

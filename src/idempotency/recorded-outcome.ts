@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { textLength, withShortTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { operations, type Responses, type WriteName } from '../upstream/operations.ts';
 import { OutcomeUnknown, recordableCodes } from '../upstream/upstream-error.ts';
@@ -8,9 +7,6 @@ import { OutcomeUnknown, recordableCodes } from '../upstream/upstream-error.ts';
 export type KnownOutcome = {
   [Name in WriteName]: { operation: Name; response: Responses[Name] };
 }[WriteName];
-
-/** The memory of reading an outcome, in bytes for each character of its texts. */
-const READ_MEMORY = 2;
 
 export const isWriteName = (name: string): name is WriteName =>
   Object.hasOwn(operations, name) && operations[name as WriteName].effect === 'write';
@@ -30,8 +26,7 @@ export function readOutcome(
   outcome: unknown,
   { holding }: Pick<RequestScope, 'holding'>,
 ): KnownOutcome | OutcomeUnknown | null {
-  const isWhole = holding.tryHold(textLength(outcome) * READ_MEMORY);
-  const { data } = recordedOutcome.safeParse(isWhole ? outcome : withShortTexts(outcome));
+  const { data } = recordedOutcome.safeParse(holding.tryHoldTexts(outcome));
   if (data === undefined) return null;
   if ('code' in data) return new OutcomeUnknown(data.code, data.requestId);
   const { operation } = data;

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { SHORT_WORK } from '../account/turns.ts';
 import { remove } from '../lib/remove.ts';
-import { textLength, withShortTexts } from '../lib/short-text.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
@@ -30,9 +29,6 @@ import {
 
 /** The share of the timeout that must be left when a write is sent. */
 const WRITE_MARGIN_SHARE = 0.05;
-
-/** The bytes of an outcome for each character of its texts, which may not be Latin-1. */
-const OUTCOME_MEMORY = 2;
 
 /** Callers whose retry budgets are kept. */
 const MAX_BUDGETS = 1000;
@@ -104,8 +100,7 @@ export class UpstreamCalls implements Calls {
       const { timeoutMs = this.#options.timeoutMs } = request;
       const result = await this.#running.track(this.#run(request, scope, controller, timeoutMs));
       // It waits for turns, to be recorded and encoded. Shorter texts do not change its type.
-      const isBooked = scope.holding.tryHold(textLength(result) * OUTCOME_MEMORY);
-      return isBooked ? result : (withShortTexts(result) as Responses[Name]);
+      return scope.holding.tryHoldTexts(result) as Responses[Name];
     } catch (error) {
       const unknown = error instanceof UpstreamError && unknownOutcome(error, scope.requestId);
       if (unknown) return unknown;
