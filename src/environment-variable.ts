@@ -138,7 +138,8 @@ export const headers = parsedBy(
 
 /** Headers that the gateway sets or interprets, or that belong to one connection. */
 const ownHeaders = new Set(
-  `authorization proxy-authorization x-request-id traceparent tracestate idempotency-key idempotency-key-age host
+  `authorization proxy-authorization x-request-id traceparent tracestate idempotency-key idempotency-key-age
+  idempotency-response-name host
   content-type content-length content-encoding accept accept-encoding user-agent expect connection keep-alive
   proxy-connection te trailer transfer-encoding upgrade`.split(/\s+/),
 );

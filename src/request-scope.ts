@@ -44,6 +44,8 @@ export type RequestScope = {
   readonly idempotencyKey: string | undefined;
   /** The `Idempotency-Key-Age` header. */
   readonly idempotencyKeyAge: string | undefined;
+  /** The `Idempotency-Response-Name` header: a router's name for the only root field of the operation. */
+  readonly idempotencyResponseName: string | undefined;
   /** When its headers had arrived, in the time of `performance.now()`. */
   readonly receivedAt: number;
   /** Called if the outcome of a mutation field is that of an earlier request. */

@@ -2,26 +2,20 @@
 type ExecutionRequest = {
   /** The root field that the request is for. */
   info?: { path: { key: string | number } };
-  context?: { request?: Request };
   extensions?: { headers?: Record<string, string> };
 };
 
 /**
  * Hive Gateway sends each root field of a mutation in a request of its own, without the alias, and all with the same
- * key. The gateway would take the second field for a repeat of the first. With the response name as a part of the
- * key, each field has its own.
+ * key. This header tells the gateway the response name, by which it distinguishes the fields of a key.
  */
-const idempotencyKeyOfField = {
+const responseNameOfField = {
   onSubgraphExecute({ executionRequest }: { executionRequest: ExecutionRequest }) {
-    const { info, context } = executionRequest;
-    const headers = context?.request?.headers;
-    const key = headers?.get('idempotency-key');
-    if (!key || !info) return;
+    const { info } = executionRequest;
+    if (!info) return;
     executionRequest.extensions ??= {};
     executionRequest.extensions.headers ??= {};
-    // Before the closing quote, if the key has quotes.
-    const ofField = key.replace(/"?$/, (quote) => `/${info.path.key}${quote}`);
-    executionRequest.extensions.headers['idempotency-key'] = ofField;
+    executionRequest.extensions.headers['idempotency-response-name'] = String(info.path.key);
   },
 };
 
@@ -36,7 +30,8 @@ export const gatewayConfig = {
       // The client's trace, as long as Hive Gateway does not trace itself.
       traceparent: request.headers.get('traceparent'),
       tracestate: request.headers.get('tracestate'),
-      // The age of the client's key. The plugin forwards the key itself.
+      // The client's key and its age, so that a repeated mutation is not sent to the service again.
+      'idempotency-key': request.headers.get('idempotency-key'),
       'idempotency-key-age': request.headers.get('idempotency-key-age'),
     }),
     // Tells the client that the outcome is that of an earlier request, or that there is none yet.
@@ -47,8 +42,8 @@ export const gatewayConfig = {
     // One header, also if several requests to the subgraph have it.
     deduplicateHeaders: true,
   },
-  // So that a repeated mutation is not sent to the service again.
-  plugins: () => [idempotencyKeyOfField],
+  // So that the second of two equal fields of a mutation is not taken for a repeat of the first.
+  plugins: () => [responseNameOfField],
   // Longer than the gateway's deadline of 10 s. A shorter timeout would lose outcomes of writes.
   upstreamTimeout: 15_000,
   // Off, as by default: retries would repeat mutations. The gateway itself retries reads.

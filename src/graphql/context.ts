@@ -48,6 +48,8 @@ export function createContext(
     limits,
     /** Closes an idempotency key of the caller. */
     settle: async (key: string, ageMs: number | null | undefined) => settle(key, ageMs, getScope()),
+    /** The name that a router gives the only root field of a mutation, for its idempotency key. */
+    responseName: scope?.idempotencyResponseName,
     isAuthenticated: scope !== null,
     /** Whether no response can reach the client. */
     isClosed: () => scope?.isClosed() ?? false,

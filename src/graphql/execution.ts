@@ -16,6 +16,7 @@ import { checkInput } from './input-checks.ts';
 import { inOperationSpan } from './operation-span.ts';
 import { type FormatError, toResponse } from './response-errors.ts';
 import type { ResponseLimits } from './response-limits.ts';
+import { checkResponseName } from './response-name.ts';
 import { schema } from './schema.ts';
 
 /**
@@ -82,6 +83,7 @@ async function run(
 ): Promise<ExecutionResult> {
   if (operation.operation === OperationTypeNode.SUBSCRIPTION) throw noSubscriptions();
   checkInput(document, operation, variables);
+  checkResponseName(operation, contextValue.responseName);
   const runCompiled = async (threshold?: number) => {
     const admit = () => limits?.turn(LONG_WORK) ?? Promise.resolve();
     const compiled = await findCompiled(document, operation, variables, threshold, admit);

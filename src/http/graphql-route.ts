@@ -188,6 +188,7 @@ function createScope(
   const { id, headers, receivedAt, disconnected, record, raw } = request;
   const key = headers['idempotency-key'];
   const age = headers['idempotency-key-age'];
+  const responseName = headers['idempotency-response-name'];
   const forwarded = pickHeaders(headers, forwardHeaders);
   return {
     token,
@@ -202,6 +203,7 @@ function createScope(
     isClosed: () => raw.socket.destroyed,
     idempotencyKey: typeof key === 'string' ? key : undefined,
     idempotencyKeyAge: typeof age === 'string' ? age : undefined,
+    idempotencyResponseName: typeof responseName === 'string' ? responseName : undefined,
     receivedAt,
     onReplay() {
       record.isReplay = true;

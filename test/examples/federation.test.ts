@@ -78,6 +78,7 @@ test('the configuration of Hive Gateway forwards the token, and neither retries 
   const sent = {
     authorization: 'Bearer token',
     'x-request-id': '7',
+    'idempotency-key': 'intent-1',
     'idempotency-key-age': '7',
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   };

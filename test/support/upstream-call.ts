@@ -34,6 +34,7 @@ export function scopeOf(
     idempotencyKey: undefined,
     isClosed: () => false,
     idempotencyKeyAge: undefined,
+    idempotencyResponseName: undefined,
     receivedAt: performance.now(),
     onReplay() {},
   };
