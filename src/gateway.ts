@@ -134,6 +134,7 @@ async function connectService(
     maxWritesPerKey: config.maxWritesPerOperation,
     memoryBytes: shared.storeBytes,
     timeoutMs: config.upstream.timeoutMs,
+    shutdownTimeoutMs: config.shutdownTimeoutMs,
     calls: upstreamCalls,
     metrics,
     log,

@@ -310,8 +310,8 @@ export type Mutation = {
    * Returns what became of an idempotency key, and closes it. Sends nothing to the service.
    *
    * It returns the outcome of each field that was executed with the key by this caller. From then on, these
-   * fields still replay, and everything else that arrives with the key gets the error
-   * `IDEMPOTENCY_KEY_SETTLED`. Settling again returns the same, with outcomes that were recorded meanwhile.
+   * fields still replay, and nothing else is executed with the key: it gets the error `IDEMPOTENCY_KEY_SETTLED` if
+   * `isComplete` was true, and `LedgerOutcomeUnknown` with `ORPHANED` otherwise. Settling again returns the same, with outcomes that were recorded meanwhile.
    */
   settleWrites?: Maybe<SettledWrites>;
   /** Updates a workflow from a CSV file. */

@@ -1,5 +1,5 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { z } from 'zod';
+import type { Intent } from './idempotency-key.ts';
 import {
   BasisChanged,
   type Change,
@@ -20,8 +20,11 @@ const OBJECTION_MS = 5000;
 /** A loss is reported by processes that start within this time. */
 const RECENT_MS = 60_000;
 
-/** How long a request may be on its way: its intent is older than its age by this time. */
-const TRANSIT_MS = 1000;
+/**
+ * How long a request may be on its way to the gateway: its intent may be older than its age by this time. This is the
+ * only assumption about clocks and networks.
+ */
+const TRANSIT_MS = 30_000;
 
 const recordSchema = z.object({
   id: z.string(),
@@ -32,6 +35,11 @@ const recordSchema = z.object({
   quarantineEnd: z.number(),
   /** False for a new store, whose first process knew no other. */
   isLoss: z.boolean(),
+  /** For how long records are kept, on all instances: the setting of the one that started last, in milliseconds. */
+  retentionMs: z.number().default(0),
+  /** Records from before this time were kept for another retention. */
+  retentionSince: z.number().default(0),
+  earlierRetentionMs: z.number().default(0),
 });
 type CompletenessRecord = z.infer<typeof recordSchema>;
 
@@ -43,9 +51,11 @@ type Known = {
   lastUse: number;
   serverId: string;
   now: number;
+  /** For how long records are kept, as far as this process knows: its own setting at first. */
+  retentionMs: number;
 };
 
-/** Whether a key without a record may be claimed. `forgotten`: it may have been executed. */
+/** Whether a key without a record may be claimed. `forgotten`: it may have been executed. `quarantine`: later. */
 export type Verdict = 'new' | 'forgotten' | 'quarantine';
 
 type Options = {
@@ -71,19 +81,11 @@ export class Completeness {
   /** In the time of `performance.now()`. */
   #lastUse = -Infinity;
   #checking: Promise<void> | undefined;
-  /** While the process is frozen or busy, requests wait unseen. */
-  readonly #delay = monitorEventLoopDelay({ resolution: 20 });
-  #lastMaxDelay = 0;
 
   constructor(options: Options) {
     this.#options = options;
     const check = () => void options.watch(this.#check()).catch(() => {});
-    this.#delay.enable();
-    this.#timer = setInterval(() => {
-      this.#lastMaxDelay = this.#delay.max;
-      this.#delay.reset();
-      check();
-    }, CHECK_INTERVAL_MS).unref();
+    this.#timer = setInterval(check, CHECK_INTERVAL_MS).unref();
     check();
   }
 
@@ -99,16 +101,15 @@ export class Completeness {
     return performance.now() + this.#clockOffset;
   }
 
-  /** Judges a key without a record by the age of the intent in milliseconds, if the client gave it. */
-  judge(ageMs: number | undefined): Verdict {
-    if (this.#record === undefined) return 'forgotten';
-    const { since, quarantineEnd } = this.#record;
-    if (ageMs === undefined) return this.now < quarantineEnd ? 'quarantine' : 'new';
-    if (ageMs === 0) return 'new'; // Nothing is unanswered.
-    const delayMs = TRANSIT_MS + Math.max(this.#delay.max, this.#lastMaxDelay) / 1e6;
-    const oldestMs = ageMs + delayMs;
-    const isForgotten = this.now - oldestMs < since || oldestMs >= this.#options.retentionMs;
-    return isForgotten ? 'forgotten' : 'new';
+  /** Judges a key without a record by the age of its intent, if the client gave it. */
+  judge({ ageMs, receivedAt }: Pick<Intent, 'ageMs' | 'receivedAt'>): Verdict {
+    const record = this.#record;
+    if (record === undefined) return 'forgotten';
+    if (ageMs === undefined) return this.now < record.quarantineEnd ? 'quarantine' : 'new';
+    const sentAt = receivedAt + this.#clockOffset - TRANSIT_MS - ageMs;
+    // Nothing is unanswered, but this may be a copy of a request from before the loss.
+    if (ageMs === 0) return record.isLoss && sentAt < record.since ? 'quarantine' : 'new';
+    return sentAt < keptSince(record, this.now) ? 'forgotten' : 'new';
   }
 
   /** Notes a change that was started at this time of `performance.now()` and has succeeded. */
@@ -123,7 +124,6 @@ export class Completeness {
 
   close(): void {
     clearInterval(this.#timer);
-    this.#delay.disable();
   }
 
   #check(): Promise<void> {
@@ -140,11 +140,12 @@ export class Completeness {
       const { entry, now, serverId } = reading;
       const found = entry && parseText(recordSchema, entry.text);
       const lastUse = now - (performance.now() - this.#lastUse);
-      const known = { id: this.#record?.id, lastUse, serverId, now };
+      const { id, retentionMs } = this.#record ?? { ...this.#options, id: undefined };
+      const known = { id, lastUse, serverId, now, retentionMs };
       const record = nextRecord(found, known, store, quarantineMs);
       if (entry !== null && record === found) return this.#adopt(record, entry.version, reading);
       const next = { version: crypto.randomUUID(), text: JSON.stringify(record) };
-      const basis = { serverId, generation: null };
+      const basis = { serverId, generation: null, retentionMs: Infinity };
       const expected = entry?.version ?? null;
       const change = { key: COMPLETENESS_KEY, expected, next, caller: null, needsRoom: false };
       await store.swap({ ...change, basis }).catch((error: unknown) => {
@@ -166,7 +167,7 @@ export class Completeness {
       } else this.#options.log.info({ completeSince }, 'idempotency store is complete');
     }
     this.#record = record;
-    this.#basis = { serverId, generation };
+    this.#basis = { serverId, generation, retentionMs: record.retentionMs };
     this.#clockOffset = now - performance.now();
   }
 }
@@ -174,12 +175,14 @@ export class Completeness {
 /** The record as it must be. Returns `found` itself if it is right. */
 export function nextRecord(
   found: CompletenessRecord | null,
-  { id, lastUse, serverId, now }: Known,
+  { id, lastUse, serverId, now, retentionMs }: Known,
   store: Pick<IdempotencyStore, 'isContinuation' | 'exclusiveSince'>,
   quarantineMs: number,
 ): CompletenessRecord {
   const begin = (isLoss: boolean, rejectMs: number) => {
-    return { id: crypto.randomUUID(), serverId, since: now, quarantineEnd: now + rejectMs, isLoss };
+    const kept = { retentionMs, retentionSince: now, earlierRetentionMs: retentionMs };
+    const times = { since: now, quarantineEnd: now + rejectMs };
+    return { id: crypto.randomUUID(), serverId, ...times, isLoss, ...kept };
   };
   if (found === null && id === undefined) {
     const isShared = store.exclusiveSince === -Infinity;
@@ -193,5 +196,17 @@ export function nextRecord(
   const isCovered = found?.isLoss && lastUse <= found.since;
   const isKnown = id === undefined || found?.id === id || isCovered;
   if (!isContinued || !isKnown) return begin(true, quarantineMs);
+  if (id === undefined && found.retentionMs !== retentionMs) {
+    // An earlier change counts in full from now on.
+    const since = Math.max(found.since, found.retentionSince);
+    const kept = { retentionMs, retentionSince: now, earlierRetentionMs: found.retentionMs };
+    return { ...found, serverId, since, ...kept };
+  }
   return found.serverId === serverId ? found : { ...found, serverId };
+}
+
+/** Since when there is no record of a key only if it was not executed: those that are older may have expired. */
+function keptSince(record: CompletenessRecord, now: number): number {
+  const { since, retentionMs, retentionSince, earlierRetentionMs } = record;
+  return Math.max(since, now - retentionMs, Math.min(retentionSince, now - earlierRetentionMs));
 }

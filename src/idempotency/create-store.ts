@@ -27,8 +27,8 @@ export async function createStore(
   // Loading a client takes time and memory that the other stores do not need.
   if (scheme.startsWith('redis')) {
     const { RedisStore } = await import('./redis-store.ts');
-    return new RedisStore({ url: setting, retentionMs });
+    return new RedisStore({ url: setting });
   }
   const { PostgresStore } = await import('./postgres-store.ts');
-  return new PostgresStore({ url: setting, retentionMs, maxBytes: MAX_DISK_BYTES });
+  return new PostgresStore({ url: setting, maxBytes: MAX_DISK_BYTES });
 }

@@ -15,16 +15,16 @@ export const keyOverused = () =>
 export const keySettled = () =>
   new GatewayError(
     'IDEMPOTENCY_KEY_SETTLED',
-    'The idempotency key is settled. This field was not executed with it, and never will be.',
+    'This field was not executed with the idempotency key, and never will be.',
   );
 
-/** The store cannot be used, or may have lost records while the request has no age. */
+/** The store cannot be used, or has lost records a short time ago. */
 export function storeUnavailable(isQuarantine: boolean): GatewayError {
   const reason = isQuarantine
-    ? 'The store of idempotency keys may have lost records, and this request has no Idempotency-Key-Age.'
+    ? 'The store of idempotency keys may have lost records.'
     : 'The store of idempotency keys is unavailable.';
   return new GatewayError(
     'IDEMPOTENCY_UNAVAILABLE',
-    `${reason} This request was not sent; an earlier one with the same key may have been. Send it again with the same key and its age.`,
+    `${reason} This request was not sent; an earlier one with the same key may have been. Send it again later, with the same key and its age.`,
   );
 }

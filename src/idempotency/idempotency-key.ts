@@ -21,10 +21,10 @@ export type Intent = {
   key: string;
   /** A hash of the caller. */
   caller: string;
-  /** How long ago the client sent its first unanswered request, in milliseconds and by now, if it says so. */
-  age(): number | undefined;
-  /** Waits for CPU time of the caller. */
-  turn: RequestScope['turn'];
+  /** How long before this request the client sent its first unanswered one, in milliseconds, if it says so. */
+  ageMs: number | undefined;
+  /** When the request arrived, in the time of `performance.now()`. */
+  receivedAt: number;
 };
 
 /** The intent in the headers of a request. Throws `BAD_USER_INPUT`. */
@@ -60,7 +60,7 @@ export function missingKey(): GatewayError {
 function createIntent(
   text: string,
   ageMs: number | undefined,
-  { caller, receivedAt, turn }: RequestScope,
+  { caller, receivedAt }: RequestScope,
   names: typeof HEADERS,
 ): Intent {
   const key = parseKey(text, names.key);
@@ -71,9 +71,8 @@ function createIntent(
   return {
     key: hash('sha256', JSON.stringify([caller.issuer, caller.subject, key]), 'base64url'),
     caller: caller.hash,
-    // The client measured the age when it sent the request. The body may arrive much later, and a claim may have to wait.
-    age: () => ageMs && ageMs + performance.now() - receivedAt,
-    turn,
+    ageMs,
+    receivedAt,
   };
 }
 

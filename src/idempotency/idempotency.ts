@@ -23,6 +23,8 @@ type Options = {
   isRequired: boolean;
   /** The timeout of a call, and of a repeat that waits for one. */
   timeoutMs: number;
+  /** How long closing may take, in milliseconds. */
+  shutdownTimeoutMs: number;
   calls: Calls;
   metrics: Metrics;
   log: Logger;
@@ -39,7 +41,7 @@ export type Idempotency = {
   /** The calls, with idempotency keys for writes. */
   calls: Calls;
   settle: Settle;
-  /** Makes a last attempt to record outcomes, and closes the store. */
+  /** Updates the store with what it does not have yet, and closes it. */
   close(): Promise<void>;
 };
 
@@ -49,7 +51,7 @@ export async function createIdempotency(options: Options): Promise<Idempotency> 
   const store = await createStore(options.store, options);
   const watch = createStoreWatch(log);
   const completeness = new Completeness({ ...options, store, watch });
-  const openWrites = new OpenWrites(log);
+  const openWrites = new OpenWrites(log, options.shutdownTimeoutMs);
   const [kind = ''] = options.store.split(':');
   const parts = {
     ...options,

@@ -1,10 +1,10 @@
 import { GatewayError } from '../errors/gateway-error.ts';
-import { textLength } from '../lib/short-text.ts';
+import { textLength, withShortTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
-import { type Claim, type Held, RECORD_MEMORY } from './claims.ts';
+import type { Claim, Held } from './claims.ts';
 import type { IdempotencyParts } from './idempotency.ts';
 import { keyReused } from './idempotency-error.ts';
 import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
@@ -14,9 +14,6 @@ import { ReplyLost, StoreUnavailable } from './store.ts';
 
 /** Time for the sender of a write to record the outcome after its deadline, in milliseconds. */
 const RECORDING_MS = 5000;
-
-/** The work of recording an outcome, in bytes for each character: JSON escapes some with six. */
-const RECORD_WORK = 6;
 
 type Outcome = KnownOutcome | OutcomeUnknown;
 
@@ -55,7 +52,7 @@ export class IdempotentCalls implements Calls {
     }
     const claim: Claim = {
       ...intentOf(idempotencyKey, scope),
-      responseName: request.responseName,
+      responseName: scope.idempotencyResponseName ?? request.responseName,
       operation: request.operation,
       owner: crypto.randomUUID(),
       fingerprint: fingerprintOf(request, scope.forwarded),
@@ -150,18 +147,16 @@ export class IdempotentCalls implements Calls {
       throw error;
     });
     // The type does not know that operation and response belong together.
-    const result =
-      response instanceof OutcomeUnknown ? response : ({ operation, response } as KnownOutcome);
-    open.outcome = result;
+    const known = (response: unknown) => ({ operation, response }) as KnownOutcome;
+    const isUnknown = response instanceof OutcomeUnknown;
+    // Only the first client gets long texts: repeats get the short form from the store, and so from here.
+    const kept = isUnknown ? response : known(withShortTexts(response));
+    open.outcome = kept;
     open.ended.resolve();
-    const length = textLength(result);
-    const record = async () => {
-      await scope.turn(length * RECORD_WORK);
-      await metrics.timed('record', claim.caller, claims.record(claim, held, result));
-    };
+    const record = () => metrics.timed('record', claim.caller, claims.record(claim, held, kept));
     const onEnd = () => openWrites.remove(open);
-    await openWrites.update(claim.caller, record, length * RECORD_MEMORY, onEnd);
-    return result;
+    await openWrites.update(claim.caller, record, textLength(kept), onEnd);
+    return isUnknown ? response : known(response);
   }
 
   async #release(claim: Claim, held: Held | undefined): Promise<void> {

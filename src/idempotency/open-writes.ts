@@ -6,8 +6,6 @@ import type { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { KnownOutcome } from './recorded-outcome.ts';
 import type { StoreLog } from './store.ts';
 
-/** How long an update of the store is repeated. */
-const RETRY_FOR_MS = 600_000;
 /** The delays between two attempts of `poll`, in milliseconds: the first, which doubles, and the longest. */
 const FIRST_DELAY_MS = 25;
 const POLL_MS = 500;
@@ -39,9 +37,12 @@ export class OpenWrites {
   readonly #updates = new WaitGroup();
   /** The memory of the updates that are repeated, by caller. */
   readonly #repeated = new Shares(MAX_BYTES);
+  readonly #closeMs: number;
 
-  constructor(log: StoreLog) {
+  /** @param closeMs how long updates are still repeated when the process ends, in milliseconds */
+  constructor(log: StoreLog, closeMs: number) {
     this.#log = log;
+    this.#closeMs = closeMs;
   }
 
   ofKey(key: string): OpenWrite[] {
@@ -80,16 +81,24 @@ export class OpenWrites {
     );
   }
 
-  /** Tries every update one last time. */
+  /** Waits for the updates that are repeated, for `closeMs`. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#updates.idle();
   }
 
   async #repeat(caller: string, attempt: () => Promise<true | null>, bytes: number): Promise<void> {
-    const deadline = this.#repeated.fits(caller, bytes) ? performance.now() + RETRY_FOR_MS : 0;
+    const deadline = this.#repeated.fits(caller, bytes) ? Infinity : 0;
+    const { signal } = this.#closing;
     this.#repeated.take(caller, bytes);
-    const isDone = await poll(attempt, deadline, this.#closing.signal, () => [], RETRY_MS);
+    let isDone = await poll(attempt, deadline, signal, () => [], RETRY_MS);
+    if (signal.aborted) {
+      isDone ??= await poll(
+        attempt,
+        performance.now() + this.#closeMs,
+        new AbortController().signal,
+      );
+    }
     this.#repeated.give(caller, bytes);
     if (isDone) return;
     const message = 'An idempotency key could not be updated in its store and will be orphaned';

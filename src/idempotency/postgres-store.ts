@@ -1,8 +1,9 @@
+import DataLoader from 'dataloader';
 import pg from 'pg';
 import { z } from 'zod';
-import { Batch } from './batch.ts';
 import {
   BasisChanged,
+  byIteration,
   type Change,
   COMPLETENESS_KEY,
   type IdempotencyStore,
@@ -41,32 +42,41 @@ CREATE INDEX IF NOT EXISTS ledger_gateway_record_expiry ON ledger_gateway_record
 const SERVER_ID = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || CASE
   WHEN current_setting('synchronous_standby_names') <> '' THEN '+sync' ELSE '' END`;
 
+/**
+ * Whether a row is the very one that a gateway wrote. The version of the record of completeness ends with its transaction,
+ * which is another one if the row was restored from a dump.
+ */
+const IS_ORIGINAL = `(record.key <> '${COMPLETENESS_KEY}' OR split_part(record.version, ':', 2) = record.xmin::text)`;
+
 const READ = `
   SELECT ${SERVER_ID} AS "serverId", extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, version, text
-  FROM (SELECT) AS one LEFT JOIN ledger_gateway_record ON key = $1 AND expires_at > now()`;
-
-const SIZE = 'SELECT octet_length(text) AS size FROM ledger_gateway_record WHERE key = $1';
+  FROM (SELECT) AS one
+  LEFT JOIN ledger_gateway_record AS record ON key = $1 AND expires_at > now() AND ${IS_ORIGINAL}`;
 
 /**
  * Makes changes of different keys, a JSON array, and returns which of them were made. Those whose basis is not true are
- * left out. They are durable when the statement ends, also where other transactions do not wait for that.
+ * left out. They are durable when the statement ends, also where other transactions do not wait for that. The record of
+ * completeness is locked, so that a DELETE of all records takes effect before all of the statement or after it.
  */
 const CHANGE = `
   WITH durable AS MATERIALIZED (
     SELECT set_config('synchronous_commit', 'on', true)
+  ), own AS MATERIALIZED (
+    SELECT version FROM ledger_gateway_record AS record
+    WHERE key = '${COMPLETENESS_KEY}' AND ${IS_ORIGINAL} FOR KEY SHARE
   ), input AS MATERIALIZED (
-    SELECT change.*, coalesce(now() + retention * interval '1 ms', 'infinity') AS expires_at
+    SELECT key, expected, text, caller, coalesce(now() + retention * interval '1 ms', 'infinity') AS expires_at,
+      version || CASE WHEN key = '${COMPLETENESS_KEY}' THEN ':' || pg_current_xact_id()::xid ELSE '' END AS version
     FROM durable, json_to_recordset($1) AS change (key text, expected text, version text, text text, caller text,
       retention float8, "serverId" text, generation text)
-    WHERE "serverId" = ${SERVER_ID} AND (generation IS NULL OR EXISTS (SELECT FROM ledger_gateway_record AS own
-      WHERE own.key = '${COMPLETENESS_KEY}' AND own.version = change.generation))
+    WHERE "serverId" = ${SERVER_ID} AND (generation IS NULL OR generation IN (SELECT version FROM own))
     ORDER BY key
   ), inserted AS (
     INSERT INTO ledger_gateway_record AS record (key, version, text, caller, expires_at)
     SELECT key, version, text, caller, expires_at FROM input WHERE expected IS NULL AND version IS NOT NULL
     ON CONFLICT (key) DO UPDATE SET version = excluded.version, text = excluded.text,
       caller = excluded.caller, expires_at = excluded.expires_at
-      WHERE record.expires_at <= now() RETURNING record.key
+      WHERE record.expires_at <= now() OR NOT ${IS_ORIGINAL} RETURNING record.key
   ), updated AS (
     UPDATE ledger_gateway_record AS record
     SET version = input.version, text = input.text, expires_at = input.expires_at FROM input
@@ -95,7 +105,6 @@ const readSchema = z.tuple([
     text: z.string().nullable(),
   }),
 ]);
-const sizeSchema = z.array(z.object({ size: z.number() }));
 const changesSchema = z.array(z.object({ key: z.string(), is_changed: z.boolean() }));
 const usageSchema = z.tuple([
   z.object({ keys: z.number(), bytes: z.number(), rowBytes: z.number() }),
@@ -116,7 +125,7 @@ const reasons: Record<string, UnavailableReason> = {
   '57P03': 'unreachable', // It starts, or shuts down: the code is the same.
 };
 
-type PostgresStoreOptions = { url: string; retentionMs: number; maxBytes: number };
+type PostgresStoreOptions = { url: string; maxBytes: number };
 
 /**
  * Keeps keys in PostgreSQL, for several gateways. The changes of one iteration of the event loop are one statement,
@@ -124,11 +133,13 @@ type PostgresStoreOptions = { url: string; retentionMs: number; maxBytes: number
  */
 export class PostgresStore implements IdempotencyStore {
   readonly exclusiveSince = -Infinity;
-  readonly #retentionMs: number;
   readonly #maxBytes: number;
   readonly #pool: pg.Pool;
   readonly #timer: NodeJS.Timeout;
-  readonly #batch = new Batch<Change, boolean>((changes) => this.#change(changes));
+  readonly #batch = new DataLoader<Change, boolean>(
+    (changes) => this.#change(changes),
+    byIteration,
+  );
   usage: Usage | undefined;
   /** Those who hold more than their share. */
   #largestCallers = new Set<string>();
@@ -137,8 +148,7 @@ export class PostgresStore implements IdempotencyStore {
    * @param options `maxBytes` is shared out among callers when three quarters of it are used
    * @throws Error if the URL cannot be used
    */
-  constructor({ url, retentionMs, maxBytes }: PostgresStoreOptions) {
-    this.#retentionMs = retentionMs;
+  constructor({ url, maxBytes }: PostgresStoreOptions) {
     this.#maxBytes = maxBytes;
     this.#pool = createPool(url);
     // A connection that breaks fails its statement, and is removed.
@@ -146,11 +156,6 @@ export class PostgresStore implements IdempotencyStore {
     this.#pool.on('error', ignore).on('connect', (client) => client.on('error', ignore));
     this.#timer = setInterval(() => void this.#sweep(), SWEEP_INTERVAL_MS).unref();
     void this.#sweep();
-  }
-
-  async sizeOf(key: string): Promise<number> {
-    const [row] = sizeSchema.parse((await this.#query(SIZE, [key])).rows);
-    return row?.size ?? 0;
   }
 
   async read(key: string): Promise<Reading> {
@@ -164,15 +169,15 @@ export class PostgresStore implements IdempotencyStore {
     if (needsRoom && caller !== null && this.#largestCallers.has(caller)) {
       throw new StoreUnavailable('share');
     }
-    return this.#batch.run(change);
+    return this.#batch.load(change);
   }
 
   /** Makes the changes of one iteration of the event loop in one statement: the first one of each key. */
-  async #change(changes: Change[]): Promise<(boolean | Error)[]> {
+  async #change(changes: readonly Change[]): Promise<(boolean | Error)[]> {
     const first = new Map(changes.toReversed().map((change) => [change.key, change]));
     const rows = [...first.values()].map(({ key, expected, next, caller, basis }) => ({
       ...{ key, expected, ...next, caller, ...basis },
-      retention: caller === null ? null : this.#retentionMs,
+      retention: caller === null ? null : basis.retentionMs,
     }));
     const { rows: made } = await this.#query(CHANGE, [JSON.stringify(rows)]);
     const isChanged = new Map(

@@ -23,6 +23,9 @@ const readScript = `
   local time = redis.call('TIME')
   return { version or '', text or '', time[1], time[2] }`;
 
+/** What has changed if a server may lack records although it did not restart: it evicted keys, or was a replica. */
+const counters = ['evicted_keys', 'total_net_repl_input_bytes'];
+
 /** The most of the memory that one caller may ever hold: what is booked takes up to a quarter more in the server. */
 const CALLER_PART = 0.6;
 /** What a key takes besides its text. */
@@ -34,9 +37,16 @@ const KEY_BYTES = 512;
  *
  * What a caller holds is booked by the eighth of the retention in which it was written, because keys expire unseen.
  * KEYS: the key, the record of completeness, what the caller holds. ARGV: version to replace or '', new version or '',
- * text, retention (ms) or '', version of the record of completeness or '', the most bytes that the caller may hold or ''.
+ * text, retention (ms) or '', version of the record of completeness or '', the most bytes that the caller may hold or '',
+ * the values of the counters.
  */
 const swapScript = `
+  local stats = redis.call('INFO', 'stats')
+  local counted = ''
+  for _, name in ipairs({ ${counters.map((name) => `'${name}'`)} }) do
+    counted = counted .. ':' .. (string.match(stats, name .. ':(%d+)') or '')
+  end
+  if counted ~= ARGV[7] then return 'basis' end
   if ARGV[5] ~= '' and redis.call('HGET', KEYS[2], 'version') ~= ARGV[5] then return 'basis' end
   local version, part = unpack(redis.call('HMGET', KEYS[1], 'version', 'part'))
   if (version or '') ~= ARGV[1] then return 'other' end
@@ -68,7 +78,13 @@ const readReplySchema = z.tuple([z.string(), z.string(), z.string(), z.string()]
 const swapReplySchema = z.enum(['swapped', 'other', 'basis', 'share']);
 
 /** A connection, and what its server says about itself. */
-type Connection = { session: RedisSession; serverId: string; hasReplicas: boolean; usage: Usage };
+type Connection = {
+  session: RedisSession;
+  serverId: string;
+  counted: string;
+  hasReplicas: boolean;
+  usage: Usage;
+};
 
 /**
  * Keeps keys in Redis or Valkey, for several gateways. Every operation is one script that is sent at most once. The
@@ -77,14 +93,12 @@ type Connection = { session: RedisSession; serverId: string; hasReplicas: boolea
  */
 export class RedisStore implements IdempotencyStore {
   readonly exclusiveSince = -Infinity;
-  readonly #retentionMs: number;
   readonly #closing = new AbortController();
   readonly #connecting: Promise<void>;
   #current: Connection | StoreUnavailable = new StoreUnavailable('connecting');
 
   /** @throws Error if the URL cannot be used */
-  constructor({ url, retentionMs }: { url: string; retentionMs: number }) {
-    this.#retentionMs = retentionMs;
+  constructor({ url }: { url: string }) {
     new RedisSession(url).close();
     const onEnd = (failure: StoreUnavailable) => {
       this.#current = failure;
@@ -94,11 +108,6 @@ export class RedisStore implements IdempotencyStore {
 
   get usage(): Usage | undefined {
     return this.#current instanceof StoreUnavailable ? undefined : this.#current.usage;
-  }
-
-  async sizeOf(key: string): Promise<number> {
-    const { session } = this.#connection;
-    return Number(await session.command(['HSTRLEN', keyOf(key), 'text']));
   }
 
   async read(key: string): Promise<Reading> {
@@ -113,16 +122,17 @@ export class RedisStore implements IdempotencyStore {
   }
 
   async swap({ key, expected, next, caller, needsRoom, basis }: Change): Promise<boolean> {
-    const { session, serverId, hasReplicas, usage } = this.#connection;
+    const { session, serverId, counted, hasReplicas, usage } = this.#connection;
     if (serverId !== basis.serverId) throw new BasisChanged();
     const keys = [keyOf(key), keyOf(COMPLETENESS_KEY)];
     if (caller !== null) keys.push(`${PREFIX}caller:${caller}`);
     const { version = '', text = '' } = next ?? {};
-    const retention = caller === null ? '' : String(this.#retentionMs);
+    const retention = caller === null ? '' : String(basis.retentionMs);
     // Also before memory is scarce, as far as this process knows, a caller leaves a part of it to others.
     const share = shareOf(usage) ?? Math.floor(usage.maxBytes * CALLER_PART);
     const room = needsRoom && share < Infinity ? String(share) : '';
-    const args = [expected ?? '', version, text, retention, basis.generation ?? '', room];
+    const generation = basis.generation ?? '';
+    const args = [expected ?? '', version, text, retention, generation, room, counted];
     const reply = swapReplySchema.parse(await session.run(swapScript, keys, args));
     if (reply === 'basis') throw new BasisChanged();
     if (reply === 'share') throw new StoreUnavailable('share');
@@ -167,11 +177,11 @@ export class RedisStore implements IdempotencyStore {
     const databases = text.matchAll(/^db\d+:keys=(\d+)/gm);
     const keys = databases.reduce((sum, [, n]) => sum + Number(n), 0);
     const bytes = Number(field('used_memory') ?? 0);
-    const runId = z.string().parse(field('run_id'));
+    const counted = counters.map((name) => `:${field(name) ?? ''}`).join('');
     this.#current = {
       session,
-      // It may lack records after it has evicted keys, or was a replica of another server: then these two have grown.
-      serverId: `${runId}:${field('evicted_keys')}:${field('total_net_repl_input_bytes')}`,
+      serverId: `${z.string().parse(field('run_id'))}${counted}`,
+      counted,
       hasReplicas: Number(field('connected_slaves') ?? 0) > 0,
       usage: { keys, maxKeys: Infinity, bytes, maxBytes },
     };

@@ -1,8 +1,9 @@
+import DataLoader from 'dataloader';
 import { z } from 'zod';
 import { Shares } from '../account/shares.ts';
-import { Batch } from './batch.ts';
 import { type ClaimsFile, openClaims, unavailable } from './sqlite-file.ts';
 import {
+  byIteration,
   type Change,
   type IdempotencyStore,
   type Reading,
@@ -48,7 +49,10 @@ export class SqliteStore implements IdempotencyStore {
   readonly #clock: () => number;
   #keys = new Shares(0);
   #bytes = new Shares(0);
-  readonly #batch = new Batch<() => unknown, unknown>((work) => this.#commit(work));
+  readonly #batch = new DataLoader<() => unknown, unknown>(
+    async (work) => this.#commit(work),
+    byIteration,
+  );
   #sweepTimer: NodeJS.Timeout;
 
   /** @throws StoreUnavailable with a message for the operator */
@@ -70,10 +74,6 @@ export class SqliteStore implements IdempotencyStore {
     const { maxKeys, maxBytes } = this.#options;
     const [keys, bytes] = [this.#keys.total, this.#bytes.total];
     return { keys, maxKeys, bytes, maxBytes: maxBytes * CLAIMABLE_PART };
-  }
-
-  sizeOf(key: string): Promise<number> {
-    return this.#run(() => this.#find(key)?.bytes ?? 0);
   }
 
   read(key: string): Promise<Reading> {
@@ -154,10 +154,10 @@ export class SqliteStore implements IdempotencyStore {
 
   /** Runs work in the transaction of this iteration of the event loop. */
   #run<Result>(work: () => Result): Promise<Result> {
-    return this.#batch.run(work) as Promise<Result>;
+    return this.#batch.load(work) as Promise<Result>;
   }
 
-  #commit(work: (() => unknown)[]): unknown[] {
+  #commit(work: readonly (() => unknown)[]): unknown[] {
     const { database } = this.#file;
     try {
       if (!database.isOpen) throw new StoreUnavailable('closed');

@@ -25,10 +25,16 @@ export type Change = {
   next: Entry | null;
   /** A hash of the caller who holds the entry. Null for the store's own records. */
   caller: string | null;
-  /** For a new claim, and a long outcome: the change is not made if there is no room for it, or not for its caller. */
+  /** For a new claim: the change is not made if there is no room for it, or not for its caller. */
   needsRoom: boolean;
-  /** The server to change, and the version that the entry at `COMPLETENESS_KEY` must have. */
-  basis: { serverId: string; generation: string | null };
+  basis: {
+    /** The server to change. */
+    serverId: string;
+    /** The version that the entry at `COMPLETENESS_KEY` must have. */
+    generation: string | null;
+    /** For how long the entry is kept, in milliseconds. The store's own records never expire. */
+    retentionMs: number;
+  };
 };
 
 /** Reads the text of an entry. */
@@ -56,8 +62,6 @@ export function shareOf({ bytes, maxBytes }: Pick<Usage, 'bytes' | 'maxBytes'>) 
  * are in claims.ts. Every method throws `StoreUnavailable` when the store cannot be used.
  */
 export type IdempotencyStore = {
-  /** The bytes of the text under a key, or a little more, without reading it. 0 if the key is free. */
-  sizeOf(key: string): Promise<number>;
   read(key: string): Promise<Reading>;
   /**
    * Makes a change atomically and durably. False if the key has another version.
@@ -119,6 +123,12 @@ export class ReplyLost extends StoreUnavailable {
 export class BasisChanged extends Error {
   override readonly name = 'BasisChanged';
 }
+
+/** For a DataLoader: collects the work of one iteration of the event loop, such as the changes of one transaction. */
+export const byIteration = {
+  cache: false,
+  batchScheduleFn: (dispatch: () => void) => void setImmediate(dispatch),
+};
 
 /** The part of the log that a store uses. */
 export type StoreLog = Pick<Logger, 'info' | 'warn' | 'error'>;

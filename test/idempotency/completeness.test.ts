@@ -8,8 +8,16 @@ const store = {
   isContinuation: (writtenOn: string, serverId: string) => writtenOn === serverId,
 };
 const now = 1_000_000;
-const found = { id: 'first', serverId: 'a', since: 500_000, quarantineEnd: 0, isLoss: false };
-const newcomer = { id: undefined, lastUse: -Infinity, serverId: 'a', now };
+const kept = { retentionMs: 10_000, retentionSince: 500_000, earlierRetentionMs: 10_000 };
+const found = {
+  id: 'first',
+  serverId: 'a',
+  since: 500_000,
+  quarantineEnd: 0,
+  isLoss: false,
+  ...kept,
+};
+const newcomer = { id: undefined, lastUse: -Infinity, serverId: 'a', now, retentionMs: 10_000 };
 const user = { ...newcomer, id: 'first', lastUse: 900_000 };
 
 const next = (record: typeof found | null, known: typeof newcomer | typeof user) =>
@@ -58,34 +66,65 @@ test('a server that has all records of the one before only changes the name', ()
   expect(record).toEqual({ ...found, serverId: 'b' });
 });
 
+test('the instance that starts last decides for how long records are kept', () => {
+  const changed = { retentionMs: 60_000, retentionSince: now, earlierRetentionMs: 10_000 };
+  expect(next(found, { ...newcomer, retentionMs: 60_000 })).toEqual({ ...found, ...changed });
+  expect(next(found, { ...user, retentionMs: 60_000 })).toBe(found);
+  const again = next({ ...found, retentionSince: 900_000 }, { ...newcomer, retentionMs: 1 });
+  expect(again).toMatchObject({ since: 900_000, retentionMs: 1, retentionSince: now });
+});
+
+/** Judges a key that arrived `heldMs` ago, by a record with times that are so long ago. */
+async function judge(
+  {
+    sinceMs = 3_600_000,
+    quarantineMs = 0,
+    ...record
+  }: Partial<typeof found> & Record<string, unknown> = {},
+  ageMs?: number,
+  heldMs = 0,
+) {
+  const present = Date.now();
+  const times = { since: present - Number(sinceMs), quarantineEnd: present + Number(quarantineMs) };
+  const retention = { retentionMs: 7_200_000, retentionSince: 0, earlierRetentionMs: 0 };
+  const text = JSON.stringify({ ...found, ...times, ...retention, ...record });
+  const whole = {
+    ...store,
+    read: async () => ({ entry: { version: 'v', text }, now: Date.now(), serverId: 'a' }),
+    swap: async () => true,
+    usage: undefined,
+    close: async () => {},
+  };
+  const log = { info() {}, warn() {}, error() {} };
+  const watch: StoreWatch = (use) => use;
+  const options = { retentionMs: 7_200_000, quarantineMs: 0, store: whole, log, watch };
+  const completeness = new Completeness(options);
+  await completeness.basis();
+  const verdict = completeness.judge({ ageMs, receivedAt: performance.now() - heldMs });
+  completeness.close();
+  return verdict;
+}
+
 test.each([
-  ['a loss', true],
-  ['the start of a store', false],
-])(
-  'after %s and before the retention ends, an intent is a second older than its age',
-  async (_, isLoss) => {
-    const record = { ...found, serverId: 'a', since: Date.now() - 2000, isLoss };
-    const entry = { version: 'v', text: JSON.stringify(record) };
-    const whole = {
-      ...store,
-      read: async () => ({ entry, now: Date.now(), serverId: 'a' }),
-      sizeOf: async () => 0,
-      swap: async () => true,
-      usage: undefined,
-      close: async () => {},
-    };
-    const log = { info() {}, warn() {}, error() {} };
-    const watch: StoreWatch = (use) => use;
-    const judge = async (retentionMs: number, ageMs: number) => {
-      const options = { retentionMs, quarantineMs: 0, store: whole, log, watch };
-      const completeness = new Completeness(options);
-      await completeness.basis();
-      const verdict = completeness.judge(ageMs);
-      completeness.close();
-      return verdict;
-    };
-    const verdicts = [0, 500, 1500, 2500].map((ageMs) => judge(3_600_000, ageMs));
-    expect(await Promise.all(verdicts)).toEqual(['new', 'new', 'forgotten', 'forgotten']);
-    expect(await judge(1400, 500)).toBe('forgotten');
-  },
-);
+  ['is 30 s older than its age', { sinceMs: 60_000 }, 20_000, 0, 'new'],
+  ['is 30 s older than its age', { sinceMs: 60_000 }, 40_000, 0, 'forgotten'],
+  ['is as much older as it was held', { sinceMs: 60_000 }, 20_000, 20_000, 'forgotten'],
+  ['with the age 0, after a loss', { sinceMs: 20_000, isLoss: true }, 0, 0, 'quarantine'],
+  ['with the age 0, after a loss', { sinceMs: 40_000, isLoss: true }, 0, 0, 'new'],
+  ['with the age 0, held since a loss', { sinceMs: 40_000, isLoss: true }, 0, 20_000, 'quarantine'],
+  ['with the age 0, in a new store', { sinceMs: 0 }, 0, 0, 'new'],
+  ['without an age, in quarantine', { quarantineMs: 5000 }, undefined, 0, 'quarantine'],
+  ['without an age', { quarantineMs: -5000 }, undefined, 0, 'new'],
+  ['with nearly the age of the retention', { retentionMs: 100_000 }, 80_000, 0, 'forgotten'],
+  [
+    'with the age of the retention before',
+    { retentionSince: 9e15, earlierRetentionMs: 100_000 },
+    80_000,
+    0,
+    'forgotten',
+  ],
+  ['with less', { retentionSince: 9e15, earlierRetentionMs: 100_000 }, 60_000, 0, 'new'],
+  ['from after a change of the retention', { earlierRetentionMs: 1000 }, 60_000, 0, 'new'],
+])('an intent %s: %j, %s, %s: %s', async (_, record, ageMs, heldMs, verdict) => {
+  expect(await judge(record, ageMs, heldMs)).toBe(verdict);
+});

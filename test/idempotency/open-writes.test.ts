@@ -3,7 +3,7 @@ import { OpenWrites, poll } from '../../src/idempotency/open-writes.ts';
 
 test('updates of one caller that are repeated leave room for those of another', async () => {
   const error = jest.fn();
-  const openWrites = new OpenWrites({ info() {}, warn() {}, error });
+  const openWrites = new OpenWrites({ info() {}, warn() {}, error }, 1000);
   const ended: string[] = [];
   let isDown = true;
   const update = (caller: string) =>
@@ -18,8 +18,11 @@ test('updates of one caller that are repeated leave room for those of another', 
   for (const caller of ['a', 'a', 'a', 'b']) await update(caller);
   await new Promise(setImmediate);
   expect([ended, error.mock.calls.length]).toEqual([['a'], 1]);
+  const closing = openWrites.close();
+  await new Promise(setImmediate);
+  expect(ended).toEqual(['a']); // The last attempt before the end has failed.
   isDown = false;
-  await openWrites.close();
+  await closing;
   expect([ended.toSorted(), error.mock.calls.length]).toEqual([['a', 'a', 'a', 'b'], 1]);
 });
 

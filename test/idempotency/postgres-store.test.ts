@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createStore } from '../../src/idempotency/create-store.ts';
 import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
+import { ReplyLost } from '../../src/idempotency/store.ts';
 import { RETENTION_MS } from '../support/claims.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
@@ -18,7 +19,7 @@ async function start(...options: Parameters<typeof startPostgres>): Promise<Post
 }
 
 function open(url: string, maxBytes = Infinity) {
-  const store = new PostgresStore({ url, retentionMs: RETENTION_MS, maxBytes });
+  const store = new PostgresStore({ url, maxBytes });
   return claimsOnServer(store, 60_000);
 }
 
@@ -103,13 +104,36 @@ describePostgres('a PostgreSQL server', () => {
   test('whose table was dropped or emptied has lost records', async () => {
     const claims = await openUsable(server.url);
     for (const [n, statement] of ['DROP TABLE', 'TRUNCATE'].entries()) {
-      await claims.claim(`key ${n}`, 'a', { ageMs: 0 });
+      await claims.claim(`key ${n}`, 'a', claims.later());
       await server.query(`${statement} ledger_gateway_record`);
       await claims.becomes('claimed');
       expect(await claims.find(`key ${n}`, aged)).toBe('orphaned');
       expect(await claims.find('no age')).toBe('quarantine');
     }
     expect(claims.losses).toHaveLength(2);
+  });
+
+  test('whose records are deleted executes no key twice meanwhile', async () => {
+    const claims = await openUsable(server.url);
+    await claims.claim('key', 'a', { ageMs: 0 });
+    const deleting = server.query(
+      'BEGIN; DELETE FROM ledger_gateway_record; SELECT pg_sleep(0.4); COMMIT',
+    );
+    const sleeping = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    await eventually(async () => expect(await server.query(sleeping)).toHaveLength(1));
+    expect(await claims.find('key', { ageMs: 0 })).toBe('quarantine');
+    await deleting;
+    expect(claims.losses).toHaveLength(1);
+  });
+
+  test('that was restored from a dump without a restart has lost records', async () => {
+    const claims = await openUsable(server.url);
+    await claims.claim('key', 'a', { ageMs: 0 });
+    await server.query(`CREATE TEMP TABLE dump AS TABLE ledger_gateway_record;
+      DELETE FROM dump WHERE caller IS NOT NULL; TRUNCATE ledger_gateway_record;
+      INSERT INTO ledger_gateway_record SELECT * FROM dump`);
+    expect(await claims.find('key', { ageMs: 0 })).toBe('quarantine');
+    expect(claims.losses).toHaveLength(1);
   });
 
   test('that does not permit to create the table asks for it', async () => {
@@ -161,6 +185,21 @@ describePostgres('a PostgreSQL server', () => {
     await other.becomes('claimed');
     expect(await other.find('key')).toBe('in-flight');
     expect(other.losses).toEqual([]);
+  });
+
+  test('whose standby pauses frees a key whose claim was still waiting for it', async () => {
+    const { primary, standby } = await startPair({ synchronous_standby_names: 'standby' });
+    const claims = await openUsable(primary.url);
+    const [receiver] = await standby.query('SELECT pid FROM pg_stat_wal_receiver');
+    const pid = Number(receiver?.pid);
+    process.kill(pid, 'SIGSTOP');
+    await expect(claims.claim('key', 'a', { ageMs: 0 })).rejects.toThrow(ReplyLost);
+    const releasing = claims.release('key', 'a').catch((error: unknown) => error);
+    expect(await releasing).toMatchObject({ reason: 'timeout' });
+    process.kill(pid, 'SIGCONT');
+    await eventually(() => claims.release('key', 'a'));
+    expect(await claims.find('key')).not.toBe('in-flight');
+    expect(await claims.find('key', claims.later())).toBe('claimed');
   });
 
   test('with an asynchronous standby may have lost records when that is promoted', async () => {

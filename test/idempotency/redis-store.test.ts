@@ -43,7 +43,7 @@ async function startProxy(port: number) {
 }
 
 function open(url: string, quarantineMs = 0) {
-  const store = new RedisStore({ url, retentionMs: RETENTION_MS });
+  const store = new RedisStore({ url });
   return claimsOnServer(store, quarantineMs);
 }
 
@@ -144,22 +144,6 @@ describeRedis('a server that cannot keep claims', () => {
     await claims.becomes('claimed');
   });
 
-  test('the outcomes of one moment leave memory to others', async () => {
-    const server = await start();
-    await server.config('maxmemory', String((await server.usedMemory()) + 12 * MIB));
-    const claims = await openUsable(server.url);
-    const keys = Array.from({ length: 20 }, (_, index) => `key ${index}`);
-    for (const key of keys) await claims.claim(key, 'a');
-    const long = 'x'.repeat(MIB / 2);
-    // On a slow machine the replies to some of them come too late.
-    const record = (key: string) => eventually(() => claims.record(key, 'a', long));
-    await Promise.all(keys.map(record));
-    const others = { caller: 'another' };
-    await claims.claim('other', 'b', others);
-    await claims.record('other', 'b', long, others);
-    expect(await claims.find('other', others)).toBe(long);
-  });
-
   test('what a caller holds is booked until it is freed or expires', async () => {
     const server = await start();
     const { claim, record, release } = await openUsable(server.url);
@@ -193,6 +177,30 @@ describeRedis('a server that cannot keep claims', () => {
 });
 
 describeRedis('lost records', () => {
+  test('keys that are evicted between two checks are not executed again', async () => {
+    const server = await start();
+    const claims = await openUsable(server.url);
+    await claims.claim('key', 'a', { ageMs: 0 });
+    await server.config('maxmemory', '1', 'maxmemory-policy', 'volatile-random');
+    await expect(server.command('SET', 'another', 'x')).rejects.toThrow('OOM');
+    await server.config('maxmemory', '0', 'maxmemory-policy', 'noeviction');
+    expect(await claims.find('key', { ageMs: 0 })).toBe('quarantine');
+    expect(claims.losses).toHaveLength(1);
+  });
+
+  test('a primary that was a replica between two checks has lost records', async () => {
+    const [server, other] = await Promise.all([start(), start()]);
+    const claims = await openUsable(server.url);
+    await claims.claim('key', 'a', { ageMs: 0 });
+    await server.command('REPLICAOF', '127.0.0.1', String(other.port));
+    await eventually(async () => {
+      expect(String(await server.command('INFO'))).toContain('master_link_status:up');
+    });
+    await server.command('REPLICAOF', 'NO', 'ONE');
+    expect(await claims.find('key', { ageMs: 0 })).toBe('quarantine');
+    expect(claims.losses).toHaveLength(1);
+  });
+
   test('a server that restarted empty: ages are judged at once, and other keys after a quarantine', async () => {
     const server = await start();
     const claims = await openUsable(server.url, QUARANTINE_MS);

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test as jestTest } from '@jest/globals';
 import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
 import { RedisStore } from '../../src/idempotency/redis-store.ts';
 import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
-import type { IdempotencyStore } from '../../src/idempotency/store.ts';
+import { type Change, type IdempotencyStore, ReplyLost } from '../../src/idempotency/store.ts';
 import { claimsOn, RETENTION_MS } from '../support/claims.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
@@ -59,7 +59,7 @@ const redis = serverOf(
   startRedis,
   (server) => server.command('FLUSHALL'),
   ({ url, command }) => ({
-    open: () => new RedisStore({ url, retentionMs }),
+    open: () => new RedisStore({ url }),
     pass: (ms) => command('EVAL', expireSooner, '0', String(ms)),
   }),
 );
@@ -69,7 +69,7 @@ const postgres = serverOf(
   startPostgres,
   (server) => server.query(`DROP TABLE IF EXISTS ${table}`),
   ({ url, query }) => ({
-    open: () => new PostgresStore({ url, retentionMs, maxBytes: Infinity }),
+    open: () => new PostgresStore({ url, maxBytes: Infinity }),
     pass: (ms) => query(`UPDATE ${table} SET expires_at = expires_at - interval '${ms} ms'`),
   }),
 );
@@ -127,12 +127,11 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
     expect(await find('key')).toBe('claimed');
   });
 
-  test('after its lease a claim is orphaned: it is never freed, and can only gain its outcome', async () => {
-    const { claim, find, record, release } = await openClaims();
+  test('after its lease a claim is orphaned, and can only gain its outcome', async () => {
+    const { claim, find, record } = await openClaims();
     for (const key of ['reported', 'not reported']) await claim(key, 'a', { leaseMs: -60_000 });
     expect(await claim('reported', 'b')).toMatchObject({ state: 'orphaned', isNew: true });
     for (const key of ['reported', 'not reported']) {
-      await release(key, 'a');
       expect(await find(key)).toBe('orphaned');
       await record(key, 'a', 'outcome');
       expect(await find(key)).toBe('outcome');
@@ -167,11 +166,29 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
     expect((await find('key')) === outcome).toBe(true);
   });
 
-  test('the age of a key counts until it is claimed, which may have to wait', async () => {
-    const { claim } = await openClaims();
-    const ages = [0, 60_000];
-    const found = await claim('key', 'a', { age: () => ages.shift() });
-    expect(found).toMatchObject({ state: 'orphaned', isNew: true });
+  test('a key that was released after its lease stays closed, as it was not executed', async () => {
+    const { claim, find, release, settle } = await openClaims();
+    await claim('key', 'a', { leaseMs: -60_000 });
+    expect(await find('key')).toBe('orphaned');
+    await release('key', 'a');
+    expect(await find('key')).toBe('IDEMPOTENCY_KEY_SETTLED');
+    expect(await settle('key', 0)).toEqual({ writes: [], isComplete: true });
+  });
+
+  test('a claim that arrives at the store after its release is not made', async () => {
+    const backend = await start();
+    const claims = await openOn(backend);
+    const { swap } = claims.store;
+    const late = Promise.withResolvers<Change>();
+    claims.store.swap = (change) => {
+      late.resolve(change);
+      return Promise.reject(new ReplyLost('timeout'));
+    };
+    await expect(claims.claim('key', 'a', { ageMs: 0 })).rejects.toThrow(ReplyLost);
+    claims.store.swap = swap;
+    await claims.release('key', 'a');
+    expect(await claims.store.swap(await late.promise)).toBe(false);
+    expect(await claims.find('key')).toBe('claimed');
   });
 
   test('a key that is older than the records is orphaned, and gains an outcome, as a lost claim does', async () => {
@@ -208,6 +225,21 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
     for (const ageMs of [undefined, 60_000]) {
       expect(await settle('unused', ageMs)).toMatchObject({ isComplete: false });
     }
+  });
+
+  test('a key that was settled without certainty is not said to be unexecuted', async () => {
+    const { find, settle } = await openClaims();
+    expect(await settle('key', 60_000)).toEqual({ writes: [], isComplete: false });
+    expect(await find('key', { ageMs: 60_000 })).toBe('orphaned');
+    expect(await find('key', { ageMs: 0, responseName: 'other' })).toBe('orphaned');
+  });
+
+  test('hundreds of settlements of one key agree', async () => {
+    const { find, settle } = await openClaims();
+    await find('key');
+    const settling = Array.from({ length: 300 }, () => settle('key', 0));
+    const expected = { writes: [{ responseName: 'result', state: 'in-flight' }], isComplete: true };
+    expect(await Promise.all(settling)).toEqual(Array(300).fill(expected));
   });
 
   test('a claim and a settlement at the same time agree', async () => {

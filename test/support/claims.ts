@@ -8,7 +8,10 @@ export const RETENTION_MS = 3_600_000;
 const MAX_WRITES_PER_KEY = 3;
 
 /** The claims of a gateway on top of a store, with functions for the claims of a test. */
-export function claimsOn(store: IdempotencyStore, options: { quarantineMs?: number } = {}) {
+export function claimsOn(
+  store: IdempotencyStore,
+  options: { quarantineMs?: number; retentionMs?: number } = {},
+) {
   const losses: unknown[] = [];
   const log = { info() {}, warn() {}, error: (details: object) => losses.push(details) };
   const completeness = new Completeness({
@@ -31,6 +34,7 @@ export function claimsOn(store: IdempotencyStore, options: { quarantineMs?: numb
     }
   };
   return {
+    store,
     /** What was logged about lost records. */
     losses,
     /** Claims a key with a new owner. Returns the state, the outcome if it is recorded, or the reason of an error. */
@@ -41,7 +45,7 @@ export function claimsOn(store: IdempotencyStore, options: { quarantineMs?: numb
     release: (key: string, owner: string, more: More = {}) =>
       claims.release(claimOf(key, owner, more), undefined),
     settle: (key: string, ageMs?: number) =>
-      claims.settle({ key, caller: 'caller', age: () => ageMs, turn }),
+      claims.settle({ key, caller: 'caller', ageMs, receivedAt: performance.now() }),
     async close() {
       completeness.close();
       await store.close();
@@ -49,12 +53,10 @@ export function claimsOn(store: IdempotencyStore, options: { quarantineMs?: numb
   };
 }
 
-const turn = () => undefined;
-
 /** What is unusual about a claim. */
-type More = Partial<Claim> & { ageMs?: number };
+type More = Partial<Claim>;
 
-function claimOf(key: string, owner: string, { ageMs, ...more }: More): Claim {
+function claimOf(key: string, owner: string, more: More): Claim {
   return {
     key,
     owner,
@@ -63,8 +65,8 @@ function claimOf(key: string, owner: string, { ageMs, ...more }: More): Claim {
     caller: 'caller',
     fingerprint: 'fingerprint',
     leaseMs: 60_000,
-    age: () => ageMs,
-    turn,
+    ageMs: undefined,
+    receivedAt: performance.now(),
     ...more,
   };
 }

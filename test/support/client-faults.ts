@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 import { request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { LedgerFetchOptions } from '../../packages/client/src/index.ts';
+import { agedStore } from './aged-store.ts';
 import { startGatewayProcess } from './gateway-process.ts';
 import { startHttpServer } from './http-server.ts';
 import { json, startService } from './service.ts';
@@ -59,9 +59,6 @@ export const faultCases: readonly FaultCase[] = [
 /** The options with which a client repeats soon. */
 export const impatient: LedgerFetchOptions = { delayMs: 5, patienceMs: 40_000, attemptMs: 300 };
 
-/** The age of an intent that all clients of a test can have, in milliseconds. */
-const SETTLED_AGE_MS = 1000;
-
 const cannedResponses: Partial<Record<Fault, [number, Record<string, string>, string]>> = {
   busy: [
     503,
@@ -83,14 +80,8 @@ export async function startFaultStack(variables: Record<string, string> = {}) {
     arrivals.emit('arrival');
     return json({ status: 0 })(response, received);
   });
-  const start = () => startGatewayProcess(service, variables);
-  let gateway = await start();
-  // A repeat that may have been on its way since before the start of the `memory` store is not executed.
-  const authorization = `Bearer ${gateway.token}`;
-  const query = `mutation { settleWrites(idempotencyKey: "a", ageMs: ${SETTLED_AGE_MS}) { isComplete } }`;
-  const isOld = async () =>
-    (await gateway.post({ query }, { authorization })).text.includes('true');
-  while (!(await isOld())) await sleep(50);
+  const aged = { IDEMPOTENCY_STORE: await agedStore() };
+  let gateway = await startGatewayProcess(service, { ...aged, ...variables });
   let faults: Fault[] = [];
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -134,7 +125,7 @@ export async function startFaultStack(variables: Record<string, string> = {}) {
         gateway.signal('SIGKILL');
         await gateway.exited;
         cut();
-        gateway = await start();
+        gateway = await startGatewayProcess(service, variables); // With the `memory` store.
       }
       cut();
     });

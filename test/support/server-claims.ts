@@ -8,11 +8,14 @@ import { eventually } from './eventually.ts';
 export function claimsOnServer(store: IdempotencyStore, quarantineMs: number) {
   const claims = claimsOn(store, { quarantineMs });
   closeAfterTest(claims.close);
-  const probe = (more = {}) => claims.find(crypto.randomUUID(), { ageMs: 0, ...more });
+  /** Right after a loss, keys with the age 0 are rejected. */
+  const later = () => ({ ageMs: 0, receivedAt: performance.now() + 30_000 });
+  const probe = (more = {}) => claims.find(crypto.randomUUID(), { ...later(), ...more });
   return {
     ...claims,
+    later,
     usage: () => store.usage,
-    /** Claims a new key. */
+    /** Claims a new key, as a request does that arrives in half a minute. */
     probe,
     /** Waits until the claim of a new key has a result, which may be the reason why it fails. */
     becomes: (result: string) => eventually(async () => expect(await probe()).toBe(result)),
