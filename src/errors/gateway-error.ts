@@ -1,10 +1,9 @@
-import { GraphQLError } from 'graphql';
 import { shorten } from '../lib/short-text.ts';
 
 /*
  * What the gateway throws. Every error of a response has a message, a `code`, the `requestId` and
  * `retryable`, and reveals nothing else: no URL, no stack, no body of the service. Errors leave through
- * graphql-error-format.ts or http-error-format.ts, and nowhere else.
+ * graphql/error-format.ts or http-error-format.ts, and nowhere else.
  */
 
 /** Why a token is not accepted, for the log and a metric. The client learns only that it is. */
@@ -63,9 +62,11 @@ export const retryableCodes: ReadonlySet<string> = new Set<GatewayCode | 'REQUES
 ]);
 
 /** An error of the gateway whose message is meant for the client. */
-export class GatewayError extends GraphQLError {
+export class GatewayError extends Error {
   readonly code: GatewayCode;
   readonly http: { status: number; headers: Map<string, string> } | undefined;
+  /** What is wrong with the input of `BAD_USER_INPUT`, if it is more than one fault or has a path. */
+  readonly faults: readonly unknown[] | undefined;
   /** Why the token of the request is not accepted. */
   readonly rejection: Rejection | undefined;
 
@@ -74,13 +75,12 @@ export class GatewayError extends GraphQLError {
     message: string,
     options: { headers?: Record<string, string>; faults?: unknown[]; rejection?: Rejection } = {},
   ) {
+    super(message);
     const { headers = {}, faults, rejection } = options;
     const status = gatewayCodes[code];
-    const http = status && { status, headers: new Map(Object.entries(headers)) };
-    const extensions: Record<string, unknown> = { faults, code, ...(http && { http }) };
-    super(message, { extensions });
     this.code = code;
-    this.http = http;
+    this.http = status && { status, headers: new Map(Object.entries(headers)) };
+    this.faults = faults;
     this.rejection = rejection;
   }
 }

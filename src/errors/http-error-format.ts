@@ -1,4 +1,3 @@
-import type { GraphQLFormattedError } from 'graphql';
 import type { Logger } from 'pino';
 import {
   GatewayError,
@@ -21,7 +20,11 @@ const httpErrors: Record<number, readonly [code: string, message: string]> = {
 };
 
 /** The response body of an error outside GraphQL: the same shape as inside. */
-type ErrorBody = { errors: [GraphQLFormattedError] };
+type ErrorBody = {
+  errors: [
+    { message: string; extensions: { code: string; requestId: string; retryable: boolean } },
+  ];
+};
 
 /** The response to a request that does not reach GraphQL. Logs the errors that it masks. */
 export function toHttpError(

@@ -7,10 +7,12 @@ import {
   OperationTypeNode,
 } from 'graphql';
 import { LONG_WORK } from '../account/turns.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
 import { findCompiled } from './compiled-query.ts';
 import type { Context } from './context.ts';
 import type { GraphqlDocument } from './documents.ts';
+import { toGraphqlError } from './error-format.ts';
 import type { FieldObserver } from './field-metrics.ts';
 import { checkInput } from './input-checks.ts';
 import { inOperationSpan } from './operation-span.ts';
@@ -60,8 +62,9 @@ export function createExecution(
             try {
               return await respond(await run(document, operation, request, contextValue, limits));
             } catch (error) {
-              if (!(error instanceof GraphQLError)) throw error; // A fault of ours.
-              return respond({ errors: [error] });
+              const rejection = error instanceof GatewayError ? toGraphqlError(error) : error;
+              if (!(rejection instanceof GraphQLError)) throw error; // A fault of ours.
+              return respond({ errors: [rejection] });
             } finally {
               report(record, observe);
             }
@@ -72,7 +75,7 @@ export function createExecution(
   };
 }
 
-/** Executes an operation. Rejects with a GraphQLError if nothing can be executed. */
+/** Executes an operation. Rejects with a GraphQLError or a GatewayError if nothing can be executed. */
 async function run(
   document: GraphqlDocument,
   operation: OperationDefinitionNode,

@@ -4,11 +4,11 @@ import {
   ApolloServerPluginInlineTraceDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
-import { createErrorFormatter } from '../errors/graphql-error-format.ts';
 import type { Execute, GraphqlRequest } from '../graphql-request.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
 import { documentRequestOf } from './document-request.ts';
 import { type DocumentOptions, Documents } from './documents.ts';
+import { createErrorFormatter } from './error-format.ts';
 import { createExecution } from './execution.ts';
 import type { FieldObserver } from './field-metrics.ts';
 import { schema } from './schema.ts';

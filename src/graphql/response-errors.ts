@@ -1,7 +1,8 @@
 import type { HTTPGraphQLHead } from '@apollo/server';
-import { unwrapResolverError } from '@apollo/server/errors';
-import { GraphQLError, type GraphQLFormattedError, type SourceLocation } from 'graphql';
+import type { GraphQLError, GraphQLFormattedError, SourceLocation } from 'graphql';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { GraphqlDocument } from './documents.ts';
+import { causeOf } from './error-format.ts';
 
 export type FormatError = (
   formatted: GraphQLFormattedError,
@@ -15,20 +16,17 @@ export function toResponse(
   head: HTTPGraphQLHead,
   formatError: FormatError,
 ): GraphQLFormattedError {
-  const cause = unwrapResolverError(error);
-  const { http } = cause instanceof GraphQLError ? cause.extensions : {};
+  const cause = causeOf(error);
+  const ours = cause instanceof GatewayError ? cause.http : undefined;
+  const status = ours?.status ?? error.extensions.http?.status;
   // Without memory or time for one list, others are still in the response.
-  if (isHead(http) && http.status !== 503) {
-    head.status = http.status;
-    for (const [name, value] of http.headers ?? []) head.headers.set(name, value);
+  if (status !== undefined && status !== 503) {
+    head.status = status;
+    for (const [name, value] of ours?.headers ?? []) head.headers.set(name, value);
   }
   const { locations: inOneLine, ...formatted } = error.toJSON();
   const locations = locate(document, inOneLine);
   return formatError({ ...formatted, ...(locations && { locations }) }, error);
-}
-
-function isHead(http: unknown): http is { status: number; headers?: Map<string, string> } {
-  return typeof http === 'object' && http !== null && 'status' in http;
 }
 
 /** The lines and columns of places that graphql-js has found in one line: it would count the lines before each. */

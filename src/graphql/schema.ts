@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import { type GraphQLFieldResolver, type GraphQLSchema, parse } from 'graphql';
 import { clientDisconnected } from '../errors/gateway-error.ts';
-import { codeOf } from '../errors/graphql-error-format.ts';
 import { resolvers } from '../resolvers/index.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import type { Context } from './context.ts';
 import { limitEntities } from './entities.ts';
+import { codeOf } from './error-format.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, Context>;
 

@@ -11,7 +11,7 @@ const src = new URL('../../src/', import.meta.url).pathname;
 const allowed: Record<string, string> = {
   lib: '',
   account: 'errors/gateway-error.ts lib',
-  errors: 'lib telemetry/request-record.ts upstream/upstream-error.ts graphql @apollo',
+  errors: 'lib',
   telemetry: 'errors/gateway-error.ts node:http',
   auth: 'errors lib jose node:http telemetry/metrics.ts',
   upstream: 'account errors/gateway-error.ts lib telemetry got undici node:http',

@@ -1,16 +1,16 @@
 import { setImmediate as immediate } from 'node:timers/promises';
-import { ApolloServer } from '@apollo/server';
+import { ApolloServer, type GraphQLRequestContext } from '@apollo/server';
 import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { Account } from '../../src/account/account.ts';
 import { SHORT_WORK } from '../../src/account/turns.ts';
-import { clientDisconnected, overloaded } from '../../src/errors/gateway-error.ts';
-import { createErrorFormatter } from '../../src/errors/graphql-error-format.ts';
+import { clientDisconnected, GatewayError, overloaded } from '../../src/errors/gateway-error.ts';
 import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { COMPILE_AT } from '../../src/graphql/compile-threshold.ts';
 import { type Context, createContext } from '../../src/graphql/context.ts';
 import { Documents } from '../../src/graphql/documents.ts';
+import { causeOf, createErrorFormatter } from '../../src/graphql/error-format.ts';
 import { createExecution } from '../../src/graphql/execution.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
@@ -71,7 +71,22 @@ const apollo = new ApolloServer<Context>({
   dangerouslyDisableValidation: true,
 });
 /** The reference. */
-const apolloAlone = new ApolloServer<Context>({ ...base, validationOptions: { maxErrors: 9 } });
+const apolloAlone = new ApolloServer<Context>({
+  ...base,
+  validationOptions: { maxErrors: 9 },
+  plugins: [{ requestDidStart: async () => ({ didEncounterErrors: setHead }) }],
+});
+
+/** Sets the status and headers that errors of the gateway ask for, which Apollo does not know. */
+async function setHead({ errors, response: { http } }: GraphQLRequestContext<Context>) {
+  for (const error of errors ?? []) {
+    const cause = causeOf(error);
+    if (!(cause instanceof GatewayError) || !cause.http) continue;
+    http.status = cause.http.status;
+    for (const [name, value] of cause.http.headers) http.headers.set(name, value);
+  }
+}
+
 const newDocuments = () =>
   new Documents({
     introspection: true,

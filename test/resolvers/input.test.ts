@@ -235,7 +235,7 @@ function faultsOf(convert: () => unknown): string[] {
     return [];
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'BAD_USER_INPUT') throw error;
-    const faults = error.extensions.faults as { path: (string | number)[]; message: string }[];
+    const faults = error.faults as { path: (string | number)[]; message: string }[];
     return faults.map(({ path, message }) => `${path.join('.')}: ${message}`);
   }
 }

@@ -1,16 +1,16 @@
 import { unwrapResolverError } from '@apollo/server/errors';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import type { Logger } from 'pino';
-import { shorten } from '../lib/short-text.ts';
-import { currentRecord } from '../telemetry/request-record.ts';
-import { UpstreamError } from '../upstream/upstream-error.ts';
 import {
   GatewayError,
   internalError,
   loggable,
   MAX_MESSAGE_LENGTH,
   retryableCodes,
-} from './gateway-error.ts';
+} from '../errors/gateway-error.ts';
+import { shorten } from '../lib/short-text.ts';
+import { currentRecord } from '../telemetry/request-record.ts';
+import { UpstreamError } from '../upstream/upstream-error.ts';
 
 /** Codes of Apollo Server whose messages concern only the client's document or request. */
 const apolloCodes = new Set([
@@ -30,7 +30,7 @@ export function createErrorFormatter(log: Logger) {
   /** One cause, such as a failed list, may be the error of thousands of entities. */
   const logged = new WeakSet<object>();
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
-    const error = unwrapResolverError(thrown);
+    const error = causeOf(thrown);
     const record = currentRecord.getStore();
     const { message, code, retryable } = describe(formatted, error);
     if (code === internalError.code && !(error instanceof Error && logged.has(error))) {
@@ -50,14 +50,30 @@ export function createErrorFormatter(log: Logger) {
         code,
         requestId: record?.requestId,
         retryable,
-        ...(code === 'BAD_USER_INPUT' && { faults: faultsOf(formatted, shown) }),
+        ...(code === 'BAD_USER_INPUT' && { faults: faultsOf(formatted, error, shown) }),
       },
     };
   };
 }
 
+/** An error of the gateway that rejects an operation as a whole, as an error of GraphQL. */
+export function toGraphqlError(error: GatewayError): GraphQLError {
+  return new GraphQLError(error.message, { originalError: error });
+}
+
+/** What a resolver or the gateway has thrown. */
+export function causeOf(error: unknown): unknown {
+  const isOurs = error instanceof GraphQLError && error.originalError instanceof GatewayError;
+  return isOurs ? error.originalError : unwrapResolverError(error);
+}
+
 /** The faults of an invalid input. An error that lists none is a single fault. */
-function faultsOf({ extensions, message }: GraphQLFormattedError, shown: string): unknown {
+function faultsOf(
+  { extensions, message }: GraphQLFormattedError,
+  error: unknown,
+  shown: string,
+): unknown {
+  if (error instanceof GatewayError && error.faults) return error.faults;
   const [, argument] = argumentFault.exec(message) ?? [];
   return extensions?.faults ?? [{ path: argument ? [argument] : [], message: shown }];
 }
@@ -74,7 +90,7 @@ function describe({ message, extensions }: GraphQLFormattedError, error: unknown
   if (error instanceof GraphQLError && argumentFault.test(error.message)) {
     return { message, code: 'BAD_USER_INPUT', retryable: false };
   }
-  const code = String(extensions?.code);
+  const code = error instanceof GatewayError ? error.code : String(extensions?.code);
   if (error instanceof GatewayError || apolloCodes.has(code)) {
     return { message, code, retryable: retryableCodes.has(code) };
   }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { GraphQLError } from 'graphql';
 import { pino } from 'pino';
-import { createErrorFormatter } from '../../src/errors/graphql-error-format.ts';
+import { createErrorFormatter } from '../../src/graphql/error-format.ts';
 
 test('one cause is logged once, although it is the error of several fields', () => {
   const lines: string[] = [];
