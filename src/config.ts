@@ -1,5 +1,7 @@
 import { closest as closestName, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
+import { ConfigError } from './errors/gateway-error.ts';
+import { WorkflowAction } from './generated/resolvers.ts';
 import {
   asymmetric,
   baseUrl,
@@ -19,9 +21,7 @@ import {
   storeFile,
   url,
   workflowActions,
-} from './environment-variable.ts';
-import { ConfigError } from './errors/gateway-error.ts';
-import { WorkflowAction } from './generated/resolvers.ts';
+} from './settings/environment-variable.ts';
 import { checkPair } from './upstream/transport/tls-files.ts';
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */

@@ -1,5 +1,6 @@
 import type { Holding } from './account/account.ts';
 import type { Turn } from './account/turns.ts';
+import type { RequestRecord } from './telemetry/request-record.ts';
 
 /**
  * The identity in a verified token. Two tokens without `sub` may be those of two people: what must never be mixed up is
@@ -51,3 +52,26 @@ export type RequestScope = {
   /** Called if the outcome of a mutation field is that of an earlier request. */
   readonly onReplay: () => void;
 };
+
+/** A request to `/graphql`, as HTTP hands it over to GraphQL. */
+export type GraphqlRequest = {
+  method: string;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The query of the URL, with its question mark. */
+  search: string;
+  body: unknown;
+  /** Null if the request has no token. */
+  scope: RequestScope | null;
+  record: RequestRecord;
+  /** Resolves when a document may be checked and executed, which is work on so many bytes. */
+  turn: Turn;
+};
+
+export type GraphqlResponse = {
+  status: number;
+  headers: Iterable<[string, string]>;
+  body: string | Buffer;
+};
+
+/** Executes a request. Rejects with a GatewayError if it is not executed. */
+export type Execute = (request: GraphqlRequest) => Promise<GraphqlResponse>;

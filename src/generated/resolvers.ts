@@ -1,6 +1,6 @@
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { GlCodeEntity } from '../graphql/loaders.ts';
-import type { Context } from '../graphql/context.ts';
+import type { GlCodeEntity } from '../resolvers/loaders.ts';
+import type { Context } from '../resolvers/context.ts';
 export type Maybe<T> = T | null;
 export type InputMaybe<T> = T | null | undefined;
 export type Omit<T, K extends keyof T> = Pick<T, Exclude<keyof T, K>>;

@@ -1,7 +1,6 @@
 import {
   type ArgumentNode,
   type DocumentNode,
-  type ExecutionResult,
   GraphQLError,
   GraphQLSchema,
   getNamedType,
@@ -19,8 +18,7 @@ import {
 } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import { COMPILE_AT } from './compile-threshold.ts';
-import type { Context } from './context.ts';
-import type { GraphqlDocument } from './documents.ts';
+import type { Compiled, GraphqlDocument, Variables } from './document.ts';
 import { schema } from './schema.ts';
 import { fragmentsOf, isIncluded, SelectionCosts } from './selection-cost.ts';
 
@@ -28,20 +26,6 @@ import { fragmentsOf, isIncluded, SelectionCosts } from './selection-cost.ts';
 const MAX_FIELDS = 300;
 /** The plans of one document that are remembered: those for the combinations of conditions that were used last. */
 const MAX_PLANS = 8;
-
-export type Variables = Record<string, unknown>;
-
-/** Without data, no resolver has run. */
-export type Compiled = (
-  context: Context,
-  variables: Variables,
-) => Promise<Partial<ExecutionResult>>;
-
-/** How often an operation was executed, and its compiled form: null if it cannot be compiled. */
-export type Plan = { executions: number; compiled: Compiled | null | undefined };
-
-/** The plans of a document, by operation and by the values of the variables in `@include` and `@skip`. */
-export type Plans = Map<string, Plan>;
 
 /**
  * The compiled form of a query or of a simple mutation, by graphql-jit. Null if it cannot be compiled, or was executed

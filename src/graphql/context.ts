@@ -1,12 +1,12 @@
 import { missingToken } from '../errors/gateway-error.ts';
 import type { Settle } from '../idempotency/settle.ts';
 import type { RequestScope } from '../request-scope.ts';
+import { createLoaders } from '../resolvers/loaders.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
 import type { Calls } from '../upstream/call.ts';
 import { createClient } from '../upstream/client.ts';
 import type { WorkflowOperation } from '../upstream/operations.ts';
-import type { GraphqlDocument } from './documents.ts';
-import { createLoaders } from './loaders.ts';
+import type { GraphqlDocument } from './document.ts';
 import { ResponseLimits } from './response-limits.ts';
 
 /** What resolvers need of a request. Without a token, its functions throw `UNAUTHENTICATED`. */

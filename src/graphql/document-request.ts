@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { InvalidRequest } from '../errors/gateway-error.ts';
-import type { GraphqlRequest } from '../graphql-request.ts';
+import type { GraphqlRequest } from '../request-scope.ts';
 
 /** What a request says about its document. */
 export type DocumentRequest = {

@@ -1,19 +1,17 @@
 import { hash } from 'node:crypto';
-import {
-  type DocumentNode,
-  GraphQLError,
-  Kind,
-  Source,
-  specifiedRules,
-  type ValidationRule,
-  validate,
-} from 'graphql';
+import { GraphQLError, Source, specifiedRules, type ValidationRule, validate } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { LONG_WORK, type Turn } from '../account/turns.ts';
+import type { Turn } from '../account/turns.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
-import type { Plans } from './compiled-query.ts';
+import {
+  type DocumentFault,
+  GraphqlDocument,
+  introspectionFields,
+  newDocumentWork,
+  oneLine,
+} from './document.ts';
 import { parseWithinLimits } from './document-limits.ts';
 import type { DocumentRequest } from './document-request.ts';
 import { schema } from './schema.ts';
@@ -29,54 +27,6 @@ const FAULT_BYTES = 2000;
 const MAX_ERRORS = 10;
 /** The places in the document that one error names. */
 const MAX_LOCATIONS = 50;
-
-/** The work to execute a document, and to check and execute a new one, in bytes to parse for each character. */
-const EXECUTION_WORK = 60;
-const CHECK_WORK = 200;
-/** The response to introspection is many times as long as the document. */
-const introspectionFields = ['__schema', '__type', '_service'];
-const introspectionField = new RegExp(`\\b(${introspectionFields.join('|')})\\b`);
-
-/** For each place that an error names, graphql-js counts the lines before it. Here is only one. */
-const oneLine = new Source('');
-
-const noDefinitions: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
-
-/** A fault of an invalid document, with the places that it names. */
-type DocumentFault = { code: string; message: string; positions: readonly number[] | undefined };
-
-/** A document that is within the limits: everything that is known about its text. */
-export class GraphqlDocument {
-  readonly text: string;
-  /** The work to execute it, in bytes to parse. */
-  readonly work: number;
-  /** Empty if the document is invalid. */
-  ast = noDefinitions;
-  /** What is wrong with an invalid document. */
-  faults: readonly DocumentFault[] = [];
-  /** Whether a double has the value of each number in the document. Undefined before it is executed. */
-  isExact: boolean | undefined;
-  /** The names of the variables in `@include` and `@skip`. Undefined before a query is executed. */
-  conditions: string[] | undefined;
-  /** How its queries are executed. */
-  readonly plans: Plans = new Map();
-  /** Where its lines start. Undefined before an error names a place. */
-  lineStarts: number[] | undefined;
-
-  constructor(text: string) {
-    this.text = text;
-    this.work = workOf(text, EXECUTION_WORK);
-  }
-
-  /** Errors for the faults: new ones, because an error keeps what its stack refers to. */
-  get errors(): GraphQLError[] {
-    return this.faults.map(({ code, message, positions }) => {
-      const places = positions && { source: oneLine, positions };
-      const extensions = { code, http: { status: 400 } };
-      return new GraphQLError(message, { ...places, extensions });
-    });
-  }
-}
 
 export type DocumentOptions = {
   introspection: boolean;
@@ -120,7 +70,7 @@ export class Documents {
     const trusted = this.#trusted && this.#findAllowed(request, this.#trusted);
     const known = trusted ?? this.#recent.get(query);
     const isNew = known === undefined && query !== '';
-    await turn(known?.work ?? workOf(query, CHECK_WORK));
+    await turn(known?.work ?? newDocumentWork(query));
     return isNew ? this.#remembered(query) : known;
   }
 
@@ -183,11 +133,6 @@ const noIntrospection: ValidationRule = (context) => ({
     }
   },
 });
-
-function workOf(text: string, perCharacter: number): number {
-  const work = text.length * perCharacter;
-  return introspectionField.test(text) ? Math.max(work, LONG_WORK) : work;
-}
 
 function findTrusted(id: string | undefined, { byId }: TrustedDocuments) {
   if (id === undefined) return undefined;

@@ -1,8 +1,8 @@
 import type { GraphQLFieldResolver } from 'graphql';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { invalidReference, readReference } from '../resolvers/gl-code-reference.ts';
+import type { GlCodesKey } from '../resolvers/loaders.ts';
 import type { Context } from './context.ts';
-import type { GlCodesKey } from './loaders.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, Context>;
 

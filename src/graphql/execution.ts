@@ -11,7 +11,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
 import { findCompiled } from './compiled-query.ts';
 import type { Context } from './context.ts';
-import type { GraphqlDocument } from './documents.ts';
+import type { GraphqlDocument } from './document.ts';
 import { toGraphqlError } from './error-format.ts';
 import type { FieldObserver } from './field-metrics.ts';
 import { checkInput } from './input-checks.ts';

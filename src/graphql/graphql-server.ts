@@ -4,7 +4,7 @@ import {
   ApolloServerPluginInlineTraceDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
-import type { Execute, GraphqlRequest } from '../graphql-request.ts';
+import type { Execute, GraphqlRequest } from '../request-scope.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
 import { documentRequestOf } from './document-request.ts';
 import { type DocumentOptions, Documents } from './documents.ts';

@@ -21,8 +21,7 @@ import {
 } from 'graphql';
 import { formatPath } from '../errors/input-fault.ts';
 import { isExact, longNumber, withLongNumbers } from '../lib/json.ts';
-import type { Variables } from './compiled-query.ts';
-import type { GraphqlDocument } from './documents.ts';
+import type { GraphqlDocument, Variables } from './document.ts';
 import { argumentPath, OperationFaults } from './operation-fault.ts';
 import { schema } from './schema.ts';
 

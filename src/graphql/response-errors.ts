@@ -1,7 +1,7 @@
 import type { HTTPGraphQLHead } from '@apollo/server';
 import type { GraphQLError, GraphQLFormattedError, SourceLocation } from 'graphql';
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { GraphqlDocument } from './documents.ts';
+import type { GraphqlDocument } from './document.ts';
 import { causeOf } from './error-format.ts';
 
 export type FormatError = (

@@ -12,7 +12,7 @@ import {
 } from 'graphql';
 import { ConfigError } from '../errors/gateway-error.ts';
 import { compileAll } from './compiled-query.ts';
-import type { GraphqlDocument } from './documents.ts';
+import type { GraphqlDocument } from './document.ts';
 import { schema } from './schema.ts';
 import { fragmentsOf } from './selection-cost.ts';
 

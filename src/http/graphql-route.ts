@@ -11,8 +11,7 @@ import {
   missingToken,
   overloaded,
 } from '../errors/gateway-error.ts';
-import type { Execute } from '../graphql-request.ts';
-import type { RequestScope } from '../request-scope.ts';
+import type { Execute, RequestScope } from '../request-scope.ts';
 import { currentRecord } from '../telemetry/request-record.ts';
 import { traceHeaders, withSpan } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';

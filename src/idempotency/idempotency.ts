@@ -4,7 +4,7 @@ import type { Calls } from '../upstream/call.ts';
 import { Claims } from './claims.ts';
 import { Completeness } from './completeness.ts';
 import { createStore } from './create-store.ts';
-import { createIdempotencyMetrics, type IdempotencyMetrics } from './idempotency-metrics.ts';
+import { createIdempotencyMetrics } from './idempotency-metrics.ts';
 import { IdempotentCalls } from './idempotent-call.ts';
 import { OpenWrites } from './open-writes.ts';
 import { createSettle, type Settle } from './settle.ts';
@@ -28,13 +28,6 @@ type Options = {
   calls: Calls;
   metrics: Metrics;
   log: Logger;
-};
-
-/** What a claim around a write, and settling, need. */
-export type IdempotencyParts = Pick<Options, 'isRequired' | 'timeoutMs' | 'calls' | 'log'> & {
-  claims: Claims;
-  openWrites: OpenWrites;
-  metrics: IdempotencyMetrics;
 };
 
 export type Idempotency = {

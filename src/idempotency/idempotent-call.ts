@@ -1,14 +1,15 @@
+import type { Logger } from 'pino';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { textLength, withShortTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
-import type { Claim, Held } from './claims.ts';
-import type { IdempotencyParts } from './idempotency.ts';
+import type { Claim, Claims, Held } from './claims.ts';
 import { keyReused } from './idempotency-error.ts';
 import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
-import { type OpenWrite, poll } from './open-writes.ts';
+import type { IdempotencyMetrics } from './idempotency-metrics.ts';
+import { type OpenWrite, type OpenWrites, poll } from './open-writes.ts';
 import { type KnownOutcome, readOutcome } from './recorded-outcome.ts';
 import { ReplyLost, StoreUnavailable } from './store.ts';
 
@@ -16,6 +17,19 @@ import { ReplyLost, StoreUnavailable } from './store.ts';
 const RECORDING_MS = 5000;
 
 type Outcome = KnownOutcome | OutcomeUnknown;
+
+/** What a claim around a write, and settling, need. */
+export type IdempotencyParts = {
+  calls: Calls;
+  claims: Claims;
+  openWrites: OpenWrites;
+  metrics: IdempotencyMetrics;
+  log: Logger;
+  /** Whether a write without a key is rejected. */
+  isRequired: boolean;
+  /** The timeout of a call, and of a repeat that waits for one. */
+  timeoutMs: number;
+};
 
 /** A write with an idempotency key. */
 type KeyedWrite = {

@@ -1,8 +1,8 @@
 import type { RequestScope } from '../request-scope.ts';
 import { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { Settlement } from './claims.ts';
-import type { IdempotencyParts } from './idempotency.ts';
 import { intentOfArguments } from './idempotency-key.ts';
+import type { IdempotencyParts } from './idempotent-call.ts';
 import { poll } from './open-writes.ts';
 import { type KnownOutcome, readOutcome } from './recorded-outcome.ts';
 

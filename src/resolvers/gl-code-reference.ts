@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { IntegrationTarget } from '../generated/resolvers.ts';
-import type { Context } from '../graphql/context.ts';
-import type { GlCodeEntity } from '../graphql/loaders.ts';
 import { UpstreamError, type UpstreamErrorCode } from '../upstream/upstream-error.ts';
+import type { Context } from './context.ts';
 import { textLimits } from './input.ts';
+import type { GlCodeEntity } from './loaders.ts';
 import { outcome } from './outcome.ts';
 
 type Key = Pick<GlCodeEntity, 'target' | 'project' | 'code'>;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, jest, test } from '@jest/globals';
-import type { Execute } from '../../src/graphql-request.ts';
+import type { Execute } from '../../src/request-scope.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { speedUpTimeouts } from '../support/fast-timeouts.ts';
 import { read, write } from '../support/graphql-operation.ts';

@@ -36,16 +36,6 @@ function filesOf(paths: string[]): string[] {
   return [...new Set(files)];
 }
 
-test.each([
-  ['the main path', mainPath],
-  ['the second table', behind.filter((path) => !mainPath.includes(path))],
-])('the page says how many lines %s has', (name, files) => {
-  const lines = files.map((path) => readFileSync(join(root, path), 'utf8').split('\n').length - 1);
-  const sum = lines.reduce((sum, count) => sum + count);
-  const [, said = ''] = new RegExp(`${name}, about ([\\d,]+)\\s+lines`).exec(text) ?? [];
-  expect(Math.abs(sum - Number(said.replace(',', '')))).toBeLessThan(150);
-});
-
 // But for gateway.ts, which imports also what only the start needs.
 test.each(mainPath.slice(1))('the page names what %s uses', (path) => {
   const source = readFileSync(join(root, path), 'utf8');

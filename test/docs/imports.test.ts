@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 
 const src = new URL('../../src/', import.meta.url).pathname;
 
@@ -17,44 +17,65 @@ const allowed: Record<string, string> = {
   upstream: 'account errors/gateway-error.ts lib telemetry got undici node:http',
   idempotency: 'account/gate.ts account/shares.ts errors/gateway-error.ts lib telemetry upstream',
   resolvers:
-    'errors/gateway-error.ts errors/input-fault.ts generated graphql/context.ts idempotency/recorded-outcome.ts upstream/operations.ts upstream/records.ts upstream/upstream-error.ts graphql',
-  graphql:
-    'account graphql-request.ts errors idempotency/settle.ts lib resolvers/index.ts resolvers/gl-code-reference.ts telemetry upstream graphql @apollo',
-  generated: 'graphql/context.ts graphql',
-  http: 'account auth/authenticate.ts graphql-request.ts errors lib telemetry fastify @fastify node:http',
+    'errors/gateway-error.ts errors/input-fault.ts generated idempotency/recorded-outcome.ts idempotency/settle.ts upstream graphql',
+  graphql: 'account errors idempotency/settle.ts lib resolvers telemetry upstream graphql @apollo',
+  generated: 'resolvers/context.ts resolvers/loaders.ts graphql',
+  http: 'account auth/authenticate.ts errors lib telemetry fastify @fastify node:http',
+  settings: 'auth config.ts generated graphql lib telemetry upstream/transport jose',
 };
 
 /** Packages that a folder may import only if its list names them. */
 const restricted = 'graphql @apollo fastify @fastify got undici jose node:http'.split(' ');
 
-const files = globSync('*/**/*.ts', { cwd: src });
+const files = globSync('**/*.ts', { cwd: src });
 
-test.each(files)('%s imports only what its folder may import', (file) => {
+describe.each(files.filter((file) => file.includes('/')))('%s', (file) => {
   const [folder = ''] = file.split('/');
-  if (allowed[folder] === undefined) throw new Error(`Add ${folder}/ to the table`);
-  const rules = allowed[folder].split(' ').filter(Boolean);
-  const forbidden = importsOf(file).filter((target) => {
-    const isOwn = target.startsWith(`src/${folder}/`) || target === 'src/request-scope.ts';
-    if (target.startsWith('src/')) {
+  const rules = (allowed[folder] ?? '').split(' ').filter(Boolean);
+
+  test('imports only what its folder may import', () => {
+    if (allowed[folder] === undefined) throw new Error(`Add ${folder}/ to the table`);
+    const targets = importsOf(file).filter((target) => target.startsWith('src/'));
+    const forbidden = targets.filter((target) => {
+      const isOwn = target.startsWith(`src/${folder}/`) || target === 'src/request-scope.ts';
       return !isOwn && !rules.some((rule) => isInside(target, `src/${rule}`));
-    }
-    const isRestricted = restricted.some((name) => isInside(target, name));
-    return isRestricted && !rules.some((rule) => isInside(target, rule));
+    });
+    expect(forbidden).toEqual([]);
   });
-  expect(forbidden).toEqual([]);
+
+  test('imports and loads only packages that its folder may import', () => {
+    const packages = [...importsOf(file), ...loadedBy(file)];
+    const forbidden = packages.filter(
+      (target) =>
+        restricted.some((name) => isInside(target, name)) &&
+        !rules.some((rule) => isInside(target, rule)),
+    );
+    expect(forbidden).toEqual([]);
+  });
 });
 
-test('no files import values in a circle', () => {
-  let left = globSync('**/*.ts', { cwd: src });
-  const types = /^import type [^;]*;|\btype \w+,?|^import \{\s*\} from .*/gm;
-  const usesOthers = (file: string) =>
-    importsOf(file, types).some((target) => left.includes(target.replace('src/', '')));
+test('no files import each other in a circle', () => {
+  let left = files;
+  const imports = new Map(files.map((file) => [file, importsOf(file)]));
   for (let before = Infinity; left.length < before; ) {
     before = left.length;
-    left = left.filter(usesOthers);
+    left = left.filter((file) =>
+      imports.get(file)?.some((target) => left.includes(target.replace('src/', ''))),
+    );
   }
   expect(left).toEqual([]);
 });
+
+/** What is loaded with a file: whatever it imports as a value, and what that imports. */
+function loadedBy(file: string, seen = new Set<string>()): Set<string> {
+  const types = /^import type [^;]*;|^import \{(\s*type \w+,?)+\s*\} from .*/gm;
+  for (const target of importsOf(file, types)) {
+    if (seen.has(target)) continue;
+    seen.add(target);
+    if (target.startsWith('src/')) loadedBy(target.replace('src/', ''), seen);
+  }
+  return seen;
+}
 
 /** What a file imports: files as `src/…`, packages by name. `ignored` is not looked at. */
 function importsOf(file: string, ignored = /$^/): string[] {

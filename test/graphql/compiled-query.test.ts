@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Kind, parse } from 'graphql';
 import { findCompiled } from '../../src/graphql/compiled-query.ts';
-import { GraphqlDocument } from '../../src/graphql/documents.ts';
+import { GraphqlDocument } from '../../src/graphql/document.ts';
 import { promotedBy } from '../support/promoted.ts';
 
 const names = ['a', 'b', 'c', 'd'];

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
-import type { Authenticator } from './auth/authenticate.ts';
-import type { Config } from './config.ts';
-import type { GraphqlServer } from './graphql/graphql-server.ts';
-import { type FileSettings, watchFiles } from './lib/file-setting.ts';
-import type { Metrics } from './telemetry/metrics.ts';
-import type { Transport } from './upstream/transport/got-client.ts';
-import { checkPair, expiriesOf } from './upstream/transport/tls-files.ts';
+import type { Authenticator } from '../auth/authenticate.ts';
+import type { Config } from '../config.ts';
+import type { GraphqlServer } from '../graphql/graphql-server.ts';
+import { type FileSettings, watchFiles } from '../lib/file-setting.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Transport } from '../upstream/transport/got-client.ts';
+import { checkPair, expiriesOf } from '../upstream/transport/tls-files.ts';
 
 /** Applies the files of settings when they change. Returns a function that ends it. */
 export function watchSettings(

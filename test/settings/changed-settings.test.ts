@@ -1,13 +1,13 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { readFilesOften } from './support/fast-timeouts.ts';
-import { startTestGateway } from './support/gateway.ts';
-import { read } from './support/graphql-operation.ts';
-import { metric } from './support/metric.ts';
-import { json, startService } from './support/service.ts';
-import { createSigningKey } from './support/signing-key.ts';
-import { temporaryFolder } from './support/temporary-folder.ts';
+import { readFilesOften } from '../support/fast-timeouts.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { read } from '../support/graphql-operation.ts';
+import { metric } from '../support/metric.ts';
+import { json, startService } from '../support/service.ts';
+import { createSigningKey } from '../support/signing-key.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const settings = {
   UPSTREAM_HEADERS_FILE: 'headers',

@@ -1,10 +1,10 @@
 import { createPrivateKey } from 'node:crypto';
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
-import { keySet } from './auth/key-set.ts';
-import { WorkflowAction } from './generated/resolvers.ts';
-import { readFileSetting } from './lib/file-setting.ts';
-import { expiryOf } from './upstream/transport/tls-files.ts';
+import { keySet } from '../auth/key-set.ts';
+import { WorkflowAction } from '../generated/resolvers.ts';
+import { readFileSetting } from '../lib/file-setting.ts';
+import { expiryOf } from '../upstream/transport/tls-files.ts';
 
 /*
  * The types of environment variables. Each parses the text of a variable, or has a message that names what it must be.

@@ -6,7 +6,7 @@ import type {
   IntegrationTarget,
   ServiceStatus,
 } from '../upstream/records.ts';
-import type { ResponseLimits } from './response-limits.ts';
+import type { Limits } from './limits.ts';
 
 /** A GL code with the target and project it was requested for, which are part of its key in a federated graph. */
 export type GlCodeEntity = {
@@ -24,11 +24,13 @@ export type GlCodes = ServiceStatus & { codes: GlCodeEntity[]; bytes: number };
 /** The target and project of a list. */
 export type GlCodesKey = Omit<GlCodesQuery, 'includeHide'>;
 
+export type Loaders = ReturnType<typeof createLoaders>;
+
 /** The work of indexing a code, in bytes to parse. */
 const INDEX_WORK = 20;
 
 /** Creates the loaders of one request. Only reads have one: a write is never de-duplicated. */
-export function createLoaders(service: UpstreamClient, limits: ResponseLimits) {
+export function createLoaders(service: UpstreamClient, limits: Limits) {
   /** Equal queries of one request are one call to the service. */
   const glCodes = createLoader(
     limits,
@@ -83,7 +85,7 @@ function entitiesOf(
 }
 
 function createLoader<Key, Value>(
-  limits: ResponseLimits,
+  limits: Limits,
   load: (key: Key) => Promise<Value>,
   cacheKeyFn: (key: Key) => string,
 ): DataLoader<Key, Value, string> {

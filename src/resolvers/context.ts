@@ -1,0 +1,21 @@
+import type { Settle } from '../idempotency/settle.ts';
+import type { UpstreamClient } from '../upstream/client.ts';
+import type { WorkflowOperation } from '../upstream/operations.ts';
+import type { Limits } from './limits.ts';
+import type { Loaders } from './loaders.ts';
+
+/** What resolvers need of a request. Without a token, its functions throw `UNAUTHENTICATED`. */
+export type Context = {
+  /** The service on behalf of the client. */
+  service(): UpstreamClient;
+  /** The reads of this request, each made once. */
+  loaders(): Loaders;
+  /** The limits of its response. */
+  limits(): Limits;
+  /** Closes an idempotency key of the caller. */
+  settle(key: string, ageMs: number | null | undefined): ReturnType<Settle>;
+  /** The name of the query parameter for a CSV option, if it is configured. */
+  csvOptionParam: string | undefined;
+  /** The workflow actions that the configuration allows. */
+  workflowActions: readonly WorkflowOperation[];
+};

@@ -1,0 +1,27 @@
+import type { GraphQLResolveInfo } from 'graphql';
+
+/** The limits of a response (graphql/response-limits.ts). */
+export type Limits = {
+  /** Counts a list to ask for. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
+  admitLookup(key: string): void;
+  /** Throws if too many lists were counted: then nothing is sent, for other fields either. */
+  checkLookups(): void;
+  /** Resolves when a call to the service may be made. */
+  admitCall(): Promise<void>;
+  /** Resolves when errors may be made of calls that have failed. */
+  failureTurn(): Promise<void>;
+  /** Books a list of so many bytes that the request holds. */
+  holdList(bytes: number, items: number): Promise<void>;
+  /** Books a copy of a part of a list. */
+  holdCopy(items: number): Promise<void>;
+  /** Searches a list of so many bytes, in steps that each wait for their turn. */
+  search<Result>(bytes: number, steps: Generator<void, Result>): Promise<Result>;
+  /** Visits items that take so much work each, in portions that each wait for their turn. */
+  visit<Item>(items: readonly Item[], visit: (item: Item) => void, work: number): Promise<void>;
+  /** Counts and books the items of a list. */
+  admitList(
+    items: readonly object[],
+    list: { length: number; bytes: number; status: object },
+    info: GraphQLResolveInfo,
+  ): Promise<void>;
+};
