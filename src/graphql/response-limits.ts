@@ -3,7 +3,7 @@ import { LONG_WORK, SHORT_WORK } from '../account/turns.ts';
 import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { SHORT_TEXT, textLength, withShortTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { selectionOf } from './selection-cost.ts';
+import { fieldsOf, selectionOf } from './selection-cost.ts';
 import { serialize } from './serialization.ts';
 
 /** Entity references that one request may resolve, over all of its aliases. */
@@ -38,8 +38,6 @@ const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 100];
 const PORTION_WORK = 200_000;
 /** The work of measuring an item besides its texts. */
 const MEASURING_WORK = 40;
-/** The bytes of an entity, about. */
-const ENTITY_BYTES = 200;
 /** What JSON writes as an escape sequence, and all surrogates: the flag `u` would take three times as long. */
 const escaped = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
@@ -51,6 +49,10 @@ export class ResponseLimits {
   readonly #scope: RequestScope;
   readonly #maxBytes: number;
   readonly #lookups = new Set<string>();
+  /** The bytes of the texts of lists that the request holds. */
+  readonly #lists = new Map<object, number>();
+  /** The longest mean of the items of one of them. */
+  #meanBytes = 0;
   #mode: keyof typeof FIELD_WORK = 'interpreted';
   #counted = { ...nothing };
   #outcomeBytes = 0;
@@ -131,9 +133,11 @@ export class ResponseLimits {
     }
   }
 
-  /** Books a list that the request holds until its response exists. Throws as `Holding.hold` does. */
-  async holdList(bytes: number, items: number): Promise<void> {
-    await this.#hold(bytes + items * ITEM_BYTES);
+  /** Books a list with so many bytes of texts until its response exists. Throws as `Holding.hold` does. */
+  async holdList(list: readonly object[], bytes: number): Promise<void> {
+    this.#lists.set(list, bytes);
+    this.#meanBytes = Math.max(this.#meanBytes, bytes / Math.max(list.length, 1));
+    await this.#hold(bytes + list.length * ITEM_BYTES);
   }
 
   /** Books a copy of a part of a list with at most so many items. */
@@ -162,33 +166,37 @@ export class ResponseLimits {
   }
 
   /**
-   * Counts the items of a list, once for each field selected of it, and books their result, with the status record
+   * Counts the fields selected of the items of all lists in a result, and books their result, with the other texts
    * beside them. Throws `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no
-   * memory for it. Resolves when it is the turn of the list to be executed.
+   * memory for it. Resolves when it is the turn of the result to be executed.
    */
-  async admitList(
-    items: readonly object[],
-    list: { length: number; bytes: number; status: object },
-    info: GraphQLResolveInfo,
-  ): Promise<void> {
-    await this.turn(textLength(list.status));
+  async admitResult(result: object, info: GraphQLResolveInfo): Promise<void> {
     const selection = selectionOf(info);
-    const { itemFields, itemLength } = selection;
-    const fields = items.length * itemFields;
-    const names = items.length * itemLength;
+    const values = Object.entries(result);
+    const leaves = Object.fromEntries(values.filter(([, value]) => typeof value !== 'object'));
+    await this.turn(textLength(leaves));
+    let [fields, names, texts] = [0, 0, 0];
+    for (const { name, cost } of selection.children) {
+      const value: unknown = Reflect.get(result, name);
+      const counted = fieldsOf(value, cost);
+      fields += counted.fields;
+      names += counted.length;
+    }
     this.#count(fields, names); // First, because reading the texts of rejected lists would take time.
-    const mean = list.bytes / Math.max(list.length, 1);
-    const isPart = items.length < list.length;
-    const length = isPart && itemFields > 0 ? await this.#lengthOf(items, mean) : list.bytes;
-    const statusBytes = Buffer.byteLength(JSON.stringify(list.status));
-    const texts = length * itemFields + statusBytes * (selection.fields - itemFields);
+    let ownFields = selection.fields;
+    for (const { name, cost } of selection.children) {
+      const value: unknown = Reflect.get(result, name);
+      ownFields -= cost.fields;
+      texts += (await this.#bytesOf(value)) * cost.fields;
+    }
+    texts += Buffer.byteLength(JSON.stringify(leaves)) * ownFields;
     this.#count(0, texts);
     await this.#book(fields, names + texts);
   }
 
   /** Does the same for entities, whose number was counted before, with the length of their texts. */
   async admitEntities(entities: readonly unknown[], info: GraphQLResolveInfo): Promise<void> {
-    const length = await this.#lengthOf(entities, ENTITY_BYTES);
+    const length = await this.#lengthOf(entities);
     const { fields } = selectionOf(info);
     this.#count(0, length * fields);
     await this.#book(entities.length * fields, length * fields);
@@ -227,7 +235,9 @@ export class ResponseLimits {
 
   #count(fields: number, bytes: number): void {
     this.#counted.fields += fields;
-    if (this.#counted.fields > MAX_FIELDS) throw limitExceeded('fields of list items', MAX_FIELDS);
+    // One that is rejected does not reject those that were counted before.
+    if (fields > 0 && this.#counted.fields > MAX_FIELDS)
+      throw limitExceeded('fields of list items', MAX_FIELDS);
     this.#counted.bytes += bytes;
     if (this.#counted.bytes > this.#maxBytes) {
       throw new GatewayError(
@@ -250,16 +260,23 @@ export class ResponseLimits {
     await this.#scope.holding.hold(bytes, this.#scope.signal, true);
   }
 
-  /** The length of all texts of some objects as JSON, in bytes: an id has up to three characters for each. */
-  async #lengthOf(objects: readonly unknown[], meanBytes: number): Promise<number> {
+  /** The length of all texts of a value as JSON, in bytes. That of a list of the service is known. */
+  async #bytesOf(value: unknown): Promise<number> {
+    if (typeof value !== 'object' || value === null) return 0;
+    const known = this.#lists.get(value);
+    return known ?? this.#lengthOf(Array.isArray(value) ? value : [value]);
+  }
+
+  async #lengthOf(objects: readonly unknown[]): Promise<number> {
     let length = 0;
-    const measure = (object: unknown) => {
-      for (const text of Object.values(object ?? {})) {
-        if (typeof text !== 'string') continue;
-        length += Buffer.byteLength(escaped.test(text) ? JSON.stringify(text) : text);
+    const measure = (value: unknown) => {
+      if (typeof value === 'string') {
+        length += Buffer.byteLength(escaped.test(value) ? JSON.stringify(value) : value);
+      } else if (typeof value === 'object' && value !== null) {
+        for (const item of Object.values(value)) measure(item);
       }
     };
-    await this.visit(objects, measure, MEASURING_WORK + meanBytes);
+    await this.visit(objects, measure, MEASURING_WORK + this.#meanBytes);
     return length;
   }
 }

@@ -26,7 +26,12 @@ function createSchema(): GraphQLSchema {
   return schema;
 }
 
-/** Adds a span to the resolver of a root field, and notes its outcome. */
+/** Whether the result of a query is a member of a union. The entities of a list are limited one by one. */
+function isResult(result: unknown): result is object {
+  return typeof result === 'object' && result !== null && '__typename' in result;
+}
+
+/** Adds a span to the resolver of a root field, limits its result, and notes its outcome. */
 function observed(field: string, resolve: Resolver): Resolver {
   const isWrite = field.startsWith('Mutation.');
   return (source, args, context, info) =>
@@ -43,7 +48,9 @@ function observed(field: string, resolve: Resolver): Resolver {
         const { __typename = 'ok', code }: { __typename?: string; code?: unknown } = Object(result);
         settle(__typename);
         if (code === 'IN_PROGRESS') context.record.isInProgress = true;
-        return isWrite ? await context.limits().fitOutcome(result, info) : result;
+        if (isWrite) return await context.limits().fitOutcome(result, info);
+        if (isResult(result)) await context.limits().admitResult(result, info);
+        return result;
       } catch (error) {
         settle(codeOf(error));
         fail(span, codeOf(error));

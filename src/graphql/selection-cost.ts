@@ -2,11 +2,13 @@ import {
   type DocumentNode,
   type FragmentDefinitionNode,
   type GraphQLResolveInfo,
+  isScalarType,
   Kind,
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { resolvers } from '../resolvers/index.ts';
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
@@ -21,19 +23,20 @@ export function fragmentsOf({ definitions }: DocumentNode): Fragments {
 
 type Variables = Readonly<Record<string, unknown>>;
 
-/** The only field that is a list of objects. */
-const LIST_FIELD = 'codes';
-/** An id takes as much time as these fields, and is at most as long: three characters for a byte of its parts. */
-const ID_FIELDS = 3;
+/** The fields of objects that have a resolver, by name. All others are properties. */
+const computed = new Set(
+  Object.entries(resolvers).flatMap(([type, fields]) =>
+    type === 'Query' || type === 'Mutation' || isScalarType(fields) ? [] : Object.keys(fields),
+  ),
+);
+/** A computed field takes as much time as these, and is at most as long: three characters of an id for a byte. */
+const COMPUTED_FIELDS = 3;
 
 /** What a selection set contains at all levels, with its fragments expanded. */
 const nothing = {
   fields: 0,
   /** The length of the JSON text of all fields if they are null. */
   length: 0,
-  /** The fields selected of each item of a list, and their length. */
-  itemFields: 0,
-  itemLength: 0,
   aliases: 0,
   directives: 0,
   spreads: 0,
@@ -41,17 +44,42 @@ const nothing = {
   depth: 0,
 };
 
-type SelectionCost = typeof nothing;
+/** What is selected of the value of a field, which may be a list. */
+type Child = { name: string; cost: SelectionCost };
+
+type SelectionCost = typeof nothing & {
+  /** The fields that have a selection set of their own. */
+  children: readonly Child[];
+};
+
+/** The fields of a value that are executed, those of each item of a list, and the length of their JSON text without values. */
+export function fieldsOf(
+  value: unknown,
+  { fields, length, children }: SelectionCost,
+): { fields: number; length: number } {
+  if (typeof value !== 'object' || value === null) return { fields: 0, length: 0 };
+  const count = Array.isArray(value) ? value.length : 1;
+  const sum = { fields: fields * count, length: length * count };
+  for (const { name, cost } of children) {
+    sum.fields -= cost.fields * count;
+    sum.length -= cost.length * count;
+    for (const item of Array.isArray(value) ? value : [value]) {
+      const inner = fieldsOf(item?.[name], cost);
+      sum.fields += inner.fields;
+      sum.length += inner.length;
+    }
+  }
+  return sum;
+}
 
 function add(sum: SelectionCost, other: SelectionCost): void {
   sum.fields += other.fields;
   sum.length += other.length;
-  sum.itemFields += other.itemFields;
-  sum.itemLength += other.itemLength;
   sum.aliases += other.aliases;
   sum.directives += other.directives;
   sum.spreads += other.spreads;
   sum.depth = Math.max(sum.depth, other.depth);
+  if (other.children.length > 0) sum.children = [...sum.children, ...other.children];
 }
 
 /** Computes the cost of selection sets. Each fragment is computed once and added wherever it is spread. */
@@ -69,7 +97,7 @@ export class SelectionCosts {
 
   /** Throws `OPERATION_LIMIT_EXCEEDED` for a fragment that spreads itself. */
   of(set: SelectionSetNode | undefined): SelectionCost {
-    const sum = { ...nothing };
+    const sum: SelectionCost = { ...nothing, children: [] };
     for (const selection of set?.selections ?? []) {
       if (this.#variables && !isIncluded(selection, this.#variables)) continue;
       sum.directives += selection.directives?.length ?? 0;
@@ -81,11 +109,8 @@ export class SelectionCosts {
       const inner = this.of(selection.selectionSet);
       if (selection.kind === Kind.FIELD) {
         const { alias, name } = selection;
-        if (name.value === LIST_FIELD) {
-          inner.itemFields += inner.fields;
-          inner.itemLength += inner.length;
-        }
-        inner.fields += name.value === 'id' ? ID_FIELDS : 1;
+        if (selection.selectionSet) inner.children = [{ name: name.value, cost: { ...inner } }];
+        inner.fields += computed.has(name.value) ? COMPUTED_FIELDS : 1;
         inner.length += (alias ?? name).value.length + '"":null,'.length;
         inner.depth += 1;
         if (alias) inner.aliases += 1;
@@ -116,7 +141,7 @@ const constant = new WeakMap<SelectionSetNode, SelectionCost>();
 
 /** What is selected of a field's value, at all levels. */
 export function selectionOf(info: GraphQLResolveInfo): Readonly<SelectionCost> {
-  const sum = { ...nothing };
+  const sum: SelectionCost = { ...nothing, children: [] };
   for (const { selectionSet } of info.fieldNodes) {
     if (selectionSet) add(sum, costOf(selectionSet, info));
   }

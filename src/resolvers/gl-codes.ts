@@ -3,7 +3,7 @@ import { cut, filterCodes, lengthOfPart } from './gl-code-filter.ts';
 import { checkGlCodesArgs } from './input.ts';
 import { outcome } from './outcome.ts';
 
-export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, context, info) => {
+export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, context) => {
   const loaders = context.loaders(); // Throws first if the token is missing.
   const limits = context.limits();
   checkGlCodesArgs(args);
@@ -15,9 +15,6 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   const { codes, totalCount } = isFiltered
     ? await limits.search(bytes, filterCodes(all, args))
     : { codes: cut(all, args), totalCount: all.length };
-  // Each of the codes has the project.
-  const wholeBytes = bytes + all.length * Buffer.byteLength(args.project);
-  await limits.admitList(codes, { length: all.length, bytes: wholeBytes, status }, info);
   return outcome(status, (fields) => ({
     __typename: 'GlCodeList',
     codes,

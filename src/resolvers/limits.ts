@@ -1,5 +1,3 @@
-import type { GraphQLResolveInfo } from 'graphql';
-
 /** The limits of a response (graphql/response-limits.ts). */
 export type Limits = {
   /** Counts a list to ask for. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
@@ -10,18 +8,12 @@ export type Limits = {
   admitCall(): Promise<void>;
   /** Resolves when errors may be made of calls that have failed. */
   failureTurn(): Promise<void>;
-  /** Books a list of so many bytes that the request holds. */
-  holdList(bytes: number, items: number): Promise<void>;
+  /** Books a list with so many bytes of texts that the request holds. */
+  holdList(list: readonly object[], bytes: number): Promise<void>;
   /** Books a copy of a part of a list. */
   holdCopy(items: number): Promise<void>;
   /** Searches a list of so many bytes, in steps that each wait for their turn. */
   search<Result>(bytes: number, steps: Generator<void, Result>): Promise<Result>;
   /** Visits items that take so much work each, in portions that each wait for their turn. */
   visit<Item>(items: readonly Item[], visit: (item: Item) => void, work: number): Promise<void>;
-  /** Counts and books the items of a list. */
-  admitList(
-    items: readonly object[],
-    list: { length: number; bytes: number; status: object },
-    info: GraphQLResolveInfo,
-  ): Promise<void>;
 };

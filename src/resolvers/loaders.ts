@@ -39,9 +39,11 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
       await limits.admitCall();
       const response = await service.glCodes(query);
       const { invoiceId, message, status, bytes, list } = response;
-      await limits.holdList(bytes, list.length);
+      const codes = entitiesOf(response, query);
+      // Each of the codes has the project.
+      await limits.holdList(codes, bytes + list.length * Buffer.byteLength(query.project));
       // Without the list, whose memory is free once no request shares the response.
-      return { invoiceId, message, status, bytes, codes: entitiesOf(response, query) };
+      return { invoiceId, message, status, bytes, codes };
     },
     ({ target, project, includeHide }) => `${target} ${includeHide} ${project}`,
   );

@@ -76,7 +76,7 @@ test('a part of a list is booked as its JSON, with escape sequences', async () =
   const limits = limitsOf(account);
   const page = { message: '\u0001"'.repeat(10_000), times: 20, list: true };
   const response = await execute(page, async (value, info) => {
-    await limits.admitList([value], { length: 2, bytes: 0, status: {} }, info);
+    await limits.admitResult({ codes: [value] }, info);
     return { codes: [value] };
   });
   expect(account.bytes).toBeGreaterThanOrEqual(Buffer.byteLength(response) - 100);
@@ -88,9 +88,36 @@ test('the status record beside a list is booked as its JSON, as often as it is s
   const turn = jest.spyOn(limits, 'turn');
   const status = { message: '\u0001"'.repeat(10_000), times: 20 };
   const response = await execute(status, async (value, info) => {
-    await limits.admitList([], { length: 0, bytes: 0, status: value }, info);
+    await limits.admitResult(value, info);
     return value;
   });
   expect(account.bytes).toBeGreaterThanOrEqual(Buffer.byteLength(response) - 100);
   expect(turn.mock.calls[0]).toEqual([20_000]);
+});
+
+test('the items of a list with any name are counted, and those of the lists in its items', async () => {
+  const lists = buildSchema(
+    'type Query { s: S } type S { vendors: [V] } type V { name: String, sites: [X] } type X { name: String }',
+  );
+  const admitted = (sites: number, aliases: number) => {
+    const vendor = { name: '', sites: Array(sites).fill({ name: '' }) };
+    const names = Array.from({ length: aliases }, (_, n) => `a${n}: name`).join(' ');
+    return graphql({
+      schema: lists,
+      source: `{ s { vendors { name sites { ${names} } } } }`,
+      rootValue: {
+        async s(_: unknown, __: unknown, info: GraphQLResolveInfo) {
+          const limits = limitsOf(new Account(Infinity));
+          limits.start('compiled');
+          const result = { vendors: Array(100).fill(vendor) };
+          await limits.admitResult(result, info);
+          return { vendors: [] };
+        },
+      },
+    });
+  };
+  // Each vendor has two fields, and those of its sites.
+  expect(await admitted(499, 10)).toEqual({ data: { s: { vendors: [] } } });
+  const { errors } = await admitted(500, 10);
+  expect(errors?.[0]?.originalError).toMatchObject({ code: 'OPERATION_LIMIT_EXCEEDED' });
 });
