@@ -11,6 +11,8 @@ export type Peer = {
   name: string;
   title: string;
   protocol: Protocol;
+  /** Whether it verifies tokens. */
+  verifies?: boolean;
   /** Our gateway, with this store of idempotency keys. */
   store?: StoreName;
   /** Our gateway in another checkout: its entry point. */
@@ -29,6 +31,7 @@ export const ours: Peer = {
 export const peers: readonly Peer[] = [
   { name: 'apollo', title: 'Apollo Server (baseline)', protocol: 'graphql' },
   ours,
+  { name: 'stack', title: 'bare server of the same stack', protocol: 'graphql', verifies: true },
   { name: 'mercurius', title: 'Mercurius, jit and undici', protocol: 'graphql' },
   { name: 'yoga', title: 'GraphQL Yoga', protocol: 'graphql' },
   { name: 'proxy', title: 'bare proxy (lower bound)', protocol: 'bare' },
@@ -116,8 +119,8 @@ export async function startPeer(
       HOST: '127.0.0.1',
       PORT: String(port),
       UPSTREAM_BASE_URL: `${service}/`,
+      ...((store ?? peer.verifies) && credentials.environment),
       ...(store && {
-        ...credentials.environment,
         IDEMPOTENCY_STORE: store.setting,
         IDEMPOTENCY_MAX_KEYS: '100000000',
       }),

@@ -102,7 +102,9 @@ async function compare(): Promise<void> {
   print(
     `${roundsOf(pace)} of about ${pace.round} s after a warm-up of ${pace.warmUp} s. In parentheses: the ratio to ${measured[0]?.title}, as the median over the rounds.`,
   );
-  print('Only ledger-gateway verifies tokens; the others forward them.');
+  print(
+    'Only ledger-gateway and the server of the same stack verify tokens; the others forward them.',
+  );
 
   const results: WorkloadResult[] = [];
   for (const workload of selected) {

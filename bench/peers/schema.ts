@@ -147,7 +147,7 @@ export function toAction(status: ServiceStatus, { action }: ActionArgs) {
 }
 
 function toStatus({ invoice_id, message, status }: ServiceStatus) {
-  return { status, invoiceId: invoice_id, message };
+  return { status, invoiceId: String(invoice_id), message };
 }
 
 /** Returns a resolver of the union member for a status. */
