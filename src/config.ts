@@ -46,7 +46,7 @@ const environment = z.object({
   UPSTREAM_BASE_URL: z.string(required).pipe(baseUrl),
   UPSTREAM_TIMEOUT_MS: integer(1, 600_000).default(10_000),
   UPSTREAM_CSV_OPTION_PARAM: z.string().optional(),
-  UPSTREAM_MAX_RESPONSE_BYTES: integer(1, 268_435_456).default(16_777_216),
+  UPSTREAM_MAX_RESPONSE_BYTES: integer(1, 268_435_456).default(8_388_608),
   UPSTREAM_MAX_CONCURRENCY: integer(1, 65_535).default(256),
   UPSTREAM_HEADERS_FILE: headersFile.optional(),
   FORWARD_HEADERS: headerNames.default([]),

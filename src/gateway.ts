@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Account } from './account/account.ts';
 import { freeMemory, shareMemory } from './account/free-memory.ts';
 import { Gate } from './account/gate.ts';
-import { Turns } from './account/turns.ts';
+import { Lane } from './account/lane.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
 import { createTokenCounter, registerKeyMetrics } from './auth/token-metrics.ts';
 import { type Config, settingsOf } from './config.ts';
@@ -52,7 +52,7 @@ export async function startGateway(
   const metrics = new Metrics({ version, commit: config.commit }, output);
   const memory = shareMemory(freeMemory(), config.idempotency.store === 'memory');
   const account = new Account(memory.requests);
-  const turns = new Turns();
+  const lane = new Lane();
   const requests = new Gate(requestLimits(config.upstream.maxConcurrency));
   const service = await connectService(config, metrics, {
     account,
@@ -83,7 +83,7 @@ export async function startGateway(
       return caller && requests.isFullFor(caller.accountKey) ? caller.hash : undefined;
     },
     execute: graphql.execute,
-    turns,
+    lane,
     ...config,
     explorer: await createExplorer(config.explorer, config.explorerHeaders),
     isReady,

@@ -1,5 +1,4 @@
 import type { Holding } from './account/account.ts';
-import type { Turn } from './account/turns.ts';
 import type { RequestRecord } from './telemetry/request-record.ts';
 
 /**
@@ -32,7 +31,11 @@ export type RequestScope = {
   readonly requestId: string;
   /** The memory that the request holds. */
   readonly holding: Holding;
-  readonly turn: Turn;
+  /**
+   * Waits for CPU time of the caller before long work, which runs in the same microtask. Undefined if it may run at once.
+   * Rejects with `CLIENT_DISCONNECTED` when the signal is aborted.
+   */
+  readonly turn: (signal?: AbortSignal) => Promise<void> | undefined;
   /** The client's trace headers (W3C Trace Context), if they are valid. */
   readonly trace: Readonly<Record<string, string>> | undefined;
   /** The client's headers for the service, by their lower-case names, if there are any. */
@@ -63,8 +66,6 @@ export type GraphqlRequest = {
   /** Null if the request has no token. */
   scope: RequestScope | null;
   record: RequestRecord;
-  /** Resolves when a document may be checked and executed, which is work on so many bytes. */
-  turn: Turn;
 };
 
 export type GraphqlResponse = {

@@ -4,13 +4,17 @@ import { isSuccess, keepAliveAgent, outcomeOf, post, readQuery, writeMutation } 
 import type { Harness, Row, RunningGateway } from './harness.ts';
 import { openLoop } from './load.ts';
 import { residentMb } from './process.ts';
-import { tally } from './statistics.ts';
+import { percentile, tally } from './statistics.ts';
+
+/** What is promised to other callers (docs/limits.md), in milliseconds. */
+const MAX_P95_MS = 1000;
+const MAX_MS = 3000;
 
 /**
  * What another caller gets while a gateway is attacked, what the attack does to the process of the gateway, and how long
  * this one was busy at most, which it measures as latency.
  */
-export type Observation = { outcomes: string[]; longestMs: number; peakMb: number; busyMs: number };
+export type Observation = { outcomes: string[]; ms: number[]; peakMb: number; busyMs: number };
 
 export type Bystander = {
   perSecond: number;
@@ -38,7 +42,7 @@ export async function observe(
     });
   };
   await Promise.all(Array.from({ length: 10 }, (_, n) => request(-n)));
-  const seen: Observation = { outcomes: [], longestMs: 0, peakMb: 0, busyMs: 0 };
+  const seen: Observation = { outcomes: [], ms: [], peakMb: 0, busyMs: 0 };
   const attacking = attack();
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
@@ -49,7 +53,7 @@ export async function observe(
   await openLoop(perSecond, seconds, async (n) => {
     const response = await request(n);
     seen.outcomes.push(outcomeOf(response));
-    seen.longestMs = Math.max(seen.longestMs, response.ms);
+    seen.ms.push(response.ms);
   });
   isOver = true;
   delay.disable();
@@ -61,13 +65,19 @@ export async function observe(
 /** The claims that another caller is served in time, and that the process stays below a limit, if there is one. */
 export function rowsOf(
   attack: string,
-  { outcomes, longestMs, peakMb, busyMs }: Observation,
-  { maxMs, maxMb }: { maxMs: number; maxMb?: number | undefined },
+  { outcomes, ms, peakMb, busyMs }: Observation,
+  maxMb?: number,
 ): Row[] {
+  const longestMs = Math.max(...ms);
+  const p95Ms = percentile(ms, 0.95);
   const served: Row = {
-    claim: `${attack}: each request of another caller is served, within ${maxMs} ms`,
-    measured: `${tally(outcomes)}; the longest after ${longestMs.toFixed(0)} ms (up to ${busyMs.toFixed(0)} ms caused by this process)`,
-    holds: outcomes.length > 0 && outcomes.every(isSuccess) && longestMs <= maxMs,
+    claim: `${attack}: each request of another caller is served, 95 % within 1 s, all within 3 s`,
+    measured: `${tally(outcomes)}; p95 ${p95Ms.toFixed(0)} ms, the longest ${longestMs.toFixed(0)} ms (up to ${busyMs.toFixed(0)} ms caused by this process)`,
+    holds:
+      outcomes.length > 0 &&
+      outcomes.every(isSuccess) &&
+      p95Ms <= MAX_P95_MS &&
+      longestMs <= MAX_MS,
   };
   if (maxMb === undefined) return [served];
   const memory: Row = {

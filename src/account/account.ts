@@ -86,7 +86,17 @@ export class Holding {
     if (this.#isClosed) this.#giveBack(this.#booked); // It waited longer than its request lasted.
   }
 
-  /** Does the same until so many bytes are held in all. */
+  /** Holds so many bytes in all, if nothing else of the caller waits and there is room. Returns whether it does. */
+  holdAtOnce(bytes: number): boolean {
+    const amount = bytes > this.#bytes ? this.#toBook(bytes - this.#bytes) : 0;
+    if (amount > 0 && !this.#gate.tryEnter(this.caller, amount)) return false;
+    this.#bytes = Math.max(this.#bytes, bytes);
+    this.#booked += amount;
+    if (this.#isClosed) this.#giveBack(this.#booked);
+    return true;
+  }
+
+  /** Holds so many bytes in all, as `hold` does. */
   async holdAll(bytes: number, signal?: AbortSignal): Promise<void> {
     if (bytes > this.#bytes) await this.hold(bytes - this.#bytes, signal);
   }

@@ -29,15 +29,14 @@ const MAX_PLANS = 8;
 
 /**
  * The compiled form of a query or of a simple mutation, by graphql-jit. Null if it cannot be compiled, or was executed
- * less often than `threshold`. It is compiled after `admit`, because that takes tens of milliseconds.
+ * less often than `threshold`.
  */
-export async function findCompiled(
+export function findCompiled(
   document: GraphqlDocument,
   operation: OperationDefinitionNode,
   given: Variables,
   threshold = COMPILE_AT,
-  admit = async () => {},
-): Promise<Compiled | null> {
+): Compiled | null {
   if (operation.operation !== OperationTypeNode.QUERY && !isSimple(operation)) return null;
   const { ast, plans } = document;
   const variables = withDefaults(operation, given);
@@ -51,8 +50,7 @@ export async function findCompiled(
   plans.set(key, plan);
   plan.executions += 1;
   if (plan.compiled === undefined && plan.executions >= threshold) {
-    await admit();
-    if (plan.compiled === undefined) plan.compiled = compile(ast, operation, variables);
+    plan.compiled = compile(ast, operation, variables);
   }
   return plan.compiled ?? null;
 }
@@ -72,10 +70,10 @@ function isSimple({ selectionSet, variableDefinitions = [] }: OperationDefinitio
 }
 
 /** Compiles the operations of a document that need no variables for `@include` and `@skip`. */
-export async function compileAll(document: GraphqlDocument): Promise<void> {
+export function compileAll(document: GraphqlDocument): void {
   for (const definition of document.ast.definitions) {
     if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
-    if (conditionsOf(document).length === 0) await findCompiled(document, definition, {}, 1);
+    if (conditionsOf(document).length === 0) findCompiled(document, definition, {}, 1);
   }
 }
 

@@ -1,13 +1,8 @@
 import { type DocumentNode, type ExecutionResult, GraphQLError, Kind, Source } from 'graphql';
-import { LONG_WORK } from '../account/turns.ts';
 import type { Context } from '../resolvers/context.ts';
 
-/** The work to execute a document, and to check and execute a new one, in bytes to parse for each character. */
-const EXECUTION_WORK = 60;
-const CHECK_WORK = 200;
-/** The response to introspection is many times as long as the document. */
+/** Fields that reveal the schema. */
 export const introspectionFields = ['__schema', '__type', '_service'];
-const introspectionField = new RegExp(`\\b(${introspectionFields.join('|')})\\b`);
 
 /** For each place that an error names, graphql-js counts the lines before it. Here is only one. */
 export const oneLine = new Source('');
@@ -35,8 +30,6 @@ export type DocumentFault = {
 /** A document that is within the limits: everything that is known about its text. */
 export class GraphqlDocument {
   readonly text: string;
-  /** The work to execute it, in bytes to parse. */
-  readonly work: number;
   /** Empty if the document is invalid. */
   ast = noDefinitions;
   /** What is wrong with an invalid document. */
@@ -52,7 +45,6 @@ export class GraphqlDocument {
 
   constructor(text: string) {
     this.text = text;
-    this.work = workOf(text, EXECUTION_WORK);
   }
 
   /** Errors for the faults: new ones, because an error keeps what its stack refers to. */
@@ -63,14 +55,4 @@ export class GraphqlDocument {
       return new GraphQLError(message, { ...places, extensions });
     });
   }
-}
-
-/** The work to check and execute a new document, in bytes to parse. */
-export function newDocumentWork(text: string): number {
-  return workOf(text, CHECK_WORK);
-}
-
-function workOf(text: string, perCharacter: number): number {
-  const work = text.length * perCharacter;
-  return introspectionField.test(text) ? Math.max(work, LONG_WORK) : work;
 }

@@ -2,16 +2,9 @@ import { hash } from 'node:crypto';
 import { GraphQLError, Source, specifiedRules, type ValidationRule, validate } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { Turn } from '../account/turns.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
-import {
-  type DocumentFault,
-  GraphqlDocument,
-  introspectionFields,
-  newDocumentWork,
-  oneLine,
-} from './document.ts';
+import { type DocumentFault, GraphqlDocument, introspectionFields, oneLine } from './document.ts';
 import { parseWithinLimits } from './document-limits.ts';
 import type { DocumentRequest } from './document-request.ts';
 import { schema } from './schema.ts';
@@ -61,17 +54,14 @@ export class Documents {
   }
 
   /**
-   * The document that a request names, after `turn`. Undefined if it names none. Rejects with a GatewayError:
+   * The document that a request names. Undefined if it names none. Throws a GatewayError:
    * `OPERATION_LIMIT_EXCEEDED`, or, with trusted documents, `PERSISTED_QUERY_NOT_IN_LIST` for an unknown id and
    * `QUERY_NOT_IN_SAFELIST` for another text, unless others are executed.
    */
-  async find(request: DocumentRequest, turn: Turn): Promise<GraphqlDocument | undefined> {
+  find(request: DocumentRequest): GraphqlDocument | undefined {
     const { query = '' } = request;
     const trusted = this.#trusted && this.#findAllowed(request, this.#trusted);
-    const known = trusted ?? this.#recent.get(query);
-    const isNew = known === undefined && query !== '';
-    await turn(known?.work ?? newDocumentWork(query));
-    return isNew ? this.#remembered(query) : known;
+    return trusted ?? (query === '' ? undefined : this.#remembered(query));
   }
 
   #findAllowed(

@@ -6,10 +6,7 @@ import type { Context } from './context.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, Context>;
 
-/** The work of reading a reference, and of resolving it, in bytes to parse. */
-const READING_WORK = 1_000;
-const RESOLUTION_WORK = 4_000;
-/** The references that are resolved in one turn, and those that are read in the turn of their request. */
+/** The references that are resolved in one turn: a few milliseconds. */
 const PORTION = 200;
 
 /** Wraps the resolver of `_entities`: checks all representations before any is resolved, and limits the response. */
@@ -17,7 +14,7 @@ export function limitEntities(resolve: Resolver): Resolver {
   return async (source, args, context, info) => {
     const representations: readonly unknown[] = args.representations;
     context.loaders(); // Throws if the request has no token.
-    const references = context.limits().admitReferences(representations.length, info);
+    context.limits().admitReferences(representations.length, info);
     // The library throws in the middle of the list at an unknown type.
     if (!representations.every(isGlCode)) {
       throw new GatewayError(
@@ -39,15 +36,13 @@ export function limitEntities(resolve: Resolver): Resolver {
         keys.set(key, { target, project });
       }
     };
-    // A few, over all aliases, are read in the turn of the request, so that nothing is sent if they need too many lists.
-    if (references <= PORTION) representations.forEach(check);
-    else await context.limits().visit(representations, check, READING_WORK);
+    await context.limits().visit(representations, check);
     // Otherwise, all references to a list would be resolved at once when it arrives.
     await context.loaders().glCodeIndex.loadMany([...keys.values()]);
     const results: PromiseSettledResult<unknown>[] = [];
     for (let at = 0; at < representations.length; at += PORTION) {
       const portion = representations.slice(at, at + PORTION);
-      await context.limits().turn(portion.length * RESOLUTION_WORK);
+      await context.limits().turn();
       const resolved: unknown = resolve(source, { representations: portion }, context, info);
       results.push(...(await Promise.allSettled(Array.isArray(resolved) ? resolved : [])));
     }

@@ -6,7 +6,6 @@ import {
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql';
-import { LONG_WORK } from '../account/turns.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
 import { findCompiled } from './compiled-query.ts';
@@ -88,8 +87,7 @@ async function run(
   checkInput(document, operation, variables);
   checkResponseName(operation, contextValue.responseName);
   const runCompiled = async (threshold?: number) => {
-    const admit = () => limits?.turn(LONG_WORK) ?? Promise.resolve();
-    const compiled = await findCompiled(document, operation, variables, threshold, admit);
+    const compiled = findCompiled(document, operation, variables, threshold);
     limits?.start('compiled');
     const result = await compiled?.(contextValue, variables);
     return result?.data === undefined ? undefined : result; // Without data, no resolver has run.

@@ -63,8 +63,8 @@ export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServ
   await apollo.start();
   return {
     async execute(request) {
-      const { method, scope, record, turn } = request;
-      const document = await documents.find(documentRequestOf(request), turn);
+      const { method, scope, record } = request;
+      const document = documents.find(documentRequestOf(request));
       const isById = options.trustedDocuments !== undefined && document !== undefined;
       const { search, body } = isById ? byText(request, document.text) : request;
       const context = createContext(options, scope, record, document);

@@ -47,7 +47,7 @@ export async function readTrusted(
       const document = byText.get(text) ?? parse(text);
       const [fault] = document.faults;
       if (fault) problems.push(`${id}: ${fault.message}`);
-      else await compileAll(document);
+      else compileAll(document);
       const { ast } = document;
       if (lacksTypename(ast)) withoutTypename.push(nameOf(ast) ?? id);
       if ((byId.get(id) ?? document) !== document) problems.push(`${id}: names two documents`);

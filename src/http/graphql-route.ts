@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Account, Holding, IdleClient } from '../account/account.ts';
 import type { Gate } from '../account/gate.ts';
-import { SHORT_WORK, type Turns } from '../account/turns.ts';
+import type { Lane } from '../account/lane.ts';
 import type { Authenticate, Credentials } from '../auth/authenticate.ts';
 import {
   clientDisconnected,
@@ -30,8 +30,6 @@ declare module 'fastify' {
     accountKey: string;
     /** The memory that the request holds. */
     holding: Holding | null;
-    /** The length of its body. */
-    bodyBytes: number;
     /** Settles when the request has been parsed, or executed, which may be after its client has disconnected. */
     processing: Promise<unknown> | null;
   }
@@ -39,9 +37,6 @@ declare module 'fastify' {
 
 /** The largest request body without a token, in bytes: enough for introspection. */
 const ANONYMOUS_BODY_LIMIT = 16_384;
-/** Checking the variables of a longer body takes, for some bytes, as long as parsing thirty. */
-const SHORT_VARIABLES = 1024;
-const VARIABLES_WORK = 30;
 /** After so many seconds, a body that arrives with fewer bytes per second is slow, and its place may be given to others. */
 const SLOW_BODY = { seconds: 1, bytesPerSecond: 8192 };
 /** The key of the account of all requests without a token. */
@@ -54,7 +49,7 @@ export type GraphqlRouteOptions = {
   authenticate: Authenticate;
   /** Whether requests without a token are executed, which may only introspect. */
   allowsAnonymous: boolean;
-  turns: Turns;
+  lane: Lane;
   execute: Execute;
   /** The page for browsers, if there is one. */
   explorer: Explorer | undefined;
@@ -77,7 +72,6 @@ export function registerGraphqlRoute(
   app.decorateRequest('accountKey', ANONYMOUS);
   app.decorateRequest('holding', null);
   app.decorateRequest('processing', null);
-  app.decorateRequest('bodyBytes', 0);
   app.route({
     method: ['GET', 'POST'],
     url: '/graphql',
@@ -121,14 +115,14 @@ export function registerGraphqlRoute(
 /** The credentials of a request, null if it may introspect without. A rejection takes a turn. */
 async function authenticate(
   request: FastifyRequest,
-  { authenticate, allowsAnonymous, turns }: GraphqlRouteOptions,
+  { authenticate, allowsAnonymous, lane }: GraphqlRouteOptions,
 ): Promise<Credentials | null> {
   try {
     const credentials = await authenticate(request.raw);
     if (!credentials) checkAnonymous(request, allowsAnonymous);
     return credentials;
   } catch (error) {
-    await turns.take(ANONYMOUS, SHORT_WORK);
+    await lane.take(ANONYMOUS, request.receivedAt);
     throw error;
   }
 }
@@ -182,7 +176,7 @@ function createScope(
   request: FastifyRequest,
   { token, tokenHash, caller }: Credentials,
   holding: Holding,
-  { forwardHeaders, turns }: GraphqlRouteOptions,
+  { forwardHeaders, lane }: GraphqlRouteOptions,
 ): RequestScope {
   const { id, headers, receivedAt, disconnected, record, raw } = request;
   const key = headers['idempotency-key'];
@@ -195,7 +189,7 @@ function createScope(
     identity: forwarded ? hash('sha256', JSON.stringify([tokenHash, forwarded])) : tokenHash,
     requestId: id,
     holding,
-    turn: (bytes, signal) => turns.take(caller.accountKey, bytes, { since: receivedAt, signal }),
+    turn: (signal) => lane.take(caller.accountKey, receivedAt, signal),
     trace: traceHeaders(headers),
     forwarded,
     signal: disconnected,
@@ -224,17 +218,12 @@ function logUndeliveredWrites(log: Logger, { id, record, disconnected }: Fastify
 async function respond(
   request: FastifyRequest,
   reply: FastifyReply,
-  { turns, execute }: GraphqlRouteOptions,
+  { lane, execute }: GraphqlRouteOptions,
 ): Promise<string | Buffer> {
-  const { method, url, headers, body, bodyBytes, scope, record } = request;
-  const variablesWork = bodyBytes > SHORT_VARIABLES ? bodyBytes * VARIABLES_WORK : 0;
-  const options = { signal: request.disconnected, since: request.receivedAt };
-  const turn = (work: number) => {
-    const bytes = Math.max(SHORT_WORK, variablesWork + work);
-    return turns.take(request.accountKey, bytes, options);
-  };
+  const { method, url, headers, body, scope, record } = request;
+  await lane.take(request.accountKey, request.receivedAt, request.disconnected);
   const search = /\?.*$/s.exec(url)?.[0] ?? '';
-  const response = await execute({ method, headers, search, body, scope, record, turn });
+  const response = await execute({ method, headers, search, body, scope, record });
   // Lists were booked before they existed. What else makes a response long are errors and the schema.
   const isBooked = record.writes.length > 0 || request.holding?.tryHoldAll(response.body.length);
   if (isBooked === false) throw overloaded();

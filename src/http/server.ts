@@ -52,7 +52,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   connections.watch(app.server);
   registerAdminServer(app, options);
   drain.register(app, connections);
-  registerBodyParser(app, options.turns);
+  registerBodyParser(app, options.lane);
 
   app.addHook('onRequest', (request, reply, done) => {
     startRequest(request, reply);

@@ -21,9 +21,8 @@ export class JsonLimitExceeded extends Error {
   }
 }
 
-/** The only property of a marked number, and of a list that is parsed in parts. Random, so that no text forges it. */
+/** The only property of a marked number. Random, so that no text forges it. */
 const NUMBER = randomUUID();
-const LIST = randomUUID();
 
 /** A double keeps the value of every number with fewer characters and a shorter exponent (sign included). */
 const LONG_NUMBER = 16;
@@ -34,14 +33,6 @@ const MAX_LONG_NUMBERS = 20_000;
 const MAX_NUMBER_LENGTH = 10_000;
 const TOO_LONG = '1e99999';
 
-/** The characters, and the values, that are examined or parsed in one step: a few milliseconds. */
-const PORTION = 262_144;
-const PORTION_VALUES = 10_000;
-/** More values that cannot be parsed in parts would take longer than 50 ms, if they have different names. */
-const MAX_PORTION_VALUES = 50_000;
-/** The level of the lists that are parsed in parts: those in the properties of an object. */
-const LIST_LEVEL = 2;
-
 const QUOTE = 0x22;
 const ZERO = 0x30;
 const COMMA = 0x2c;
@@ -49,8 +40,6 @@ const SLASH = 0x2f;
 const BACKSLASH = 0x5c;
 const LETTER_E = 0x65;
 const SPACE = 0x20;
-const OPENING_BRACKET = 0x5b;
-const CLOSING_BRACKET = 0x5d;
 /** With this bit set, `[` and `{` are the same, and so are `]` and `}`. */
 const BRACE = 0x20;
 const OPENING = 0x7b;
@@ -65,24 +54,10 @@ const integer = /^-?\d+$/;
  * and a RangeError if it has more than 20,000 numbers of 16 characters or more.
  */
 export function parseJson(text: string, limits: JsonLimits): unknown {
-  const steps = parseInSteps(text, limits);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
-}
-
-/** The same, in steps of a few milliseconds, or as long as it takes to parse the longest string. */
-export function* parseInSteps(text: string, limits: JsonLimits): Generator<void, unknown> {
-  const parts = new Parts(text);
+  const numbers = new LongNumbers(text);
   let [values, composites, nesting, previous] = [1, 0, 0, 0];
-  let [nextStep, valuesBefore] = [PORTION, 1];
   let isInString = false;
   for (let at = 0; at < text.length; at++) {
-    if (at >= nextStep) {
-      yield;
-      nextStep = at + PORTION;
-    }
     if (isInString) {
       at = text.indexOf('"', at);
       if (at === -1) break;
@@ -92,21 +67,13 @@ export function* parseInSteps(text: string, limits: JsonLimits): Generator<void,
     const char = text.charCodeAt(at);
     if (char <= SPACE) continue;
     if (char === QUOTE) isInString = true;
-    else if (isInNumber(char)) at = parts.addNumber(at) - 1;
-    else if (char === COMMA) {
-      values += 1;
-      if (nesting === LIST_LEVEL && parts.isLong(at, values - valuesBefore)) {
-        parts.cut(at);
-        valuesBefore = values;
-        yield;
-      }
-    } else if ((char | BRACE) === OPENING) {
+    else if (isInNumber(char)) at = numbers.add(at) - 1;
+    else if (char === COMMA) values += 1;
+    else if ((char | BRACE) === OPENING) {
       values += 1;
       composites += 1;
       nesting += 1;
-      if (nesting === LIST_LEVEL && char === OPENING_BRACKET) parts.openList(at);
     } else if ((char | BRACE) === CLOSING) {
-      if (nesting === LIST_LEVEL) parts.closeList(at, char);
       nesting -= 1;
       // An empty list or object has no first value.
       if ((previous | BRACE) === OPENING) values -= 1;
@@ -114,12 +81,9 @@ export function* parseInSteps(text: string, limits: JsonLimits): Generator<void,
     previous = char;
     if (nesting > limits.nesting) throw new JsonLimitExceeded('nesting');
     if (composites > limits.composites) throw new JsonLimitExceeded('composites');
-    if (values > limits.values || values - valuesBefore > MAX_PORTION_VALUES) {
-      throw new JsonLimitExceeded('values');
-    }
+    if (values > limits.values) throw new JsonLimitExceeded('values');
   }
-  yield;
-  return parts.parse();
+  return JSON.parse(numbers.marked());
 }
 
 /** The text of a number that `parseJson` did not convert to a double. Undefined for other values. */
@@ -142,33 +106,30 @@ export function isExact(text: string): boolean {
 }
 
 /**
- * A text that is parsed in parts. A long number is replaced by an object with its text: a reviver would be called
- * for every value, which takes several times as long as parsing. Of a long list, some items are parsed at a time.
+ * Replaces each long number of a text by an object with its text: a reviver would be called for every value, which takes
+ * several times as long as parsing.
  */
-class Parts {
+class LongNumbers {
   readonly #text: string;
-  /** The text since the last cut, as it is parsed; what follows `from` is not copied yet. */
+  /** The text with these objects. What follows `from` is not copied yet. */
   #copied = '';
   #from = 0;
-  /** What precedes the list that is being examined, and its items so far. */
-  #list: { preceding: string; items: unknown[] } | undefined;
-  readonly #lists: unknown[][] = [];
-  #longNumbers = 0;
+  #count = 0;
 
   constructor(text: string) {
     this.#text = text;
   }
 
   /** Marks the number at `start` if a double would change it, and returns its end. */
-  addNumber(start: number): number {
+  add(start: number): number {
     const text = this.#text;
     const mantissa = endOfDigits(text, start);
     const hasExponent = (text.charCodeAt(mantissa) | 0x20) === LETTER_E;
     const end = hasExponent ? endOfDigits(text, mantissa + 1) : mantissa;
     // Most numbers are short: they are not copied from the text.
     if (end - start < LONG_NUMBER && end - mantissa <= LONG_EXPONENT) return end;
-    this.#longNumbers += 1;
-    if (this.#longNumbers > MAX_LONG_NUMBERS) throw new RangeError('too many long numbers');
+    this.#count += 1;
+    if (this.#count > MAX_LONG_NUMBERS) throw new RangeError('too many long numbers');
     const found = text.slice(start, end);
     if (!mustMark(found)) return end;
     const kept = found.length > MAX_NUMBER_LENGTH ? TOO_LONG : found;
@@ -177,58 +138,29 @@ class Parts {
     return end;
   }
 
-  openList(at: number): void {
-    this.#list = { preceding: this.#take(at), items: [] };
-    this.#from = at + 1;
+  marked(): string {
+    return this.#from === 0 ? this.#text : this.#copied + this.#text.slice(this.#from);
   }
+}
 
-  /** Whether the items since the last cut are enough to parse. */
-  isLong(at: number, values: number): boolean {
-    return this.#list !== undefined && (at - this.#from > PORTION || values > PORTION_VALUES);
+/** What `JSON.stringify` writes as an escape sequence, and all surrogates: the flag `u` would take three times as long. */
+const escaped = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
+
+/** The length of a value without cycles as JSON, in bytes of UTF-8. */
+export function jsonLength(value: unknown): number {
+  if (typeof value === 'string') {
+    const isPlain = !escaped.test(value);
+    return isPlain ? Buffer.byteLength(value) + 2 : Buffer.byteLength(JSON.stringify(value));
   }
-
-  /** Parses the items up to the comma at `at`. */
-  cut(at: number): void {
-    const items: unknown = JSON.parse(`[${this.#take(at)}]`);
-    this.#from = at + 1;
-    // A list without its items is JSON, but a comma without them is not.
-    if (!Array.isArray(items) || items.length === 0) throw new SyntaxError('no item');
-    for (const item of items) this.#list?.items.push(item);
-  }
-
-  closeList(at: number, char: number): void {
-    const list = this.#list;
-    if (!list) return;
-    this.#list = undefined;
-    if (list.items.length === 0) {
-      this.#copied = `${list.preceding}[${this.#take(at)}`;
-      return;
+  if (typeof value !== 'object' || value === null) return String(value).length;
+  let length = 1; // A comma takes the place of the closing bracket, but for the last item.
+  if (Array.isArray(value)) for (const item of value) length += jsonLength(item) + 1;
+  else {
+    for (const [name, item] of Object.entries(value)) {
+      if (item !== undefined) length += jsonLength(name) + jsonLength(item) + 2;
     }
-    if (char !== CLOSING_BRACKET) throw new SyntaxError('not the end of a list');
-    this.#list = list;
-    this.cut(at);
-    this.#list = undefined;
-    this.#copied = `${list.preceding}{"${LIST}":${this.#lists.push(list.items) - 1}}`;
   }
-
-  /** Parses the rest. */
-  parse(): unknown {
-    const value: unknown = JSON.parse(this.#take(this.#text.length));
-    if (this.#lists.length === 0 || typeof value !== 'object' || value === null) return value;
-    for (const [key, item] of Object.entries(value)) {
-      const index = propertyOf(item, LIST);
-      if (typeof index === 'number') Reflect.set(value, key, this.#lists[index]);
-    }
-    return value;
-  }
-
-  /** The text up to `at`, which is removed. */
-  #take(at: number): string {
-    const taken = this.#copied + this.#text.slice(this.#from, at);
-    this.#copied = '';
-    this.#from = at;
-    return taken;
-  }
+  return length === 1 ? 2 : length;
 }
 
 function propertyOf(value: unknown, name: string): unknown {

@@ -4,16 +4,14 @@ export type Limits = {
   admitLookup(key: string): void;
   /** Throws if too many lists were counted: then nothing is sent, for other fields either. */
   checkLookups(): void;
-  /** Resolves when a call to the service may be made. */
-  admitCall(): Promise<void>;
   /** Resolves when errors may be made of calls that have failed. */
   failureTurn(): Promise<void>;
   /** Books a list with so many bytes of texts that the request holds. */
   holdList(list: readonly object[], bytes: number): Promise<void>;
   /** Books a copy of a part of a list. */
   holdCopy(items: number): Promise<void>;
-  /** Searches a list of so many bytes, in steps that each wait for their turn. */
+  /** Searches a list of so many bytes, in steps. */
   search<Result>(bytes: number, steps: Generator<void, Result>): Promise<Result>;
-  /** Visits items that take so much work each, in portions that each wait for their turn. */
-  visit<Item>(items: readonly Item[], visit: (item: Item) => void, work: number): Promise<void>;
+  /** Visits items, and waits for CPU time meanwhile as often as it is needed. */
+  visit<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void>;
 };

@@ -26,9 +26,6 @@ export type GlCodesKey = Omit<GlCodesQuery, 'includeHide'>;
 
 export type Loaders = ReturnType<typeof createLoaders>;
 
-/** The work of indexing a code, in bytes to parse. */
-const INDEX_WORK = 20;
-
 /** Creates the loaders of one request. Only reads have one: a write is never de-duplicated. */
 export function createLoaders(service: UpstreamClient, limits: Limits) {
   /** Equal queries of one request are one call to the service. */
@@ -36,7 +33,6 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
     limits,
     async (query: GlCodesQuery): Promise<GlCodes> => {
       limits.checkLookups(); // Runs after all root fields have been started and counted.
-      await limits.admitCall();
       const response = await service.glCodes(query);
       const { invoiceId, message, status, bytes, list } = response;
       const codes = entitiesOf(response, query);
@@ -57,7 +53,7 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
         // If the service lists a code twice, the first one counts.
         if (entity.code !== null && !byCode.has(entity.code)) byCode.set(entity.code, entity);
       };
-      await limits.visit(list.codes, add, INDEX_WORK);
+      await limits.visit(list.codes, add);
       return { glCodes: list, byCode };
     },
     ({ target, project }) => `${target} ${project}`,

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Account } from '../account/account.ts';
+import { Reading } from '../account/reading.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { fail, inSpan, outgoingTraceHeaders } from '../telemetry/tracing.ts';
 import { logCall, logSent, logUnexpected } from './call-log.ts';
@@ -39,10 +40,14 @@ export type AttemptDependencies = {
 /** The bytes of a response to a write that are received although there is no memory for them: up to 256 are in flight. */
 const MAX_UNBOOKED = 131_072;
 
+/** The parts of long responses that are received in an iteration of the event loop, of up to 64 KB each: some milliseconds. */
+const MAX_PARTS = 16;
+
 /** Sends and decodes, with one span, one log line and one observation for each attempt. */
 export function createAttempt(dependencies: AttemptDependencies): Attempt {
   const { transport, account, log, observer } = dependencies;
   const spans = describeCalls(dependencies.baseUrl);
+  const reading = new Reading(MAX_PARTS);
   return (request, scope, signal, sendBy, retry = 0) => {
     const { effect } = operations[request.operation];
     const { name, options } = spans[request.operation];
@@ -63,7 +68,7 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
           reserve: (bytes: number) => holdResponse(holding, bytes, signal),
         }),
         hold,
-        turn: scope.turn,
+        read: () => reading.take(scope.caller.accountKey, signal),
       });
       let status: number | undefined;
       const finish = (outcome: string, fault?: string) => {
@@ -82,7 +87,7 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
         const bytes = await response.read(signal, hold);
         // That of a write has arrived, and tells its outcome: the deadline does not end the wait for a turn to read it.
         const until = effect === 'write' ? undefined : signal;
-        const result = await decode(request.operation, bytes, scope.turn, holding, until);
+        const result = await decode(request.operation, bytes, scope, holding, until);
         finish('answered');
         return result;
       } catch (cause) {

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { SHORT_WORK } from '../account/turns.ts';
 import { remove } from '../lib/remove.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -142,7 +141,7 @@ export class UpstreamCalls implements Calls {
         isAttempted = false;
         const send = async () => {
           // Places become free in bursts, when clients disconnect.
-          if (effect === 'read') await scope.turn(SHORT_WORK, signal);
+          if (effect === 'read') await scope.turn(signal);
           isAttempted = true;
           return this.#attempt(request, scope, signal, sendBy, retry);
         };

@@ -1,7 +1,7 @@
 import type { Holding } from '../account/account.ts';
-import { SHORT_WORK, type Turn } from '../account/turns.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded } from '../lib/json.ts';
+import type { RequestScope } from '../request-scope.ts';
 import { type OperationName, operations, type Responses } from './operations.ts';
 import { ContractFault, parseBody } from './records.ts';
 import { invalidResponse, noRoom } from './upstream-error.ts';
@@ -10,46 +10,50 @@ import { invalidResponse, noRoom } from './upstream-error.ts';
 const DECODED = 5;
 
 /**
- * Books the memory of receiving and decoding so many bytes of a response to a read. Throws an UpstreamError if there is
- * none in time, or never can be.
+ * Books the memory of receiving and decoding so many bytes of a response to a read. Undefined if it is booked at once.
+ * Rejects with an UpstreamError if there is none in time, or never can be.
  */
-export async function holdResponse(
+export function holdResponse(
   holding: Holding,
   bytes: number,
   signal: AbortSignal | undefined,
-): Promise<void> {
-  await holding.holdAll(bytes * DECODED, signal).catch((error: unknown) => {
+): Promise<void> | undefined {
+  if (holding.holdAtOnce(bytes * DECODED)) return undefined;
+  return holding.holdAll(bytes * DECODED, signal).catch((error: unknown) => {
     const isTooMuch = error instanceof GatewayError && error.code === 'OPERATION_LIMIT_EXCEEDED';
     throw (isTooMuch ? invalidResponse : noRoom)(`no memory to decode ${bytes} bytes`);
   });
 }
 
 /**
- * Decodes the body of a response, in turns of its caller. Throws an UpstreamError if it is invalid, or if there is no
+ * Decodes the body of a response, in a turn of its caller. Throws an UpstreamError if it is invalid, or if there is no
  * memory for a read in time, or never can be.
  */
 export async function decode<Name extends OperationName>(
   operation: Name,
   body: Uint8Array,
-  turn: Turn,
+  scope: RequestScope,
   holding: Holding,
   signal: AbortSignal | undefined,
 ): Promise<Responses[Name]> {
-  if (operations[operation].effect === 'read') await holdResponse(holding, body.length, signal);
-  await turn(body.length, signal);
-  const steps = parseBody(body);
-  for (let isParsed = false; ; ) {
-    try {
-      const { done = false, value } = steps.next();
-      isParsed = done;
-      if (done) return operations[operation].decode(value, body.length);
-    } catch (error) {
-      const isOurs = error instanceof JsonLimitExceeded || error instanceof ContractFault;
-      if (isParsed && !isOurs) throw error; // A bug.
-      // The error of a parser quotes the body, which may be confidential.
-      const reason = isOurs ? error.message : 'not JSON';
-      throw invalidResponse(`${reason}, ${body.length} bytes`);
-    }
-    await turn(SHORT_WORK, signal);
+  const { effect, decode } = operations[operation];
+  if (effect === 'read') await holdResponse(holding, body.length, signal);
+  await scope.turn(signal);
+  const value = parse(body);
+  try {
+    return decode(value, body.length);
+  } catch (error) {
+    if (!(error instanceof ContractFault)) throw error; // A bug.
+    throw invalidResponse(`${error.message}, ${body.length} bytes`);
+  }
+}
+
+/** Parses a body. The error of a parser quotes the body, which may be confidential. */
+function parse(body: Uint8Array): unknown {
+  try {
+    return parseBody(body);
+  } catch (error) {
+    const reason = error instanceof JsonLimitExceeded ? error.message : 'not JSON';
+    throw invalidResponse(`${reason}, ${body.length} bytes`);
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonLimits, longNumber, parseInSteps } from '../lib/json.ts';
+import { type JsonLimits, longNumber, parseJson } from '../lib/json.ts';
 import { shorten } from '../lib/short-text.ts';
 
 /*
@@ -105,18 +105,17 @@ const unusualInteger = /\\u|"(?:invoice_id|status|Hide)"\s*:\s*-?(?:[\d.]{16}|[\
 
 /** A list of 16 MB of typical codes has 250,000. An empty one takes 50 times its text in memory. */
 const limits: JsonLimits = { values: 2_000_000, composites: 300_000, nesting: 1000 };
-/** A shorter body, in bytes, is parsed in a few milliseconds, whatever it holds. */
+/** A shorter body, in bytes, takes little memory, whatever it holds. */
 const SHORT_BYTES = 262_144;
 
 /**
- * Parses the body of a response, with integers of any length, in steps of a few milliseconds. Throws if the
- * body is not UTF-8 or not JSON, or has too many values.
+ * Parses the body of a response, with integers of any length. Throws if the body is not UTF-8 or not JSON, or has too
+ * many values.
  */
-export function* parseBody(body: Uint8Array): Generator<void, unknown> {
+export function parseBody(body: Uint8Array): unknown {
   const text = utf8.decode(body);
   if (body.length < SHORT_BYTES && !unusualInteger.test(text)) return JSON.parse(text);
-  yield;
-  return yield* parseInSteps(text, limits);
+  return parseJson(text, limits);
 }
 
 /** Where a response differs from docs/service-api.md. The message has paths and types, never values. */

@@ -368,7 +368,7 @@ test.each(misspelled)('only with introspection, an error suggests %s: %s', async
   const options = { maxWritesPerOperation: 5, areOthersExecuted: false, log: pino() };
   for (const introspection of [true, false]) {
     const documents = new Documents({ ...options, introspection });
-    const document = await documents.find({ query }, () => undefined);
+    const document = documents.find({ query });
     // An error names a missing required argument.
     const messages = document?.faults.filter(({ message }) => !message.includes('is required'));
     const hint = expect.stringMatching(new RegExp(`Did you mean.*\\b${name}\\b`));

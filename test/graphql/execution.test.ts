@@ -4,7 +4,6 @@ import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { Account } from '../../src/account/account.ts';
-import { SHORT_WORK } from '../../src/account/turns.ts';
 import { clientDisconnected, GatewayError, overloaded } from '../../src/errors/gateway-error.ts';
 import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { COMPILE_AT } from '../../src/graphql/compile-threshold.ts';
@@ -49,10 +48,7 @@ async function respond<Name extends OperationName>({
   calls.push(`${operation} ends`);
   const body = bodies[new URLSearchParams(search).get('project') ?? operation];
   if (!body) throw new UpstreamError('UPSTREAM_FAILED', { sent: 'yes', fault: 'test' });
-  const steps = parseBody(Buffer.from(body));
-  let step = steps.next();
-  while (!step.done) step = steps.next();
-  return operations[operation].decode(step.value, body.length);
+  return operations[operation].decode(parseBody(Buffer.from(body)), body.length);
 }
 
 const service: Calls = {
@@ -134,7 +130,7 @@ async function execute(
     },
     token === null ? null : scope,
     { requestId: 'request-1', errorCodes: [], fields: new Map(), writes: [] },
-    await documents.find({ query }, () => undefined),
+    documents.find({ query }),
   );
   const response = await server.executeOperation({ query, variables }, { contextValue });
   await immediate(); // After an error in one field, others may start their calls after the response.
@@ -288,24 +284,6 @@ test('a mutation that ends without data is not executed again', async () => {
 const listOf = (project: string) =>
   `${project}: glCodes(target: EMAIL, project: "${project}") { __typename }`;
 
-test('each of several lists is requested in a turn of its own, a single one in that of its request', async () => {
-  const turn = async (bytes: number) => {
-    await immediate();
-    if (bytes === SHORT_WORK) calls.push('turn'); // Compiling takes a longer one.
-  };
-  const callsFor = async (...projects: string[]) => {
-    const request = {
-      query: `{ ${projects.map(listOf).join(' ')} }`,
-      scope: { ...scopeOf(), turn },
-    };
-    return (await interpret(request)).calls;
-  };
-  const call = ['getGLCodes5 starts', 'getGLCodes5 ends'];
-  expect((await callsFor('codes')).slice(0, 2)).toEqual(call);
-  const two = ['turn', ...call, 'turn', ...call];
-  expect((await callsFor('codes', 'failed')).slice(0, 6)).toEqual(two);
-});
-
 test.each([
   ['OVERLOADED', overloaded()],
   ['CLIENT_DISCONNECTED', clientDisconnected()],
@@ -334,30 +312,13 @@ const part =
 const invalid = (length: number) => Array(length).fill({ __typename: 'GlCode', id: null });
 
 test.each([
-  ['few references are read in the turn of the request', references, invalid(200), 0],
-  ['many references are read in portions, each in a turn', references, invalid(300), 2],
-  [
-    'a list is indexed in portions, each in a turn',
-    references,
-    [{ __typename: 'GlCode', id: '5/long/1' }],
-    3,
-  ],
-  ['a part of a list is measured in portions, each in a turn', part, [], 6],
-])('%s', async (_, query, all, portions) => {
+  ['references are read', references, invalid(300)],
+  ['a list is indexed', references, [{ __typename: 'GlCode', id: '5/long/1' }]],
+  ['a part of a list is measured', part, []],
+])('%s, and other requests get their turns meanwhile', async (_, query, all) => {
   const scope = { ...scopeOf(), turn: jest.fn(alone().turn) };
   expect((await interpret({ query, variables: { all }, scope })).errors).toEqual([]);
-  const works = scope.turn.mock.calls.map(([bytes]) => bytes);
-  expect(works.filter((work) => work >= 100_000 && work < 201_000)).toHaveLength(portions);
-});
-
-test('references of all aliases count together', async () => {
-  const aliases = ['a', 'b', 'c'].map(
-    (name) => `${name}: _entities(representations: $all) { __typename }`,
-  );
-  const query = `query ($all: [_Any!]!) { ${aliases.join(' ')} }`;
-  const scope = { ...scopeOf(), turn: jest.fn(alone().turn) };
-  await interpret({ query, variables: { all: invalid(150) }, scope });
-  expect(scope.turn.mock.calls.filter(([bytes]) => bytes === 150_000)).toHaveLength(2);
+  expect(scope.turn.mock.calls.length).toBeGreaterThan(100);
 });
 
 test('a part of a list is booked before it exists', async () => {
@@ -400,24 +361,4 @@ test.each<Row>([
   // The gateway has its own messages about variables.
   if (interpreted.text.includes('is required')) return;
   expect(await executeAlone({ query, variables: { ...given } })).toEqual(interpreted);
-});
-
-test('a new document that two requests have at once is parsed once', async () => {
-  const documents = newDocuments();
-  const find = () => documents.find({ query: '{ __typename }' }, () => immediate());
-  const [first, second] = await Promise.all([find(), find()]);
-  expect(first?.errors).toEqual([]);
-  expect(second === first).toBe(true);
-});
-
-test('introspection takes more work than other documents of its length, each time', async () => {
-  const documents = newDocuments();
-  const works: number[] = [];
-  const turn = (bytes: number) => void works.push(bytes);
-  for (const query of ['{ __schema { __typename } }', '{ a: __typename }', '{ a: __typename }']) {
-    await documents.find({ query }, turn);
-  }
-  await documents.find({ query: '{ __schema { __typename } }' }, turn);
-  const isLong = works.map((work) => work >= 500_000);
-  expect(isLong).toEqual([true, false, false, true]);
 });

@@ -1,7 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
 import { buildSchema, type GraphQLResolveInfo, graphql } from 'graphql';
 import { Account } from '../../src/account/account.ts';
-import { SHORT_WORK } from '../../src/account/turns.ts';
 import { ResponseLimits } from '../../src/graphql/response-limits.ts';
 import { createLoaders } from '../../src/resolvers/loaders.ts';
 import { createClient } from '../../src/upstream/client.ts';
@@ -57,7 +56,7 @@ test('the outcome of a write is encoded in a turn, also if its client disconnect
   const written = { message: 'm'.repeat(MEGABYTE), times: 1 };
   const response = await execute(written, (value, info) => limits.fitOutcome(value, info));
   expect(JSON.parse(response).s.a0).toBe(written.message);
-  expect(turn.mock.calls).toEqual([[MEGABYTE]]); // Without a signal.
+  expect(turn.mock.calls).toEqual([[]]); // Without a signal.
 });
 
 test('errors are made of a failed call in a turn, also if the client disconnected', async () => {
@@ -68,7 +67,7 @@ test('errors are made of a failed call in a turn, also if the client disconnecte
   const { glCodes } = createLoaders(client, new ResponseLimits(scope, MEGABYTE));
   const loading = glCodes.load({ target: 5, project: 'north', includeHide: false });
   await expect(loading).rejects.toMatchObject({ code: 'UPSTREAM_BAD_REQUEST' });
-  expect(turn.mock.calls.at(-1)).toEqual([SHORT_WORK]); // Without a signal.
+  expect(turn.mock.calls.at(-1)).toEqual([]); // Without a signal.
 });
 
 test('a part of a list is booked as its JSON, with escape sequences', async () => {
@@ -85,14 +84,12 @@ test('a part of a list is booked as its JSON, with escape sequences', async () =
 test('the status record beside a list is booked as its JSON, as often as it is selected', async () => {
   const account = new Account(4 * MEGABYTE);
   const limits = limitsOf(account);
-  const turn = jest.spyOn(limits, 'turn');
   const status = { message: '\u0001"'.repeat(10_000), times: 20 };
   const response = await execute(status, async (value, info) => {
     await limits.admitResult(value, info);
     return value;
   });
   expect(account.bytes).toBeGreaterThanOrEqual(Buffer.byteLength(response) - 100);
-  expect(turn.mock.calls[0]).toEqual([20_000]);
 });
 
 test('the items of a list with any name are counted, and those of the lists in its items', async () => {
@@ -120,4 +117,20 @@ test('the items of a list with any name are counted, and those of the lists in i
   expect(await admitted(499, 10)).toEqual({ data: { s: { vendors: [] } } });
   const { errors } = await admitted(500, 10);
   expect(errors?.[0]?.originalError).toMatchObject({ code: 'OPERATION_LIMIT_EXCEEDED' });
+});
+
+test('a response is measured before it is written, and may have twice as many bytes as one of the service', async () => {
+  const measure = async (texts: string[]) => {
+    const limits = limitsOf(new Account(Infinity));
+    await execute({ message: 'm'.repeat(2 * MEGABYTE), times: 20 }, async (value, info) => {
+      await limits.admitResult(value, info);
+      return value;
+    });
+    return limits.serialize({ data: texts });
+  };
+  const half = '\u0001'.repeat((16 * MEGABYTE - 10) / 6); // Each is an escape sequence.
+  const text = JSON.stringify({ data: [half, half] });
+  expect(String(await measure([half, half]))).toBe(text);
+  const error = { code: 'OPERATION_LIMIT_EXCEEDED' };
+  await expect(measure([half, half, half])).rejects.toMatchObject(error);
 });

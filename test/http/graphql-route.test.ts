@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect, jest, test } from '@jest/globals';
 import { Account } from '../../src/account/account.ts';
 import { Gate } from '../../src/account/gate.ts';
-import { Turns } from '../../src/account/turns.ts';
+import { Lane } from '../../src/account/lane.ts';
 import { connectTo } from '../support/raw-request.ts';
 import { createTestServer, silentMetrics } from '../support/server.ts';
 
@@ -11,12 +11,11 @@ declare const native: typeof globalThis;
 
 const head = (caller: string, rest: string) =>
   `POST /graphql HTTP/1.1\r\nhost: a\r\nauthorization: ${caller}\r\ncontent-type: application/json\r\n${rest}`;
-const chunked = 'transfer-encoding: chunked\r\n\r\n';
 const succeeded = { status: 200, headers: [] };
 
 /** A server that takes the `Authorization` header for the caller, and executes when the test says so. */
-async function start(limits: { requests?: number; bytes?: number; turns?: Turns } = {}) {
-  const { turns = new Turns() } = limits;
+async function start(limits: { requests?: number; bytes?: number; lane?: Lane } = {}) {
+  const { lane = new Lane() } = limits;
   const account = new Account(limits.bytes ?? 10_000_000);
   const requests = new Gate({ limit: limits.requests ?? 100, maxWaiting: 8 });
   const executions: (() => void)[] = [];
@@ -26,7 +25,7 @@ async function start(limits: { requests?: number; bytes?: number; turns?: Turns 
   const server = await createTestServer({
     account,
     requests,
-    turns,
+    lane,
     metrics: { ...silentMetrics, responded: ({ status }) => void statuses.push(status) },
     authenticate: async ({ headers: { authorization: name = '' } }) => {
       return {
@@ -35,8 +34,7 @@ async function start(limits: { requests?: number; bytes?: number; turns?: Turns 
         caller: { issuer: '', subject: name, hash: name, accountKey: name },
       };
     },
-    execute: async ({ scope, turn }) => {
-      await turn(0);
+    execute: async ({ scope }) => {
       received.push(scope?.receivedAt ?? Infinity);
       if (test.isHeld) await new Promise<void>((resolve) => executions.push(resolve));
       return { ...succeeded, body: test.response };
@@ -93,11 +91,11 @@ async function later(step: () => Promise<void>): Promise<void> {
 
 /** Turns of which the first ones are taken when the test says so. */
 function holdTurns() {
-  const turns = new Turns();
+  const lane = new Lane();
   const turn = Promise.withResolvers<void>();
-  const take = jest.spyOn(turns, 'take').mockReturnValueOnce(turn.promise);
+  const take = jest.spyOn(lane, 'take').mockReturnValueOnce(turn.promise);
   const taken = () => until(() => take.mock.calls.length > 0);
-  return { turns, turn, take, taken };
+  return { lane, turn, take, taken };
 }
 
 /** Waits until a value is as expected. */
@@ -171,23 +169,9 @@ test('a body in parts of one byte is booked with what the parts take', async () 
   await until(() => account.bytes === 0);
 });
 
-test('a body in many parts is read on only in the turn of its caller', async () => {
-  const { turns, turn, take, taken } = holdTurns();
-  const { received, send, post } = await start({ turns });
-  const socket = send('a', chunked + `40\r\n${' '.repeat(64)}\r\n`.repeat(300));
-  await taken();
-  expect(take.mock.calls[0]?.[0]).toBe('a');
-  const response = once(socket, 'data');
-  socket.write('c\r\n{"query":""}\r\n0\r\n\r\n');
-  expect((await post('b')).status).toBe(200);
-  expect(received).toHaveLength(1); // That of `b`, although the rest of the body arrived before it.
-  turn.resolve();
-  expect(String(await response)).toMatch(/^HTTP\/1\.1 200 /);
-});
-
 test('a request is executed in a turn of its caller', async () => {
-  const { turns, turn, take, taken } = holdTurns();
-  const { post, received } = await start({ turns });
+  const { lane, turn, take, taken } = holdTurns();
+  const { post, received } = await start({ lane });
   const response = post('a');
   await taken();
   expect(take.mock.calls[0]?.[0]).toBe('a');
@@ -197,8 +181,8 @@ test('a request is executed in a turn of its caller', async () => {
 });
 
 test('a rejection of a token takes a turn of those without one', async () => {
-  const { turns, turn, take, taken } = holdTurns();
-  const server = await createTestServer({ turns, allowsAnonymous: false });
+  const { lane, turn, take, taken } = holdTurns();
+  const server = await createTestServer({ lane, allowsAnonymous: false });
   const response = fetch(`${await server.listen({ port: 0, host: '127.0.0.1' })}/graphql`);
   await taken();
   expect(take.mock.calls[0]?.[0]).toBe('anonymous');
@@ -240,31 +224,21 @@ test('a response that is longer than what was booked for it is booked, or not se
 });
 
 const longBody = JSON.stringify({ query: 'x'.repeat(30_000) });
-const inChunks = longBody.replaceAll(
-  /.{1,64}/g,
-  (text) => `${text.length.toString(16)}\r\n${text}\r\n`,
-);
 
-test.each([
-  ['a body', `content-length: ${longBody.length}\r\n\r\n${longBody}`],
-  ['many parts of a body', `${chunked}${inChunks}0\r\n\r\n`],
-])(
-  'a request whose client disconnects while %s waits for its turn holds it until then, and is not executed',
-  async (_, rest) => {
-    const { turns, turn, take, taken } = holdTurns();
-    take.mockReturnValue(turn.promise);
-    const { account, requests, executions, statuses, hold, send } = await start({ turns });
-    hold();
-    const socket = send('a', rest);
-    await taken();
-    socket.resetAndDestroy();
-    await until(() => statuses.includes(499));
-    expect([requests.held, account.bytes > 100_000]).toEqual([1, true]);
-    turn.resolve();
-    await until(() => requests.held === 0);
-    expect([account.bytes, executions.length]).toEqual([0, 0]);
-  },
-);
+test('a request whose client disconnects while its body waits for its turn holds it until then, and is not executed', async () => {
+  const { lane, turn, take, taken } = holdTurns();
+  take.mockReturnValue(turn.promise);
+  const { account, requests, executions, statuses, hold, send } = await start({ lane });
+  hold();
+  const socket = send('a', `content-length: ${longBody.length}\r\n\r\n${longBody}`);
+  await taken();
+  socket.resetAndDestroy();
+  await until(() => statuses.includes(499));
+  expect([requests.held, account.bytes > 100_000]).toEqual([1, true]);
+  turn.resolve();
+  await until(() => requests.held === 0);
+  expect([account.bytes, executions.length]).toEqual([0, 0]);
+});
 
 test('a request is received when its headers have arrived, before it waits for a place', async () => {
   const { requests, executions, received, hold, post } = await start({ requests: 1 });

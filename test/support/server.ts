@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { Account } from '../../src/account/account.ts';
 import { Gate } from '../../src/account/gate.ts';
-import { Turns } from '../../src/account/turns.ts';
+import { Lane } from '../../src/account/lane.ts';
 import { createServer } from '../../src/http/server.ts';
 import { closeAfterTest } from './cleanup.ts';
 
@@ -32,7 +32,7 @@ export async function createTestServer(options: Partial<ServerOptions> = {}) {
     explorer: undefined,
     isReady: () => true,
     shutdownDelayMs: 0,
-    turns: new Turns(),
+    lane: new Lane(),
     metrics: silentMetrics,
     log: pino({ level: 'silent' }),
     ...options,

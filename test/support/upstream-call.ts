@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino';
 import { Account } from '../../src/account/account.ts';
-import { Turns } from '../../src/account/turns.ts';
+import { Lane } from '../../src/account/lane.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { UpstreamCalls } from '../../src/upstream/call.ts';
 import type { CallObserver } from '../../src/upstream/call-metrics.ts';
@@ -20,14 +20,14 @@ export function scopeOf(
 ): RequestScope {
   // As of a verified token: without `sub`, all tokens of the issuer share an account.
   const accountKey = subject ?? 'issuer';
-  const turns = new Turns();
+  const lane = new Lane();
   return {
     token,
     caller: { issuer: 'issuer', subject, hash: `hash of ${subject ?? token}`, accountKey },
     identity: `hash of ${token}`,
     requestId: 'request-1',
     holding: new Account(Infinity).open(accountKey),
-    turn: (bytes, signal) => turns.take(accountKey, bytes, { signal }),
+    turn: (signal) => lane.take(accountKey, 0, signal),
     trace: undefined,
     forwarded: undefined,
     signal,

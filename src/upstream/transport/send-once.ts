@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import type { Turn } from '../../account/turns.ts';
 import { joinParts, PART_BYTES, TinyParts } from '../../lib/tiny-parts.ts';
 import { invalidResponse, noRoom, type Sent, UpstreamError } from '../upstream-error.ts';
 import { connectionError, tooLarge } from './transport-error.ts';
@@ -24,7 +23,7 @@ export type Connection = {
 /** Milliseconds and bytes in which the body of an error response may end; then the connection is closed. */
 const DISCARD_MS = 1000;
 const DISCARD_BYTES = 65_536;
-/** The bytes of a response that are received without a turn: what waits is lost if the service resets the connection. */
+/** The bytes of a response that are received without booking them first: what waits is lost if the service resets the connection. */
 const AT_ONCE = 65_536;
 /** How much more than has arrived is reserved of a response that does not declare its length. */
 const GROWTH = 1.25;
@@ -36,12 +35,12 @@ type Limits = {
   signal: AbortSignal;
   /** Nothing is sent after this time of `performance.now()`. */
   sendBy?: number | undefined;
-  /** Books the memory of so many bytes of a response, if it is to wait for that. */
-  reserve?(bytes: number): Promise<void>;
+  /** Books the memory of so many bytes of a response. Undefined if it is booked at once. */
+  reserve?(bytes: number): Promise<void> | undefined;
   /** Books so many bytes of the response. Returns false if there is no memory for them. */
   hold(bytes: number): boolean;
-  /** When so many bytes of the response may be received. */
-  turn: Turn;
+  /** When the next part of a long response may be received. Undefined if it may be at once. */
+  read(): Promise<void> | undefined;
 };
 
 /**
@@ -145,7 +144,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#parts.push(chunk);
       // After the last part there is nothing to delay, and if the service closed the connection, undici would lose it.
       const isLast = this.#bytes === Number(this.#headers['content-length']);
-      if (this.#bytes > AT_ONCE && !isLast) void this.#pauseUntil(this.#next(chunk), controller);
+      if (this.#bytes > AT_ONCE && !isLast) void this.#pauseUntil(this.#next(), controller);
     }
   }
 
@@ -167,11 +166,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else this.onResponseError(undefined, error);
   };
 
-  /** When the next part may be received. Otherwise, one iteration of the event loop would receive megabytes of each response. */
-  #next(chunk: Buffer): Promise<void> | undefined {
+  /** When the next part may be received. Undefined if it may be at once. */
+  #next(): Promise<void> | undefined {
     const reserving =
       this.#bytes > this.#reserved ? this.#reserve(Math.ceil(this.#bytes * GROWTH)) : undefined;
-    return reserving ?? this.#limits.turn(chunk.length, this.#limits.signal);
+    return reserving ?? this.#limits.read();
   }
 
   /** When there is memory for so many bytes. Hundreds of responses would otherwise be received in part, and all in vain. */

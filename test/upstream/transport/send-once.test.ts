@@ -30,7 +30,7 @@ function createClient(url: string, method: 'GET' | 'POST' = 'GET', maxBytes = 10
   return {
     released,
     send(limits: Limits = {}, parts: Partial<Parameters<typeof request>[0]> = {}) {
-      const own = { signal: neverAborted, hold: () => true, turn: () => undefined };
+      const own = { signal: neverAborted, hold: () => true, read: () => undefined };
       const exchange = new Exchange({ ...own, ...limits });
       const response = request({ search: '', headers: {}, body: undefined, ...parts }, (sending) =>
         exchange.send(connection, sending, maxBytes),
@@ -198,48 +198,39 @@ test('what a part takes is booked', async () => {
 
 test('a response of 64 KB is received at once', async () => {
   const service = await startService(json(' '.repeat(65_536)));
-  const turn = () => Promise.reject(new Error('no turn'));
-  const { rawBody } = await createClient(service.url, 'GET', 1_000_000).send({ turn }).response;
+  const reserve = () => Promise.reject(new Error('not at once'));
+  const { rawBody } = await createClient(service.url, 'GET', 1_000_000).send({ reserve }).response;
   expect(rawBody).toHaveLength(65_536);
 });
 
-test('each further part of a response is received in a turn', async () => {
+test('a longer response is not paused if its memory is booked at once', async () => {
   const service = await startService(json(' '.repeat(1_000_000)));
-  let received = 0;
-  let waiting = 0;
-  let mostWaiting = 0;
-  const turn = async (bytes: number) => {
-    received += bytes;
-    waiting += 1;
-    mostWaiting = Math.max(mostWaiting, waiting);
-    await immediate();
-    waiting -= 1;
-  };
-  await createClient(service.url, 'GET', 1_000_000).send({ turn }).response;
-  expect(received).toBeGreaterThan(1_000_000 - 2 * 65_536);
-  expect(mostWaiting).toBe(1);
+  const booked: number[] = [];
+  const reserve = (bytes: number) => void booked.push(bytes);
+  const { rawBody } = await createClient(service.url, 'GET', 1_000_000).send({ reserve }).response;
+  expect([rawBody.length, booked]).toEqual([1_000_000, [1_000_000]]);
 });
 
 test.each(['content-length: 1000000', 'connection: close'])(
-  'a response in turns is complete although the service closes the connection (%s)',
+  'a response whose parts wait is complete although the service closes the connection (%s)',
   async (header) => {
     const response = `HTTP/1.1 200 OK\r\n${header}\r\n\r\n${' '.repeat(1_000_000)}`;
     const { url } = await startTcp((socket) => socket.once('data', () => socket.end(response)));
-    const turn = async () => void (await immediate());
-    const { rawBody } = await createClient(url, 'GET', 1_000_000).send({ turn }).response;
+    const read = async () => void (await immediate());
+    const { rawBody } = await createClient(url, 'GET', 1_000_000).send({ read }).response;
     expect(rawBody).toHaveLength(1_000_000);
   },
 );
 
-test('a response that waits for its turn ends with its request', async () => {
+test('a response that waits for memory ends with its request', async () => {
   const service = await startService(json(' '.repeat(1_000_000)));
   const controller = new AbortController();
-  const turn = async () => {
+  const reserve = async () => {
     controller.abort();
     throw new Error('the client has disconnected');
   };
   const { send, released } = createClient(service.url, 'GET', 2_000_000);
-  const { exchange, response } = send({ signal: controller.signal, turn });
+  const { exchange, response } = send({ signal: controller.signal, reserve });
   await expect(response).rejects.toThrow();
   expect([exchange.sent, released]).toEqual(['yes', [null]]);
 });

@@ -1,0 +1,145 @@
+import { clientDisconnected } from '../errors/gateway-error.ts';
+
+/** How long pieces of work may take in an iteration of the event loop, in milliseconds. Node accepts one connection in each. */
+const MAX_MS = 8;
+/** The most iterations that a caller rests: another request passes through about as many. */
+const MAX_REST = 8;
+
+/** Made once, because its stack takes longer than the rest of a rejection. */
+const disconnected = clientDisconnected();
+
+/** A piece of work that waits. `since` is when its request arrived. */
+type Waiting = { readonly since: number; begin(): void };
+
+/** The piece that runs: when it began, in wall time and in CPU time of this thread, both in milliseconds. */
+type Piece = { readonly caller: string; readonly startedAt: number; readonly cpuMs: number };
+
+/**
+ * CPU time, shared out by caller. Work on requests runs in pieces: what runs after a turn until the event loop goes on.
+ * One piece runs at a time, and its CPU time is measured. When those of an iteration of the event loop have taken 8 ms,
+ * the others wait for the next one, and the caller of the last piece rests for longer the longer that took. Callers take
+ * turns, and of one caller the oldest request goes first: otherwise all would end late, and hold what they have until then.
+ */
+export class Lane {
+  #piece: Piece | undefined;
+  /** The CPU time of the pieces of this iteration. */
+  #spentMs = 0;
+  #isCounting = false;
+  /** How many iterations a caller still rests. */
+  readonly #resting = new Map<string, number>();
+  /** What waits, the oldest request first. The first caller is next. */
+  readonly #waiting = new Map<string, Waiting[]>();
+
+  /**
+   * Returns undefined if work of a caller may run now, as a new piece or a part of its current one. Otherwise resolves
+   * when it is its turn, or rejects with `CLIENT_DISCONNECTED` when `signal` is aborted.
+   */
+  take(caller: string, since: number, signal?: AbortSignal): Promise<void> | undefined {
+    if (this.#piece) {
+      if (this.#piece.caller === caller && !this.#isLong(this.#piece)) return undefined;
+    } else if (this.#isFreeFor(caller) && !this.#waiting.has(caller)) {
+      this.#begin(caller);
+      return undefined;
+    }
+    if (signal?.aborted) return Promise.reject(disconnected);
+    return this.#wait(caller, since, signal);
+  }
+
+  #wait(caller: string, since: number, signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const all = this.#waiting.get(caller) ?? [];
+    this.#waiting.set(caller, all);
+    const abort = () => {
+      all.splice(all.indexOf(waiting), 1);
+      if (all.length === 0) this.#waiting.delete(caller);
+      reject(disconnected);
+    };
+    const waiting: Waiting = {
+      since,
+      begin() {
+        signal?.removeEventListener('abort', abort);
+        resolve();
+      },
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    all.splice(positionOf(since, all), 0, waiting);
+    return promise;
+  }
+
+  #isFreeFor(caller: string): boolean {
+    return this.#spentMs < MAX_MS && !this.#resting.has(caller);
+  }
+
+  /** Less wall time cannot be more CPU time, and takes less to read. */
+  #isLong({ startedAt, cpuMs }: Piece): boolean {
+    return performance.now() - startedAt >= MAX_MS && cpuMsOfThread() - cpuMs >= MAX_MS;
+  }
+
+  #begin(caller: string): void {
+    this.#piece = { caller, startedAt: performance.now(), cpuMs: cpuMsOfThread() };
+    this.#countIterations();
+    // The work and all that follows from it are microtasks, and after them a batch of DataLoader with its microtasks.
+    queueMicrotask(this.#afterMicrotasks);
+  }
+
+  readonly #afterMicrotasks = () => process.nextTick(this.#afterBatch);
+  readonly #afterBatch = () => queueMicrotask(this.#beforeEnd);
+  readonly #beforeEnd = () => process.nextTick(this.#end);
+
+  readonly #end = () => {
+    const { caller = '', cpuMs = 0 } = this.#piece ?? {};
+    const ms = cpuMsOfThread() - cpuMs;
+    this.#piece = undefined;
+    this.#spentMs += ms;
+    if (this.#spentMs >= MAX_MS) {
+      this.#resting.set(caller, Math.min(Math.ceil(ms / MAX_MS), MAX_REST));
+    }
+    this.#beginNext();
+  };
+
+  /** Begins the next piece, if there is one. */
+  #beginNext(): void {
+    for (const [caller, all] of this.#waiting) {
+      if (!this.#isFreeFor(caller)) continue;
+      const next = all.shift();
+      this.#waiting.delete(caller); // Moves it to the end.
+      if (all.length > 0) this.#waiting.set(caller, all);
+      this.#begin(caller);
+      next?.begin();
+      return;
+    }
+  }
+
+  #countIterations(): void {
+    if (this.#isCounting) return;
+    this.#isCounting = true;
+    setImmediate(this.#nextIteration);
+  }
+
+  readonly #nextIteration = () => {
+    this.#isCounting = false;
+    this.#spentMs = 0;
+    for (const [caller, iterations] of this.#resting) {
+      if (iterations > 1) this.#resting.set(caller, iterations - 1);
+      else this.#resting.delete(caller);
+    }
+    if (this.#resting.size > 0) this.#countIterations();
+    if (!this.#piece) this.#beginNext();
+  };
+}
+
+function cpuMsOfThread(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+/** Where a request of this age belongs in a list of others, the oldest first: behind those of the same age. */
+function positionOf(since: number, all: readonly Waiting[]): number {
+  let [from, to] = [0, all.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((all[middle]?.since ?? 0) <= since) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
