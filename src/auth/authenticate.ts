@@ -4,6 +4,7 @@ import type { JSONWebKeySet } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { invalidToken, keysUnavailable, type Rejection } from '../errors/gateway-error.ts';
+import { isRepeated } from '../lib/repeated-header.ts';
 import { printable } from '../lib/short-text.ts';
 import type { Caller } from '../request-scope.ts';
 import { createKeySource, type KeySource } from './jwks.ts';
@@ -103,12 +104,11 @@ function digestOf(text: string): string {
 }
 
 /** The bearer token of a request; undefined if there is none, several headers, or it is too long. */
-function readToken({ headersDistinct }: IncomingMessage): string | undefined {
-  const [header = '', ...others] = headersDistinct.authorization ?? [];
-  const token = bearerPattern.exec(header)?.[1];
+function readToken(request: IncomingMessage): string | undefined {
+  const token = bearerPattern.exec(request.headers.authorization ?? '')?.[1];
+  if (token === undefined || token.length > MAX_TOKEN_LENGTH) return undefined;
   // A proxy in front may have checked another one.
-  if (token === undefined || token.length > MAX_TOKEN_LENGTH || others.length > 0) return undefined;
-  return token;
+  return isRepeated(request, 'authorization') ? undefined : token;
 }
 
 /** jose does not check that `sub` is text. Numbers and objects could make two callers equal. */

@@ -215,8 +215,8 @@ export class ResponseLimits {
     const turn = this.#scope.turn();
     if (turn) await turn;
     if (expected <= Math.min(MEASURED_BYTES, this.#maxBytes)) return undefined;
-    // Outcomes of writes were cut and booked.
-    if (this.#outcomeBytes === 0) {
+    // Outcomes of writes were cut and booked, and errors alone are no longer than their request allows.
+    if (this.#outcomeBytes === 0 && 'data' in result) {
       const bytes = jsonLength(result);
       if (bytes > this.#maxBytes) throw tooLarge;
       await this.#scope.holding.hold(Math.max(0, bytes - this.#textBytes), undefined, true);

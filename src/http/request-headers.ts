@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { InvalidRequest } from '../errors/gateway-error.ts';
+import { isRepeated } from '../lib/repeated-header.ts';
 
 /**
  * The error for headers that a proxy in front may read in another way than the gateway, or that ask for what it
@@ -10,8 +11,9 @@ import { InvalidRequest } from '../errors/gateway-error.ts';
  */
 export function findInvalidHeader(request: FastifyRequest): InvalidRequest | undefined {
   const { headers, raw } = request;
-  const hosts = raw.headersDistinct.host ?? [];
-  if (hosts.length > 1) return new InvalidRequest(400, 'The request has several Host headers.');
+  if (isRepeated(raw, 'host')) {
+    return new InvalidRequest(400, 'The request has several Host headers.');
+  }
   if (!hasValidHost(request))
     return new InvalidRequest(400, 'The request has no valid Host header.');
   const transfer = headers['transfer-encoding'];
@@ -38,9 +40,16 @@ export function pickHeaders(
   return Object.fromEntries(found.map((name) => [name, String(headers[name])]));
 }
 
+/** Nearly all requests have the same one, which is parsed once. */
+let lastValidHost: string | undefined;
+
 /** Health checks of load balancers use HTTP/1.0, which has no such header. */
 function hasValidHost({ headers: { host }, raw, routeOptions }: FastifyRequest): boolean {
-  if (host !== undefined) return URL.canParse(`http://${host}`);
+  if (host !== undefined) {
+    if (host !== lastValidHost && !URL.canParse(`http://${host}`)) return false;
+    lastValidHost = host;
+    return true;
+  }
   return raw.httpVersion === '1.0' && routeOptions.url !== '/graphql';
 }
 

@@ -173,19 +173,45 @@ const missingStatus: ServiceStatus = { invoiceId: null, message: null, status: n
 
 /** Decodes a GLCodeInfoSS; a missing or null `list` is an empty one. Throws if it is invalid. */
 export function decodeGlCodeList(body: unknown, bytes: number): GlCodeList {
-  const { service_status, list } = parseAs(glCodeInfoSS, body);
-  // A schema takes much longer: it is only for the fault of an invalid record.
+  const { service_status, list } = plainListOf(body) ?? parseAs(glCodeInfoSS, body);
   const codes = (list ?? []).map((code, index) =>
     isGlCodeInfo(code) ? code : parseAs(glCodeInfo, code, 'list', index),
   );
   return { ...(service_status ?? missingStatus), list: codes, bytes };
 }
 
+/*
+ * Nearly all records are plain ones, which are checked by hand. A schema takes much longer: it is only for long
+ * identifiers, and for the fault of an invalid record.
+ */
+
+function plainListOf(body: unknown) {
+  if (!isRecord(body)) return undefined;
+  const { service_status = null, list = null } = body;
+  const status = service_status === null ? null : plainStatusOf(service_status);
+  if (status === undefined || (list !== null && !Array.isArray(list))) return undefined;
+  return { service_status: status, list: list satisfies unknown[] | null };
+}
+
+function plainStatusOf(body: unknown): ServiceStatus | undefined {
+  if (!isRecord(body)) return undefined;
+  const { invoice_id = null, message = null, status } = body;
+  const hasPlainId = invoice_id === null || Number.isSafeInteger(invoice_id);
+  if (!hasPlainId || !isText(message)) return undefined;
+  return {
+    invoiceId: invoice_id === null ? null : String(invoice_id),
+    message,
+    status: isInt32(status) ? status : null,
+  };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 function isGlCodeInfo(value: unknown): value is GlCodeInfo {
   return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
+    isRecord(value) &&
     (!('Code' in value) || isText(value.Code)) &&
     (!('Name' in value) || isText(value.Name)) &&
     (!('Value' in value) || isText(value.Value)) &&
@@ -193,7 +219,7 @@ function isGlCodeInfo(value: unknown): value is GlCodeInfo {
   );
 }
 
-function isText(value: unknown): boolean {
+function isText(value: unknown): value is string | null {
   return value === null || typeof value === 'string';
 }
 
@@ -206,7 +232,7 @@ function shortenIfLarge(text: string | null, bytes: number): string | null {
 
 /** Decodes a ServiceStatus. Throws if it is invalid. */
 export function decodeServiceStatus(body: unknown, bytes: number): ServiceStatus {
-  const status = parseAs(serviceStatus, body);
+  const status = plainStatusOf(body) ?? parseAs(serviceStatus, body);
   return { ...status, message: shortenIfLarge(status.message, bytes) };
 }
 

@@ -1,0 +1,11 @@
+import type { IncomingMessage } from 'node:http';
+
+/** Whether a request has several headers of this lower-case name. Node keeps the first of some names, and says nothing. */
+export function isRepeated({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>, name: string) {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at];
+    if (given?.length === name.length && given.toLowerCase() === name) count += 1;
+  }
+  return count > 1;
+}
