@@ -34,7 +34,7 @@ test('the defaults are as documented', () => {
       baseUrl: new URL('http://service.example/api/'),
       timeoutMs: 10_000,
       csvOptionParam: undefined,
-      maxResponseBytes: 16_777_216,
+      maxResponseBytes: 8_388_608,
       maxConcurrency: 256,
     },
     jwt: {

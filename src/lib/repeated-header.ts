@@ -1,7 +1,5 @@
-import type { IncomingMessage } from 'node:http';
-
 /** Whether a request has several headers of this lower-case name. Node keeps the first of some names, and says nothing. */
-export function isRepeated({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>, name: string) {
+export function isRepeated({ rawHeaders }: { rawHeaders: string[] }, name: string) {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const given = rawHeaders[at];
