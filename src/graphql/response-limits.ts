@@ -19,7 +19,7 @@ const MAX_INTERPRETED_FIELDS = 50_000;
 const MAX_RESPONSE = 2;
 const MAX_SEARCHED = 16;
 /** A longer response may be too long, in bytes. It is measured before it is written. */
-const MEASURED_BYTES = 1_048_576;
+const MEASURED_BYTES = 4_194_304;
 /** What an item of a list takes besides its texts, and a field of it in the result, in bytes. */
 const ITEM_BYTES = 150;
 const FIELD_BYTES = 100;

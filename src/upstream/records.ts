@@ -210,13 +210,9 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 function isGlCodeInfo(value: unknown): value is GlCodeInfo {
-  return (
-    isRecord(value) &&
-    (!('Code' in value) || isText(value.Code)) &&
-    (!('Name' in value) || isText(value.Name)) &&
-    (!('Value' in value) || isText(value.Value)) &&
-    (!('Hide' in value) || value.Hide === null || isInt32(value.Hide))
-  );
+  if (!isRecord(value)) return false;
+  const { Code = null, Name = null, Value = null, Hide = null } = value;
+  return isText(Code) && isText(Name) && isText(Value) && (Hide === null || isInt32(Hide));
 }
 
 function isText(value: unknown): value is string | null {
