@@ -57,7 +57,7 @@ export type Idle = {
 type Lines = { urgent: Line<Waiting>; other: Line<Waiting>; urgentInARow: number };
 
 /**
- * The one place where requests, calls and CPU-bound work wait for a place or memory. Callers take turns, the entries of
+ * The one place where requests and calls wait for a place or memory. Callers take turns, the entries of
  * one caller keep their order but for urgent ones, and no caller holds or queues more than its share while that is
  * scarce. Every entry must be matched by `leave`.
  */
