@@ -13,8 +13,7 @@ import { registerHttpMetrics } from './http/http-metrics.ts';
 import { createServer } from './http/server.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
 import { watchSettings } from './settings/changed-settings.ts';
-import type { LogOutput } from './telemetry/log-output.ts';
-import { Metrics } from './telemetry/metrics.ts';
+import { type LogBacklog, Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { UpstreamCalls } from './upstream/call.ts';
 import { createCallObserver, watchCalls } from './upstream/call-metrics.ts';
@@ -45,7 +44,7 @@ function requestLimits(maxConcurrency: number) {
 export async function startGateway(
   config: Config,
   log: Logger,
-  output: Pick<LogOutput, 'dropped'> = { dropped: 0 },
+  output: LogBacklog = { dropped: 0, heldBytes: 0 },
 ): Promise<Gateway> {
   log.info({ version, settings: settingsOf(config) }, 'starting');
   const tracing = await startTracing(config.tracing, version, log);

@@ -107,11 +107,12 @@ async function run(
 /** Counts the outcomes of root fields, and notes those of writes for the log. */
 function report(record: RequestRecord, observe: FieldObserver): void {
   for (const field of record.fields.values()) {
-    const { operation, outcome } = field;
+    const { operation, outcome, code } = field;
     observe(field);
     // `settleWrites` sends nothing, and its client may ask again.
     const isWrite = operation.startsWith('Mutation.') && operation !== 'Mutation.settleWrites';
-    if (isWrite) record.writes.push(`${operation} ${outcome}`);
+    const words = [operation, outcome, ...(code === undefined ? [] : [code])];
+    if (isWrite) record.writes.push(words.join(' '));
   }
 }
 

@@ -36,8 +36,8 @@ function observed(field: string, resolve: Resolver): Resolver {
   const isWrite = field.startsWith('Mutation.');
   return (source, args, context, info) =>
     inSpan(field, {}, async (span) => {
-      const settle = (outcome: string) => {
-        context.record.fields.set(info.path.key, { operation: field, outcome });
+      const settle = (outcome: string, code?: string) => {
+        context.record.fields.set(info.path.key, { operation: field, outcome, code });
         span.setAttribute('ledger.outcome', outcome);
         if (outcome === 'LedgerOutcomeUnknown') fail(span, outcome);
       };
@@ -45,8 +45,8 @@ function observed(field: string, resolve: Resolver): Resolver {
         // Nobody could learn the outcome of a further write. With a key, a repeat executes it (docs/decisions/0016).
         if (isWrite && context.isClosed()) throw clientDisconnected();
         const result = await resolve(source, args, context, info);
-        const { __typename = 'ok', code }: { __typename?: string; code?: unknown } = Object(result);
-        settle(__typename);
+        const { __typename = 'ok', code }: { __typename?: string; code?: string } = Object(result);
+        settle(__typename, code);
         if (code === 'IN_PROGRESS') context.record.isInProgress = true;
         if (isWrite) return await context.limits().fitOutcome(result, info);
         if (isResult(result)) await context.limits().admitResult(result, info);

@@ -48,7 +48,9 @@ export function registerHttpMetrics(metrics: Metrics, watched: Watched) {
       if (path !== '/graphql') return;
       const all = fields.values();
       const different = new Map(all.map((one) => [`${one.operation} ${one.outcome}`, one]));
-      for (const field of different.values()) durations.observe(field, seconds);
+      for (const { operation, outcome } of different.values()) {
+        durations.observe({ operation, outcome }, seconds);
+      }
       if (fields.size > 0) return;
       const outcome = disconnected ? 'CLIENT_DISCONNECTED' : (errorCodes[0] ?? 'ok');
       durations.observe({ operation: 'none', outcome }, seconds);

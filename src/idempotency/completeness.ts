@@ -63,7 +63,7 @@ type Options = {
   retentionMs: number;
   quarantineMs: number;
   log: StoreLog;
-  watch: StoreWatch;
+  watch: StoreWatch['watch'];
 };
 
 /**

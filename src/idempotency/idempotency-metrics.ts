@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors/gateway-error.ts';
+import type { RequestScope } from '../request-scope.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { operations, type WriteName } from '../upstream/operations.ts';
@@ -29,7 +30,7 @@ export function createIdempotencyMetrics(
   store: Pick<IdempotencyStore, 'usage'>,
   kind: string,
   log: StoreLog,
-  watch: StoreWatch,
+  { watch, isFailing }: StoreWatch,
 ) {
   const options = { attributes: { 'ledger.store': kind } };
   const claimsHelp = 'Writes with an idempotency key, by result';
@@ -52,15 +53,23 @@ export function createIdempotencyMetrics(
     [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5],
   );
   registerGauges(metrics, store, kind);
-  const countUnknown = (operation: WriteName, outcome: string) =>
-    unknown.inc({ operation: operations[operation].graphql, outcome });
+  metrics.gauge(
+    'idempotency_store_up',
+    'Whether the store of idempotency keys takes claims: 0 until nothing has failed for ten seconds',
+    () => Number(store.usage !== undefined && !isFailing()),
+    { store: kind },
+  );
   return {
     count: (result: (typeof idempotencyResults)[number]) => claims.inc({ result }),
-    countUnknown,
-    /** Counts and logs a write whose outcome was lost, when that is noticed. */
-    countOrphan(operation: WriteName, requestId: string, claim: string) {
-      countUnknown(operation, 'ORPHANED');
-      log.warn({ requestId, claim }, 'orphaned write');
+    /** Counts and logs a write whose outcome became unknown: once, and not its repeats. */
+    unknownOutcome(
+      operation: WriteName,
+      code: string,
+      { requestId, caller }: Pick<RequestScope, 'requestId' | 'caller'>,
+      claim: string | undefined,
+    ) {
+      unknown.inc({ operation: operations[operation].graphql, outcome: code });
+      log.warn({ requestId, operation, caller: caller.hash, claim, code }, 'outcome unknown');
     },
     /** Counts what rejected a write or a settlement. Returns the error for the client. */
     rejected(error: unknown): unknown {
@@ -92,9 +101,6 @@ export function createIdempotencyMetrics(
 function registerGauges(metrics: Metrics, store: Pick<IdempotencyStore, 'usage'>, kind: string) {
   const gauge = (name: string, help: string, read: (usage: Usage) => number) =>
     metrics.gauge(`idempotency_${name}`, help, () => read(store.usage ?? noUsage), { store: kind });
-  gauge('store_up', 'Whether the store of idempotency keys responds, full or not', (usage) =>
-    Number(usage !== noUsage),
-  );
   gauge('keys', 'Keys in the store', ({ keys }) => keys);
   gauge('keys_limit', 'The most keys that the store takes', ({ maxKeys }) => maxKeys);
   gauge('bytes', 'Bytes in the store', ({ bytes }) => bytes);

@@ -42,15 +42,15 @@ export type Idempotency = {
 export async function createIdempotency(options: Options): Promise<Idempotency> {
   const { log } = options;
   const store = await createStore(options.store, options);
-  const watch = createStoreWatch(log);
-  const completeness = new Completeness({ ...options, store, watch });
+  const storeWatch = createStoreWatch(log);
+  const completeness = new Completeness({ ...options, store, ...storeWatch });
   const openWrites = new OpenWrites(log, options.shutdownTimeoutMs);
   const [kind = ''] = options.store.split(':');
   const parts = {
     ...options,
     claims: new Claims(store, completeness, options.maxWritesPerKey),
     openWrites,
-    metrics: createIdempotencyMetrics(options.metrics, store, kind, log, watch),
+    metrics: createIdempotencyMetrics(options.metrics, store, kind, log, storeWatch),
   };
   return {
     calls: new IdempotentCalls(parts),

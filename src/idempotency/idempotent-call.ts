@@ -131,7 +131,7 @@ export class IdempotentCalls implements Calls {
     if (recorded) return this.#replay(recorded, scope, isRepeat);
     metrics.count('orphaned');
     if (result.state === 'orphaned' && result.isNew) {
-      metrics.countOrphan(result.operation, scope.requestId, claim.key);
+      metrics.unknownOutcome(result.operation, 'ORPHANED', scope, claim.key);
     }
     return new OutcomeUnknown('ORPHANED', scope.requestId);
   }
@@ -185,7 +185,7 @@ export class IdempotentCalls implements Calls {
   ): Promise<Responses[Name] | OutcomeUnknown> {
     const outcome = await this.#options.calls.write(request, scope);
     if (outcome instanceof OutcomeUnknown) {
-      this.#options.metrics.countUnknown(request.operation, outcome.code);
+      this.#options.metrics.unknownOutcome(request.operation, outcome.code, scope, request.claimId);
     }
     return outcome;
   }

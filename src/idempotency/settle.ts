@@ -40,7 +40,7 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
       let isPending = open.some(({ outcome }) => outcome === undefined);
       for (const write of writes) {
         if (write.state === 'orphaned' && write.isNew) {
-          metrics.countOrphan(write.operation, scope.requestId, intent.key);
+          metrics.unknownOutcome(write.operation, 'ORPHANED', scope, intent.key);
         }
         if (known.has(write.responseName)) continue;
         known.set(write.responseName, outcomeOf(write, scope));

@@ -15,8 +15,12 @@ const shares: Partial<Record<UnavailableReason, string>> = {
 /** Failures at the start and the end of the process, and after a loss, which has a line of its own. */
 const expected = new Set<UnavailableReason>(['connecting', 'closed', 'quarantine']);
 
-/** Passes on the result of a use of the store, on behalf of a caller or of the gateway itself. */
-export type StoreWatch = <Result>(use: Promise<Result>, caller?: string) => Promise<Result>;
+export type StoreWatch = {
+  /** Passes on the result of a use of the store, on behalf of a caller or of the gateway itself. */
+  watch<Result>(use: Promise<Result>, caller?: string): Promise<Result>;
+  /** Whether the store has failed a moment ago, for whatever is not the fault of one caller. */
+  isFailing(): boolean;
+};
 
 /** Logs when the store fails, with each reason once, and when it works again. */
 export function createStoreWatch(log: StoreLog): StoreWatch {
@@ -36,10 +40,12 @@ export function createStoreWatch(log: StoreLog): StoreWatch {
     }
   }
 
-  return async (use, caller) => {
+  const isFailing = () => performance.now() <= failedAt + CALM_MS;
+
+  async function watch<Result>(use: Promise<Result>, caller?: string): Promise<Result> {
     try {
       const result = await use;
-      if (reasons.size > 0 && performance.now() > failedAt + CALM_MS) {
+      if (reasons.size > 0 && !isFailing()) {
         reasons.clear();
         log.info({}, 'idempotency store is available again');
       }
@@ -48,5 +54,7 @@ export function createStoreWatch(log: StoreLog): StoreWatch {
       if (error instanceof StoreUnavailable) note(error, caller);
       throw error;
     }
-  };
+  }
+
+  return { watch, isFailing };
 }

@@ -27,6 +27,11 @@ export class LogOutput {
     void process.stdout;
   }
 
+  /** Bytes of lines that standard output does not accept at the moment; 0 while it accepts all. */
+  get heldBytes(): number {
+    return this.#retry ? this.#unwritten.length + Buffer.byteLength(this.#lines) : 0;
+  }
+
   /** Writes a line with the next batch. */
   write(line: string): void {
     if (this.#lines.length + this.#unwritten.length + line.length > MAX_BUFFERED) {

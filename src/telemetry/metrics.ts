@@ -13,6 +13,9 @@ const misnamed = [
   'nodejs_active_resources_total',
 ];
 
+/** What of the log was not written. */
+export type LogBacklog = Pick<LogOutput, 'dropped' | 'heldBytes'>;
+
 /**
  * The metrics of the process. Every part of the gateway registers its own, in a file beside its code. Their labels come
  * from the code or the configuration, never from a client.
@@ -23,7 +26,7 @@ export class Metrics {
   /** The media type of `text`. */
   readonly contentType: string = this.#registry.contentType;
 
-  constructor(build: { version: string; commit: string }, log: Pick<LogOutput, 'dropped'>) {
+  constructor(build: { version: string; commit: string }, log: LogBacklog) {
     collectDefaultMetrics({ register: this.#registry });
     for (const name of misnamed) this.#registry.removeSingleMetric(name);
     const help = 'Always 1, with the version and the commit of the running gateway';
@@ -37,6 +40,8 @@ export class Metrics {
         this.inc(log.dropped);
       },
     });
+    const heldHelp = 'Bytes of log lines that standard output does not accept at the moment';
+    this.gauge('log_held_bytes', heldHelp, () => log.heldBytes);
   }
 
   /** All metrics in Prometheus text format. */

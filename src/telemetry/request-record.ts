@@ -1,8 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Rejection } from '../errors/gateway-error.ts';
 
-/** A root field, such as `Query.glCodes`, with its outcome: a union member or an error code. */
-export type FieldOutcome = { operation: string; outcome: string };
+/**
+ * A root field, such as `Query.glCodes`, with its outcome: a union member or an error code. `code` tells why an outcome is
+ * unknown.
+ */
+export type FieldOutcome = { operation: string; outcome: string; code?: string | undefined };
 
 /** What the log line of a request reports, collected while the request is served. */
 export type RequestRecord = {
@@ -19,7 +22,7 @@ export type RequestRecord = {
   caller?: { hash: string; application?: string | undefined };
   /** The outcomes of root fields so far, by response name: the last ones, because an operation may be executed twice. */
   readonly fields: Map<string | number, FieldOutcome>;
-  /** Each write with its outcome, when all are known: a union member or an error code. */
+  /** Each write with its outcome, when all are known: a union member, with the code of one that is unknown, or an error code. */
   readonly writes: string[];
   /** Whether the outcome of a write is that of an earlier request with the same idempotency key. */
   isReplay?: boolean;

@@ -129,25 +129,55 @@ test('the metrics and labels of a PromQL expression are found', () => {
   ).toEqual({ metrics: ['x_total', 'y', 'z'], labels: ['b', 'd', 'a'] });
 });
 
-test('every metric of the gateway is documented, and used on the dashboard', async () => {
+test('every metric of the gateway is a row of the reference, and used on the dashboard', async () => {
   const { metrics } = await exposed();
-  const page = text('operations.md');
+  const names = [
+    ...section(text('operations.md'), 'Metrics').matchAll(/`([a-z_]+)(?:\{[^}]*\})?`/g),
+  ];
+  const documented = new Set(names.map(([, name = '']) => name));
   const shown = new Set(
     dashboard.panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => usesOf(expr).metrics)),
   );
   for (const name of metrics) {
     const family = name.replace(/_(bucket|count|sum)$/, '');
     if (!family.startsWith('ledger_gateway_')) continue;
-    expect(page).toContain(`\`${family}`);
+    expect(documented).toContain(family.replace('ledger_gateway_', ''));
     expect([...shown].some((metric) => metric.startsWith(family))).toBe(true);
   }
 });
 
-test('the runbook of every alert is a heading of the page', () => {
-  for (const { alert, annotations } of rules) {
+/** The part of a page below one of its headings of the second level. */
+function section(page: string, heading: string): string {
+  const [, rest = ''] = page.split(`\n## ${heading}\n`);
+  return rest.split('\n## ')[0] ?? '';
+}
+
+test.each([
+  ['page', 'on-call.md', 'Pages'],
+  ['ticket', 'operations.md', 'Tickets'],
+])(
+  'each alert with the severity %s is one row of %s, and each row is such an alert',
+  (severity, page, heading) => {
+    const rows = section(text(page), heading).matchAll(/^\| `(\w+)` \|/gm);
+    const alerts = rules.filter(({ labels }) => labels.severity === severity);
+    expect([...rows].map(([, name]) => `LedgerGateway${name}`).sort()).toEqual(
+      alerts.map(({ alert }) => alert).sort(),
+    );
+  },
+);
+
+test('the page for a night has at most 1,000 words, and with the reference at most 3,500', () => {
+  const words = (page: string) => text(page).split(/\s+/).filter(Boolean).length;
+  expect(words('on-call.md')).toBeLessThanOrEqual(1000);
+  expect(words('on-call.md') + words('operations.md')).toBeLessThanOrEqual(3500);
+});
+
+test('the runbook of every alert is a heading of the page for its severity', () => {
+  for (const { alert, labels, annotations } of rules) {
     const { pathname, hash } = new URL(annotations.runbook_url);
-    expect([alert, pathname]).toEqual([alert, expect.stringMatching(/\/docs\/operations\.md$/)]);
-    expect(anchorsOf(text('operations.md'))).toContain(hash.slice(1));
+    const page = labels.severity === 'page' ? 'on-call.md' : 'operations.md';
+    expect([alert, pathname.endsWith(`/docs/${page}`)]).toEqual([alert, true]);
+    expect(anchorsOf(text(page))).toContain(hash.slice(1));
   }
 });
 
@@ -173,43 +203,31 @@ test('alerts and panels are unique', () => {
   expect(new Set(places).size).toBe(places.length);
 });
 
-test('every error code has a heading in the operations page', () => {
-  const codes = [...text('errors.md').matchAll(/^\| ((?:`[A-Z_]+`(?:, )?)+) \| /gm)].flatMap(
-    ([, names = '']) => names.replaceAll('`', '').split(', '),
-  );
+test('every error code has a row in the reference', () => {
+  const codesOf = (page: string) =>
+    [...page.matchAll(/^\| ((?:`[A-Z_]+`(?:, )?)+) \| /gm)].flatMap(([, names = '']) =>
+      names.replaceAll('`', '').split(', '),
+    );
+  const codes = codesOf(text('errors.md'));
   expect(codes.length).toBeGreaterThan(15);
-  const page = text('operations.md');
-  for (const code of codes) expect(page).toMatch(new RegExp(`^(#+ .*${code}|- \`${code}\`)`, 'm'));
+  expect(codesOf(section(text('operations.md'), 'Codes'))).toEqual(expect.arrayContaining(codes));
 });
 
-test('every log line in the operations page has the format of the gateway', () => {
-  const lines = [...text('operations.md').matchAll(/```jsonl\n([\s\S]*?)```/g)].flatMap(
-    ([, block = '']) => block.trim().split('\n'),
-  );
-  expect(lines.length).toBeGreaterThan(5);
-  for (const line of lines) {
-    expect(JSON.parse(line)).toMatchObject({
-      level: expect.any(Number),
-      time: expect.any(Number),
-      msg: expect.any(String),
-    });
-  }
-});
-
-test('the operations page has every message that the gateway logs, and no other', () => {
+test('the table of log lines has every message that the gateway logs, and no other', () => {
   const folder = new URL('../../src/', import.meta.url);
   const source = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))
     .map((path) => readFileSync(new URL(path, folder), 'utf8'))
     .join('\n');
-  const page = text('operations.md');
   const call = /\.(?:info|warn|error|fatal)\(\s*(?:\{[\s\S]*?\},\s*)?'([^']+)'/g;
   const logged = [...source.matchAll(call)].map(([, message = '']) => message);
   expect(logged.length).toBeGreaterThan(10);
-  for (const message of logged) expect(page).toContain(`"msg":"${message}"`);
-
-  const documented = [...page.matchAll(/"msg":"([^":]+)/g)].map(([, message = '']) => message);
-  // Fastify's own message.
-  const own = documented.filter((message) => !message.startsWith('Server listening'));
+  const cells = section(text('operations.md'), 'Log').matchAll(/^\| (`.*?) \|/gm);
+  const documented = [...cells].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, one = '']) => one),
+  );
+  expect(documented).toEqual(expect.arrayContaining(logged));
+  // The heading of the table, and Fastify's own message.
+  const own = documented.filter((one) => one !== 'msg' && !one.startsWith('Server listening'));
   for (const message of own) expect(source).toContain(message);
 });

@@ -98,7 +98,12 @@ test.each<[name: string, Reply, query: string, Expected]>([
   ['a write', fine, write, ofWrite('WorkflowActionCompleted')],
   ['a refused write', json({ status: 1, message: secret }), write, ofWrite('LedgerFailed')],
   ['a forbidden write', reply(403, secret), write, ofWrite('FORBIDDEN')],
-  ['a write that fails', reply(500, secret), write, ofWrite('LedgerOutcomeUnknown')],
+  [
+    'a write that fails',
+    reply(500, secret),
+    write,
+    ofWrite('LedgerOutcomeUnknown UPSTREAM_FAILED'),
+  ],
   [
     'a response that is no JSON',
     json(`<html>${secret}</html>`),

@@ -96,7 +96,7 @@ async function judge(
     close: async () => {},
   };
   const log = { info() {}, warn() {}, error() {} };
-  const watch: StoreWatch = (use) => use;
+  const watch: StoreWatch['watch'] = (use) => use;
   const options = { retentionMs: 7_200_000, quarantineMs: 0, store: whole, log, watch };
   const completeness = new Completeness(options);
   await completeness.basis();

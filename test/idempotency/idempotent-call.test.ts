@@ -300,7 +300,7 @@ function startWithStore(
   const other = claimsOn(store);
   closeAfterTest(() => other.close());
   const watch = createStoreWatch(silent);
-  const options = { store, retentionMs: RETENTION_MS, quarantineMs: 0, log: silent, watch };
+  const options = { store, retentionMs: RETENTION_MS, quarantineMs: 0, log: silent, ...watch };
   const completeness = new Completeness(options);
   closeAfterTest(() => completeness.close());
   const sent: unknown[] = [];
@@ -308,7 +308,7 @@ function startWithStore(
     sent.push(request.timeoutMs);
     return respond(store);
   };
-  const metrics = new Metrics({ version: '', commit: '' }, { dropped: 0 });
+  const metrics = new Metrics({ version: '', commit: '' }, { dropped: 0, heldBytes: 0 });
   const parts = {
     calls: { read: send, write: send } as Calls,
     claims: new Claims(store, completeness, 5),

@@ -16,9 +16,10 @@ afterEach(() => {
 function start() {
   const lines: string[] = [];
   const add = (details: object) => lines.push(Object.values(details).join() || 'up');
-  const watch = createStoreWatch({ info: add, warn: add, error: add });
+  const { watch, isFailing } = createStoreWatch({ info: add, warn: add, error: add });
   return {
     lines,
+    isFailing,
     /** Uses the store in each way, a while after the last use. */
     async use([failing, ms = 11_000]: [Failing, number?]) {
       jest.advanceTimersByTime(ms);
@@ -47,6 +48,19 @@ test('a store that can be read, or changed, but takes no claims is not up', asyn
   for (let n = 0; n < 5; n++) await use([{ claim: 'full' }, 9000]);
   await use([{}]);
   expect(lines).toEqual(['timeout', 'full', 'up']);
+});
+
+test('a store that rejects claims is failing until nothing has failed for ten seconds, also if nobody uses it then', async () => {
+  const { isFailing, use } = start();
+  const states: boolean[] = [];
+  for (const failing of [{}, { claim: 'busy' as const }, { claim: 'full' as const }]) {
+    await use([failing]);
+    states.push(isFailing());
+  }
+  await use([{}, 9000]);
+  states.push(isFailing());
+  jest.advanceTimersByTime(2000);
+  expect([...states, isFailing()]).toEqual([false, false, true, true, false]);
 });
 
 test.each(['share', 'busy'] as const)(

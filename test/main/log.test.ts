@@ -9,6 +9,7 @@ import { closeAfterTest } from '../support/cleanup.ts';
 import { environmentFor } from '../support/environment.ts';
 import { eventually } from '../support/eventually.ts';
 import { createLogRecorder } from '../support/log-recorder.ts';
+import { metric } from '../support/metric.ts';
 import { freePort } from '../support/port.ts';
 import { startProcess } from '../support/process.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -102,7 +103,7 @@ test('a process whose log is a closed pipe goes on, and exits with 0', async () 
   expect(await child.exited).toEqual({ code: 0, signal: null });
 });
 
-test('a gateway whose log is a full disk serves requests, and exits with 0 after SIGINT', async () => {
+test('a gateway whose log is a full disk serves requests, measures the lines that it holds, and exits with 0 after SIGINT', async () => {
   const disk = await open('/dev/full', 'w');
   closeAfterTest(() => disk.close());
   const port = String(await freePort());
@@ -113,6 +114,8 @@ test('a gateway whose log is a full disk serves requests, and exits with 0 after
   const url = `http://127.0.0.1:${port}`;
   await eventually(() => fetch(`${url}/livez`));
   for (let n = 0; n < 20; n++) expect((await fetch(`${url}/nothing`)).status).toBe(404);
+  const held = await metric({ url }, 'ledger_gateway_log_held_bytes');
+  expect(held).toBeGreaterThan(20 * 100);
   child.signal('SIGINT');
   expect(await child.exited).toEqual({ code: 0, signal: null });
 });

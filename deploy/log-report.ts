@@ -1,0 +1,141 @@
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+
+/**
+ * What is wrong, from the log of all instances on standard input: faults, callers, and writes whose outcome is unknown.
+ *
+ *   node deploy/log-report.ts [minutes] < gateway.log
+ *
+ * It reports the last hour unless it gets another number of minutes. Each unknown write is one line of JSON.
+ */
+const DEFAULT_MINUTES = 60;
+/** A write without a `call` line may be in flight for so many milliseconds. */
+const IN_FLIGHT_MS = 60_000;
+const SHOWN_FAULTS = 25;
+const SHOWN_CALLERS = 5;
+
+/** The fields of a log line that are read here (docs/operations.md). */
+const lineSchema = z.object({
+  level: z.number(),
+  time: z.number(),
+  msg: z.string(),
+  requestId: z.string().optional(),
+  operation: z.string().optional(),
+  outcome: z.string().optional(),
+  status: z.number().optional(),
+  caller: z.string().optional(),
+  claim: z.string().optional(),
+  code: z.string().optional(),
+  fault: z.string().optional(),
+  reason: z.string().optional(),
+  refusal: z.string().optional(),
+  issuer: z.string().optional(),
+  azp: z.string().optional(),
+  client: z.string().optional(),
+  ms: z.number().optional(),
+  error: z.object({ message: z.string() }).optional(),
+});
+type Line = z.infer<typeof lineSchema>;
+
+/** A line of JSON, after a prefix such as that of `kubectl logs --prefix`; undefined for any other text. */
+function parseLine(text: string): Line | undefined {
+  try {
+    return lineSchema.safeParse(JSON.parse(text.slice(Math.max(0, text.indexOf('{'))))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+type Caller = { requests: number; overloaded: number; ms: number; names: Set<string> };
+
+/** Collects lines, and reports what they say together. */
+export class LogReport {
+  readonly #faults = new Map<string, { lines: number; last: number }>();
+  readonly #callers = new Map<string, Caller>();
+  readonly #unknown: Line[] = [];
+  /** `sent` lines whose `call` line is missing, by request and operation. */
+  readonly #sent = new Map<string, Line>();
+
+  add(line: Line): void {
+    const { msg, level, outcome, requestId, operation } = line;
+    const write = `${requestId} ${operation}`;
+    const isFault = msg === 'request' ? outcome !== 'ok' : level >= 40 && msg !== 'outcome unknown';
+    if (isFault) this.#addFault(line);
+    if (msg === 'request' && line.caller !== undefined) this.#addCaller(line.caller, line);
+    if (msg === 'sent') this.#sent.set(write, line);
+    if (msg === 'call' && outcome !== 'UNKNOWN') this.#sent.delete(write);
+    if (msg === 'outcome unknown') this.#unknown.push(line);
+  }
+
+  #addFault({ msg, time, operation, outcome, status, error, ...line }: Line): void {
+    // The operation of a request is a name that its client has chosen.
+    const called = msg === 'request' ? undefined : operation;
+    const words = [
+      msg,
+      called,
+      outcome,
+      status,
+      line.reason,
+      line.refusal,
+      line.issuer,
+      line.fault,
+    ];
+    const text = [...words, error?.message].filter((word) => word !== undefined).join(' ');
+    const { lines = 0, last = 0 } = this.#faults.get(text) ?? {};
+    this.#faults.set(text, { lines: lines + 1, last: Math.max(last, time) });
+  }
+
+  #addCaller(hash: string, { outcome, ms = 0, azp, client }: Line): void {
+    const none: Caller = { requests: 0, overloaded: 0, ms: 0, names: new Set() };
+    const caller = this.#callers.get(hash) ?? none;
+    this.#callers.set(hash, caller);
+    caller.requests += 1;
+    caller.ms += ms;
+    if (outcome?.includes('OVERLOADED')) caller.overloaded += 1;
+    for (const name of [azp, client]) if (name !== undefined) caller.names.add(name);
+  }
+
+  /** The writes whose outcome is unknown, by time. Those of a process that has ended have no code but `ENDED`. */
+  unknownWrites(now: number): object[] {
+    const orphans = new Set(this.#unknown.map(({ claim }) => claim));
+    const ended = [...this.#sent.values()].filter(
+      ({ time, claim }) =>
+        time < now - IN_FLIGHT_MS && (claim === undefined || !orphans.has(claim)),
+    );
+    return [...this.#unknown, ...ended.map((line) => ({ ...line, code: 'ENDED' }))]
+      .sort((one, other) => one.time - other.time)
+      .map(({ time, operation, code, caller, claim, requestId }) => {
+        return { time: new Date(time).toISOString(), operation, code, caller, claim, requestId };
+      });
+  }
+
+  text(now: number): string {
+    const faults = [...this.#faults]
+      .sort(([, one], [, other]) => other.lines - one.lines)
+      .slice(0, SHOWN_FAULTS)
+      .map(([text, { lines, last }]) => `${lines}\t${new Date(last).toISOString()}\t${text}`);
+    const callers = [...this.#callers]
+      .sort(([, one], [, other]) => other.requests - one.requests)
+      .slice(0, SHOWN_CALLERS)
+      .map(([hash, { requests, overloaded, ms, names }]) =>
+        [requests, overloaded, Math.round(ms), hash, ...names].join('\t'),
+      );
+    const writes = this.unknownWrites(now).map((write) => JSON.stringify(write));
+    return [
+      ...['FAULTS (lines, last one, what)', ...faults, ''],
+      ...['CALLERS (requests, rejected as overloaded, ms, hash, application)', ...callers, ''],
+      ...[`UNKNOWN WRITES: ${writes.length}`, ...writes, ''],
+    ].join('\n');
+  }
+}
+
+if (import.meta.main) {
+  const now = Date.now();
+  const since = now - Number(process.argv[2] ?? DEFAULT_MINUTES) * 60_000;
+  const report = new LogReport();
+  for await (const text of createInterface(process.stdin)) {
+    const line = parseLine(text);
+    if (line && line.time >= since) report.add(line);
+  }
+  process.stdout.write(report.text(now));
+}

@@ -1,0 +1,106 @@
+import { spawnSync } from 'node:child_process';
+import { expect, test } from '@jest/globals';
+import { startTestGateway } from '../support/gateway.ts';
+import { read, write } from '../support/graphql-operation.ts';
+import { json, reply, startService } from '../support/service.ts';
+
+/** What the command prints for these lines: the faults, the callers and the unknown writes. */
+function reportOf(lines: object[], ...args: string[]) {
+  const input = lines.map((line) => `[pod/gateway-1] ${JSON.stringify(line)}\n`).join('');
+  const text = spawnSync('node', ['deploy/log-report.ts', ...args], {
+    input: `no JSON\n${input}`,
+    encoding: 'utf8',
+  }).stdout;
+  const [faults = '', callers = '', unknown = ''] = text.split('\n\n');
+  const rows = (section: string) => section.trim().split('\n').slice(1);
+  return {
+    faults: rows(faults).map((row) => row.split('\t')),
+    callers: rows(callers).map((row) => row.split('\t')),
+    unknown: rows(unknown).map((row): unknown => JSON.parse(row)),
+  };
+}
+
+const hash = expect.stringMatching(/^[\w+/=-]{43,44}$/);
+
+test('the log of a gateway is reported: faults of the service, callers, and unknown writes with code, caller and key', async () => {
+  let serviceReply = reply(500);
+  const service = await startService((response, received) => serviceReply(response, received));
+  const gateway = await startTestGateway(service);
+  const ids = ['1', '2', '3'].map((id) => ({ 'x-request-id': id }));
+  await gateway.graphql(write, {}, { ...ids[0], 'idempotency-key': 'intent-1' });
+  await gateway.graphql(write, {}, { ...ids[1], 'idempotency-key': 'intent-1' });
+  await gateway.graphql(write, {}, { ...ids[2] });
+  serviceReply = json({ status: 0, service_status: { status: 0 } });
+  await gateway.graphql(read);
+  await gateway.graphql(write);
+  await gateway.logLine({ msg: 'request', requestId: '3' });
+
+  const { faults, callers, unknown } = reportOf(gateway.logs);
+  expect(faults).toEqual([
+    ['2', expect.any(String), 'call upgradeToHQ UPSTREAM_FAILED 500 status 500'],
+  ]);
+  expect(callers).toEqual([['5', '0', expect.any(String), hash]]);
+  const row = { time: expect.any(String), operation: 'upgradeToHQ', code: 'UPSTREAM_FAILED' };
+  expect(unknown).toEqual([
+    { ...row, caller: hash, claim: hash, requestId: '1' },
+    { ...row, caller: hash, requestId: '3' },
+  ]);
+});
+
+test('a write of a process that ended is reported, unless a repeat has learned it or it may be in flight', () => {
+  const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
+  const line = { level: 30, operation: 'restartWorkflow2', caller: 'c' };
+  const sent = (requestId: string, minutes: number, claim?: string) => ({
+    ...line,
+    ...{ time: minutesAgo(minutes), requestId, claim, msg: 'sent' },
+  });
+  const lines = [
+    sent('answered', 9),
+    { ...line, time: minutesAgo(9), requestId: 'answered', outcome: 'answered', msg: 'call' },
+    sent('ended', 8, 'claim-1'),
+    sent('interrupted', 7),
+    {
+      ...{ ...line, level: 40, time: minutesAgo(7), requestId: 'interrupted' },
+      ...{ outcome: 'UNKNOWN', fault: 'process exited', msg: 'call' },
+    },
+    sent('repeated', 6, 'claim-2'),
+    {
+      ...{ ...line, level: 40, time: minutesAgo(5), requestId: 'repeat' },
+      ...{ claim: 'claim-2', code: 'ORPHANED', msg: 'outcome unknown' },
+    },
+    sent('in flight', 0.5),
+    sent('long ago', 70),
+  ];
+  const codes = (...args: string[]) =>
+    reportOf(lines, ...args)
+      .unknown.map((one) => Object(one))
+      .map(({ requestId, code }) => `${requestId} ${code}`);
+  expect(codes()).toEqual(['ended ENDED', 'interrupted ENDED', 'repeat ORPHANED']);
+  expect(codes('90')).toContain('long ago ENDED');
+});
+
+test('faults are counted by what they say, without what differs in each line', () => {
+  const time = Date.now();
+  const shed = {
+    level: 30,
+    time,
+    caller: 'c',
+    outcome: 'OVERLOADED',
+    status: 503,
+    ms: 0,
+    msg: 'request',
+  };
+  const store = {
+    level: 50,
+    time,
+    reason: 'unreachable',
+    msg: 'No connection to Redis: ECONNREFUSED',
+  };
+  const lines = [{ ...shed, requestId: 'a' }, { ...shed, requestId: 'b' }, store];
+  const { faults, callers } = reportOf(lines);
+  expect(faults.map(([count, , text]) => [count, text])).toEqual([
+    ['2', 'request OVERLOADED 503'],
+    ['1', 'No connection to Redis: ECONNREFUSED unreachable'],
+  ]);
+  expect(callers).toEqual([['2', '2', '0', 'c']]);
+});
