@@ -117,26 +117,33 @@ const contentOf = (kind: string) => manifests.find((one) => one.kind === kind)?.
 const [{ literals }] = kustomization.configMapGenerator;
 const settings = Object.fromEntries(literals.map((line) => line.split(/=(.*)/s, 2)));
 const container = z.object({
-  env: z.array(z.object({ name: z.string() })),
+  env: z.array(z.object({ name: z.string(), value: z.string().optional() })),
+  volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string() })),
   ports: z.array(z.object({ name: z.string(), containerPort: z.number() })),
 });
+const secret = z.object({ items: z.array(z.object({ path: z.string() })) });
 const pod = z.object({
   terminationGracePeriodSeconds: z.number(),
+  topologySpreadConstraints: z.array(z.object({ topologyKey: z.string() })),
+  volumes: z.array(z.object({ name: z.string(), secret })),
   containers: z.tuple([container]),
 });
 const deployment = z
-  .object({ spec: z.object({ template: z.object({ spec: pod }) }) })
+  .object({
+    spec: z.object({
+      strategy: z.object({ rollingUpdate: z.object({ maxSurge: z.number() }) }),
+      template: z.object({ metadata: z.record(z.string(), z.unknown()), spec: pod }),
+    }),
+  })
   .parse(contentOf('Deployment'));
 const {
   terminationGracePeriodSeconds,
+  topologySpreadConstraints,
+  volumes: secrets,
   containers: [gateway],
 } = deployment.spec.template.spec;
 
 check('kubernetes: variables, ports and grace period', () => {
-  // Several pods with `memory` would send a write once each. The store is set by the Secret, beside the ConfigMap.
-  if (!gateway.env.some(({ name }) => /^IDEMPOTENCY_STORE(_FILE)?$/.test(name))) {
-    throw new Error('several pods need a shared store: set IDEMPOTENCY_STORE');
-  }
   const variables = { ...settings, IDEMPOTENCY_STORE: 'rediss://redis' };
   checkShutdown(variables, terminationGracePeriodSeconds);
   const { port, adminPort } = readConfig(variables);
@@ -149,6 +156,88 @@ check('kubernetes: variables, ports and grace period', () => {
     ([, name = '']) => !(name in ports),
   );
   if (unknown.length > 0) throw new Error(`the container has no port for ${unknown.join()}`);
+});
+
+check(
+  'kubernetes: the store of idempotency keys is shared, and its password is no environment variable',
+  () => {
+    // Several pods with `memory` would send a write once each.
+    const file = gateway.env.find(({ name }) => name === 'IDEMPOTENCY_STORE_FILE')?.value;
+    const mounted = gateway.volumeMounts.flatMap(({ name, mountPath }) =>
+      secrets
+        .filter((volume) => volume.name === name)
+        .flatMap(({ secret }) => secret.items.map(({ path }) => `${mountPath}/${path}`)),
+    );
+    if (file === undefined || !mounted.includes(file)) {
+      throw new Error(`IDEMPOTENCY_STORE_FILE must name a mounted secret, not ${file}`);
+    }
+    if (gateway.env.some(({ name }) => name === 'IDEMPOTENCY_STORE')) {
+      throw new Error('IDEMPOTENCY_STORE has a password: mount it');
+    }
+  },
+);
+
+check('kubernetes: pods are spread over nodes and zones', () => {
+  const keys = topologySpreadConstraints.map(({ topologyKey }) => topologyKey);
+  for (const key of ['kubernetes.io/hostname', 'topology.kubernetes.io/zone']) {
+    if (!keys.includes(key)) throw new Error(`no topologySpreadConstraint for ${key}`);
+  }
+});
+
+check('kubernetes: all pods together send the service no more than one gateway by default', () => {
+  const { maxReplicas } = z
+    .object({ spec: z.object({ maxReplicas: z.number() }) })
+    .parse(contentOf('HorizontalPodAutoscaler')).spec;
+  const pods = maxReplicas + deployment.spec.strategy.rollingUpdate.maxSurge;
+  const calls = pods * Number(settings.UPSTREAM_MAX_CONCURRENCY);
+  const { upstream } = readConfig({ ...own, UPSTREAM_MAX_CONCURRENCY: '' });
+  if (!(calls <= upstream.maxConcurrency)) throw new Error(`${pods} pods send ${calls} calls`);
+});
+
+check(
+  'kubernetes/network-policy.yaml: pods reach DNS, with a cache on the node too, and the ports of their URLs',
+  () => {
+    const rule = z.object({
+      to: z.array(z.unknown()).optional(),
+      ports: z.array(z.object({ port: z.number() })),
+    });
+    const { egress } = z
+      .object({ spec: z.object({ egress: z.array(rule) }) })
+      .parse(contentOf('NetworkPolicy')).spec;
+    const dns = JSON.stringify(egress.filter(({ ports }) => ports.some(({ port }) => port === 53)));
+    for (const needed of ['kube-dns', 'node-local-dns', '169.254.20.10/32']) {
+      if (!dns.includes(needed)) throw new Error(`DNS cannot reach ${needed}`);
+    }
+    const open = new Set(
+      egress
+        .filter(({ to }) => to === undefined)
+        .flatMap(({ ports }) => ports.map(({ port }) => port)),
+    );
+    const byScheme: Record<string, number> = { 'https:': 443, 'http:': 80 };
+    for (const value of Object.values(settings).filter((value) => URL.canParse(value ?? ''))) {
+      const { port, protocol } = new URL(value ?? '');
+      const needed = port === '' ? byScheme[protocol] : Number(port);
+      if (needed === undefined || !open.has(needed))
+        throw new Error(`${value} needs the port ${needed}`);
+    }
+  },
+);
+
+check('kubernetes: Prometheus gives the pods the job that the alerts select', () => {
+  const annotations = JSON.stringify(deployment.spec.template.metadata.annotations ?? {});
+  if (annotations.includes('prometheus.io/')) throw new Error('annotations give another job');
+  const { jobLabel } = z
+    .object({ spec: z.object({ jobLabel: z.string() }) })
+    .parse(contentOf('PodMonitor')).spec;
+  const { labels } = z
+    .object({ labels: z.record(z.string(), z.string()) })
+    .parse(deployment.spec.template.metadata);
+  const selected = new Set(
+    [...text('prometheus/alerts.rules.yml').matchAll(/job="([^"]+)"/g)].map(([, job]) => job),
+  );
+  if (selected.size !== 1 || !selected.has(labels[jobLabel])) {
+    throw new Error(`the job is ${labels[jobLabel]}, the alerts select ${[...selected].join()}`);
+  }
 });
 
 // `npm run proxies:check` tries these rules in haproxy.cfg.

@@ -1,9 +1,15 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { textForOption } from '../../src/command-line.ts';
 import { version } from '../../src/version.ts';
+import { closeAfterTest } from '../support/cleanup.ts';
 import { environmentFor } from '../support/environment.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { freePort } from '../support/port.ts';
 import { startProcess } from '../support/process.ts';
 import { json, startService } from '../support/service.ts';
+import { createSigningKey } from '../support/signing-key.ts';
 
 test('an invalid environment ends the process with one message and no stack', async () => {
   const child = startProcess(['src/main.ts'], { env: { PORT: 'x', JWT_ISSUER: 'issuer' } });
@@ -43,3 +49,38 @@ test('a port that is in use ends the process with one message and no stack', asy
   expect(child.errorText()).toContain('EADDRINUSE');
   expect(child.errorText()).not.toMatch(/^\s+at /m);
 });
+
+test.each(['refuses connections', 'does not respond'])(
+  'a gateway whose issuer %s when it starts is not ready, and is within five seconds of its return',
+  async (fault) => {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const listen = (server: Server) => once(server.listen(port, '127.0.0.1'), 'listening');
+    const hanging = createServer(() => {});
+    if (fault === 'does not respond') await listen(hanging);
+    const gateway = await startGatewayProcess(
+      { url: 'http://127.0.0.1:1/' },
+      { JWT_JWKS_URL: '', JWT_ISSUER: url },
+    );
+    const status = async () => (await fetch(`${gateway.url}/readyz`)).status;
+    await gateway.logLine({ msg: 'cannot fetch keys' });
+    expect(await status()).toBe(503);
+
+    hanging.closeAllConnections();
+    await new Promise((resolve) => hanging.close(resolve));
+    const { jwk } = await createSigningKey('one');
+    const issuer = createServer((request, response) => {
+      const isKeys = request.url === '/keys';
+      response.end(
+        JSON.stringify(isKeys ? { keys: [jwk] } : { issuer: url, jwks_uri: `${url}/keys` }),
+      );
+    });
+    await listen(issuer);
+    closeAfterTest(() => issuer.close());
+    const returned = performance.now();
+    await gateway.logLine({ msg: 'keys fetched' });
+    expect(await status()).toBe(200);
+    expect(performance.now() - returned).toBeLessThan(5000);
+    expect(await gateway.stop()).toBe(0);
+  },
+);
