@@ -214,8 +214,9 @@ check(
         .flatMap(({ ports }) => ports.map(({ port }) => port)),
     );
     const byScheme: Record<string, number> = { 'https:': 443, 'http:': 80 };
-    for (const value of Object.values(settings).filter((value) => URL.canParse(value ?? ''))) {
-      const { port, protocol } = new URL(value ?? '');
+    const values = literals.map((line) => line.replace(/^\w+=/, ''));
+    for (const value of values.filter((one) => URL.canParse(one))) {
+      const { port, protocol } = new URL(value);
       const needed = port === '' ? byScheme[protocol] : Number(port);
       if (needed === undefined || !open.has(needed))
         throw new Error(`${value} needs the port ${needed}`);

@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import DataLoader from 'dataloader';
 import pg from 'pg';
 import { z } from 'zod';
@@ -15,8 +17,12 @@ import {
   type Usage,
 } from './store.ts';
 
-/** The time to connect, and for each statement. */
+/** The time to connect, for each statement, and for a request to cancel one. */
 const TIMEOUT_MS = 1000;
+/** So many requests to cancel a statement may have no effect before its server is taken for another one. */
+const MAX_CANCELS = 30;
+/** The code of a request to cancel, in the protocol of PostgreSQL. */
+const CANCEL = 80_877_102;
 const MAX_CONNECTIONS = 10;
 const SWEEP_INTERVAL_MS = 10_000;
 const SWEEP_ROWS = 1000;
@@ -197,22 +203,25 @@ export class PostgresStore implements IdempotencyStore {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    if (!this.#pool.ended) await this.#pool.end();
+    // A statement that hangs does not delay the end.
+    const wait = sleep(TIMEOUT_MS, undefined, { ref: false });
+    if (!this.#pool.ended) await Promise.race([this.#pool.end(), wait]);
   }
 
-  /** Executes a statement. After an error its connection is closed: the statement may still be running there. */
+  /** Executes a statement. */
   async #query(statement: string, values: unknown[] = []): Promise<pg.QueryResult> {
     if (this.#pool.ending) throw new StoreUnavailable('closed');
     let client: pg.PoolClient | undefined;
     try {
       const connected = await this.#pool.connect();
       client = connected;
-      const query = () => connected.query(statement, values);
-      const result = await query().catch(async (error: unknown) => {
-        if (failureOf(error, ReplyLost).reason !== 'no_table') throw error;
-        await createTable(connected);
-        return query();
-      });
+      const running = execute(connected, statement, values);
+      const result = await Promise.race([running, sleep(TIMEOUT_MS, null, { ref: false })]);
+      if (result === null) {
+        client = undefined;
+        void cancel(connected, running);
+        throw new ReplyLost('timeout');
+      }
       connected.release();
       return result;
     } catch (error) {
@@ -240,6 +249,68 @@ export class PostgresStore implements IdempotencyStore {
   }
 }
 
+async function execute(
+  client: pg.PoolClient,
+  statement: string,
+  values: unknown[],
+): Promise<pg.QueryResult> {
+  const query = () => client.query(statement, values);
+  return query().catch(async (error: unknown) => {
+    if (failureOf(error, ReplyLost).reason !== 'no_table') throw error;
+    await createTable(client);
+    return query();
+  });
+}
+
+/** What a request to cancel a statement of a connection needs. */
+const backendSchema = z.object({
+  host: z.string(),
+  port: z.number(),
+  processID: z.number(),
+  secretKey: z.number(),
+});
+
+/**
+ * Cancels a statement that is late, and gives its connection back to the pool when it has ended. Until then, its backend
+ * still runs, for example waiting for a standby that hangs, and no other connection may take its place: or else a store
+ * that hangs would use up the connections of the server.
+ */
+async function cancel(client: pg.PoolClient, running: Promise<unknown>): Promise<void> {
+  const ended = running.then(
+    () => 'answered' as const,
+    (error: unknown) => (error instanceof pg.DatabaseError ? 'answered' : 'broken'),
+  );
+  const backend = backendSchema.safeParse(client).data;
+  for (let delivered = 0; delivered < MAX_CANCELS; ) {
+    if (backend && (await requestCancel(backend))) delivered += 1;
+    const end = await Promise.race([ended, sleep(TIMEOUT_MS, 'late', { ref: false })]);
+    if (end !== 'late') return client.release(end === 'broken');
+  }
+  // The server at this address answers, but does not know the statement: the address is that of another one now.
+  client.release(true);
+}
+
+/** Sends a request to cancel, on a connection of its own. Resolves to whether a server received or refused it in time. */
+function requestCancel(backend: z.infer<typeof backendSchema>): Promise<boolean> {
+  const { host, port, processID, secretKey } = backend;
+  const request = Buffer.alloc(16);
+  for (const [n, value] of [16, CANCEL, processID, secretKey].entries()) {
+    request.writeInt32BE(value | 0, n * 4);
+  }
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = host.startsWith('/')
+    ? connect(`${host}/.s.PGSQL.${port}`)
+    : connect({ host, port });
+  socket.setTimeout(TIMEOUT_MS, () => {
+    resolve(false);
+    socket.destroy();
+  });
+  socket.unref();
+  socket.on('error', () => {}).on('close', () => resolve(true));
+  socket.resume().write(request);
+  return promise;
+}
+
 async function createTable(client: pg.PoolClient): Promise<void> {
   await client.query(TABLE).catch((error: unknown) => {
     if (failureOf(error, StoreUnavailable).reason !== 'unauthorized') throw error;
@@ -249,13 +320,18 @@ async function createTable(client: pg.PoolClient): Promise<void> {
 }
 
 function createPool(url: string): pg.Pool {
+  if (/^[^/]*\/\/[^/]*,/.test(url)) {
+    throw new Error(
+      'The URL of the idempotency store must name one host: several, and target_session_attrs, are not supported. ' +
+        'Name an address that follows the primary, such as that of HAProxy or the name of a cluster',
+    );
+  }
   try {
     new URL(url);
     return new pg.Pool({
       connectionString: url,
       max: MAX_CONNECTIONS,
       connectionTimeoutMillis: TIMEOUT_MS,
-      query_timeout: TIMEOUT_MS,
       keepAlive: true,
       application_name: 'ledger-gateway',
     });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createStore } from '../../src/idempotency/create-store.ts';
 import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
-import { ReplyLost } from '../../src/idempotency/store.ts';
+import { ReplyLost, type StoreUnavailable } from '../../src/idempotency/store.ts';
 import { RETENTION_MS } from '../support/claims.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
@@ -40,6 +40,14 @@ test('an invalid URL is rejected without repeating it', async () => {
   const error = await opening.catch((error) => error);
   expect(error).toMatchObject({ message: expect.stringContaining('not a valid postgres://') });
   expect(`${error.stack} ${JSON.stringify(error)}`).not.toContain('secret');
+});
+
+test('a URL with several hosts is rejected with what to do, without repeating it', async () => {
+  const options = { retentionMs: RETENTION_MS, maxKeys: 10, memoryBytes: 2 ** 30 };
+  const url = 'postgres://user:secret@a,b:5433/db?target_session_attrs=read-write';
+  const error = await createStore(url, options).catch((error) => error);
+  expect(error).toMatchObject({ message: expect.stringContaining('must name one host') });
+  expect(`${error.stack}`).not.toContain('secret');
 });
 
 test('an unreachable server rejects claims', async () => {
@@ -200,6 +208,43 @@ describePostgres('a PostgreSQL server', () => {
     await eventually(() => claims.release('key', 'a'));
     expect(await claims.find('key')).not.toBe('in-flight');
     expect(await claims.find('key', claims.later())).toBe('claimed');
+  });
+
+  test('whose synchronous standby hangs has at most ten backends of a gateway, and takes claims when that goes on', async () => {
+    const { primary, standby } = await startPair({ synchronous_standby_names: 'standby' });
+    const claims = await openUsable(primary.url);
+    const store = new PostgresStore({
+      url: primary.url,
+      maxBytes: Infinity,
+    });
+    closeAfterTest(() => store.close());
+    const { serverId } = await store.read('key');
+    const swap = (key: string) => {
+      const next = { version: 'v', text: 't' };
+      const basis = { serverId, generation: null, retentionMs: RETENTION_MS };
+      return store.swap({ key, expected: null, next, caller: null, needsRoom: false, basis });
+    };
+    standby.pause();
+    const backends = async () => {
+      const count =
+        "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'ledger-gateway'";
+      return Number((await primary.query(count))[0]?.n);
+    };
+    const before = await backends();
+    const counts: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      const swaps: Promise<unknown>[] = [];
+      for (let n = 0; n < 12; n++) {
+        swaps.push(swap(`${round} ${n}`).catch(({ reason }: StoreUnavailable) => reason));
+        await new Promise(setImmediate); // Each is a statement of its own.
+      }
+      expect(new Set(await Promise.all(swaps))).toEqual(new Set(['timeout']));
+      counts.push(await backends());
+    }
+    expect(Math.max(...counts) - before).toBeLessThanOrEqual(10);
+    standby.resume();
+    await claims.becomes('claimed');
+    expect((await backends()) - before).toBeLessThanOrEqual(10);
   });
 
   test('with an asynchronous standby may have lost records when that is promoted', async () => {

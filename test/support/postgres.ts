@@ -103,8 +103,19 @@ export async function startPostgres(
   async function end(signal: NodeJS.Signals) {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
+    signalAll('SIGCONT');
     child.kill(signal);
     await exited;
+  }
+
+  /** Sends a signal to the server and its child processes. */
+  function signalAll(signal: NodeJS.Signals) {
+    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(child.pid)], {
+      encoding: 'utf8',
+    });
+    for (const pid of [Number(child.pid), ...children.split(/\s+/).filter(Boolean).map(Number)]) {
+      process.kill(pid, signal);
+    }
   }
 
   return {
@@ -127,6 +138,9 @@ export async function startPostgres(
       await end('SIGQUIT');
       child = await startServer();
     },
+    /** Stops all processes of the server where they are, until `resume`. */
+    pause: () => signalAll('SIGSTOP'),
+    resume: () => signalAll('SIGCONT'),
     promote: () => run('pg_ctl', ['promote', '-w', '-D', data]),
     async stop(): Promise<void> {
       await end('SIGQUIT');
