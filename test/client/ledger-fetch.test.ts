@@ -34,7 +34,9 @@ const html =
   (response) =>
     response.writeHead(status, headers).end('<html>');
 const error = (code: string, extensions: object = {}, path?: string[]) => ({
-  errors: [{ message: '', ...(path && { path }), extensions: { code, ...extensions } }],
+  errors: [
+    { message: '', ...(path && { path }), extensions: { code, requestId: '7', ...extensions } },
+  ],
 });
 const settled = (writes: object[], isComplete: boolean) =>
   json({ data: { settleWrites: { isComplete, writes } } });
@@ -51,6 +53,7 @@ async function start(replies: Reply[], options: LedgerFetchOptions = {}) {
   const ledgerFetch = createLedgerFetch({
     delayMs: 2,
     patienceMs: 300,
+    doubleClickMs: 0,
     onProgress: (event) => progress.push(event),
     ...options,
   });

@@ -56,14 +56,19 @@ export const faultCases: readonly FaultCase[] = [
   },
 ];
 
-/** The options with which a client repeats soon. */
-export const impatient: LedgerFetchOptions = { delayMs: 5, patienceMs: 40_000, attemptMs: 300 };
+/** The options with which a client repeats soon, and sends the same write of the next test. */
+export const impatient: LedgerFetchOptions = {
+  delayMs: 5,
+  patienceMs: 40_000,
+  attemptMs: 300,
+  doubleClickMs: 0,
+};
 
 const cannedResponses: Partial<Record<Fault, [number, Record<string, string>, string]>> = {
   busy: [
     503,
     { 'retry-after': '1', 'content-type': 'application/json' },
-    '{"errors":[{"message":"","extensions":{"code":"OVERLOADED","retryable":true}}]}',
+    '{"errors":[{"message":"","extensions":{"code":"OVERLOADED","requestId":"7","retryable":true}}]}',
   ],
   'too large': [413, { 'content-type': 'text/html' }, '<h1>413 Request Entity Too Large</h1>'],
   'in progress': [

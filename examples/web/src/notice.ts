@@ -159,6 +159,10 @@ export function describeError(error: LedgerError, { nothingDone, toDo }: Words):
         title: nothingDone,
         details: ['The ledger did not get it, and will not get it later. You can do it again.'],
       };
+    case 'OFFLINE':
+      return problem('There is no connection.');
+    case 'CANCELLED':
+      return problem('It was cancelled before it was sent.');
     case 'SIGN_IN_FAILED':
       return problem('The sign-in cannot be reached at the moment.');
     case 'UNAUTHENTICATED':

@@ -101,7 +101,7 @@ export function useWrite<
       .finally(() => listeners.delete(intent));
     // What was cancelled may have taken effect.
     if (controller.signal.aborted) return ask(intent);
-    finish(readField<D, Name>(result, name), intent);
+    finish(readField<D, Name>(result, name, intent), intent);
   }
 
   async function ask(intent: Intent, askedAt?: Date): Promise<void> {

@@ -22,6 +22,6 @@ export function createRestart(uri: string, options: LedgerFetchOptions) {
       fetchPolicy: 'no-cache',
       context: { headers: { 'idempotency-key': intent } },
     });
-    return readField(result, 'workflowAction');
+    return readField(result, 'workflowAction', intent);
   };
 }

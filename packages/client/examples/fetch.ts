@@ -15,6 +15,10 @@ export function createRestart(url: string, options: LedgerFetchOptions) {
       headers: { 'content-type': 'application/json', 'idempotency-key': intent },
       body: JSON.stringify({ query: restartDocument }),
     });
-    return readField<RestartData, 'workflowAction'>(await response.json(), 'workflowAction');
+    return readField<RestartData, 'workflowAction'>(
+      await response.json(),
+      'workflowAction',
+      intent,
+    );
   };
 }

@@ -28,6 +28,6 @@ export function createRestart(url: string, options: LedgerFetchOptions) {
     const fetchOptions = { headers: { 'idempotency-key': intent } };
     const variables = { action: 'RESTART' } as const;
     const result = await client.mutation(mutation, variables, { fetchOptions }).toPromise();
-    return readField(result, 'workflowAction');
+    return readField(result, 'workflowAction', intent);
   };
 }

@@ -1,4 +1,5 @@
 import {
+  type AnyResult,
   createLedgerFetch,
   type FieldResult,
   type LedgerFetchOptions,
@@ -26,16 +27,15 @@ export function createRestart(url: string, options: LedgerFetchOptions) {
   const environment = new Environment({ network, store: new Store(new RecordSource()) });
 
   return function restart(intent = newIntent()): Promise<Result> {
+    const read = (result: AnyResult<relayRestartMutation$data>) =>
+      readField(result, 'workflowAction', intent);
     return new Promise((resolve) => {
       commitMutation<relayRestartMutation>(environment, {
         mutation: restartMutation,
         variables: {},
         cacheConfig: { metadata: { intent } },
-        onCompleted: (data, errors) => resolve(readField({ data, errors }, 'workflowAction')),
-        onError: (error) =>
-          resolve(
-            readField<relayRestartMutation$data, 'workflowAction'>({ error }, 'workflowAction'),
-          ),
+        onCompleted: (data, errors) => resolve(read({ data, errors })),
+        onError: (error) => resolve(read({ error })),
       });
     });
   };

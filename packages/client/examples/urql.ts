@@ -20,6 +20,6 @@ export function createRestart(url: string, options: LedgerFetchOptions) {
   return async function restart(intent = newIntent()) {
     const fetchOptions = { headers: { 'idempotency-key': intent } };
     const result = await client.mutation(mutation, {}, { fetchOptions }).toPromise();
-    return readField(result, 'workflowAction');
+    return readField(result, 'workflowAction', intent);
   };
 }

@@ -1,15 +1,31 @@
-import { type Answer, lost, readAnswer } from './answer.ts';
+import {
+  type Answer,
+  errorBody,
+  type GraphqlBody,
+  lost,
+  readAnswer,
+  toResponse,
+} from './answer.ts';
+import { sleep, throwIfAborted, withDeadline } from './deadline.ts';
 import type { Intent } from './intent.ts';
-import { type GetToken, signInFailed, withToken } from './token.ts';
+import { type Caller, type GetToken, signInFailed, userOf, withToken } from './token.ts';
 
-/** Why a request is sent again, or that its intent is settled now. */
+/** Why a request waits or is sent again, or that its intent is settled now. */
 export type Progress = {
   readonly intent: Intent;
   /** The number of requests so far. */
   readonly attempt: number;
-  readonly state: 'not-sent' | 'in-progress' | 'lost' | 'settling';
+  readonly state: 'not-sent' | 'in-progress' | 'lost' | 'offline' | 'settling';
   /** The code of the error, if there is one. */
   readonly code?: string | undefined;
+};
+
+/** What to do if a query fails. Without it, a query is sent once. */
+export type QueryOptions = {
+  /** How long one attempt may take, in milliseconds. It then fails with a `TimeoutError`. */
+  readonly timeoutMs?: number | undefined;
+  /** How often it is sent again after a connection fault, a timeout, or a 502, 503 or 504. */
+  readonly retries?: number | undefined;
 };
 
 export type LedgerFetchOptions = {
@@ -20,18 +36,28 @@ export type LedgerFetchOptions = {
   readonly attemptMs?: number | undefined;
   /** The delay before the first repeat, in milliseconds. It doubles up to ten times this value. */
   readonly delayMs?: number | undefined;
+  /** How long after a write the same write is a double click, in milliseconds. 0 turns this off. */
+  readonly doubleClickMs?: number | undefined;
+  readonly queries?: QueryOptions | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** What sends a request. */
   readonly fetch?: typeof fetch | undefined;
 };
 
-export const defaults = { patienceMs: 45_000, attemptMs: 20_000, delayMs: 500 };
+export const defaults = {
+  patienceMs: 45_000,
+  attemptMs: 20_000,
+  delayMs: 500,
+  doubleClickMs: 500,
+};
 
 export type Attempts = {
   readonly intent: Intent;
   readonly url: string | URL;
   /** The options of a request. `isRepeat`: an earlier one may have taken effect. */
   readonly init: (isRepeat: boolean) => RequestInit;
+  /** Who sends the first request. The others are sent only for the same user. */
+  readonly caller: Caller;
   /** Whether an earlier request may have taken effect. */
   readonly isRepeat: boolean;
   /** Whether it may be sent more than once. */
@@ -48,24 +74,34 @@ export type Result = {
   readonly giveUpAt: number;
 };
 
+type TokenSource = () => string | undefined | Promise<string | undefined>;
+
 /** Sends a request until its answer is final, or the patience ends. */
 export async function attempt(attempts: Attempts, options: LedgerFetchOptions): Promise<Result> {
-  const { intent, mayRepeat, signal } = attempts;
+  const { intent, caller, mayRepeat, signal } = attempts;
   const { patienceMs = defaults.patienceMs, delayMs = defaults.delayMs, onProgress } = options;
   let isOpen = attempts.isRepeat;
   let giveUpAt: number | undefined;
-  let rejected: string | undefined;
-  for (let count = 1; ; count += 1) {
-    const { answer: last, token } = await send(attempts, isOpen, rejected, options);
+  let token: TokenSource = () => caller.token;
+  let isRenewed = false;
+  for (let count = 0; ; ) {
+    if (isOffline()) {
+      giveUpAt ??= performance.now() + patienceMs;
+      onProgress?.({ intent, attempt: count, state: 'offline' });
+      await sleep(giveUpAt - performance.now(), signal, 'online');
+      if (isOffline()) return { last: offline(), isOpen, giveUpAt };
+    }
+    const { answer: last, used } = await send(attempts, isOpen, token, options);
+    count += 1;
     giveUpAt ??= performance.now() + patienceMs;
-    // A browser repeats requests by itself, so an error that may pass need not be that of the first one.
-    if (last.isProof) isOpen = false;
-    else if (last.state !== 'final' || last.isOfProxy) isOpen = true;
-    const isRejected =
-      last.code === 'UNAUTHENTICATED' && token !== undefined && rejected === undefined;
-    // A token is rejected before the body is read, so this is true of a large body, too.
+    // An error is about its own attempt alone: an earlier one may still be executed.
+    if (last.isOutcome) isOpen = false;
+    else if (!last.isRejection) isOpen = true;
+    // A token is rejected before the body is read, so a large body may be sent again, too.
+    const isRejected = last.code === 'UNAUTHENTICATED' && used !== undefined && !isRenewed;
     if (isRejected && (mayRepeat || !isOpen)) {
-      rejected = token;
+      isRenewed = true;
+      token = () => nextToken(caller, options, used);
       continue;
     }
     const waitMs = Math.max(backoffMs(count, delayMs), last.retryAfterMs);
@@ -73,60 +109,57 @@ export async function attempt(attempts: Attempts, options: LedgerFetchOptions): 
     if (last.state === 'final' || !mayRepeat || isTooLate) return { last, isOpen, giveUpAt };
     onProgress?.({ intent, attempt: count, state: last.state, code: last.code });
     await sleep(waitMs, signal);
+    token = () => nextToken(caller, options);
   }
 }
 
 async function send(
   { url, init, attemptMs, signal }: Attempts,
   isRepeat: boolean,
-  rejected: string | undefined,
+  token: TokenSource,
   options: LedgerFetchOptions,
-): Promise<{ answer: Answer; token?: string }> {
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), attemptMs);
-  const end = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal;
+): Promise<{ answer: Answer; used?: string | undefined }> {
   let isSent = isRepeat;
   try {
-    const token = options.token && (await unlessAborted(options.token(rejected), end));
-    const request = { ...withToken(init(isRepeat), token), signal: end };
-    isSent = true;
-    const response = await (options.fetch ?? fetch)(url, request);
-    const answer = readAnswer(response, await response.text());
-    return token === undefined ? { answer } : { answer, token };
+    return await withDeadline(attemptMs, signal, async (end) => {
+      const used = await token();
+      const request = { ...withToken(init(isRepeat), used), signal: end };
+      isSent = true;
+      const response = await (options.fetch ?? fetch)(url, request);
+      return { answer: readAnswer(response, await response.text()), used };
+    });
   } catch {
-    signal?.throwIfAborted();
-    return { answer: isSent ? lost : notSignedIn() };
-  } finally {
-    clearTimeout(timer);
+    throwIfAborted(signal);
+    return { answer: isSent ? lost : rejection(signInFailed()) };
   }
 }
 
-/** Waits for what cannot be cancelled. */
-function unlessAborted<Value>(value: Value | Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    Promise.resolve(value).then(resolve, reject);
-  });
+/** The token for a repeat. For the gateway, a repeat of another user is another write. */
+async function nextToken(
+  { user }: Caller,
+  options: LedgerFetchOptions,
+  rejected?: string,
+): Promise<string | undefined> {
+  const token = await options.token?.(rejected);
+  if (token !== undefined && userOf(token) !== user) throw new Error('Another user has signed in.');
+  return token;
 }
 
-const notSignedIn = (): Answer => ({
+/** An attempt that was not made, for this reason. */
+export const rejection = (body: GraphqlBody): Answer => ({
   ...lost,
   state: 'final',
-  code: 'SIGN_IN_FAILED',
-  response: signInFailed(),
+  isRejection: true,
+  code: String(body.errors?.[0]?.extensions?.code),
+  response: toResponse(body),
 });
 
-/** With jitter, so that clients do not repeat at the same time. */
-function backoffMs(count: number, firstMs: number): number {
-  return Math.min(10, 2 ** (count - 1)) * firstMs * (0.5 + Math.random() / 2);
-}
+const offline = (): Answer =>
+  rejection(errorBody('OFFLINE', 'The device has no connection. Nothing was sent.'));
 
-async function sleep(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const elapsed = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await (signal ? unlessAborted(elapsed, signal) : elapsed).finally(() => clearTimeout(timer));
+const isOffline = (): boolean => globalThis.navigator?.onLine === false;
+
+/** With jitter, so that clients do not repeat at the same time. */
+export function backoffMs(count: number, firstMs: number): number {
+  return Math.min(10, 2 ** (count - 1)) * firstMs * (0.5 + Math.random() / 2);
 }

@@ -6,6 +6,8 @@ export type LedgerErrorCode =
   | 'RESPONSE_LOST'
   | 'OUTCOME_UNKNOWN'
   | 'SIGN_IN_FAILED'
+  | 'OFFLINE'
+  | 'CANCELLED'
   | `HTTP_${number}`
   | 'UNAUTHENTICATED'
   | 'FORBIDDEN'
@@ -46,12 +48,12 @@ export type FieldResult<Member> =
   | { readonly kind: 'member'; readonly member: Member }
   /** It did nothing. */
   | { readonly kind: 'error'; readonly error: LedgerError }
-  /** It is not known yet. `settle` can find out. */
-  | { readonly kind: 'lost'; readonly error: LedgerError; readonly intent: Intent | undefined }
+  /** It is not known yet. `settle` can find out, with this intent. */
+  | { readonly kind: 'lost'; readonly error: LedgerError; readonly intent: Intent }
   /** Nobody can know whether it took effect. */
   | { readonly kind: 'unknown'; readonly error: LedgerError };
 
-/** The result of any GraphQL client. */
+/** The result of any GraphQL client, or `{ error }` with what it throws. */
 export type AnyResult<Data extends object> = {
   readonly data?: Partial<Data> | null | undefined;
   readonly error?: unknown;
@@ -61,21 +63,24 @@ export type AnyResult<Data extends object> = {
 
 /**
  * Reads the result of one root field by its response name, from a request that `createLedgerFetch` sent, or from
- * `settle`. Each field of a mutation has its own result.
+ * `settle`. Each field of a mutation has its own result. `intent` is that of the request, for a result that says
+ * nothing, such as that of a request that was aborted: without it, such a result is `unknown`.
  */
 export function readField<Data extends object, Name extends keyof Data & string>(
   result: AnyResult<Data>,
   name: Name,
+  intent?: Intent,
 ): FieldResult<NonNullable<Data[Name]>> {
-  const member = result.data?.[name];
+  const member = result.data?.[name] ?? dataOf<Data>(result.error)?.[name];
   if (member != null) return { kind: 'member', member };
   const errors = errorsOf(result);
   const found =
     errors.find(({ path }) => path?.[0] === name) ?? errors.find(({ path }) => path === undefined);
   const error = toError(found ?? missing(result.extensions));
-  if (error.code === 'OUTCOME_UNKNOWN') return { kind: 'unknown', error };
-  if (error.code !== 'RESPONSE_LOST') return { kind: 'error', error };
-  return { kind: 'lost', error, intent: textOf(found?.extensions?.intent) };
+  if (error.code !== 'RESPONSE_LOST' && error.code !== 'OUTCOME_UNKNOWN')
+    return { kind: 'error', error };
+  const lost = error.code === 'RESPONSE_LOST' && (textOf(found?.extensions?.intent) ?? intent);
+  return lost ? { kind: 'lost', error, intent: lost } : { kind: 'unknown', error };
 }
 
 /** The error of a field for which a result has nothing. A complete settlement has the outcome of every other field. */
@@ -87,12 +92,20 @@ function missing(extensions: unknown): GraphqlError {
   };
 }
 
-/** The errors where a GraphQL response, Apollo Client, urql and Relay have them. */
+/** Where the errors that Relay and graphql-request throw have the response. */
+const responsesOf = (error: unknown): Record<string, unknown>[] =>
+  isObject(error) ? [error, error.source, error.response].filter(isObject) : [];
+
+/** The outcomes of other fields, which an error comes with. Their types are those of the result. */
+const dataOf = <Data>(error: unknown) =>
+  responsesOf(error)
+    .map(({ data }) => data)
+    .find(isObject) as Partial<Data> | undefined;
+
+/** The errors where a GraphQL response, Apollo Client, urql, Relay and graphql-request have them. */
 function errorsOf({ errors, error }: AnyResult<object>): GraphqlError[] {
-  const thrown = isObject(error) ? error : {};
-  const source = isObject(thrown.source) ? thrown.source.errors : undefined;
-  const lists = [errors, thrown.errors, thrown.graphQLErrors, source];
-  return lists.flatMap((list) => (Array.isArray(list) ? list : [])).filter(isObject);
+  const thrown = responsesOf(error).flatMap((each) => [each.errors, each.graphQLErrors]);
+  return [errors, ...thrown].flatMap((list) => (Array.isArray(list) ? list : [])).filter(isObject);
 }
 
 function toError({ message, extensions = {} }: GraphqlError): LedgerError {

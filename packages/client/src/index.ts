@@ -1,6 +1,15 @@
-export type { LedgerFetchOptions, Progress } from './attempts.ts';
-export type { Fault, FieldResult, LedgerError, LedgerErrorCode } from './field-result.ts';
+export type { GraphqlBody, GraphqlError } from './answer.ts';
+export type { LedgerFetchOptions, Progress, QueryOptions } from './attempts.ts';
+export { cancel } from './cancel.ts';
+export type {
+  AnyResult,
+  Fault,
+  FieldResult,
+  LedgerError,
+  LedgerErrorCode,
+} from './field-result.ts';
 export { readField } from './field-result.ts';
 export { type Intent, newIntent, withIntent } from './intent.ts';
 export { createLedgerFetch } from './ledger-fetch.ts';
-export { type SettleOptions, settle, settleDocument } from './settle.ts';
+export { type SettledResult, type SettleOptions, settle, settleDocument } from './settle.ts';
+export type { GetToken } from './token.ts';

@@ -6,10 +6,18 @@ export type Intent = string;
 
 /** Creates an intent. Call it when the user decides, such as in the listener of the click. */
 export function newIntent(): Intent {
-  const random = crypto.getRandomValues(new Uint32Array(4));
-  const intent = [Date.now(), ...random].map((number) => number.toString(36)).join('-');
+  const intent = [Date.now(), ...randomNumbers()].map((number) => number.toString(36)).join('-');
   unsent.add(intent);
   return intent;
+}
+
+/** Some engines have no `crypto`. A key only has to differ from the others of the same user. */
+function randomNumbers(): Iterable<number> {
+  const numbers = new Uint32Array(4);
+  return (
+    globalThis.crypto?.getRandomValues?.(numbers) ??
+    numbers.map(() => 0x1_0000_0000 * Math.random())
+  );
 }
 
 /** Adds an intent to the options of a request. To set the header `Idempotency-Key` has the same effect. */

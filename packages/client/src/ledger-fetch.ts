@@ -1,10 +1,18 @@
-import { toResponse } from './answer.ts';
-import { attempt, defaults, type LedgerFetchOptions } from './attempts.ts';
+import { errorBody, isObject, lost, lostBody, parseJson, toResponse } from './answer.ts';
+import { attempt, defaults, type LedgerFetchOptions, type Result, rejection } from './attempts.ts';
+import { untilCancelled } from './cancel.ts';
+import { throwIfAborted } from './deadline.ts';
+import { sendOnce } from './double-click.ts';
 import { ageOf, type Intent, isFirstRequest, newIntent, withHeader, withIntent } from './intent.ts';
+import { sendQuery } from './query.ts';
+import { mayBeOf, noteIntent, sentFor } from './sent-intent.ts';
 import { settle } from './settle.ts';
-import { signInFailed, tokenOfOneUser, withToken } from './token.ts';
+import { type Caller, identify, signInFailed, withToken } from './token.ts';
 
 const AGE = 'idempotency-key-age';
+
+/** Says `query` or `mutation` for a request whose document is named by a hash. It is not sent. */
+const OPERATION_TYPE = 'operation-type';
 
 /** A body of more bytes is sent once. */
 const LARGE_BODY = 256 * 1024;
@@ -16,14 +24,18 @@ const LONGEST_UPLOAD_MS = 600_000;
 /**
  * Creates a `fetch` that sends a mutation until its outcome is known, with one idempotency key: that of the
  * header, or a new one. The response is always one of GraphQL, so the promise rejects only if `init.signal`
- * aborts. A request without a mutation is sent once, as it is.
+ * aborts. A double click is sent once. A query is sent as `options.queries` says.
+ *
+ * @throws {Error} where the browser or engine lacks what it needs
  */
 export function createLedgerFetch(options: LedgerFetchOptions = {}): typeof fetch {
+  const needed = ['Headers', 'Request', 'Response', 'AbortController'];
+  if (!options.fetch) needed.push('fetch');
+  const missing = needed.filter((name) => Reflect.get(globalThis, name) === undefined);
+  if (missing.length > 0) throw new Error(`createLedgerFetch needs ${missing.join(', ')}.`);
   return async (input, init) => {
-    const [url, request] = await split(input, init);
-    return isRead(request)
-      ? read(url, request, options)
-      : write(url, request, { ...options, token: tokenOfOneUser(options.token) });
+    const [url, request, isQuery] = await split(input, init);
+    return isQuery ? read(url, request, options) : write(url, request, options);
   };
 }
 
@@ -32,37 +44,74 @@ async function write(
   request: RequestInit,
   options: LedgerFetchOptions,
 ): Promise<Response> {
-  const { signal } = request;
-  const intent = new Headers(request.headers).get('idempotency-key') ?? newIntent();
-  const { body } = request;
-  // What is no text cannot be sent twice, such as a stream.
+  const startedAt = performance.now();
+  const { body, signal } = request;
+  const { attemptMs = defaults.attemptMs, doubleClickMs = defaults.doubleClickMs } = options;
+  const caller = await identify(request, options.token, attemptMs, signal);
+  throwIfAborted(signal);
+  const intent = sentFor(new Headers(request.headers).get('idempotency-key') ?? newIntent());
+  const isFirst = isFirstRequest(intent);
+  if (!caller) return toResponse(isFirst ? signInFailed() : lostBody(intent, 'SIGN_IN_FAILED'));
+  if (!mayBeOf(intent, caller.user)) return toResponse(lostBody(intent, 'OTHER_USER'));
+  noteIntent(intent, caller.user);
+  const send = () => sendUntilKnown({ intent, isFirst, caller, url, request, options });
+  // What is no text cannot be compared, or sent twice, such as a stream.
+  if (typeof body !== 'string') return send();
+  const text = `${url} ${body}`;
+  return sendOnce({ intent, user: caller.user, text, startedAt }, doubleClickMs, send);
+}
+
+type Write = {
+  readonly intent: Intent;
+  readonly isFirst: boolean;
+  readonly caller: Caller;
+  readonly url: string | URL;
+  readonly request: RequestInit;
+  readonly options: LedgerFetchOptions;
+};
+
+async function sendUntilKnown(write: Write): Promise<Response> {
+  const { intent, isFirst, caller, url, request, options } = write;
+  const { attemptMs: smallMs = defaults.attemptMs, patienceMs = defaults.patienceMs } = options;
+  const { body, signal } = request;
   const size = typeof body === 'string' ? body.length : Number.POSITIVE_INFINITY;
-  const { attemptMs: smallMs = defaults.attemptMs } = options;
   const attemptMs = smallMs + Math.min(size / SLOWEST_BYTES_PER_MS, LONGEST_UPLOAD_MS);
-  const { last, isOpen, giveUpAt } = await attempt(
-    {
-      intent,
-      url,
-      init: (isRepeat) =>
-        withAge(withIntent(request, intent), intent, isRepeat ? attemptMs : undefined),
-      isRepeat: !isFirstRequest(intent),
-      mayRepeat: size <= LARGE_BODY,
-      attemptMs,
-      signal,
-    },
-    options,
+  let isSent = !isFirst;
+  const init = (isRepeat: boolean) => {
+    isSent = true;
+    return withAge(withIntent(request, intent), intent, isRepeat ? attemptMs : undefined);
+  };
+  const mayRepeat = size <= LARGE_BODY;
+  const attempts = { intent, url, init, caller, isRepeat: !isFirst, mayRepeat, attemptMs };
+  const { last, isOpen, giveUpAt } = await untilCancelled<Result>(intent, signal, (stop) =>
+    attempt({ ...attempts, signal: stop }, options).catch((error: unknown) => {
+      if (signal?.aborted || !stop.aborted) throw error;
+      const giveUpAt = performance.now() + patienceMs;
+      return { last: isSent ? lost : rejection(cancelled()), isOpen: isSent, giveUpAt };
+    }),
   );
   if (!isOpen && last.response) return last.response;
   options.onProgress?.({ intent, attempt: 0, state: 'settling' });
-  const patienceMs = Math.max(giveUpAt - performance.now(), smallMs / 2);
-  const headers = new Headers(request.headers);
-  for (const name of ['idempotency-key', AGE]) headers.delete(name);
-  const quiet = { ...options, onProgress: undefined };
-  const settled = await settle(intent, { ...quiet, url, headers, signal, patienceMs });
+  const settled = await settle(intent, {
+    ...options,
+    onProgress: undefined,
+    url,
+    headers: withoutIntent(request.headers),
+    signal,
+    patienceMs: Math.max(giveUpAt - performance.now(), smallMs / 2),
+  });
   const code = settled.errors?.[0]?.extensions?.code;
   // Nothing was executed, so the last error is the reason.
   const hasReason = code === 'IDEMPOTENCY_KEY_SETTLED' && last.code !== undefined;
   return hasReason && last.response ? last.response : toResponse(settled);
+}
+
+const cancelled = () => errorBody('CANCELLED', 'This was cancelled before it was sent.');
+
+function withoutIntent(init: RequestInit['headers']): Headers {
+  const headers = new Headers(init);
+  for (const name of ['idempotency-key', AGE]) headers.delete(name);
+  return headers;
 }
 
 /** Adds the age of the intent. `delayMs` is undefined for the first request. */
@@ -75,34 +124,49 @@ async function read(
   url: string | URL,
   request: RequestInit,
   options: LedgerFetchOptions,
-  rejected?: string,
 ): Promise<Response> {
   const { token, fetch: send = fetch } = options;
-  let bearer: string | undefined;
-  let signed: RequestInit;
-  try {
-    bearer = await token?.(rejected);
-    signed = withToken(request, bearer);
-  } catch {
-    return signInFailed();
+  async function sendSigned(end = request.signal, rejected?: string): Promise<Response> {
+    let bearer: string | undefined;
+    let signed: RequestInit;
+    try {
+      bearer = await token?.(rejected);
+      signed = withToken(end ? { ...request, signal: end } : request, bearer);
+    } catch {
+      return toResponse(signInFailed());
+    }
+    const response = await send(url, signed);
+    const isRenewable = response.status === 401 && bearer !== undefined && rejected === undefined;
+    return isRenewable ? sendSigned(end, bearer) : response;
   }
-  const response = await send(url, signed);
-  const isRenewable = response.status === 401 && bearer !== undefined && rejected === undefined;
-  return isRenewable ? read(url, request, options, bearer) : response;
+  return sendQuery(sendSigned, request.signal, options);
 }
 
 /** Whether a request can change nothing: only a `POST` may be a mutation, also one that names its document by a hash. */
-function isRead({ method = 'GET', body }: RequestInit): boolean {
+function isQuery({ method = 'GET', body }: RequestInit): boolean {
   if (method.toUpperCase() !== 'POST') return true;
-  return typeof body === 'string' && /"query"\s*:/.test(body) && !/\bmutation\b/.test(body);
+  if (typeof body !== 'string' || !/"query"\s*:/.test(body)) return false;
+  if (!/\bmutation\b/.test(body)) return true;
+  // The word may be in the variables. It takes long to parse a large body, such as that of an upload.
+  const parsed = body.length <= LARGE_BODY && parseJson(body);
+  if (!isObject(parsed) || typeof parsed.query !== 'string') return false;
+  return !/\bmutation\b/.test(parsed.query);
 }
 
-/** The parts of a request, whose body can be sent twice. */
+/** The parts of a request, whose body can be sent twice, and whether it is a query. */
 async function split(
   input: Parameters<typeof fetch>[0],
   init: RequestInit = {},
-): Promise<[string | URL, RequestInit]> {
-  if (!(input instanceof Request)) return [input, init];
+): Promise<[string | URL, RequestInit, boolean]> {
+  const [url, request] = input instanceof Request ? await splitRequest(input, init) : [input, init];
+  const headers = new Headers(request.headers);
+  const type = headers.get(OPERATION_TYPE);
+  if (type === null) return [url, request, isQuery(request)];
+  headers.delete(OPERATION_TYPE);
+  return [url, { ...request, headers }, type === 'query'];
+}
+
+async function splitRequest(input: Request, init: RequestInit): Promise<[string, RequestInit]> {
   const request = new Request(input, init);
   const { url, method, headers, credentials, signal } = request;
   const body = method === 'GET' ? null : await request.text();

@@ -1,6 +1,9 @@
-import { type Answer, errorBody, type GraphqlBody, isObject } from './answer.ts';
+import { type Answer, errorBody, type GraphqlBody, isObject, lostBody } from './answer.ts';
 import { attempt, defaults, type LedgerFetchOptions } from './attempts.ts';
+import { throwIfAborted } from './deadline.ts';
 import { ageOf, type Intent } from './intent.ts';
+import { mayBeOf, sentFor } from './sent-intent.ts';
+import { identify } from './token.ts';
 
 /**
  * The document that `settle` sends, as the client preset of graphql-codegen writes it into a manifest. A gateway
@@ -32,27 +35,24 @@ export type SettledResult<Data extends object> = Omit<GraphqlBody, 'data'> & {
  * - `OUTCOME_UNKNOWN`: the gateway has no record, and may have lost it
  * - `RESPONSE_LOST`: the gateway cannot tell at the moment; ask again
  *
- * Rejects only if `signal` aborts.
+ * An intent of another user is `RESPONSE_LOST`: nothing is asked, and its owner can still ask. Rejects only if
+ * `signal` aborts.
  */
 export async function settle<Data extends object = Record<string, unknown>>(
   intent: Intent,
-  { url, headers, signal, ...options }: SettleOptions,
+  { url, headers = {}, signal, ...options }: SettleOptions,
 ): Promise<SettledResult<Data>> {
   const { attemptMs = defaults.attemptMs } = options;
-  const { last } = await attempt(
-    {
-      intent,
-      url,
-      init: () => settleRequest(intent, attemptMs, headers),
-      isRepeat: false,
-      mayRepeat: true,
-      attemptMs,
-      signal,
-    },
-    options,
-  );
+  const caller = await identify({ headers }, options.token, attemptMs, signal);
+  throwIfAborted(signal);
+  const sent = sentFor(intent);
+  const reason = !caller ? 'SIGN_IN_FAILED' : mayBeOf(sent, caller.user) ? undefined : 'OTHER_USER';
+  if (!caller || reason) return lostBody(intent, reason) as SettledResult<Data>;
+  const init = () => settleRequest(sent, attemptMs, headers);
+  const attempts = { intent: sent, url, init, caller, isRepeat: false, mayRepeat: true };
+  const { last } = await attempt({ ...attempts, attemptMs, signal }, options);
   // The names of the fields and their types are those of the caller's mutation.
-  return toResult(last, intent) as SettledResult<Data>;
+  return toResult(last, sent) as SettledResult<Data>;
 }
 
 function settleRequest(
@@ -74,8 +74,7 @@ function settleRequest(
 function toResult({ body, code }: Answer, intent: Intent): GraphqlBody {
   const settled = body?.data?.settleWrites;
   if (!isObject(settled) || !Array.isArray(settled.writes)) {
-    const extensions = { intent, ...(code !== undefined && { reason: code }) };
-    return errorBody('RESPONSE_LOST', 'It is not known yet what became of this write.', extensions);
+    return lostBody(intent, code);
   }
   const isComplete = settled.isComplete === true;
   const writes = settled.writes.filter(isObject);

@@ -24,6 +24,7 @@ type Sending = Extract<WriteState<unknown>, { phase: 'sending' }>;
 /** Why a request takes longer. */
 const waits: Readonly<Record<NonNullable<Sending['wait']>, string>> = {
   'not-sent': 'It is not sent yet: the ledger cannot take it at the moment. We keep trying.',
+  offline: 'There is no connection. Nothing was sent since then; we continue when it is back.',
   'in-progress': 'The ledger is still working on it.',
   lost: 'No answer yet. We are trying again; it is not done a second time.',
   settling: 'No answer yet. We are asking what became of it.',

@@ -1,0 +1,344 @@
+import type { ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import {
+  cancel,
+  createLedgerFetch,
+  type LedgerFetchOptions,
+  newIntent,
+  readField,
+  settle,
+  withIntent,
+} from '../../packages/client/src/index.ts';
+import { startHttpServer } from '../support/http-server.ts';
+
+type Reply = (response: ServerResponse) => void;
+type Data = { save: { __typename: string } };
+
+const json =
+  (body: unknown, status = 200): Reply =>
+  (response) => {
+    const type = { 'content-type': 'application/graphql-response+json' };
+    response.writeHead(status, type).end(JSON.stringify(body));
+  };
+const saved = json({ data: { save: { __typename: 'ApproversSaved' } } });
+const cut: Reply = (response) => response.socket?.resetAndDestroy();
+const never: Reply = () => {};
+const error = (code: string, extensions: object = { requestId: '7' }, path: string[] = ['save']) =>
+  json({
+    data: { save: null },
+    errors: [{ message: '', path, extensions: { code, ...extensions } }],
+  });
+const settled = (writes: object[]) =>
+  json({ data: { settleWrites: { isComplete: true, writes } } });
+const notExecuted = settled([]);
+const executed = settled([{ responseName: 'save', outcome: { __typename: 'ApproversSaved' } }]);
+
+/** A gateway that gives these replies to mutations, and this one to `settleWrites`. */
+async function start(replies: Reply[], settling: Reply = notExecuted) {
+  const mutations: { key: unknown; query: string; headers: object }[] = [];
+  const settlings: string[] = [];
+  const { origin } = await startHttpServer(async (request, response) => {
+    const body = await text(request);
+    if (body.includes('SettleWrites')) {
+      settlings.push(JSON.parse(body).variables.idempotencyKey);
+      return settling(response);
+    }
+    const { headers } = request;
+    mutations.push({ key: headers['idempotency-key'], query: body, headers });
+    replies[Math.min(mutations.length, replies.length) - 1]?.(response);
+  });
+  return { origin, mutations, settlings };
+}
+
+const tokenOf = (sub: string) =>
+  `e30.${btoa(JSON.stringify({ iss: 'issuer', sub, at: Math.random() }))}.`;
+
+const init = (variables: object = {}): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ query: 'mutation { save { __typename } }', variables }),
+});
+
+async function save(url: string, options: LedgerFetchOptions = {}, request = init()) {
+  const ledgerFetch = createLedgerFetch({ delayMs: 2, patienceMs: 300, ...options });
+  const response = await ledgerFetch(url, request);
+  return readField<Data, 'save'>(await response.json(), 'save');
+}
+
+const kept = { kind: 'member', member: { __typename: 'ApproversSaved' } };
+
+describe('a double click', () => {
+  test.each([
+    ['while the first is sent', () => [0, 0]],
+    ['after the first has ended', () => [0, 1]],
+  ])('%s is one write with one result', async (_, turns) => {
+    const { origin, mutations } = await start([saved]);
+    const results: unknown[] = [];
+    // Each click has a client, a token and an intent of its own, as in an app that creates them in its listener.
+    const click = async () => {
+      const token = () => tokenOf('ada');
+      results.push(await save(origin, { token }, withIntent(init(), newIntent())));
+    };
+    const first = click();
+    if (turns()[1] === 1) await first;
+    await Promise.all([first, click()]);
+    expect(results).toEqual([kept, kept]);
+    expect(mutations).toHaveLength(1);
+  });
+
+  test.each<[string, LedgerFetchOptions, RequestInit]>([
+    ['with other variables', {}, init({ name: 'Bob' })],
+    ['of another user', { token: () => tokenOf('bob') }, init()],
+    ['with doubleClickMs: 0', { doubleClickMs: 0 }, init()],
+  ])('%s is another write', async (_, options, request) => {
+    const { origin, mutations } = await start([saved]);
+    const token = () => tokenOf('ada');
+    await Promise.all([save(origin, { token }), save(origin, { token, ...options }, request)]);
+    expect(new Set(mutations.map(({ key }) => key)).size).toBe(2);
+  });
+
+  test('settles the write that it joined, also by its own intent', async () => {
+    const { origin, mutations, settlings } = await start([saved], executed);
+    const intent = newIntent();
+    await save(origin);
+    await save(origin, {}, withIntent(init(), intent));
+    const result = await settle<Data>(intent, { url: origin });
+    expect(readField(result, 'save')).toEqual(kept);
+    expect(settlings).toEqual(mutations.map(({ key }) => key));
+  });
+
+  test('knows the intent to ask with if the first click is aborted', async () => {
+    const abort = new AbortController();
+    const { origin } = await start([() => abort.abort(new Error('unmounted'))]);
+    const intent = newIntent();
+    const request = withIntent(init(), intent);
+    const first = save(origin, {}, { ...request, signal: abort.signal });
+    const second = save(origin);
+    await expect(first).rejects.toThrow('unmounted');
+    expect(await second).toMatchObject({ kind: 'lost', intent });
+  });
+});
+
+test('the intent of another user is not asked about, and stays for its owner', async () => {
+  const { origin, settlings } = await start([saved], executed);
+  const intent = newIntent();
+  await save(origin, { token: () => tokenOf('ada') }, withIntent(init(), intent));
+  const ask = async (user: string) =>
+    readField(await settle<Data>(intent, { url: origin, token: () => tokenOf(user) }), 'save');
+
+  expect(await ask('bob')).toMatchObject({ kind: 'lost', intent });
+  expect(settlings).toHaveLength(0);
+  expect(await ask('ada')).toEqual(kept);
+  const byHeader = { headers: { authorization: `Bearer ${tokenOf('bob')}` }, url: origin };
+  expect(readField(await settle<Data>(intent, byHeader), 'save')).toMatchObject({ kind: 'lost' });
+});
+
+describe('after a lost attempt', () => {
+  test.each([
+    ['a refusal of the service', error('UPSTREAM_BAD_REQUEST')],
+    ['an unavailable service', error('UPSTREAM_UNAVAILABLE')],
+    ['a key that another request uses', error('IDEMPOTENCY_KEY_REUSED')],
+    ['an invalid input', error('BAD_USER_INPUT')],
+    ['a rejected document', error('OPERATION_LIMIT_EXCEEDED', { requestId: '7' }, [])],
+  ])('%s does not hide the outcome', async (_, reply) => {
+    const { origin, settlings } = await start([cut, reply], executed);
+    expect(await save(origin)).toEqual(kept);
+    expect(settlings).toHaveLength(1);
+  });
+
+  test('an error is the reason why nothing was done, once settling has said so', async () => {
+    const { origin } = await start([cut, error('UPSTREAM_BAD_REQUEST')]);
+    expect(await save(origin)).toMatchObject({
+      kind: 'error',
+      error: { code: 'UPSTREAM_BAD_REQUEST' },
+    });
+  });
+});
+
+test.each([
+  ['an error', error('INTERNAL_SERVER_ERROR', {})],
+  ['a field without outcome and error', json({ data: { save: null } })],
+])('%s of a router says nothing about a write', async (_, reply) => {
+  const { origin, mutations, settlings } = await start([reply], executed);
+  expect(await save(origin, { patienceMs: 30 })).toEqual(kept);
+  expect(settlings).toHaveLength(1);
+  expect(new Set(mutations.map(({ key }) => key)).size).toBe(1);
+});
+
+test('an error of the gateway, before anything was lost, needs no settling', async () => {
+  const { origin, mutations, settlings } = await start([error('IDEMPOTENCY_UNAVAILABLE'), saved]);
+  expect(await save(origin)).toMatchObject({ kind: 'error' });
+  expect([mutations.length, settlings.length]).toEqual([1, 0]);
+});
+
+test('while records are not complete, a write that was not sent keeps its age of 0', async () => {
+  const unavailable = error('IDEMPOTENCY_UNAVAILABLE', { requestId: '7', retryable: true });
+  const { origin, mutations } = await start([unavailable, saved]);
+  expect(await save(origin)).toEqual(kept);
+  expect(mutations.map(({ headers }) => headers)).toMatchObject([
+    { 'idempotency-key-age': '0' },
+    { 'idempotency-key-age': '0' },
+  ]);
+});
+
+describe('cancel', () => {
+  test.each([
+    ['that it was executed', executed, kept],
+    ['that it never will be', notExecuted, { error: { code: 'IDEMPOTENCY_KEY_SETTLED' } }],
+  ])('settles, and the promise of the write tells %s', async (_, settling, result) => {
+    const { origin, mutations } = await start([cut], settling);
+    const intent = newIntent();
+    const onProgress = () => void cancel(intent);
+    const promise = save(
+      origin,
+      { delayMs: 60_000, patienceMs: 1e6, onProgress },
+      withIntent(init(), intent),
+    );
+    expect(await promise).toMatchObject(result);
+    expect(mutations).toHaveLength(1);
+    expect(cancel(intent)).toBe(false);
+  });
+});
+
+describe('the device', () => {
+  /** The package runs outside of the realm of the tests. */
+  const realm: typeof globalThis = createLedgerFetch.constructor('return globalThis')();
+  const replaced: [object, string, PropertyDescriptor | undefined][] = [];
+
+  afterEach(() => {
+    for (const [object, name, own] of replaced.splice(0)) {
+      if (own) Object.defineProperty(object, name, own);
+      else Reflect.deleteProperty(object, name);
+    }
+  });
+
+  function replace(object: object, name: string, value: unknown): void {
+    replaced.push([object, name, Object.getOwnPropertyDescriptor(object, name)]);
+    Object.defineProperty(object, name, { value, configurable: true, writable: true });
+  }
+
+  /** Returns what brings the connection back. */
+  function goOffline(): () => void {
+    const state = { onLine: false };
+    const events = new EventTarget();
+    replace(realm, 'navigator', state);
+    replace(realm, 'addEventListener', events.addEventListener.bind(events));
+    replace(realm, 'removeEventListener', events.removeEventListener.bind(events));
+    return () => {
+      state.onLine = true;
+      events.dispatchEvent(new Event('online'));
+    };
+  }
+
+  test('is offline: it says so at once, and continues when it is online', async () => {
+    const { origin, mutations } = await start([saved]);
+    const goOnline = goOffline();
+    const states: [string, number][] = [];
+    const result = await save(origin, {
+      patienceMs: 60_000,
+      onProgress({ state }) {
+        states.push([state, mutations.length]);
+        setImmediate(goOnline);
+      },
+    });
+    expect(states).toEqual([['offline', 0]]);
+    expect(result).toEqual(kept);
+    expect(mutations[0]?.headers).toMatchObject({ 'idempotency-key-age': '0' });
+  });
+
+  test('stays offline, or the write is cancelled: nothing was sent', async () => {
+    const { origin, mutations, settlings } = await start([saved]);
+    goOffline();
+    expect(await save(origin, { patienceMs: 10 })).toMatchObject({ error: { code: 'OFFLINE' } });
+    const intent = newIntent();
+    const onProgress = () => void cancel(intent);
+    expect(await save(origin, { onProgress }, withIntent(init({ a: 1 }), intent))).toMatchObject({
+      error: { code: 'CANCELLED' },
+    });
+    expect([mutations, settlings]).toEqual([[], []]);
+  });
+
+  test('has no AbortSignal.any and no crypto', async () => {
+    replace(realm.AbortSignal, 'any', undefined);
+    replace(realm, 'crypto', undefined);
+    const { origin } = await start([cut, saved]);
+    const { signal } = new realm.AbortController();
+    expect(await save(origin, {}, { ...init(), signal })).toEqual(kept);
+  });
+
+  test('has no AbortController: it says so when the fetch is created', () => {
+    replace(realm, 'AbortController', undefined);
+    expect(() => createLedgerFetch()).toThrow('createLedgerFetch needs AbortController.');
+  });
+});
+
+describe('a query', () => {
+  test.each<[string, RequestInit]>([
+    ['by hash', { headers: { 'operation-type': 'query' }, body: '{"extensions":{}}' }],
+    [
+      'with the word mutation in its variables',
+      { body: '{"query":"{ a }","variables":{"b":"mutation"}}' },
+    ],
+  ])('%s has no key', async (_, request) => {
+    const { origin, mutations } = await start([saved]);
+    await createLedgerFetch()(origin, { method: 'POST', ...request });
+    expect(mutations).toHaveLength(1);
+    expect(mutations[0]?.headers).not.toHaveProperty('idempotency-key');
+    expect(mutations[0]?.headers).not.toHaveProperty('operation-type');
+  });
+
+  const query: RequestInit = { method: 'POST', body: '{"query":"{ codes }"}' };
+  const unavailable: Reply = (response) => response.writeHead(503, { 'retry-after': '0' }).end();
+
+  test.each([
+    ['a cut', cut],
+    ['a timeout', never],
+    ['a 503', unavailable],
+  ])('is sent again after %s, if the app asks for it', async (_, fault) => {
+    const { origin, mutations } = await start([fault, saved]);
+    const queries = { timeoutMs: 500, retries: 1 };
+    const response = await createLedgerFetch({ delayMs: 2, queries })(origin, query);
+    expect(await response.json()).toMatchObject({ data: {} });
+    expect(mutations).toHaveLength(2);
+  });
+
+  test('fails after its last attempt', async () => {
+    const { origin, mutations } = await start([cut]);
+    const queries = { retries: 2 };
+    await expect(createLedgerFetch({ delayMs: 2, queries })(origin, query)).rejects.toThrow();
+    expect(mutations).toHaveLength(3);
+  });
+});
+
+describe('readField', () => {
+  const errors = [{ message: '', path: ['save'], extensions: { code: 'FORBIDDEN' } }];
+
+  test.each([
+    ['graphql-request throws', { error: { response: { errors, data: { other: kept } } } }],
+    ['Apollo Client throws', { error: { errors } }],
+    ['Relay throws', { error: { source: { errors } } }],
+    ['urql returns', { error: { graphQLErrors: errors } }],
+    ['a server responds', { errors }],
+  ])('reads what %s', (_, result) => {
+    expect(readField<Data, 'save'>(result, 'save')).toMatchObject({
+      kind: 'error',
+      error: { code: 'FORBIDDEN' },
+    });
+  });
+
+  test('reads the outcomes that come with an error', () => {
+    const error = { response: { errors, data: { other: { __typename: 'ApproversSaved' } } } };
+    expect(readField<{ other: object }, 'other'>({ error }, 'other')).toEqual(kept);
+  });
+
+  test('has the intent of every result that is lost', () => {
+    const aborted = { data: undefined };
+    const intent = newIntent();
+    expect(readField<Data, 'save'>(aborted, 'save', intent)).toMatchObject({
+      kind: 'lost',
+      intent,
+    });
+    expect(readField<Data, 'save'>(aborted, 'save')).toMatchObject({ kind: 'unknown' });
+  });
+});
