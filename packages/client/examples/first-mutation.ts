@@ -1,7 +1,7 @@
-import { createLedgerFetch, readField, settle } from '@ledger-gateway/client';
+import { createLedgerFetch, createWrite, isLocked } from '@ledger-gateway/client';
 
-const url = 'http://127.0.0.1:4000/graphql';
-const ledgerFetch = createLedgerFetch({ token });
+const ledger = { url: 'http://127.0.0.1:4000/graphql', token };
+const ledgerFetch = createLedgerFetch(ledger);
 
 /** Your sign-in. If it throws, nothing is sent. */
 async function token() {
@@ -10,35 +10,63 @@ async function token() {
   return response.text();
 }
 
-type Data = { workflowAction: { __typename: string; message?: string | null } };
+type Result = {
+  data?: { workflowAction?: { __typename: string; message?: string | null } | null } | null;
+};
 const query = `mutation { workflowAction(action: RESTART) {
   __typename ... on LedgerStatus { message } ... on LedgerProblem { message }
 } }`;
 
-async function restart() {
-  const headers = { 'content-type': 'application/json' };
-  const body = JSON.stringify({ query });
-  return (await ledgerFetch(url, { method: 'POST', headers, body })).json();
+const restart = createWrite({
+  ...ledger,
+  field: 'workflowAction',
+  async send(intent): Promise<Result> {
+    const headers = { 'content-type': 'application/json', ...intent };
+    const init = { method: 'POST', headers, body: JSON.stringify({ query }) };
+    return (await ledgerFetch(ledger.url, init)).json();
+  },
+});
+
+const text = document.body.appendChild(document.createElement('p'));
+function addButton(label: string, onclick: () => void) {
+  const button = document.createElement('button');
+  return document.body.appendChild(Object.assign(button, { textContent: label, onclick }));
+}
+const start = addButton('Restart the workflow', () => restart.submit());
+const cancel = addButton('Cancel', restart.cancel);
+const ask = addButton('Ask again', restart.askAgain);
+const checked = addButton('I have checked in the ledger', restart.dismiss);
+
+function show() {
+  const state = restart.getState();
+  start.disabled = isLocked(state);
+  cancel.hidden = state.phase !== 'sending';
+  ask.hidden = !(state.phase === 'unknown' && state.mayAsk);
+  checked.hidden = !(state.phase === 'unknown' && state.result.kind !== 'lost');
+  text.textContent = words();
 }
 
-const button = document.body.appendChild(document.createElement('button'));
-const text = document.body.appendChild(document.createElement('p'));
-button.textContent = 'Restart the workflow';
-let lost: string | undefined;
-button.onclick = async () => {
-  button.disabled = true;
-  const response = lost ? await settle<Data>(lost, { url, token }) : await restart();
-  const result = readField<Data, 'workflowAction'>(response, 'workflowAction');
-  lost = result.kind === 'lost' ? result.intent : undefined;
-  if (result.kind === 'member') {
-    text.textContent = `${result.member.__typename}: ${result.member.message}`;
-  } else if (result.kind === 'error') {
-    text.textContent = `It was not done: ${result.error.code}`;
-  } else if (result.kind === 'unknown') {
-    text.textContent = 'Nobody can know. Check in the ledger before you do it again.';
-  } else {
-    text.textContent = 'It is not known yet.';
+function words() {
+  const state = restart.getState();
+  switch (state.phase) {
+    case 'idle':
+      return '';
+    case 'sending':
+      return `It is being sent. ${state.wait ? `It takes longer: ${state.wait}` : ''}`;
+    case 'asking':
+      return 'We are asking what became of it.';
+    case 'done':
+      return 'The workflow was restarted.';
+    case 'refused':
+      return `The ledger said no: ${state.member.message}`;
+    case 'failed':
+      return `It was not done: ${state.error.code}`;
+    case 'unknown':
+      return state.result.kind === 'lost'
+        ? 'It is not known yet. Ask again: that does not do it a second time.'
+        : 'It may have been done. Check in the ledger before you do it again.';
   }
-  button.textContent = lost ? 'Ask again' : 'Restart the workflow';
-  button.disabled = false;
-};
+}
+
+restart.subscribe(show);
+show();

@@ -51,6 +51,9 @@ export const defaults = {
   doubleClickMs: 500,
 };
 
+/** Who else hears of the progress of an intent in this page. */
+export const progressListeners = new Map<Intent, (progress: Progress) => void>();
+
 export type Attempts = {
   readonly intent: Intent;
   readonly url: string | URL;

@@ -13,3 +13,13 @@ export { type Intent, newIntent, withIntent } from './intent.ts';
 export { createLedgerFetch } from './ledger-fetch.ts';
 export { type SettledResult, type SettleOptions, settle, settleDocument } from './settle.ts';
 export type { GetToken } from './token.ts';
+export {
+  createWrite,
+  isLocked,
+  type Outcome,
+  type Write,
+  type WriteOptions,
+  type WriteResult,
+  type WriteState,
+  type WriteStorage,
+} from './write.ts';

@@ -1,5 +1,13 @@
 import { errorBody, isObject, lost, lostBody, parseJson, toResponse } from './answer.ts';
-import { attempt, defaults, type LedgerFetchOptions, type Result, rejection } from './attempts.ts';
+import {
+  attempt,
+  defaults,
+  type LedgerFetchOptions,
+  type Progress,
+  progressListeners,
+  type Result,
+  rejection,
+} from './attempts.ts';
 import { untilCancelled } from './cancel.ts';
 import { throwIfAborted } from './deadline.ts';
 import { sendOnce } from './double-click.ts';
@@ -71,7 +79,12 @@ type Write = {
 };
 
 async function sendUntilKnown(write: Write): Promise<Response> {
-  const { intent, isFirst, caller, url, request, options } = write;
+  const { intent, isFirst, caller, url, request } = write;
+  const onProgress = (progress: Progress) => {
+    progressListeners.get(intent)?.(progress);
+    write.options.onProgress?.(progress);
+  };
+  const options = { ...write.options, onProgress };
   const { attemptMs: smallMs = defaults.attemptMs, patienceMs = defaults.patienceMs } = options;
   const { body, signal } = request;
   const size = typeof body === 'string' ? body.length : Number.POSITIVE_INFINITY;
@@ -91,7 +104,7 @@ async function sendUntilKnown(write: Write): Promise<Response> {
     }),
   );
   if (!isOpen && last.response) return last.response;
-  options.onProgress?.({ intent, attempt: 0, state: 'settling' });
+  onProgress({ intent, attempt: 0, state: 'settling' });
   const settled = await settle(intent, {
     ...options,
     onProgress: undefined,
