@@ -48,6 +48,8 @@ export function createUser({ page, practise, visit }: WebStack) {
       if (await close.isVisible()) await close.click();
       await practise(scenario);
       await prepare[operation]();
+      // The same write sooner after the last one would be a double click.
+      await page.waitForTimeout(600);
       await this.send(operation);
       await outcomeOf(page).waitFor();
       return (await outcomeOf(page).textContent()) ?? '';

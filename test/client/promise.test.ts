@@ -108,6 +108,15 @@ describe('a double click', () => {
     expect(settlings).toEqual(mutations.map(({ key }) => key));
   });
 
+  test('is over once the user has asked: the next click is a new decision', async () => {
+    const { origin, mutations } = await start([saved]);
+    const intent = newIntent();
+    await save(origin, {}, withIntent(init(), intent));
+    await settle<Data>(intent, { url: origin });
+    await save(origin);
+    expect(mutations).toHaveLength(2);
+  });
+
   test('knows the intent to ask with if the first click is aborted', async () => {
     const abort = new AbortController();
     const { origin } = await start([() => abort.abort(new Error('unmounted'))]);

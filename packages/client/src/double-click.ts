@@ -55,3 +55,11 @@ export async function sendOnce(
   // A response can be copied until its body is read.
   return (await sending.response).clone();
 }
+
+/** After an intent was asked about, the next click is a new decision. */
+export function endDoubleClick(intent: Intent): void {
+  for (const [id, sending] of sendings) {
+    const hasEnded = Number.isFinite(sending.endedAt);
+    if (sending.intent === intent && hasEnded) sendings.delete(id);
+  }
+}

@@ -1,6 +1,7 @@
 import { type Answer, errorBody, type GraphqlBody, isObject, lostBody } from './answer.ts';
 import { attempt, defaults, type LedgerFetchOptions } from './attempts.ts';
 import { throwIfAborted } from './deadline.ts';
+import { endDoubleClick } from './double-click.ts';
 import { ageOf, type Intent } from './intent.ts';
 import { mayBeOf, sentFor } from './sent-intent.ts';
 import { identify } from './token.ts';
@@ -51,6 +52,7 @@ export async function settle<Data extends object = Record<string, unknown>>(
   const init = () => settleRequest(sent, attemptMs, headers);
   const attempts = { intent: sent, url, init, caller, isRepeat: false, mayRepeat: true };
   const { last } = await attempt({ ...attempts, attemptMs, signal }, options);
+  endDoubleClick(sent);
   // The names of the fields and their types are those of the caller's mutation.
   return toResult(last, sent) as SettledResult<Data>;
 }
