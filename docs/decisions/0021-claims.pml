@@ -1,38 +1,46 @@
 /*
  * The claims of one idempotency key: two gateways at a time and more requests after them, one store that may lose its
- * tail once, and one client that repeats and settles. 0021-claims-as-a-model.md explains it and has the results.
+ * tail once and let the record expire once, and one client that repeats and settles. 0021-claims-as-a-model.md explains
+ * it and has the results.
  *
- * Times are reduced to what matters: whether the store lost records after the client's first request, and whether the
- * lease of a claim has ended, after which its sender does not send any more.
+ * Times are reduced to what matters: whether the store lost records, or let the one of the key expire, after the client's
+ * first request, and whether the lease of a claim has ended, after which its sender does not send any more. No request
+ * is on its way for more than the margin of 30 s.
  */
 
 #define FREE 0
 #define CLAIMED 1
 #define RECORDED 2
 #define ORPHANED 3
+#define RELEASED 4
 
 #ifndef REPEATS
 #define REPEATS 2
 #endif
-#define VERSIONS 24
+#define VERSIONS 32
 
 /* The record of the key. A version is new with every change, and decides every swap. */
 byte state = FREE;
 bool settled;
+bool settledAsComplete;
 byte version;
 byte newest;
 /* The part of it that a loss leaves. */
 byte keptState = FREE;
 bool keptSettled;
+bool keptAsComplete;
 byte keptVersion;
 /* The version of the record of completeness, and what it says about the key. */
 byte generation;
 bool lostSinceFirst;
 bool mayLose = true;
+/* The record of the key has expired, and the retention that it was kept for is known. */
+bool olderThanRetention;
+bool mayExpire = true;
 
 bool firstSent;
 byte executed;
-/* What the client was told: empty and complete, or orphaned. */
+/* What the client was told: that it was not executed and never will be, or orphaned. */
 bool toldNever;
 bool toldOrphaned;
 /* By the version of a claim. */
@@ -44,6 +52,17 @@ inline replace(newState) {
   state = newState
 }
 
+inline tellNever() {
+  toldNever = true;
+  assert(executed == 0)
+}
+
+#ifdef NO_RETENTION_RULE
+#define MAY_HAVE_EXPIRED false
+#else
+#define MAY_HAVE_EXPIRED olderThanRetention
+#endif
+
 /* A request. The age of a repeat reaches back to the first request, which has the age 0. */
 proctype Request(bool isFirst) {
   byte basis;
@@ -51,19 +70,32 @@ proctype Request(bool isFirst) {
   bool isForgotten;
   byte own;
   bool isDone;
+  bool isLate;
 
+  /* A copy of the first request arrives before its record can expire. */
+  if
+  :: isFirst && olderThanRetention -> isDone = true
+  :: else
+  fi;
   do
   :: isDone -> break
   :: else ->
      /* The record and the basis are read before the swap, and may change in between. */
      d_step {
        basis = generation;
-       isForgotten = !isFirst && lostSinceFirst;
+       isForgotten = !isFirst && (lostSinceFirst || MAY_HAVE_EXPIRED);
        seen = version
      };
+#ifdef NO_MARGIN
+     /* It was sent before the loss, and has the age of that moment. */
      if
-#ifndef LONG_WAY
-     /* Assumed: no request with the age 0 is on its way from before a loss until after it. */
+     :: isForgotten = false
+     :: skip
+     fi;
+#endif
+     if
+#ifndef NO_MARGIN
+     /* For 30 s after a loss, a request with the age 0 is rejected. */
      :: isFirst && lostSinceFirst -> isDone = true
 #endif
      :: d_step {
@@ -74,13 +106,28 @@ proctype Request(bool isFirst) {
           toldOrphaned = true;
           isDone = true
         }
-     :: d_step { state != FREE || settled -> isDone = true } /* In progress, a replay, orphaned, or settled. */
+     :: d_step { state == RELEASED -> tellNever(); isDone = true }
+     :: d_step { state == FREE && settled ->
+#ifndef ALWAYS_CERTAIN
+          if
+          :: settledAsComplete -> tellNever()
+          :: else
+          fi;
+#else
+          tellNever();
+#endif
+          isDone = true
+        }
+     :: d_step { state != FREE && state != RELEASED -> isDone = true } /* In progress, a replay, or orphaned. */
      :: d_step {
-          state == FREE && !settled && seen == version && basis == generation &&
-#ifndef LONG_WAY
+          state == FREE && !settled && seen == version &&
+#ifndef NO_ROW_LOCK
+          basis == generation &&
+#endif
+#ifndef NO_MARGIN
           !(isFirst && lostSinceFirst) &&
 #endif
-          true ->
+          !(isFirst && olderThanRetention) ->
 #ifndef NO_AGE_RULE
           if
           :: isForgotten -> replace(ORPHANED); toldOrphaned = true
@@ -92,6 +139,24 @@ proctype Request(bool isFirst) {
 #endif
           isDone = true
         }
+     /* The reply of the store is lost. The claim is released, and told as not sent, and then it arrives. */
+     :: state == FREE && !settled && !isForgotten ->
+        d_step {
+          if
+#ifndef NO_REPLACEMENT
+          :: seen == version -> replace(state)
+#endif
+          :: else
+          fi;
+          isLate = true
+        };
+        d_step {
+          if
+          :: seen == version && basis == generation -> assert(!isLate) /* An orphan that was never sent. */
+          :: else
+          fi;
+          isDone = true
+        }
      :: seen != version || basis != generation -> skip /* Reads again. */
      fi
   od;
@@ -101,9 +166,10 @@ proctype Request(bool isFirst) {
   :: own != 0 ->
      if
      :: skip /* The gateway dies. */
-     :: d_step { /* Not sent: frees the key, unless its lease has ended. */
+     :: d_step { /* Not sent: frees the key; after its lease, closes it. */
           if
           :: version == own && !leaseEnded[own] -> replace(FREE)
+          :: state == ORPHANED && leaseEnded[own] -> replace(RELEASED)
           :: else
           fi
         }
@@ -137,7 +203,7 @@ proctype Settle() {
   :: else ->
      d_step {
        basis = generation;
-       isComplete = !lostSinceFirst;
+       isComplete = !(lostSinceFirst || MAY_HAVE_EXPIRED);
 #ifdef NO_AGE_RULE
        isComplete = true;
 #endif
@@ -148,14 +214,13 @@ proctype Settle() {
        if
        :: seen == version && basis == generation ->
           settled = true;
+          settledAsComplete = settledAsComplete || isComplete;
           replace(state);
           /* The owner of a claim knows its record by the version before. */
           leaseEnded[version] = leaseEnded[seen];
           isDone = true;
           if
-          :: seenState == FREE && isComplete ->
-             toldNever = true;
-             assert(executed == 0)
+          :: (seenState == FREE || seenState == RELEASED) && isComplete -> tellNever()
           :: else
           fi
        :: else
@@ -166,19 +231,33 @@ proctype Settle() {
 
 /*
  * Makes a part of the records durable at any time, and loses the rest once. The gateways use a store after a loss only
- * when the record of completeness says so, so both are one step.
+ * when the record of completeness says so, so both are one step. The record expires once, long after the first request.
  */
 proctype Store() {
   do
-  :: d_step { keptState = state; keptSettled = settled; keptVersion = version }
+  :: d_step {
+       keptState = state;
+       keptSettled = settled;
+       keptAsComplete = settledAsComplete;
+       keptVersion = version
+     }
   :: d_step {
        mayLose ->
        mayLose = false;
        state = keptState;
        settled = keptSettled;
+       settledAsComplete = keptAsComplete;
        version = keptVersion;
        generation++;
        lostSinceFirst = firstSent
+     }
+  :: d_step {
+       mayExpire && firstSent && state == RECORDED ->
+       mayExpire = false;
+       olderThanRetention = true;
+       settled = false;
+       settledAsComplete = false;
+       replace(FREE)
      }
   :: break
   od

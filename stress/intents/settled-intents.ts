@@ -18,6 +18,9 @@ const CLIENTS = 20;
 const PATIENCE_MS = { first: 60, last: 2500 };
 const MAX_REPEATS = 4;
 const SETTLE_TIMEOUT_MS = 3000;
+/** The share of intents of which a copy is on its way for long, and the longest time, in milliseconds. */
+const SLOW_COPIES = 0.1;
+const SLOW_WAY_MS = 20_000;
 /** How long a client asks gateways that respond. On a slow machine, one that was killed may need longer to start. */
 const SETTLED_WITHIN_MS = 60_000;
 
@@ -39,8 +42,15 @@ type Result = {
  */
 export async function runSettledIntents(
   harness: Harness,
-  { prefix, urls, running }: { prefix: string; urls: () => string[]; running: { load: boolean } },
+  options: {
+    prefix: string;
+    urls: () => string[];
+    running: { load: boolean };
+    /** Whether the store knows that it may have lost records when its gateway starts. */
+    notesStarts: boolean;
+  },
 ): Promise<Result[]> {
+  const { prefix, urls, running, notesStarts } = options;
   const results: Result[] = [];
   const pickUrl = () => urls()[Math.floor(Math.random() * urls().length)] ?? '';
   for (let round = 0; running.load; round++) {
@@ -48,27 +58,42 @@ export async function runSettledIntents(
       harness.issuer.token({ sub }),
     );
     await forEach(CLIENTS, intents, async (intent) => {
-      results.push(await runIntent(intent, pickUrl));
+      results.push(await runIntent(intent, pickUrl, notesStarts));
     });
   }
   return results;
 }
 
-async function runIntent(intent: Intent, pickUrl: () => string): Promise<Result> {
-  const start = performance.now();
-  const age = () => performance.now() - start;
+async function runIntent(
+  intent: Intent,
+  pickUrl: () => string,
+  notesStarts: boolean,
+): Promise<Result> {
+  /** When the first request was sent that is unanswered: no error says that nothing was sent. */
+  let unanswered = Infinity;
+  const age = () => Math.max(0, performance.now() - unanswered);
   const told: Told[] = [];
   const sentAt: number[] = [];
   for (let n = 0; n < MAX_REPEATS; n++) {
     const { first, last } = PATIENCE_MS;
     const timeoutMs = n === 0 && Math.random() < 0.5 ? first : last;
-    sentAt.push(performance.now());
-    told.push(
-      await send(pickUrl(), intent, { isKeyed: true, timeoutMs, ageMs: n === 0 ? 0 : age() }),
-    );
-    if (told.at(-1)?.kind !== 'repeat') break;
+    const start = performance.now();
+    sentAt.push(start);
+    const one = await send(pickUrl(), intent, { isKeyed: true, timeoutMs, ageMs: age() });
+    told.push(one);
+    if (one.kind !== 'repeat') break;
+    if (one.reason !== 'IDEMPOTENCY_UNAVAILABLE') unanswered = Math.min(unanswered, start);
     await sleep(50 + Math.random() * 200);
   }
+  // Somewhere on the way, a copy of the last request waits, with the age that it was sent with.
+  const ageMs = told.length === 1 ? 0 : age();
+  const isNoted = notesStarts || ageMs > 0;
+  const sendCopy = async () => {
+    await sleep(1000 + Math.random() * SLOW_WAY_MS);
+    told.push(await send(pickUrl(), intent, { isKeyed: true, timeoutMs: 15_000, ageMs }));
+  };
+  const copied = isNoted && Math.random() < SLOW_COPIES && sendCopy();
+  if (Math.random() < 0.5) await copied;
   let settled: Settled | undefined;
   const reasons: string[] = [];
   for (let end = performance.now() + SETTLED_WITHIN_MS; performance.now() < end; ) {
@@ -83,6 +108,7 @@ async function runIntent(intent: Intent, pickUrl: () => string): Promise<Result>
   }
   const keyed = { isKeyed: true, timeoutMs: PATIENCE_MS.last, ageMs: age() };
   const late = settled ? await send(pickUrl(), intent, keyed) : undefined;
+  await copied;
   return { id: intent.id, told, sentAt, settled, reasons, late };
 }
 

@@ -20,8 +20,8 @@ const STORES = (process.env.STRESS_STORES ?? 'memory,file,redis,postgres').split
 const TIMEOUT_MS = 1000;
 /** Short, so that a run sees the end of a quarantine. */
 const QUARANTINE_S = 5;
-/** A store must be used again within this time, by keys with an age. */
-const BACK_WITHIN_MS = 10_000;
+/** A store must be used again within this time, by new keys: after a loss, copies from before it may arrive for 30 s. */
+const BACK_WITHIN_MS = 35_000;
 
 /** Gateways whose store fails send no key twice, and every intent gets an answer that agrees with the service. */
 export const intentsStore: Scenario = {
@@ -43,11 +43,19 @@ const stores: Record<string, (harness: Harness) => Promise<Row[]>> = {
   },
   async redis(harness) {
     if (missingRedis !== undefined) return [missing(missingRedis)];
-    return [...(await failOverRedis(harness)), ...(await emptyRedis(harness))];
+    return [
+      ...(await failOverRedis(harness)),
+      ...(await emptyRedis(harness)),
+      ...(await evictRedis(harness)),
+    ];
   },
   async postgres(harness) {
     if (missingPostgres !== undefined) return [missing(missingPostgres)];
-    return failOverPostgres(harness);
+    return [
+      ...(await failOverPostgres(harness)),
+      ...(await emptyPostgres(harness)),
+      ...(await pauseStandby(harness)),
+    ];
   },
 };
 
@@ -79,7 +87,12 @@ async function underLoad(
   const running = { load: true };
   const urls = () => [...gateways.keys()].map((port) => `http://127.0.0.1:${port}`);
   const prefix = what.replaceAll(/\W+/g, '-');
-  const load = runSettledIntents(harness, { prefix, urls, running });
+  const load = runSettledIntents(harness, {
+    prefix,
+    urls,
+    running,
+    notesStarts: store !== 'memory',
+  });
   const stage: Stage = { gateways, start, urls, token: harness.token, backAfter: [], lossesAt: [] };
   await sleep(1000);
   await fail(stage);
@@ -117,7 +130,7 @@ async function whenBack({ urls, token, backAfter }: Stage): Promise<void> {
       const sent = await post(url, token, writeMutation(id), { idempotencyKey: id, ageMs: 0 });
       const outcome = outcomeOf(sent);
       if (outcome !== 'IDEMPOTENCY_UNAVAILABLE' && outcome !== 'no response') break;
-      if (performance.now() - start > 3 * BACK_WITHIN_MS) break;
+      if (performance.now() - start > 2 * BACK_WITHIN_MS) break;
       await sleep(50);
     }
     backAfter.push(performance.now() - start);
@@ -207,6 +220,61 @@ async function emptyRedis(harness: Harness): Promise<Row[]> {
       const [port = '', gateway] = [...stage.gateways].at(-1) ?? [];
       stage.gateways.delete(port);
       await gateway?.kill();
+    }
+  });
+}
+
+/** Lets Redis evict keys for a moment, shorter than the time between two checks of its policy. */
+async function evictRedis(harness: Harness): Promise<Row[]> {
+  const redis = await startRedis(harness);
+  const config = (memory: string, policy: string) =>
+    redis.command('CONFIG', 'SET', 'maxmemory', memory, 'maxmemory-policy', policy);
+  return underLoad(harness, 'redis, keys evicted', redis.url, 3, async (stage) => {
+    for (let n = 0; n < REPETITIONS; n++) {
+      await config('1', 'volatile-random');
+      await redis.command('SET', 'another', 'x').catch(() => {}); // Evicts what it can.
+      stage.lossesAt.push(performance.now());
+      await config('0', 'noeviction');
+      await whenBack(stage);
+      await sleep(2000);
+    }
+  });
+}
+
+/** Empties the table under load, by a DELETE, which takes a while, and by TRUNCATE in turns. */
+async function emptyPostgres(harness: Harness): Promise<Row[]> {
+  const server = await startPostgres(harness);
+  const what = 'postgres, table emptied by DELETE or TRUNCATE';
+  return underLoad(harness, what, server.url, 3, async (stage) => {
+    for (let n = 0; n < REPETITIONS; n++) {
+      const statement =
+        n % 2 === 0
+          ? 'BEGIN; DELETE FROM ledger_gateway_record; SELECT pg_sleep(0.3); COMMIT'
+          : 'TRUNCATE ledger_gateway_record';
+      // PostgreSQL may choose the DELETE as the victim of a deadlock.
+      await server.query(statement).catch(() => {});
+      stage.lossesAt.push(performance.now());
+      await whenBack(stage);
+      await sleep(2000);
+    }
+  });
+}
+
+/** Freezes the synchronous standby for longer than the lease of a claim. */
+async function pauseStandby(harness: Harness): Promise<Row[]> {
+  const settings = { synchronous_standby_names: 'standby' };
+  const primary = await startPostgres(harness, { settings });
+  const standby = await startPostgres(harness, { primary, settings });
+  const what = 'postgres, standby paused';
+  return underLoad(harness, what, primary.url, 3, async (stage) => {
+    for (let n = 0; n < REPETITIONS; n++) {
+      const [receiver] = await standby.query('SELECT pid FROM pg_stat_wal_receiver');
+      const pid = Number(receiver?.pid);
+      process.kill(pid, 'SIGSTOP');
+      await sleep(n % 2 === 0 ? 3000 : 8000);
+      process.kill(pid, 'SIGCONT');
+      await whenBack(stage);
+      await sleep(2000);
     }
   });
 }
