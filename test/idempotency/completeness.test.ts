@@ -87,7 +87,8 @@ async function judge(
   const present = Date.now();
   const times = { since: present - Number(sinceMs), quarantineEnd: present + Number(quarantineMs) };
   const retention = { retentionMs: 7_200_000, retentionSince: 0, earlierRetentionMs: 0 };
-  const text = JSON.stringify({ ...found, ...times, ...retention, ...record });
+  const judged = { ...found, ...times, ...retention, ...record };
+  const text = JSON.stringify(judged);
   const whole = {
     ...store,
     read: async () => ({ entry: { version: 'v', text }, now: Date.now(), serverId: 'a' }),
@@ -97,7 +98,7 @@ async function judge(
   };
   const log = { info() {}, warn() {}, error() {} };
   const watch: StoreWatch['watch'] = (use) => use;
-  const options = { retentionMs: 7_200_000, quarantineMs: 0, store: whole, log, watch };
+  const options = { retentionMs: judged.retentionMs, quarantineMs: 0, store: whole, log, watch };
   const completeness = new Completeness(options);
   await completeness.basis();
   const verdict = completeness.judge({ ageMs, receivedAt: performance.now() - heldMs });
