@@ -114,7 +114,11 @@ export async function startPostgres(
       encoding: 'utf8',
     });
     for (const pid of [Number(child.pid), ...children.split(/\s+/).filter(Boolean).map(Number)]) {
-      process.kill(pid, signal);
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It has ended meanwhile.
+      }
     }
   }
 
