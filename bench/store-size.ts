@@ -70,7 +70,7 @@ async function fill(claims: Claims, count: number): Promise<void> {
     const key = digest(owner);
     const operation = 'restartWorkflow2' as const;
     const names = { caller: digest('caller'), responseName: 'workflowAction', operation };
-    const times = { leaseMs: 15_000, ageMs: 0 };
+    const times = { leaseMs: 15_000, ageMs: 0, receivedAt: performance.now() };
     const claim = { key, owner, fingerprint: digest(key), ...names, ...times };
     const result = await claims.claim(claim);
     await claims.record(claim, result.state === 'claimed' ? result.held : undefined, outcome);
