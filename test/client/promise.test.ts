@@ -13,6 +13,7 @@ import {
 import { startHttpServer } from '../support/http-server.ts';
 
 type Reply = (response: ServerResponse) => void;
+const AGE = 'idempotency-key-age';
 type Data = { save: { __typename: string } };
 
 const json =
@@ -189,6 +190,19 @@ test('while records are not complete, a write that was not sent keeps its age of
     { 'idempotency-key-age': '0' },
     { 'idempotency-key-age': '0' },
   ]);
+});
+
+test('after one field was sent, a repeat has an age, and an error does not hide the outcome', async () => {
+  const extensions = { code: 'IDEMPOTENCY_UNAVAILABLE', requestId: '7', retryable: true };
+  const partial = json({
+    data: { save: kept.member, restart: null },
+    errors: [{ path: ['restart'], extensions }],
+  });
+  const { origin, mutations } = await start([partial, error('FORBIDDEN')], executed);
+  expect(await save(origin)).toEqual(kept);
+  const [first, repeat] = mutations.map(({ headers }) => Reflect.get(headers, AGE));
+  expect(first).toBe('0');
+  expect(Number(repeat)).toBeGreaterThan(0);
 });
 
 describe('cancel', () => {
