@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { type ScenarioName, startReferenceService } from '../dev/service.ts';
 import { serveWebBuild } from '../dev/web-build.ts';
-import { createStore } from '../src/idempotency/create-store.ts';
-import { COMPLETENESS_KEY } from '../src/idempotency/store.ts';
+import { agedStore } from '../test/support/aged-store.ts';
 import { closeAfterTest } from '../test/support/cleanup.ts';
 import { startTestGateway } from '../test/support/gateway.ts';
 import { testIssuer } from '../test/support/issuer.ts';
@@ -33,7 +32,7 @@ export async function startWebStack(variables: Record<string, string> = {}) {
     {
       CORS_ORIGINS: app,
       LOG_LEVEL: 'warn',
-      IDEMPOTENCY_STORE: await createOldStore(),
+      IDEMPOTENCY_STORE: await agedStore(),
       ...variables,
     },
   );
@@ -68,27 +67,3 @@ export async function startWebStack(variables: Record<string, string> = {}) {
 /** The heading of the notice that tells an outcome. */
 export const outcomeOf = (page: Page) =>
   page.locator('main > section:not([hidden])').getByRole('region', { name: 'Outcome' });
-
-/**
- * Creates a store of keys whose records are complete since long ago. In a new one, a key whose first request may be
- * older than the store is not executed.
- */
-async function createOldStore(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'ledger-keys-'));
-  closeAfterTest(() => rm(folder, { recursive: true }));
-  const setting = `file:${join(folder, 'keys.db')}`;
-  const limits = { retentionMs: 86_400_000, maxKeys: 100, memoryBytes: 0 };
-  const store = await createStore(setting, limits);
-  const { serverId } = await store.read(COMPLETENESS_KEY);
-  const record = { id: 'a', serverId, since: 0, quarantineEnd: 0, isLoss: false };
-  await store.swap({
-    key: COMPLETENESS_KEY,
-    expected: null,
-    next: { version: 'a', text: JSON.stringify(record) },
-    caller: null,
-    needsRoom: false,
-    basis: { serverId, generation: null },
-  });
-  await store.close();
-  return setting;
-}
