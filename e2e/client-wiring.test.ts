@@ -35,9 +35,10 @@ const projects: Project[] = [
   // Without a package that ours might need.
   { clients: ['fetch'], packages: [], files: ['first-mutation.ts'], commands: [] },
   {
-    clients: ['apollo', 'urql', 'relay', 'gql-tada'],
+    clients: ['apollo', 'urql', 'relay', 'gql-tada', 'graphql-request'],
     packages: [
       ...['@apollo/client@4.3.8', 'rxjs@7.8.2', '@urql/core@6.0.3', 'gql.tada@1.11.3', graphql],
+      'graphql-request@7.4.0',
       ...['relay-runtime@21.0.1', 'relay-compiler@21.0.1', '@types/relay-runtime@20.1.1'],
     ],
     files: ['relay-restart.ts'],

@@ -10,7 +10,15 @@ const blocks = [
 ].map(([, path = '', code = '']) => ({ path, code }));
 
 test('the page shows the code for each client', () => {
-  const names = ['first-mutation', 'apollo', 'fetch', 'gql-tada', 'relay', 'urql'];
+  const names = [
+    'first-mutation',
+    'apollo',
+    'fetch',
+    'gql-tada',
+    'graphql-request',
+    'relay',
+    'urql',
+  ];
   expect(blocks.map(({ path }) => path)).toEqual(
     expect.arrayContaining(names.map((name) => `packages/client/examples/${name}.ts`)),
   );

@@ -1,27 +1,24 @@
 import { ApolloClient, gql, HttpLink, InMemoryCache, type TypedDocumentNode } from '@apollo/client';
-import {
-  createLedgerFetch,
-  type LedgerFetchOptions,
-  newIntent,
-  readField,
-} from '@ledger-gateway/client';
+import { createLedgerFetch, createWrite, type SettleOptions } from '@ledger-gateway/client';
 import { type RestartData, restartDocument } from './operation.ts';
 
 const mutation: TypedDocumentNode<RestartData> = gql(restartDocument);
 
-export function createRestart(uri: string, options: LedgerFetchOptions) {
+export function createRestart(ledger: SettleOptions) {
   const client = new ApolloClient({
-    link: new HttpLink({ uri, fetch: createLedgerFetch(options) }),
+    link: new HttpLink({ uri: `${ledger.url}`, fetch: createLedgerFetch(ledger) }),
     cache: new InMemoryCache(),
   });
 
-  return async function restart(intent = newIntent()) {
-    const result = await client.mutate({
-      mutation,
-      errorPolicy: 'all',
-      fetchPolicy: 'no-cache',
-      context: { headers: { 'idempotency-key': intent } },
-    });
-    return readField(result, 'workflowAction', intent);
-  };
+  return createWrite({
+    ...ledger,
+    field: 'workflowAction',
+    send: (headers) =>
+      client.mutate({
+        mutation,
+        errorPolicy: 'all',
+        fetchPolicy: 'no-cache',
+        context: { headers },
+      }),
+  });
 }

@@ -1,24 +1,16 @@
-import {
-  createLedgerFetch,
-  type LedgerFetchOptions,
-  newIntent,
-  readField,
-} from '@ledger-gateway/client';
+import { createLedgerFetch, createWrite, type SettleOptions } from '@ledger-gateway/client';
 import { type RestartData, restartDocument } from './operation.ts';
 
-export function createRestart(url: string, options: LedgerFetchOptions) {
-  const ledgerFetch = createLedgerFetch(options);
+export function createRestart(ledger: SettleOptions) {
+  const ledgerFetch = createLedgerFetch(ledger);
 
-  return async function restart(intent = newIntent()) {
-    const response = await ledgerFetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'idempotency-key': intent },
-      body: JSON.stringify({ query: restartDocument }),
-    });
-    return readField<RestartData, 'workflowAction'>(
-      await response.json(),
-      'workflowAction',
-      intent,
-    );
-  };
+  return createWrite({
+    ...ledger,
+    field: 'workflowAction',
+    async send(intent): Promise<{ data?: RestartData }> {
+      const headers = { 'content-type': 'application/json', ...intent };
+      const body = JSON.stringify({ query: restartDocument });
+      return (await ledgerFetch(ledger.url, { method: 'POST', headers, body })).json();
+    },
+  });
 }

@@ -1,9 +1,4 @@
-import {
-  createLedgerFetch,
-  type LedgerFetchOptions,
-  newIntent,
-  readField,
-} from '@ledger-gateway/client';
+import { createLedgerFetch, createWrite, type SettleOptions } from '@ledger-gateway/client';
 import { Client, fetchExchange } from '@urql/core';
 import { initGraphQLTada } from 'gql.tada';
 import type { introspection } from './graphql-env.d.ts';
@@ -20,14 +15,15 @@ const mutation = graphql(`
   }
 `);
 
-export function createRestart(url: string, options: LedgerFetchOptions) {
-  const fetch = createLedgerFetch(options);
+export function createRestart(ledger: SettleOptions) {
+  const [url, fetch] = [`${ledger.url}`, createLedgerFetch(ledger)];
   const client = new Client({ url, fetch, preferGetMethod: false, exchanges: [fetchExchange] });
+  const variables = { action: 'RESTART' } as const;
 
-  return async function restart(intent = newIntent()) {
-    const fetchOptions = { headers: { 'idempotency-key': intent } };
-    const variables = { action: 'RESTART' } as const;
-    const result = await client.mutation(mutation, variables, { fetchOptions }).toPromise();
-    return readField(result, 'workflowAction', intent);
-  };
+  return createWrite({
+    ...ledger,
+    field: 'workflowAction',
+    send: (headers) =>
+      client.mutation(mutation, variables, { fetchOptions: { headers } }).toPromise(),
+  });
 }

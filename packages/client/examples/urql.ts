@@ -1,25 +1,20 @@
-import {
-  createLedgerFetch,
-  type LedgerFetchOptions,
-  newIntent,
-  readField,
-} from '@ledger-gateway/client';
+import { createLedgerFetch, createWrite, type SettleOptions } from '@ledger-gateway/client';
 import { Client, fetchExchange, gql, type TypedDocumentNode } from '@urql/core';
 import { type RestartData, restartDocument } from './operation.ts';
 
 const mutation: TypedDocumentNode<RestartData> = gql(restartDocument);
 
-export function createRestart(url: string, options: LedgerFetchOptions) {
+export function createRestart(ledger: SettleOptions) {
   const client = new Client({
-    url,
-    fetch: createLedgerFetch(options),
+    url: `${ledger.url}`,
+    fetch: createLedgerFetch(ledger),
     preferGetMethod: false,
     exchanges: [fetchExchange],
   });
 
-  return async function restart(intent = newIntent()) {
-    const fetchOptions = { headers: { 'idempotency-key': intent } };
-    const result = await client.mutation(mutation, {}, { fetchOptions }).toPromise();
-    return readField(result, 'workflowAction', intent);
-  };
+  return createWrite({
+    ...ledger,
+    field: 'workflowAction',
+    send: (headers) => client.mutation(mutation, {}, { fetchOptions: { headers } }).toPromise(),
+  });
 }
