@@ -1,7 +1,13 @@
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from './call.ts';
 import type { WorkflowOperation } from './operations.ts';
-import { type Approver, encode, type GlCodesQuery, type WorkflowCsvUpload } from './records.ts';
+import {
+  type Approver,
+  encodeApprovers,
+  encodeCsvUpload,
+  type GlCodesQuery,
+  type WorkflowCsvUpload,
+} from './records.ts';
 
 export type UpstreamClient = ReturnType<typeof createClient>;
 
@@ -18,7 +24,7 @@ export function createClient(calls: Calls, scope: RequestScope) {
     },
 
     saveApprovers(approvers: Approver[], responseName: string) {
-      const body = encode(approvers);
+      const body = encodeApprovers(approvers);
       return calls.write({ operation: 'saveApproverList', body, responseName }, scope);
     },
 
@@ -27,7 +33,7 @@ export function createClient(calls: Calls, scope: RequestScope) {
       option: Record<string, string>,
       responseName: string,
     ) {
-      const request = { search: toSearch(option), body: encode(upload), responseName };
+      const request = { search: toSearch(option), body: encodeCsvUpload(upload), responseName };
       return calls.write({ operation: 'updateWorkflowCSV', ...request }, scope);
     },
 

@@ -3,7 +3,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded } from '../lib/json.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type OperationName, operations, type Responses } from './operations.ts';
-import { ContractFault, parseBody } from './records.ts';
+import { ContractFault, parseBody, type ResponseFormat } from './records.ts';
 import { invalidResponse, noRoom } from './upstream-error.ts';
 
 /** The memory of decoding a body, in multiples of it: its parts, its text, and the values. */
@@ -36,12 +36,12 @@ export async function decode<Name extends OperationName>(
   holding: Holding,
   signal: AbortSignal | undefined,
 ): Promise<Responses[Name]> {
-  const { effect, decode } = operations[operation];
+  const { effect, response } = operations[operation];
   if (effect === 'read') await holdResponse(holding, body.length, signal);
   await scope.turn(signal);
-  const value = parse(body);
+  const value = parse(body, response);
   try {
-    return decode(value, body.length);
+    return response.decode(value, body.length);
   } catch (error) {
     if (!(error instanceof ContractFault)) throw error; // A bug.
     throw invalidResponse(`${error.message}, ${body.length} bytes`);
@@ -49,9 +49,9 @@ export async function decode<Name extends OperationName>(
 }
 
 /** Parses a body. The error of a parser quotes the body, which may be confidential. */
-function parse(body: Uint8Array): unknown {
+function parse(body: Uint8Array, format: ResponseFormat<unknown>): unknown {
   try {
-    return parseBody(body);
+    return parseBody(body, format);
   } catch (error) {
     const reason = error instanceof JsonLimitExceeded ? error.message : 'not JSON';
     throw invalidResponse(`${reason}, ${body.length} bytes`);

@@ -1,18 +1,19 @@
 import type { z } from 'zod';
 import {
-  decodeGlCodeList,
-  decodeServiceStatus,
-  decodeWorkflowCsvResult,
+  csvResultFormat,
+  glCodeList,
+  type ResponseFormat,
   recordedCsvResult,
   recordedStatus,
+  statusFormat,
 } from './records.ts';
 
 type Operation<Response> = {
   readonly method: 'GET' | 'POST';
   /** Whether the operation may change state. The policy below follows from it. */
   readonly effect: 'read' | 'write';
-  /** Decodes the parsed body, of so many bytes. Throws if it does not match docs/service-api.md. */
-  readonly decode: (body: unknown, bytes: number) => Response;
+  /** How its response is read. */
+  readonly response: ResponseFormat<Response>;
   /** Reads back a response that was recorded for an idempotency key. Null for a read. */
   readonly recorded: z.ZodType<Response> | null;
   /** The field of the schema. */
@@ -22,7 +23,7 @@ type Operation<Response> = {
 const workflowAction = {
   method: 'GET',
   effect: 'write',
-  decode: decodeServiceStatus,
+  response: statusFormat,
   recorded: recordedStatus,
   graphql: 'Mutation.workflowAction',
 } as const;
@@ -36,21 +37,21 @@ const table = {
   getGLCodes5: {
     method: 'GET',
     effect: 'read',
-    decode: decodeGlCodeList,
+    response: glCodeList,
     recorded: null,
     graphql: 'Query.glCodes',
   },
   saveApproverList: {
     method: 'POST',
     effect: 'write',
-    decode: decodeServiceStatus,
+    response: statusFormat,
     recorded: recordedStatus,
     graphql: 'Mutation.saveApprovers',
   },
   updateWorkflowCSV: {
     method: 'POST',
     effect: 'write',
-    decode: decodeWorkflowCsvResult,
+    response: csvResultFormat,
     recorded: recordedCsvResult,
     graphql: 'Mutation.uploadWorkflowCsv',
   },
@@ -73,7 +74,7 @@ export type WorkflowOperation = Exclude<WriteName, 'saveApproverList' | 'updateW
 
 /** What the service responds to each operation, decoded. */
 export type Responses = {
-  [Name in OperationName]: ReturnType<(typeof table)[Name]['decode']>;
+  [Name in OperationName]: ReturnType<(typeof table)[Name]['response']['decode']>;
 };
 
 /** The table, typed by operation. */

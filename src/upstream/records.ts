@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type JsonLimits, longNumber, parseJson } from '../lib/json.ts';
 import { shorten } from '../lib/short-text.ts';
+import { exactInteger, int32, isInt32, unusualIntegers } from './exact-integer.ts';
 
 /*
  * The records of the service as JSON (docs/service-api.md, section 2), and how they are encoded and
@@ -26,24 +27,24 @@ export const recordedCsvResult = z.object({
 });
 export type WorkflowCsvResult = z.infer<typeof recordedCsvResult>;
 
-const isInt32 = (value: unknown): value is number =>
-  typeof value === 'number' && (value | 0) === value;
-
 /** GLCodeInfo (section 2.3). */
 const glCodeInfo = z.object({
   Code: text,
   Name: text,
   Value: text,
-  Hide: z.custom<number>(isInt32).nullish(),
+  Hide: int32.nullish(),
 });
 export type GlCodeInfo = z.infer<typeof glCodeInfo>;
 
-/** GLCodeInfoSS (section 2.2). */
-export type GlCodeList = ServiceStatus & {
-  list: GlCodeInfo[];
+/** A list of the service with its status record. */
+export type ListResponse<Item> = ServiceStatus & {
+  list: Item[];
   /** The length of the response body. */
   bytes: number;
 };
+
+/** GLCodeInfoSS (section 2.2). */
+export type GlCodeList = ListResponse<GlCodeInfo>;
 
 /** The integration targets (section 2.7). */
 // biome-ignore format: the list reads as in docs/service-api.md
@@ -55,66 +56,73 @@ export type IntegrationTarget =
 /** The query of getGLCodes5 (section 4.1). */
 export type GlCodesQuery = { target: IntegrationTarget; project: string; includeHide: boolean };
 
-/** An integer of any size, as its digits. */
-export type Integer = string;
-
+const approver = z.object({
+  approver_id: exactInteger.nullish(),
+  claim_limit: z.number().nullish(),
+  description: text,
+  email: text,
+  email_upload: text,
+  is_disable_approval: z.boolean().nullish(),
+  is_expense_claim: z.boolean().nullish(),
+  my_bank_account: text,
+  my_email: text,
+  name: text,
+  workflow_id: exactInteger.nullish(),
+  workflow_name: text,
+});
 /** Approver (section 2.4). An undefined field is not sent; null is sent as null. */
-export type Approver = {
-  approver_id?: Integer | null | undefined;
-  claim_limit?: number | null | undefined;
-  description?: string | null | undefined;
-  email?: string | null | undefined;
-  email_upload?: string | null | undefined;
-  is_disable_approval?: boolean | null | undefined;
-  is_expense_claim?: boolean | null | undefined;
-  my_bank_account?: string | null | undefined;
-  my_email?: string | null | undefined;
-  name?: string | null | undefined;
-  workflow_id?: Integer | null | undefined;
-  workflow_name?: string | null | undefined;
-};
+export type Approver = z.output<typeof approver>;
 
-/** The body of updateWorkflowCSV (section 2.5). */
-export type WorkflowCsvUpload = {
-  PictureName: string;
+const csvUpload = z.object({
+  PictureName: z.string(),
   /** Base64. */
-  PictureStream: string;
-  service_status?: {
-    invoice_id?: Integer | null | undefined;
-    message?: string | null | undefined;
-  };
-};
+  PictureStream: z.string(),
+  service_status: z.object({ invoice_id: exactInteger.nullish(), message: text }).optional(),
+});
+/** The body of updateWorkflowCSV (section 2.5). */
+export type WorkflowCsvUpload = z.output<typeof csvUpload>;
 
-const integerFields = new Set(['approver_id', 'workflow_id', 'invoice_id']);
+/** Encodes the body of saveApproverList. */
+export function encodeApprovers(approvers: Approver[]): string {
+  return JSON.stringify(z.encode(z.array(approver), approvers));
+}
 
-/** Encodes a record as JSON, with identifiers as integers. */
-export function encode(record: Approver[] | WorkflowCsvUpload): string {
-  return JSON.stringify(record, (key, value: unknown) =>
-    integerFields.has(key) && typeof value === 'string' ? JSON.rawJSON(value) : value,
-  );
+/** Encodes the body of updateWorkflowCSV. */
+export function encodeCsvUpload(upload: WorkflowCsvUpload): string {
+  return JSON.stringify(z.encode(csvUpload, upload));
 }
 
 /** Rejects invalid UTF-8, and removes a byte order mark. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-/**
- * Where an integer may be one that a double changes, or no integer but one to a double (`1e-400`). By field name, because
- * examining every number takes a quarter of the time of parsing a list; the name may be written with an escape.
- */
-const unusualInteger = /\\u|"(?:invoice_id|status|Hide)"\s*:\s*-?(?:[\d.]{16}|[\d.]+[eE])/;
 
 /** A list of 16 MB of typical codes has 250,000. An empty one takes 50 times its text in memory. */
 const limits: JsonLimits = { values: 2_000_000, composites: 300_000, nesting: 1000 };
 /** A shorter body, in bytes, takes little memory, whatever it holds. */
 const SHORT_BYTES = 262_144;
 
+/** How the response to an operation is read. */
+export type ResponseFormat<Response> = {
+  /** Where its text may have an integer that a double changes. */
+  readonly unusual: RegExp;
+  /** Decodes the parsed body, of so many bytes. Throws a ContractFault if it does not match docs/service-api.md. */
+  readonly decode: (body: unknown, bytes: number) => Response;
+};
+
+/** The format of a response with this record, which says where integers are. */
+function formatOf<Response>(
+  record: z.ZodType,
+  decode: (body: unknown, bytes: number) => Response,
+): ResponseFormat<Response> {
+  return { unusual: unusualIntegers(record), decode };
+}
+
 /**
  * Parses the body of a response, with integers of any length. Throws if the body is not UTF-8 or not JSON, or has too
  * many values.
  */
-export function parseBody(body: Uint8Array): unknown {
+export function parseBody(body: Uint8Array, { unusual }: Pick<ResponseFormat<unknown>, 'unusual'>) {
   const text = utf8.decode(body);
-  if (body.length < SHORT_BYTES && !unusualInteger.test(text)) return JSON.parse(text);
+  if (body.length < SHORT_BYTES && !unusual.test(text)) return JSON.parse(text) as unknown;
   return parseJson(text, limits);
 }
 
@@ -145,24 +153,22 @@ function parseAs<Result>(schema: z.ZodType<Result>, body: unknown, ...at: Proper
   throw new ContractFault([...at, ...path], expected, actual);
 }
 
-const longInteger = z.custom((value) => longNumber(value) !== undefined).transform(longNumber);
-const identifier = z
-  .union([z.number().transform(String), longInteger])
-  // No real one has more digits, and each may be selected hundreds of times.
-  .pipe(z.string().regex(/^-?\d{1,1000}$/))
-  .nullish();
-
 const serviceStatus = z
-  .object({ invoice_id: identifier, message: text, status: z.unknown().optional() })
+  .object({
+    invoice_id: exactInteger.nullish(),
+    message: text,
+    status: int32.nullish().catch(null),
+  })
   .transform(
     ({ invoice_id, message, status }): ServiceStatus => ({
       invoiceId: invoice_id ?? null,
       message: message ?? null,
-      status: isInt32(status) ? status : null,
+      status: status ?? null,
     }),
   );
 
-const glCodeInfoSS = z.object({
+/** A list whose items are not decoded yet. */
+const rawList = z.object({
   service_status: serviceStatus.nullish(),
   list: z.custom<unknown[]>(Array.isArray).nullish(),
 });
@@ -171,14 +177,25 @@ const unresolvedRecord = z.object({ unresolved: text });
 
 const missingStatus: ServiceStatus = { invoiceId: null, message: null, status: null };
 
-/** Decodes a GLCodeInfoSS; a missing or null `list` is an empty one. Throws if it is invalid. */
-export function decodeGlCodeList(body: unknown, bytes: number): GlCodeList {
-  const { service_status, list } = plainListOf(body) ?? parseAs(glCodeInfoSS, body);
-  const codes = (list ?? []).map((code, index) =>
-    isGlCodeInfo(code) ? code : parseAs(glCodeInfo, code, 'list', index),
-  );
-  return { ...(service_status ?? missingStatus), list: codes, bytes };
+/**
+ * The format of a `list` of records with a `service_status`; a missing or null `list` is an empty one. `isPlain` may check
+ * an item by hand, which is faster than its schema.
+ */
+export function listFormat<Item>(
+  item: z.ZodType<Item>,
+  isPlain: (value: unknown) => value is Item = (value): value is Item => false,
+): ResponseFormat<ListResponse<Item>> {
+  const record = z.object({ service_status: serviceStatus, list: z.array(item) });
+  return formatOf(record, (body, bytes) => {
+    const { service_status, list } = plainListOf(body) ?? parseAs(rawList, body);
+    const items = (list ?? []).map((value, index) =>
+      isPlain(value) ? value : parseAs(item, value, 'list', index),
+    );
+    return { ...(service_status ?? missingStatus), list: items, bytes };
+  });
 }
+
+export const glCodeList: ResponseFormat<GlCodeList> = listFormat(glCodeInfo, isGlCodeInfo);
 
 /*
  * Nearly all records are plain ones, which are checked by hand. A schema takes much longer: it is only for long
@@ -226,17 +243,23 @@ function shortenIfLarge(text: string | null, bytes: number): string | null {
   return bytes <= MAX_WRITE_BYTES || text === null ? text : shorten(text);
 }
 
-/** Decodes a ServiceStatus. Throws if it is invalid. */
-export function decodeServiceStatus(body: unknown, bytes: number): ServiceStatus {
+function decodeServiceStatus(body: unknown, bytes: number): ServiceStatus {
   const status = plainStatusOf(body) ?? parseAs(serviceStatus, body);
   return { ...status, message: shortenIfLarge(status.message, bytes) };
 }
 
+export const statusFormat = formatOf(serviceStatus, decodeServiceStatus);
+
 /**
- * Decodes the response of updateWorkflowCSV. docs/service-api.md shows only `unresolved`; a record without
- * it, or with a `status` beside it, is decoded as a status record. Throws if it is not an object.
+ * The response of updateWorkflowCSV. docs/service-api.md shows only `unresolved`; a record without it, or with a
+ * `status` beside it, is decoded as a status record.
  */
-export function decodeWorkflowCsvResult(body: unknown, bytes: number): WorkflowCsvResult {
+export const csvResultFormat = formatOf(
+  z.union([unresolvedRecord, serviceStatus]),
+  decodeWorkflowCsvResult,
+);
+
+function decodeWorkflowCsvResult(body: unknown, bytes: number): WorkflowCsvResult {
   const record = parseAs(z.looseObject({}), body);
   return {
     unresolved: shortenIfLarge(parseAs(unresolvedRecord, record).unresolved ?? null, bytes),

@@ -48,7 +48,8 @@ async function respond<Name extends OperationName>({
   calls.push(`${operation} ends`);
   const body = bodies[new URLSearchParams(search).get('project') ?? operation];
   if (!body) throw new UpstreamError('UPSTREAM_FAILED', { sent: 'yes', fault: 'test' });
-  return operations[operation].decode(parseBody(Buffer.from(body)), body.length);
+  const { response } = operations[operation];
+  return response.decode(parseBody(Buffer.from(body), response), body.length);
 }
 
 const service: Calls = {

@@ -235,8 +235,8 @@ test('each write is logged before it is sent, with a hash of the caller and of t
 test.each(Object.keys(writes).map((name) => name as keyof typeof operations))(
   'a recorded response of %s is read back unchanged',
   (name) => {
-    const { decode, effect, recorded } = operations[name];
-    const response = decode({ invoice_id: 7, message: 'm', status: 77 }, 0);
+    const { response: format, effect, recorded } = operations[name];
+    const response = format.decode({ invoice_id: 7, message: 'm', status: 77 }, 0);
     expect(effect).toBe('write');
     expect(recorded?.parse(JSON.parse(JSON.stringify(response)))).toEqual(response);
   },

@@ -210,7 +210,7 @@ test.each(['turn', 'decoder'])(
     };
     const scope = { ...scopeOf(), ...(where === 'turn' && { turn: bug }) };
     if (where === 'decoder')
-      jest.spyOn(operations.upgradeToHQ, 'decode').mockImplementationOnce(bug);
+      jest.spyOn(operations.upgradeToHQ.response, 'decode').mockImplementationOnce(bug);
     const recorder = createLogRecorder();
     const log = pino({ level: 'error' }, { write: recorder.add });
     const { calls } = startCalls(await startService(success), { log });

@@ -1,14 +1,22 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { z } from 'zod';
+import { exactInteger, int32, unusualIntegers } from '../../src/upstream/exact-integer.ts';
 import {
-  decodeGlCodeList,
-  decodeServiceStatus,
-  decodeWorkflowCsvResult,
-  encode,
+  csvResultFormat,
+  encodeApprovers,
+  encodeCsvUpload,
+  glCodeList,
+  listFormat,
   parseBody,
+  statusFormat,
 } from '../../src/upstream/records.ts';
 
-const parse = (text: string) => parseBody(Buffer.from(text));
+const { decode: decodeServiceStatus } = statusFormat;
+const { decode: decodeGlCodeList } = glCodeList;
+const { decode: decodeWorkflowCsvResult } = csvResultFormat;
+
+const parse = (text: string) => parseBody(Buffer.from(text), glCodeList);
 
 const nothing = { invoiceId: null, message: null, status: null };
 
@@ -64,7 +72,7 @@ describe('parseBody', () => {
     ['a character that is cut off', '22e282'],
     ['UTF-16', '7b007d00'],
   ])('rejects invalid UTF-8: %s', (_, hex) => {
-    expect(() => parseBody(Buffer.from(hex, 'hex'))).toThrow();
+    expect(() => parseBody(Buffer.from(hex, 'hex'), statusFormat)).toThrow();
   });
 
   test.each(['', '\ufeff', '{"status":0} {"status":0}'])(
@@ -171,27 +179,76 @@ test.each<[(body: unknown, bytes: number) => object, body: string, values: strin
   expect(values.filter(isAccepted)).toEqual([]);
 });
 
+describe('a record says which of its members are integers', () => {
+  const vendor = z.object({ vendor_id: exactInteger.nullish(), 'a.b': exactInteger.optional() });
+
+  test('another list has integers of any size, without naming them elsewhere', () => {
+    const vendors = listFormat(vendor);
+    const body = Buffer.from('{"list":[{"vendor_id":9007199254740993,"a.b":-9007199254740995}]}');
+    expect(vendors.decode(parseBody(body, vendors), 0).list).toEqual([
+      { vendor_id: '9007199254740993', 'a.b': '-9007199254740995' },
+    ]);
+  });
+
+  test('a list of integers is exact, too', () => {
+    const format = listFormat(exactInteger);
+    const body = Buffer.from('{"list":[1, 9007199254740993]}');
+    expect(format.decode(parseBody(body, format), 0).list).toEqual(['1', '9007199254740993']);
+  });
+
+  test('integers are found in every type of a record', () => {
+    const type = z.object({
+      a: z.union([z.string(), int32.nullable().catch(null)]),
+      b: z.array(z.object({ c: exactInteger }).transform(({ c }) => c)).nullish(),
+    });
+    const unusual = unusualIntegers(type);
+    const long = '9007199254740993';
+    expect(
+      [`{"a":${long}}`, `{"b":[{"c" : ${long}}]}`, '{"\\u0061":1}'].map((text) =>
+        unusual.test(text),
+      ),
+    ).toEqual([true, true, true]);
+    expect(
+      [`{"d":${long}}`, '{"a":1}', `{"a":"${long}"}`].map((text) => unusual.test(text)),
+    ).toEqual([false, false, false]);
+  });
+
+  test.each([
+    ['list.[].id: z.number()', z.object({ list: z.array(z.object({ id: z.number() })) })],
+    ['id: z.number()', z.object({ id: z.int().nullish() })],
+    ['id: z.unknown()', z.object({ id: z.unknown() })],
+    ['id: z.record()', z.object({ id: z.record(z.string(), z.string()) })],
+    [
+      'id: z.pipe()',
+      z.object({ id: z.codec(z.number(), z.string(), { decode: String, encode: Number }) }),
+    ],
+    ['The record: z.number()', z.number()],
+  ])('%s is rejected, which could change a number without notice', (message, record) => {
+    expect(() => unusualIntegers(record)).toThrow(message);
+  });
+});
+
 describe('encode', () => {
   test('writes identifiers of any size as integers, and everything else as JSON', () => {
     fc.assert(
       fc.property(identifier, identifier, message, (approver, workflow, name) => {
         const ids = { approver_id: String(approver), workflow_id: String(workflow) };
-        expect(encode([{ ...ids, name }])).toBe(
-          `[{"approver_id":${approver},"workflow_id":${workflow},"name":${JSON.stringify(name)}}]`,
+        expect(encodeApprovers([{ ...ids, name }])).toBe(
+          `[{"approver_id":${approver},"name":${JSON.stringify(name)},"workflow_id":${workflow}}]`,
         );
       }),
     );
   });
 
   test('writes null, and leaves out undefined fields', () => {
-    expect(encode([{ approver_id: null, name: undefined, claim_limit: 1.5 }])).toBe(
+    expect(encodeApprovers([{ approver_id: null, name: undefined, claim_limit: 1.5 }])).toBe(
       '[{"approver_id":null,"claim_limit":1.5}]',
     );
   });
 
   test('writes the identifier of a nested status record as an integer', () => {
     const upload = { PictureName: 'a.csv', PictureStream: '' };
-    expect(encode({ ...upload, service_status: { invoice_id: '9007199254740993' } })).toBe(
+    expect(encodeCsvUpload({ ...upload, service_status: { invoice_id: '9007199254740993' } })).toBe(
       '{"PictureName":"a.csv","PictureStream":"","service_status":{"invoice_id":9007199254740993}}',
     );
   });
