@@ -1,0 +1,44 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import { serverAudits } from 'graphql-http';
+import { startTestGateway } from '../support/gateway.ts';
+import { reply, startService } from '../support/service.ts';
+
+/** An operation that is not executed has status 400 for every client, so that proxies and monitoring see the fault. */
+const notKept = new Map([
+  ['572B', 'SHOULD use 200 status code on document parsing failure'],
+  ['FDE2', 'SHOULD use 200 status code on document validation failure'],
+  ['7B9B', 'SHOULD use a status code of 200 on variable coercion failure'],
+]);
+
+let gateway: Awaited<ReturnType<typeof startTestGateway>>;
+beforeAll(async () => {
+  // Some audits read types of the schema.
+  gateway = await startTestGateway(await startService(reply(500)), { INTROSPECTION: 'true' });
+});
+
+const audits = serverAudits({
+  url: () => `${gateway.url}/graphql`,
+  fetchFn: (url: string, init?: RequestInit) => {
+    const headers = new Headers(init?.headers);
+    headers.set('authorization', `Bearer ${gateway.token}`);
+    return fetch(url, { ...init, headers });
+  },
+});
+
+test.each(audits.map((audit) => [audit.id, audit] as const))(
+  'GraphQL over HTTP: %s',
+  async (id, { fn }) => {
+    const result = await fn();
+    if (result.status !== 'ok') await result.response.body?.cancel();
+    const rule = notKept.get(id);
+    const reason = rule && 'Response status code is not 200';
+    const expected = rule
+      ? { status: 'warn', reason, name: `${rule} when accepting application/json` }
+      : { status: 'ok' };
+    expect(result).toMatchObject({ id, ...expected });
+  },
+);
+
+test('every rule that is not kept is one of the audits', () => {
+  expect(audits.map(({ id }) => id)).toEqual(expect.arrayContaining([...notKept.keys()]));
+});
