@@ -1,47 +1,29 @@
 import { ApolloGateway, RemoteGraphQLDataSource } from '@apollo/gateway';
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
+import { type Context, ledgerDataSource } from '../examples/federation/apollo-gateway.ts';
 import { closeAfterTest } from '../test/support/cleanup.ts';
+import { testGatewayRestart } from './gateway-restart.ts';
 import { testIdempotencyKeys } from './idempotency-keys.ts';
 import { testSupergraph } from './supergraph.ts';
 
-const forwarded = [
-  'authorization',
-  'x-request-id',
-  'traceparent',
-  'tracestate',
-  'idempotency-key',
-  'idempotency-key-age',
-];
-
-type Context = Record<string, string | undefined>;
-
-/** Forwards the client's token, request id, trace, key and the age of the key to the subgraphs. */
-class ForwardingDataSource extends RemoteGraphQLDataSource<Context> {
-  override willSendRequest({
-    request,
-    context,
-  }: Parameters<NonNullable<RemoteGraphQLDataSource<Context>['willSendRequest']>>[0]): void {
-    for (const [name, value] of Object.entries(context)) {
-      if (value !== undefined) request.http?.headers.set(name, value);
-    }
-  }
-}
-
+/** Starts `@apollo/gateway` with the options that the docs give to platform teams. */
 async function start(supergraphSdl: string): Promise<string> {
   const gateway = new ApolloGateway({
     supergraphSdl,
-    buildService: ({ url }) => new ForwardingDataSource(url === undefined ? {} : { url }),
+    // The other subgraphs of the tests expect the token too.
+    buildService: ({ url = '' }) =>
+      new RemoteGraphQLDataSource<Context>({ url, ...ledgerDataSource }),
   });
   const server = new ApolloServer<Context>({ gateway, stopOnTerminationSignals: false });
   closeAfterTest(() => server.stop());
   const { url } = await startStandaloneServer(server, {
     listen: { port: 0, host: '127.0.0.1' },
-    context: async ({ req: { headers } }) =>
-      Object.fromEntries(forwarded.map((name) => [name, headers[name]?.toString()])),
+    context: async ({ req, res }) => ({ req, res }),
   });
   return url;
 }
 
 testSupergraph(start);
 testIdempotencyKeys(start);
+testGatewayRestart(start);

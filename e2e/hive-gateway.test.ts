@@ -5,6 +5,7 @@ import { gatewayConfig } from '../examples/federation/hive-gateway.config.ts';
 import { closeAfterTest } from '../test/support/cleanup.ts';
 import { operation } from '../test/support/example-operation.ts';
 import { startHttpServer } from '../test/support/http-server.ts';
+import { testGatewayRestart } from './gateway-restart.ts';
 import { testIdempotencyKeys } from './idempotency-keys.ts';
 import { send, startStack } from './stack.ts';
 import { testSupergraph } from './supergraph.ts';
@@ -25,24 +26,7 @@ async function start(supergraph: string): Promise<string> {
 
 testSupergraph(start);
 testIdempotencyKeys(start);
-
-test('the client sees that an outcome is a replay', async () => {
-  const stack = await startStack();
-  const url = await start(stack.supergraphSdl);
-  const post = async () => {
-    const { headers } = await fetch(url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${await stack.token()}`,
-        'idempotency-key': 'intent-1',
-      },
-      body: '{"query":"mutation { workflowAction(action: RESTART) { __typename } }"}',
-    });
-    return headers.get('idempotent-replayed');
-  };
-  expect([await post(), await post()]).toEqual([null, 'true']);
-});
+testGatewayRestart(start);
 
 test('a CSV file close to our body limit is accepted', async () => {
   const stack = await startStack();

@@ -88,4 +88,22 @@ export function testIdempotencyKeys(startSupergraph: StartSupergraph): void {
     expect(errors?.[0]?.extensions.code).toBe('IDEMPOTENCY_KEY_SETTLED');
     expect(stack.calls).toHaveLength(0);
   });
+
+  test('the client sees that an outcome is a replay', async () => {
+    const stack = await startStack();
+    const url = await startSupergraph(stack.supergraphSdl);
+    const post = async () => {
+      const { headers } = await fetch(url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          authorization: `Bearer ${await stack.token()}`,
+          'idempotency-key': 'intent-1',
+        },
+        body: '{"query":"mutation { workflowAction(action: RESTART) { __typename } }"}',
+      });
+      return headers.get('idempotent-replayed');
+    };
+    expect([await post(), await post()]).toEqual([null, 'true']);
+  });
 }

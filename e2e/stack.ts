@@ -53,6 +53,15 @@ const composition = composeWithApollo([
   { name: 'budgets', sdl: budgetsSdl, url: placeholders.budgets },
 ]);
 
+/** The SDL of the supergraph with these URLs. Subgraphs without a URL cannot be reached. */
+export function supergraphOf(urls: Partial<typeof placeholders>): string {
+  const { ledger, invoices, budgets } = { ...placeholders, ...urls };
+  return (composition.supergraphSdl ?? '')
+    .replace(placeholders.ledger, ledger)
+    .replace(placeholders.invoices, invoices)
+    .replace(placeholders.budgets, budgets);
+}
+
 /**
  * Starts everything below a federated graph: the reference service, the gateway in front of it, and two
  * subgraphs that refer to GL codes, one of them by id. Records the requests that the service and these receive.
@@ -86,10 +95,11 @@ export async function startStack(
   });
 
   return {
-    supergraphSdl: (composition.supergraphSdl ?? '')
-      .replace(placeholders.ledger, `${gateway.url}/graphql`)
-      .replace(placeholders.invoices, invoices.url)
-      .replace(placeholders.budgets, budgets.url),
+    supergraphSdl: supergraphOf({
+      ledger: `${gateway.url}/graphql`,
+      invoices: invoices.url,
+      budgets: budgets.url,
+    }),
     gatewayUrl: `${gateway.url}/graphql`,
     /** The requests that the service received, in order. */
     calls,

@@ -1,7 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { type ScenarioName, scenarios } from '../dev/service.ts';
 import { operation } from '../test/support/example-operation.ts';
-import { type GraphqlResponse, type Reference, send, startStack } from './stack.ts';
+import { startTestGateway } from '../test/support/gateway.ts';
+import { startHttpServer } from '../test/support/http-server.ts';
+import { json, startService } from '../test/support/service.ts';
+import { type GraphqlResponse, type Reference, send, startStack, supergraphOf } from './stack.ts';
 
 /** Starts a gateway for a supergraph on a free port, and returns the URL of its GraphQL endpoint. */
 export type StartSupergraph = (supergraphSdl: string) => Promise<string>;
@@ -242,5 +245,24 @@ export function testSupergraph(startSupergraph: StartSupergraph): void {
       expect(errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
     }
     expect(stack.calls).toEqual([]);
+  });
+
+  test('an error of a response that is not 200 keeps its code and request id', async () => {
+    const service = await startService(json({ status: 0 }));
+    const { origin } = await startHttpServer((_, response) => response.writeHead(503).end());
+    const gateway = await startTestGateway(service, { JWT_JWKS_URL: `${origin}/jwks` });
+    const url = await startSupergraph(supergraphOf({ ledger: `${gateway.url}/graphql` }));
+
+    const { data, errors } = await send(url, gateway.token, operation('WorkflowAction'));
+
+    expect(data?.workflowAction ?? null).toBeNull();
+    expect(errors?.map(({ extensions }) => extensions)).toEqual([
+      expect.objectContaining({
+        code: 'AUTH_UNAVAILABLE',
+        retryable: true,
+        requestId: expect.any(String),
+      }),
+    ]);
+    expect(service.received).toEqual([]);
   });
 }

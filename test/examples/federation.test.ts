@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { ledgerDataSource } from '../../examples/federation/apollo-gateway.ts';
 import { gatewayConfig } from '../../examples/federation/hive-gateway.config.ts';
 import { readConfig } from '../../src/config.ts';
 import { BODY_LIMIT } from '../../src/http/request-body.ts';
@@ -94,6 +95,29 @@ test('the configuration of Hive Gateway forwards the token, and neither retries 
   const response = new Response(null, { headers: { ...ofKeys, 'x-request-id': '7' } });
   expect(propagateHeaders.fromSubgraphsToClient({ response })).toEqual(ofKeys);
   expect(propagateHeaders.deduplicateHeaders).toBe(true);
+});
+
+test('the data source of Apollo Gateway forwards these headers alone, and reads every error response', async () => {
+  const names = [...forwarded, 'Cookie'].map((name) => name.toLowerCase());
+  const req = { headers: Object.fromEntries(names.map((name) => [name, '7'])) };
+  const http = { headers: new Headers() };
+  ledgerDataSource.willSendRequest({ request: { http }, context: { req } });
+  expect([...http.headers.keys()].sort()).toEqual(
+    forwarded.map((name) => name.toLowerCase()).sort(),
+  );
+
+  const extensions = { code: 'AUTH_UNAVAILABLE', retryable: true, requestId: '7' };
+  const read = (body: string) =>
+    ledgerDataSource.errorFromResponse(new Response(body, { status: 503 }));
+  expect(await read(JSON.stringify({ errors: [{ message: 'Later.', extensions }] }))).toMatchObject(
+    {
+      message: 'Later.',
+      extensions,
+    },
+  );
+  for (const body of ['<h1>503</h1>', 'null', '{"errors":[]}', '{"errors":[null]}']) {
+    expect(await read(body)).toMatchObject({ extensions: {} });
+  }
 });
 
 const subgraph = (url: string, file: string) => ({ routing_url: url, schema: { file } });
