@@ -106,9 +106,13 @@ export class Completeness {
     const record = this.#record;
     if (record === undefined) return 'forgotten';
     if (ageMs === undefined) return this.now < record.quarantineEnd ? 'quarantine' : 'new';
-    const sentAt = receivedAt + this.#clockOffset - TRANSIT_MS - ageMs;
-    // Nothing is unanswered, but this may be a copy of a request from before the loss.
-    if (ageMs === 0) return record.isLoss && sentAt < record.since ? 'quarantine' : 'new';
+    const arrivedAt = receivedAt + this.#clockOffset;
+    const sentAt = arrivedAt - TRANSIT_MS - ageMs;
+    if (ageMs === 0) {
+      // Nothing is unanswered, but this may be a copy of a request from before a loss, which others may know.
+      const isEarly = record.isLoss ? sentAt < record.since : arrivedAt < record.quarantineEnd;
+      return isEarly ? 'quarantine' : 'new';
+    }
     return sentAt < keptSince(record, this.now) ? 'forgotten' : 'new';
   }
 

@@ -75,10 +75,12 @@ export class OpenWrites {
   ): Promise<void> {
     const done = () => true as const;
     const attempt = () => work().then(done, () => null); // The log says why it fails.
-    if (await attempt()) return onEnd();
-    void this.#updates.track(
-      this.#repeat(caller, attempt, UPDATE_BYTES + dataBytes).finally(onEnd),
-    );
+    const first = attempt();
+    const rest = async () =>
+      (await first) ?? (await this.#repeat(caller, attempt, UPDATE_BYTES + dataBytes));
+    // The first attempt counts as well: closing waits for it.
+    const ended = this.#updates.track(rest().finally(onEnd));
+    await Promise.race([first, ended]);
   }
 
   /** Waits for the updates that are repeated, for `closeMs`. */

@@ -54,9 +54,19 @@ const SERVER_ID = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || CASE
  */
 const IS_ORIGINAL = `(record.key <> '${COMPLETENESS_KEY}' OR split_part(record.version, ':', 2) = record.xmin::text)`;
 
+/**
+ * Reads an entry. What is committed here may not have reached the standby yet. So the read of a key takes a lock where
+ * commits wait for one: it waits for all that it has read.
+ */
 const READ = `
+  WITH durable AS MATERIALIZED (
+    SELECT set_config('synchronous_commit', 'on', true)
+  ), awaited AS MATERIALIZED (
+    SELECT FROM durable, ledger_gateway_record AS record WHERE key = '${COMPLETENESS_KEY}' AND $1 <> key
+      AND current_setting('synchronous_standby_names') <> '' FOR KEY SHARE OF record
+  )
   SELECT ${SERVER_ID} AS "serverId", extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, version, text
-  FROM (SELECT) AS one
+  FROM (SELECT count(*) FROM awaited) AS one
   LEFT JOIN ledger_gateway_record AS record ON key = $1 AND expires_at > now() AND ${IS_ORIGINAL}`;
 
 /**

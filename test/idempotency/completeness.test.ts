@@ -114,6 +114,7 @@ test.each([
   ['with the age 0, after a loss', { sinceMs: 40_000, isLoss: true }, 0, 0, 'new'],
   ['with the age 0, held since a loss', { sinceMs: 40_000, isLoss: true }, 0, 20_000, 'quarantine'],
   ['with the age 0, in a new store', { sinceMs: 0 }, 0, 0, 'new'],
+  ['with the age 0, before others object', { sinceMs: 0, quarantineMs: 5000 }, 0, 0, 'quarantine'],
   ['without an age, in quarantine', { quarantineMs: 5000 }, undefined, 0, 'quarantine'],
   ['without an age', { quarantineMs: -5000 }, undefined, 0, 'new'],
   ['with nearly the age of the retention', { retentionMs: 100_000 }, 80_000, 0, 'forgotten'],

@@ -26,6 +26,23 @@ test('updates of one caller that are repeated leave room for those of another', 
   expect([ended.toSorted(), error.mock.calls.length]).toEqual([['a', 'a', 'a', 'b'], 1]);
 });
 
+test('closing waits for a first attempt', async () => {
+  const openWrites = new OpenWrites({ info() {}, warn() {}, error() {} }, 1000);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const events: string[] = [];
+  void openWrites.update(
+    'a',
+    () => promise,
+    0,
+    () => events.push('updated'),
+  );
+  const closing = openWrites.close().then(() => events.push('closed'));
+  await new Promise(setImmediate);
+  resolve();
+  await closing;
+  expect(events).toEqual(['updated', 'closed']);
+});
+
 test('the last attempt is at the deadline', async () => {
   const deadline = performance.now() + 60; // Between two delays.
   // Known a little earlier: the deadline may pass right after an attempt just before it.

@@ -18,13 +18,13 @@ async function start(...options: Parameters<typeof startPostgres>): Promise<Post
   return server;
 }
 
-function open(url: string, maxBytes = Infinity) {
+function open(url: string, maxBytes = Infinity, quarantineMs = 60_000) {
   const store = new PostgresStore({ url, maxBytes });
-  return claimsOnServer(store, 60_000);
+  return claimsOnServer(store, quarantineMs);
 }
 
-async function openUsable(url: string) {
-  const claims = open(url);
+async function openUsable(url: string, quarantineMs?: number) {
+  const claims = open(url, undefined, quarantineMs);
   await claims.becomes('claimed');
   return claims;
 }
@@ -88,7 +88,7 @@ describePostgres('a PostgreSQL server', () => {
       settings: { synchronous_commit: 'off', wal_writer_delay: '10s' },
     });
     const claims = await openUsable(server.url);
-    await claims.claim('key', 'a', { ageMs: 0 });
+    await claims.claim('key', 'a', claims.later());
     await server.restart();
     await claims.becomes('claimed');
     expect(await claims.find('key')).toBe('in-flight');
@@ -122,8 +122,8 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   test('whose records are deleted executes no key twice meanwhile', async () => {
-    const claims = await openUsable(server.url);
-    await claims.claim('key', 'a', { ageMs: 0 });
+    const claims = await openUsable(server.url, 0);
+    await claims.claim('key', 'a', claims.later());
     const deleting = server.query(
       'BEGIN; DELETE FROM ledger_gateway_record; SELECT pg_sleep(0.4); COMMIT',
     );
@@ -135,8 +135,8 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   test('that was restored from a dump without a restart has lost records', async () => {
-    const claims = await openUsable(server.url);
-    await claims.claim('key', 'a', { ageMs: 0 });
+    const claims = await openUsable(server.url, 0);
+    await claims.claim('key', 'a', claims.later());
     await server.query(`CREATE TEMP TABLE dump AS TABLE ledger_gateway_record;
       DELETE FROM dump WHERE caller IS NOT NULL; TRUNCATE ledger_gateway_record;
       INSERT INTO ledger_gateway_record SELECT * FROM dump`);
@@ -155,7 +155,7 @@ describePostgres('a PostgreSQL server', () => {
 
   test('that fills up leaves room to other callers than those with the most keys', async () => {
     const first = await openUsable(server.url);
-    await first.claim('large', 'a', { ageMs: 0 });
+    await first.claim('large', 'a', first.later());
     const fill = `UPDATE ledger_gateway_record SET text = (
       SELECT string_agg(md5(n::text), '') FROM generate_series(1, 32768) n) WHERE caller IS NOT NULL`;
     await server.query(fill);
@@ -185,7 +185,7 @@ describePostgres('a PostgreSQL server', () => {
   test('with a synchronous standby loses nothing when that is promoted', async () => {
     const { primary, standby } = await startPair({ synchronous_standby_names: 'standby' });
     const claims = await openUsable(primary.url);
-    await claims.claim('key', 'a', { ageMs: 0 });
+    await claims.claim('key', 'a', claims.later());
     await primary.kill();
     const other = open(standby.url);
     expect(await other.probe()).toBe('read_only');
@@ -201,7 +201,7 @@ describePostgres('a PostgreSQL server', () => {
     const [receiver] = await standby.query('SELECT pid FROM pg_stat_wal_receiver');
     const pid = Number(receiver?.pid);
     process.kill(pid, 'SIGSTOP');
-    await expect(claims.claim('key', 'a', { ageMs: 0 })).rejects.toThrow(ReplyLost);
+    await expect(claims.claim('key', 'a', claims.later())).rejects.toThrow(ReplyLost);
     const releasing = claims.release('key', 'a').catch((error: unknown) => error);
     expect(await releasing).toMatchObject({ reason: 'timeout' });
     process.kill(pid, 'SIGCONT');
@@ -245,6 +245,17 @@ describePostgres('a PostgreSQL server', () => {
     standby.resume();
     await claims.becomes('claimed');
     expect((await backends()) - before).toBeLessThanOrEqual(10);
+  });
+
+  test('whose standby pauses gives no answer that is not on the standby', async () => {
+    const { primary, standby } = await startPair({ synchronous_standby_names: 'standby' });
+    const claims = await openUsable(primary.url);
+    standby.pause();
+    for (let n = 0; n < 2; n++) {
+      await expect(claims.settle('key', 0)).rejects.toMatchObject({ reason: 'timeout' });
+    }
+    standby.resume();
+    await eventually(() => claims.settle('key', 0));
   });
 
   test('with an asynchronous standby may have lost records when that is promoted', async () => {

@@ -180,7 +180,7 @@ describeRedis('lost records', () => {
   test('keys that are evicted between two checks are not executed again', async () => {
     const server = await start();
     const claims = await openUsable(server.url);
-    await claims.claim('key', 'a', { ageMs: 0 });
+    await claims.claim('key', 'a', claims.later());
     await server.config('maxmemory', '1', 'maxmemory-policy', 'volatile-random');
     await expect(server.command('SET', 'another', 'x')).rejects.toThrow('OOM');
     await server.config('maxmemory', '0', 'maxmemory-policy', 'noeviction');
@@ -191,7 +191,7 @@ describeRedis('lost records', () => {
   test('a primary that was a replica between two checks has lost records', async () => {
     const [server, other] = await Promise.all([start(), start()]);
     const claims = await openUsable(server.url);
-    await claims.claim('key', 'a', { ageMs: 0 });
+    await claims.claim('key', 'a', claims.later());
     await server.command('REPLICAOF', '127.0.0.1', String(other.port));
     await eventually(async () => {
       expect(String(await server.command('INFO'))).toContain('master_link_status:up');
@@ -204,7 +204,7 @@ describeRedis('lost records', () => {
   test('a server that restarted empty: ages are judged at once, and other keys after a quarantine', async () => {
     const server = await start();
     const claims = await openUsable(server.url, QUARANTINE_MS);
-    await claims.claim('key', 'a', { ageMs: 0 });
+    await claims.claim('key', 'a', claims.later());
     await server.stop();
     await start({ port: server.port });
     await claims.becomes('claimed');
@@ -219,7 +219,7 @@ describeRedis('lost records', () => {
     checkOften();
     const server = await start();
     const claims = await openUsable(server.url, QUARANTINE_MS);
-    await claims.claim('key', 'a', { ageMs: 0 });
+    await claims.claim('key', 'a', claims.later());
     await server.config('maxmemory-policy', 'volatile-ttl', 'maxmemory', '1');
     await claims.becomes('evicting');
     await expect(claims.claim('new', 'a')).rejects.toMatchObject({
@@ -233,8 +233,8 @@ describeRedis('lost records', () => {
 
   test('a flushed database is noticed by the very next claim', async () => {
     const server = await start();
-    const { claim, find } = await openUsable(server.url, QUARANTINE_MS);
-    await claim('key', 'a', { ageMs: 0 });
+    const { claim, find, later } = await openUsable(server.url, QUARANTINE_MS);
+    await claim('key', 'a', later());
     await server.command('FLUSHALL');
     expect([await find('key', aged), await find('no age')]).toEqual(['orphaned', 'quarantine']);
   });
@@ -253,7 +253,7 @@ describeRedis('lost records', () => {
   test('a server that restarted from its log has its records, but older keys are not executed', async () => {
     const server = await start({ args: ['--appendonly', 'yes', '--appendfsync', 'always'] });
     const claims = await openUsable(server.url, QUARANTINE_MS);
-    await claims.claim('key', 'a', { ageMs: 0 });
+    await claims.claim('key', 'a', claims.later());
     await server.restart();
     await claims.becomes('claimed');
     expect(await claims.find('key')).toBe('in-flight');
@@ -287,7 +287,7 @@ describeRedis('a server with replicas', () => {
 
   test('a primary that is demoted and promoted again may have lost records', async () => {
     const { primary, replica, claims } = await startPair();
-    await claims.claim('lost', 'a', { ageMs: 0 });
+    await claims.claim('lost', 'a', claims.later());
     await replica.command('REPLICAOF', 'NO', 'ONE');
     await replica.command('DEL', '{ledger-gateway}:key:lost'); // As if it had lagged behind another one.
     await primary.command('REPLICAOF', '127.0.0.1', String(replica.port));
@@ -301,7 +301,7 @@ describeRedis('a server with replicas', () => {
     const { primary, replica, claims } = await startPair();
     const other = open(replica.url, QUARANTINE_MS);
     await other.becomes('read_only');
-    await claims.claim('key', 'a', { ageMs: 0 });
+    await claims.claim('key', 'a', claims.later());
     await primary.stop();
     await replica.command('REPLICAOF', 'NO', 'ONE');
     await other.becomes('claimed');

@@ -57,8 +57,8 @@ export const progressListeners = new Map<Intent, (progress: Progress) => void>()
 export type Attempts = {
   readonly intent: Intent;
   readonly url: string | URL;
-  /** The options of a request. `isRepeat`: an earlier one may have taken effect. */
-  readonly init: (isRepeat: boolean) => RequestInit;
+  /** The options of a request. `isAged`: an earlier one, or a copy of one, may have taken effect. */
+  readonly init: (isAged: boolean) => RequestInit;
   /** Who sends the first request. The others are sent only for the same user. */
   readonly caller: Caller;
   /** Whether an earlier request may have taken effect. */
@@ -77,6 +77,9 @@ export type Result = {
   readonly giveUpAt: number;
 };
 
+/** How long a copy of a request may be on its way, in milliseconds: later ones need their true age. */
+const TRANSIT_MS = 30_000;
+
 type TokenSource = () => string | undefined | Promise<string | undefined>;
 
 /** Sends a request until its answer is final, or the patience ends. */
@@ -84,6 +87,7 @@ export async function attempt(attempts: Attempts, options: LedgerFetchOptions): 
   const { intent, caller, mayRepeat, signal } = attempts;
   const { patienceMs = defaults.patienceMs, delayMs = defaults.delayMs, onProgress } = options;
   let isOpen = attempts.isRepeat;
+  const startedAt = performance.now();
   let giveUpAt: number | undefined;
   let token: TokenSource = () => caller.token;
   let isRenewed = false;
@@ -94,7 +98,8 @@ export async function attempt(attempts: Attempts, options: LedgerFetchOptions): 
       await sleep(giveUpAt - performance.now(), signal, 'online');
       if (isOffline()) return { last: offline(), isOpen, giveUpAt };
     }
-    const { answer: last, used } = await send(attempts, isOpen, token, options);
+    const isAged = isOpen || performance.now() - startedAt > TRANSIT_MS;
+    const { answer: last, used } = await send(attempts, isOpen, isAged, token, options);
     count += 1;
     giveUpAt ??= performance.now() + patienceMs;
     // An error is about its own attempt alone: an earlier one may still be executed.
@@ -121,6 +126,7 @@ export async function attempt(attempts: Attempts, options: LedgerFetchOptions): 
 async function send(
   { url, init, attemptMs, signal }: Attempts,
   isRepeat: boolean,
+  isAged: boolean,
   token: TokenSource,
   options: LedgerFetchOptions,
 ): Promise<{ answer: Answer; used?: string | undefined }> {
@@ -128,7 +134,7 @@ async function send(
   try {
     return await withDeadline(attemptMs, signal, async (end) => {
       const used = await token();
-      const request = { ...withToken(init(isRepeat), used), signal: end };
+      const request = { ...withToken(init(isAged), used), signal: end };
       isSent = true;
       const response = await (options.fetch ?? fetch)(url, request);
       return { answer: readAnswer(response, await response.text()), used };
