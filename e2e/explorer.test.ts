@@ -31,6 +31,15 @@ test('GraphiQL loads offline, reads GL codes and restarts a workflow', async () 
   const result = page.locator('.result-window');
   const run = page.locator('.graphiql-execute-button');
 
+  await run.waitFor();
+  const tabs = await page.locator('.graphiql-tab').allTextContents();
+  await page.reload();
+  await run.waitFor();
+  expect(await page.locator('.graphiql-tab').allTextContents()).toEqual(tabs);
+  expect(await page.evaluate(() => document.querySelectorAll('meta[name=viewport]').length)).toBe(
+    1,
+  );
+
   await run.click();
   await result.getByText('"GlCodeList"').waitFor();
   await result.getByText('"Packaging"').waitFor();

@@ -87,7 +87,7 @@ p { padding: 2em; font: 1em/1.5 sans-serif }`;
   return {
     html: `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>Ledger Gateway</title><style>${style}</style></head>
+<head><meta charset="utf-8">${viewport}<title>Ledger Gateway</title><style>${style}</style></head>
 <body>
 <div id="sandbox"></div>
 <p>Apollo Sandbox is loaded from the internet. If it does not appear, there may be no connection. GraphiQL needs
@@ -106,6 +106,15 @@ none: start the gateway with <code>EXPLORER=graphiql</code>.</p>
   };
 }
 
+/** Without it, a phone shows the page at the width of a desktop. */
+const viewport = '<meta name="viewport" content="width=device-width, initial-scale=1">';
+
+/** After a reload, GraphiQL adds an empty tab, unless its storage has the query of the active one. */
+const keepTab = `try {
+  const { tabs, activeTabIndex } = JSON.parse(localStorage['graphiql:tabState']);
+  localStorage['graphiql:query'] ??= tabs[activeTabIndex].query ?? '';
+} catch {} // There are no stored tabs.`;
+
 async function graphiql(documents: string[], headers: Record<string, string>): Promise<Page> {
   // Nine megabytes, loaded only if they are used.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
@@ -119,7 +128,9 @@ async function graphiql(documents: string[], headers: Record<string, string>): P
   });
   const root = '<div id="root"></div>';
   const bar = readFileSync(barFile, 'utf8');
-  const html = page.replace(root, () => `${root}\n${bar}`);
+  const html = page
+    .replace('<head>', `<head>${viewport}<script>${keepTab}</script>`)
+    .replace(root, () => `${root}\n${bar}`);
   const scripts = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)];
   return {
     html,

@@ -207,7 +207,7 @@ describe('GraphiQL', () => {
     const inline = elements(html, 'script').filter(
       ({ attributes }) => !attributes.includes('src='),
     );
-    expect(inline).toHaveLength(2);
+    expect(inline).toHaveLength(3);
     expect(policy).toEqual({
       ...common,
       'script-src': inline.map(({ content }) => hashOf(content)),
