@@ -158,9 +158,9 @@ test('a write that is open when the page reloads has its outcome after it', asyn
   proxy.lose(Number.POSITIVE_INFINITY);
   await save('Ada');
   await page.getByText(trying).waitFor();
-  proxy.lose(0);
 
   await page.reload();
+  proxy.lose(0);
 
   const notice = outcomeOf(page);
   await notice.getByText('The approvers were saved.').waitFor();
@@ -182,9 +182,9 @@ test('after a reload, the page names the workflow action that it asks about', as
   await page.getByRole('button', { name: 'Run…' }).click();
   await page.getByRole('button', { name: 'Yes, run it' }).click();
   await page.getByText(trying).waitFor();
-  proxy.lose(0);
 
   await page.reload();
+  proxy.lose(0);
 
   await outcomeOf(page).getByText('The account was upgraded to HQ.').waitFor();
   expect(arrivals.slice(before)).toEqual(['/upgradeToHQ']);

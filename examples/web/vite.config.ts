@@ -28,6 +28,8 @@ export default defineConfig(({ mode }) => {
   } = loadEnv(mode, process.cwd());
   return {
     plugins: [react(), contentSecurityPolicy([VITE_GATEWAY_URL, VITE_ISSUER_URL])],
+    // The client package is linked, so its React would be sought beside it.
+    resolve: { dedupe: ['react'] },
     server: { port: 5173, strictPort: true },
   };
 });

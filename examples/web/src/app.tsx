@@ -5,6 +5,7 @@ import { ApproversPage } from './pages/approvers-page.tsx';
 import { CsvPage } from './pages/csv-page.tsx';
 import { GlCodesPage } from './pages/gl-codes-page.tsx';
 import { ScenarioPicker } from './parts/scenario-picker.tsx';
+import { forgetDrafts } from './use-draft.ts';
 
 const pages = [
   {
@@ -33,7 +34,10 @@ const pages = [
   },
 ];
 
-/** The app of the user who is signed in. Sign-out leaves nothing of it, in memory or in the storage. */
+const openWriteQuestion =
+  'It is not known yet what became of your last change. After your next sign-in in this tab, we ask again. Sign out?';
+
+/** The app of the user who is signed in. At sign-out, only the intents of open writes stay, for their owner. */
 export function App(options: LedgerOptions) {
   const { session } = options;
   const [user, setUser] = useState(session.user);
@@ -42,8 +46,9 @@ export function App(options: LedgerOptions) {
   const ledger = useMemo(() => createLedger(options), [user]);
 
   function signOut(): void {
+    if (ledger.openWrites.size > 0 && !confirm(openWriteQuestion)) return;
     session.signOut();
-    sessionStorage.clear();
+    forgetDrafts();
     setUser(undefined);
   }
 

@@ -1,6 +1,6 @@
 import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
 import { ApolloLink } from '@apollo/client/link';
-import { createLedgerFetch, type Intent, type Progress, settle } from '@ledger-gateway/client';
+import { createLedgerFetch } from '@ledger-gateway/client';
 import { createContext, useContext } from 'react';
 import possibleTypes from './gql/possible-types.ts';
 import { createTrustedDocumentLink } from './links/trusted-document-link.ts';
@@ -18,26 +18,20 @@ export type Ledger = ReturnType<typeof createLedger>;
 
 /** The gateway, as one user sees it. At sign-out, everything that it holds goes with it. */
 export function createLedger({ gatewayUrl, session, trustedDocuments }: LedgerOptions) {
-  const { token } = session;
-  const listeners = new Map<Intent, (progress: Progress) => void>();
-  const ledgerFetch = createLedgerFetch({
-    token,
-    fetch: fetchWithProgress,
-    onProgress: (progress) => listeners.get(progress.intent)?.(progress),
-  });
+  const options = { url: gatewayUrl, token: session.token, fetch: fetchWithProgress };
   const client = new ApolloClient({
     link: ApolloLink.from([
       ...(trustedDocuments ? [createTrustedDocumentLink()] : []),
-      new HttpLink({ uri: gatewayUrl, fetch: ledgerFetch }),
+      new HttpLink({ uri: gatewayUrl, fetch: createLedgerFetch(options) }),
     ]),
     cache: new InMemoryCache(possibleTypes),
   });
   return {
     client,
-    /** Who hears of the repeats of an intent. */
-    listeners,
-    /** Asks what became of an intent, without sending it again. */
-    settle: <D extends object>(intent: Intent) => settle<D>(intent, { url: gatewayUrl, token }),
+    /** The options of the client package. */
+    options,
+    /** The writes whose outcome is not known, by the id of their form. */
+    openWrites: new Set<string>(),
   };
 }
 

@@ -27,8 +27,6 @@ export type Answer = {
    * pass is not certain: a browser repeats requests by itself, and the error may be that of a repeat.
    */
   readonly isRejection: boolean;
-  /** Whether a field has an outcome. */
-  readonly hasOutcome: boolean;
   /** The code of its first error. */
   readonly code?: string | undefined;
   readonly response?: Response;
@@ -41,7 +39,6 @@ export const lost: Answer = {
   state: 'lost',
   isOutcome: false,
   isRejection: false,
-  hasOutcome: false,
   retryAfterMs: 0,
 };
 
@@ -76,7 +73,6 @@ export function readAnswer(response: Response, text: string): Answer {
     isOutcome: isOutcome && !isInProgress,
     isRejection:
       isOfGateway && !isInProgress && errors.every((error) => !isRetryable || hasPath(error)),
-    hasOutcome: Object.values(body.data ?? {}).some(isObject),
     code: errors.length > 0 ? String(errors[0]?.extensions?.code) : undefined,
     response: toResponse(body, { status, headers }),
     body,

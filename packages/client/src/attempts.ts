@@ -2,6 +2,7 @@ import {
   type Answer,
   errorBody,
   type GraphqlBody,
+  isObject,
   lost,
   readAnswer,
   toResponse,
@@ -115,9 +116,9 @@ export async function attempt(attempts: Attempts, options: LedgerFetchOptions): 
     const waitMs = Math.max(backoffMs(count, delayMs), last.retryAfterMs);
     const isTooLate = performance.now() + waitMs > giveUpAt;
     if (last.state === 'final' || !mayRepeat || isTooLate) return { last, isOpen, giveUpAt };
-    // A field that was sent is open again: a later answer may not have its outcome.
-    isOpen ||= last.hasOutcome;
     onProgress?.({ intent, attempt: count, state: last.state, code: last.code });
+    // A field that was sent is open again: a later answer may not have its outcome.
+    isOpen ||= Object.values(last.body?.data ?? {}).some(isObject);
     await sleep(waitMs, signal);
     token = () => nextToken(caller, options);
   }

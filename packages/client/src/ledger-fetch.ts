@@ -119,7 +119,7 @@ async function sendUntilKnown(write: Write): Promise<Response> {
   return hasReason && last.response ? last.response : toResponse(settled);
 }
 
-const cancelled = () => errorBody('CANCELLED', 'This was cancelled before it was sent.');
+const cancelled = () => errorBody('CANCELLED', 'It was cancelled. Nothing was sent.');
 
 function withoutIntent(init: RequestInit['headers']): Headers {
   const headers = new Headers(init);

@@ -110,7 +110,11 @@ export function createWrite<Name extends string, Member extends Outcome, Variabl
       // Without a token, the request is not sent, and its error says so.
       if (caller) kept.set(user, intent);
       open = { intent, user };
-      progressListeners.set(intent, ({ state: wait }) => {
+      let wasLost = false;
+      progressListeners.set(intent, ({ state: now }) => {
+        wasLost ||= now === 'lost';
+        // That a later attempt was not sent says nothing about the lost one.
+        const wait = wasLost && now === 'not-sent' ? 'lost' : now;
         if (state.phase === 'sending') set({ phase: 'sending', wait });
       });
       const result = await send({ 'idempotency-key': intent }, variables).catch(

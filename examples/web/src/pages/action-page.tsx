@@ -1,4 +1,5 @@
-import { useId, useRef, useState } from 'react';
+import { isLocked } from '@ledger-gateway/client';
+import { useId, useRef } from 'react';
 import {
   WorkflowAction,
   WorkflowActionDocument,
@@ -6,18 +7,15 @@ import {
 } from '../gql/graphql.ts';
 import { describeProblem, type Notice, quote } from '../notice.ts';
 import { WriteOutcome } from '../parts/write-outcome.tsx';
-import { isOpen, useWrite } from '../use-write.ts';
+import { useDraft } from '../use-draft.ts';
+import { useMutation } from '../use-mutation.ts';
 import { actionNames, workflowActions } from './workflow-actions.ts';
 
 /** Runs a workflow action, after a confirmation. */
 export function ActionPage() {
-  const { state, submit, dismiss, leftVariables } = useWrite(
-    WorkflowActionDocument,
-    'workflowAction',
-  );
-  const [action, setAction] = useState<WorkflowAction>(
-    leftVariables?.action ?? WorkflowAction.RESTART,
-  );
+  const write = useMutation(WorkflowActionDocument, 'workflowAction');
+  const { state, submit, dismiss } = write;
+  const [action, setAction] = useDraft<WorkflowAction>('action', () => WorkflowAction.RESTART);
   const dialog = useRef<HTMLDialogElement>(null);
   const questionId = useId();
   const words = workflowActions[action];
@@ -30,13 +28,8 @@ export function ActionPage() {
         dialog.current?.showModal();
       }}
     >
-      <WriteOutcome
-        state={state}
-        words={words}
-        describe={(member) => describe(member, action)}
-        onDismiss={dismiss}
-      />
-      <fieldset className="card" disabled={isOpen(state)}>
+      <WriteOutcome write={write} words={words} describe={(member) => describe(member, action)} />
+      <fieldset className="card" disabled={isLocked(state)}>
         <legend>Action</legend>
         {actionNames.map((name) => (
           <label className="check" key={name}>

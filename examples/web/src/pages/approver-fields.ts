@@ -35,19 +35,7 @@ export type Draft = {
   readonly values: Readonly<Partial<Record<FieldName, string>>>;
 };
 
-export const newDraft = (values: Draft['values'] = {}): Draft => ({
-  id: crypto.randomUUID(),
-  values,
-});
-
-/** The draft for an input: the opposite of `toInput`. */
-export function toDraft(input: ApproverInput): Draft {
-  const texts = Object.entries(input).map(([name, value]) => [
-    name,
-    value === true ? 'on' : `${value}`,
-  ]);
-  return newDraft(Object.fromEntries(texts));
-}
+export const newDraft = (): Draft => ({ id: crypto.randomUUID(), values: {} });
 
 /** The input for a draft. An empty field is left out, and so is not changed. */
 export function toInput({ values }: Draft): ApproverInput {

@@ -1,18 +1,12 @@
-import type { Fault } from '@ledger-gateway/client';
+import { type Fault, isLocked } from '@ledger-gateway/client';
 import { type FormEvent, useEffect, useState } from 'react';
 import { SaveApproversDocument, type SaveApproversMutation } from '../gql/graphql.ts';
 import { describeProblem, type Notice, quote, type Words } from '../notice.ts';
 import { useFaultFocus } from '../parts/use-fault-focus.ts';
 import { WriteOutcome } from '../parts/write-outcome.tsx';
-import { isOpen, useWrite } from '../use-write.ts';
-import {
-  type Draft,
-  type FieldName,
-  findFaults,
-  newDraft,
-  toDraft,
-  toInput,
-} from './approver-fields.ts';
+import { useDraft } from '../use-draft.ts';
+import { useMutation } from '../use-mutation.ts';
+import { type Draft, type FieldName, findFaults, newDraft, toInput } from './approver-fields.ts';
 import { ApproverForm } from './approver-form.tsx';
 
 const words: Words = {
@@ -23,13 +17,9 @@ const words: Words = {
 
 /** Edits and saves a list of approvers. */
 export function ApproversPage() {
-  const { state, submit, dismiss, leftVariables } = useWrite(
-    SaveApproversDocument,
-    'saveApprovers',
-  );
-  const [drafts, setDrafts] = useState(() =>
-    leftVariables ? [leftVariables.approvers].flat().map(toDraft) : [newDraft()],
-  );
+  const write = useMutation(SaveApproversDocument, 'saveApprovers');
+  const { state, submit, dismiss } = write;
+  const [drafts, setDrafts] = useDraft('approvers', () => [newDraft()]);
   const [sent, setSent] = useState(drafts);
   const [ownFaults, setOwnFaults] = useState<readonly Fault[]>([]);
   const form = useFaultFocus(ownFaults);
@@ -41,8 +31,8 @@ export function ApproversPage() {
     setFocusOn(undefined);
   }, [focusOn, form]);
   const faults =
-    state.phase === 'settled' && state.result.kind === 'error'
-      ? [...ownFaults, ...state.result.error.faults.filter(isOfSameValue)]
+    state.phase === 'failed'
+      ? [...ownFaults, ...state.error.faults.filter(isOfSameValue)]
       : ownFaults;
 
   /** Whether the value that the gateway rejected is still in the form. */
@@ -77,8 +67,8 @@ export function ApproversPage() {
 
   return (
     <form ref={form} onSubmit={save} noValidate>
-      <WriteOutcome state={state} words={words} describe={describe} onDismiss={dismiss} />
-      <fieldset className="plain" disabled={isOpen(state)}>
+      <WriteOutcome write={write} words={words} describe={describe} />
+      <fieldset className="plain" disabled={isLocked(state)}>
         {drafts.map((draft, index) => (
           <ApproverForm
             key={draft.id}

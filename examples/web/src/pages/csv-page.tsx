@@ -1,4 +1,4 @@
-import type { Fault } from '@ledger-gateway/client';
+import { type Fault, isLocked } from '@ledger-gateway/client';
 import { type FormEvent, useState } from 'react';
 import {
   UploadWorkflowCsvDocument,
@@ -9,7 +9,7 @@ import { describeProblem, faultOf, type Notice, quote, type Words } from '../not
 import { Field } from '../parts/field.tsx';
 import { useFaultFocus } from '../parts/use-fault-focus.ts';
 import { WriteOutcome } from '../parts/write-outcome.tsx';
-import { isOpen, useWrite } from '../use-write.ts';
+import { useMutation } from '../use-mutation.ts';
 import { readBase64 } from './read-base64.ts';
 
 const words: Words = {
@@ -27,17 +27,18 @@ export function CsvPage() {
   const [invoiceId, setInvoiceId] = useState('');
   const [message, setMessage] = useState('');
   const [fileFault, setFileFault] = useState<string>();
-  const { state, submit, dismiss } = useWrite(UploadWorkflowCsvDocument, 'uploadWorkflowCsv', {
-    isUpload: true,
-  });
+  /** The part of the request that was sent, from 0 to 1. */
+  const [share, setShare] = useState(0);
+  const write = useMutation(UploadWorkflowCsvDocument, 'uploadWorkflowCsv', setShare);
+  const { state, submit, dismiss } = write;
   const [idFault, setIdFault] = useState<string>();
   const form = useFaultFocus(fileFault ?? idFault);
-  const faults: readonly Fault[] =
-    state.phase === 'settled' && state.result.kind === 'error' ? state.result.error.faults : [];
+  const faults: readonly Fault[] = state.phase === 'failed' ? state.error.faults : [];
 
   function upload(event: FormEvent): void {
     event.preventDefault();
     dismiss();
+    setShare(0);
     const fault = faultOfFile(file);
     const faultOfId = /^(-?\d+)?$/.test(invoiceId.trim()) ? undefined : 'Enter digits only.';
     setFileFault(fault);
@@ -61,13 +62,12 @@ export function CsvPage() {
   return (
     <form ref={form} onSubmit={upload} noValidate>
       <WriteOutcome
-        state={state}
+        write={write}
         words={words}
         describe={describe}
-        onDismiss={dismiss}
-        sending={state.phase === 'sending' && <Progress share={state.share} />}
+        sending={<Progress share={share} />}
       />
-      <fieldset className="plain" disabled={isOpen(state)}>
+      <fieldset className="plain" disabled={isLocked(state)}>
         <Field
           label="CSV file"
           hint="Up to 12 MB"

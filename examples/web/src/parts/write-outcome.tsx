@@ -1,4 +1,6 @@
-import { type ReactNode, useEffect } from 'react';
+import { isLocked, type Outcome, type Progress, type WriteState } from '@ledger-gateway/client';
+import { type ReactNode, useEffect, useId, useState } from 'react';
+import { useLedger } from '../ledger.ts';
 import {
   describeError,
   describeForgotten,
@@ -6,23 +8,25 @@ import {
   type Notice,
   type Words,
 } from '../notice.ts';
-import { isOpen, type Outcome, type WriteState } from '../use-write.ts';
 import { NoticeBox } from './notice-box.tsx';
 
 type Props<Member extends Outcome> = {
-  readonly state: WriteState<Member>;
+  /** What `useWrite` returns. */
+  readonly write: {
+    readonly state: WriteState<Member>;
+    readonly cancel: () => void;
+    readonly askAgain: () => void;
+    readonly dismiss: () => void;
+  };
   readonly words: Words;
   /** The words for each member of the union. */
   readonly describe: (member: Member) => Notice;
-  readonly onDismiss: () => void;
   /** What to show while the request is sent, instead of the usual text. */
   readonly sending?: ReactNode;
 };
 
-type Sending = Extract<WriteState<unknown>, { phase: 'sending' }>;
-
 /** Why a request takes longer. */
-const waits: Readonly<Record<NonNullable<Sending['wait']>, string>> = {
+const waits: Readonly<Record<Progress['state'], string>> = {
   'not-sent': 'It is not sent yet: the ledger cannot take it at the moment. We keep trying.',
   offline: 'There is no connection. Nothing was sent since then; we continue when it is back.',
   'in-progress': 'The ledger is still working on it.',
@@ -32,21 +36,16 @@ const waits: Readonly<Record<NonNullable<Sending['wait']>, string>> = {
 
 /** The state of a write: that it is being sent, or what became of it. */
 export function WriteOutcome<Member extends Outcome>({
-  state,
+  write: { state, cancel, askAgain, dismiss },
   words,
   describe,
-  onDismiss,
   sending,
 }: Props<Member>) {
+  const [askedAt, setAskedAt] = useState<Date>();
   const isBusy = state.phase === 'sending' || state.phase === 'asking';
-  const isLost = isBusy || (state.phase === 'settled' && state.result.kind === 'lost');
-  // The intent is gone with the tab, and with it the way to ask again.
-  useEffect(() => {
-    if (!isLost) return;
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
-    addEventListener('beforeunload', warn);
-    return () => removeEventListener('beforeunload', warn);
-  }, [isLost]);
+  const isLost = state.phase === 'unknown' && state.result.kind === 'lost';
+  useOpenWrite(isBusy || isLost);
+  const notice = toNotice(state, words, describe);
 
   return (
     <div aria-live="polite">
@@ -56,24 +55,37 @@ export function WriteOutcome<Member extends Outcome>({
             <p className="sending">{state.wait ? waits[state.wait] : 'Sending…'}</p>
           )}
           <div className="actions">
-            <button type="button" onClick={state.cancel}>
+            <button type="button" onClick={cancel}>
               Cancel
             </button>
           </div>
         </>
       )}
       {state.phase === 'asking' && <p className="sending">We are asking what became of it…</p>}
-      {state.phase === 'settled' && (
+      {notice && (
         <NoticeBox
-          notice={withTime(toNotice(state.result, words, describe), state.askedAt)}
-          offer={state.askAgain && { label: 'Ask again', onClick: state.askAgain }}
+          notice={withTime(notice, askedAt)}
+          offer={
+            state.phase === 'unknown' && state.mayAsk
+              ? {
+                  label: 'Ask again',
+                  onClick() {
+                    setAskedAt(new Date());
+                    askAgain();
+                  },
+                }
+              : undefined
+          }
           close={
             // What may still be done is not forgotten.
-            state.result.kind === 'lost'
+            isLost
               ? undefined
               : {
-                  label: isOpen(state) ? 'I have checked in the ledger' : 'Close',
-                  onClick: onDismiss,
+                  label: isLocked(state) ? 'I have checked in the ledger' : 'Close',
+                  onClick() {
+                    setAskedAt(undefined);
+                    dismiss();
+                  },
                 }
           }
         />
@@ -82,22 +94,42 @@ export function WriteOutcome<Member extends Outcome>({
   );
 }
 
-function toNotice<Member>(
-  result: Extract<WriteState<Member>, { phase: 'settled' }>['result'],
+/** Before the page or the account is left, the user hears of a write that is open. */
+function useOpenWrite(isOpen: boolean): void {
+  const { openWrites } = useLedger();
+  const id = useId();
+  useEffect(() => {
+    if (!isOpen) return;
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    openWrites.add(id);
+    return () => {
+      removeEventListener('beforeunload', warn);
+      openWrites.delete(id);
+    };
+  }, [isOpen, openWrites, id]);
+}
+
+function toNotice<Member extends Outcome>(
+  state: WriteState<Member>,
   words: Words,
   describe: (member: Member) => Notice,
-): Notice {
-  switch (result.kind) {
-    case 'member':
-      return describe(result.member);
-    case 'error':
-      return describeError(result.error, words);
-    case 'lost':
-      return describeLost(words);
+): Notice | undefined {
+  switch (state.phase) {
+    case 'idle':
+    case 'sending':
+    case 'asking':
+      return undefined;
+    case 'done':
+    case 'refused':
+      return describe(state.member);
+    case 'failed':
+      return describeError(state.error, words);
     case 'unknown':
-      return describeForgotten(words);
+      if (state.result.kind === 'member') return describe(state.result.member);
+      return state.result.kind === 'lost' ? describeLost(words) : describeForgotten(words);
     default:
-      throw new Error(result satisfies never);
+      throw new Error(state satisfies never);
   }
 }
 
