@@ -96,6 +96,15 @@ async function createProject({ clients, packages, files, commands }: Project): P
   return cwd;
 }
 
+test('publint and arethetypeswrong find nothing in the package, which has ES modules only', async () => {
+  const cwd = await createFolder();
+  const tools = ['publint@0.3.25', '@arethetypeswrong/cli@0.18.5'];
+  await run('npm', ['install', '--no-audit', '--no-fund', ...tools], { cwd });
+  const { stdout } = await run('npx', ['publint', '--strict', tarball], { cwd });
+  expect(stdout).toContain('All good!');
+  await run('npx', ['attw', '--profile', 'esm-only', tarball], { cwd });
+}, 120_000);
+
 describe.each(projects)('$clients', (project) => {
   let cwd: string;
   beforeAll(async () => {
