@@ -30,7 +30,7 @@ type Task = {
   perform(): unknown;
 };
 
-/** The nine operations by path. `saved` collects the approvers. */
+/** The operations by path. `saved` collects the approvers. */
 export function createOperations(saved: Approver[]): ReadonlyMap<string, Operation> {
   return new Map([
     ['/getGLCodes5', getGLCodes5],

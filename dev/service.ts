@@ -29,7 +29,7 @@ export type ReferenceService = {
 const claimsSchema = z.object({ scenario: scenarioName.optional() });
 
 /**
- * Starts a strict reference implementation of the REST service: its nine operations, and nothing else. A
+ * Starts a strict reference implementation of the REST service: its operations, and nothing else. A
  * refused request gets a status code without a body (docs/service-api.md, section 7).
  */
 export async function startReferenceService(

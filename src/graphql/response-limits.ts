@@ -120,6 +120,7 @@ export class ResponseLimits {
 
   /** Books a list with so many bytes of texts until its response exists. Throws as `Holding.hold` does. */
   async holdList(list: readonly object[], bytes: number): Promise<void> {
+    if (this.#lists.has(list)) return; // Equal reads share a response.
     this.#lists.set(list, bytes);
     await this.#hold(bytes + list.length * ITEM_BYTES);
   }

@@ -1,12 +1,36 @@
+import { z } from 'zod';
 import type { QueryResolvers } from '../generated/resolvers.ts';
 import { cut, filterCodes, lengthOfPart } from './gl-code-filter.ts';
-import { checkGlCodesArgs } from './input.ts';
+import { check, exactText, textLimits } from './input.ts';
 import { outcome } from './outcome.ts';
+
+/** The codes of the argument `only`. */
+const MAX_ONLY = 1000;
+
+const notNegative = z.number().min(0, 'is negative');
+
+/** What the schema cannot express of the arguments. */
+export const glCodesArgs = z.object({
+  project: exactText(textLimits.project),
+  only: z
+    .array(z.string())
+    .max(MAX_ONLY, { error: `has more than ${MAX_ONLY} codes`, abort: true })
+    .superRefine((codes, context) => {
+      // Only the first: an operation may have two hundred of these lists.
+      const index = codes.findIndex(({ length }) => length > textLimits.code);
+      const message = `has more than ${textLimits.code} characters`;
+      if (index >= 0) context.addIssue({ code: 'custom', path: [index], message });
+    })
+    .nullish(),
+  search: exactText(textLimits.search).nullish(),
+  skip: notNegative,
+  first: notNegative.nullish(),
+});
 
 export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, context) => {
   const loaders = context.loaders(); // Throws first if the token is missing.
   const limits = context.limits();
-  checkGlCodesArgs(args);
+  check(glCodesArgs, args);
   limits.admitLookup(`${args.target} ${args.project}`);
   const { codes: all, bytes, ...status } = await loaders.glCodes.load(args);
   const isFiltered = Boolean(args.only || args.search);

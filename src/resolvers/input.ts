@@ -5,20 +5,12 @@
 
 import { z } from 'zod';
 import { formatPath, InputFaults, type Path } from '../errors/input-fault.ts';
-import type {
-  ApproverInput,
-  QueryGlCodesArgs,
-  WorkflowAction,
-  WorkflowCsvInput,
-} from '../generated/resolvers.ts';
+import type { ApproverInput, WorkflowAction, WorkflowCsvInput } from '../generated/resolvers.ts';
 import { type Approver, isWorkflowCsvOption, type WorkflowCsvUpload } from '../upstream/records.ts';
 
 /** The digits of an identifier. */
 const MAX_DIGITS = 1000;
 const tooManyDigits = new RegExp(`^-?\\d{${MAX_DIGITS + 1},}$`);
-
-/** The codes of the argument `only`. */
-const MAX_ONLY = 1000;
 
 /** The longest texts, in UTF-16 code units (docs/limits.md). */
 export const textLimits = {
@@ -33,11 +25,13 @@ export const textLimits = {
 
 const textOf = (limit: number) => z.string().max(limit, `has more than ${limit} characters`);
 const line = textOf(textLimits.line).nullish();
-const notNegative = z.number().min(0, 'is negative');
 
 /** A lone surrogate would silently become another character. */
 const wellFormed = <Text extends z.ZodString>(text: Text) =>
   text.refine((value) => value.isWellFormed(), 'is not well-formed Unicode text');
+
+/** A text that the service gets or that is compared with its texts, with at most so many UTF-16 code units. */
+export const exactText = (limit: number) => wellFormed(textOf(limit));
 
 /** The syntax of an integer in JSON: no sign but minus, no leading zero. */
 const identifier = z
@@ -90,23 +84,6 @@ const csvUploadArgs = z
     error: 'cannot be sent: the name of its query parameter is not configured',
   });
 
-const glCodesArgs = z.object({
-  project: wellFormed(textOf(textLimits.project)),
-  only: z
-    .array(z.string())
-    .max(MAX_ONLY, { error: `has more than ${MAX_ONLY} codes`, abort: true })
-    .superRefine((codes, context) => {
-      // Only the first: an operation may have two hundred of these lists.
-      const index = codes.findIndex(({ length }) => length > textLimits.code);
-      const message = `has more than ${textLimits.code} characters`;
-      if (index >= 0) context.addIssue({ code: 'custom', path: [index], message });
-    })
-    .nullish(),
-  search: wellFormed(textOf(textLimits.search)).nullish(),
-  skip: notNegative,
-  first: notNegative.nullish(),
-});
-
 /** Converts approvers (docs/service-api.md, section 2.4). Throws `BAD_USER_INPUT`. */
 export function toApprovers(inputs: readonly ApproverInput[]): Approver[] {
   const faults = new InputFaults();
@@ -155,11 +132,6 @@ export function toWorkflowCsvUpload(
   return { upload, query: hasOption ? { [optionParam]: String(option) } : {} };
 }
 
-/** Checks the arguments of `glCodes`. Throws `BAD_USER_INPUT`. */
-export function checkGlCodesArgs(args: QueryGlCodesArgs): void {
-  check(glCodesArgs, args);
-}
-
 /** Checks that a workflow action is one of those that the configuration allows. Throws `BAD_USER_INPUT`. */
 export function checkAction(action: WorkflowAction, allowed: readonly WorkflowAction[]): void {
   const faults = new InputFaults();
@@ -168,8 +140,8 @@ export function checkAction(action: WorkflowAction, allowed: readonly WorkflowAc
   faults.throwIfAny();
 }
 
-/** Throws `BAD_USER_INPUT` with all faults of some arguments. */
-function check(schema: z.ZodType, args: object): void {
+/** Checks arguments by their schema. Throws `BAD_USER_INPUT` with all faults. */
+export function check(schema: z.ZodType, args: object): void {
   const faults = new InputFaults();
   addFaults(faults, schema, args);
   faults.throwIfAny();

@@ -33,11 +33,16 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
     limits,
     async (query: GlCodesQuery): Promise<GlCodes> => {
       limits.checkLookups(); // Runs after all root fields have been started and counted.
-      const response = await service.glCodes(query);
+      const { target, project, includeHide } = query;
+      const response = await service.read('getGLCodes5', {
+        target: String(target),
+        project,
+        includeHide: String(includeHide),
+      });
       const { invoiceId, message, status, bytes, list } = response;
       const codes = entitiesOf(response, query);
       // Each of the codes has the project.
-      await limits.holdList(codes, bytes + list.length * Buffer.byteLength(query.project));
+      await limits.holdList(codes, bytes + list.length * Buffer.byteLength(project));
       // Without the list, whose memory is free once no request shares the response.
       return { invoiceId, message, status, bytes, codes };
     },

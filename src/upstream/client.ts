@@ -1,26 +1,25 @@
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from './call.ts';
-import type { WorkflowOperation } from './operations.ts';
+import type { ReadName, WorkflowOperation } from './operations.ts';
 import {
   type Approver,
   encodeApprovers,
   encodeCsvUpload,
-  type GlCodesQuery,
   type WorkflowCsvUpload,
 } from './records.ts';
 
 export type UpstreamClient = ReturnType<typeof createClient>;
 
 /**
- * The service on behalf of one client: a method for each operation (docs/service-api.md, section 4). A
+ * The service on behalf of one client: a method for reads, and one for each write (docs/service-api.md, section 4). A
  * read throws an UpstreamError if it fails. A write throws one only if it had no effect, and otherwise
  * resolves to the outcome. `responseName` is that of the root field that asks for the write.
  */
 export function createClient(calls: Calls, scope: RequestScope) {
   return {
-    glCodes({ target, project, includeHide }: GlCodesQuery) {
-      const query = { target: String(target), project, includeHide: String(includeHide) };
-      return calls.read({ operation: 'getGLCodes5', search: toSearch(query) }, scope);
+    /** Sends a read with these query parameters. */
+    read<Name extends ReadName>(operation: Name, query: Record<string, string>) {
+      return calls.read({ operation, search: toSearch(query) }, scope);
     },
 
     saveApprovers(approvers: Approver[], responseName: string) {

@@ -29,7 +29,7 @@ const workflowAction = {
 } as const;
 
 /**
- * The nine operations of the service (docs/service-api.md, section 4), one row each. Retries, the connection and
+ * The operations of the service (docs/service-api.md, section 4), one row each. Retries, the connection and
  * decoding follow from the row, and so do de-duplication and abort: only a read can be passed to `Calls.read`. Other
  * code names an operation only to build its request or its union member.
  */
@@ -70,7 +70,11 @@ export type ReadName = {
 export type WriteName = Exclude<OperationName, ReadName>;
 
 /** The six operations without parameters and body, each a GET that changes state (docs/service-api.md, section 4.4). */
-export type WorkflowOperation = Exclude<WriteName, 'saveApproverList' | 'updateWorkflowCSV'>;
+export type WorkflowOperation = {
+  [Name in OperationName]: (typeof table)[Name]['graphql'] extends 'Mutation.workflowAction'
+    ? Name
+    : never;
+}[OperationName];
 
 /** What the service responds to each operation, decoded. */
 export type Responses = {

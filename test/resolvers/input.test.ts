@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { IntegrationTarget } from '../../src/generated/resolvers.ts';
-import { checkGlCodesArgs, toApprovers, toWorkflowCsvUpload } from '../../src/resolvers/input.ts';
+import { glCodesArgs } from '../../src/resolvers/gl-codes.ts';
+import { check, toApprovers, toWorkflowCsvUpload } from '../../src/resolvers/input.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { actions, writes } from '../support/graphql-operation.ts';
 import { json, startService } from '../support/service.ts';
@@ -245,7 +246,7 @@ const ofFile = (fields: object, option = 'type') =>
   faultsOf(() => toWorkflowCsvUpload({ fileName: 'a', ...fields }, option || undefined));
 const ofCodes = (fields: object) =>
   faultsOf(() =>
-    checkGlCodesArgs({
+    check(glCodesArgs, {
       target: IntegrationTarget.EMAIL,
       project: 'a',
       includeHide: false,

@@ -1,9 +1,11 @@
+import type { WorkflowOperation } from '../../src/upstream/operations.ts';
+
 /** Every field of the outcomes other than success, and those of a status record. */
 export const outcomeFields =
   '__typename ... on LedgerStatus { invoiceId message } ... on LedgerProblem { message } ... on LedgerOutcomeUnknown { code requestId } ... on LedgerUnrecognizedStatus { status }';
 
 /** The workflow actions: the name of the operation, and the value in the schema. */
-export const actions = {
+export const actions: Record<WorkflowOperation, string> = {
   restartWorkflowAndMoveToNext: 'RESTART_AND_MOVE_TO_NEXT',
   reStoreGlobalSolution: 'RESTORE_GLOBAL_SOLUTION',
   reStoreSolution: 'RESTORE_SOLUTION',
