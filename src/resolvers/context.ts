@@ -6,8 +6,8 @@ import type { Loaders } from './loaders.ts';
 
 /** What resolvers need of a request. Without a token, its functions throw `UNAUTHENTICATED`. */
 export type Context = {
-  /** The service on behalf of the client. */
-  service(): UpstreamClient;
+  /** The writes of the service on behalf of the client. */
+  service(): Omit<UpstreamClient, 'read'>;
   /** The reads of this request, each made once. */
   loaders(): Loaders;
   /** The limits of its response. */

@@ -32,7 +32,7 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   const limits = context.limits();
   check(glCodesArgs, args);
   limits.admitLookup(`${args.target} ${args.project}`);
-  const { codes: all, bytes, ...status } = await loaders.glCodes.load(args);
+  const { list: all, bytes, ...status } = await loaders.glCodes.load(args);
   const isFiltered = Boolean(args.only || args.search);
   const length = lengthOfPart(all, args);
   if (isFiltered || length < all.length) await limits.holdCopy(length);

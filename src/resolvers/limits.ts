@@ -2,8 +2,6 @@
 export type Limits = {
   /** Counts a list to ask for. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
   admitLookup(key: string): void;
-  /** Throws if too many lists were counted: then nothing is sent, for other fields either. */
-  checkLookups(): void;
   /** Resolves when errors may be made of calls that have failed. */
   failureTurn(): Promise<void>;
   /** Books a list with so many bytes of texts that the request holds. */

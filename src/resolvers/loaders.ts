@@ -1,10 +1,11 @@
 import DataLoader from 'dataloader';
 import type { UpstreamClient } from '../upstream/client.ts';
+import type { ReadName, Responses } from '../upstream/operations.ts';
 import type {
   GlCodeList,
   GlCodesQuery,
   IntegrationTarget,
-  ServiceStatus,
+  ListResponse,
 } from '../upstream/records.ts';
 import type { Limits } from './limits.ts';
 
@@ -18,9 +19,6 @@ export type GlCodeEntity = {
   hide: number | null;
 };
 
-/** The GL codes of a query, with the status record and the size of the response in bytes. */
-export type GlCodes = ServiceStatus & { codes: GlCodeEntity[]; bytes: number };
-
 /** The target and project of a list. */
 export type GlCodesKey = Omit<GlCodesQuery, 'includeHide'>;
 
@@ -28,23 +26,36 @@ export type Loaders = ReturnType<typeof createLoaders>;
 
 /** Creates the loaders of one request. Only reads have one: a write is never de-duplicated. */
 export function createLoaders(service: UpstreamClient, limits: Limits) {
-  /** Equal queries of one request are one call to the service. */
+  /**
+   * Reads a list, counts it by its key, and books the items that are made of it, to each of which so many bytes are added.
+   * Resolvers have no other way to read.
+   */
+  async function list<Name extends ReadName, Item extends object>(
+    name: Name,
+    key: string,
+    query: Record<string, string>,
+    toItems: (response: Responses[Name]) => Item[],
+    addedBytes = 0,
+  ): Promise<ListResponse<Item>> {
+    limits.admitLookup(key);
+    const response = await service.read(name, query);
+    const { invoiceId, message, status, bytes } = response;
+    const items = toItems(response);
+    await limits.holdList(items, bytes + items.length * addedBytes);
+    // Without the list of the service, whose memory is free once no request shares the response.
+    return { invoiceId, message, status, bytes, list: items };
+  }
+
+  /** Equal queries of one request are one call to the service. All root fields are started and counted before. */
   const glCodes = createLoader(
     limits,
-    async (query: GlCodesQuery): Promise<GlCodes> => {
-      limits.checkLookups(); // Runs after all root fields have been started and counted.
+    (query: GlCodesQuery) => {
       const { target, project, includeHide } = query;
-      const response = await service.read('getGLCodes5', {
-        target: String(target),
-        project,
-        includeHide: String(includeHide),
-      });
-      const { invoiceId, message, status, bytes, list } = response;
-      const codes = entitiesOf(response, query);
+      const parameters = { target: String(target), project, includeHide: String(includeHide) };
+      const toItems = (response: GlCodeList) => entitiesOf(response, query);
       // Each of the codes has the project.
-      await limits.holdList(codes, bytes + list.length * Buffer.byteLength(project));
-      // Without the list, whose memory is free once no request shares the response.
-      return { invoiceId, message, status, bytes, codes };
+      const added = Buffer.byteLength(project);
+      return list('getGLCodes5', `${target} ${project}`, parameters, toItems, added);
     },
     ({ target, project, includeHide }) => `${target} ${includeHide} ${project}`,
   );
@@ -52,18 +63,18 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
   const glCodeIndex = createLoader(
     limits,
     async (key: GlCodesKey) => {
-      const list = await glCodes.load({ ...key, includeHide: true });
+      const response = await glCodes.load({ ...key, includeHide: true });
       const byCode = new Map<string, GlCodeEntity>();
       const add = (entity: GlCodeEntity) => {
         // If the service lists a code twice, the first one counts.
         if (entity.code !== null && !byCode.has(entity.code)) byCode.set(entity.code, entity);
       };
-      await limits.visit(list.codes, add);
-      return { glCodes: list, byCode };
+      await limits.visit(response.list, add);
+      return { glCodes: response, byCode };
     },
     ({ target, project }) => `${target} ${project}`,
   );
-  return { glCodes, glCodeIndex };
+  return { list, glCodes, glCodeIndex };
 }
 
 /**

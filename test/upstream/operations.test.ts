@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import { expect, test } from '@jest/globals';
@@ -59,6 +59,17 @@ test('every root field has a resolver', () => {
   expect(Object.keys(Mutation).sort()).toEqual(fieldsOf(schema.getMutationType()).sort());
 });
 
+test('a test requests every root field', () => {
+  const folder = new URL('../', import.meta.url);
+  const tests = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => readFileSync(new URL(path, folder), 'utf8'))
+    .join('\n');
+  for (const field of [schema.getQueryType(), schema.getMutationType()].flatMap(fieldsOf)) {
+    expect([field, tests.includes(`${field}(`)]).toEqual([field, true]);
+  }
+});
+
 test('each write has the schema of its recorded response, and a read has none', () => {
   for (const name of names) {
     const { effect, recorded } = operations[name];
@@ -106,9 +117,11 @@ test('loaders, which share responses, only call the read', async () => {
     throw new Error('no service');
   };
   const calls: Calls = { read: fail, write: fail };
-  const loaders: { load(key: unknown): Promise<unknown> }[] = Object.values(
-    createLoaders(createClient(calls, scopeOf()), new ResponseLimits(scopeOf(), 1_000_000)),
+  const { list: _, ...others } = createLoaders(
+    createClient(calls, scopeOf()),
+    new ResponseLimits(scopeOf(), 1_000_000),
   );
+  const loaders: { load(key: unknown): Promise<unknown> }[] = Object.values(others);
 
   for (const loader of loaders) {
     const loading = loader.load({ target: 5, project: 'a', includeHide: true });

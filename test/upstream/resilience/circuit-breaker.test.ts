@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { type OperationName, operations } from '../../../src/upstream/operations.ts';
+import { isWriteName } from '../../../src/idempotency/recorded-outcome.ts';
+import { operations } from '../../../src/upstream/operations.ts';
 import { startTestGateway } from '../../support/gateway.ts';
 import { read as readQuery } from '../../support/graphql-operation.ts';
 import { success } from '../../support/held-service.ts';
@@ -28,9 +29,7 @@ function makeProbeDue(): void {
 const fault = reply(503, '', { 'retry-after': '3600' });
 const rejected = retryable('UPSTREAM_UNAVAILABLE');
 const failed = 'UPSTREAM_FAILED';
-const writeNames = (Object.keys(operations) as OperationName[]).filter(
-  (name) => name !== 'getGLCodes5',
-);
+const writeNames = Object.keys(operations).filter(isWriteName);
 
 /** Starts calls to a service whose reply can be changed. */
 async function start(first: Reply = fault, timeoutMs = 5000) {
