@@ -102,7 +102,7 @@ export class ResponseLimits {
     await this.#scope.turn();
   }
 
-  /** Counts a list to ask for, by target and project. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
+  /** Counts a list to ask for, by its key. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
   admitLookup(key: string): void {
     if (this.#lookups.size <= MAX_LOOKUPS) this.#lookups.add(key);
     this.checkLookups();

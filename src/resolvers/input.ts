@@ -30,7 +30,7 @@ const line = textOf(textLimits.line).nullish();
 const wellFormed = <Text extends z.ZodString>(text: Text) =>
   text.refine((value) => value.isWellFormed(), 'is not well-formed Unicode text');
 
-/** A text that the service gets or that is compared with its texts, with at most so many UTF-16 code units. */
+/** A well-formed text of at most so many UTF-16 code units. */
 export const exactText = (limit: number) => wellFormed(textOf(limit));
 
 /** The syntax of an integer in JSON: no sign but minus, no leading zero. */
