@@ -46,6 +46,7 @@ export class ResponseLimits {
   readonly #lookups = new Set<string>();
   /** The bytes of the texts of lists that the request holds. */
   readonly #lists = new Map<object, number>();
+  readonly #held = new Map<object, Promise<void>>();
   #mode: 'compiled' | 'interpreted' = 'interpreted';
   #counted = { ...nothing };
   #outcomeBytes = 0;
@@ -119,10 +120,12 @@ export class ResponseLimits {
   }
 
   /** Books a list with so many bytes of texts until its response exists. Throws as `Holding.hold` does. */
-  async holdList(list: readonly object[], bytes: number): Promise<void> {
-    if (this.#lists.has(list)) return; // Equal reads share a response.
+  holdList(list: readonly object[], bytes: number): Promise<void> {
     this.#lists.set(list, bytes);
-    await this.#hold(bytes + list.length * ITEM_BYTES);
+    // Equal reads share a response.
+    const held = this.#held.get(list) ?? this.#hold(bytes + list.length * ITEM_BYTES);
+    this.#held.set(list, held);
+    return held;
   }
 
   /** Books a copy of a part of a list with at most so many items. */
