@@ -60,7 +60,7 @@ test('sign-out in mid-write asks first, and the next sign-in tells what became o
   expect(stored).not.toContain('Ada');
   proxy.lose(0);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  expect(await page.getByRole('heading', { level: 1 }).evaluate(isFocused)).toBe(true);
+  await page.locator('h1:focus').waitFor();
 
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('');
   await visit('Approvers');

@@ -1,4 +1,5 @@
 import type { ScenarioName } from '../dev/service.ts';
+import { eventually } from '../test/support/eventually.ts';
 import { outcomeOf, type WebStack } from './web-stack.ts';
 
 export type Operation = 'GL codes' | 'Approvers' | 'CSV upload' | 'Workflow actions';
@@ -50,9 +51,15 @@ export function createUser({ page, practise, visit }: WebStack) {
       await prepare[operation]();
       // The same write sooner after the last one would be a double click.
       await page.waitForTimeout(600);
+      const notice = outcomeOf(page);
+      const before = (await notice.isVisible()) ? await notice.textContent() : null;
       await this.send(operation);
-      await outcomeOf(page).waitFor();
-      return (await outcomeOf(page).textContent()) ?? '';
+      // A notice that cannot be closed stays until the next outcome.
+      return eventually(async () => {
+        const told = await notice.textContent();
+        if (told === null || told === before) throw new Error('No new outcome.');
+        return told;
+      });
     },
   };
 }
