@@ -160,6 +160,8 @@ async function checkProxy(name: keyof typeof proxies): Promise<void> {
     JWT_ISSUER: issuer.issuer,
     JWT_AUDIENCE: issuer.audience,
     IDEMPOTENCY_STORE: redis.url,
+    // The store is new, and no other gateway can know an older one.
+    IDEMPOTENCY_LOSS_QUARANTINE_S: '0',
     LOG_LEVEL: 'error',
   };
   const gateways = await Promise.all([createGateway(env), createGateway(env)]);
