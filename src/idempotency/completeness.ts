@@ -110,7 +110,8 @@ export class Completeness {
     const sentAt = arrivedAt - TRANSIT_MS - ageMs;
     if (ageMs === 0) {
       // Nothing is unanswered, but this may be a copy of a request from before a loss, which others may know.
-      const isEarly = record.isLoss ? sentAt < record.since : arrivedAt < record.quarantineEnd;
+      const { isLoss, since, quarantineEnd } = record;
+      const isEarly = isLoss ? sentAt < since : since < quarantineEnd && arrivedAt < quarantineEnd;
       return isEarly ? 'quarantine' : 'new';
     }
     return sentAt < keptSince(record, this.now) ? 'forgotten' : 'new';
