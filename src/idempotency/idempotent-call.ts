@@ -169,7 +169,8 @@ export class IdempotentCalls implements Calls {
     open.ended.resolve();
     const record = () => metrics.timed('record', claim.caller, claims.record(claim, held, kept));
     const onEnd = () => openWrites.remove(open);
-    await openWrites.update(claim.caller, record, textLength(kept), onEnd);
+    const bytes = 2 * textLength(kept); // A character may take two.
+    await openWrites.update(claim.caller, record, bytes, onEnd);
     return isUnknown ? response : known(response);
   }
 

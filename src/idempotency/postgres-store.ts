@@ -226,7 +226,10 @@ export class PostgresStore implements IdempotencyStore {
       const connected = await this.#pool.connect();
       client = connected;
       const running = execute(connected, statement, values);
-      const result = await Promise.race([running, sleep(TIMEOUT_MS, null, { ref: false })]);
+      const late = Promise.withResolvers<null>();
+      const timer = setTimeout(() => late.resolve(null), TIMEOUT_MS).unref();
+      const ended = Promise.race([running, late.promise]);
+      const result = await ended.finally(() => clearTimeout(timer));
       if (result === null) {
         client = undefined;
         void cancel(connected, running);
