@@ -46,6 +46,11 @@ function parseLine(text: string): Line | undefined {
   }
 }
 
+/** Whether other lines have the cause: those of calls for a request that failed, and those before the circuit opened. */
+function isConsequence({ msg, outcome = '', fault }: Line): boolean {
+  return msg === 'request' ? /^(UPSTREAM_\w+,?)+$/.test(outcome) : fault === 'circuit open';
+}
+
 type Caller = { requests: number; overloaded: number; ms: number; names: Set<string> };
 
 /** Collects lines, and reports what they say together. */
@@ -55,12 +60,21 @@ export class LogReport {
   readonly #unknown: Line[] = [];
   /** `sent` lines whose `call` line is missing, by request and operation. */
   readonly #sent = new Map<string, Line>();
+  readonly #since: number;
+  /** The time of the last line, also before `since`: a log that is blocked has no later ones. */
+  #last = 0;
+
+  constructor(since: number) {
+    this.#since = since;
+  }
 
   add(line: Line): void {
-    const { msg, level, outcome, requestId, operation } = line;
+    this.#last = Math.max(this.#last, line.time);
+    if (line.time < this.#since) return;
+    const { msg, level, outcome = 'ok', requestId, operation } = line;
     const write = `${requestId} ${operation}`;
     const isFault = msg === 'request' ? outcome !== 'ok' : level >= 40 && msg !== 'outcome unknown';
-    if (isFault) this.#addFault(line);
+    if (isFault && !isConsequence(line)) this.#addFault(line);
     if (msg === 'request' && line.caller !== undefined) this.#addCaller(line.caller, line);
     if (msg === 'sent') this.#sent.set(write, line);
     if (msg === 'call' && outcome !== 'UNKNOWN') this.#sent.delete(write);
@@ -80,7 +94,8 @@ export class LogReport {
       line.issuer,
       line.fault,
     ];
-    const text = [...words, error?.message].filter((word) => word !== undefined).join(' ');
+    const said = new Set([...words, error?.message].filter((word) => word !== undefined));
+    const text = [...said].join(' ');
     const { lines = 0, last = 0 } = this.#faults.get(text) ?? {};
     this.#faults.set(text, { lines: lines + 1, last: Math.max(last, time) });
   }
@@ -118,13 +133,18 @@ export class LogReport {
       .sort(([, one], [, other]) => other.requests - one.requests)
       .slice(0, SHOWN_CALLERS)
       .map(([hash, { requests, overloaded, ms, names }]) =>
-        [requests, overloaded, Math.round(ms), hash, ...names].join('\t'),
+        [requests, overloaded, Math.round(ms / requests), hash, ...names].join('\t'),
       );
     const writes = this.unknownWrites(now).map((write) => JSON.stringify(write));
     return [
       ...['FAULTS (lines, last one, what)', ...faults, ''],
-      ...['CALLERS (requests, rejected as overloaded, ms, hash, application)', ...callers, ''],
+      ...[
+        'CALLERS (requests, rejected as overloaded, ms per request, hash, application)',
+        ...callers,
+        '',
+      ],
       ...[`UNKNOWN WRITES: ${writes.length}`, ...writes, ''],
+      ...[`LAST LINE: ${this.#last ? new Date(this.#last).toISOString() : 'none'}`, ''],
     ].join('\n');
   }
 }
@@ -132,10 +152,10 @@ export class LogReport {
 if (import.meta.main) {
   const now = Date.now();
   const since = now - Number(process.argv[2] ?? DEFAULT_MINUTES) * 60_000;
-  const report = new LogReport();
+  const report = new LogReport(since);
   for await (const text of createInterface(process.stdin)) {
     const line = parseLine(text);
-    if (line && line.time >= since) report.add(line);
+    if (line) report.add(line);
   }
   process.stdout.write(report.text(now));
 }

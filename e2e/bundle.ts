@@ -1,29 +1,34 @@
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const dist = fileURLToPath(new URL('../packages/client/dist/', import.meta.url));
-const modules = createRequire(new URL('../examples/web/package.json', import.meta.url));
-const { rolldown } = modules('rolldown');
+const webFolder = fileURLToPath(new URL('../examples/web/', import.meta.url));
+const { rolldown } = createRequire(join(webFolder, 'package.json'))('rolldown');
 
-/** The code that a page loads for these modules: those of the client package, or React. */
+/**
+ * Returns the code that a page loads for a module in a folder: by default that of the example app, which has React, Apollo
+ * Client and the client package.
+ */
 export async function bundle(
-  exports: readonly (readonly [names: string, module: string])[],
-  { minify = false, external = [] as string[] } = {},
+  module: string,
+  { folder = webFolder, minify = false, external = [] as string[] } = {},
 ): Promise<string> {
-  const code = exports.map(([names, module]) => `export { ${names} } from '${module}';`);
+  const input = join(folder, 'bundled.ts');
   const entry = {
     name: 'entry',
-    resolveId(id: string) {
-      if (id === 'entry') return id;
-      if (id.startsWith('@ledger-gateway/client'))
-        return `${dist}${id.split('/')[2] ?? 'index'}.js`;
-      return id.startsWith('react') && !external.includes(id) ? modules.resolve(id) : null;
-    },
-    load: (id: string) => (id === 'entry' ? code.join('\n') : null),
+    resolveId: (id: string) => (id === input ? id : null),
+    load: (id: string) => (id === input ? module : null),
   };
-  // StrictMode does what it does only in development.
-  const transform = { define: { 'process.env.NODE_ENV': '"development"' } };
-  const bundle = await rolldown({ input: 'entry', external, plugins: [entry], transform });
-  const { output } = await bundle.generate({ minify });
+  const build = await rolldown({
+    input,
+    external,
+    plugins: [entry],
+    platform: 'browser',
+    // The package is linked, and its React is that of the folder.
+    resolve: { symlinks: false },
+    // StrictMode does what it does only in development.
+    transform: { define: { 'process.env.NODE_ENV': '"development"' } },
+  });
+  const { output } = await build.generate({ minify });
   return output[0].code;
 }

@@ -1,7 +1,31 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
-import { faultCases, impatient, startFaultStack } from '../test/support/client-faults.ts';
-import { startHttpServer } from '../test/support/http-server.ts';
-import { browsers, type Page, type Run, restart, servePackage } from './client-page.ts';
+import { readFileSync } from 'node:fs';
+import { beforeEach, expect } from '@jest/globals';
+import { faultCases, impatient } from '../test/support/client-faults.ts';
+import { testIssuer } from '../test/support/issuer.ts';
+import { bundle } from './bundle.ts';
+import { describeBrowsers, type Run, restart } from './client-page.ts';
+
+const pageCode = `
+export * from '@ledger-gateway/client';
+export { useWrite } from '@ledger-gateway/client/react';
+export { createElement, StrictMode } from 'react';
+export { flushSync } from 'react-dom';
+export { createRoot } from 'react-dom/client';
+export { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from '@apollo/client';
+export { createTrustedDocumentLink } from './src/links/trusted-document-link.ts';
+export { GlCodesDocument } from './src/gql/graphql.ts';
+`;
+
+const sample = readFileSync(
+  new URL('../packages/client/examples/first-mutation.ts', import.meta.url),
+  'utf8',
+);
+/** The addresses of the sample come from the page. */
+const sampleCode = sample
+  .replace("'http://127.0.0.1:4000/graphql'", 'Reflect.get(window, "ledgerUrl")')
+  .replace("'http://127.0.0.1:4010/token'", 'Reflect.get(window, "tokenUrl")');
+
+const restarted = { kind: 'member', member: { __typename: 'WorkflowActionCompleted' } };
 
 /** In the page after a reload: asks what became of the mutation. */
 async function resume({ url, token, options }: Run): Promise<unknown> {
@@ -32,56 +56,247 @@ async function doubleClick({ url, token, options }: Run): Promise<unknown> {
   return Promise.all([first, click()]);
 }
 
-describe.each(browsers)('$name', ({ isMissing, open }) => {
-  let stack: Awaited<ReturnType<typeof startFaultStack>>;
-  let page: Page;
-  let run: Run;
-
-  beforeAll(async () => {
-    if (isMissing) return;
-    const { origin: address } = await startHttpServer(({ url = '/' }, response) =>
-      servePackage(url, response),
-    );
-    const origin = address.replace('127.0.0.1', 'localhost');
-    stack = await startFaultStack({ CORS_ORIGINS: origin });
-    page = await open();
-    await page.goto(origin);
-    run = { url: stack.url, token: stack.token, options: impatient };
-  });
-
-  const testHere = isMissing ? test.skip : test;
-
-  testHere('learns after a reload what became of a mutation', async () => {
-    stack.prepare(['none', 'stall', 'cut']);
-    await page.evaluate(restart, { ...run, isLeft: true });
-    await stack.arrived();
-    await page.reload();
-
-    expect(await page.evaluate(resume, run)).toMatchObject({
-      member: { __typename: 'WorkflowActionCompleted' },
+/** In the page: shows a button in StrictMode, and clicks it twice. Returns the phases that it showed. */
+async function click({ url, token, options, isLeft }: Run): Promise<unknown> {
+  const page = await import(`${location.origin}/index.js`);
+  const { createElement, createLedgerFetch, flushSync, isLocked, useWrite } = page;
+  const ledger = { ...options, url, token: () => token };
+  const ledgerFetch = createLedgerFetch(ledger);
+  const phases: string[] = [];
+  function Button() {
+    const { state, submit } = useWrite({
+      ...ledger,
+      field: 'workflowAction',
+      async send(intent: object) {
+        const headers = { 'content-type': 'application/json', ...intent };
+        const query = 'mutation { workflowAction(action: RESTART) { __typename } }';
+        const init = { method: 'POST', headers, body: JSON.stringify({ query }) };
+        return (await ledgerFetch(url, init)).json();
+      },
     });
-    expect(stack.arrivals()).toBe(1);
-  });
+    if (phases.at(-1) !== state.phase) phases.push(state.phase);
+    return createElement('button', { onClick: () => submit(), disabled: isLocked(state) });
+  }
+  const root = page.createRoot(document.body.appendChild(document.createElement('div')));
+  flushSync(() => root.render(createElement(page.StrictMode, null, createElement(Button))));
+  const button = document.querySelector('button');
+  button?.click();
+  button?.click();
+  while (!isLeft && /idle|sending|asking/.test(phases.at(-1) ?? ''))
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  root.unmount();
+  return phases;
+}
 
-  testHere('sends a double click once, and asks about it by either intent', async () => {
-    stack.prepare([]);
-    const done = { kind: 'member', member: { __typename: 'WorkflowActionCompleted' } };
-    const options = { ...impatient, doubleClickMs: 500 };
-    expect(await page.evaluate(doubleClick, { ...run, options })).toEqual([done, done]);
-    expect(stack.arrivals()).toBe(1);
+/**
+ * In the page: shows a button without a token, renders it again with one, clicks it, and renders it as that of another
+ * row. Returns the phases that it showed.
+ */
+async function render({ url, token, options }: Run): Promise<unknown> {
+  const page = await import(`${location.origin}/index.js`);
+  const { createElement, createLedgerFetch, flushSync, useWrite } = page;
+  const ledgerFetch = createLedgerFetch(options);
+  const phases: string[] = [];
+  function Button({ name, headers, getToken }: Record<string, unknown>) {
+    const ledger = { ...options, url, headers, token: getToken };
+    const { state, submit } = useWrite({
+      ...ledger,
+      field: 'workflowAction',
+      name,
+      async send(intent: object) {
+        const query = 'mutation { workflowAction(action: RESTART) { __typename } }';
+        const init = { method: 'POST', headers: { ...(headers as object), ...intent } };
+        return (await ledgerFetch(url, { ...init, body: JSON.stringify({ query }) })).json();
+      },
+    });
+    if (phases.at(-1) !== state.phase) phases.push(state.phase);
+    return createElement('button', { onClick: () => submit() });
+  }
+  const root = page.createRoot(document.body.appendChild(document.createElement('div')));
+  const show = (props: object) => flushSync(() => root.render(createElement(Button, props)));
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+  const getToken = () => Promise.reject(new Error('Nobody is signed in.'));
+  show({ name: 'row-1', getToken });
+  show({ name: 'row-1', headers });
+  document.querySelector('button')?.click();
+  while (/idle|sending|asking/.test(phases.at(-1) ?? ''))
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  show({ name: 'row-2', headers });
+  root.unmount();
+  return phases;
+}
 
-    await page.reload();
-    expect(await page.evaluate(resume, run)).toMatchObject(done);
-    // Another user signs in: the intent stays for its owner.
-    const [header, , signature] = stack.token.split('.');
-    const claims = Buffer.from('{"iss":"issuer","sub":"bob"}').toString('base64url');
-    const ofBob = { ...run, token: [header, claims, signature].join('.') };
-    expect(await page.evaluate(resume, ofBob)).toMatchObject({ kind: 'lost' });
-  });
+/** In the page: opens the first sample of the docs. */
+async function openSample({ url, token }: Run): Promise<void> {
+  Object.assign(window, { ledgerUrl: url, tokenUrl: `data:,${token}` });
+  await import(`${location.origin}/sample.js`);
+}
 
-  testHere.each(faultCases)('survives $name', async ({ faults, result, arrivals }) => {
-    stack.prepare(['none', ...faults]);
-    expect(await page.evaluate(restart, run)).toMatchObject(result as object);
-    expect(stack.arrivals()).toBe(arrivals);
+/** In the page: clicks on the button of the sample with this name. */
+function press({ name }: Run): void {
+  for (const button of document.querySelectorAll('button'))
+    if (button.textContent === name) button.click();
+}
+
+/** In the page: waits until the sample says how the write has ended. */
+async function textOfSample(): Promise<unknown> {
+  const text = document.querySelector('p');
+  while (!text || /^$|sent|asking/.test(text.textContent))
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  return text.textContent;
+}
+
+/** In the page: loses its connection, sends a write, and has the connection again when the write waits for it. */
+async function sendOffline({ url, token, options, isLeft }: Run): Promise<unknown> {
+  const { createLedgerFetch, readField } = await import(`${location.origin}/index.js`);
+  let isOnline = false;
+  Object.defineProperty(navigator, 'onLine', { configurable: true, get: () => isOnline });
+  const states: string[] = [];
+  const ledgerFetch = createLedgerFetch({
+    ...options,
+    token: () => token,
+    onProgress({ state }: { state: string }) {
+      states.push(state);
+      if (isLeft) return;
+      isOnline = true;
+      setTimeout(() => dispatchEvent(new Event('online')));
+    },
   });
-});
+  const query = 'mutation { workflowAction(action: RESTART) { __typename } }';
+  const headers = { 'content-type': 'application/json' };
+  const response = await ledgerFetch(url, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ query }),
+  });
+  Reflect.deleteProperty(navigator, 'onLine');
+  return { states, ...readField(await response.json(), 'workflowAction') };
+}
+
+/** In the page: makes it one of a browser without `AbortSignal.any`, and without `crypto`. */
+function removeApis(): unknown {
+  Object.defineProperty(AbortSignal, 'any', { value: undefined });
+  Object.defineProperty(window, 'crypto', { value: undefined });
+  return [typeof AbortSignal.any, typeof crypto];
+}
+
+/** In the page: sends a query by its hash, with Apollo Client and the link of the example app. */
+async function queryByHash({ url, token, options }: Run): Promise<unknown> {
+  const page = await import(`${location.origin}/index.js`);
+  const fetch = page.createLedgerFetch({ ...options, token: () => token });
+  const client = new page.ApolloClient({
+    link: page.ApolloLink.from([
+      page.createTrustedDocumentLink(),
+      new page.HttpLink({ uri: url, fetch }),
+    ]),
+    cache: new page.InMemoryCache(),
+  });
+  const variables = { target: 'EMAIL', project: 'a', includeHide: false, skip: 0, first: 1 };
+  const query = { query: page.GlCodesDocument, variables, fetchPolicy: 'no-cache' };
+  return client.query(query).catch(({ name }: Error) => name);
+}
+
+describeBrowsers(
+  async () => ({ 'index.js': await bundle(pageCode), 'sample.js': await bundle(sampleCode) }),
+  ({ test, stack, evaluate, reload }) => {
+    beforeEach(() => reload());
+
+    test('learns after a reload what became of a mutation', async () => {
+      stack().prepare(['none', 'stall', 'cut']);
+      await evaluate(restart, { isLeft: true });
+      await stack().arrived();
+      await reload();
+
+      expect(await evaluate(resume)).toMatchObject(restarted);
+      expect(stack().arrivals()).toBe(1);
+    });
+
+    test('sends a double click once, and asks about it by either intent, for its user alone', async () => {
+      stack().prepare([]);
+      const options = { ...impatient, doubleClickMs: 500 };
+      expect(await evaluate(doubleClick, { options })).toEqual([restarted, restarted]);
+      expect(stack().arrivals()).toBe(1);
+
+      await reload();
+      expect(await evaluate(resume)).toMatchObject(restarted);
+      // Another user signs in: the intent stays for its owner.
+      const token = await (await testIssuer()).token({ sub: 'bob' });
+      const intent = expect.stringContaining('-');
+      expect(await evaluate(resume, { token })).toMatchObject({ kind: 'lost', intent });
+      expect(await evaluate(resume)).toMatchObject(restarted);
+    });
+
+    test('the first sample sends a double click once, and asks after a reload', async () => {
+      const done = 'The workflow was restarted.';
+      const name = 'Restart the workflow';
+      stack().prepare(['hang']);
+      await evaluate(openSample);
+      await evaluate(press, { name });
+      await stack().arrived();
+      await reload();
+      await evaluate(openSample);
+      expect(await evaluate(textOfSample)).toBe(done);
+      expect(stack().arrivals()).toBe(1);
+
+      for (let clicks = 0; clicks < 2; clicks += 1) {
+        await evaluate(press, { name });
+        expect(await evaluate(textOfSample)).toBe(done);
+      }
+      expect(stack().arrivals()).toBe(2);
+    });
+
+    test('a button in StrictMode sends once', async () => {
+      stack().prepare(['cut']);
+      expect(await evaluate(click)).toEqual(['idle', 'sending', 'done']);
+      expect(stack().arrivals()).toBe(1);
+    });
+
+    test('a button that was unmounted in mid-write asks when it is back', async () => {
+      stack().prepare(['cut', 'cut']);
+      await evaluate(click, { isLeft: true });
+      await stack().arrived();
+      // It is locked meanwhile, so the clicks do nothing.
+      expect(await evaluate(click)).toEqual(['asking', 'done']);
+      expect(stack().arrivals()).toBe(1);
+    });
+
+    test('a button uses the options of its last render, and has a state for each name', async () => {
+      stack().prepare([]);
+      expect(await evaluate(render)).toEqual(['idle', 'sending', 'done', 'idle']);
+      expect(stack().arrivals()).toBe(1);
+    });
+
+    test('an offline device sends nothing, and continues when it is online', async () => {
+      stack().prepare([]);
+      const options = { ...impatient, patienceMs: 10 };
+      expect(await evaluate(sendOffline, { options, isLeft: true })).toMatchObject({
+        states: ['offline'],
+        error: { code: 'OFFLINE' },
+      });
+      expect(stack().requests).toEqual([]);
+      expect(await evaluate(sendOffline)).toEqual({ states: ['offline'], ...restarted });
+      expect(stack().arrivals()).toBe(1);
+    });
+
+    test('a query by hash has no key, and is not repeated', async () => {
+      const unavailable = { status: 503, body: '' };
+      stack().prepare([unavailable, unavailable]);
+      expect(await evaluate(queryByHash)).toBe('ServerError');
+      expect(stack().requests).toEqual([expect.objectContaining({ key: undefined })]);
+    });
+
+    test('works without AbortSignal.any and without crypto', async () => {
+      expect(await evaluate(removeApis)).toEqual(['undefined', 'undefined']);
+      stack().prepare(['none', 'cut', 'cut']);
+      expect(await evaluate(restart)).toMatchObject(restarted);
+      expect(stack().arrivals()).toBe(1);
+    });
+
+    // Last, because the gateway that starts after a crash ends with its test.
+    test.each(faultCases)('survives $name', async ({ faults, result, arrivals }) => {
+      stack().prepare(['none', ...faults]);
+      expect(await evaluate(restart)).toMatchObject(result as object);
+      expect(stack().arrivals()).toBe(arrivals);
+    });
+  },
+);

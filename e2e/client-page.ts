@@ -4,8 +4,11 @@ import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse } from 'node:http2';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, test } from '@jest/globals';
 import puppeteer from 'puppeteer-core';
 import { closeAfterTest } from '../test/support/cleanup.ts';
+import { impatient, startFaultStack } from '../test/support/client-faults.ts';
+import { startHttpServer } from '../test/support/http-server.ts';
 import { openPage } from './browser.ts';
 
 const packageFolder = fileURLToPath(new URL('../packages/client/', import.meta.url));
@@ -15,7 +18,7 @@ const firefox = process.env.FIREFOX_PATH ?? '/usr/bin/firefox-esr';
 export type Page = {
   goto(url: string): Promise<unknown>;
   reload(): Promise<unknown>;
-  evaluate(run: (argument: Run) => Promise<unknown>, argument: Run): Promise<unknown>;
+  evaluate(run: (argument: Run) => unknown, argument: Run): Promise<unknown>;
 };
 
 async function openFirefox(): Promise<Page> {
@@ -31,6 +34,52 @@ export const browsers: readonly Browser[] = [
   { name: 'Chromium', isMissing: false, open: async () => (await openPage()).page },
   { name: 'Firefox', isMissing: !existsSync(firefox), open: openFirefox },
 ];
+
+type Stack = Awaited<ReturnType<typeof startFaultStack>>;
+
+type Here = {
+  readonly test: typeof test | typeof test.skip;
+  readonly stack: () => Stack;
+  readonly reload: () => Promise<unknown>;
+  readonly evaluate: (
+    inPage: (argument: Run) => unknown,
+    argument?: Partial<Run>,
+  ) => Promise<unknown>;
+};
+
+/** Defines tests in each browser: with one page, which imports these scripts by their names, and one stack. */
+export function describeBrowsers(
+  load: () => Promise<Record<string, string>>,
+  define: (here: Here) => void,
+): void {
+  describe.each(browsers)('$name', ({ isMissing, open }) => {
+    let stack: Stack;
+    let page: Page;
+    let run: Run;
+
+    beforeAll(async () => {
+      if (isMissing) return;
+      const scripts = await load();
+      const { origin: address } = await startHttpServer(({ url = '/' }, response) => {
+        const script = scripts[basename(url)];
+        response.setHeader('content-type', script ? 'text/javascript' : 'text/html');
+        response.end(script ?? '<title>page</title>');
+      });
+      const origin = address.replace('127.0.0.1', 'localhost');
+      stack = await startFaultStack({ CORS_ORIGINS: origin });
+      page = await open();
+      await page.goto(origin);
+      run = { url: stack.url, token: stack.token, options: impatient };
+    });
+
+    define({
+      test: isMissing ? test.skip : test,
+      stack: () => stack,
+      reload: () => page.reload(),
+      evaluate: (inPage, argument) => page.evaluate(inPage, { ...run, ...argument }),
+    });
+  });
+}
 
 /** Serves an empty page and the package, which the page imports. */
 export async function servePackage(
@@ -50,6 +99,11 @@ export type Run = {
   isLeft?: boolean;
   /** Uses the browser's own `fetch`, without a key. */
   isBare?: boolean;
+  isDouble?: boolean;
+  /** What a user does, such as to press the button with a text. */
+  steps?: readonly (readonly [verb: string, text: string])[];
+  /** The name of a client, or the text of a button. */
+  name?: string;
 };
 
 /** In the page: sends a query, so that the next requests reuse its connection, and then a mutation. */

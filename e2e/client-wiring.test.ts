@@ -7,7 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { closeAfterTest } from '../test/support/cleanup.ts';
-import { faultCases, impatient, startFaultStack } from '../test/support/client-faults.ts';
+import {
+  type FaultCase,
+  faultCases,
+  impatient,
+  startFaultStack,
+} from '../test/support/client-faults.ts';
+import { bundle } from './bundle.ts';
+import { describeBrowsers, type Run } from './client-page.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const run = promisify(execFile);
@@ -33,7 +40,7 @@ type Project = {
 
 const projects: Project[] = [
   // Without a package that ours might need.
-  { clients: ['fetch'], packages: [], files: ['first-mutation.ts'], commands: [] },
+  { clients: ['fetch'], packages: [], files: ['first-mutation.ts', 'read-field.ts'], commands: [] },
   {
     clients: ['apollo', 'urql', 'relay', 'gql-tada', 'graphql-request'],
     packages: [
@@ -41,7 +48,7 @@ const projects: Project[] = [
       'graphql-request@7.4.0',
       ...['relay-runtime@21.0.1', 'relay-compiler@21.0.1', '@types/relay-runtime@20.1.1'],
     ],
-    files: ['relay-restart.ts'],
+    files: ['relay-restart.ts', 'fetch.ts'],
     commands: [['relay-compiler'], ['gql.tada', 'generate-output']],
   },
 ];
@@ -70,7 +77,7 @@ async function createFolder(): Promise<string> {
 
 beforeAll(async () => {
   const folder = await createFolder();
-  const pack = ['pack', '--pack-destination', folder, '--json'];
+  const pack = ['pack', '--ignore-scripts', '--pack-destination', folder, '--json'];
   const { stdout } = await run('npm', pack, { cwd: join(root, 'packages/client') });
   const [, name] = /"filename": "([^"]+)"/.exec(stdout) ?? [];
   tarball = join(folder, name ?? 'nothing was packed');
@@ -105,6 +112,143 @@ test('publint and arethetypeswrong find nothing in the package, which has ES mod
   await run('npx', ['attw', '--profile', 'esm-only', tarball], { cwd });
 }, 120_000);
 
+const clients = ['fetch', 'apollo', 'urql', 'relay', 'graphql-request'];
+
+const pageCode = `
+${clients.map((name, index) => `import * as client${index} from './${name}.ts';`).join('\n')}
+export const clients = { ${clients.map((name, index) => `'${name}': client${index}`)} };
+export * from '@ledger-gateway/client';
+export { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client';
+export { commitMutation, Environment, Network, RecordSource, Store } from 'relay-runtime';
+export { restartDocument } from './operation.ts';
+export { default as relayMutation } from './__generated__/relayRestartMutation.graphql.ts';
+`;
+
+/** In the page: sends one write, or a second one as soon as the first has ended. Returns the states at the ends. */
+async function write({ url, token, options, name = '', isDouble }: Run): Promise<unknown> {
+  const { clients } = await import(`${location.origin}/index.js`);
+  sessionStorage.clear();
+  const restart = clients[name].createRestart({ url, token: () => token, ...options });
+  Object.assign(window, { cancel: restart.cancel });
+  const submit = () =>
+    new Promise((resolve) => {
+      const unsubscribe = restart.subscribe(() => {
+        const state = restart.getState();
+        if (/sending|asking/.test(state.phase)) return;
+        unsubscribe();
+        resolve(state);
+      });
+      restart.submit();
+    });
+  const first = await submit();
+  return isDouble ? [first, await submit()] : first;
+}
+
+/** In the page: sends a write with a client that can abort it, and asks about it if it is lost. Returns the phases. */
+async function writeAborted({ url, token, options, name = '' }: Run): Promise<unknown> {
+  const page = await import(`${location.origin}/index.js`);
+  sessionStorage.clear();
+  const ledger = { url, token: () => token, ...options };
+  const ledgerFetch = page.createLedgerFetch(ledger);
+  const leave = new AbortController();
+  const { signal } = leave;
+  Object.assign(window, { cancel: () => leave.abort() });
+  const apollo = new page.ApolloClient({
+    link: new page.HttpLink({ uri: url, fetch: ledgerFetch }),
+    cache: new page.InMemoryCache(),
+  });
+  const mutation = page.gql(page.restartDocument);
+  const senders: Record<string, (headers: object) => Promise<unknown>> = {
+    apollo: (headers) =>
+      apollo.mutate({
+        mutation,
+        errorPolicy: 'all',
+        context: { headers, fetchOptions: { signal } },
+      }),
+    relay: (headers) =>
+      new Promise((resolve) => {
+        const network = page.Network.create(async ({ text }: { text: string }) => {
+          const body = JSON.stringify({ query: text });
+          const type = { 'content-type': 'application/json' };
+          const init = { method: 'POST', headers: { ...headers, ...type }, body, signal };
+          return (await ledgerFetch(url, init)).json();
+        });
+        const store = new page.Store(new page.RecordSource());
+        page.commitMutation(new page.Environment({ network, store }), {
+          mutation: page.relayMutation,
+          variables: {},
+          onCompleted: (data: unknown, errors: unknown) => resolve({ data, errors }),
+          onError: (error: unknown) => resolve({ error }),
+        });
+      }),
+  };
+  const restart = page.createWrite({ ...ledger, field: 'workflowAction', send: senders[name] });
+  const phases: string[] = [];
+  return new Promise((resolve) => {
+    restart.subscribe(() => {
+      const { phase, result } = restart.getState();
+      phases.push(result ? `${phase}: ${result.kind}` : phase);
+      if (phase === 'unknown') restart.askAgain();
+      else if (!/sending|asking/.test(phase)) resolve(phases);
+    });
+    restart.submit();
+  });
+}
+
+/** In the page: cancels or aborts the write. */
+const cancel = () => void Reflect.get(window, 'cancel')();
+
+const errorResponse = (code: string, extensions: object) => {
+  const errors = [{ message: '', path: ['workflowAction'], extensions: { code, ...extensions } }];
+  const headers = { 'content-type': 'application/json' };
+  return { status: 200, headers, body: JSON.stringify({ data: { workflowAction: null }, errors }) };
+};
+
+const done = { phase: 'done' };
+const failed = (code: string) => ({ phase: 'failed', error: { code } });
+const proxyResponse = (status: number) => ({ status, body: `<h1>${status}</h1>` });
+
+/** What each client has to survive in each browser. The second cut is for a browser that repeats the request itself. */
+const browserCases: readonly (FaultCase & { readonly run?: Partial<Run> })[] = [
+  ...[
+    'UPSTREAM_BAD_REQUEST',
+    'UPSTREAM_UNAVAILABLE',
+    'IDEMPOTENCY_KEY_REUSED',
+    'BAD_USER_INPUT',
+  ].map((code) => ({
+    name: `${code} after a lost attempt`,
+    faults: ['cut', 'cut', errorResponse(code, { requestId: '7' })] as const,
+    result: done,
+    arrivals: 1,
+  })),
+  {
+    name: 'an error of a router, which has no requestId',
+    faults: [{ ...errorResponse('INTERNAL_SERVER_ERROR', {}), isServed: true }],
+    result: done,
+    arrivals: 1,
+  },
+  {
+    // It may be the answer to a repeat of the browser, and settling gets it, too.
+    name: 'a 401 for every request',
+    faults: [],
+    result: { phase: 'unknown', mayAsk: true },
+    arrivals: 0,
+    run: { token: 'none' },
+  },
+  { name: 'a 403', faults: [proxyResponse(403)], result: failed('HTTP_403'), arrivals: 0 },
+  { name: 'a 413', faults: [proxyResponse(413)], result: failed('HTTP_413'), arrivals: 0 },
+  {
+    name: 'a double click',
+    faults: [],
+    result: [done, done],
+    arrivals: 1,
+    run: { options: { ...impatient, doubleClickMs: 500 }, isDouble: true },
+  },
+];
+
+/** With these, only cancelling ends an attempt. */
+const patient = { ...impatient, attemptMs: 1_000_000, patienceMs: 1_000_000 };
+
 describe.each(projects)('$clients', (project) => {
   let cwd: string;
   beforeAll(async () => {
@@ -132,4 +276,47 @@ describe.each(projects)('$clients', (project) => {
       expect(stack.arrivals()).toBe(arrivals);
     });
   });
+
+  // The page has all clients, which only the second project has.
+  if (project.files.includes('first-mutation.ts')) return;
+  describeBrowsers(
+    async () => ({ 'index.js': await bundle(pageCode, { folder: cwd }) }),
+    ({ test, stack, evaluate, reload }) => {
+      describe.each(clients)('%s', (name) => {
+        test.each(browserCases)('survives $name', async ({ faults, result, arrivals, run }) => {
+          // Otherwise, it joins the write of the case before.
+          if (run?.isDouble) await reload();
+          stack().prepare(faults);
+          expect(await evaluate(write, { name, ...run })).toMatchObject(result as object);
+          expect(stack().arrivals()).toBe(arrivals);
+        });
+
+        test.each([
+          ['stall', failed('IDEMPOTENCY_KEY_SETTLED'), 0],
+          ['hang', done, 1],
+        ] as const)('is cancelled during a %s', async (fault, result, arrivals) => {
+          stack().prepare([fault]);
+          const state = evaluate(write, { name, options: patient });
+          await stack().requested();
+          if (arrivals) await stack().arrived();
+          await evaluate(cancel);
+          await stack().requests[0]?.closed;
+          expect(await state).toMatchObject(result);
+          expect(stack().arrivals()).toBe(arrivals);
+        });
+      });
+
+      test.each(['apollo', 'relay'])(
+        '%s: an aborted write is lost, and asked about',
+        async (name) => {
+          stack().prepare(['hang']);
+          const phases = evaluate(writeAborted, { name, options: patient });
+          await stack().arrived();
+          await evaluate(cancel);
+          expect(await phases).toEqual(['sending', 'unknown: lost', 'asking', 'done']);
+          expect(stack().arrivals()).toBe(1);
+        },
+      );
+    },
+  );
 });

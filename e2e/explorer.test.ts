@@ -1,30 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { closeAfterTest } from '../test/support/cleanup.ts';
-import { startProcess } from '../test/support/process.ts';
 import { openPage } from './browser.ts';
+import { startDev } from './dev-process.ts';
 
-/** Starts `npm run dev` on free ports, and returns its address. */
-async function startDev(explorer: string): Promise<string> {
-  const dev = startProcess(['dev/start.ts'], {
-    env: {
-      EXPLORER: explorer,
-      PORT: '0',
-      DEV_ISSUER_PORT: '0',
-      DEV_SERVICE_PORT: '0',
-      DEV_CUTTING_PROXY_PORT: '0',
-      LOG_LEVEL: 'warn',
-    },
-  });
-  closeAfterTest(async () => {
-    dev.signal('SIGTERM');
-    expect(await dev.exited).toEqual({ code: 0, signal: null });
-  });
-  const [, url = ''] = await dev.line(/^The gateway listens at (\S+)$/);
-  return url;
-}
+const startExplorer = (explorer: string) =>
+  startDev(/^The gateway listens at (\S+)$/, { variables: { EXPLORER: explorer } });
 
 test('GraphiQL loads offline, reads GL codes and restarts a workflow', async () => {
-  const url = await startDev('graphiql');
+  const url = await startExplorer('graphiql');
   const { page, requests, errors } = await openPage();
 
   await page.goto(url);
@@ -101,7 +83,7 @@ test('GraphiQL loads offline, reads GL codes and restarts a workflow', async () 
 }, 180_000);
 
 test('the content security policy of the Sandbox page allows the embed and nothing else', async () => {
-  const url = await startDev('sandbox');
+  const url = await startExplorer('sandbox');
   const { page, errors } = await openPage();
   // A script stands in for the embed: it opens a frame and sends a query to the gateway.
   await page.route('https://embeddable-sandbox.cdn.apollographql.com/**', (route) =>
@@ -142,7 +124,7 @@ test('the content security policy of the Sandbox page allows the embed and nothi
 });
 
 test('without a connection to the internet, the Sandbox page names GraphiQL', async () => {
-  const url = await startDev('sandbox');
+  const url = await startExplorer('sandbox');
   const { page } = await openPage();
   await page.route('https://embeddable-sandbox.cdn.apollographql.com/**', (route) => route.abort());
 

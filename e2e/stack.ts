@@ -13,6 +13,7 @@ import {
   invoicesSdl,
   ledgerSdl,
 } from '../test/federation/composition.ts';
+import { agedStore } from '../test/support/aged-store.ts';
 import { closeAfterTest } from '../test/support/cleanup.ts';
 import { startTestGateway } from '../test/support/gateway.ts';
 import { startHttpServer } from '../test/support/http-server.ts';
@@ -81,7 +82,7 @@ export async function startStack(
       ...(typeof traceparent === 'string' && { traceparent }),
     });
   });
-  const gateway = await startTestGateway({ url: proxy });
+  const gateway = await startTestGateway({ url: proxy }, { IDEMPOTENCY_STORE: await agedStore() });
   const invoices = await startSubgraph(invoicesSdl, {
     invoices: references.map((glCode, index) => ({
       id: String(index),

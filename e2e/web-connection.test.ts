@@ -109,7 +109,6 @@ const trying = 'No answer yet. We are trying again; it is not done a second time
 
 test('while the connection stays broken, the page says so, and asks again without sending', async () => {
   const { page, proxy, arrivals } = stack;
-  await page.clock.install();
   const before = arrivals.length;
   proxy.lose(Number.POSITIVE_INFINITY);
 
@@ -130,7 +129,6 @@ test.each([
   ['ORPHANED', 'We could not learn whether the approvers were saved.'],
 ])('%s: the page offers to ask again, and tells that nothing was done', async (code, title) => {
   const { page } = stack;
-  await page.clock.install();
   const outcome = { __typename: 'LedgerOutcomeUnknown', message: '', code, requestId: '7' };
   let writes = [{ responseName: 'saveApprovers', outcome }];
   // Outcomes that only the end of a process or a very slow service causes.

@@ -18,7 +18,7 @@ beforeAll(async () => {
 beforeEach(() => stack.restart());
 
 /** With `npm run screenshot`, updates a picture of the docs. */
-async function updateScreenshot(page: Page, name: string, height = 640): Promise<void> {
+async function updateScreenshot(page: Page, name: string, height: number): Promise<void> {
   if (process.env.UPDATE_SCREENSHOT !== '1') return;
   await page.setViewportSize({ width: 720, height });
   await page.screenshot({ path: `${docs}/${name}.png` });
@@ -136,7 +136,7 @@ test('a problem does not replace the list from the last time, nor the picked cod
   const told = await user.run('GL codes', 'failed');
 
   expect(told).toContain('The ledger could not list the codes.');
-  await page.getByText('These are the codes from the last time:').waitFor();
+  await page.getByText('These are the codes from the last time.').waitFor();
   expect(await page.getByRole('checkbox', { name: '4020' }).isVisible()).toBe(true);
   await page.getByText('1 code is picked').waitFor();
 
@@ -290,7 +290,7 @@ test.each(['light', 'dark'] as const)('axe finds nothing on any page: %s', async
   expect(await findViolations(page)).toEqual([]);
   await user.run('Approvers', 'reset');
   expect(await findViolations(page)).toEqual([]);
-  if (colorScheme === 'light') await updateScreenshot(page, 'web-approvers');
+  if (colorScheme === 'light') await updateScreenshot(page, 'web-approvers', 880);
   await stack.practise('');
   await visit('GL codes');
   await page.getByRole('button', { name: 'Try again' }).click();
@@ -301,6 +301,49 @@ test.each(['light', 'dark'] as const)('axe finds nothing on any page: %s', async
   expect(await findViolations(page)).toEqual([]);
   await page.keyboard.press('Escape');
 });
+
+/** The places of a button's edges in the window. */
+async function edgesOf(button: Locator) {
+  const { x, y, width, height } = (await button.boundingBox()) ?? {
+    x: 0,
+    y: 0,
+    width: 0,
+    height: 0,
+  };
+  return { left: x, top: y, right: x + width, bottom: y + height };
+}
+
+test.each([
+  [900, 1_000],
+  [900, 480],
+  [420, 800],
+  [420, 480],
+])(
+  'in %i x %i pixels, no outcome moves the form, and "Cancel" is far from its button',
+  async (width, height) => {
+    const { page, proxy, visit } = stack;
+    await page.setViewportSize({ width, height });
+    for (const operation of ['Approvers', 'CSV upload'] as const) {
+      await visit(operation);
+      await user.prepare[operation]();
+      const button = page.locator('section:not([hidden]) button.primary');
+      await button.evaluate((element) => element.scrollIntoView({ block: 'end' }));
+      const before = await edgesOf(button);
+      proxy.stall(1);
+      await button.click();
+      const cancel = await edgesOf(page.getByRole('button', { name: 'Cancel' }));
+      expect(await edgesOf(button)).toEqual(before);
+      expect(Math.max(cancel.left - before.right, cancel.top - before.bottom)).toBeGreaterThan(24);
+      while (proxy.stalled.length === 0) await page.evaluate(() => {});
+      await page.mouse.click(cancel.left + 5, cancel.top + 5);
+      const notice = outcomeOf(page);
+      await notice.waitFor();
+      expect(await edgesOf(button)).toEqual(before);
+      expect(await notice.getByRole('heading').evaluate(isFocused)).toBe(true);
+      expect((await edgesOf(notice)).bottom).toBeLessThanOrEqual(height);
+    }
+  },
+);
 
 test('no page scrolls sideways at a width of 420 pixels', async () => {
   const { page } = stack;

@@ -100,7 +100,6 @@ test('an upload that stalls is repeated by the browser and by the app, and arriv
 
 test('while the connection stays slow, the page says so, and asking again tells that nothing was done', async () => {
   const { page, proxy, arrivals } = stack;
-  await page.clock.install();
   const before = arrivals.length;
   await user.chooseFile(otherFile);
   proxy.stall(Number.POSITIVE_INFINITY);
@@ -120,7 +119,6 @@ test('while the connection stays slow, the page says so, and asking again tells 
 
 test('an error of a request that the browser itself repeated does not hide the effect of the first', async () => {
   const { page, proxy, arrivals } = stack;
-  await page.clock.install();
   const before = arrivals.length;
   await user.chooseFile(otherFile);
   proxy.lose(1);

@@ -15,8 +15,8 @@ import { startProxy } from './stack.ts';
 
 export type WebStack = Awaited<ReturnType<typeof startWebStack>>;
 
-/** Starts everything that the example web app needs, and opens it in a browser. */
-export async function startWebStack(variables: Record<string, string> = {}) {
+/** Starts everything that the example web app needs. */
+export async function startWebServers(variables: Record<string, string> = {}) {
   const issuer = await testIssuer();
   const service = await startReferenceService({ issuerKeys: issuer.jwks });
   closeAfterTest(() => service.close());
@@ -38,17 +38,22 @@ export async function startWebStack(variables: Record<string, string> = {}) {
   );
   const proxy = await startFaultyProxy(gateway.url);
   writeWebApp(dist, proxy, issuer);
+  /** `arrivals` are the requests that the service received, in order. */
+  return { app, proxy, service, arrivals };
+}
+
+/** Opens the example web app in Chromium. */
+export async function startWebStack(variables: Record<string, string> = {}) {
+  const servers = await startWebServers(variables);
   const { page, errors } = await openPage({ width: 900, height: 1000 });
-  await page.goto(app);
+  await page.clock.install();
+  await page.goto(servers.app);
 
   return {
+    ...servers,
     page,
     /** The errors and warnings in the console of the page. */
     errors,
-    proxy,
-    service,
-    /** The requests that the service received, in order. */
-    arrivals,
     /** Makes the service respond as a scenario requires. */
     practise: (scenario: ScenarioName | '') => page.getByLabel('Practice').selectOption(scenario),
     /** Loads the page anew, without anything from before. */

@@ -50,7 +50,7 @@ export function createUser({ page, practise, visit }: WebStack) {
       await practise(scenario);
       await prepare[operation]();
       // The same write sooner after the last one would be a double click.
-      await page.waitForTimeout(600);
+      await page.clock.fastForward(600);
       const notice = outcomeOf(page);
       const before = (await notice.isVisible()) ? await notice.textContent() : null;
       await this.send(operation);

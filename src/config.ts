@@ -28,14 +28,8 @@ import { checkPair } from './upstream/transport/tls-files.ts';
 export type Config = ReturnType<typeof readConfig>;
 
 /** The samplers of the OpenTelemetry specification that need no other service. */
-const samplers = [
-  'always_on',
-  'always_off',
-  'traceidratio',
-  'parentbased_always_on',
-  'parentbased_always_off',
-  'parentbased_traceidratio',
-] as const;
+const samplers = `always_on always_off traceidratio parentbased_always_on parentbased_always_off
+  parentbased_traceidratio`.split(/\s+/);
 
 const required = 'is required';
 
@@ -180,8 +174,6 @@ function jointProblems(given: Record<string, string | undefined>): string[] {
 /** All variables: their names, and what parses them. */
 export const variables = environment.shape;
 const variableNames = Object.keys(variables);
-/** The most changed characters that make a name a misspelling of another. */
-const MAX_TYPOS = 3;
 
 /**
  * A line for each variable that looks like one of the gateway's and is none. Names of one word are left
@@ -193,7 +185,7 @@ function findMisspelled(names: string[]): string[] {
     const whole = variableNames.find((known) => known.startsWith(name));
     const meant = whole ?? closestName(name, variableNames);
     const [prefix = ''] = meant.split('_');
-    const isClose = meant.includes('_') && distance(name, meant) <= MAX_TYPOS;
+    const isClose = meant.includes('_') && distance(name, meant) <= 3;
     if (!whole && !(isClose && name.startsWith(prefix))) return [];
     return [`${name} is unknown. Did you mean ${meant}?`];
   });

@@ -29,9 +29,6 @@ export type Gateway = {
   logPendingWrites(): void;
 };
 
-/** Connections that wait to be accepted. Node accepts one per iteration of its event loop, so bursts have to wait. */
-const BACKLOG = 4096;
-
 /**
  * The requests in progress: more than calls to the service, because some need none. Others wait at most two seconds,
  * well below the deadline of an operation.
@@ -77,10 +74,6 @@ export async function startGateway(
     requests,
     authenticate: authenticator.authenticate,
     allowsAnonymous: config.introspection,
-    overloadedCaller(request) {
-      const caller = requests.waiting > 0 ? authenticator.remembered(request) : undefined;
-      return caller && requests.isFullFor(caller.accountKey) ? caller.hash : undefined;
-    },
     execute: graphql.execute,
     lane,
     ...config,
@@ -90,7 +83,8 @@ export async function startGateway(
     log,
   });
   const unwatch = watchSettings(config, { ...service, graphql, authenticator, metrics, log });
-  const url = await server.listen({ port: config.port, host: config.host, backlog: BACKLOG });
+  // Node accepts one connection per iteration of its event loop, so bursts have to wait.
+  const url = await server.listen({ port: config.port, host: config.host, backlog: 4096 });
 
   return {
     url,

@@ -8,8 +8,7 @@ import type { Gateway } from './gateway.ts';
 import { longestDelayMs } from './http/drain.ts';
 import { StoreUnavailable } from './idempotency/store.ts';
 import { applyV8Settings } from './lib/v8-settings.ts';
-import { createLog } from './telemetry/log.ts';
-import { LogOutput } from './telemetry/log-output.ts';
+import { createLog, LogOutput } from './telemetry/log.ts';
 
 /** The process: options, environment, start, signals. */
 applyV8Settings(join(import.meta.dirname, '../node_modules/.cache/ledger-gateway'));

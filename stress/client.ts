@@ -29,7 +29,7 @@ export function post(
   token: string,
   query: string,
   options: {
-    agent?: Agent;
+    agent?: Agent | undefined;
     signal?: AbortSignal;
     requestId?: string;
     idempotencyKey?: string | undefined;

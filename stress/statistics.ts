@@ -4,10 +4,6 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
 /** Counts equal names, as text such as `12 GlCodeList, 3 OVERLOADED`. */
 export function tally(names: Iterable<string>): string {
   const counts = new Map<string, number>();

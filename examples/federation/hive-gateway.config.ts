@@ -19,7 +19,7 @@ const responseNameOfField = {
   },
 };
 
-/** Hive Gateway with the ledger subgraph. docs/federation.md explains each setting. */
+/** Hive Gateway with the ledger subgraph. See docs/federation.md. */
 export const gatewayConfig = {
   supergraph: './supergraph.graphql',
   propagateHeaders: {

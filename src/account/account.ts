@@ -4,10 +4,6 @@ import { Gate, type Idle, rejectionWith } from './gate.ts';
 
 /** What a request or a call to the service holds without being booked: its place accounts for it. */
 const INCLUDED_BYTES = 65_536;
-/** The bytes of a text for each of its characters, which may not be Latin-1. */
-const CHARACTER_BYTES = 2;
-/** How long memory may take to become free, in milliseconds. */
-const MAX_WAIT_MS = 2000;
 
 const noMemory = overloaded('There is no memory for this request now.');
 const needsTooMuch = new GatewayError(
@@ -25,7 +21,7 @@ export class Account {
     this.limit = limitBytes;
     this.#gate = new Gate({
       limit: limitBytes,
-      maxWaitMs: MAX_WAIT_MS,
+      maxWaitMs: 2000,
       rejection: rejectionWith(noMemory),
     });
   }
@@ -67,38 +63,22 @@ export class Holding {
 
   /**
    * Holds so many bytes more, and waits for them if need be, if they exist already before other requests of the caller.
-   * Throws `OPERATION_LIMIT_EXCEEDED` for more than one caller can ever hold, and `OVERLOADED` if they do not become free in
-   * time.
+   * Rejects with `OPERATION_LIMIT_EXCEEDED` for more than one caller can ever hold, and `OVERLOADED` if they do not become
+   * free in time. Undefined if they are held at once.
    */
-  async hold(bytes: number, signal?: AbortSignal, isUrgent = false): Promise<void> {
+  hold(bytes: number, signal?: AbortSignal, isUrgent = false): Promise<void> | undefined {
     const amount = this.#toBook(bytes);
     this.#bytes += bytes;
-    this.#waiting += amount;
-    try {
-      if (amount > 0) await this.#enter(amount, isUrgent, signal);
-      this.#booked += amount;
-    } catch (error) {
-      this.#bytes -= bytes;
-      throw error;
-    } finally {
-      this.#waiting -= amount;
+    if (amount > 0 && !this.#gate.tryEnter(this.caller, amount)) {
+      return this.#book(bytes, amount, isUrgent, signal);
     }
-    if (this.#isClosed) this.#giveBack(this.#booked); // It waited longer than its request lasted.
-  }
-
-  /** Holds so many bytes in all, if nothing else of the caller waits and there is room. Returns whether it does. */
-  holdAtOnce(bytes: number): boolean {
-    const amount = bytes > this.#bytes ? this.#toBook(bytes - this.#bytes) : 0;
-    if (amount > 0 && !this.#gate.tryEnter(this.caller, amount)) return false;
-    this.#bytes = Math.max(this.#bytes, bytes);
-    this.#booked += amount;
-    if (this.#isClosed) this.#giveBack(this.#booked);
-    return true;
+    this.#entered(amount);
+    return undefined;
   }
 
   /** Holds so many bytes in all, as `hold` does. */
-  async holdAll(bytes: number, signal?: AbortSignal): Promise<void> {
-    if (bytes > this.#bytes) await this.hold(bytes - this.#bytes, signal);
+  holdAll(bytes: number, signal?: AbortSignal): Promise<void> | undefined {
+    return bytes > this.#bytes ? this.hold(bytes - this.#bytes, signal) : undefined;
   }
 
   /**
@@ -109,8 +89,7 @@ export class Holding {
     const amount = this.#toBook(bytes);
     if (amount > 0 && !this.#gate.tryOvertake(this.caller, amount)) return false;
     this.#bytes += bytes;
-    this.#booked += amount;
-    if (this.#isClosed) this.#giveBack(this.#booked);
+    this.#entered(amount);
     return !this.#isClosed;
   }
 
@@ -121,7 +100,8 @@ export class Holding {
 
   /** Holds the texts of a value, which is returned with them in their short form if there is no room. */
   tryHoldTexts(value: unknown): unknown {
-    return this.tryHold(textLength(value) * CHARACTER_BYTES) ? value : withShortTexts(value);
+    // Two bytes a character: it may not be Latin-1.
+    return this.tryHold(textLength(value) * 2) ? value : withShortTexts(value);
   }
 
   /** Holds exactly so many bytes from now on, such as those of a response that exists already. */
@@ -156,11 +136,23 @@ export class Holding {
     this.#places?.leave(this.caller);
   }
 
-  async #enter(amount: number, isUrgent: boolean, signal?: AbortSignal): Promise<void> {
-    if (this.#booked + this.#waiting > this.#gate.maxPerCaller) {
-      throw needsTooMuch;
+  async #book(bytes: number, amount: number, isUrgent: boolean, signal?: AbortSignal) {
+    this.#waiting += amount;
+    try {
+      if (this.#booked + this.#waiting > this.#gate.maxPerCaller) throw needsTooMuch;
+      await this.#gate.enter(this.caller, { amount, isUrgent, signal });
+      this.#entered(amount);
+    } catch (error) {
+      this.#bytes -= bytes;
+      throw error;
+    } finally {
+      this.#waiting -= amount;
     }
-    await this.#gate.enter(this.caller, { amount, isUrgent, signal });
+  }
+
+  #entered(amount: number): void {
+    this.#booked += amount;
+    if (this.#isClosed) this.#giveBack(this.#booked); // It waited longer than its request lasted.
   }
 
   #giveBack(bytes: number): void {

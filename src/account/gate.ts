@@ -1,10 +1,6 @@
 import { clientDisconnected, overloaded } from '../errors/gateway-error.ts';
 import { remove } from '../lib/remove.ts';
-import { Line } from './line.ts';
 import { Shares } from './shares.ts';
-
-/** Urgent entries of a caller go before its others, but after this many in a row one of the others is next. */
-const MAX_URGENT_IN_A_ROW = 3;
 
 /** Why nothing was given: the queue is full, the time to wait is over, or the signal was aborted. */
 export type NoPlaceReason = 'full' | 'late' | 'aborted';
@@ -32,16 +28,12 @@ type GateOptions = {
 export type EnterOptions = {
   /** Goes before other entries of the caller. */
   isUrgent?: boolean;
-  /** Waits without an end. */
-  isPatient?: boolean;
   amount?: number;
-  /** When the work began that needs it, in the time of `performance.now()`: what began first enters first. Now if omitted. */
-  since?: number | undefined;
   /** Ends the waiting. */
   signal?: AbortSignal | undefined;
 };
 
-type Waiting = { readonly amount: number; readonly since: number; enter(): void };
+type Waiting = Readonly<{ amount: number; isUrgent: boolean; since: number; enter(): void }>;
 
 /** What is held until a client acts: until it sends the rest of a body, or takes a response. */
 export type Idle = {
@@ -53,21 +45,18 @@ export type Idle = {
   drop(): void;
 };
 
-/** What waits of one caller. */
-type Lines = { urgent: Line<Waiting>; other: Line<Waiting>; urgentInARow: number };
-
 /**
  * The one place where requests and calls wait for a place or memory. Callers take turns, the entries of
- * one caller keep their order but for urgent ones, and no caller holds or queues more than its share while that is
- * scarce. Every entry must be matched by `leave`.
+ * one caller keep their order but for urgent ones, and no caller holds or queues more than its share. Every entry must be
+ * matched by `leave`.
  */
 export class Gate {
   readonly #held: Shares;
   readonly #queued: Shares;
   readonly #maxWaitMs: number;
   readonly #rejection: (reason: NoPlaceReason) => Error;
-  /** The callers that have something waiting. The first one is next. */
-  readonly #lines = new Map<string, Lines>();
+  /** What waits, by caller. The first caller is next. */
+  readonly #lines = new Map<string, Waiting[]>();
   /** The oldest first. An array, since a Set would keep requests from being collected early (docs/decisions/0011). */
   readonly #idle: Idle[] = [];
   #isMakingRoom = false;
@@ -93,11 +82,6 @@ export class Gate {
   /** The most that one caller can ever hold. */
   get maxPerCaller(): number {
     return this.#held.maxPerCaller;
-  }
-
-  /** Whether there is neither a place for one more entry of a caller, not an urgent one, nor room for it to wait. */
-  isFullFor(caller: string): boolean {
-    return this.waiting > 0 && this.#isQueueFull(caller, false) && !this.#held.fits(caller, 1);
   }
 
   /** From now on, and until the returned function is called, this is dropped if others need it and it is overdue. */
@@ -130,10 +114,9 @@ export class Gate {
     const { isUrgent = false, amount = 1, signal } = options;
     if (this.tryEnter(caller, amount)) return;
     if (signal?.aborted) throw this.#rejection('aborted');
-    if (this.#isQueueFull(caller, isUrgent)) throw this.#rejection('full');
-    const isBehindOthers = this.#lines.has(caller); // Then no room was made.
-    const waiting = this.#wait(caller, { ...options, isUrgent, amount });
-    if (isBehindOthers && this.#makeRoom(caller, amount)) this.#admit();
+    if (this.#isFullFor(caller, isUrgent)) throw this.#rejection('full');
+    const waiting = this.#wait(caller, amount, isUrgent, signal);
+    if (this.#makeRoom(caller, amount)) this.#admit();
     await waiting;
   }
 
@@ -143,65 +126,61 @@ export class Gate {
     if (this.waiting > 0 && !this.#isMakingRoom) this.#admit();
   }
 
-  #wait(caller: string, options: EnterOptions & { amount: number }): Promise<void> {
-    const { isUrgent, isPatient, amount, since = performance.now(), signal } = options;
+  #wait(
+    caller: string,
+    amount: number,
+    isUrgent: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const lines = this.#lines.get(caller) ?? {
-      urgent: new Line(),
-      other: new Line(),
-      urgentInARow: 0,
-    };
-    const line = isUrgent ? lines.urgent : lines.other;
-    const end = (hasEntered: boolean) => {
-      isWaiting = false;
+    const line = this.#lines.get(caller) ?? [];
+    const end = () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
-      line.delete(waiting, hasEntered);
+      remove(line, waiting);
       this.#queued.give(caller, 1);
-      if (lines.urgent.size + lines.other.size === 0) this.#lines.delete(caller);
+      if (line.length === 0) this.#lines.delete(caller);
     };
     const fail = (reason: NoPlaceReason) => {
-      end(false);
+      end();
       reject(this.#rejection(reason));
       this.#admit(); // What was behind it may need less.
     };
     const abort = () => fail('aborted');
-    let isWaiting = true;
     const late = () => {
       if (this.#makeRoom(caller, amount)) this.#admit(); // Something may be overdue by now.
-      if (!isWaiting) return;
-      line.shorten(this.#maxWaitMs);
-      fail('late');
+      if (line.includes(waiting)) fail('late');
     };
-    const waiting: Waiting = {
-      amount,
-      since,
-      enter() {
-        end(true);
-        resolve();
-      },
+    const enter = () => {
+      end();
+      resolve();
     };
-    const isEndless = isPatient || this.#maxWaitMs === Infinity;
-    const timer = isEndless ? undefined : setTimeout(late, this.#maxWaitMs);
+    const waiting = { amount, isUrgent, since: performance.now(), enter };
+    const timer = this.#maxWaitMs < Infinity ? setTimeout(late, this.#maxWaitMs) : undefined;
     signal?.addEventListener('abort', abort, { once: true });
-    line.add(waiting);
-    this.#lines.set(caller, lines);
+    const at = isUrgent ? line.findIndex((other) => !other.isUrgent) : -1;
+    line.splice(at < 0 ? line.length : at, 0, waiting);
+    this.#lines.set(caller, line);
     this.#queued.take(caller, 1);
     return promise;
   }
 
-  /** Admits entries that fit, one caller after another. */
+  /** Admits entries that fit, one caller after another. Few do not fit while something is free: those above their share. */
   #admit(): void {
-    for (let caller = this.#nextCaller(); caller !== undefined; caller = this.#nextCaller()) {
-      const lines = this.#lines.get(caller);
-      const line = lines && nextOf(lines);
-      const next = line?.first;
-      if (!lines || !next) return;
-      lines.urgentInARow = line === lines.urgent ? lines.urgentInARow + 1 : 0;
+    const fits = ([caller, [first]]: [string, Waiting[]]) =>
+      this.#held.fits(caller, first?.amount ?? 0);
+    for (
+      let next = this.#lines.entries().find(fits);
+      next;
+      next = this.#lines.entries().find(fits)
+    ) {
+      const [caller, line] = next;
+      const [first] = line;
+      if (!first) return;
       this.#lines.delete(caller); // Moves it to the end.
-      this.#lines.set(caller, lines);
-      this.#held.take(caller, next.amount);
-      next.enter();
+      this.#lines.set(caller, line);
+      this.#held.take(caller, first.amount);
+      first.enter();
     }
   }
 
@@ -216,7 +195,9 @@ export class Gate {
     const overdue = this.#idle.filter(
       (idle) => idle.amount() > 0 && (isInShare || idle.caller === caller) && idle.isOverdue(),
     );
-    if (overdue.reduce((sum, idle) => sum + idle.amount(), 0) < lacking) return false;
+    // What the caller gives back itself counts twice: it also holds less.
+    const weigh = (idle: Idle) => idle.amount() * (idle.caller === caller ? 2 : 1);
+    if (overdue.reduce((sum, idle) => sum + weigh(idle), 0) < lacking) return false;
     this.#isMakingRoom = true;
     for (const idle of overdue) {
       if (this.#held.fits(caller, amount)) break;
@@ -227,23 +208,11 @@ export class Gate {
     return true;
   }
 
-  /** Whether no more of a caller may wait. */
-  #isQueueFull(caller: string, isUrgent: boolean): boolean {
-    const line = this.#lines.get(caller)?.[isUrgent ? 'urgent' : 'other'];
-    return !this.#queued.fits(caller, 1) || line?.isFull === true;
+  /** Whether no more of a caller may wait: what is not urgent would wait as long as its oldest entry, often in vain. */
+  #isFullFor(caller: string, isUrgent: boolean): boolean {
+    const [oldest] = this.#lines.get(caller) ?? [];
+    const waitedMs = oldest ? performance.now() - oldest.since : 0;
+    const isLong = !isUrgent && waitedMs > this.#maxWaitMs * 0.75;
+    return isLong || !this.#queued.fits(caller, 1);
   }
-
-  /** The first caller whose next entry fits. Few do not fit while something is free: those above their share. */
-  #nextCaller(): string | undefined {
-    for (const [caller, lines] of this.#lines) {
-      if (this.#held.fits(caller, nextOf(lines).first?.amount ?? 0)) return caller;
-    }
-    return undefined;
-  }
-}
-
-/** The line whose first entry is next. */
-function nextOf({ urgent, other, urgentInARow }: Lines): Line<Waiting> {
-  const [first, second] = urgentInARow < MAX_URGENT_IN_A_ROW ? [urgent, other] : [other, urgent];
-  return first.size > 0 ? first : second;
 }

@@ -1,22 +1,18 @@
-/** A caller leaves free at least what it holds, divided by this number. */
-const FREE = 3;
-
 /**
- * Who holds how much of something limited: places, bytes, or room in a queue. A caller holds at most three times what
- * is free. So one takes three quarters, and whatever some callers do, the next one finds something at once, and most of
- * what is left (docs/decisions/0018). Of less than three, it leaves nothing.
+ * Who holds how much of something limited: places, bytes, or room in a queue. A caller holds at most as much as is free.
+ * So one alone holds a half, and whatever some callers do, the next one finds something at once (docs/decisions/0018).
  */
 export class Shares {
   readonly #limit: number;
-  /** Up to this, a caller needs no more than what others leave to it. */
-  readonly #share: number;
+  readonly #timesFree: number;
   /** What each caller holds that holds anything. */
   readonly #held = new Map<string, number>();
   #total = 0;
 
-  constructor(limit: number) {
+  /** @param timesFree a caller holds at most so many times what is free */
+  constructor(limit: number, timesFree = 1) {
     this.#limit = limit;
-    this.#share = Math.max(1, Math.floor(limit / (FREE + 1)));
+    this.#timesFree = timesFree;
   }
 
   get total(): number {
@@ -25,7 +21,7 @@ export class Shares {
 
   /** The most that one caller can ever hold. */
   get maxPerCaller(): number {
-    return this.#limit - Math.floor((this.#limit + 1) / (FREE + 1));
+    return Math.ceil((this.#limit * this.#timesFree) / (this.#timesFree + 1));
   }
 
   /** Whether a caller may take so much more now. */
@@ -35,13 +31,13 @@ export class Shares {
 
   /** How much must be given back before a caller may take so much more. Not positive if it may now. */
   lacking(caller: string, amount: number): number {
-    const free = Math.floor((this.#of(caller) + amount) / FREE);
+    const free = Math.floor((this.#of(caller) + amount - 1) / this.#timesFree);
     return amount + free + this.#total - this.#limit;
   }
 
-  /** Whether a caller that takes so much more holds no more than its share. */
+  /** Whether a caller that takes so much more holds no more than it could if it were alone. */
   isInShare(caller: string, amount: number): boolean {
-    return this.#of(caller) + amount <= this.#share;
+    return this.#of(caller) + amount <= this.maxPerCaller;
   }
 
   /** Books so much for a caller, whether it fits or not. */

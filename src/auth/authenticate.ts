@@ -19,8 +19,6 @@ export type Authenticate = (request: IncomingMessage) => Promise<Credentials | n
 
 export type Authenticator = Pick<KeySource, 'isReady' | 'lastFetches' | 'useKeys' | 'close'> & {
   authenticate: Authenticate;
-  /** The caller of a request whose token is in the cache. Undefined for every other request. */
-  remembered(request: IncomingMessage): Caller | undefined;
 };
 
 /** The result of checking a token, for a metric. */
@@ -85,18 +83,13 @@ export function createAuthenticator(
     return { token, tokenHash: digest, caller };
   }
 
-  function remembered(request: IncomingMessage): Caller | undefined {
-    const token = readToken(request);
-    return token === undefined ? undefined : cache.get(digestOf(token));
-  }
-
   function useKeys(keys: JSONWebKeySet): void {
     keySource.useKeys(keys);
     cache = createCache(); // A key may have been withdrawn, also that of a token which is being verified.
   }
 
   const { isReady, lastFetches, close } = keySource;
-  return { authenticate, remembered, isReady, lastFetches, useKeys, close };
+  return { authenticate, isReady, lastFetches, useKeys, close };
 }
 
 function digestOf(text: string): string {

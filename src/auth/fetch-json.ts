@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 
 /** The largest document that is read, in bytes after decompression. */
 const MAX_BYTES = 1_048_576;
@@ -49,14 +49,9 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** The fault of an error of `fetch`, such as a TimeoutError. Connection errors are the cause of a TypeError. */
 function faultOf(error: unknown): string {
   if (error instanceof Fault) return error.message;
-  const { name, cause } = failure.parse(error);
+  const { name = 'unknown', cause }: { name?: string; cause?: { code?: string } } = Object(error);
   return cause?.code ?? name;
 }
-
-/** An error of `fetch`, such as a TimeoutError. Connection errors are the cause of a TypeError. */
-const failure = z.object({
-  name: z.string().catch('unknown'),
-  cause: z.object({ code: z.string() }).optional().catch(undefined),
-});

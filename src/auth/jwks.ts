@@ -40,9 +40,11 @@ export function createKeySource(
       close() {},
     };
   }
-  const shared = keys && new RemoteKeySet(async () => keys, log);
-  const discovered = (issuer: string) =>
-    new RemoteKeySet((signal) => discoverKeysUrl(issuer, signal), log.child({ issuer }));
+  const shared = keys && new RemoteKeySet(keys, async () => keys, log);
+  const discovered = (issuer: string) => {
+    const locate = (signal: AbortSignal) => discoverKeysUrl(issuer, signal);
+    return new RemoteKeySet(new URL(issuer), locate, log.child({ issuer }));
+  };
   const byIssuer = new Map(issuers.map((issuer) => [issuer, shared ?? discovered(issuer)]));
   const sets = [...byIssuer.values()];
   return {

@@ -20,9 +20,6 @@ export type JwtConfig = {
   clockToleranceS: number;
 };
 
-/** The most keys that a token without `kid` is tried with. Each costs a verification. */
-const MAX_TRIES = 3;
-
 /** Returns a function that verifies a token and resolves to its claims. It throws KeysUnavailable or errors of jose. */
 export function createVerify(
   config: JwtConfig,
@@ -41,7 +38,7 @@ export function createVerify(
       return (await jwtVerify(token, getKey, options)).payload;
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-      // Several keys match a token without `kid`.
+      // Several keys match a token without `kid`. It is tried with three, because each costs a verification.
       let tries = 0;
       for await (const key of error) {
         const result = await jwtVerify(token, key, options).catch((failure: unknown) => {
@@ -49,7 +46,7 @@ export function createVerify(
         });
         if (result) return result.payload;
         tries += 1;
-        if (tries === MAX_TRIES) break;
+        if (tries === 3) break;
       }
       throw error;
     }

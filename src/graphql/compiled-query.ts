@@ -17,11 +17,12 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
-import { COMPILE_AT } from './compile-threshold.ts';
 import type { Compiled, GraphqlDocument, Variables } from './document.ts';
 import { schema } from './schema.ts';
 import { fragmentsOf, isIncluded, SelectionCosts } from './selection-cost.ts';
 
+/** A query is compiled when it is executed for this time: most that occur only once never are. */
+export const COMPILE_AT = 3;
 /** Compiling a document with more fields could take hundreds of milliseconds. */
 const MAX_FIELDS = 300;
 /** The plans of one document that are remembered: those for the combinations of conditions that were used last. */
@@ -37,17 +38,19 @@ export function findCompiled(
   given: Variables,
   threshold = COMPILE_AT,
 ): Compiled | null {
-  if (operation.operation !== OperationTypeNode.QUERY && !isSimple(operation)) return null;
   const { ast, plans } = document;
-  const variables = withDefaults(operation, given);
+  const conditions = conditionsOf(document);
+  const variables = conditions.length > 0 ? withDefaults(operation, given) : given;
   // The value of a variable that another operation declares may be anything.
-  const values = conditionsOf(document).map((name) => variables[name] === true);
+  const values = conditions.map((name) => variables[name] === true);
   const key = [operation.name?.value, ...values].join();
   const plan = plans.get(key) ?? { executions: 0, compiled: undefined };
-  plans.delete(key);
-  const [oldest] = plans.keys();
-  if (oldest !== undefined && plans.size === MAX_PLANS) plans.delete(oldest);
-  plans.set(key, plan);
+  if (plan.executions === 0 || plans.size > 1) {
+    plans.delete(key);
+    const [oldest] = plans.keys();
+    if (oldest !== undefined && plans.size === MAX_PLANS) plans.delete(oldest);
+    plans.set(key, plan);
+  }
   plan.executions += 1;
   if (plan.compiled === undefined && plan.executions >= threshold) {
     plan.compiled = compile(ast, operation, variables);
@@ -100,6 +103,7 @@ function compile(
   operation: OperationDefinitionNode,
   variables: Variables,
 ): Compiled | null {
+  if (operation.operation !== OperationTypeNode.QUERY && !isSimple(operation)) return null;
   const included = withoutExcluded(document, variables);
   if (!isCompilable(included)) return null;
   const disableLeafSerialization = !selectsEnum(included);
@@ -124,6 +128,7 @@ function withDefaults(
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Variables,
 ): Variables {
+  if (!variableDefinitions.some(({ defaultValue }) => defaultValue)) return variables;
   const all = { ...variables };
   for (const { variable, defaultValue } of variableDefinitions) {
     const name = variable.name.value;

@@ -1,25 +1,25 @@
 import { hash } from 'node:crypto';
-import { GraphQLError, Source, specifiedRules, type ValidationRule, validate } from 'graphql';
+import {
+  GraphQLError,
+  type GraphQLFormattedError,
+  getLocation,
+  Source,
+  specifiedRules,
+  type ValidationRule,
+  validate,
+} from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError, InvalidRequest } from '../errors/gateway-error.ts';
+import type { GraphqlRequest } from '../request-scope.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
-import { type DocumentFault, GraphqlDocument, introspectionFields, oneLine } from './document.ts';
+import { GraphqlDocument } from './document.ts';
 import { parseWithinLimits } from './document-limits.ts';
-import type { DocumentRequest } from './document-request.ts';
 import { schema } from './schema.ts';
 import { type Manifest, nameOf, readTrusted, type TrustedDocuments } from './trusted-documents.ts';
 
-/** Memory for the documents that are remembered, in bytes. */
-const CACHE_BYTES = 67_108_864;
-/** What a token takes with its nodes, and in the compiled code of a few plans, in bytes. */
-const TOKEN_BYTES = 3000;
-/** What a fault takes with its message and places, in bytes. */
-const FAULT_BYTES = 2000;
-/** The errors of an invalid document that are reported. The last one then says that there are more. */
-const MAX_ERRORS = 10;
-/** The places in the document that one error names. */
-const MAX_LOCATIONS = 50;
+/** Fields that reveal the schema. */
+const introspectionFields = ['__schema', '__type', '_service'];
 
 export type DocumentOptions = {
   introspection: boolean;
@@ -33,9 +33,10 @@ export type DocumentOptions = {
 export class Documents {
   readonly #options: DocumentOptions;
   readonly #recent = new LRUCache<string, GraphqlDocument>({
-    maxSize: CACHE_BYTES,
+    maxSize: 67_108_864, // Bytes.
     sizeCalculation: ({ ast, faults }, text) =>
-      2 * text.length + (ast.tokenCount ?? 1) * TOKEN_BYTES + faults.length * FAULT_BYTES,
+      // A token with its nodes and a few plans, and a fault with its message and places, take about as much.
+      2 * text.length + (ast.tokenCount ?? 1) * 3000 + faults.length * 2000,
   });
   #trusted: TrustedDocuments | undefined;
   readonly #mayLog = createLineLimit();
@@ -101,10 +102,12 @@ export class Documents {
     const source = new Source(text);
     try {
       const ast = parseWithinLimits(source, maxWritesPerOperation);
-      source.body = oneLine.body;
+      source.body = ''; // An error of validation may name thousands of places, each of which would be located.
       const rules = introspection ? specifiedRules : [...specifiedRules, noIntrospection];
-      const options = { maxErrors: MAX_ERRORS - 1, hideSuggestions: !introspection };
+      // The last of ten then says that there are more.
+      const options = { maxErrors: 10 - 1, hideSuggestions: !introspection };
       const errors = validate(schema, ast, rules, options);
+      source.body = text;
       document.faults = errors.map((error) => toFault('GRAPHQL_VALIDATION_FAILED', error));
       if (errors.length === 0) document.ast = ast;
     } catch (error) {
@@ -135,6 +138,48 @@ function notInList(message: string): GatewayError {
   return new GatewayError('PERSISTED_QUERY_NOT_IN_LIST', message);
 }
 
-function toFault(code: string, { message, positions }: GraphQLError): DocumentFault {
-  return { code, message, positions: positions?.slice(0, MAX_LOCATIONS) };
+function toFault(
+  code: string,
+  { message, positions, source }: GraphQLError,
+): GraphQLFormattedError {
+  // Some: the lines before each are counted.
+  const places = positions?.slice(0, 50) ?? [];
+  const locations = source && places.map((position) => getLocation(source, position));
+  return { message, ...(locations && { locations }), extensions: { code } };
+}
+
+/** What a request says about its document. */
+type DocumentRequest = {
+  query?: string | undefined;
+  documentId?: string | undefined;
+  /** Of the extension `persistedQuery`. */
+  sha256Hash?: string | undefined;
+};
+
+/** Reads what a request says about its document. Throws an InvalidRequest. */
+export function documentRequestOf({ method, search, body }: GraphqlRequest): DocumentRequest {
+  const given: unknown = method === 'GET' ? parametersOf(search) : body;
+  if (Array.isArray(given)) return {}; // Apollo rejects it.
+  const { query, documentId, extensions }: Record<string, unknown> = Object(given);
+  if (extensions != null && typeof extensions !== 'object') throw new InvalidRequest(400);
+  const { sha256Hash }: Record<string, unknown> = Object(Object(extensions).persistedQuery);
+  return {
+    query: textOf(query),
+    documentId: textOf(documentId),
+    sha256Hash: textOf(sha256Hash),
+  };
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value != null && typeof value !== 'string') throw new InvalidRequest(400);
+  return value ?? undefined;
+}
+
+function parametersOf(search: string): object {
+  const { extensions, ...others } = Object.fromEntries(new URLSearchParams(search));
+  try {
+    return extensions === undefined ? others : { ...others, extensions: JSON.parse(extensions) };
+  } catch {
+    throw new InvalidRequest(400);
+  }
 }

@@ -1,23 +1,28 @@
-import type { ApolloServerPlugin, GraphQLRequest } from '@apollo/server';
+import type {
+  ApolloServerPlugin,
+  GraphQLRequest,
+  GraphQLRequestListener,
+  HTTPGraphQLHead,
+} from '@apollo/server';
+import { SpanKind } from '@opentelemetry/api';
 import {
   type ExecutionResult,
   execute,
   GraphQLError,
+  type GraphQLFormattedError,
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
+import { fail, inSpan } from '../telemetry/tracing.ts';
 import { findCompiled } from './compiled-query.ts';
 import type { Context } from './context.ts';
 import type { GraphqlDocument } from './document.ts';
-import { toGraphqlError } from './error-format.ts';
+import { causeOf, type FormatError, toGraphqlError } from './error-format.ts';
 import type { FieldObserver } from './field-metrics.ts';
-import { checkInput } from './input-checks.ts';
-import { inOperationSpan } from './operation-span.ts';
-import { type FormatError, toResponse } from './response-errors.ts';
+import { checkInput, checkResponseName } from './input-checks.ts';
 import type { ResponseLimits } from './response-limits.ts';
-import { checkResponseName } from './response-name.ts';
 import { schema } from './schema.ts';
 
 /**
@@ -29,49 +34,92 @@ export function createExecution(
   formatError: FormatError,
   observe: FieldObserver,
 ): ApolloServerPlugin<Context> {
-  return {
-    async requestDidStart() {
-      return {
-        async didResolveSource(requestContext) {
-          const { document } = requestContext.contextValue;
-          // Apollo would execute a document that is not checked.
-          if (!document) throw new Error('The document of a request was not checked.');
-          Object.assign(requestContext, { document: document.ast });
-        },
-        async responseForOperation({ operation, request, contextValue, response: { http } }) {
-          const { document, record } = contextValue;
-          if (!document) return null; // For the type: didResolveSource has thrown.
-          const limits = contextValue.isAuthenticated ? contextValue.limits() : undefined;
-          const respond = async ({ data, errors = [] }: ExecutionResult) => {
-            const formatted = errors.map((error) => toResponse(error, document, http, formatError));
-            const singleResult = {
-              ...(formatted.length > 0 && { errors: formatted }),
-              ...(data !== undefined && { data }),
-            };
-            const serialized = await limits?.serialize(singleResult);
-            contextValue.response.serialized = serialized;
-            return {
-              http,
-              body: { kind: 'single' as const, singleResult: serialized ? {} : singleResult },
-            };
-          };
-          if (document.faults.length > 0) return respond({ errors: document.errors });
-          if (!operation) return null; // Apollo reports this error.
-          return inOperationSpan(operation, record, async () => {
-            try {
-              return await respond(await run(document, operation, request, contextValue, limits));
-            } catch (error) {
-              const rejection = error instanceof GatewayError ? toGraphqlError(error) : error;
-              if (!(rejection instanceof GraphQLError)) throw error; // A fault of ours.
-              return respond({ errors: [rejection] });
-            } finally {
-              report(record, observe);
-            }
-          });
-        },
+  const format = (error: GraphQLError) => formatError(error.toJSON(), error);
+  const listener: GraphQLRequestListener<Context> = {
+    async didResolveSource(requestContext) {
+      const { document } = requestContext.contextValue;
+      // Apollo would execute a document that is not checked.
+      if (!document) throw new Error('The document of a request was not checked.');
+      Object.assign(requestContext, { document: document.ast });
+    },
+    async responseForOperation({ operation, request, contextValue, response: { http } }) {
+      const { document, record } = contextValue;
+      if (!document) return null; // For the type: didResolveSource has thrown.
+      const limits = contextValue.isAuthenticated ? contextValue.limits() : undefined;
+      const respond = async (
+        data: ExecutionResult['data'],
+        errors: readonly GraphQLFormattedError[],
+      ) => {
+        const result = {
+          ...(errors.length > 0 && { errors }),
+          ...(data !== undefined && { data }),
+        };
+        const serializing = limits?.serialize(result);
+        const serialized = serializing && (await serializing);
+        contextValue.response.serialized = serialized;
+        return { http, body: { kind: 'single' as const, singleResult: serialized ? {} : result } };
       };
+      if (document.faults.length > 0) {
+        http.status = 400;
+        return respond(
+          undefined,
+          document.faults.map((fault) => formatError(fault, fault)),
+        );
+      }
+      if (!operation) return null; // Apollo reports this error.
+      return inOperationSpan(operation, record, async () => {
+        try {
+          const result = await run(document, operation, request, contextValue, limits);
+          for (const error of result.errors ?? []) setHead(http, error);
+          return await respond(result.data, result.errors?.map(format) ?? []);
+        } catch (error) {
+          const rejection = error instanceof GatewayError ? toGraphqlError(error) : error;
+          if (!(rejection instanceof GraphQLError)) throw error; // A fault of ours.
+          setHead(http, rejection);
+          return respond(undefined, [format(rejection)]);
+        } finally {
+          report(record, observe);
+        }
+      });
     },
   };
+  return { requestDidStart: async () => listener };
+}
+
+/** Sets the status and headers that an error asks for. */
+function setHead(head: HTTPGraphQLHead, error: GraphQLError): void {
+  const cause = causeOf(error);
+  const ours = cause instanceof GatewayError ? cause.http : undefined;
+  const status = ours?.status ?? error.extensions.http?.status;
+  // Without memory or time for one list, others are still in the response.
+  if (status === undefined || status === 503) return;
+  head.status = status;
+  for (const [name, value] of ours?.headers ?? []) head.headers.set(name, value);
+}
+
+/**
+ * Executes an operation in a span, as OpenTelemetry's conventions for GraphQL name it, and records its name for the
+ * log. The name is no part of that of the span, because clients choose it.
+ */
+function inOperationSpan<Result>(
+  { operation: type, name: node }: OperationDefinitionNode,
+  record: RequestRecord,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const name = node?.value; // At most 256 characters (document-limits.ts).
+  record.operation = name ?? type;
+  const attributes = {
+    'graphql.operation.type': type,
+    ...(name !== undefined && { 'graphql.operation.name': name }),
+  };
+  return inSpan(type, { kind: SpanKind.SERVER, attributes }, async (span) => {
+    try {
+      return await run();
+    } finally {
+      const [code] = record.errorCodes;
+      if (code !== undefined) fail(span, code);
+    }
+  });
 }
 
 /** Executes an operation. Rejects with a GraphQLError or a GatewayError if nothing can be executed. */

@@ -1,8 +1,11 @@
 import {
+  type ASTNode,
   type ASTVisitFn,
   type ASTVisitor,
   coerceInputValue,
+  type DocumentNode,
   type FloatValueNode,
+  GraphQLError,
   GraphQLID,
   type GraphQLInputType,
   getNamedType,
@@ -12,17 +15,19 @@ import {
   isInputType,
   isListType,
   isNonNullType,
+  Kind,
   type OperationDefinitionNode,
+  OperationTypeNode,
   TypeInfo,
   typeFromAST,
   type VariableDefinitionNode,
   visit,
   visitWithTypeInfo,
 } from 'graphql';
-import { formatPath } from '../errors/input-fault.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { formatPath, type InputFault, InputFaults, type Path } from '../errors/input-fault.ts';
 import { isExact, longNumber, withLongNumbers } from '../lib/json.ts';
 import type { GraphqlDocument, Variables } from './document.ts';
-import { argumentPath, OperationFaults } from './operation-fault.ts';
 import { schema } from './schema.ts';
 
 /**
@@ -75,9 +80,6 @@ function checkLiterals(document: GraphqlDocument, faults: OperationFaults): void
   visit(document.ast, visitWithTypeInfo(types, visitor));
 }
 
-/** The longest reason, in characters: it may repeat a part of the input. */
-const MAX_QUOTED_LENGTH = 200;
-
 /**
  * Adds a fault for each value that does not match the type of its variable. The messages of graphql-js would repeat the
  * whole input and suggest names of the schema. Converts the numbers that `parseJson` left as text.
@@ -104,7 +106,8 @@ function checkVariables(
       (path, invalid, error) => {
         const isNumber = longNumber(invalid) !== undefined;
         const reason = isNumber ? 'The number cannot be sent exactly.' : error.message;
-        const quoted = withLongNumbers(reason).slice(0, MAX_QUOTED_LENGTH);
+        // It may repeat a part of the input.
+        const quoted = withLongNumbers(reason).slice(0, 200);
         const place = path.length === 0 ? '' : ` at ${formatPath(path)}`;
         const message = `Variable "$${name}" is invalid${place}: ${quoted}`;
         faults.addInVariable(node, node, [...path], message);
@@ -159,8 +162,8 @@ function checkNulls(
 ): void {
   const isNull = ({ variable, defaultValue }: VariableDefinitionNode) =>
     defaultValue !== undefined && variables[variable.name.value] === null;
+  if (!definitions.some(isNull)) return;
   const nulls = new Map(definitions.filter(isNull).map((node) => [node.variable.name.value, node]));
-  if (nulls.size === 0) return;
   const types = new TypeInfo(schema);
   visit(
     document.ast,
@@ -174,4 +177,96 @@ function checkNulls(
       },
     }),
   );
+}
+
+/** A GraphQL name (section 2.1.9 of the GraphQL specification). */
+const namePattern = /^[_A-Za-z][_0-9A-Za-z]{0,254}$/;
+
+/**
+ * Checks the header `Idempotency-Response-Name`: a router that splits a mutation sends in it the response name that the
+ * field has for its client. Throws `BAD_USER_INPUT`.
+ */
+export function checkResponseName(
+  { operation, selectionSet }: OperationDefinitionNode,
+  name: string | undefined,
+): void {
+  if (name === undefined || operation !== OperationTypeNode.MUTATION) return;
+  const { selections } = selectionSet;
+  if (!namePattern.test(name)) throw badHeader('must be the name of a field');
+  if (selections.length > 1 || selections[0]?.kind !== Kind.FIELD) {
+    throw badHeader('needs an operation with one root field');
+  }
+}
+
+function badHeader(problem: string): GatewayError {
+  const message = `The header Idempotency-Response-Name ${problem}.`;
+  return new GatewayError('BAD_USER_INPUT', message, { faults: [{ path: [], message }] });
+}
+
+/** Collects the faults of the variables and literals of an operation. Nothing of it is executed then. */
+class OperationFaults extends InputFaults {
+  readonly #document: DocumentNode;
+  readonly #operation: OperationDefinitionNode;
+  #uses: Map<string, Path> | undefined;
+  readonly #nodes = new Set<ASTNode>();
+
+  constructor(document: DocumentNode, operation: OperationDefinitionNode) {
+    super();
+    this.#document = document;
+    this.#operation = operation;
+  }
+
+  /** Adds a fault of a value in the document. */
+  addAt(node: ASTNode, path: Path, message: string): void {
+    this.#nodes.add(node);
+    this.add(path, message);
+  }
+
+  /** Adds a fault inside a variable. Its path begins where the operation first uses the variable. */
+  addInVariable({ variable }: VariableDefinitionNode, node: ASTNode, path: Path, message: string) {
+    this.#uses ??= firstUses(this.#document, this.#operation);
+    const use = this.#uses.get(variable.name.value) ?? [];
+    this.addAt(node, [...use, ...path], message);
+  }
+
+  protected override toError(message: string, faults: InputFault[]): GraphQLError {
+    return new GraphQLError(message, {
+      nodes: [...this.#nodes],
+      extensions: { code: 'BAD_USER_INPUT', http: { status: 400 }, faults },
+    });
+  }
+}
+
+/** The path of the first use of each variable of an operation. */
+function firstUses(document: DocumentNode, operation: OperationDefinitionNode): Map<string, Path> {
+  const uses = new Map<string, Path>();
+  visit(document, {
+    OperationDefinition: (node) => (node === operation ? undefined : false),
+    VariableDefinition: () => false,
+    Variable({ name }, _key, parent, keys, ancestors) {
+      if (uses.has(name.value)) return;
+      uses.set(name.value, argumentPath(keys, [...ancestors, parent]));
+    },
+  });
+  return uses;
+}
+
+/**
+ * The path of a value in a document, from its argument on. `visit` passes the keys from the document to the
+ * value, and the node or list in which each of them is.
+ */
+function argumentPath(
+  keys: readonly (string | number)[],
+  parents: readonly (ASTNode | readonly ASTNode[] | undefined)[],
+): Path {
+  return parents.flatMap((parent, level) => {
+    const key = keys[level];
+    if (parent === undefined || key === undefined) return [];
+    if (!('kind' in parent)) {
+      const list = parents[level - 1];
+      return list && 'kind' in list && list.kind === Kind.LIST ? [key] : [];
+    }
+    const isNamed = parent.kind === Kind.ARGUMENT || parent.kind === Kind.OBJECT_FIELD;
+    return isNamed ? [parent.name.value] : [];
+  });
 }

@@ -7,26 +7,12 @@ import { fieldsOf, selectionOf } from './selection-cost.ts';
 
 /** Entity references that one request may resolve, over all of its aliases. */
 export const MAX_REFERENCES = 5_000;
-/** Failed references of one request that are reported in their places: the errors of more would take 100 ms. */
-const MAX_FAILED = 500;
 /** Different lists, by target and project, that one request may ask the service for. */
 export const MAX_LOOKUPS = 200;
 /** Fields of list items and entities in one response: executing them takes 100 ms. */
 const MAX_FIELDS = 500_000;
 /** Fields of one list that graphql-js executes, which takes ten times as long as compiled code. */
 const MAX_INTERPRETED_FIELDS = 50_000;
-/** The largest response, and the lists that one operation may search, in multiples of the largest response of the service. */
-const MAX_RESPONSE = 2;
-const MAX_SEARCHED = 16;
-/** A longer response may be too long, in bytes. It is measured before it is written. */
-const MEASURED_BYTES = 4_194_304;
-/** What an item of a list takes besides its texts, and a field of it in the result, in bytes. */
-const ITEM_BYTES = 150;
-const FIELD_BYTES = 100;
-/** What a copy of a part of a list takes for each item, in bytes. */
-const COPY_BYTES = 8;
-/** The bytes of the outcomes of writes that are passed on in a response, as often as they are selected. */
-const MAX_OUTCOME_BYTES = 33_554_432;
 /** The lengths of the texts of an outcome, in characters: the first that fits, or else the last. */
 const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 100];
 
@@ -44,9 +30,8 @@ export class ResponseLimits {
   readonly #maxBytes: number;
   readonly #maxSearched: number;
   readonly #lookups = new Set<string>();
-  /** The bytes of the texts of lists that the request holds. */
-  readonly #lists = new Map<object, number>();
-  readonly #held = new Map<object, Promise<void>>();
+  /** The lists that the request holds, with the bytes of their texts. */
+  readonly #lists = new Map<object, { bytes: number; held: Promise<void> | undefined }>();
   #mode: 'compiled' | 'interpreted' = 'interpreted';
   #counted = { ...nothing };
   #outcomeBytes = 0;
@@ -57,8 +42,8 @@ export class ResponseLimits {
 
   constructor(scope: RequestScope, maxUpstreamBytes: number) {
     this.#scope = scope;
-    this.#maxBytes = maxUpstreamBytes * MAX_RESPONSE;
-    this.#maxSearched = maxUpstreamBytes * MAX_SEARCHED;
+    this.#maxBytes = maxUpstreamBytes * 2;
+    this.#maxSearched = maxUpstreamBytes * 16;
   }
 
   /** Starts to count an execution. */
@@ -92,7 +77,8 @@ export class ResponseLimits {
   /** Counts failed references. Returns whether they may be reported in their places. */
   admitFailures(count: number): boolean {
     this.#counted.failed += count;
-    return this.#counted.failed <= MAX_FAILED;
+    // The errors of more would take 100 ms.
+    return this.#counted.failed <= 500;
   }
 
   /**
@@ -120,24 +106,24 @@ export class ResponseLimits {
   }
 
   /** Books a list with so many bytes of texts until its response exists. Throws as `Holding.hold` does. */
-  holdList(list: readonly object[], bytes: number): Promise<void> {
-    this.#lists.set(list, bytes);
-    // Equal reads share a response.
-    const held = this.#held.get(list) ?? this.#hold(bytes + list.length * ITEM_BYTES);
-    this.#held.set(list, held);
+  holdList(list: readonly object[], bytes: number): Promise<void> | undefined {
+    const known = this.#lists.get(list); // Equal reads share a response.
+    // An item takes about so much besides its texts.
+    const held = known ? known.held : this.#hold(bytes + list.length * 150);
+    this.#lists.set(list, { bytes, held });
     return held;
   }
 
   /** Books a copy of a part of a list with at most so many items. */
-  async holdCopy(items: number): Promise<void> {
-    await this.#hold(items * COPY_BYTES);
+  holdCopy(items: number): Promise<void> | undefined {
+    return this.#hold(items * 8);
   }
 
   /**
-   * Searches a list of so many bytes, in steps. Throws `OPERATION_LIMIT_EXCEEDED` if
+   * Searches a list of so many bytes, in a turn. Throws `OPERATION_LIMIT_EXCEEDED` if
    * the operation searches too much.
    */
-  async search<Result>(bytes: number, steps: Generator<void, Result>): Promise<Result> {
+  async search<Result>(bytes: number, search: () => Result): Promise<Result> {
     this.#counted.searchedBytes += bytes;
     if (this.#counted.searchedBytes > this.#maxSearched) {
       throw new GatewayError(
@@ -145,11 +131,8 @@ export class ResponseLimits {
         'The operation searches too much. Request fewer lists with `only` or `search` at a time.',
       );
     }
-    for (;;) {
-      await this.turn();
-      const { done, value } = steps.next();
-      if (done) return value;
-    }
+    await this.turn();
+    return search();
   }
 
   /**
@@ -158,25 +141,25 @@ export class ResponseLimits {
    * memory for it. Resolves when it is the turn of the result to be executed.
    */
   async admitResult(result: object, info: GraphQLResolveInfo): Promise<void> {
-    const selection = selectionOf(info);
-    const values = Object.entries(result);
-    const leaves = Object.fromEntries(values.filter(([, value]) => typeof value !== 'object'));
-    await this.turn();
-    let [fields, names, texts] = [0, 0, 0];
-    for (const { name, cost } of selection.children) {
-      const value: unknown = Reflect.get(result, name);
-      const counted = fieldsOf(value, cost);
+    const { fields: selected, children } = selectionOf(info);
+    const turn = this.turn();
+    if (turn) await turn;
+    let [fields, names, texts, ownFields] = [0, 0, 0, selected];
+    for (const { name, cost } of children) {
+      const counted = fieldsOf(Reflect.get(result, name), cost);
       fields += counted.fields;
       names += counted.length;
     }
     this.#count(fields, names); // First, because reading the texts of rejected lists would take time.
-    let ownFields = selection.fields;
-    for (const { name, cost } of selection.children) {
+    for (const { name, cost } of children) {
       const value: unknown = Reflect.get(result, name);
+      const known = this.#lists.get(Object(value));
       ownFields -= cost.fields;
-      texts += (await this.#bytesOf(value)) * cost.fields;
+      texts += cost.fields * (known?.bytes ?? (await this.#lengthOf([value].flat())));
     }
-    texts += Buffer.byteLength(JSON.stringify(leaves)) * ownFields;
+    for (const value of Object.values(result)) {
+      if (typeof value !== 'object') texts += jsonLength(value) * ownFields;
+    }
     this.#count(0, texts);
     await this.#book(fields, names + texts);
   }
@@ -195,13 +178,14 @@ export class ResponseLimits {
    */
   async fitOutcome(outcome: unknown, info: GraphQLResolveInfo): Promise<unknown> {
     if (typeof outcome !== 'object' || outcome === null) return outcome;
-    await this.#scope.turn();
+    const turn = this.#scope.turn();
+    if (turn) await turn;
     const { fields } = selectionOf(info);
     let fitting: unknown = outcome;
     for (const maxLength of OUTCOME_TEXTS) {
-      fitting = withShortTexts(outcome, maxLength);
-      const bytes = Buffer.byteLength(JSON.stringify(fitting)) * fields;
-      const fits = this.#outcomeBytes + bytes <= MAX_OUTCOME_BYTES;
+      if (maxLength < Infinity) fitting = withShortTexts(outcome, maxLength);
+      const bytes = jsonLength(fitting) * fields;
+      const fits = this.#outcomeBytes + bytes <= 33_554_432; // docs/limits.md
       if (!fits || !this.#scope.holding.tryHold(bytes)) continue;
       this.#outcomeBytes += bytes;
       break;
@@ -211,14 +195,20 @@ export class ResponseLimits {
 
   /**
    * Writes a response, also for a client that has disconnected: it may tell the outcome of a write. Undefined for a short
-   * one, which Apollo writes. A long one is measured and booked before. Throws `OPERATION_LIMIT_EXCEEDED` if it is too
-   * long, and as `Holding.hold` does.
+   * one, which Apollo writes. A long one is measured and booked before. Rejects with `OPERATION_LIMIT_EXCEEDED` if it is
+   * too long, and as `Holding.hold` does.
    */
-  async serialize(result: object): Promise<Buffer | undefined> {
+  serialize(result: object): Promise<Buffer | undefined> | undefined {
     const expected = this.#counted.bytes + this.#outcomeBytes;
+    // A longer one may be too long.
+    const isShort = expected <= Math.min(4_194_304, this.#maxBytes);
     const turn = this.#scope.turn();
-    if (turn) await turn;
-    if (expected <= Math.min(MEASURED_BYTES, this.#maxBytes)) return undefined;
+    if (isShort) return turn?.then(() => undefined);
+    return this.#serialize(result, turn);
+  }
+
+  async #serialize(result: object, turn: Promise<void> | undefined): Promise<Buffer> {
+    await turn;
     // Outcomes of writes were cut and booked, and errors alone are no longer than their request allows.
     if (this.#outcomeBytes === 0 && 'data' in result) {
       const bytes = jsonLength(result);
@@ -241,26 +231,22 @@ export class ResponseLimits {
   }
 
   async #book(fields: number, bytes: number): Promise<void> {
-    await this.#hold(fields * FIELD_BYTES + bytes);
+    const held = this.#hold(fields * 100 + bytes);
+    if (held) await held;
     this.#textBytes += bytes;
-    await this.turn();
+    const turn = this.turn();
+    if (turn) await turn;
   }
 
-  async #hold(bytes: number): Promise<void> {
-    await this.#scope.holding.hold(bytes, this.#scope.signal, true);
+  #hold(bytes: number): Promise<void> | undefined {
+    return this.#scope.holding.hold(bytes, this.#scope.signal, true);
   }
 
-  /** The length of all texts of a value as JSON, in bytes. That of a list of the service is known. */
-  async #bytesOf(value: unknown): Promise<number> {
-    if (typeof value !== 'object' || value === null) return 0;
-    const known = this.#lists.get(value);
-    return known ?? this.#lengthOf(Array.isArray(value) ? value : [value]);
-  }
-
-  async #lengthOf(objects: readonly unknown[]): Promise<number> {
+  /** The length of values as JSON, in bytes. */
+  async #lengthOf(values: readonly unknown[]): Promise<number> {
     let length = 0;
-    await this.visit(objects, (object) => {
-      length += jsonLength(object);
+    await this.visit(values, (value) => {
+      length += jsonLength(value);
     });
     return length;
   }

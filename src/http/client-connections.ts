@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { malformedRequest } from '../errors/http-error-format.ts';
-import { discardBody, isChunked } from './discarded-body.ts';
-import { JSON_TYPE } from './media-type.ts';
-import { securityHeaders } from './security-headers.ts';
+import { JSON_TYPE, securityHeaders } from './headers.ts';
 
 /** The request that a connection serves. */
 type OpenRequest = {
@@ -38,8 +36,7 @@ type MalformedRequest = {
   address: string | undefined;
 };
 
-/** The requests that may wait behind another one on its connection. What else was read with them has at most 64 KB. */
-const MAX_PIPELINED = 16;
+const discarded = new WeakSet<IncomingMessage>();
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 const statusByError: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, [TIMEOUT]: 408 };
@@ -85,7 +82,8 @@ export class ClientConnections {
       serve();
     };
     if (!connection.isServing) start();
-    else if (connection.queue.push(start) > MAX_PIPELINED) socket.destroy();
+    // What else was read with these requests has at most 64 KB.
+    else if (connection.queue.push(start) > 16) socket.destroy();
     // Node resumes reading at the end of each request.
     else queueMicrotask(() => connection.queue.length > 0 && socket.pause());
   }
@@ -160,4 +158,50 @@ function rejectMalformed(fault: string | undefined, socket: Socket): MalformedRe
   socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
   socket.destroySoon();
   return { requestId, outcome, status, fault, address };
+}
+
+/**
+ * Reads and discards the rest of a body whose request already gets its response. Closing the connection while the
+ * client is sending would reset it, and the client would lose the response. So a connection that is to be closed stays
+ * open until the body has arrived, the client has closed it, or the time is over.
+ */
+export function discardBody(message: IncomingMessage): void {
+  if (message.complete || discarded.has(message)) return;
+  discarded.add(message);
+  const { socket } = message;
+  // The end of the body would make its reader send a second response.
+  message.unpipe();
+  for (const event of ['data', 'end', 'error']) message.removeAllListeners(event);
+  message.on('error', () => {});
+  message.resume();
+  // Thousands of chunks may arrive at once, and Node takes microseconds to parse each, so they are no longer parsed.
+  if (isChunked(message)) socket.removeAllListeners('data');
+  let bytes = 0;
+  (isChunked(message) ? socket : message).on('data', ({ length }: Buffer) => {
+    bytes += length;
+    if (bytes > 33_554_432) socket.destroy(); // docs/limits.md
+  });
+  lingerUntil(message);
+}
+
+/** Whether the connection of a body that is discarded has to be closed, because nobody looks for the end of its chunks. */
+export function isChunked({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined;
+}
+
+/** Replaces what Node calls after a response with `connection: close`. */
+function lingerUntil(message: IncomingMessage): void {
+  const { socket } = message;
+  const close = () => Socket.prototype.destroySoon.call(socket);
+  let isLingering = false;
+  socket.destroySoon = () => {
+    if (message.complete) return close();
+    if (isLingering) return;
+    isLingering = true;
+    socket.end();
+    message.once('end', close);
+    socket.once('end', () => socket.destroy());
+    const timer = setTimeout(() => socket.destroy(), 5000).unref();
+    socket.once('close', () => clearTimeout(timer));
+  };
 }

@@ -5,12 +5,6 @@ import type { FastifyInstance } from 'fastify';
 import Negotiator from 'negotiator';
 import { Gate } from '../account/gate.ts';
 
-/** A shorter response is not compressed, in characters: it fits into one packet. */
-const MIN_LENGTH = 1024;
-/** A longer `Accept-Encoding` header, in characters, is not parsed. */
-const MAX_ACCEPTED_LENGTH = 200;
-/** The threads of Node's pool that compress at the same time, of four: two at most for one caller. */
-const MAX_THREADS = 3;
 /** The quality of Brotli: higher ones take several times as long for a few percent. */
 const brotli = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 
@@ -29,11 +23,13 @@ const encodings = [...encoders.keys()];
 /** Compresses responses as `Accept-Encoding` asks for it. */
 export function registerCompression(app: FastifyInstance, isOn: boolean): void {
   if (!isOn) return;
-  const threads = new Gate({ limit: MAX_THREADS, maxWaiting: Infinity });
+  // Of the four threads of Node's pool.
+  const threads = new Gate({ limit: 3, maxWaiting: Infinity });
   app.addHook('onSend', (request, reply, payload, done) => {
     const { raw, headers } = request;
     const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
-    const isLong = isText && payload.length >= MIN_LENGTH && !reply.hasHeader('content-encoding');
+    // A shorter one fits into one packet.
+    const isLong = isText && payload.length >= 1024 && !reply.hasHeader('content-encoding');
     // A request whose body is still arriving may be rejected at any time.
     const isArriving = !raw.complete && hasBody(headers);
     if (!isLong || isArriving || raw.socket.destroyed) return done(null, payload);
@@ -57,7 +53,8 @@ export function registerCompression(app: FastifyInstance, isOn: boolean): void {
 
 /** The first of our encodings that a client accepts: clients list several with the same weight. */
 function acceptedEncoding(accepted: string): string | undefined {
-  if (accepted.length > MAX_ACCEPTED_LENGTH) return undefined;
+  // A longer header is not parsed.
+  if (accepted.length > 200) return undefined;
   const all = new Negotiator({ headers: { 'accept-encoding': accepted } }).encodings(encodings);
   return encodings.find((encoding) => all.includes(encoding));
 }

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
-import { discardBody, isChunked } from './discarded-body.ts';
-import { responseType } from './media-type.ts';
+import { discardBody, isChunked } from './client-connections.ts';
+import { responseType } from './headers.ts';
 
 /** Sends the response for an error outside GraphQL, and notes its code for the log. */
 export type SendError = (

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { once } from 'node:events';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Account, Holding, IdleClient } from '../account/account.ts';
@@ -16,10 +17,10 @@ import { currentRecord } from '../telemetry/request-record.ts';
 import { traceHeaders, withSpan } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
-import { holdResponse } from './held-response.ts';
-import { acceptsResponse, responseType } from './media-type.ts';
+import { acceptsResponse, pickHeaders, responseType } from './headers.ts';
+import type { HttpMetrics } from './http-metrics.ts';
 import { BODY_LIMIT } from './request-body.ts';
-import { pickHeaders } from './request-headers.ts';
+import { countShed, logUndeliveredWrites } from './request-log.ts';
 import { startRequestSpan } from './request-span.ts';
 
 declare module 'fastify' {
@@ -35,10 +36,10 @@ declare module 'fastify' {
   }
 }
 
-/** The largest request body without a token, in bytes: enough for introspection. */
-const ANONYMOUS_BODY_LIMIT = 16_384;
 /** After so many seconds, a body that arrives with fewer bytes per second is slow, and its place may be given to others. */
 const SLOW_BODY = { seconds: 1, bytesPerSecond: 8192 };
+/** How long a client may take to receive a response, in milliseconds, and how long while others need what it holds. */
+const MAX_SENDING_MS = { alone: 60_000, needed: 1000 };
 /** The key of the account of all requests without a token. */
 const ANONYMOUS = 'anonymous';
 
@@ -55,6 +56,7 @@ export type GraphqlRouteOptions = {
   explorer: Explorer | undefined;
   /** The headers of clients that the service gets, in lower case. */
   forwardHeaders: readonly string[];
+  metrics: Pick<HttpMetrics, 'shed'>;
   log: Logger;
 };
 
@@ -72,6 +74,7 @@ export function registerGraphqlRoute(
   app.decorateRequest('accountKey', ANONYMOUS);
   app.decorateRequest('holding', null);
   app.decorateRequest('processing', null);
+  const shed = countShed(options.log, options.metrics.shed);
   app.route({
     method: ['GET', 'POST'],
     url: '/graphql',
@@ -86,7 +89,7 @@ export function registerGraphqlRoute(
       if (credentials) request.record.caller = credentials.caller;
       if (Number(request.headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
       request.accountKey = credentials?.caller.accountKey ?? ANONYMOUS;
-      const holding = await enter(request, reply, options);
+      const holding = await enter(request, reply, options, shed);
       request.scope = credentials && createScope(request, credentials, holding, options);
       if (request.headers.expect !== undefined) reply.raw.writeContinue();
       return undefined;
@@ -99,15 +102,13 @@ export function registerGraphqlRoute(
         currentRecord.run(request.record, () => respond(request, reply, options)),
       );
       request.processing = response;
-      const done = () => logUndeliveredWrites(options.log, request);
-      drain.executing.track(response).then(done, done);
-      return response;
+      return drain.executing.track(response);
     },
 
     onSend(request, reply, payload, done) {
       if (request.record.isReplay) reply.header('idempotent-replayed', 'true');
       if (request.record.isInProgress) reply.header('idempotent-in-progress', 'true');
-      done(null, holdResponse(request, reply, payload, drain.sending));
+      done(null, holdResponse(request, reply, payload, drain));
     },
   });
 }
@@ -118,21 +119,17 @@ async function authenticate(
   { authenticate, allowsAnonymous, lane }: GraphqlRouteOptions,
 ): Promise<Credentials | null> {
   try {
-    const credentials = await authenticate(request.raw);
-    if (!credentials) checkAnonymous(request, allowsAnonymous);
+    const { raw, headers } = request;
+    const credentials = await authenticate(raw);
+    const isShort =
+      headers['transfer-encoding'] === undefined &&
+      Number(headers['content-length'] ?? 0) <= 16_384; // Enough for introspection.
+    if (!credentials && !(allowsAnonymous && isShort)) throw missingToken();
     return credentials;
   } catch (error) {
     await lane.take(ANONYMOUS, request.receivedAt);
     throw error;
   }
-}
-
-/** Throws for a request without a token, unless it may introspect. */
-function checkAnonymous({ headers }: FastifyRequest, isAllowed: boolean): void {
-  const mayBeLarge =
-    headers['transfer-encoding'] !== undefined ||
-    Number(headers['content-length'] ?? 0) > ANONYMOUS_BODY_LIMIT;
-  if (!isAllowed || mayBeLarge) throw missingToken();
 }
 
 /**
@@ -143,9 +140,15 @@ async function enter(
   request: FastifyRequest,
   reply: FastifyReply,
   { requests, account }: GraphqlRouteOptions,
+  shed: () => void,
 ): Promise<Holding> {
-  const { accountKey, disconnected, raw } = request;
-  await requests.enter(accountKey, { signal: disconnected });
+  const { accountKey, disconnected: signal, raw } = request;
+  try {
+    if (!requests.tryEnter(accountKey)) await requests.enter(accountKey, { signal });
+  } catch (error) {
+    if (!signal.aborted) shed();
+    throw error;
+  }
   const holding = account.open(accountKey, requests);
   request.holding = holding;
   if (!raw.complete) holding.waitForClient(slowBodyOf(request));
@@ -204,30 +207,53 @@ function createScope(
   };
 }
 
-/** If the client disconnects before it has the response, also while it receives it, only the log has the outcomes of its writes. */
-function logUndeliveredWrites(log: Logger, { id, record, disconnected }: FastifyRequest): void {
-  const { traceId, writes } = record;
-  if (writes.length === 0) return;
-  const warn = () =>
-    log.warn({ requestId: id, traceId, writes }, 'client disconnected before outcome of writes');
-  if (disconnected.aborted) warn();
-  else disconnected.addEventListener('abort', warn, { once: true });
-}
-
 /** Checks and executes a request, in a turn of its caller. */
 async function respond(
   request: FastifyRequest,
   reply: FastifyReply,
-  { lane, execute }: GraphqlRouteOptions,
+  { lane, execute, log }: GraphqlRouteOptions,
 ): Promise<string | Buffer> {
   const { method, url, headers, body, scope, record } = request;
-  await lane.take(request.accountKey, request.receivedAt, request.disconnected);
+  const turn = lane.take(request.accountKey, request.receivedAt, request.disconnected);
+  if (turn) await turn;
   const search = /\?.*$/s.exec(url)?.[0] ?? '';
-  const response = await execute({ method, headers, search, body, scope, record });
+  const response = await execute({ method, headers, search, body, scope, record }).finally(() =>
+    logUndeliveredWrites(log, request),
+  );
   // Lists were booked before they existed. What else makes a response long are errors and the schema.
   const isBooked = record.writes.length > 0 || request.holding?.tryHoldAll(response.body.length);
   if (isBooked === false) throw overloaded();
   for (const [name, value] of response.headers) reply.header(name, value);
   reply.code(response.status).type(responseType(headers));
   return response.body;
+}
+
+/**
+ * From now on the request holds only its response. A long one becomes bytes, which avoids copies of the text, and
+ * counts as `sending` until the client has it. Its connection may be closed if others need what it holds, unless it
+ * tells the outcome of a write.
+ */
+function holdResponse(
+  { holding, record, raw: { socket } }: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  drain: Drain,
+): unknown {
+  const whole = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : '';
+  const isLong = whole.length > 16_384;
+  const body = isLong && typeof whole === 'string' ? Buffer.from(whole) : whole;
+  holding?.become(isLong ? body.length : 0);
+  if (!socket.writable) return payload;
+  const disconnect = () => socket.destroy();
+  // A short one too: it may wait for what the client has not read of earlier ones.
+  const timer = setTimeout(disconnect, MAX_SENDING_MS.alone);
+  reply.raw.once('close', () => clearTimeout(timer));
+  if (record.writes.length === 0) {
+    const since = performance.now();
+    const isOverdue = () => performance.now() - since >= MAX_SENDING_MS.needed;
+    holding?.waitForClient({ isOverdue, disconnect });
+  }
+  if (!isLong) return payload;
+  void drain.sending.track(once(reply.raw, 'close'));
+  return body;
 }

@@ -5,9 +5,6 @@ import { rejectionReasons } from '../errors/gateway-error.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
 
-/** The longest pause between two renderings, in milliseconds. */
-const MAX_PAUSE_MS = 1000;
-
 /** A request of a client, when its response has been sent or its client has disconnected. */
 export type RespondedRequest = Pick<RequestRecord, 'errorCodes' | 'fields' | 'rejection'> & {
   path: string | undefined;
@@ -46,9 +43,10 @@ export function registerHttpMetrics(metrics: Metrics, watched: Watched) {
       responses.inc({ status });
       if (rejection) rejections.inc({ reason: rejection.reason });
       if (path !== '/graphql') return;
-      const all = fields.values();
-      const different = new Map(all.map((one) => [`${one.operation} ${one.outcome}`, one]));
-      for (const { operation, outcome } of different.values()) {
+      const counted = new Set<string>();
+      for (const { operation, outcome } of fields.values()) {
+        const size = counted.size;
+        if (counted.add(`${operation} ${outcome}`).size === size) continue;
         durations.observe({ operation, outcome }, seconds);
       }
       if (fields.size > 0) return;
@@ -72,7 +70,7 @@ export function shareRendering(render: () => Promise<string>): () => Promise<str
       const start = performance.now();
       const rendered = render();
       const rest = () =>
-        sleep(Math.min(9 * (performance.now() - start), MAX_PAUSE_MS), undefined, { ref: false });
+        sleep(Math.min(9 * (performance.now() - start), 1000), undefined, { ref: false });
       pause = rendered.then(rest, rest);
       return rendered;
     });

@@ -1,18 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Lane } from '../account/lane.ts';
-import { Reading } from '../account/reading.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded, parseJson } from '../lib/json.ts';
 import { joinParts, PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
 
 /** The largest request body, in bytes: a CSV of 12 MB as base64. */
 export const BODY_LIMIT = 16_777_216;
-/** The memory for a body, in multiples of its bytes: they exist as bytes, as text and as values. */
-const MEMORY_PER_BYTE = 4;
-/** A body in so many parts is read in turns. Those of an ordinary upload have up to 64 KB each. */
-const MANY_PARTS = 100;
-/** A shorter body, in bytes, is parsed at once: it takes less than 0.1 ms. */
-const SHORT_BODY = 4096;
 
 const jsonLimits = {
   /**
@@ -37,52 +30,39 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Registers the parser for JSON, the only content type. */
 export function registerBodyParser(app: FastifyInstance, lane: Lane): void {
-  /** One body in many parts at a time: Node parses up to a thousand of them, which takes milliseconds. */
-  const reading = new Reading(1);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
-    const body = await readBody(request, reading);
-    const parse = () => parsing(() => parseJson(utf8.decode(body), jsonLimits));
+    const body = await readBody(request);
     // Exactly, because a variable of type ID may be written as a number.
-    if (body.length < SHORT_BODY) return parse();
-    const turn = async () => {
-      await lane.take(request.accountKey, request.receivedAt);
-      return parse();
-    };
+    const parse = () => parsing(() => parseJson(utf8.decode(body), jsonLimits));
+    // It takes less than 0.1 ms.
+    if (body.length < 4096) return parse();
     // The request holds its body until it is parsed, although its client may have disconnected.
-    request.processing = turn();
+    const turn = Promise.resolve(lane.take(request.accountKey, request.receivedAt));
+    request.processing = turn.then(parse);
     return request.processing;
   });
 }
 
 /** Reads a body, and books each part for the caller when it arrives. */
-function readBody(request: FastifyRequest, reading: Reading): Promise<Buffer> {
-  const { raw, holding } = request;
+function readBody({ raw, holding }: FastifyRequest): Promise<Buffer> {
   const parts: Buffer[] = [];
-  const tiny = new TinyParts();
+  // Those of an ordinary upload have up to 64 KB.
+  const tiny = new TinyParts(1024);
   let bytes = 0;
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
       raw.off('data', onPart).off('end', onEnd).pause();
       reject(error);
     };
-    let since = 0;
-    let isWaiting = false;
-    const onMany = async () => {
-      if (!raw.complete) await readOn(request, reading);
-      isWaiting = false;
-      since = parts.length;
-    };
     const onEnd = () => resolve(joinParts(parts));
     const onPart = (part: Buffer) => {
       bytes += part.length;
-      if (parts.push(part) - since >= MANY_PARTS && !isWaiting) {
-        isWaiting = true;
-        setImmediate(onMany);
-      }
+      parts.push(part);
       if (bytes > BODY_LIMIT) fail(new InvalidRequest(413));
       else if (tiny.isTooMany(part.length)) fail(new InvalidRequest(400));
-      else if (holding?.tryHold(part.length * MEMORY_PER_BYTE + PART_BYTES) === false) {
+      // A body exists as bytes, as text and as values.
+      else if (holding?.tryHold(part.length * 4 + PART_BYTES) === false) {
         fail(overloaded('The gateway is processing too many large requests.'));
       }
     };
@@ -91,15 +71,6 @@ function readBody(request: FastifyRequest, reading: Reading): Promise<Buffer> {
     raw.once('end', onEnd);
     raw.once('error', () => reject(new InvalidRequest(400)));
   });
-}
-
-/** Reads no more of a connection until it is its turn. Pausing the body instead would let Node parse the next 64 KB. */
-async function readOn({ accountKey, raw: { socket } }: FastifyRequest, reading: Reading) {
-  const turn = reading.take(accountKey);
-  if (!turn) return;
-  socket.pause();
-  await turn;
-  socket.resume();
 }
 
 /** Throws `OPERATION_LIMIT_EXCEEDED` if a body exceeds a limit, and a bad request if it is not JSON. */

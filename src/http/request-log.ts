@@ -6,8 +6,8 @@ import { outcomeOf, type RequestRecord } from '../telemetry/request-record.ts';
 import { operatorPaths } from './admin-server.ts';
 import type { ClientConnections } from './client-connections.ts';
 import type { SendError } from './error-response.ts';
+import { securityHeaders } from './headers.ts';
 import type { RespondedRequest } from './http-metrics.ts';
-import { securityHeaders } from './security-headers.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,9 +21,6 @@ declare module 'fastify' {
     disconnected: AbortSignal;
   }
 }
-
-/** The status that is logged if the client disconnected, as nginx does. */
-const CLIENT_CLOSED_REQUEST = 499;
 
 type RequestLogOptions = {
   connections: ClientConnections;
@@ -50,13 +47,15 @@ export function createRequestLog(options: RequestLogOptions) {
       if (isLogged) return;
       isLogged = true;
       const disconnected = disconnect.signal.aborted;
-      const status = disconnected ? CLIENT_CLOSED_REQUEST : reply.statusCode;
+      // As nginx does.
+      const status = disconnected ? 499 : reply.statusCode;
       const outcome = disconnected ? 'CLIENT_DISCONNECTED' : outcomeOf(request.record);
       const ms = performance.now() - request.receivedAt;
       const path = request.routeOptions.url;
       const { writes } = request.record;
       count({ path, status, disconnected, seconds: ms / 1000, ...request.record });
-      if (!request.record.caller && !mayLog()) return;
+      const isCheap = !request.record.caller || status === 503; // Nothing of it was executed.
+      if (isCheap && !mayLog()) return;
       log[operatorPaths.has(path) && status < 400 ? 'debug' : 'info'](
         {
           requestId: request.id,
@@ -119,4 +118,31 @@ function senderOf({ record, headers, raw }: FastifyRequest, status: number) {
 function textOf(headers: IncomingHttpHeaders, names: string[]): string | undefined {
   const value = names.map((name) => headers[name]).find((value) => value !== undefined);
   return value === undefined ? undefined : printable(String(value));
+}
+
+/** If the client disconnects before it has the response, also while it receives it, only the log has the outcomes of its writes. */
+export function logUndeliveredWrites(
+  log: Logger,
+  { id, record, disconnected }: FastifyRequest,
+): void {
+  const { traceId, writes } = record;
+  if (writes.length === 0) return;
+  const warn = () =>
+    log.warn({ requestId: id, traceId, writes }, 'client disconnected before outcome of writes');
+  if (disconnected.aborted) warn();
+  else disconnected.addEventListener('abort', warn, { once: true });
+}
+
+/** Returns a function that counts a request that is rejected because too many wait, and logs their number once a second. */
+export function countShed(log: Logger, count: () => void): () => void {
+  let requests = 0;
+  const report = () => {
+    log.warn({ requests }, 'requests shed');
+    requests = 0;
+  };
+  return () => {
+    count();
+    if (requests === 0) setTimeout(report, 1000).unref();
+    requests += 1;
+  };
 }

@@ -1,5 +1,13 @@
-import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import { createServer as createHttpServer } from 'node:http';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import type { Logger } from 'pino';
 import { createLineLimit } from '../telemetry/line-limit.ts';
 import { registerAdminServer, registerHealthChecks } from './admin-server.ts';
 import { ClientConnections } from './client-connections.ts';
@@ -7,12 +15,10 @@ import { registerCompression } from './compression.ts';
 import { corsHeaders, registerCors } from './cors.ts';
 import { Drain } from './drain.ts';
 import { createErrorSender, registerErrorHandlers } from './error-response.ts';
-import { createFastify } from './fastify-instance.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
+import { findInvalidHeader, requestIdOf } from './headers.ts';
 import type { HttpMetrics } from './http-metrics.ts';
-import { createRejection } from './overload-rejection.ts';
-import { registerBodyParser } from './request-body.ts';
-import { findInvalidHeader } from './request-headers.ts';
+import { BODY_LIMIT, registerBodyParser } from './request-body.ts';
 import { createRequestLog } from './request-log.ts';
 
 type ServerOptions = GraphqlRouteOptions & {
@@ -22,8 +28,6 @@ type ServerOptions = GraphqlRouteOptions & {
   compression: boolean;
   isReady(): boolean;
   shutdownDelayMs: number;
-  /** The hash of this request's caller, if one more request of it would be rejected at once. */
-  overloadedCaller(request: IncomingMessage): string | undefined;
   metrics: HttpMetrics;
 };
 
@@ -43,8 +47,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     sendError,
     mayLog,
   });
-  const reject = createRejection({ ...options, mayLog }, () => drain.isClosing);
-  const app = createFastify(log, connections, reject, (error, request, reply) => {
+  const app = createFastify(log, connections, (error, request, reply) => {
     startRequest(request, reply); // No hook runs for these errors.
     reply.headers(corsHeaders(options.corsOrigins, request.headers.origin));
     sendError(error, request, reply);
@@ -70,5 +73,45 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 
   registerHealthChecks(app, options.isReady);
   registerGraphqlRoute(app, drain, options);
+  return app;
+}
+
+/** Timeouts in milliseconds. */
+const timeouts = {
+  requestTimeout: 600_000, // 12 MB over a slow connection. Meanwhile it takes a place of its own caller only.
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 5_000,
+  keepAliveTimeout: 72_000,
+  // Checked by a hook: Node would respond itself, and execute the request behind it.
+  requireHostHeader: false,
+};
+
+/** Fastify with its limits and timeouts, and request ids. */
+function createFastify(
+  log: Logger,
+  connections: ClientConnections,
+  frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void,
+): FastifyInstance {
+  const app = fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    // The framework logs nothing for a request, so a logger for each is unnecessary.
+    childLoggerFactory: (logger) => logger,
+    frameworkErrors,
+    clientErrorHandler: (error, socket) => connections.handleError(error, socket),
+    genReqId: ({ headers }) => requestIdOf(headers),
+    bodyLimit: BODY_LIMIT,
+    serverFactory: (handle) =>
+      createHttpServer(timeouts, (request, response) => {
+        connections.accept(request, response, () => handle(request, response));
+      }),
+    // A load balancer that has not noticed the shutdown is still served.
+    return503OnClosing: false,
+  });
+  // Only the route decides whether a client that waits for it should send the body. Node would respond to the others
+  // itself, and at once, however many there are.
+  for (const event of ['checkContinue', 'checkExpectation']) {
+    app.server.on(event, (message, response) => app.server.emit('request', message, response));
+  }
   return app;
 }

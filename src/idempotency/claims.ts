@@ -37,8 +37,6 @@ type WriteState =
 /** What a claim finds or makes: the caller may send if the key was free. `held` is for `record` and `release`. */
 export type ClaimResult = { state: 'claimed'; held: Held | undefined } | WriteState;
 
-/** Changes that are exchanged with the store at the same time. More would only wait for each other there. */
-const MAX_CHANGES = 64;
 /** How long a change may wait for those of others, and be repeated because of them, in milliseconds. */
 const MAX_WAIT_MS = 5000;
 
@@ -93,7 +91,7 @@ export class Claims {
   readonly #maxWritesPerKey: number;
   /** The changes of records in progress, by caller: thousands of one caller would delay those of others. */
   readonly #changes = new Gate({
-    limit: MAX_CHANGES,
+    limit: 64, // More would only wait for each other in the store.
     maxWaiting: Infinity,
     maxWaitMs: MAX_WAIT_MS,
     rejection: rejectionWith(new StoreUnavailable('busy')),
@@ -177,7 +175,7 @@ export class Claims {
   /** Closes a key for the fields without a record, and returns the others. */
   async settle(of: Intent): Promise<Settlement> {
     const decide: Decide<Settlement> = (record, now) => {
-      const isComplete = of.ageMs !== undefined && this.#completeness.judge(of) === 'new';
+      const isComplete = this.#completeness.knows(of);
       // What a settlement has found stays true as long as its record exists.
       let next = { ...record, isSettled: true, isComplete: record.isComplete || isComplete };
       let isNew = !record.isSettled || next.isComplete !== record.isComplete;
@@ -206,7 +204,7 @@ export class Claims {
   ): Promise<Changed<Result>> {
     const since = performance.now();
     for (let held = expected; ; held = undefined) {
-      await this.#changes.enter(of.caller, { since, isUrgent });
+      await this.#changes.enter(of.caller, { isUrgent });
       const changing = this.#tryToChange(of, held, decide);
       const changed = await changing.finally(() => this.#changes.leave(of.caller));
       if (changed) return changed;

@@ -11,15 +11,6 @@ import {
 } from './store.ts';
 import type { StoreWatch } from './store-watch.ts';
 
-/** How often a process checks the record, so that it objects to a new store before others use it. */
-const CHECK_INTERVAL_MS = 2000;
-
-/** How long a process that finds a new store waits for others that know an older one. */
-const OBJECTION_MS = 5000;
-
-/** A loss is reported by processes that start within this time. */
-const RECENT_MS = 60_000;
-
 /**
  * How long a request may be on its way to the gateway: its intent may be older than its age by this time. This is the
  * only assumption about clocks and networks.
@@ -33,8 +24,8 @@ const recordSchema = z.object({
   since: z.number(),
   /** Until when keys without an age are rejected. */
   quarantineEnd: z.number(),
-  /** False for a new store, whose first process knew no other. */
-  isLoss: z.boolean(),
+  /** When records may have been lost. Null for a new store, whose first process knew no other. */
+  lossAt: z.number().nullable(),
   /** For how long records are kept, on all instances: the setting of the one that started last, in milliseconds. */
   retentionMs: z.number().default(0),
   /** Records from before this time were kept for another retention. */
@@ -85,7 +76,8 @@ export class Completeness {
   constructor(options: Options) {
     this.#options = options;
     const check = () => void options.watch(this.#check()).catch(() => {});
-    this.#timer = setInterval(check, CHECK_INTERVAL_MS).unref();
+    // More often than within the time to object to a new store.
+    this.#timer = setInterval(check, 2000).unref();
     check();
   }
 
@@ -102,19 +94,22 @@ export class Completeness {
   }
 
   /** Judges a key without a record by the age of its intent, if the client gave it. */
-  judge({ ageMs, receivedAt }: Pick<Intent, 'ageMs' | 'receivedAt'>): Verdict {
-    const record = this.#record;
-    if (record === undefined) return 'forgotten';
-    if (ageMs === undefined) return this.now < record.quarantineEnd ? 'quarantine' : 'new';
-    const arrivedAt = receivedAt + this.#clockOffset;
-    const sentAt = arrivedAt - TRANSIT_MS - ageMs;
-    if (ageMs === 0) {
-      // Nothing is unanswered, but this may be a copy of a request from before a loss, which others may know.
-      const { isLoss, since, quarantineEnd } = record;
-      const isEarly = isLoss ? sentAt < since : since < quarantineEnd && arrivedAt < quarantineEnd;
-      return isEarly ? 'quarantine' : 'new';
-    }
-    return sentAt < keptSince(record, this.now) ? 'forgotten' : 'new';
+  judge(intent: Pick<Intent, 'ageMs' | 'receivedAt'>): Verdict {
+    if (this.#record === undefined) return 'forgotten';
+    const { lossAt, since, quarantineEnd } = this.#record;
+    if (intent.ageMs === undefined) return this.now < quarantineEnd ? 'quarantine' : 'new';
+    if (intent.ageMs > 0) return this.knows(intent) ? 'new' : 'forgotten';
+    // Nothing is unanswered, but this may be a copy of a request from before a loss, which others may know.
+    const arrivedAt = intent.receivedAt + this.#clockOffset;
+    if (lossAt !== null) return arrivedAt - TRANSIT_MS < lossAt ? 'quarantine' : 'new';
+    return since < quarantineEnd && arrivedAt < quarantineEnd ? 'quarantine' : 'new';
+  }
+
+  /** Whether the store has every record from the whole time of an intent: without a record, nothing was executed. */
+  knows({ ageMs, receivedAt }: Pick<Intent, 'ageMs' | 'receivedAt'>): boolean {
+    if (ageMs === undefined || this.#record === undefined) return false;
+    const sentAt = receivedAt + this.#clockOffset - TRANSIT_MS - ageMs;
+    return sentAt >= keptSince(this.#record, this.now);
   }
 
   /** Notes a change that was started at this time of `performance.now()` and has succeeded. */
@@ -162,11 +157,11 @@ export class Completeness {
   #adopt(record: CompletenessRecord, generation: string, { now, serverId }: Reading): void {
     if (record.id !== this.#record?.id) {
       this.#lastUse = -Infinity;
-      // A process that starts long after a loss does not report it again.
-      const isRecent = this.#record !== undefined || now < record.since + RECENT_MS;
+      // A process that starts after the quarantine does not report the loss again.
+      const isRecent = this.#record !== undefined || now < record.quarantineEnd;
       const completeSince = new Date(record.since).toISOString();
       const quarantineEnd = new Date(record.quarantineEnd).toISOString();
-      if (record.isLoss && isRecent) {
+      if (record.lossAt !== null && isRecent) {
         const details = { completeSince, quarantineEnd };
         this.#options.log.error(details, 'idempotency store may have lost records');
       } else this.#options.log.info({ completeSince }, 'idempotency store is complete');
@@ -187,18 +182,19 @@ export function nextRecord(
   const begin = (isLoss: boolean, rejectMs: number) => {
     const kept = { retentionMs, retentionSince: now, earlierRetentionMs: retentionMs };
     const times = { since: now, quarantineEnd: now + rejectMs };
-    return { id: crypto.randomUUID(), serverId, ...times, isLoss, ...kept };
+    return { id: crypto.randomUUID(), serverId, ...times, lossAt: isLoss ? now : null, ...kept };
   };
   if (found === null && id === undefined) {
     const isShared = store.exclusiveSince === -Infinity;
-    return begin(false, isShared ? Math.min(OBJECTION_MS, quarantineMs) : 0);
+    // For 5 s, others that know an earlier record can object.
+    return begin(false, isShared ? Math.min(5000, quarantineMs) : 0);
   }
   const isContinued =
     found !== null &&
     found.since <= now && // Or else the clock was set back.
     store.isContinuation(found.serverId, serverId);
   // A record of another process covers the keys of this one if they are older.
-  const isCovered = found?.isLoss && lastUse <= found.since;
+  const isCovered = found && found.lossAt !== null && lastUse <= found.lossAt;
   const isKnown = id === undefined || found?.id === id || isCovered;
   if (!isContinued || !isKnown) return begin(true, quarantineMs);
   if (id === undefined && found.retentionMs !== retentionMs) {

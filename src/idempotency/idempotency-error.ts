@@ -1,14 +1,11 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 
-export const keyReused = () =>
-  new GatewayError(
-    'IDEMPOTENCY_KEY_REUSED',
-    'The idempotency key was used for another request. This request was not sent.',
-  );
+export const keyReused = (
+  message = 'The idempotency key was used for another request. This request was not sent.',
+) => new GatewayError('IDEMPOTENCY_KEY_REUSED', message);
 
 export const keyOverused = () =>
-  new GatewayError(
-    'IDEMPOTENCY_KEY_REUSED',
+  keyReused(
     'The idempotency key was used for as many fields as one mutation may have. This field was not sent.',
   );
 

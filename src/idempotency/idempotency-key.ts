@@ -13,7 +13,7 @@ const MAX_AGE_MS = 31_536_000_000;
 
 /** How messages name a key and its age: in the headers, or in the arguments, whose names are in quotes. */
 const HEADERS = { key: 'The header Idempotency-Key', age: 'The header Idempotency-Key-Age' };
-const ARGUMENTS = { key: '"idempotencyKey"', age: '"ageMs"' };
+export const ARGUMENTS = { key: '"idempotencyKey"', age: '"ageMs"' };
 
 /** An intent of a caller, as a store knows it. */
 export type Intent = {
@@ -27,20 +27,26 @@ export type Intent = {
   receivedAt: number;
 };
 
-/** The intent in the headers of a request. Throws `BAD_USER_INPUT`. */
-export function intentOf(key: string, scope: RequestScope): Intent {
-  const { idempotencyKeyAge: age } = scope;
-  const ageMs = age === undefined ? undefined : /^\d{1,11}$/.test(age) ? Number(age) : NaN;
-  return createIntent(key, ageMs, scope, HEADERS);
-}
-
-/** The intent in the arguments of `settleWrites`. Throws `BAD_USER_INPUT`. */
-export function intentOfArguments(
-  key: string,
-  ageMs: number | null | undefined,
-  scope: RequestScope,
+/** The intent of a request: by its headers, or with the names `ARGUMENTS` of `settleWrites`. Throws `BAD_USER_INPUT`. */
+export function intentOf(
+  text: string,
+  age: string | number | null | undefined,
+  { caller, receivedAt }: RequestScope,
+  names = HEADERS,
 ): Intent {
-  return createIntent(key, ageMs ?? undefined, scope, ARGUMENTS);
+  const key = parseKey(text, names.key);
+  const isNumber = typeof age !== 'string' || /^\d{1,11}$/.test(age);
+  const ageMs = age === undefined || age === null ? undefined : isNumber ? Number(age) : NaN;
+  if (ageMs !== undefined && !(Number.isInteger(ageMs) && ageMs >= 0 && ageMs <= MAX_AGE_MS)) {
+    throw badInput(names.age, `must be an integer from 0 to ${MAX_AGE_MS}`);
+  }
+  if (caller.subject === null) throw badInput(names.key, 'needs a token with the claim "sub"');
+  return {
+    key: hash('sha256', JSON.stringify([caller.issuer, caller.subject, key]), 'base64url'),
+    caller: caller.hash,
+    ageMs,
+    receivedAt,
+  };
 }
 
 /** A hash of a request as it goes to the service, to recognize a key that is used for another request. */
@@ -55,25 +61,6 @@ export function fingerprintOf(
 
 export function missingKey(): GatewayError {
   return badInput(HEADERS.key, 'is required for a mutation');
-}
-
-function createIntent(
-  text: string,
-  ageMs: number | undefined,
-  { caller, receivedAt }: RequestScope,
-  names: typeof HEADERS,
-): Intent {
-  const key = parseKey(text, names.key);
-  if (ageMs !== undefined && !(Number.isInteger(ageMs) && ageMs >= 0 && ageMs <= MAX_AGE_MS)) {
-    throw badInput(names.age, `must be an integer from 0 to ${MAX_AGE_MS}`);
-  }
-  if (caller.subject === null) throw badInput(names.key, 'needs a token with the claim "sub"');
-  return {
-    key: hash('sha256', JSON.stringify([caller.issuer, caller.subject, key]), 'base64url'),
-    caller: caller.hash,
-    ageMs,
-    receivedAt,
-  };
 }
 
 /** The key without quotes (draft-ietf-httpapi-idempotency-key-header). */

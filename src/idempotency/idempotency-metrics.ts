@@ -8,9 +8,6 @@ import { storeUnavailable } from './idempotency-error.ts';
 import { type IdempotencyStore, type StoreLog, StoreUnavailable, type Usage } from './store.ts';
 import type { StoreWatch } from './store-watch.ts';
 
-/** Shown while the store cannot be used. */
-const noUsage: Usage = { keys: NaN, maxKeys: NaN, bytes: NaN, maxBytes: NaN };
-
 /** What became of a write with an idempotency key. */
 export const idempotencyResults = [
   'claimed',
@@ -52,7 +49,12 @@ export function createIdempotencyMetrics(
     ['operation'],
     [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5],
   );
-  registerGauges(metrics, store, kind);
+  const gauge = (name: string, help: string, value: keyof Usage) =>
+    metrics.gauge(`idempotency_${name}`, help, () => store.usage?.[value] ?? NaN, { store: kind });
+  gauge('keys', 'Keys in the store', 'keys');
+  gauge('keys_limit', 'The most keys that the store takes', 'maxKeys');
+  gauge('bytes', 'Bytes in the store', 'bytes');
+  gauge('bytes_limit', 'The most bytes that the store takes', 'maxBytes');
   metrics.gauge(
     'idempotency_store_up',
     'Whether the store of idempotency keys takes claims: 0 until nothing has failed for ten seconds',
@@ -96,13 +98,4 @@ export function createIdempotencyMetrics(
       });
     },
   };
-}
-
-function registerGauges(metrics: Metrics, store: Pick<IdempotencyStore, 'usage'>, kind: string) {
-  const gauge = (name: string, help: string, read: (usage: Usage) => number) =>
-    metrics.gauge(`idempotency_${name}`, help, () => read(store.usage ?? noUsage), { store: kind });
-  gauge('keys', 'Keys in the store', ({ keys }) => keys);
-  gauge('keys_limit', 'The most keys that the store takes', ({ maxKeys }) => maxKeys);
-  gauge('bytes', 'Bytes in the store', ({ bytes }) => bytes);
-  gauge('bytes_limit', 'The most bytes that the store takes', ({ maxBytes }) => maxBytes);
 }

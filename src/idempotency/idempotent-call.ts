@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { poll } from '../lib/poll.ts';
 import { textLength, withShortTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
@@ -9,12 +10,9 @@ import type { Claim, Claims, Held } from './claims.ts';
 import { keyReused } from './idempotency-error.ts';
 import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
 import type { IdempotencyMetrics } from './idempotency-metrics.ts';
-import { type OpenWrite, type OpenWrites, poll } from './open-writes.ts';
+import type { OpenWrite, OpenWrites } from './open-writes.ts';
 import { type KnownOutcome, readOutcome } from './recorded-outcome.ts';
 import { ReplyLost, StoreUnavailable } from './store.ts';
-
-/** Time for the sender of a write to record the outcome after its deadline, in milliseconds. */
-const RECORDING_MS = 5000;
 
 type Outcome = KnownOutcome | OutcomeUnknown;
 
@@ -59,18 +57,18 @@ export class IdempotentCalls implements Calls {
     scope: RequestScope,
   ): Promise<Responses[Name] | OutcomeUnknown> {
     const { isRequired, timeoutMs } = this.#options;
-    const { idempotencyKey } = scope;
+    const { idempotencyKey, idempotencyKeyAge } = scope;
     if (idempotencyKey === undefined) {
       if (isRequired) throw missingKey();
       return this.#call(request, scope);
     }
     const claim: Claim = {
-      ...intentOf(idempotencyKey, scope),
+      ...intentOf(idempotencyKey, idempotencyKeyAge, scope),
       responseName: scope.idempotencyResponseName ?? request.responseName,
       operation: request.operation,
       owner: crypto.randomUUID(),
       fingerprint: fingerprintOf(request, scope.forwarded),
-      leaseMs: timeoutMs + RECORDING_MS,
+      leaseMs: timeoutMs + 5000, // Its sender needs some time to record the outcome.
     };
     const write = { request, scope, claim, deadline: performance.now() + timeoutMs };
     const outcome = await this.#resolve(write).catch((error: unknown) => {
@@ -86,7 +84,7 @@ export class IdempotentCalls implements Calls {
 
   /** Sends the write if its key is free, or else waits for the outcome of the request that holds the key. */
   async #resolve(write: KeyedWrite): Promise<Outcome> {
-    const { scope, claim, deadline } = write;
+    const { scope, deadline } = write;
     let isRepeat = false;
     const attempt = async () => {
       const outcome = this.#join(write, isRepeat) ?? (await this.#claim(write, isRepeat));
@@ -95,8 +93,7 @@ export class IdempotentCalls implements Calls {
       isRepeat = true;
       return null;
     };
-    const ends = () => this.#options.openWrites.endsOf(claim.key);
-    const outcome = await poll(attempt, deadline, scope.signal, ends);
+    const outcome = await poll(attempt, deadline, scope.signal);
     return outcome ?? new OutcomeUnknown('IN_PROGRESS', scope.requestId);
   }
 
@@ -151,7 +148,7 @@ export class IdempotentCalls implements Calls {
     const { operation } = request;
     const timeoutMs = Math.max(0, deadline - performance.now());
     const { key, responseName, fingerprint } = claim;
-    const open: OpenWrite = { key, responseName, fingerprint, ended: Promise.withResolvers() };
+    const open: OpenWrite = { key, responseName, fingerprint };
     openWrites.add(open);
     const sending = this.#call({ ...request, claimId: key, timeoutMs }, scope);
     const response = await sending.catch(async (error: unknown) => {
@@ -166,7 +163,6 @@ export class IdempotentCalls implements Calls {
     // Only the first client gets long texts: repeats get the short form from the store, and so from here.
     const kept = isUnknown ? response : known(withShortTexts(response));
     open.outcome = kept;
-    open.ended.resolve();
     const record = () => metrics.timed('record', claim.caller, claims.record(claim, held, kept));
     const onEnd = () => openWrites.remove(open);
     const bytes = 2 * textLength(kept); // A character may take two.

@@ -19,17 +19,9 @@ import {
 
 /** The time to connect, for each statement, and for a request to cancel one. */
 const TIMEOUT_MS = 1000;
-/** So many requests to cancel a statement may have no effect before its server is taken for another one. */
-const MAX_CANCELS = 30;
-/** The code of a request to cancel, in the protocol of PostgreSQL. */
-const CANCEL = 80_877_102;
-const MAX_CONNECTIONS = 10;
-const SWEEP_INTERVAL_MS = 10_000;
 const SWEEP_ROWS = 1000;
 /** What a row and its index entries take besides the text. */
 const ROW_BYTES = 300;
-/** So much of the table is read to find the callers with the most keys. */
-const SAMPLE_BYTES = 32 * 1024 * 1024;
 
 /** What a role that may not create tables needs from an administrator. */
 const TABLE = `CREATE TABLE IF NOT EXISTS ledger_gateway_record (
@@ -170,7 +162,7 @@ export class PostgresStore implements IdempotencyStore {
     // A connection that breaks fails its statement, and is removed.
     const ignore = () => {};
     this.#pool.on('error', ignore).on('connect', (client) => client.on('error', ignore));
-    this.#timer = setInterval(() => void this.#sweep(), SWEEP_INTERVAL_MS).unref();
+    this.#timer = setInterval(() => void this.#sweep(), 10_000).unref();
     void this.#sweep();
   }
 
@@ -252,7 +244,7 @@ export class PostgresStore implements IdempotencyStore {
       const [{ keys, bytes, rowBytes }] = usageSchema.parse(rows);
       this.usage = { keys, bytes, maxKeys: Infinity, maxBytes: Infinity };
       const share = shareOf({ bytes, maxBytes: this.#maxBytes });
-      const percent = Math.min(100, (SAMPLE_BYTES / rowBytes) * 100);
+      const percent = Math.min(100, (2 ** 25 / rowBytes) * 100); // 32 MiB
       const sample = share && (await this.#query(LARGEST_CALLERS, [percent, share])).rows;
       const largest = callersSchema.parse(sample ?? []);
       this.#largestCallers = new Set(largest.map(({ caller }) => caller));
@@ -262,6 +254,7 @@ export class PostgresStore implements IdempotencyStore {
   }
 }
 
+/** Executes a statement, and creates the table if it is missing. */
 async function execute(
   client: pg.PoolClient,
   statement: string,
@@ -270,7 +263,13 @@ async function execute(
   const query = () => client.query(statement, values);
   return query().catch(async (error: unknown) => {
     if (failureOf(error, ReplyLost).reason !== 'no_table') throw error;
-    await createTable(client);
+    await client.query(TABLE).catch((error: unknown) => {
+      const { reason } = failureOf(error, StoreUnavailable);
+      if (reason === 'loading') return; // The other process has created it.
+      if (reason !== 'unauthorized') throw error;
+      const message = `The database role may not create tables. Execute:\n${TABLE}`;
+      throw new StoreUnavailable('no_table', message);
+    });
     return query();
   });
 }
@@ -294,7 +293,7 @@ async function cancel(client: pg.PoolClient, running: Promise<unknown>): Promise
     (error: unknown) => (error instanceof pg.DatabaseError ? 'answered' : 'broken'),
   );
   const backend = backendSchema.safeParse(client).data;
-  for (let delivered = 0; delivered < MAX_CANCELS; ) {
+  for (let delivered = 0; delivered < 30; ) {
     if (backend && (await requestCancel(backend))) delivered += 1;
     const end = await Promise.race([ended, sleep(TIMEOUT_MS, 'late', { ref: false })]);
     if (end !== 'late') return client.release(end === 'broken');
@@ -307,7 +306,8 @@ async function cancel(client: pg.PoolClient, running: Promise<unknown>): Promise
 function requestCancel(backend: z.infer<typeof backendSchema>): Promise<boolean> {
   const { host, port, processID, secretKey } = backend;
   const request = Buffer.alloc(16);
-  for (const [n, value] of [16, CANCEL, processID, secretKey].entries()) {
+  // Its length, the code of a request to cancel in the protocol of PostgreSQL, and what to cancel.
+  for (const [n, value] of [16, 80_877_102, processID, secretKey].entries()) {
     request.writeInt32BE(value | 0, n * 4);
   }
   const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -318,18 +318,12 @@ function requestCancel(backend: z.infer<typeof backendSchema>): Promise<boolean>
     resolve(false);
     socket.destroy();
   });
-  socket.unref();
-  socket.on('error', () => {}).on('close', () => resolve(true));
-  socket.resume().write(request);
+  socket.unref().on('error', () => {});
+  socket
+    .on('close', () => resolve(true))
+    .resume()
+    .write(request);
   return promise;
-}
-
-async function createTable(client: pg.PoolClient): Promise<void> {
-  await client.query(TABLE).catch((error: unknown) => {
-    if (failureOf(error, StoreUnavailable).reason !== 'unauthorized') throw error;
-    const message = `The database role may not create tables. Execute:\n${TABLE}`;
-    throw new StoreUnavailable('no_table', message);
-  });
 }
 
 function createPool(url: string): pg.Pool {
@@ -343,7 +337,7 @@ function createPool(url: string): pg.Pool {
     new URL(url);
     return new pg.Pool({
       connectionString: url,
-      max: MAX_CONNECTIONS,
+      max: 10,
       connectionTimeoutMillis: TIMEOUT_MS,
       keepAlive: true,
       application_name: 'ledger-gateway',

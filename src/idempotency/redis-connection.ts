@@ -1,11 +1,10 @@
 import { createClient, ErrorReply } from '@redis/client';
 import { z } from 'zod';
-import { pause } from './open-writes.ts';
+import { pause } from '../lib/poll.ts';
 import { ReplyLost, StoreUnavailable, type UnavailableReason } from './store.ts';
 
 /** The time to connect, and for the next reply. */
 const TIMEOUT_MS = 1000;
-const PAUSE_MS = { first: 50, last: 2000 };
 
 const replyReasons: Record<string, UnavailableReason> = {
   OOM: 'full',
@@ -147,12 +146,12 @@ export async function keepConnected(
   onConnect: (session: RedisSession) => Promise<void>,
   onEnd: (failure: StoreUnavailable) => void,
 ): Promise<void> {
-  for (let ms = PAUSE_MS.first; !signal.aborted; ms = Math.min(ms * 2, PAUSE_MS.last)) {
+  for (let ms = 50; !signal.aborted; ms = Math.min(ms * 2, 2000)) {
     const session = new RedisSession(url);
     try {
       await session.connect();
       await onConnect(session);
-      ms = PAUSE_MS.first;
+      ms = 50;
       if (signal.aborted) session.close();
       await session.ended;
     } catch (error) {

@@ -14,8 +14,6 @@ import {
 
 /** One hash tag, so that a script may use both keys on a clustered server. */
 const PREFIX = '{ledger-gateway}:';
-/** How long a replica may take to confirm a change. */
-const REPLICA_TIMEOUT_MS = 500;
 
 /** Returns version, text, and the time in seconds and microseconds. KEYS: the key. */
 const readScript = `
@@ -26,8 +24,6 @@ const readScript = `
 /** What has changed if a server may lack records although it did not restart: it evicted keys, or was a replica. */
 const counters = ['evicted_keys', 'total_net_repl_input_bytes'];
 
-/** The most of the memory that one caller may ever hold: what is booked takes up to a quarter more in the server. */
-const CALLER_PART = 0.6;
 /** What a key takes besides its text. */
 const KEY_BYTES = 512;
 
@@ -128,8 +124,9 @@ export class RedisStore implements IdempotencyStore {
     if (caller !== null) keys.push(`${PREFIX}caller:${caller}`);
     const { version = '', text = '' } = next ?? {};
     const retention = caller === null ? '' : String(basis.retentionMs);
-    // Also before memory is scarce, as far as this process knows, a caller leaves a part of it to others.
-    const share = shareOf(usage) ?? Math.floor(usage.maxBytes * CALLER_PART);
+    // Also before memory is scarce, as far as this process knows, a caller leaves a part of it to others: what is
+    // booked takes up to a quarter more in the server.
+    const share = shareOf(usage) ?? Math.floor(usage.maxBytes * 0.6);
     const room = needsRoom && share < Infinity ? String(share) : '';
     const generation = basis.generation ?? '';
     const args = [expected ?? '', version, text, retention, generation, room, counted];
@@ -188,9 +185,9 @@ export class RedisStore implements IdempotencyStore {
   };
 }
 
-/** Without a confirmation, the change may be lost with the server. */
+/** Without a confirmation in half a second, the change may be lost with the server. */
 async function waitForReplica(session: RedisSession): Promise<void> {
-  const confirmed = await session.command(['WAIT', '1', String(REPLICA_TIMEOUT_MS)]);
+  const confirmed = await session.command(['WAIT', '1', '500']);
   if (!(Number(confirmed) >= 1)) throw new ReplyLost('not_replicated');
 }
 

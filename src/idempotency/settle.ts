@@ -1,15 +1,16 @@
+import { poll } from '../lib/poll.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { Settlement } from './claims.ts';
-import { intentOfArguments } from './idempotency-key.ts';
+import { ARGUMENTS, intentOf } from './idempotency-key.ts';
 import type { IdempotencyParts } from './idempotent-call.ts';
-import { poll } from './open-writes.ts';
 import { type KnownOutcome, readOutcome } from './recorded-outcome.ts';
 
-type SettledWrite = { responseName: string; outcome: KnownOutcome | OutcomeUnknown };
-
 /** What was executed with a key, and whether nothing else can have been. */
-export type SettledWrites = { writes: SettledWrite[]; isComplete: boolean };
+export type SettledWrites = {
+  writes: { responseName: string; outcome: KnownOutcome | OutcomeUnknown }[];
+  isComplete: boolean;
+};
 
 export type Settle = ReturnType<typeof createSettle>;
 
@@ -25,9 +26,9 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
     ageMs: number | null | undefined,
     scope: RequestScope,
   ): Promise<SettledWrites> {
-    const intent = intentOfArguments(key, ageMs, scope);
+    const intent = intentOf(key, ageMs, scope, ARGUMENTS);
     const deadline = performance.now() + timeoutMs;
-    let settled: SettledWrites = { writes: [], isComplete: false };
+    let settled: SettledWrites | undefined;
     const attempt = async () => {
       const settling = claims.settle(intent);
       const { writes, isComplete } = await metrics.timed('settle', intent.caller, settling);
@@ -50,11 +51,11 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
       settled = { writes: outcomes, isComplete };
       return isPending ? null : settled;
     };
-    const ends = () => openWrites.endsOf(intent.key);
-    await poll(attempt, deadline, scope.signal, ends).catch((error: unknown) => {
-      throw metrics.rejected(error);
+    await poll(attempt, deadline, scope.signal).catch((error: unknown) => {
+      // The first attempt has closed the key, so the client must learn what is known.
+      if (settled === undefined) throw metrics.rejected(error);
     });
-    return settled;
+    return settled ?? { writes: [], isComplete: false };
   };
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, closeSync, existsSync, openSync, statSync, utimesSync } from 'node:fs';
+import { chmodSync, existsSync, realpathSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { StoreUnavailable, type UnavailableReason } from './store.ts';
@@ -54,7 +54,7 @@ const remedies: Partial<Record<UnavailableReason, string>> = {
 };
 
 /** An open database of claims. */
-export type ClaimsFile = ReturnType<typeof open>;
+export type ClaimsFile = ReturnType<typeof openClaims>;
 
 /**
  * Opens the database of a SQLite store and locks it for this process. Its files are readable by their owner only.
@@ -64,34 +64,14 @@ export type ClaimsFile = ReturnType<typeof open>;
  * @param maxBytes the size that the database may grow to
  * @throws StoreUnavailable with a message for the operator
  */
-export function openClaims(path: string, maxBytes: number): ClaimsFile {
+export function openClaims(path: string, maxBytes: number) {
+  let opened: DatabaseSync | undefined;
   try {
-    return open(path, maxBytes);
-  } catch (error) {
-    const { reason, message } = unavailable(error);
-    const remedy = error instanceof StoreUnavailable ? '' : (remedies[reason] ?? '');
-    const text = `The idempotency store cannot open ${path}: ${message}${remedy}`;
-    throw new StoreUnavailable(reason, text);
-  }
-}
-
-/** Translates an error of SQLite or of the file system. */
-export function unavailable(error: unknown): StoreUnavailable {
-  if (error instanceof StoreUnavailable) return error;
-  const { errcode, syscall, message } = errorSchema.parse(error);
-  // The upper bits of a code are details of the same failure.
-  const reason = errcode === undefined ? undefined : reasons[errcode & 0xff];
-  return new StoreUnavailable(
-    reason ?? (syscall === undefined ? 'failed' : 'not_writable'),
-    message,
-  );
-}
-
-function open(path: string, maxBytes: number) {
-  const before = stateOnDisk(path); // SQLite removes the log when it opens the file.
-  if (before === undefined && path !== ':memory:') closeSync(openSync(path, 'wx', 0o600));
-  const database = new DatabaseSync(path);
-  try {
+    const before = stateOnDisk(path); // SQLite removes the log when it opens the file.
+    if (before === undefined && path !== ':memory:')
+      writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
+    const database = new DatabaseSync(path);
+    opened = database;
     prepare(database, path, maxBytes);
     const isContinued = before !== undefined && isSameFile(database, before);
     const inode = stateOnDisk(path)?.inode ?? 0;
@@ -120,9 +100,24 @@ function open(path: string, maxBytes: number) {
       },
     };
   } catch (error) {
-    database.close();
-    throw error;
+    opened?.close();
+    const { reason, message } = unavailable(error);
+    const remedy = error instanceof StoreUnavailable ? '' : (remedies[reason] ?? '');
+    const text = `The idempotency store cannot open ${path}: ${message}${remedy}`;
+    throw new StoreUnavailable(reason, text);
   }
+}
+
+/** Translates an error of SQLite or of the file system. */
+export function unavailable(error: unknown): StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error;
+  const { errcode, syscall, message } = errorSchema.parse(error);
+  // The upper bits of a code are details of the same failure.
+  const reason = errcode === undefined ? undefined : reasons[errcode & 0xff];
+  return new StoreUnavailable(
+    reason ?? (syscall === undefined ? 'failed' : 'not_writable'),
+    message,
+  );
 }
 
 /** Checks the database, and creates the tables of an empty one. */
@@ -172,7 +167,8 @@ type StateOnDisk = { inode: number; changedAt: number; hasLog: boolean };
 
 function stateOnDisk(path: string): StateOnDisk | undefined {
   const file = statSync(path, { throwIfNoEntry: false });
-  const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  // SQLite puts its log beside the file that a link leads to.
+  const log = file && statSync(`${realpathSync(path)}-wal`, { throwIfNoEntry: false });
   return file && { inode: file.ino, changedAt: file.mtimeMs, hasLog: (log?.size ?? 0) > 0 };
 }
 

@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import { z } from 'zod';
 import { Shares } from '../account/shares.ts';
+import { pause } from '../lib/poll.ts';
 import { type ClaimsFile, openClaims, unavailable } from './sqlite-file.ts';
 import {
   byIteration,
@@ -15,8 +16,6 @@ import {
 const CLAIMABLE_PART = 0.75;
 /** The most expired keys that a transaction deletes: few enough to take milliseconds, also with long outcomes. */
 const SWEEP_ROWS = 20;
-/** The pause after a sweep that found something, and after one that did not. */
-const SWEEP_PAUSE_MS = { some: 2, none: 1000 };
 /** What a key takes besides its text: the row, its index, and free space in their pages. */
 const ROW_BYTES = 512;
 
@@ -53,7 +52,7 @@ export class SqliteStore implements IdempotencyStore {
     async (work) => this.#commit(work),
     byIteration,
   );
-  #sweepTimer: NodeJS.Timeout;
+  readonly #closing = new AbortController();
 
   /** @throws StoreUnavailable with a message for the operator */
   constructor(options: SqliteStoreOptions) {
@@ -66,7 +65,7 @@ export class SqliteStore implements IdempotencyStore {
     this.#clock = () => clock() + offset;
     this.exclusiveSince = this.#clock();
     this.#measure();
-    this.#sweepTimer = this.#scheduleSweep(SWEEP_PAUSE_MS.none);
+    void this.#sweepInSteps();
   }
 
   get usage(): Usage | undefined {
@@ -112,7 +111,7 @@ export class SqliteStore implements IdempotencyStore {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#sweepTimer);
+    this.#closing.abort();
     // What has been started, such as recording the last outcome, ends first: two reads and the change that follows.
     for (let n = 0; n < 3; n++) await this.#run(() => {}).catch(() => {});
     this.#file.close();
@@ -139,10 +138,10 @@ export class SqliteStore implements IdempotencyStore {
     if (!isInShare) throw new StoreUnavailable('share');
   }
 
-  /** Books all keys to their callers. */
+  /** Books all keys to their callers, each of which leaves a quarter to others. */
   #measure(): void {
-    this.#keys = new Shares(this.#options.maxKeys);
-    this.#bytes = new Shares(this.#options.maxBytes * CLAIMABLE_PART);
+    this.#keys = new Shares(this.#options.maxKeys, 3);
+    this.#bytes = new Shares(this.#options.maxBytes * CLAIMABLE_PART, 3);
     for (const row of this.#file.statements.sizes.all()) this.#book(sizeSchema.parse(row), 'take');
   }
 
@@ -198,11 +197,11 @@ export class SqliteStore implements IdempotencyStore {
     return deleted.length > 0;
   }
 
-  #scheduleSweep(delayMs: number): NodeJS.Timeout {
-    return setTimeout(async () => {
-      const hasMore = await this.#run(() => this.#sweep()).catch(() => false);
-      const pauseMs = hasMore ? SWEEP_PAUSE_MS.some : SWEEP_PAUSE_MS.none;
-      if (this.#file.database.isOpen) this.#sweepTimer = this.#scheduleSweep(pauseMs);
-    }, delayMs).unref();
+  /** Sweeps each second, and again right after a sweep that found something. */
+  async #sweepInSteps(): Promise<void> {
+    const { signal } = this.#closing;
+    for (let hasMore = false; !signal.aborted; await pause(hasMore ? 2 : 1000, signal)) {
+      hasMore = await this.#run(() => this.#sweep()).catch(() => false);
+    }
   }
 }

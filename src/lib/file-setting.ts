@@ -2,9 +2,6 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 
-/** How often files are read again, in milliseconds. */
-const READ_AGAIN_MS = 10_000;
-
 /** A setting that is the content of a file. */
 export type FileSetting<Value> = {
   readonly path: string;
@@ -76,6 +73,6 @@ export function watchFiles<Values extends object>(
       note(false);
     }
     isReading = false;
-  }, READ_AGAIN_MS).unref();
+  }, 10_000).unref();
   return () => clearInterval(timer);
 }

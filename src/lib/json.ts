@@ -25,60 +25,37 @@ export class JsonLimitExceeded extends Error {
 /** The only property of a marked number. Random, so that no text forges it. */
 const NUMBER = randomUUID();
 
-/** A double keeps the value of every number with fewer characters and a shorter exponent (sign included). */
-const LONG_NUMBER = 16;
-const LONG_EXPONENT = 3;
-/** Examining more long numbers would block the event loop for long. */
-const MAX_LONG_NUMBERS = 20_000;
+/** Each becomes an object. A list of 8 MB with one in each item must fit. */
+const MAX_LONG_NUMBERS = 300_000;
 /** A longer one, in characters, is not examined either. It becomes another number that no double has. */
 const MAX_NUMBER_LENGTH = 10_000;
 const TOO_LONG = '1e99999';
-
-const QUOTE = 0x22;
-const ZERO = 0x30;
-const COMMA = 0x2c;
-const SLASH = 0x2f;
-const BACKSLASH = 0x5c;
-const LETTER_E = 0x65;
-const SPACE = 0x20;
-/** With this bit set, `[` and `{` are the same, and so are `]` and `}`. */
-const BRACE = 0x20;
-const OPENING = 0x7b;
-const CLOSING = 0x7d;
 
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const integer = /^-?\d+$/;
 
 /**
  * Parses JSON. A number that a double would change, and an integer that it would not print as digits, become
- * objects, whose text `longNumber` returns. Throws a SyntaxError if the text is not JSON, a JsonLimitExceeded,
- * and a RangeError if it has more than 20,000 numbers of 16 characters or more.
+ * objects, whose text `longNumber` returns. Throws a SyntaxError if the text is not JSON, and a JsonLimitExceeded, also if
+ * it has more than 300,000 numbers of 16 characters or more.
  */
 export function parseJson(text: string, limits: JsonLimits): unknown {
   const numbers = new LongNumbers(text);
-  let [values, composites, nesting, previous] = [1, 0, 0, 0];
-  let isInString = false;
+  let [values, composites, nesting, previous] = [1, 0, 0, ''];
   for (let at = 0; at < text.length; at++) {
-    if (isInString) {
-      at = text.indexOf('"', at);
-      if (at === -1) break;
-      isInString = isEscaped(text, at);
-      continue;
-    }
-    const char = text.charCodeAt(at);
-    if (char <= SPACE) continue;
-    if (char === QUOTE) isInString = true;
-    else if (isInNumber(char)) at = numbers.add(at) - 1;
-    else if (char === COMMA) values += 1;
-    else if ((char | BRACE) === OPENING) {
+    const char = text.charAt(at);
+    if (char <= ' ') continue;
+    if (char === '"') at = endOfString(text, at);
+    else if (char === ',') values += 1;
+    else if (char === '[' || char === '{') {
       values += 1;
       composites += 1;
       nesting += 1;
-    } else if ((char | BRACE) === CLOSING) {
+    } else if (char === ']' || char === '}') {
       nesting -= 1;
       // An empty list or object has no first value.
-      if ((previous | BRACE) === OPENING) values -= 1;
-    }
+      if (previous === '[' || previous === '{') values -= 1;
+    } else if (isInNumber(char)) at = numbers.add(at) - 1;
     previous = char;
     if (nesting > limits.nesting) throw new JsonLimitExceeded('nesting');
     if (composites > limits.composites) throw new JsonLimitExceeded('composites');
@@ -125,12 +102,13 @@ class LongNumbers {
   add(start: number): number {
     const text = this.#text;
     const mantissa = endOfDigits(text, start);
-    const hasExponent = (text.charCodeAt(mantissa) | 0x20) === LETTER_E;
+    const hasExponent = text[mantissa] === 'e' || text[mantissa] === 'E';
     const end = hasExponent ? endOfDigits(text, mantissa + 1) : mantissa;
     // Most numbers are short: they are not copied from the text.
-    if (end - start < LONG_NUMBER && end - mantissa <= LONG_EXPONENT) return end;
+    // A double keeps the value of a number with fewer characters and a shorter exponent.
+    if (end - start < 16 && end - mantissa <= 3) return end;
     this.#count += 1;
-    if (this.#count > MAX_LONG_NUMBERS) throw new RangeError('too many long numbers');
+    if (this.#count > MAX_LONG_NUMBERS) throw new JsonLimitExceeded('values');
     const found = text.slice(start, end);
     if (!mustMark(found)) return end;
     const kept = found.length > MAX_NUMBER_LENGTH ? TOO_LONG : found;
@@ -178,8 +156,8 @@ function magnitude(text: string): string {
   // Not with a regular expression, which is quadratic for zeros in the middle.
   let start = 0;
   let end = digits.length;
-  while (digits.charCodeAt(start) === ZERO) start += 1;
-  while (end > start && digits.charCodeAt(end - 1) === ZERO) end -= 1;
+  while (digits[start] === '0') start += 1;
+  while (end > start && digits[end - 1] === '0') end -= 1;
   if (start === end) return '0';
   return `${digits.slice(start, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }
@@ -192,19 +170,22 @@ function mustMark(found: string): boolean {
 }
 
 /** A digit, a sign or a decimal point. */
-function isInNumber(char: number): boolean {
-  return char <= 0x39 && char >= 0x2b && char !== COMMA && char !== SLASH;
+function isInNumber(char: string): boolean {
+  return (char >= '0' && char <= '9') || char === '-' || char === '.' || char === '+';
 }
 
 function endOfDigits(text: string, start: number): number {
   let end = start;
-  while (isInNumber(text.charCodeAt(end))) end += 1;
+  while (isInNumber(text.charAt(end))) end += 1;
   return end;
 }
 
-/** Whether the quote at `end` is part of the string. */
-function isEscaped(text: string, end: number): boolean {
-  let backslashes = 0;
-  while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes += 1;
-  return backslashes % 2 === 1;
+/** Where a string ends: at its quote, or with the text. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let first = end;
+    while (text[first - 1] === '\\') first -= 1;
+    if ((end - first) % 2 === 0) return end;
+  }
+  return text.length;
 }

@@ -1,7 +1,7 @@
 import type { MutationResolvers } from '../generated/resolvers.ts';
+import { encodeApprovers, type ServiceStatus } from '../upstream/records.ts';
 import { toApprovers } from './input.ts';
-import { writeOutcome } from './outcome.ts';
-import { approversSaved } from './write-member.ts';
+import { outcome, writeOutcome } from './outcome.ts';
 
 export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = async (
   _,
@@ -9,6 +9,12 @@ export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = as
   { service },
   { path },
 ) => {
-  const result = await service().saveApprovers(toApprovers(approvers), String(path.key));
+  const client = service(); // Throws first if the token is missing.
+  const body = encodeApprovers(toApprovers(approvers));
+  const result = await client.write('saveApproverList', String(path.key), body);
   return writeOutcome(result, approversSaved);
 };
+
+export function approversSaved(status: ServiceStatus) {
+  return outcome(status, (fields) => ({ __typename: 'ApproversSaved', ...fields }) as const);
+}

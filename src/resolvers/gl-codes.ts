@@ -4,9 +4,6 @@ import { cut, filterCodes, lengthOfPart } from './gl-code-filter.ts';
 import { check, exactText, textLimits } from './input.ts';
 import { outcome } from './outcome.ts';
 
-/** The codes of the argument `only`. */
-const MAX_ONLY = 1000;
-
 const notNegative = z.number().min(0, 'is negative');
 
 /** What the schema cannot express of the arguments. */
@@ -14,7 +11,7 @@ export const glCodesArgs = z.object({
   project: exactText(textLimits.project),
   only: z
     .array(z.string())
-    .max(MAX_ONLY, { error: `has more than ${MAX_ONLY} codes`, abort: true })
+    .max(1000, { error: 'has more than 1000 codes', abort: true })
     .superRefine((codes, context) => {
       // Only the first: an operation may have two hundred of these lists.
       const index = codes.findIndex(({ length }) => length > textLimits.code);
@@ -34,15 +31,15 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   limits.admitLookup(`${args.target} ${args.project}`);
   const { list: all, bytes, ...status } = await loaders.glCodes.load(args);
   const isFiltered = Boolean(args.only || args.search);
-  const length = lengthOfPart(all, args);
-  if (isFiltered || length < all.length) await limits.holdCopy(length);
-  const { codes, totalCount } = isFiltered
-    ? await limits.search(bytes, filterCodes(all, args))
-    : { codes: cut(all, args), totalCount: all.length };
+  // A filter may keep all of them, before they are cut.
+  const copied = isFiltered ? all.length : lengthOfPart(all, args);
+  if (isFiltered || copied < all.length) await limits.holdCopy(copied);
+  const kept = isFiltered ? await limits.search(bytes, () => filterCodes(all, args)) : all;
+  const codes = cut(kept, args);
   return outcome(status, (fields) => ({
     __typename: 'GlCodeList',
     codes,
-    totalCount,
+    totalCount: kept.length,
     ...fields,
   }));
 };

@@ -1,10 +1,11 @@
 import { GraphQLScalarType } from 'graphql';
 import { IntegrationTarget, type Resolvers, WorkflowAction } from '../generated/resolvers.ts';
-import { saveApprovers } from './approvers.ts';
+import type { KnownOutcome } from '../idempotency/recorded-outcome.ts';
+import { approversSaved, saveApprovers } from './approvers.ts';
 import { idOf, resolveReference } from './gl-code-reference.ts';
 import { glCodes } from './gl-codes.ts';
-import { settleWrites } from './settle-writes.ts';
-import { uploadWorkflowCsv, workflowAction } from './workflows.ts';
+import { settleWith } from './settle-writes.ts';
+import { actionCompleted, csvUploaded, uploadWorkflowCsv, workflowAction } from './workflows.ts';
 
 /**
  * The resolvers of the schema. The enum maps are generated from codegen.yml: a target is its integer and
@@ -13,7 +14,12 @@ import { uploadWorkflowCsv, workflowAction } from './workflows.ts';
  */
 export const resolvers = {
   Query: { glCodes },
-  Mutation: { saveApprovers, uploadWorkflowCsv, workflowAction, settleWrites },
+  Mutation: {
+    saveApprovers,
+    uploadWorkflowCsv,
+    workflowAction,
+    settleWrites: settleWith(memberOf),
+  },
   GlCode: { __resolveReference: resolveReference, id: idOf },
   IntegrationTarget,
   WorkflowAction,
@@ -23,6 +29,17 @@ export const resolvers = {
     parseValue: readOption,
   }),
 } satisfies Resolvers;
+
+function memberOf(known: KnownOutcome) {
+  switch (known.operation) {
+    case 'saveApproverList':
+      return approversSaved(known.response);
+    case 'updateWorkflowCSV':
+      return csvUploaded(known.response);
+    default:
+      return actionCompleted(known.operation, known.response);
+  }
+}
 
 function readOption(value: unknown): number {
   if (typeof value !== 'number' || !Number.isInteger(value)) {

@@ -8,10 +8,6 @@ import { formatPath, InputFaults, type Path } from '../errors/input-fault.ts';
 import type { ApproverInput, WorkflowAction, WorkflowCsvInput } from '../generated/resolvers.ts';
 import { type Approver, isWorkflowCsvOption, type WorkflowCsvUpload } from '../upstream/records.ts';
 
-/** The digits of an identifier. */
-const MAX_DIGITS = 1000;
-const tooManyDigits = new RegExp(`^-?\\d{${MAX_DIGITS + 1},}$`);
-
 /** The longest texts, in UTF-16 code units (docs/limits.md). */
 export const textLimits = {
   project: 1024,
@@ -33,11 +29,14 @@ const wellFormed = <Text extends z.ZodString>(text: Text) =>
 /** A well-formed text of at most so many UTF-16 code units. */
 export const exactText = (limit: number) => wellFormed(textOf(limit));
 
-/** The syntax of an integer in JSON: no sign but minus, no leading zero. */
-const identifier = z
+/**
+ * The syntax of an integer in JSON: no sign but minus, no leading zero.
+ * @public For the next operation (CONTRIBUTING.md).
+ */
+export const identifier = z
   .string()
   .regex(/^(0|-?[1-9]\d*)$/, 'is not an integer')
-  .refine((id) => !tooManyDigits.test(id), `has more than ${MAX_DIGITS} digits`)
+  .refine((id) => !/^-?\d{1001,}$/.test(id), 'has more than 1000 digits')
   .nullish();
 
 const approver = z.object({

@@ -5,11 +5,11 @@ export type Limits = {
   /** Resolves when errors may be made of calls that have failed. */
   failureTurn(): Promise<void>;
   /** Books a list with so many bytes of texts that the request holds. */
-  holdList(list: readonly object[], bytes: number): Promise<void>;
+  holdList(list: readonly object[], bytes: number): Promise<void> | undefined;
   /** Books a copy of a part of a list. */
-  holdCopy(items: number): Promise<void>;
-  /** Searches a list of so many bytes, in steps. */
-  search<Result>(bytes: number, steps: Generator<void, Result>): Promise<Result>;
+  holdCopy(items: number): Promise<void> | undefined;
+  /** Searches a list of so many bytes, in a turn. */
+  search<Result>(bytes: number, search: () => Result): Promise<Result>;
   /** Visits items, and waits for CPU time meanwhile as often as it is needed. */
   visit<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void>;
 };

@@ -1,7 +1,12 @@
 import type { MutationResolvers } from '../generated/resolvers.ts';
+import type { WorkflowOperation } from '../upstream/operations.ts';
+import {
+  encodeCsvUpload,
+  type ServiceStatus,
+  type WorkflowCsvResult,
+} from '../upstream/records.ts';
 import { checkAction, toWorkflowCsvUpload } from './input.ts';
-import { writeOutcome } from './outcome.ts';
-import { actionCompleted, csvUploaded } from './write-member.ts';
+import { outcome, writeOutcome } from './outcome.ts';
 
 export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv']> = async (
   _,
@@ -11,7 +16,8 @@ export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv
 ) => {
   const client = service(); // Throws first if the token is missing.
   const { upload, query } = toWorkflowCsvUpload(input, csvOptionParam);
-  const result = await client.uploadWorkflowCsv(upload, query, String(path.key));
+  const body = encodeCsvUpload(upload);
+  const result = await client.write('updateWorkflowCSV', String(path.key), body, query);
   return writeOutcome(result, csvUploaded);
 };
 
@@ -23,6 +29,19 @@ export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = 
 ) => {
   const client = service();
   checkAction(action, workflowActions);
-  const result = await client.workflowAction(action, String(path.key));
+  const result = await client.write(action, String(path.key));
   return writeOutcome(result, (status) => actionCompleted(action, status));
 };
+
+export function csvUploaded({ unresolved, record }: WorkflowCsvResult) {
+  const uploaded = (fields: { invoiceId: string | null; message: string | null }) =>
+    ({ __typename: 'WorkflowCsvUploaded', unresolved, ...fields }) as const;
+  return record ? outcome(record, uploaded) : uploaded({ invoiceId: null, message: null });
+}
+
+export function actionCompleted(action: WorkflowOperation, status: ServiceStatus) {
+  return outcome(
+    status,
+    (fields) => ({ __typename: 'WorkflowActionCompleted', action, ...fields }) as const,
+  );
+}

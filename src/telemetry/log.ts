@@ -1,11 +1,85 @@
+import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
-import type { LogOutput } from './log-output.ts';
 import { currentRecord } from './request-record.ts';
 
-/** How long a log line may be buffered, in milliseconds. */
-const FLUSH_MS = 100;
-/** How long the exit may wait for a slow reader of the log, in milliseconds. */
-const EXIT_MS = 1000;
+/** Milliseconds until the next attempt if standard output accepts no more: a pipe holds only 64 KB. */
+const RETRY_MS = 10;
+
+/**
+ * Writes log lines to standard output in batches, and never waits for it. Node's asynchronous writes would occupy a
+ * thread that a pipe without a reader blocks forever. `pino.destination` waits for a reader before it calls back, stops
+ * counting after a broken pipe, and blocks the exit on a full disk.
+ */
+export class LogOutput {
+  #lines = '';
+  #unwritten = Buffer.alloc(0);
+  #retry: NodeJS.Timeout | undefined;
+  #waiting: (() => void)[] = [];
+  /** The lines that standard output did not accept. */
+  dropped = 0;
+
+  constructor() {
+    // Node sets a pipe or a socket to non-blocking mode when this property is first read.
+    void process.stdout;
+  }
+
+  /** Bytes of lines that standard output does not accept at the moment; 0 while it accepts all. */
+  get heldBytes(): number {
+    return this.#retry ? this.#unwritten.length + Buffer.byteLength(this.#lines) : 0;
+  }
+
+  /** Writes a line with the next batch. */
+  write(line: string): void {
+    // What waits is only long while standard output accepts nothing.
+    if (this.#lines.length + this.#unwritten.length + line.length > 1_048_576) {
+      this.dropped += 1;
+      return;
+    }
+    this.#lines += line;
+    if (this.#lines.length >= 8192 && !this.#retry) this.writeNow();
+  }
+
+  /**
+   * Calls back when everything is written, or as much as standard output accepts: once for all that is written in
+   * this iteration of the event loop.
+   */
+  flush(done: () => void): void {
+    if (this.#waiting.push(done) > 1) return;
+    setImmediate(() => {
+      this.writeNow();
+      for (const waiting of this.#waiting.splice(0)) waiting();
+    });
+  }
+
+  /** Writes as much as standard output accepts. Returns undefined if that is all, otherwise the error. */
+  writeNow(): NodeJS.ErrnoException | undefined {
+    try {
+      while (this.#unwritten.length > 0 || this.#lines !== '') {
+        if (this.#unwritten.length === 0) {
+          this.#unwritten = Buffer.from(this.#lines);
+          this.#lines = '';
+        }
+        this.#unwritten = this.#unwritten.subarray(writeSync(1, this.#unwritten));
+      }
+      return undefined;
+    } catch (error) {
+      this.#retry ??= setTimeout(() => {
+        this.#retry = undefined;
+        this.writeNow();
+      }, RETRY_MS).unref();
+      return error as NodeJS.ErrnoException;
+    }
+  }
+
+  /** Blocks until everything is written, for a second at most, or until an error occurs. */
+  flushBeforeExit(): void {
+    const end = performance.now() + 1000;
+    const clock = new Int32Array(new SharedArrayBuffer(4));
+    while (this.writeNow()?.code === 'EAGAIN' && performance.now() < end) {
+      Atomics.wait(clock, 0, 0, RETRY_MS);
+    }
+  }
+}
 
 /**
  * The log. Lines are written in batches, but warnings and errors immediately. Its `flush` calls back when
@@ -38,7 +112,7 @@ export function createLog(level: string, output: LogOutput): Logger {
     if (!isWritten || dropped === 0) return;
     reported = output.dropped;
     log.warn({ dropped }, 'log lines dropped');
-  }, FLUSH_MS).unref();
-  process.once('exit', () => output.flushBeforeExit(EXIT_MS));
+  }, 100).unref();
+  process.once('exit', () => output.flushBeforeExit());
   return log;
 }

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { LogOutput } from './log-output.ts';
+import type { LogOutput } from './log.ts';
 
 const PREFIX = 'ledger_gateway_';
 

@@ -15,14 +15,7 @@ import {
 import type { Logger } from 'pino';
 import { createLineLimit } from './line-limit.ts';
 
-/** How long the last spans may take to be exported at the end, in milliseconds. */
-const FLUSH_MS = 2000;
-
-/** How often failed exports are logged at most, in milliseconds. */
-const WARNING_MS = 60_000;
-
 const traceparentPattern = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
-const MAX_TRACESTATE_LENGTH = 512;
 
 /** The trace headers of a request (W3C Trace Context); undefined if they are missing or invalid. */
 export function traceHeaders({
@@ -30,7 +23,7 @@ export function traceHeaders({
   tracestate,
 }: IncomingHttpHeaders): Record<string, string> | undefined {
   if (typeof traceparent !== 'string' || !traceparentPattern.test(traceparent)) return undefined;
-  const isShort = typeof tracestate === 'string' && tracestate.length <= MAX_TRACESTATE_LENGTH;
+  const isShort = typeof tracestate === 'string' && tracestate.length <= 512;
   return isShort ? { traceparent, tracestate } : { traceparent };
 }
 
@@ -98,7 +91,7 @@ export type TracingConfig = {
 
 /** Logs what the SDK reports: batches of spans that could not be exported. */
 function createErrorHandler(log: Logger): (error: Exception) => void {
-  const mayLog = createLineLimit(1, WARNING_MS);
+  const mayLog = createLineLimit(1, 60_000);
   return (error) => {
     if (!mayLog()) return;
     const fault = typeof error === 'string' ? error : (error.message ?? error.name);
@@ -148,10 +141,7 @@ export async function startTracing(
   return {
     async close() {
       // An unreachable collector must not delay the shutdown or change the exit code.
-      await Promise.race([
-        provider.shutdown().catch(() => {}),
-        sleep(FLUSH_MS, null, { ref: false }),
-      ]);
+      await Promise.race([provider.shutdown().catch(() => {}), sleep(2000, null, { ref: false })]);
       isTracing = false;
       trace.disable();
       propagation.disable();

@@ -40,14 +40,12 @@ export type AttemptDependencies = {
 /** The bytes of a response to a write that are received although there is no memory for them: up to 256 are in flight. */
 const MAX_UNBOOKED = 131_072;
 
-/** The parts of long responses that are received in an iteration of the event loop, of up to 64 KB each: some milliseconds. */
-const MAX_PARTS = 16;
-
 /** Sends and decodes, with one span, one log line and one observation for each attempt. */
 export function createAttempt(dependencies: AttemptDependencies): Attempt {
   const { transport, account, log, observer } = dependencies;
   const spans = describeCalls(dependencies.baseUrl);
-  const reading = new Reading(MAX_PARTS);
+  // Parts of long responses in an iteration of the event loop, of up to 64 KB each: some milliseconds.
+  const reading = new Reading(16);
   return (request, scope, signal, sendBy, retry = 0) => {
     const { effect } = operations[request.operation];
     const { name, options } = spans[request.operation];

@@ -9,17 +9,15 @@ import { UpstreamError } from './upstream-error.ts';
  * The audit trail: if the process dies, the log shows which writes were in flight. Resolves when the line is
  * written, together with those of all writes in this iteration of the event loop.
  */
-export async function logSent(
+export function logSent(
   log: Logger,
   request: UpstreamRequest,
   { requestId, caller }: RequestScope,
-): Promise<void> {
-  if (!log.isLevelEnabled('info')) return;
+): Promise<void> | undefined {
+  if (!log.isLevelEnabled('info')) return undefined;
   const claim = 'claimId' in request ? request.claimId : undefined;
   log.info({ requestId, operation: request.operation, caller: caller.hash, claim }, 'sent');
-  const { promise, resolve } = Promise.withResolvers<void>();
-  log.flush(() => resolve());
-  await promise;
+  return new Promise((resolve) => log.flush(() => resolve()));
 }
 
 /** Logs each time that the circuit breaker opens or closes. */

@@ -26,12 +26,6 @@ import {
   unknownOutcome,
 } from './upstream-error.ts';
 
-/** The share of the timeout that must be left when a write is sent. */
-const WRITE_MARGIN_SHARE = 0.05;
-
-/** Callers whose retry budgets are kept. */
-const MAX_BUDGETS = 1000;
-
 /** Calls of operations: `UpstreamCalls` sends them, `IdempotentCalls` adds idempotency keys to writes. */
 export type Calls = {
   /** Calls a read. Throws an UpstreamError if it fails. */
@@ -56,7 +50,11 @@ export class UpstreamCalls implements Calls {
   readonly #options: CallOptions;
   readonly #attempt: Attempt;
   readonly admission: Admission;
-  readonly #retryBudgets = new LRUCache<string, RetryBudget>({ max: MAX_BUDGETS });
+  /** By caller: the faults of one must not take the retries of others. */
+  readonly #retryBudgets = new LRUCache<string, RetryBudget>({
+    max: 1000,
+    memoMethod: () => new RetryBudget(),
+  });
   readonly #singleFlight = new SingleFlight();
   readonly #running = new WaitGroup();
   /** The writes in flight, whose outcome a forced exit would lose. */
@@ -128,22 +126,25 @@ export class UpstreamCalls implements Calls {
     const timer = setTimeout(abort, timeoutMs);
     const onRetry = () => this.#options.observer.retried(request.operation);
     const { retries } = policyOf(request.operation);
-    const options = { retries, deadline, signal, budget: this.#budgetOf(scope), onRetry };
     const { effect } = operations[request.operation];
     const caller = scope.caller.accountKey;
-    // The latest time to send a write. It is checked when the write has a connection.
-    const sendBy =
-      effect === 'write' ? deadline - this.#options.timeoutMs * WRITE_MARGIN_SHARE : undefined;
+    const budget = this.#retryBudgets.memo(caller);
+    const options = { retries, deadline, signal, budget, onRetry };
+    // A write that gets its connection later is not sent: a twentieth of the timeout must be left.
+    const sendBy = effect === 'write' ? deadline - this.#options.timeoutMs / 20 : undefined;
     const probe = (probeSignal: AbortSignal) => this.#attempt(probeRequest, scope, probeSignal);
     let isAttempted = false; // And logged.
+    const attempt = (retry: number) => {
+      isAttempted = true;
+      return this.#attempt(request, scope, signal, sendBy, retry);
+    };
     try {
       return await withRetries(options, (retry) => {
         isAttempted = false;
-        const send = async () => {
+        const send = () => {
           // Places become free in bursts, when clients disconnect.
-          if (effect === 'read') await scope.turn(signal);
-          isAttempted = true;
-          return this.#attempt(request, scope, signal, sendBy, retry);
+          const turn = effect === 'read' ? scope.turn(signal) : undefined;
+          return turn ? turn.then(() => attempt(retry)) : attempt(retry);
         };
         return this.admission.run({ caller, effect, deadline, signal, send, probe });
       });
@@ -158,12 +159,5 @@ export class UpstreamCalls implements Calls {
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  /** The faults of one caller must not take the retries of others. */
-  #budgetOf({ caller }: RequestScope): RetryBudget {
-    const budget = this.#retryBudgets.get(caller.accountKey) ?? new RetryBudget();
-    this.#retryBudgets.set(caller.accountKey, budget);
-    return budget;
   }
 }

@@ -1,19 +1,12 @@
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from './call.ts';
-import type { ReadName, WorkflowOperation } from './operations.ts';
-import {
-  type Approver,
-  encodeApprovers,
-  encodeCsvUpload,
-  type WorkflowCsvUpload,
-} from './records.ts';
+import type { ReadName, WriteName } from './operations.ts';
 
 export type UpstreamClient = ReturnType<typeof createClient>;
 
 /**
- * The service on behalf of one client: a method for reads, and one for each write (docs/service-api.md, section 4). A
- * read throws an UpstreamError if it fails. A write throws one only if it had no effect, and otherwise
- * resolves to the outcome. `responseName` is that of the root field that asks for the write.
+ * The service on behalf of one client (docs/service-api.md, section 4). A read throws an UpstreamError if it fails. A
+ * write throws one only if it had no effect, and otherwise resolves to the outcome.
  */
 export function createClient(calls: Calls, scope: RequestScope) {
   return {
@@ -22,27 +15,20 @@ export function createClient(calls: Calls, scope: RequestScope) {
       return calls.read({ operation, search: toSearch(query) }, scope);
     },
 
-    saveApprovers(approvers: Approver[], responseName: string) {
-      const body = encodeApprovers(approvers);
-      return calls.write({ operation: 'saveApproverList', body, responseName }, scope);
-    },
-
-    uploadWorkflowCsv(
-      upload: WorkflowCsvUpload,
-      option: Record<string, string>,
+    /** Sends a write with this JSON text, for the root field with this response name. */
+    write<Name extends WriteName>(
+      operation: Name,
       responseName: string,
+      body?: string,
+      query: Record<string, string> = {},
     ) {
-      const request = { search: toSearch(option), body: encodeCsvUpload(upload), responseName };
-      return calls.write({ operation: 'updateWorkflowCSV', ...request }, scope);
-    },
-
-    workflowAction(operation: WorkflowOperation, responseName: string) {
-      return calls.write({ operation, responseName }, scope);
+      return calls.write({ operation, search: toSearch(query), body, responseName }, scope);
     },
   };
 }
 
+/** As `URLSearchParams` writes a query, in a fraction of its time. */
 function toSearch(query: Record<string, string>): string {
-  const search = new URLSearchParams(query).toString();
-  return search === '' ? '' : `?${search}`;
+  const pairs = Object.entries(query).map((pair) => pair.map(encodeURIComponent).join('='));
+  return pairs.length === 0 ? '' : `?${pairs.join('&').replaceAll('%20', '+')}`;
 }

@@ -3,7 +3,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded } from '../lib/json.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type OperationName, operations, type Responses } from './operations.ts';
-import { ContractFault, parseBody, type ResponseFormat } from './records.ts';
+import { ContractFault, parseBody } from './records.ts';
 import { invalidResponse, noRoom } from './upstream-error.ts';
 
 /** The memory of decoding a body, in multiples of it: its parts, its text, and the values. */
@@ -18,8 +18,7 @@ export function holdResponse(
   bytes: number,
   signal: AbortSignal | undefined,
 ): Promise<void> | undefined {
-  if (holding.holdAtOnce(bytes * DECODED)) return undefined;
-  return holding.holdAll(bytes * DECODED, signal).catch((error: unknown) => {
+  return holding.holdAll(bytes * DECODED, signal)?.catch((error: unknown) => {
     const isTooMuch = error instanceof GatewayError && error.code === 'OPERATION_LIMIT_EXCEEDED';
     throw (isTooMuch ? invalidResponse : noRoom)(`no memory to decode ${bytes} bytes`);
   });
@@ -36,12 +35,12 @@ export async function decode<Name extends OperationName>(
   holding: Holding,
   signal: AbortSignal | undefined,
 ): Promise<Responses[Name]> {
-  const { effect, response } = operations[operation];
+  const { effect, decode } = operations[operation];
   if (effect === 'read') await holdResponse(holding, body.length, signal);
   await scope.turn(signal);
-  const value = parse(body, response);
+  const value = parse(body);
   try {
-    return response.decode(value, body.length);
+    return decode(value, body.length);
   } catch (error) {
     if (!(error instanceof ContractFault)) throw error; // A bug.
     throw invalidResponse(`${error.message}, ${body.length} bytes`);
@@ -49,9 +48,9 @@ export async function decode<Name extends OperationName>(
 }
 
 /** Parses a body. The error of a parser quotes the body, which may be confidential. */
-function parse(body: Uint8Array, format: ResponseFormat<unknown>): unknown {
+function parse(body: Uint8Array): unknown {
   try {
-    return parseBody(body, format);
+    return parseBody(body);
   } catch (error) {
     const reason = error instanceof JsonLimitExceeded ? error.message : 'not JSON';
     throw invalidResponse(`${reason}, ${body.length} bytes`);

@@ -1,19 +1,18 @@
 import type { z } from 'zod';
 import {
-  csvResultFormat,
-  glCodeList,
-  type ResponseFormat,
+  type Decode,
+  decodeGlCodeList,
+  decodeServiceStatus,
+  decodeWorkflowCsvResult,
   recordedCsvResult,
   recordedStatus,
-  statusFormat,
 } from './records.ts';
 
 type Operation<Response> = {
   readonly method: 'GET' | 'POST';
   /** Whether the operation may change state. The policy below follows from it. */
   readonly effect: 'read' | 'write';
-  /** How its response is read. */
-  readonly response: ResponseFormat<Response>;
+  readonly decode: Decode<Response>;
   /** Reads back a response that was recorded for an idempotency key. Null for a read. */
   readonly recorded: z.ZodType<Response> | null;
   /** The field of the schema. */
@@ -23,7 +22,7 @@ type Operation<Response> = {
 const workflowAction = {
   method: 'GET',
   effect: 'write',
-  response: statusFormat,
+  decode: decodeServiceStatus,
   recorded: recordedStatus,
   graphql: 'Mutation.workflowAction',
 } as const;
@@ -37,21 +36,21 @@ const table = {
   getGLCodes5: {
     method: 'GET',
     effect: 'read',
-    response: glCodeList,
+    decode: decodeGlCodeList,
     recorded: null,
     graphql: 'Query.glCodes',
   },
   saveApproverList: {
     method: 'POST',
     effect: 'write',
-    response: statusFormat,
+    decode: decodeServiceStatus,
     recorded: recordedStatus,
     graphql: 'Mutation.saveApprovers',
   },
   updateWorkflowCSV: {
     method: 'POST',
     effect: 'write',
-    response: csvResultFormat,
+    decode: decodeWorkflowCsvResult,
     recorded: recordedCsvResult,
     graphql: 'Mutation.uploadWorkflowCsv',
   },
@@ -78,7 +77,7 @@ export type WorkflowOperation = {
 
 /** What the service responds to each operation, decoded. */
 export type Responses = {
-  [Name in OperationName]: ReturnType<(typeof table)[Name]['response']['decode']>;
+  [Name in OperationName]: ReturnType<(typeof table)[Name]['decode']>;
 };
 
 /** The table, typed by operation. */
@@ -119,16 +118,10 @@ export const probeRequest: UpstreamRequest<ReadName> = {
 
 /** How a call is sent, by the effect of its operation. A write is sent once. */
 const policies = {
-  read: {
-    /** Attempts after the first, only on connection faults and 502, 503, 504. */
-    retries: 2,
-    connection: 'pooled',
-  },
-  write: {
-    retries: 0,
-    /** If the service closes a reused connection at the wrong moment, the outcome is unknown (docs/decisions/0003). */
-    connection: 'verified',
-  },
+  // So many attempts after the first, only on connection faults and 502, 503, 504.
+  read: { retries: 2, connection: 'pooled' },
+  // If the service closes a reused connection at the wrong moment, the outcome is unknown (docs/decisions/0003).
+  write: { retries: 0, connection: 'verified' },
 } as const;
 
 /** The policy of an operation, by its effect. */

@@ -1,13 +1,35 @@
 import { z } from 'zod';
 import { type JsonLimits, longNumber, parseJson } from '../lib/json.ts';
 import { shorten } from '../lib/short-text.ts';
-import { exactInteger, int32, isInt32, unusualIntegers } from './exact-integer.ts';
 
 /*
  * The records of the service as JSON (docs/service-api.md, section 2), and how they are encoded and
  * decoded. Identifiers are integers of any size on the wire and strings of digits here, because a double
- * would change large ones.
+ * would change large ones: a plain number would be rejected.
  */
+
+/** The digits of a parsed number, whatever its length. Undefined for other values. */
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'number' ? String(value) : longNumber(value);
+}
+
+const digits = /^-?\d{1,1000}$/;
+
+/**
+ * An integer of any size: a number in JSON, its digits as text in the code. No real one has more than 1,000, and each may
+ * be selected hundreds of times.
+ */
+export const exactInteger = z.codec(
+  z.custom<number | object>((value) => textOf(value) !== undefined || JSON.isRawJSON(value)),
+  z.string().regex(digits),
+  { decode: (value) => textOf(value) ?? '', encode: (text) => JSON.rawJSON(text) },
+);
+
+const isInt32 = (value: unknown): value is number =>
+  typeof value === 'number' && (value | 0) === value;
+
+/** An integer of 32 bits, as the type `Int` of GraphQL. */
+export const int32 = z.custom<number>(isInt32);
 
 const nullableText = z.string().nullable();
 const text = z.string().nullish();
@@ -97,34 +119,19 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** A list of 16 MB of typical codes has 250,000. An empty one takes 50 times its text in memory. */
 const limits: JsonLimits = { values: 2_000_000, composites: 300_000, nesting: 1000 };
-/** A shorter body, in bytes, takes little memory, whatever it holds. */
-const SHORT_BYTES = 262_144;
+/** A number that a double may change, or no integer but one to a double (`1e-400`); or what looks like one in a text. */
+const unusualNumber = /(?:"\s*:|[[,])\s*-?(?:[\d.]{16}|[\d.]+[eE])/;
 
-/** How the response to an operation is read. */
-export type ResponseFormat<Response> = {
-  /** Where its text may have an integer that a double changes. */
-  readonly unusual: RegExp;
-  /** Decodes the parsed body, of so many bytes. Throws a ContractFault if it does not match docs/service-api.md. */
-  readonly decode: (body: unknown, bytes: number) => Response;
-};
-
-/** The format of a response with this record, which says where integers are. */
-function formatOf<Response>(
-  record: z.ZodType,
-  decode: (body: unknown, bytes: number) => Response,
-): ResponseFormat<Response> {
-  return { unusual: unusualIntegers(record), decode };
-}
-
-/**
- * Parses the body of a response, with integers of any length. Throws if the body is not UTF-8 or not JSON, or has too
- * many values.
- */
-export function parseBody(body: Uint8Array, { unusual }: Pick<ResponseFormat<unknown>, 'unusual'>) {
+/** Parses the body of a response, with integers of any length. Throws if the body is not UTF-8 or not JSON, or has too many values. */
+export function parseBody(body: Uint8Array): unknown {
   const text = utf8.decode(body);
-  if (body.length < SHORT_BYTES && !unusual.test(text)) return JSON.parse(text) as unknown;
-  return parseJson(text, limits);
+  // A short body takes little memory, whatever it holds.
+  const isPlain = body.length < 262_144 && !unusualNumber.test(text);
+  return isPlain ? (JSON.parse(text) as unknown) : parseJson(text, limits);
 }
+
+/** Decodes a parsed body, of so many bytes. Throws a ContractFault if it does not match docs/service-api.md. */
+export type Decode<Response> = (body: unknown, bytes: number) => Response;
 
 /** Where a response differs from docs/service-api.md. The message has paths and types, never values. */
 export class ContractFault extends Error {
@@ -141,6 +148,14 @@ function typeOf(value: unknown): string {
   return longNumber(value) === undefined ? typeof value : 'number';
 }
 
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string | null {
+  return value === null || typeof value === 'string';
+}
+
 /** Reads a value, which is at a path, by a schema. Throws a ContractFault. */
 function parseAs<Result>(schema: z.ZodType<Result>, body: unknown, ...at: PropertyKey[]): Result {
   const { data, error } = schema.safeParse(body);
@@ -148,83 +163,43 @@ function parseAs<Result>(schema: z.ZodType<Result>, body: unknown, ...at: Proper
   const [issue] = error.issues;
   const path = issue?.path ?? [];
   const actual = path.reduce<unknown>((value, key) => Object(value)[key], body);
-  const other = path.at(-1) === 'list' ? 'array' : 'integer';
-  const expected = issue?.code === 'invalid_type' ? issue.expected : other;
+  const expected = issue?.code === 'invalid_type' ? issue.expected : 'integer';
   throw new ContractFault([...at, ...path], expected, actual);
 }
 
-const serviceStatus = z
-  .object({
-    invoice_id: exactInteger.nullish(),
-    message: text,
-    status: int32.nullish().catch(null),
-  })
-  .transform(
-    ({ invoice_id, message, status }): ServiceStatus => ({
-      invoiceId: invoice_id ?? null,
-      message: message ?? null,
-      status: status ?? null,
-    }),
-  );
-
-/** A list whose items are not decoded yet. */
-const rawList = z.object({
-  service_status: serviceStatus.nullish(),
-  list: z.custom<unknown[]>(Array.isArray).nullish(),
-});
-
-const unresolvedRecord = z.object({ unresolved: text });
-
-const missingStatus: ServiceStatus = { invoiceId: null, message: null, status: null };
+/** Reads a status record, which is at a path. By hand, because a schema takes much longer. Throws a ContractFault. */
+function readStatus(record: unknown, ...at: PropertyKey[]): ServiceStatus {
+  if (!isRecord(record)) throw new ContractFault(at, 'object', record);
+  const { invoice_id = null, message = null, status } = record;
+  const invoiceId = invoice_id === null ? null : (textOf(invoice_id) ?? '');
+  if (invoiceId !== null && !digits.test(invoiceId)) {
+    throw new ContractFault([...at, 'invoice_id'], 'integer', invoice_id);
+  }
+  if (!isText(message)) throw new ContractFault([...at, 'message'], 'string', message);
+  return { invoiceId, message, status: isInt32(status) ? status : null };
+}
 
 /**
- * The format of a `list` of records with a `service_status`; a missing or null `list` is an empty one. `isPlain` may check
- * an item by hand, which is faster than its schema.
+ * Decodes a `list` of records with a `service_status`; a missing or null `list` is an empty one. `isPlain` may check
+ * an item by hand: then the schema only names its fault.
  */
-export function listFormat<Item>(
+export function listOf<Item>(
   item: z.ZodType<Item>,
   isPlain: (value: unknown) => value is Item = (value): value is Item => false,
-): ResponseFormat<ListResponse<Item>> {
-  const record = z.object({ service_status: serviceStatus, list: z.array(item) });
-  return formatOf(record, (body, bytes) => {
-    const { service_status, list } = plainListOf(body) ?? parseAs(rawList, body);
-    const items = (list ?? []).map((value, index) =>
+): Decode<ListResponse<Item>> {
+  return (body, bytes) => {
+    if (!isRecord(body)) throw new ContractFault([], 'object', body);
+    const list: unknown = body.list ?? [];
+    if (!Array.isArray(list)) throw new ContractFault(['list'], 'array', list);
+    const status = readStatus(body.service_status ?? {}, 'service_status');
+    const items = list.map((value: unknown, index) =>
       isPlain(value) ? value : parseAs(item, value, 'list', index),
     );
-    return { ...(service_status ?? missingStatus), list: items, bytes };
-  });
-}
-
-export const glCodeList: ResponseFormat<GlCodeList> = listFormat(glCodeInfo, isGlCodeInfo);
-
-/*
- * Nearly all records are plain ones, which are checked by hand. A schema takes much longer: it is only for long
- * identifiers, and for the fault of an invalid record.
- */
-
-function plainListOf(body: unknown) {
-  if (!isRecord(body)) return undefined;
-  const { service_status = null, list = null } = body;
-  const status = service_status === null ? null : plainStatusOf(service_status);
-  if (status === undefined || (list !== null && !Array.isArray(list))) return undefined;
-  return { service_status: status, list: list satisfies unknown[] | null };
-}
-
-function plainStatusOf(body: unknown): ServiceStatus | undefined {
-  if (!isRecord(body)) return undefined;
-  const { invoice_id = null, message = null, status } = body;
-  const hasPlainId = invoice_id === null || Number.isSafeInteger(invoice_id);
-  if (!hasPlainId || !isText(message)) return undefined;
-  return {
-    invoiceId: invoice_id === null ? null : String(invoice_id),
-    message,
-    status: isInt32(status) ? status : null,
+    return { ...status, list: items, bytes };
   };
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+export const decodeGlCodeList: Decode<GlCodeList> = listOf(glCodeInfo, isGlCodeInfo);
 
 function isGlCodeInfo(value: unknown): value is GlCodeInfo {
   if (!isRecord(value)) return false;
@@ -232,39 +207,28 @@ function isGlCodeInfo(value: unknown): value is GlCodeInfo {
   return isText(Code) && isText(Name) && isText(Value) && (Hide === null || isInt32(Hide));
 }
 
-function isText(value: unknown): value is string | null {
-  return value === null || typeof value === 'string';
-}
-
-/** A larger response to a write, in bytes, is passed on in a short form: its outcome must reach the client. */
-const MAX_WRITE_BYTES = 1_048_576;
-
+/** A response to a write of more than 1 MiB is passed on in a short form: its outcome must reach the client. */
 function shortenIfLarge(text: string | null, bytes: number): string | null {
-  return bytes <= MAX_WRITE_BYTES || text === null ? text : shorten(text);
+  return bytes <= 1_048_576 || text === null ? text : shorten(text);
 }
 
-function decodeServiceStatus(body: unknown, bytes: number): ServiceStatus {
-  const status = plainStatusOf(body) ?? parseAs(serviceStatus, body);
+export function decodeServiceStatus(body: unknown, bytes: number): ServiceStatus {
+  const status = readStatus(body);
   return { ...status, message: shortenIfLarge(status.message, bytes) };
 }
-
-export const statusFormat = formatOf(serviceStatus, decodeServiceStatus);
 
 /**
  * The response of updateWorkflowCSV. docs/service-api.md shows only `unresolved`; a record without it, or with a
  * `status` beside it, is decoded as a status record.
  */
-export const csvResultFormat = formatOf(
-  z.union([unresolvedRecord, serviceStatus]),
-  decodeWorkflowCsvResult,
-);
-
-function decodeWorkflowCsvResult(body: unknown, bytes: number): WorkflowCsvResult {
-  const record = parseAs(z.looseObject({}), body);
+export function decodeWorkflowCsvResult(body: unknown, bytes: number): WorkflowCsvResult {
+  if (!isRecord(body)) throw new ContractFault([], 'object', body);
+  const { unresolved = null } = body;
+  if (!isText(unresolved)) throw new ContractFault(['unresolved'], 'string', unresolved);
+  const isStatus = !('unresolved' in body) || 'status' in body;
   return {
-    unresolved: shortenIfLarge(parseAs(unresolvedRecord, record).unresolved ?? null, bytes),
-    record:
-      'unresolved' in record && !('status' in record) ? null : decodeServiceStatus(record, bytes),
+    unresolved: shortenIfLarge(unresolved, bytes),
+    record: isStatus ? decodeServiceStatus(body, bytes) : null,
   };
 }
 

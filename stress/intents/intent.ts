@@ -42,13 +42,14 @@ export async function createIntents(
 }
 
 /** The outcome of a mutation in a response: a union member with its fields. */
-export type Member = {
-  __typename: string;
-  message?: string | null | undefined;
-  unresolved?: string | null | undefined;
-  code?: string | undefined;
-  requestId?: string | undefined;
-};
+const memberSchema = z.looseObject({
+  __typename: z.string(),
+  message: z.string().nullish(),
+  unresolved: z.string().nullish(),
+  code: z.string().optional(),
+  requestId: z.string().optional(),
+});
+export type Member = z.infer<typeof memberSchema>;
 
 /** What a client learns from a response. */
 export type Told =
@@ -59,19 +60,7 @@ export type Told =
   | { kind: 'repeat'; reason: string };
 
 const responseSchema = z.object({
-  data: z
-    .object({
-      result: z
-        .looseObject({
-          __typename: z.string(),
-          message: z.string().nullish(),
-          unresolved: z.string().nullish(),
-          code: z.string().optional(),
-          requestId: z.string().optional(),
-        })
-        .nullish(),
-    })
-    .nullish(),
+  data: z.object({ result: memberSchema.nullish() }).nullish(),
   errors: z
     .array(z.object({ extensions: z.object({ code: z.string(), retryable: z.boolean() }) }))
     .optional(),
@@ -121,17 +110,7 @@ const settledSchema = z.object({
   data: z.object({
     result: z.object({
       isComplete: z.boolean(),
-      writes: z.array(
-        z.object({
-          outcome: z.looseObject({
-            __typename: z.string(),
-            message: z.string().nullish(),
-            unresolved: z.string().nullish(),
-            code: z.string().optional(),
-            requestId: z.string().optional(),
-          }),
-        }),
-      ),
+      writes: z.array(z.object({ outcome: memberSchema })),
     }),
   }),
 });

@@ -13,7 +13,7 @@ import {
 } from './intent.ts';
 import type { Ledger } from './ledger.ts';
 
-const CLIENTS = 20;
+export const CLIENTS = 20;
 /** A client that waits no longer leaves its request unanswered. */
 const PATIENCE_MS = { first: 60, last: 2500 };
 const MAX_REPEATS = 4;
@@ -48,9 +48,11 @@ export async function runSettledIntents(
     running: { load: boolean };
     /** Whether the store knows that it may have lost records when its gateway starts. */
     notesStarts: boolean;
+    /** What each client awaits after its first request: by how much that is older then, in milliseconds. */
+    ageing?: (() => Promise<number>) | undefined;
   },
 ): Promise<Result[]> {
-  const { prefix, urls, running, notesStarts } = options;
+  const { prefix, urls, running, notesStarts, ageing } = options;
   const results: Result[] = [];
   const pickUrl = () => urls()[Math.floor(Math.random() * urls().length)] ?? '';
   for (let round = 0; running.load; round++) {
@@ -58,7 +60,7 @@ export async function runSettledIntents(
       harness.issuer.token({ sub }),
     );
     await forEach(CLIENTS, intents, async (intent) => {
-      results.push(await runIntent(intent, pickUrl, notesStarts));
+      results.push(await runIntent(intent, pickUrl, notesStarts, ageing));
     });
   }
   return results;
@@ -68,6 +70,7 @@ async function runIntent(
   intent: Intent,
   pickUrl: () => string,
   notesStarts: boolean,
+  ageing: (() => Promise<number>) | undefined,
 ): Promise<Result> {
   /** When the first request was sent that is unanswered: no error says that nothing was sent. */
   let unanswered = Infinity;
@@ -81,12 +84,14 @@ async function runIntent(
     sentAt.push(start);
     const one = await send(pickUrl(), intent, { isKeyed: true, timeoutMs, ageMs: age() });
     told.push(one);
+    const olderMs = n === 0 && ageing ? await ageing() : 0;
+    if (olderMs > 0) unanswered = start - olderMs;
     if (one.kind !== 'repeat') break;
     if (one.reason !== 'IDEMPOTENCY_UNAVAILABLE') unanswered = Math.min(unanswered, start);
     await sleep(50 + Math.random() * 200);
   }
   // Somewhere on the way, a copy of the last request waits, with the age that it was sent with.
-  const ageMs = told.length === 1 ? 0 : age();
+  const ageMs = age();
   const isNoted = notesStarts || ageMs > 0;
   const sendCopy = async () => {
     await sleep(1000 + Math.random() * SLOW_WAY_MS);
@@ -123,14 +128,11 @@ export function rowsOfSettled(
   const unsettled = results.filter(({ settled }) => settled === undefined);
   const contradictions = results.flatMap(({ id, told, settled, late }) => {
     const arrivals = ledger.accepted(id).length;
-    const faults: string[] = [];
-    if (settled?.member) {
-      faults.push(
-        ...[contradictionOf(id, { kind: 'member', member: settled.member }, ledger)].flatMap(
-          (fault) => fault ?? [],
-        ),
-      );
-    } else if (settled?.isComplete && arrivals > 0) {
+    const members = told.flatMap((one) => (one.kind === 'member' ? one.member : []));
+    const faults = [...members, ...(settled?.member ? [settled.member] : [])].flatMap(
+      (member) => contradictionOf(id, { kind: 'member', member }, ledger) ?? [],
+    );
+    if (!settled?.member && settled?.isComplete && arrivals > 0) {
       faults.push(`${id}: empty and complete, but ${arrivals} arrivals`);
     }
     const isClosed = late?.kind !== 'refused' || late.code === 'IDEMPOTENCY_KEY_SETTLED';
@@ -138,11 +140,6 @@ export function rowsOfSettled(
       faults.push(`${id}: empty and complete, but later ${nameOf(late)}`);
     }
     if (!isClosed) faults.push(`${id}: after settling ${nameOf(late)}`);
-    for (const one of told) {
-      if (one.kind === 'member') {
-        faults.push(...[contradictionOf(id, one, ledger)].flatMap((fault) => fault ?? []));
-      }
-    }
     return faults;
   });
   const answers = results.map(({ settled }) => {

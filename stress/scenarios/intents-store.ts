@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../test/support/eventually.ts';
 import { freePort } from '../../test/support/port.ts';
 import { outcomeOf, post, writeMutation } from '../client.ts';
-import type { Harness, Row, RunningGateway, Scenario } from '../harness.ts';
+import { type Harness, type Row, type RunningGateway, type Scenario, until } from '../harness.ts';
 import { startLedger } from '../intents/ledger.ts';
-import { rowsOfSettled, runSettledIntents } from '../intents/settled-intents.ts';
+import { CLIENTS, rowsOfSettled, runSettledIntents } from '../intents/settled-intents.ts';
 import { missingPostgres, startPostgres } from '../postgres.ts';
 import { missingRedis, startRedis } from '../redis.ts';
 import { percentile } from '../statistics.ts';
@@ -55,6 +55,7 @@ const stores: Record<string, (harness: Harness) => Promise<Row[]>> = {
       ...(await failOverPostgres(harness)),
       ...(await emptyPostgres(harness)),
       ...(await pauseStandby(harness)),
+      ...(await rollRetention(harness)),
     ];
   },
 };
@@ -70,14 +71,16 @@ async function underLoad(
   store: string,
   count: number,
   fail: (stage: Stage) => Promise<unknown>,
+  ageing?: () => Promise<number>,
 ): Promise<Row[]> {
   const ledger = await startLedger(harness, { isReliable: false, isRefused: () => false });
   const gateways = new Map<string, RunningGateway>();
-  const start = async (port?: string) => {
+  const start = async (port?: string, retentionS = 86_400) => {
     const gateway = await harness.startGateway(ledger.service, {
       PORT: port ?? String(await freePort()),
       UPSTREAM_TIMEOUT_MS: String(TIMEOUT_MS),
       IDEMPOTENCY_STORE: store,
+      IDEMPOTENCY_RETENTION_S: String(retentionS),
       IDEMPOTENCY_LOSS_QUARANTINE_S: String(QUARANTINE_S),
       LOG_LEVEL: 'fatal',
     });
@@ -92,6 +95,7 @@ async function underLoad(
     urls,
     running,
     notesStarts: store !== 'memory',
+    ageing,
   });
   const stage: Stage = { gateways, start, urls, token: harness.token, backAfter: [], lossesAt: [] };
   await sleep(1000);
@@ -112,7 +116,7 @@ async function underLoad(
 
 type Stage = {
   gateways: Map<string, RunningGateway>;
-  start(port?: string): Promise<void>;
+  start(port?: string, retentionS?: number): Promise<void>;
   urls(): string[];
   token: string;
   /** How long each gateway took to accept a keyed write, after the store was back. */
@@ -301,3 +305,38 @@ async function failOverPostgres(harness: Harness): Promise<Row[]> {
     }
   });
 }
+
+/** Rolls the retention from a day to an hour and back, while clients repeat requests that were sent before that hour. */
+async function rollRetention(harness: Harness): Promise<Row[]> {
+  const server = await startPostgres(harness);
+  const ages: ((olderMs: number) => void)[] = [];
+  let isOver = false;
+  const ageing = () => new Promise<number>((resolve) => (isOver ? resolve(0) : ages.push(resolve)));
+  const roll = async (stage: Stage) => {
+    for (let n = 0; n < REPETITIONS; n++) {
+      await until(() => ages.length === CLIENTS, 60_000);
+      await sleep(2 * TIMEOUT_MS); // What was sent has an outcome.
+      await server.query(AN_HOUR_LATER);
+      const rolling = (async () => {
+        for (const [port, gateway] of stage.gateways) {
+          await gateway.kill();
+          await stage.start(port, n % 2 === 0 ? 3600 : 86_400);
+        }
+      })();
+      await sleep(Math.random() * 3000);
+      for (const age of ages.splice(0)) age(3_610_000);
+      await rolling;
+    }
+    isOver = true;
+    for (const age of ages.splice(0)) age(0);
+  };
+  return underLoad(harness, 'postgres, retention rolled', server.url, 2, roll, ageing);
+}
+
+/** Makes all records, and that of completeness, older than they are. It began long before them. */
+const AN_HOUR_LATER = `UPDATE ledger_gateway_record SET expires_at = expires_at - interval '3610 s',
+  version = CASE key WHEN 'complete-since' THEN split_part(version, ':', 1) || ':' || pg_current_xact_id()::xid
+    ELSE version END,
+  text = CASE key WHEN 'complete-since' THEN (text::jsonb || jsonb_build_object(
+    'since', (text::jsonb->'since')::float8 - 3670000,
+    'retentionSince', (text::jsonb->'retentionSince')::float8 - 3610000))::text ELSE text END`;

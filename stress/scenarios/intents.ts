@@ -9,6 +9,7 @@ import { type Ledger, startLedger } from '../intents/ledger.ts';
 import { rowsOfIntents } from '../intents/rows.ts';
 import { forEach } from '../load.ts';
 import { missingRedis, startRedis } from '../redis.ts';
+import { startRouter } from '../router.ts';
 import { tally } from '../statistics.ts';
 
 const INTENTS = 5000;
@@ -105,7 +106,8 @@ async function setUp(harness: Harness) {
     [...gateways.keys()],
     [...RETRY_EVERYTHING, ...CHECK_OFTEN],
   );
-  const clientProxy = await startFaultProxy(haproxy.port, pickClientFault, harness.defer);
+  const port = await startRouter(harness, haproxy.port);
+  const clientProxy = await startFaultProxy(port, pickClientFault, harness.defer);
   return { ledger, serviceProxy, start, gateways, haproxy, clientProxy };
 }
 

@@ -23,14 +23,14 @@ test('a small request is not booked, and a large one as a whole', async () => {
   expect(account.bytes).toBe(0);
 });
 
-test('a caller holds at most three quarters, and others get their part at once', async () => {
+test('a caller holds at most a half, and others get their part at once', async () => {
   const account = new Account(LIMIT);
   const first = account.open('a');
-  expect(first.tryHold(7_400_000)).toBe(true);
+  expect(first.tryHold(4_900_000)).toBe(true);
   expect(first.tryHold(200_000)).toBe(false);
-  expect(account.open('b').tryHold(1_900_000)).toBe(true);
-  expect(account.open('c').tryHold(500_000)).toBe(true);
-  await expect(first.hold(8_000_000)).rejects.toMatchObject({ code: 'OPERATION_LIMIT_EXCEEDED' });
+  expect(account.open('b').tryHold(2_500_000)).toBe(true);
+  expect(account.open('c').tryHold(1_200_000)).toBe(true);
+  await expect(first.hold(6_000_000)).rejects.toMatchObject({ code: 'OPERATION_LIMIT_EXCEEDED' });
 });
 
 test('a request waits for memory, and gives back what it gets after its end', async () => {
@@ -38,9 +38,9 @@ test('a request waits for memory, and gives back what it gets after its end', as
   const first = account.open('a');
   const second = account.open('a');
   const third = account.open('a');
-  await first.hold(7_000_000);
+  await first.hold(4_000_000);
   const granted = second.hold(3_000_000);
-  const late = third.hold(4_000_000);
+  const late = third.hold(2_000_000);
   third.close();
   first.close();
   await Promise.all([granted, late]);
@@ -50,7 +50,7 @@ test('a request waits for memory, and gives back what it gets after its end', as
 test('a request that gets no memory in time is rejected', async () => {
   jest.useFakeTimers();
   const account = new Account(LIMIT);
-  await account.open('a').hold(7_500_000);
+  await account.open('a').hold(5_000_000);
   const waiting = account.open('a').hold(100_000);
   jest.advanceTimersByTime(2000);
   jest.useRealTimers();
@@ -59,7 +59,7 @@ test('a request that gets no memory in time is rejected', async () => {
 
 test('a request whose client disconnects while it waits for memory is not counted as an overload', async () => {
   const account = new Account(LIMIT);
-  await account.open('a').hold(7_500_000);
+  await account.open('a').hold(5_000_000);
   const disconnect = new AbortController();
   const waiting = account.open('a').hold(100_000, disconnect.signal);
   disconnect.abort();
@@ -79,17 +79,17 @@ test('unread responses are dropped when their memory is needed: of others only b
       disconnect: () => dropped.push(name),
     });
   };
-  unread('a', 'first', 3_000_000);
+  unread('a', 'first', 1_000_000);
   unread('b', 'of b', 1_000_000);
-  unread('a', 'second', 3_500_000);
+  unread('a', 'second', 3_000_000);
   const c = account.open('c');
   expect(c.tryHold(1_800_000)).toBe(true);
   const b = account.open('b');
-  expect(b.tryHold(1_000_000)).toBe(false); // Nothing is overdue yet.
+  expect(b.tryHold(1_500_000)).toBe(false); // Nothing is overdue yet.
   jest.advanceTimersByTime(1000);
-  expect(b.tryHold(1_000_000)).toBe(true);
+  expect(b.tryHold(1_500_000)).toBe(true);
   expect(dropped).toEqual(['first']);
-  expect(account.open('a').tryHold(3_000_000)).toBe(true);
+  expect(account.open('a').tryHold(2_500_000)).toBe(true);
   expect(dropped).toEqual(['first', 'second']);
   jest.useRealTimers();
 });
@@ -108,7 +108,7 @@ test('nothing is dropped if that would not be enough', () => {
 test('a request that is dropped to make room for itself holds nothing any more', () => {
   const account = new Account(LIMIT);
   const holding = account.open('a');
-  holding.become(7_000_000);
+  holding.become(4_000_000);
   holding.waitForClient({ isOverdue: () => true, disconnect() {} });
   expect(holding.tryHold(4_000_000)).toBe(false);
   expect(holding.tryHold(1_000_000)).toBe(false);
@@ -129,7 +129,7 @@ test('a request that has ended is not dropped later', () => {
 test('parts of a request that wait for memory at the same time are booked once', async () => {
   const account = new Account(LIMIT);
   const first = account.open('a');
-  await first.hold(5_500_000);
+  await first.hold(4_900_000);
   const holding = account.open('a');
   expect(holding.tryHold(60_000)).toBe(true);
   const parts = Array.from({ length: 50 }, () => holding.hold(10_000));

@@ -1,27 +1,22 @@
 import { expect, test } from '@jest/globals';
 import { Shares } from '../../src/account/shares.ts';
 
-test('a caller takes all but a quarter, and another one finds its quarter', () => {
+test('a caller takes a half, and another one finds half of the rest', () => {
   const shares = new Shares(8);
   while (shares.fits('a', 1)) shares.take('a', 1);
-  expect(shares.total).toBe(6);
-  expect(shares.maxPerCaller).toBe(6);
+  expect([shares.total, shares.maxPerCaller]).toEqual([4, 4]);
   while (shares.fits('b', 1)) shares.take('b', 1);
-  expect(shares.total).toBe(8);
+  expect(shares.total).toBe(6);
   shares.give('a', 1);
-  expect([shares.fits('a', 1), shares.fits('b', 1), shares.fits('c', 1)]).toEqual([
-    false,
-    false,
-    true,
-  ]);
+  expect(['a', 'b', 'c'].map((caller) => shares.fits(caller, 1))).toEqual([false, true, true]);
 });
 
 test('amounts count, not entries', () => {
   const shares = new Shares(100);
-  expect([shares.fits('a', 75), shares.fits('a', 76)]).toEqual([true, false]);
-  shares.take('a', 75);
-  expect([shares.fits('b', 19), shares.fits('b', 20)]).toEqual([true, false]);
-  expect([shares.isInShare('b', 25), shares.isInShare('b', 26)]).toEqual([true, false]);
+  expect([shares.fits('a', 50), shares.fits('a', 51)]).toEqual([true, false]);
+  shares.take('a', 50);
+  expect([shares.fits('b', 25), shares.fits('b', 26)]).toEqual([true, false]);
+  expect([shares.isInShare('b', 50), shares.isInShare('b', 51)]).toEqual([true, false]);
 });
 
 test('whatever some callers take, the next one finds something', () => {
@@ -31,13 +26,18 @@ test('whatever some callers take, the next one finds something', () => {
     while (shares.fits(caller, 1)) shares.take(caller, 1);
     return shares.total - before;
   });
-  expect(taken).toEqual([240, 60, 15, 4]);
+  expect(taken).toEqual([160, 80, 40, 20]);
 });
 
-test.each([1, 2])('with a limit of %i, one caller may take all', (limit) => {
-  const shares = new Shares(limit);
+test('a caller may take more if it only has to leave a part of that', () => {
+  const shares = new Shares(8, 3);
   while (shares.fits('a', 1)) shares.take('a', 1);
-  expect(shares.total).toBe(limit);
-  shares.give('a', 1);
-  expect(shares.total).toBe(limit - 1);
+  expect([shares.total, shares.maxPerCaller]).toEqual([6, 6]);
+});
+
+test('one caller may take the only place', () => {
+  const shares = new Shares(1);
+  expect(shares.fits('a', 1)).toBe(true);
+  shares.take('a', 1);
+  expect(shares.fits('b', 1)).toBe(false);
 });

@@ -1,13 +1,11 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, jest, test } from '@jest/globals';
 import type { Execute } from '../../src/request-scope.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
 import { speedUpTimeouts } from '../support/fast-timeouts.ts';
 import { read, write } from '../support/graphql-operation.ts';
-import { connectTo, exchange } from '../support/raw-request.ts';
-import { createTestServer } from '../support/server.ts';
+import { authorized, connectTo, exchange, requestOnly } from '../support/raw-request.ts';
+import { startTestServer } from '../support/server.ts';
 import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
@@ -15,84 +13,68 @@ const success = json({ status: 0, service_status: { status: 0 }, list: [] });
 // Introspection opens small requests without a token.
 const share = shareGateway({ INTROSPECTION: 'true' });
 const start = () => share(success);
-const sharePage = shareGateway({
-  INTROSPECTION: 'true',
-  EXPLORER: 'sandbox',
-  CORS_ORIGINS: 'https://a.example',
-});
+const withPage = { EXPLORER: 'sandbox', CORS_ORIGINS: 'https://a.example' };
+const sharePage = shareGateway({ INTROSPECTION: 'true', ...withPage });
 
 const query = '{"query":"{ __typename }"}';
-const post = (headers: string, body = query) =>
-  `POST /graphql HTTP/1.1\nHost: a\nConnection: close\nContent-Length: ${body.length}\n${headers}\n${body}`;
-const get = (path: string, headers = '') =>
-  `GET ${path} HTTP/1.1\nHost: a\nConnection: close\n${headers}\n`;
-
-/** The headers of a raw HTTP response, by lower-case name. */
-function headersOf(response: string): Record<string, string> {
-  const [, ...lines] = response.slice(0, response.indexOf('\r\n\r\n')).split('\r\n');
-  return Object.fromEntries(
-    lines.map((line) => {
-      const [name = '', value = ''] = line.split(/:\s*(.*)/s);
-      return [name.toLowerCase(), value.trim()];
-    }),
-  );
-}
+const writing = JSON.stringify({ query: write });
+const jsonType = 'content-type: application/json\n';
+const post = (headers: string, body = query) => requestOnly('POST /graphql', headers, body);
+const get = (path: string, headers = '') => requestOnly(`GET ${path}`, headers);
 
 // Headers
 
-const jsonType = 'Content-Type: application/json\n';
-const closing = 'HTTP/1.1\nHost: a\nConnection: close\n';
-const longBody = post(jsonType).replace(/Content-Length: \d+/, 'Content-Length: 99999999');
-const preflight = 'Origin: https://a.example\nAccess-Control-Request-Method: POST\n';
-const getQuery = get('/graphql?query=%7B__typename%7D', 'Apollo-Require-Preflight: 1\n');
+const longBody = post(jsonType).replace(/content-length: \d+/, 'content-length: 99999999');
+const preflight = 'origin: https://a.example\naccess-control-request-method: POST';
+const getQuery = get('/graphql?query=%7B__typename%7D', 'apollo-require-preflight: 1');
 
 test.each([
   ['a response', 200, post(jsonType)],
   ['the response to a GET', 200, getQuery],
   ['an invalid document', 400, post(jsonType, '{"query":"{"}')],
   ['a body that is not JSON', 400, post(jsonType, '{')],
-  ['an invalid token', 401, post(`${jsonType}Authorization: Bearer x\n`)],
+  ['an invalid token', 401, post(`${jsonType}authorization: Bearer x`)],
   ['an unknown path', 404, get('/nothing')],
-  ['a method that is not allowed', 405, `DELETE /graphql ${closing}\n`],
+  ['a method that is not allowed', 405, requestOnly('DELETE /graphql')],
   ['a large body without a token', 401, longBody],
-  ['another content type', 415, post('Content-Type: text/plain\n')],
+  ['another content type', 415, post('content-type: text/plain')],
   ['liveness', 200, get('/livez')],
   ['readiness', 200, get('/readyz')],
   ['metrics', 200, get('/metrics')],
-  ['a preflight', 204, `OPTIONS /graphql ${closing}${preflight}\n`],
-  ['a page', 200, get('/graphql', 'Accept: text/html\n')],
+  ['a preflight', 204, requestOnly('OPTIONS /graphql', preflight)],
+  ['a page', 200, get('/graphql', 'accept: text/html')],
   ['a path that cannot be decoded', 400, get('/%zz')],
 ])('%s has the security headers', async (_, status, request) => {
   const { gateway } = sharePage(success);
   const response = await exchange(gateway.url, request);
   expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-  const headers = headersOf(response);
-  expect(headers).toMatchObject({
-    'x-content-type-options': 'nosniff',
-    'content-security-policy': expect.stringMatching(/^default-src 'none'/),
-    'referrer-policy': 'no-referrer',
-    'x-frame-options': expect.stringMatching(/^(DENY|SAMEORIGIN)$/),
-  });
-  expect(headers['content-security-policy']).not.toMatch(/unsafe-eval|script-src[^;]*\*/);
+  const headers = response.slice(0, response.indexOf('\r\n\r\n'));
+  for (const header of [
+    /^x-content-type-options: nosniff\r?$/im,
+    /^content-security-policy: default-src 'none'/im,
+    /^referrer-policy: no-referrer\r?$/im,
+    /^x-frame-options: (DENY|SAMEORIGIN)\r?$/im,
+  ]) {
+    expect(headers).toMatch(header);
+  }
+  expect(headers).not.toMatch(/^content-security-policy:.*(unsafe-eval|script-src[^;]*\*)/im);
   // TLS ends at the proxy, which knows its hosts.
-  const others = ['strict-transport-security', 'server', 'x-powered-by', 'etag', 'set-cookie'];
-  for (const name of others) expect(headers).not.toHaveProperty(name);
+  const others = /^(strict-transport-security|server|x-powered-by|etag|set-cookie):/im;
+  expect(headers).not.toMatch(others);
 });
 
 test('the response to a GET is not cached', async () => {
   const { gateway } = start();
-  const response = await fetch(`${gateway.url}/graphql?query=${encodeURIComponent(read)}`, {
-    headers: { authorization: `Bearer ${gateway.token}`, 'apollo-require-preflight': '1' },
-  });
-  expect(response.status).toBe(200);
-  expect(response.headers.get('cache-control')).toMatch(/\bno-store\b/);
+  const url = `/graphql?query=${encodeURIComponent(read)}`;
+  const response = await exchange(gateway.url, get(url, authorized(gateway)));
+  expect(response).toMatch(/^HTTP\/1\.1 200 .*^cache-control: .*\bno-store\b/ims);
 });
 
 // Slow clients
 
 test('a client has 10 seconds for the headers, and 10 minutes for a body', async () => {
-  const { server } = await createTestServer();
-  expect(server).toMatchObject({ headersTimeout: 10_000, requestTimeout: 600_000 });
+  const { server } = await startTestServer();
+  expect([server.headersTimeout, server.requestTimeout]).toEqual([10_000, 600_000]);
   // Node checks for slow clients only at this interval.
   expect(Reflect.get(server, 'connectionsCheckingInterval')).toBeLessThanOrEqual(5_000);
 });
@@ -101,15 +83,13 @@ test('a client has 10 seconds for the headers, and 10 minutes for a body', async
 async function connectSlowly() {
   speedUpTimeouts();
   const execute = jest.fn<Execute>();
-  const server = await createTestServer({ execute });
-  const url = await server.listen({ host: '127.0.0.1', port: 0 });
-  const { port, hostname: host } = new URL(url);
-  const socket = connect({ port: Number(port), host, allowHalfOpen: true });
-  closeAfterTest(() => socket.destroy());
+  const { url } = await startTestServer({ execute });
+  const socket = connectTo(url);
+  socket.allowHalfOpen = true;
   return { socket, url, execute };
 }
 
-const slowHead = `POST /graphql HTTP/1.1\r\nHost: a\r\n${jsonType.trim()}\r\n`;
+const slowHead = `POST /graphql HTTP/1.1\r\nhost: a\r\n${jsonType.trim()}\r\n`;
 
 test.each([
   ['never ends its headers', `${slowHead}X-A: `],
@@ -127,8 +107,8 @@ test('a request that gets 408 is not executed when the rest of it arrives', asyn
   const { socket, url, execute } = await connectSlowly();
   socket.write(`${slowHead}Content-Length: ${query.length}\r\n\r\n{`);
   const [response] = await once(socket, 'data');
-  const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.on('error', () => {}); // The server may already have closed the connection.
+  const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.end(query.slice(1));
   socket.resume();
   await closed;
@@ -139,26 +119,24 @@ test('a request that gets 408 is not executed when the rest of it arrives', asyn
 
 // Bodies
 
-test.each(['', 'Expect: 100-continue\n'])(
+test.each(['', 'expect: 100-continue\n'])(
   'a body that is too large is rejected before it is sent, with no 100 Continue: "%s"',
   async (expectation) => {
     const { gateway } = start();
     // The body is announced and never sent, so a gateway that waits for it does not respond.
-    const headers = `${jsonType}Authorization: Bearer ${gateway.token}\nContent-Length: 16777217`;
-    const request = `POST /graphql ${closing}${expectation}${headers}\n\n`;
-    expect(await exchange(gateway.url, request)).toMatch(/^HTTP\/1\.1 413 /);
+    const headers = `${expectation}${authorized(gateway)}content-length: 16777217`;
+    const response = await exchange(gateway.url, requestOnly('POST /graphql', headers));
+    expect(response).toMatch(/^HTTP\/1\.1 413 /);
   },
 );
 
 test('a body without a length is rejected when it gets too large', async () => {
   const { service, gateway } = start();
-  const socket = connectTo(gateway.url);
-  closeAfterTest(async () => socket.destroy());
   // The gateway closes the connection before everything is sent.
-  socket.on('error', () => {});
-  const head = `POST /graphql HTTP/1.1\r\nHost: a\r\n${jsonType.trim()}\r\nAuthorization: Bearer ${gateway.token}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const socket = connectTo(gateway.url).on('error', () => {});
+  const head = requestOnly('POST /graphql', `${authorized(gateway)}transfer-encoding: chunked`);
+  socket.write(head.replaceAll('\n', '\r\n'));
   const chunk = `100000\r\n${' '.repeat(0x10_0000)}\r\n`;
-  socket.write(head);
   let sent = 0;
   const sending = (async () => {
     while (!socket.destroyed && sent < 64) {
@@ -186,8 +164,7 @@ test.each([
   ['Host: a\nContent-Encoding: x', 415, 'compressed'],
 ])('a request with the header "%s" gets %i', async (headers, status, reason) => {
   const { service, gateway } = start();
-  const authorization = `${jsonType}Authorization: Bearer ${gateway.token}\n`;
-  const request = post(authorization, JSON.stringify({ query: write })).replace('Host: a', headers);
+  const request = post(authorized(gateway), writing).replace('host: a', headers);
   const response = await exchange(gateway.url, request);
   expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*${reason}`, 's'));
   expect(service.received).toEqual([]);
@@ -195,37 +172,37 @@ test.each([
 
 test('without a Host header, HTTP/1.0 reaches the health checks only', async () => {
   const { gateway } = start();
-  const responses = ['/livez', '/readyz', '/graphql'].map((path) =>
-    exchange(gateway.url, `GET ${path} HTTP/1.0\n\n`),
-  );
-  expect(await Promise.all(responses)).toEqual([
-    expect.stringMatching(/^HTTP\/1\.1 200 /),
-    expect.stringMatching(/^HTTP\/1\.1 200 /),
-    expect.stringMatching(/^HTTP\/1\.1 400 .*valid Host/s),
-  ]);
+  for (const [path, response] of [
+    ['/livez', /^HTTP\/1\.1 200 /],
+    ['/readyz', /^HTTP\/1\.1 200 /],
+    ['/graphql', /^HTTP\/1\.1 400 .*valid Host/s],
+  ] as const) {
+    expect(await exchange(gateway.url, `GET ${path} HTTP/1.0\n\n`)).toMatch(response);
+  }
 });
 
 test('a chunked body of HTTP/1.0 is rejected, and its connection closed', async () => {
   const { service, gateway } = start();
-  const headers = `Host: a\nConnection: keep-alive\n${jsonType}Authorization: Bearer ${gateway.token}\n`;
-  const body = JSON.stringify({ query: write });
-  const chunks = `Transfer-Encoding: chunked\n\n${body.length.toString(16)}\n${body}\n0\n\n`;
-  const response = await exchange(gateway.url, `POST /graphql HTTP/1.0\n${headers}${chunks}`);
-  expect(response).toMatch(/^HTTP\/1\.1 400 .*HTTP\/1\.0 has no transfer codings/s);
+  const headers = `host: a\nconnection: keep-alive\n${authorized(gateway)}transfer-encoding: chunked`;
+  const body = `${writing.length.toString(16)}\n${writing}\n0\n\n`;
+  const request = `POST /graphql HTTP/1.0\n${headers}\n\n${body}`;
+  const reason = /^HTTP\/1\.1 400 .*HTTP\/1\.0 has no transfer codings/s;
+  expect(await exchange(gateway.url, request)).toMatch(reason);
   expect(service.received).toEqual([]);
 });
 
 test('a body with the content coding identity is read', async () => {
-  const { gateway } = start();
-  expect(await exchange(gateway.url, post(`Content-Encoding: Identity\n${jsonType}`))).toMatch(
-    /^HTTP\/1\.1 200 /,
+  const response = await exchange(
+    start().gateway.url,
+    post(`content-encoding: Identity\n${jsonType}`),
   );
+  expect(response).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 test('100 Continue is sent only after the token is verified', async () => {
   const { gateway } = start();
   const head = (token: string) =>
-    `POST /graphql HTTP/1.1\nHost: a\nConnection: close\nExpect: 100-continue\n${jsonType}Authorization: Bearer ${token}\nContent-Length: ${query.length}\n\n`;
+    post(`expect: 100-continue\n${authorized({ token })}`).slice(0, -query.length);
   expect(await exchange(gateway.url, head('x'))).toMatch(/^HTTP\/1\.1 401 /);
 
   const socket = connectTo(gateway.url);
@@ -238,10 +215,8 @@ test('100 Continue is sent only after the token is verified', async () => {
 
 // Request smuggling: two requests where a proxy sees one
 
-const smuggled = (token: string) => {
-  const body = JSON.stringify({ query: write });
-  return `POST /graphql HTTP/1.1\nHost: a\n${jsonType}Authorization: Bearer ${token}\nContent-Length: ${body.length}\n\n${body}`;
-};
+const smuggled = (gateway: { token: string }) =>
+  post(authorized(gateway), writing).replace('connection: close\n', '');
 
 test.each([
   ['two lengths', 'Content-Length: 2\nContent-Length: 30\n\n{}'],
@@ -262,10 +237,8 @@ test.each([
   ['a chunk size that overflows', 'Transfer-Encoding: chunked\n\nfffffffffffffffff\n{}\n0\n\n'],
 ])('a request with %s cannot smuggle another', async (_, rest) => {
   const { service, gateway } = start();
-  const response = await exchange(
-    gateway.url,
-    `POST /graphql HTTP/1.1\nHost: a\n${jsonType}${rest}${smuggled(gateway.token)}`,
-  );
+  const request = `POST /graphql HTTP/1.1\nHost: a\n${jsonType}${rest}${smuggled(gateway)}`;
+  const response = await exchange(gateway.url, request);
   expect(response).toMatch(/^HTTP\/1\.1 400 /);
   expect(response.match(/HTTP\/1\.1 /g)).toHaveLength(1);
   expect(service.received).toEqual([]);
@@ -274,8 +247,7 @@ test.each([
 test('a header that ends in a bare line feed is rejected', async () => {
   const { service, gateway } = start();
   const socket = connectTo(gateway.url);
-  closeAfterTest(async () => socket.destroy());
-  socket.write(`GET /livez HTTP/1.1\nHost: a\n\n${smuggled(gateway.token)}`);
+  socket.write(`GET /livez HTTP/1.1\nHost: a\n\n${smuggled(gateway)}`);
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /);
   expect(service.received).toEqual([]);
 });
@@ -298,10 +270,8 @@ test.each([
 ])('GET %s has no effect', async (path) => {
   const { service, gateway } = start();
   for (const method of ['GET', 'HEAD']) {
-    const response = await exchange(
-      gateway.url,
-      `${method} ${path} HTTP/1.1\nHost: a\nConnection: close\n${jsonType}Apollo-Require-Preflight: 1\nAuthorization: Bearer ${gateway.token}\n\n`,
-    );
+    const headers = `apollo-require-preflight: 1\n${authorized(gateway)}`;
+    const response = await exchange(gateway.url, requestOnly(`${method} ${path}`, headers));
     expect(response).toMatch(/^HTTP\/1\.1 (400|405) /);
   }
   expect(service.received).toEqual([]);
@@ -309,9 +279,8 @@ test.each([
 
 test('a GET with a body does not execute the body', async () => {
   const { service, gateway } = start();
-  const request = smuggled(gateway.token).replace('POST', 'GET');
-  const response = await exchange(gateway.url, request.replace('\n', '\nConnection: close\n'));
-  expect(response).toMatch(/^HTTP\/1\.1 (400|405) /);
+  const request = requestOnly('GET /graphql', authorized(gateway), writing);
+  expect(await exchange(gateway.url, request)).toMatch(/^HTTP\/1\.1 (400|405) /);
   expect(service.received).toEqual([]);
 });
 
@@ -319,11 +288,11 @@ test.each(['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override'])(
   '%s does not change the method',
   async (header) => {
     const { service, gateway } = start();
-    const rest = `${jsonType}Apollo-Require-Preflight: 1\nAuthorization: Bearer ${gateway.token}\n`;
-    const read = get(`/graphql?query=${mutation}`, `${header}: POST\n${rest}`);
-    expect(await exchange(gateway.url, read)).toMatch(/^HTTP\/1\.1 405 /);
-    const posted = await exchange(gateway.url, post(`${header}: DELETE\n${rest}`));
-    expect(posted).toMatch(/^HTTP\/1\.1 200 /);
+    const rest = `apollo-require-preflight: 1\n${authorized(gateway)}`;
+    const asPost = get(`/graphql?query=${mutation}`, `${header}: POST\n${rest}`);
+    expect(await exchange(gateway.url, asPost)).toMatch(/^HTTP\/1\.1 405 /);
+    const asDelete = post(`${header}: DELETE\n${rest}`);
+    expect(await exchange(gateway.url, asDelete)).toMatch(/^HTTP\/1\.1 200 /);
     expect(service.received).toEqual([]);
   },
 );
@@ -331,21 +300,19 @@ test.each(['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override'])(
 // Cross-site requests without a preflight
 
 test.each([
-  'text/plain',
-  'text/plain; charset=utf-8',
-  'text/plain; application/json',
-  'text/plain;a=application/json',
-  'application/x-www-form-urlencoded',
+  ...['text/plain', 'text/plain; charset=utf-8', 'text/plain; application/json', 'Text/Plain'],
+  ...['text/plain;a=application/json', 'application/x-www-form-urlencoded'],
   'application/x-www-form-urlencoded; application/json',
   'multipart/form-data; boundary=application/json',
-  'Text/Plain',
-  '',
-])('a cross-site POST of "%s" has no effect', async (contentType) => {
+  ...['', undefined],
+])('a cross-site POST of "%s" has no effect', async (type) => {
   const { service, gateway } = start();
-  const headers = `Origin: https://evil.example\nContent-Type: ${contentType}\nAuthorization: Bearer ${gateway.token}\n`;
-  const response = await exchange(gateway.url, post(headers, JSON.stringify({ query: write })));
+  const authorization = `authorization: Bearer ${gateway.token}`;
+  const contentType = type === undefined ? '' : `content-type: ${type}\n`;
+  const headers = `origin: https://evil.example\n${contentType}${authorization}`;
+  const response = await exchange(gateway.url, post(headers, writing));
   expect(response).toMatch(/^HTTP\/1\.1 (400|415) /);
-  expect(headersOf(response)).not.toHaveProperty('access-control-allow-origin');
+  expect(response).not.toMatch(/^access-control-allow-origin:/im);
   expect(service.received).toEqual([]);
 });
 
@@ -353,13 +320,10 @@ test.each([
 
 test('TRACE does not echo the request', async () => {
   const { gateway } = start();
-  const response = await exchange(
-    gateway.url,
-    `TRACE /graphql HTTP/1.1\nHost: a\nConnection: close\nAuthorization: Bearer ${gateway.token}\nX-Canary: canary\n\n`,
-  );
+  const request = requestOnly('TRACE /graphql', `${authorized(gateway)}x-canary: canary`);
+  const response = await exchange(gateway.url, request);
   expect(response).toMatch(/^HTTP\/1\.1 405 /);
-  expect(response).not.toContain('canary');
-  expect(response).not.toContain(gateway.token);
+  for (const part of ['canary', gateway.token]) expect(response).not.toContain(part);
 });
 
 test('neither CONNECT nor an absolute URL turns the gateway into a proxy', async () => {
@@ -379,7 +343,7 @@ const nearPaths = [
 
 test.each(nearPaths.split(' '))('%s does not bypass authentication', async (path) => {
   const { service, gateway } = start();
-  const request = post(`${jsonType}Authorization: Bearer x\n`, JSON.stringify({ query: write }));
+  const request = post(authorized({ token: 'x' }), writing);
   const response = await exchange(gateway.url, request.replace('/graphql', path));
   expect(response).toMatch(/^HTTP\/1\.1 (400|401|404|405) /);
   expect(service.received).toEqual([]);
@@ -389,7 +353,7 @@ test.each(['X-Forwarded-Host', 'X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-P
   '%s does not change the path',
   async (header) => {
     const { gateway } = start();
-    const response = await exchange(gateway.url, get('/livez', `${header}: /metrics\n`));
+    const response = await exchange(gateway.url, get('/livez', `${header}: /metrics`));
     expect(response).toMatch(/\{"status":"ok"\}$/);
   },
 );

@@ -1,20 +1,16 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
 import { testIssuer } from '../support/issuer.ts';
 import { json, startService } from '../support/service.ts';
 
-/** The scenario `isolation` of the stress tests sends thousands. */
 const REQUESTS = 200;
 const CONCURRENCY = 40;
 const projects = ['north', 'south', 'harbour', 'north plant'];
 
 /** The part of a response that is different for each token. */
-const markOf = (authorization: string | undefined) =>
-  createHash('sha256')
-    .update(authorization ?? '')
-    .digest('hex');
+const markOf = (authorization = '') => hash('sha256', authorization, 'hex');
 
 /** Starts a service that returns the mark of the token and the project, after a random delay. */
 function startMarkingService() {
@@ -24,11 +20,8 @@ function startMarkingService() {
     // Some iterations of the event loop, so that calls overlap and responses are out of order.
     for (let left = Math.random() * 20; left > 0; left--) await setImmediate();
     const record = { status: 0, message: mark };
-    await json(
-      received.url.startsWith('/getGLCodes5')
-        ? { service_status: record, list: [{ Code: mark, Name: project }] }
-        : record,
-    )(response, received);
+    const list = { service_status: record, list: [{ Code: mark, Name: project }] };
+    await json(received.url.startsWith('/getGLCodes5') ? list : record)(response, received);
   });
 }
 
@@ -56,11 +49,10 @@ test('no response contains data of another token', async () => {
   async function send(index: number) {
     const { bearer, mark } = pick(tokens, Math.random());
     const [first, second] = [pick(projects, index / 4), pick(projects, Math.random())];
+    const headers = { authorization: `Bearer ${bearer}` };
     const post = async (query: string, signal: AbortSignal | null = null) => {
       const body = { query, variables: { first, second } };
-      return JSON.parse(
-        (await gateway.post(body, { authorization: `Bearer ${bearer}` }, signal)).text,
-      );
+      return JSON.parse((await gateway.post(body, headers, signal)).text);
     };
     // Some requests are writes, which end the sharing of earlier reads.
     if (index % 50 === 0) {
@@ -90,11 +82,10 @@ test('no response contains data of another token', async () => {
   }
 
   let next = 0;
-  await Promise.all(
-    Array.from({ length: CONCURRENCY }, async () => {
-      while (next < REQUESTS) await send(next++);
-    }),
-  );
+  const client = async () => {
+    while (next < REQUESTS) await send(next++);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, client));
 
   // Each call to the service has exactly one of the tokens.
   const known = new Set(tokens.map(({ bearer }) => `Bearer ${bearer}`));
@@ -118,23 +109,13 @@ test('references of one request are not resolved with the token of another', asy
     Array.from({ length: 100 }, async (_, index) => {
       const { bearer, mark } = pick(tokens, index / tokens.length);
       // Each request refers to the codes of all tokens, and finds only its own.
-      const representations = tokens.map((token) => ({
-        __typename: 'GlCode',
-        target: 'EMAIL',
-        project: 'north',
-        code: token.mark,
-      }));
-      const { text } = await gateway.post(
-        { query, variables: { representations } },
-        { authorization: `Bearer ${bearer}` },
-      );
-      expect(JSON.parse(text)).toEqual({
-        data: {
-          _entities: tokens.map((token) =>
-            token.mark === mark ? { code: mark, name: 'north' } : null,
-          ),
-        },
-      });
+      const list = { __typename: 'GlCode', target: 'EMAIL', project: 'north' };
+      const representations = tokens.map((token) => ({ ...list, code: token.mark }));
+      const headers = { authorization: `Bearer ${bearer}` };
+      const { data } = await gateway.graphql(query, { representations }, headers);
+      const own = { code: mark, name: 'north' };
+      const expected = tokens.map((token) => (token.mark === mark ? own : null));
+      expect(data).toEqual({ _entities: expected });
     }),
   );
 });

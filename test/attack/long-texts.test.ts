@@ -1,17 +1,13 @@
-import { beforeAll, expect, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
-import { json, startService } from '../support/service.ts';
+import { expect, test } from '@jest/globals';
+import { json } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 
 /** The longest message of an error, in characters, with the mark of a text that is cut. */
 const MAX_MESSAGE_LENGTH = 1001;
 
-/** The gateway that all tests share. It must not send anything to the service. */
-let service: Awaited<ReturnType<typeof startService>>;
-let gateway: Awaited<ReturnType<typeof startTestGateway>>;
-beforeAll(async () => {
-  service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));
-  gateway = await startTestGateway(service, { INTROSPECTION: 'true' });
-});
+/** It must not send anything to the service. */
+const share = shareGateway({ INTROSPECTION: 'true' });
+const start = () => share(json({ status: 0, service_status: { status: 0 }, list: [] }));
 
 const long = 'x'.repeat(500_000);
 /** As long as a document may be. */
@@ -27,15 +23,10 @@ const entities =
 const codeReference = { __typename: 'GlCode', target: 'EMAIL', project: 'p', code: 'c' };
 const file = { fileName: 'a', csv: 'a' };
 
-const approver = (fields: object): object => ({ query: approvers, variables: { a: [fields] } });
-const fileWith = (fields: object): object => ({
-  query: upload,
-  variables: { a: { ...file, ...fields } },
-});
-const referenceWith = (fields: object): object => ({
-  query: entities,
-  variables: { a: [{ ...codeReference, ...fields }] },
-});
+const variable = (query: string, a: unknown) => ({ query, variables: { a } });
+const approver = (fields: object) => variable(approvers, [fields]);
+const fileWith = (fields: object) => variable(upload, { ...file, ...fields });
+const referenceWith = (fields: object) => variable(entities, [{ ...codeReference, ...fields }]);
 
 test.each<[name: string, body: object]>([
   ['operation name', { query: 'query A { __typename }', operationName: long }],
@@ -44,10 +35,10 @@ test.each<[name: string, body: object]>([
   ['string in a document', { query: `{ glCodes(target: "${medium}", project: 1) { a } }` }],
   ['number in a document', { query: `{ glCodes(target: EMAIL, project: ${digits}) }` }],
   ['unterminated string', { query: `{ glCodes(project: "${medium} ` }],
-  ['name of an enum value', { query: action, variables: { a: long } }],
-  ['text as an object', { query: upload, variables: { a: long } }],
-  ['object as a text', { query: codes, variables: { a: { [long]: long } } }],
-  ['project', { query: codes, variables: { a: long } }],
+  ['name of an enum value', variable(action, long)],
+  ['text as an object', variable(upload, long)],
+  ['object as a text', variable(codes, { [long]: long })],
+  ['project', variable(codes, long)],
   ['name of a field', approver({ [long]: 1 })],
   ['number as a text', approver({ claimLimit: long })],
   ['identifier', approver({ approverId: '1'.repeat(500_000) })],
@@ -61,6 +52,7 @@ test.each<[name: string, body: object]>([
   ['target of a reference', referenceWith({ target: long })],
   ['type of a reference', referenceWith({ __typename: long })],
 ])('an error repeats no long %s', async (name, body) => {
+  const { service, gateway } = start();
   const requestId = name.replaceAll(' ', '-');
   const logged = gateway.logText().length;
 
@@ -76,10 +68,11 @@ test.each<[name: string, body: object]>([
 });
 
 test('a number of five million digits is rejected', async () => {
-  const variables = `{"a":[{"approverId":${'9'.repeat(5_000_000)},"claimLimit":${'9'.repeat(5_000_000)}}]}`;
-  const { status, text } = await gateway.post(
-    `{"query":${JSON.stringify(approvers)},"variables":${variables}}`,
-  );
+  const { service, gateway } = start();
+  const number = '9'.repeat(5_000_000);
+  const variables = `{"a":[{"approverId":${number},"claimLimit":${number}}]}`;
+  const body = `{"query":${JSON.stringify(approvers)},"variables":${variables}}`;
+  const { status, text } = await gateway.post(body);
   expect(status).toBe(400);
   expect(JSON.parse(text).errors[0].extensions.faults).toMatchObject([
     { path: ['approvers', 0, 'approverId'] },

@@ -2,8 +2,10 @@ import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import {
+  type AnyResult,
   cancel,
   createLedgerFetch,
+  createWrite,
   type LedgerFetchOptions,
   newIntent,
   readField,
@@ -28,7 +30,7 @@ const never: Reply = () => {};
 const error = (code: string, extensions: object = { requestId: '7' }, path: string[] = ['save']) =>
   json({
     data: { save: null },
-    errors: [{ message: '', path, extensions: { code, ...extensions } }],
+    errors: [{ message: '', ...(path.length && { path }), extensions: { code, ...extensions } }],
   });
 const settled = (writes: object[]) =>
   json({ data: { settleWrites: { isComplete: true, writes } } });
@@ -67,6 +69,22 @@ async function save(url: string, options: LedgerFetchOptions = {}, request = ini
   return readField<Data, 'save'>(await response.json(), 'save');
 }
 
+/** The package runs outside of the realm of the tests. */
+const realm: typeof globalThis = createLedgerFetch.constructor('return globalThis')();
+const replaced: [object, string, PropertyDescriptor | undefined][] = [];
+
+afterEach(() => {
+  for (const [object, name, own] of replaced.splice(0)) {
+    if (own) Object.defineProperty(object, name, own);
+    else Reflect.deleteProperty(object, name);
+  }
+});
+
+function replace(object: object, name: string, value: unknown): void {
+  replaced.push([object, name, Object.getOwnPropertyDescriptor(object, name)]);
+  Object.defineProperty(object, name, { value, configurable: true, writable: true });
+}
+
 const kept = { kind: 'member', member: { __typename: 'ApproversSaved' } };
 
 describe('a double click', () => {
@@ -99,6 +117,76 @@ describe('a double click', () => {
     expect(new Set(mutations.map(({ key }) => key)).size).toBe(2);
   });
 
+  test('of an impatient user ends after the last click', async () => {
+    const { origin, mutations } = await start([saved]);
+    let now = performance.now();
+    replace(realm.performance, 'now', () => now);
+    for (let click = 0; click < 5; click += 1) {
+      expect(await save(origin)).toEqual(kept);
+      now += 400;
+    }
+    expect(mutations).toHaveLength(1);
+    now += 400;
+    await save(origin);
+    expect(mutations).toHaveLength(2);
+  });
+
+  test('is over once the user has sent another write', async () => {
+    const { origin, mutations } = await start([saved]);
+    for (const name of ['Ada', 'Bob', 'Ada']) await save(origin, {}, init({ name }));
+    expect(mutations.map(({ query }) => JSON.parse(query).variables.name)).toEqual([
+      'Ada',
+      'Bob',
+      'Ada',
+    ]);
+  });
+
+  test('with a header that the gateway may forward is another write; with one of a trace, it is not', async () => {
+    const { origin, mutations } = await start([saved]);
+    const send = (name: string, value: string) => {
+      const { headers, ...request } = init();
+      return save(origin, {}, { ...request, headers: { ...headers, [name]: value } });
+    };
+    await Promise.all([send('x-tenant', 'a'), send('x-tenant', 'b')]);
+    expect(mutations).toHaveLength(2);
+    await Promise.all([send('traceparent', 'a'), send('traceparent', 'b')]);
+    expect(mutations).toHaveLength(3);
+  });
+
+  test('can be aborted on its own', async () => {
+    const abort = new AbortController();
+    const { origin } = await start([() => abort.abort(new Error('unmounted'))]);
+    const intent = newIntent();
+    const first = save(origin, {}, withIntent(init(), intent));
+    const second = save(origin, {}, { ...init(), signal: abort.signal });
+    await expect(second).rejects.toThrow('unmounted');
+    cancel(intent);
+    expect(await first).toMatchObject({ error: { code: 'IDEMPOTENCY_KEY_SETTLED' } });
+  });
+
+  test('hears why the write that it joined takes longer', async () => {
+    const { origin } = await start([cut, saved]);
+    const ledgerFetch = createLedgerFetch({ delayMs: 2 });
+    const statesOfClick = () =>
+      new Promise<unknown[]>((resolve) => {
+        const states: unknown[] = [];
+        const write = createWrite({
+          url: origin,
+          field: 'save',
+          send: async (headers): Promise<AnyResult<Data>> =>
+            (await ledgerFetch(origin, { ...init(), headers })).json(),
+        });
+        write.subscribe(() => {
+          states.push(write.getState());
+          if (write.getState().phase === 'done') resolve(states);
+        });
+        write.submit();
+      });
+    for (const states of await Promise.all([statesOfClick(), statesOfClick()])) {
+      expect(states).toContainEqual({ phase: 'sending', wait: 'lost' });
+    }
+  });
+
   test('settles the write that it joined, also by its own intent', async () => {
     const { origin, mutations, settlings } = await start([saved], executed);
     const intent = newIntent();
@@ -127,6 +215,65 @@ describe('a double click', () => {
     const second = save(origin);
     await expect(first).rejects.toThrow('unmounted');
     expect(await second).toMatchObject({ kind: 'lost', intent });
+  });
+});
+
+describe('an intent that has a request already', () => {
+  test('is rejected with another one, and nothing is sent', async () => {
+    const { origin, mutations, settlings } = await start([saved], executed);
+    const intent = newIntent();
+    const send = (name: string) => save(origin, {}, withIntent(init({ name }), intent));
+    expect(await send('Ada')).toEqual(kept);
+    expect(await send('Bob')).toMatchObject({ kind: 'error', error: { code: 'INTENT_REUSED' } });
+    expect([mutations.length, settlings.length]).toEqual([1, 0]);
+  });
+
+  test('is lost with another one while the outcome of the first is not known', async () => {
+    const { origin, mutations } = await start([never, cut], cut);
+    const intent = newIntent();
+    const send = (name: string) =>
+      save(origin, { attemptMs: 50, patienceMs: 50 }, withIntent(init({ name }), intent));
+    const first = send('Ada');
+    const lost = { kind: 'lost', intent };
+    expect(await send('Bob')).toMatchObject(lost);
+    expect(await first).toMatchObject(lost);
+    expect(await send('Bob')).toMatchObject(lost);
+    expect(new Set(mutations.map(({ query }) => query)).size).toBe(1);
+    // Settling ends it.
+    const other = await start([saved], executed);
+    await settle<Data>(intent, { url: other.origin });
+    expect(await send('Bob')).toMatchObject({ error: { code: 'INTENT_REUSED' } });
+  });
+
+  test('can be sent again by another address of the gateway', async () => {
+    const { origin, mutations } = await start([saved]);
+    const request = withIntent(init(), newIntent());
+    await save(origin, {}, request);
+    expect(await save(`${origin}/other`, {}, request)).toEqual(kept);
+    expect(mutations).toHaveLength(2);
+  });
+
+  test('is not forgotten while it is open', async () => {
+    const { origin, settlings } = await start([cut], cut);
+    const intent = newIntent();
+    const ada = { token: () => tokenOf('ada'), patienceMs: 5, attemptMs: 5 };
+    await save(origin, ada, withIntent(init(), intent));
+    const { length } = settlings;
+    const own = { fetch: async () => Response.json({ data: { save: {} } }) };
+    for (let count = 0; count < 250; count += 1) await save(origin, own, init({ count }));
+    await settle<Data>(intent, { url: origin, token: () => tokenOf('bob') });
+    expect(settlings).toHaveLength(length);
+  });
+
+  test('may have another one if the first did nothing, for certain', async () => {
+    const { origin, mutations } = await start([error('BAD_USER_INPUT'), saved]);
+    const intent = newIntent();
+    await save(origin, {}, withIntent(init({ name: '' }), intent));
+    expect(await save(origin, {}, withIntent(init({ name: 'Ada' }), intent))).toEqual(kept);
+    expect(mutations.map(({ key, headers }) => [key, Reflect.get(headers, AGE)])).toEqual([
+      [intent, '0'],
+      [intent, '0'],
+    ]);
   });
 });
 
@@ -166,6 +313,52 @@ describe('after a lost attempt', () => {
   });
 });
 
+describe('an error without a path, which may be that of a repeat of the browser,', () => {
+  const codes = ['UNAUTHENTICATED', 'BAD_USER_INPUT', 'OPERATION_LIMIT_EXCEEDED'];
+  const withoutPath = (code: string) => error(code, { requestId: '7' }, []);
+
+  test.each(codes)('does not hide the outcome: %s', async (code) => {
+    const { origin, mutations } = await start([withoutPath(code)], executed);
+    expect(await save(origin)).toEqual(kept);
+    expect(mutations).toHaveLength(1);
+  });
+
+  test.each(codes)('is the result once settling has confirmed it: %s', async (code) => {
+    const { origin, mutations, settlings } = await start([withoutPath(code)]);
+    expect(await save(origin)).toMatchObject({ kind: 'error', error: { code } });
+    expect([mutations.length, settlings.length]).toEqual([1, 1]);
+  });
+
+  test('leaves it open if the token is rejected for settling, too', async () => {
+    const rejected = withoutPath('UNAUTHENTICATED');
+    const { origin, mutations, settlings } = await start([rejected], rejected);
+    const intent = newIntent();
+    const result = await save(origin, {}, withIntent(init(), intent));
+    expect(result).toMatchObject({ kind: 'lost', intent });
+    expect([mutations.length, settlings.length]).toEqual([1, 1]);
+  });
+
+  test('lets a large body be sent again with a renewed token', async () => {
+    const { origin, mutations } = await start([withoutPath('UNAUTHENTICATED'), saved]);
+    const token = (rejected?: string) => (rejected === undefined ? 'old' : 'new');
+    expect(await save(origin, { token }, init({ csv: 'x'.repeat(300_000) }))).toEqual(kept);
+    expect(mutations.map(({ headers }) => Reflect.get(headers, 'authorization'))).toEqual([
+      'Bearer old',
+      'Bearer new',
+    ]);
+  });
+});
+
+test('a listener that throws does not end a write, or its settling', async () => {
+  const { origin } = await start([cut, cut, saved], executed);
+  const onProgress = () => {
+    throw new Error('A fault of the page');
+  };
+  expect(await save(origin, { onProgress })).toEqual(kept);
+  const result = await settle<Data>(newIntent(), { url: origin, onProgress });
+  expect(readField(result, 'save')).toEqual(kept);
+});
+
 test.each([
   ['an error', error('INTERNAL_SERVER_ERROR', {})],
   ['a field without outcome and error', json({ data: { save: null } })],
@@ -190,6 +383,21 @@ test('while records are not complete, a write that was not sent keeps its age of
     { 'idempotency-key-age': '0' },
     { 'idempotency-key-age': '0' },
   ]);
+});
+
+test('a repeat whose token takes long has an age, for a copy of the first may still be on its way', async () => {
+  const busy = error('UPSTREAM_BUSY', { requestId: '7', retryable: true });
+  const { origin, mutations } = await start([busy, saved]);
+  let now = performance.now();
+  replace(realm.performance, 'now', () => now);
+  const token = () => {
+    if (mutations.length > 0) now += 40_000;
+    return tokenOf('ada');
+  };
+  expect(await save(origin, { token, patienceMs: 60_000 })).toEqual(kept);
+  const [first, repeat] = mutations.map(({ headers }) => Reflect.get(headers, AGE));
+  expect(first).toBe('0');
+  expect(Number(repeat)).toBeGreaterThan(0);
 });
 
 test('after one field was sent, a repeat has an age, and an error does not hide the outcome', async () => {
@@ -222,25 +430,20 @@ describe('cancel', () => {
     expect(mutations).toHaveLength(1);
     expect(cancel(intent)).toBe(false);
   });
+
+  test('stops a write that waits for its token: nothing is sent', async () => {
+    const { origin, mutations } = await start([saved]);
+    const intent = newIntent();
+    const token = () => new Promise<string>(() => void setImmediate(cancel, intent));
+    expect(await save(origin, { token }, withIntent(init(), intent))).toMatchObject({
+      kind: 'error',
+      error: { code: 'CANCELLED' },
+    });
+    expect(mutations).toHaveLength(0);
+  });
 });
 
 describe('the device', () => {
-  /** The package runs outside of the realm of the tests. */
-  const realm: typeof globalThis = createLedgerFetch.constructor('return globalThis')();
-  const replaced: [object, string, PropertyDescriptor | undefined][] = [];
-
-  afterEach(() => {
-    for (const [object, name, own] of replaced.splice(0)) {
-      if (own) Object.defineProperty(object, name, own);
-      else Reflect.deleteProperty(object, name);
-    }
-  });
-
-  function replace(object: object, name: string, value: unknown): void {
-    replaced.push([object, name, Object.getOwnPropertyDescriptor(object, name)]);
-    Object.defineProperty(object, name, { value, configurable: true, writable: true });
-  }
-
   /** Returns what brings the connection back. */
   function goOffline(): () => void {
     const state = { onLine: false };
@@ -273,7 +476,10 @@ describe('the device', () => {
   test('stays offline, or the write is cancelled: nothing was sent', async () => {
     const { origin, mutations, settlings } = await start([saved]);
     goOffline();
-    expect(await save(origin, { patienceMs: 10 })).toMatchObject({ error: { code: 'OFFLINE' } });
+    const token = () => Promise.reject(new Error('The issuer cannot be reached.'));
+    expect(await save(origin, { patienceMs: 10, token })).toMatchObject({
+      error: { code: 'OFFLINE' },
+    });
     const intent = newIntent();
     const onProgress = () => void cancel(intent);
     expect(await save(origin, { onProgress }, withIntent(init({ a: 1 }), intent))).toMatchObject({
@@ -288,6 +494,32 @@ describe('the device', () => {
     const { origin } = await start([cut, saved]);
     const { signal } = new realm.AbortController();
     expect(await save(origin, {}, { ...init(), signal })).toEqual(kept);
+  });
+
+  test.each([
+    ['a day ahead', 86_400_000],
+    ['a day behind', -86_400_000],
+  ])('has a clock that is %s: an age is a duration', async (_, aheadMs) => {
+    const { now } = Date;
+    replace(realm.Date, 'now', () => now() + aheadMs);
+    const { origin, mutations } = await start([cut, saved]);
+    expect(await save(origin)).toEqual(kept);
+    const [, age] = mutations.map(({ headers }) => Number(Reflect.get(headers, AGE)));
+    expect(age).toBeGreaterThanOrEqual(20_000);
+    expect(age).toBeLessThan(80_000);
+  });
+
+  test('has a full storage: the page still knows its intents', async () => {
+    const setItem = () => {
+      throw new Error('QuotaExceededError');
+    };
+    replace(realm, 'sessionStorage', { getItem: () => null, setItem });
+    const { origin } = await start([saved]);
+    const intent = newIntent();
+    expect(await save(origin, {}, withIntent(init(), intent))).toEqual(kept);
+    expect(await save(origin, {}, withIntent(init({ a: 1 }), intent))).toMatchObject({
+      error: { code: 'INTENT_REUSED' },
+    });
   });
 
   test('has no AbortController: it says so when the fetch is created', () => {

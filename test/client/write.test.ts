@@ -6,9 +6,12 @@ import {
   createLedgerFetch,
   createWrite,
   isLocked,
-  type LedgerFetchOptions,
+  type SettleOptions,
 } from '../../packages/client/src/index.ts';
 import { startHttpServer } from '../support/http-server.ts';
+
+/** Where the package runs. Node has no `reportError`. */
+declare const native: typeof globalThis;
 
 type Reply = (response: ServerResponse) => void;
 type Member = { __typename: 'ApproversSaved' } | { __typename: 'LedgerFailed' };
@@ -20,6 +23,7 @@ const json =
     response.end(JSON.stringify(body));
   };
 const member = (outcome: object) => json({ data: { save: outcome } });
+const unknown = (code: string) => member({ __typename: 'LedgerOutcomeUnknown', code });
 const saved = member({ __typename: 'ApproversSaved' });
 const settled = (writes: object[]) =>
   json({ data: { settleWrites: { isComplete: true, writes } } });
@@ -42,24 +46,49 @@ function createStorage() {
   };
 }
 
+const createFullStorage = () => ({
+  ...createStorage(),
+  setItem() {
+    throw new Error('QuotaExceededError');
+  },
+});
+
+/** Waits for the error that the package reports. */
+const waitForReport = () =>
+  new Promise<unknown>((resolve) => {
+    const reportError = (error: unknown) => {
+      Reflect.deleteProperty(native, 'reportError');
+      resolve(error);
+    };
+    Object.assign(native, { reportError });
+  });
+
 /** A gateway that replies to mutations and to `settleWrites`, and the pages of one tab. */
 async function start(reply: Reply, settling: Reply = notExecuted, storage = createStorage()) {
   const replies = { reply, settling };
   const arrivals: string[] = [];
+  const keys: unknown[] = [];
   const { origin } = await startHttpServer(async (request, response) => {
-    const isSettling = (await text(request)).includes('SettleWrites');
+    const body = await text(request);
+    const isSettling = body.includes('SettleWrites');
+    const { 'idempotency-key': key = JSON.parse(body).variables.idempotencyKey } = request.headers;
+    keys.push(key);
     arrivals.push(isSettling ? 'settle' : 'mutation');
     (isSettling ? replies.settling : replies.reply)(response);
   });
 
-  function open(user = 'ada', options: LedgerFetchOptions = {}) {
+  function open(
+    user = 'ada',
+    options: Partial<SettleOptions> & { name?: string } = {},
+    kept = storage,
+  ) {
     const token = () => tokenOf(user);
-    const ledger = { url: origin, token, delayMs: 2, patienceMs: 50, attemptMs: 100, ...options };
-    const ledgerFetch = createLedgerFetch({ ...ledger, doubleClickMs: 0 });
+    const ledger = { url: origin, token, delayMs: 2, patienceMs: 50, attemptMs: 1_000, ...options };
+    const ledgerFetch = createLedgerFetch({ doubleClickMs: 0, ...ledger });
     const write = createWrite({
       ...ledger,
       field: 'save',
-      storage,
+      storage: kept,
       async send(headers, name: string): Promise<AnyResult<{ save: Member }>> {
         const body = JSON.stringify({ query: 'mutation { save }', variables: { name } });
         return (await ledgerFetch(origin, { method: 'POST', headers, body })).json();
@@ -80,7 +109,7 @@ async function start(reply: Reply, settling: Reply = notExecuted, storage = crea
       });
     return { ...write, phases, ended };
   }
-  return { replies, arrivals, storage, open };
+  return { replies, arrivals, keys, storage, open };
 }
 
 test.each<[string, Reply, unknown]>([
@@ -89,6 +118,7 @@ test.each<[string, Reply, unknown]>([
   ['failed', failed, { error: { code: 'FORBIDDEN' } }],
   ['unknown', member({ __typename: 'LedgerUnrecognizedStatus' }), { mayAsk: false }],
   ['unknown', member({ __typename: 'LedgerOfNewerGateway' }), { mayAsk: false }],
+  ['unknown', unknown('ORPHANED'), { mayAsk: true, mayDismiss: true }],
 ])('a write ends as %s', async (phase, reply, state) => {
   const { open, arrivals, storage } = await start(reply);
   const write = open();
@@ -123,13 +153,19 @@ test('what is lost stays locked until it was asked about', async () => {
   expect(storage.items.size).toBe(0);
 });
 
-test('a page that was left asks for its user alone', async () => {
-  const { replies, open, arrivals, storage } = await start(cut, cut);
-  const left = open();
+/** What a page finds in which the response to a write was lost that was executed. */
+async function startLost() {
+  const page = await start(cut, cut);
+  const left = page.open();
   left.submit('Ada');
   await left.ended();
-  replies.settling = executed;
-  arrivals.length = 0;
+  page.replies.settling = executed;
+  page.arrivals.length = 0;
+  return page;
+}
+
+test('a page that was left asks for its user alone', async () => {
+  const { open, arrivals, storage } = await startLost();
 
   const ofBob = open('bob');
   expect(ofBob.getState().phase).toBe('asking');
@@ -140,6 +176,220 @@ test('a page that was left asks for its user alone', async () => {
   expect(arrivals).toEqual(['settle']);
   expect(storage.items.size).toBe(0);
   expect(open().getState()).toEqual({ phase: 'idle' });
+});
+
+test('a reload while no token can be had keeps the write, and its intent', async () => {
+  const { open, arrivals, storage } = await startLost();
+  const stored = [...storage.items];
+
+  let user: string | undefined;
+  const token = () => {
+    if (user === undefined) throw new Error('Nobody is signed in.');
+    return tokenOf(user);
+  };
+  const reloaded = open('ada', { token });
+  expect(await reloaded.ended()).toMatchObject({ phase: 'unknown', mayAsk: true });
+  reloaded.dismiss();
+  reloaded.submit('Ada');
+  reloaded.askAgain();
+  expect(await reloaded.ended()).toMatchObject({ phase: 'unknown', mayAsk: true });
+  expect([...storage.items]).toEqual(stored);
+  expect(arrivals).toEqual([]);
+
+  user = 'ada';
+  reloaded.askAgain();
+  expect(await reloaded.ended()).toMatchObject({ phase: 'done' });
+  expect(arrivals).toEqual(['settle']);
+});
+
+test.each([
+  ['in the storage', createStorage()],
+  ['with a full storage', createFullStorage()],
+])(
+  'a write of one user does not lock that of another on the same page, and stays %s',
+  async (_, kept) => {
+    const { replies, open, arrivals } = await start(cut, cut, kept);
+    let user = 'ada';
+    const write = open('ada', { token: () => tokenOf(user) });
+    write.submit('Ada');
+    await write.ended();
+    user = 'bob';
+    write.askAgain();
+    expect(await write.ended()).toEqual({ phase: 'idle' });
+    replies.reply = saved;
+    replies.settling = executed;
+    arrivals.length = 0;
+    write.submit('Bob');
+    expect(await write.ended()).toMatchObject({ phase: 'done' });
+
+    // Her next click does not send it again.
+    user = 'ada';
+    write.submit('Ada');
+    expect(await write.ended()).toMatchObject({ phase: 'done' });
+    expect(arrivals).toEqual(['mutation', 'settle']);
+    write.submit('Ada');
+    expect(await write.ended()).toMatchObject({ phase: 'done' });
+    expect(arrivals).toEqual(['mutation', 'settle', 'mutation']);
+    expect(kept.items.size).toBe(0);
+  },
+);
+
+test('two writes of one field keep their intents by their names, and those of two gateways', async () => {
+  const { replies, open, arrivals, storage } = await start(cut, cut);
+  const lost = open('ada', { name: 'row-1' });
+  lost.submit('Row 1');
+  await lost.ended();
+  replies.reply = saved;
+  replies.settling = executed;
+  const other = open('ada', { name: 'row-2' });
+  other.submit('Row 2');
+  expect(await other.ended()).toMatchObject({ phase: 'done' });
+  const elsewhere = { name: 'row-1', url: 'http://127.0.0.1:1/graphql' };
+  expect(open('ada', elsewhere).getState()).toEqual({ phase: 'idle' });
+  expect(storage.items.size).toBe(1);
+
+  arrivals.length = 0;
+  expect(await open('ada', { name: 'row-1' }).ended()).toMatchObject({ phase: 'done' });
+  expect(arrivals).toEqual(['settle']);
+});
+
+test('two writes of one name do not remove the intent of each other', async () => {
+  const { replies, open, storage } = await start(cut, cut);
+  const write = open();
+  const other = open();
+  write.submit('Ada');
+  await write.ended();
+  const stored = [...storage.items];
+  replies.reply = saved;
+  replies.settling = executed;
+  // It asks about what may have been sent.
+  other.submit('Ada');
+  expect(await other.ended()).toMatchObject({ phase: 'done' });
+  other.submit('Bob');
+  expect(other.getState().phase).toBe('sending');
+  const ended = other.ended();
+  write.askAgain();
+  expect(await write.ended()).toMatchObject({ phase: 'done' });
+  expect(await ended).toMatchObject({ phase: 'done' });
+  expect([...storage.items]).not.toEqual(stored);
+});
+
+test('an outcome that was seen later is not told again', async () => {
+  const { open } = await start(saved, executed);
+  const write = open();
+  write.submit('Ada');
+  while (write.getState().phase !== 'done') await new Promise(setImmediate);
+  expect(await write.ended()).toMatchObject({ phase: 'done' });
+  write.dismiss();
+  expect(open().getState()).toEqual({ phase: 'idle' });
+});
+
+test('a write in progress cannot be dismissed', async () => {
+  const { open, storage } = await start(unknown('IN_PROGRESS'), cut);
+  const write = open('ada', { patienceMs: 0 });
+  write.submit('Ada');
+  const state = { phase: 'unknown', mayAsk: true, mayDismiss: false };
+  expect(await write.ended()).toMatchObject(state);
+  write.dismiss();
+  expect(write.getState()).toMatchObject(state);
+  expect(storage.items.size).toBe(1);
+});
+
+test('a listener that fails neither unlocks a lost write nor hides its state from others', async () => {
+  const { open, arrivals } = await start(cut, cut);
+  const reported = waitForReport();
+  const write = open();
+  const fault = new Error('A fault of the page.');
+  write.subscribe(() => {
+    if (write.getState().phase === 'unknown') throw fault;
+  });
+  write.submit('Ada');
+  expect(await write.ended()).toMatchObject({ phase: 'unknown', mayAsk: true });
+  expect(await reported).toBe(fault);
+  arrivals.length = 0;
+  write.submit('Ada');
+  expect(write.getState().phase).toBe('unknown');
+  expect(arrivals).toEqual([]);
+});
+
+test('a client that fails after it has sent leaves the outcome open', async () => {
+  const { origin } = await startHttpServer((_, response) => executed(response));
+  const reported = waitForReport();
+  const fault = new Error('A fault of the app.');
+  const write = createWrite({
+    url: origin,
+    field: 'save',
+    storage: createStorage(),
+    send() {
+      throw fault;
+    },
+  });
+  const phases: string[] = [];
+  const ended = new Promise<void>((resolve) =>
+    write.subscribe(() => {
+      phases.push(write.getState().phase);
+      if (phases.at(-1) === 'done') resolve();
+      if (phases.at(-1) === 'unknown') queueMicrotask(write.askAgain);
+    }),
+  );
+  write.submit();
+  await ended;
+  expect(phases).toEqual(['sending', 'unknown', 'asking', 'done']);
+  expect(await reported).toBe(fault);
+});
+
+test('a signal that aborts leaves the outcome open', async () => {
+  const { open } = await start(cut, cut);
+  const controller = new AbortController();
+  const write = open('ada', { signal: controller.signal });
+  write.submit('Ada');
+  await write.ended();
+  controller.abort();
+  write.askAgain();
+  expect(await write.ended()).toMatchObject({ phase: 'unknown', mayAsk: true });
+});
+
+test.each([
+  ['the token', { token: () => new Promise<string>(() => {}) }, 'Ada'],
+  ['the variables', {}, new Promise<string>(() => {})],
+])(
+  'cancel ends at once while it waits for %s, and sends nothing',
+  async (_, options, variables) => {
+    const { open, arrivals, storage } = await start(saved);
+    const write = open('ada', options);
+    write.submit(variables);
+    write.cancel();
+    expect(write.getState()).toMatchObject({ phase: 'failed', error: { code: 'CANCELLED' } });
+    expect(arrivals).toEqual([]);
+    expect(storage.items.size).toBe(0);
+  },
+);
+
+test('a click that was cancelled before it was sent is not sent after the next one', async () => {
+  const { open, arrivals } = await start(saved);
+  const tokens: ((token: string) => void)[] = [];
+  let isSlow = true;
+  const token = () =>
+    isSlow ? new Promise<string>((resolve) => tokens.push(resolve)) : tokenOf('ada');
+  const write = open('ada', { token });
+  write.submit('first');
+  while (tokens.length === 0) await new Promise(setImmediate);
+  write.cancel();
+  isSlow = false;
+  write.submit('second');
+  for (const resolve of tokens) resolve(tokenOf('ada'));
+  expect(await write.ended()).toMatchObject({ phase: 'done' });
+  expect(arrivals).toEqual(['mutation']);
+});
+
+test('without a token, nothing is sent', async () => {
+  const { open, arrivals, storage } = await start(saved);
+  const write = open('ada', { token: () => Promise.reject(new Error('Nobody is signed in.')) });
+  write.submit('Ada');
+  const error = { code: 'SIGN_IN_FAILED' };
+  expect(await write.ended()).toMatchObject({ phase: 'failed', error });
+  expect(arrivals).toEqual([]);
+  expect(storage.items.size).toBe(0);
 });
 
 test('an outcome that no component has seen is told to the next one', async () => {
@@ -155,6 +405,47 @@ test('an outcome that no component has seen is told to the next one', async () =
   await replied;
   while (unmounted.getState().phase !== 'done') await new Promise(setImmediate);
   expect(await open().ended()).toMatchObject({ phase: 'done' });
+});
+
+test('a component that replaces another in mid-write, as in a hot reload, asks', async () => {
+  const { open, arrivals } = await start(() => {}, executed);
+  const replaced = open('ada', { attemptMs: 60_000 });
+  replaced.submit('Ada');
+  while (arrivals.length === 0) await new Promise(setImmediate);
+  expect(await open().ended()).toMatchObject({ phase: 'done' });
+  replaced.cancel();
+  expect(await replaced.ended()).toMatchObject({ phase: 'done' });
+  expect(arrivals).toEqual(['mutation', 'settle', 'settle']);
+});
+
+test('a duplicated tab asks, too, and nothing is sent again', async () => {
+  const { replies, open, arrivals, storage } = await start(cut, cut);
+  const write = open();
+  write.submit('Ada');
+  await write.ended();
+  replies.settling = executed;
+  arrivals.length = 0;
+  const copy = createStorage();
+  for (const [name, item] of storage.items) copy.setItem(name, item);
+  const duplicate = open('ada', {}, copy);
+  expect(await duplicate.ended()).toMatchObject({ phase: 'done' });
+  write.askAgain();
+  expect(await write.ended()).toMatchObject({ phase: 'done' });
+  expect(arrivals).toEqual(['settle', 'settle']);
+});
+
+test('after a double click that was joined, the next component asks about the write that was sent', async () => {
+  const { open, arrivals, keys } = await start(saved, executed);
+  const write = open('ada', { doubleClickMs: 60_000 });
+  write.submit('Ada');
+  await write.ended();
+  write.dismiss();
+  // Nobody sees how this one ends.
+  write.submit('Ada');
+  while (write.getState().phase !== 'done') await new Promise(setImmediate);
+  expect(await open().ended()).toMatchObject({ phase: 'done' });
+  expect(arrivals).toEqual(['mutation', 'settle']);
+  expect(new Set(keys).size).toBe(1);
 });
 
 test('cancel stops a write, and tells what became of it', async () => {
@@ -177,11 +468,7 @@ test('variables that cannot be obtained are not sent', async () => {
 });
 
 test('a full storage does not stop a write', async () => {
-  const storage = createStorage();
-  storage.setItem = () => {
-    throw new Error('QuotaExceededError');
-  };
-  const { open } = await start(saved, notExecuted, storage);
+  const { open } = await start(saved, notExecuted, createFullStorage());
   const write = open();
   write.submit('Ada');
   expect(await write.ended()).toMatchObject({ phase: 'done' });

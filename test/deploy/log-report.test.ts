@@ -11,12 +11,13 @@ function reportOf(lines: object[], ...args: string[]) {
     input: `no JSON\n${input}`,
     encoding: 'utf8',
   }).stdout;
-  const [faults = '', callers = '', unknown = ''] = text.split('\n\n');
+  const [faults = '', callers = '', unknown = '', last = ''] = text.split('\n\n');
   const rows = (section: string) => section.trim().split('\n').slice(1);
   return {
     faults: rows(faults).map((row) => row.split('\t')),
     callers: rows(callers).map((row) => row.split('\t')),
     unknown: rows(unknown).map((row): unknown => JSON.parse(row)),
+    last: last.trim(),
   };
 }
 
@@ -44,6 +45,23 @@ test('the log of a gateway is reported: faults of the service, callers, and unkn
   expect(unknown).toEqual([
     { ...row, caller: hash, claim: hash, requestId: '1' },
     { ...row, caller: hash, requestId: '3' },
+  ]);
+});
+
+test('faults are causes: neither requests that failed because of the service, nor what an open circuit rejects', () => {
+  const line = { level: 40, time: Date.now(), requestId: '1' };
+  const call = { ...line, msg: 'call', operation: 'getGLCodes5', outcome: 'UPSTREAM_UNAVAILABLE' };
+  const request = { ...line, level: 30, msg: 'request', status: 200 };
+  const { faults } = reportOf([
+    { ...call, fault: 'ECONNREFUSED' },
+    { ...call, fault: 'circuit open' },
+    { ...call, fault: 'circuit open' },
+    { ...request, outcome: 'UPSTREAM_UNAVAILABLE' },
+    { ...request, outcome: 'UPSTREAM_UNAVAILABLE,OVERLOADED' },
+  ]);
+  expect(faults.map(([, , text]) => text)).toEqual([
+    'call getGLCodes5 UPSTREAM_UNAVAILABLE ECONNREFUSED',
+    'request UPSTREAM_UNAVAILABLE,OVERLOADED 200',
   ]);
 });
 
@@ -81,26 +99,24 @@ test('a write of a process that ended is reported, unless a repeat has learned i
 
 test('faults are counted by what they say, without what differs in each line', () => {
   const time = Date.now();
-  const shed = {
-    level: 30,
-    time,
-    caller: 'c',
-    outcome: 'OVERLOADED',
-    status: 503,
-    ms: 0,
-    msg: 'request',
-  };
-  const store = {
-    level: 50,
-    time,
-    reason: 'unreachable',
-    msg: 'No connection to Redis: ECONNREFUSED',
-  };
-  const lines = [{ ...shed, requestId: 'a' }, { ...shed, requestId: 'b' }, store];
+  const request = { level: 30, time, caller: 'c', ms: 0, msg: 'request' };
+  const shed = { ...request, outcome: 'OVERLOADED', status: 503 };
+  const msg = 'No connection to Redis: ECONNREFUSED';
+  const store = { level: 50, time, reason: 'unreachable', msg };
+  const late = { ...store, reason: 'timeout', msg: 'timeout' };
+  const lines = [{ ...shed, requestId: 'a' }, { ...shed, requestId: 'b', ms: 10 }, store, late];
   const { faults, callers } = reportOf(lines);
   expect(faults.map(([count, , text]) => [count, text])).toEqual([
     ['2', 'request OVERLOADED 503'],
     ['1', 'No connection to Redis: ECONNREFUSED unreachable'],
+    ['1', 'timeout'],
   ]);
-  expect(callers).toEqual([['2', '2', '0', 'c']]);
+  expect(callers).toEqual([['2', '2', '5', 'c']]);
+});
+
+test('the time of the last line is reported, also where it is too old for the report', () => {
+  const line = { level: 30, msg: 'request' };
+  const lines = [1, 2].map((time) => ({ ...line, time }));
+  expect(reportOf(lines).last).toBe('LAST LINE: 1970-01-01T00:00:00.002Z');
+  expect(reportOf([]).last).toBe('LAST LINE: none');
 });

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { startCuttingProxy } from '../../dev/cutting-proxy.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
@@ -20,21 +21,13 @@ test('the service receives the write, and the client gets no response', async ()
   const proxy = await startProxy(gateway.url);
   const key = { 'idempotency-key': 'intent-1' };
   // A browser asks first.
-  const preflight = await fetch(`${proxy.url}/graphql`, {
-    method: 'OPTIONS',
-    headers: { origin, 'access-control-request-method': 'POST' },
-  });
-  expect(preflight.status).toBe(204);
+  const url = `${proxy.url}/graphql`;
+  const asked = { origin, 'access-control-request-method': 'POST' };
+  expect((await fetch(url, { method: 'OPTIONS', headers: asked })).status).toBe(204);
 
-  const lost = fetch(`${proxy.url}/graphql`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      authorization: `Bearer ${gateway.token}`,
-      ...key,
-    },
-    body: JSON.stringify({ query: write }),
-  });
+  const authorization = `Bearer ${gateway.token}`;
+  const headers = { 'content-type': 'application/json', authorization, ...key };
+  const lost = fetch(url, { method: 'POST', headers, body: JSON.stringify({ query: write }) });
   await expect(lost).rejects.toThrow('fetch failed');
   expect(service.received).toHaveLength(1);
 
@@ -53,8 +46,8 @@ test('closing the proxy ends open connections', async () => {
   const service = await startService(() => {});
   const proxy = await startCuttingProxy({ target: service.url });
   const client = connectTo(proxy.url);
-  const ended = new Promise((resolve) => client.once('close', resolve));
-  await new Promise((resolve) => client.once('connect', resolve));
+  const ended = once(client, 'close');
+  await once(client, 'connect');
   await proxy.close();
   await ended;
   await expect(fetch(proxy.url)).rejects.toThrow('fetch failed');

@@ -3,16 +3,12 @@ import { closeAfterTest } from '../support/cleanup.ts';
 import { startHttpServer } from '../support/http-server.ts';
 import { startProcess } from '../support/process.ts';
 
+const ports = ['PORT', 'DEV_ISSUER_PORT', 'DEV_SERVICE_PORT', 'DEV_CUTTING_PROXY_PORT'];
+
 /** Starts `npm run dev` on free ports, and waits until it has printed its instructions. */
 async function startDev() {
   const dev = startProcess(['dev/start.ts'], {
-    env: {
-      PORT: '0',
-      DEV_ISSUER_PORT: '0',
-      DEV_SERVICE_PORT: '0',
-      DEV_CUTTING_PROXY_PORT: '0',
-      LOG_LEVEL: 'warn',
-    },
+    env: { ...Object.fromEntries(ports.map((name) => [name, '0'])), LOG_LEVEL: 'warn' },
   });
   closeAfterTest(async () => {
     dev.signal('SIGTERM');
@@ -46,10 +42,8 @@ test('the printed commands lose the response of a write and get its outcome', as
 
   // A frontend on any port of localhost may send requests.
   const origin = 'http://localhost:61234';
-  const { headers } = await fetch(url, {
-    method: 'OPTIONS',
-    headers: { origin, 'access-control-request-method': 'POST' },
-  });
+  const asked = { origin, 'access-control-request-method': 'POST' };
+  const { headers } = await fetch(url, { method: 'OPTIONS', headers: asked });
   expect(headers.get('access-control-allow-origin')).toBe(origin);
 
   // The explorer works offline and starts with a token, and makes a key for each mutation itself.

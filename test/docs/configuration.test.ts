@@ -4,14 +4,14 @@ import { variables } from '../../src/config.ts';
 
 const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
 
-/** The variables in the tables, with their defaults as written. */
+/** The variables, each with its default: `NAME=default`, or one in parentheses. */
 const documented = new Map(
-  [...page.matchAll(/^\| (`[A-Z].*?) \| (.*?) \|/gm)].flatMap(([, names = '', defaults = '']) => {
-    const values = defaults.split(', ').map((value) => value.replaceAll('`', ''));
-    return names
-      .split(/, | or /)
-      .map((name, index) => [name.replaceAll('`', ''), values[index] ?? defaults] as const);
-  }),
+  [...page.matchAll(/^- (`[A-Z][^:]*?`)(?: \((\w+).*?\))?:\s/gm)].flatMap(
+    ([, names = '', note = 'none']) =>
+      [...names.matchAll(/`([A-Z_]+)(?:=([^`]*))?`/g)].map(
+        ([, name = '', value = note]) => [name, value] as const,
+      ),
+  ),
 );
 
 /** Variables that the SDK of OpenTelemetry reads by itself. */

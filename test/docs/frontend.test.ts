@@ -10,18 +10,15 @@ const blocks = [
 ].map(([, path = '', code = '']) => ({ path, code }));
 
 test('the page shows the code for each client', () => {
-  const names = [
-    'first-mutation',
-    'apollo',
-    'fetch',
-    'gql-tada',
-    'graphql-request',
-    'relay',
-    'urql',
-  ];
+  const names = ['first-mutation', 'apollo', 'gql-tada', 'graphql-request', 'relay', 'urql'];
   expect(blocks.map(({ path }) => path)).toEqual(
     expect.arrayContaining(names.map((name) => `packages/client/examples/${name}.ts`)),
   );
+});
+
+test('the first sample is complete', () => {
+  const [first] = blocks;
+  expect(`${first?.code}\n`).toBe(read('packages/client/examples/first-mutation.ts'));
 });
 
 test.each(blocks)('the code from $path is in that file', ({ path, code }) => {

@@ -30,13 +30,9 @@ export function composeWithTheGuild(subgraphs: Subgraph[]): Composition {
   return { supergraphSdl, errors: (errors ?? []).map(({ message }) => message), hints: [] };
 }
 
-/** The SDL of the gateway. */
+/** The SDL of the gateway, of a subgraph that refers to GL codes, and of one that does so by their id. */
 export const ledgerSdl = read('../../schema.graphql');
-
-/** The SDL of a second subgraph, which refers to GL codes. */
 export const invoicesSdl = read('../../examples/federation/invoices.graphql');
-
-/** The SDL of a third subgraph, which refers to GL codes by their id. */
 export const budgetsSdl = read('../../examples/federation/budgets.graphql');
 
 function toService({ name, sdl, url }: Subgraph) {

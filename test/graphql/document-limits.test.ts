@@ -130,22 +130,17 @@ const introspections = [
   `{ __schema { types { ${nested(5, 'possibleTypes { interfaces { ', 'name', ' } }')} } } }`,
 ];
 
-/** The different codes or messages of a document that is rejected, and the CPU time that this took. */
-function check(query: string, introspection = false) {
+/** The different codes or messages of a document that is rejected. */
+function errorsOf(query: string, introspection = false) {
   const options = { introspection, maxWritesPerOperation: 5, areOthersExecuted: false };
   const documents = new Documents({ ...options, log: pino({ enabled: false }) });
-  const start = process.cpuUsage();
-  const find = () => {
-    try {
-      return documents.find({ query })?.errors.map(({ extensions }) => extensions.code) ?? [];
-    } catch (error) {
-      if (error instanceof GatewayError) return [error.message];
-      throw error;
-    }
-  };
-  const errors = find();
-  const { user, system } = process.cpuUsage(start);
-  return { errors: [...new Set(errors)], ms: (user + system) / 1000 };
+  try {
+    const { faults = [] } = documents.find({ query }) ?? {};
+    return [...new Set(faults.map(({ extensions }) => extensions?.code))];
+  } catch (error) {
+    if (error instanceof GatewayError) return [error.message];
+    throw error;
+  }
 }
 
 const rowsOf = (all: Record<string, string[]>) =>
@@ -160,16 +155,17 @@ test.each([
   ...rowsOf(overLimit).map((row) => ({ ...row, error: ` too many ${row.error}: at most ` })),
   ...rowsOf(invalid),
 ])('a document is rejected for "$error": $shape', async ({ error, document }) => {
-  const { errors, ms } = await check(document);
-  expect(errors).toEqual([expect.stringContaining(error)]);
-  expect(ms).toBeLessThan(MAX_MS);
+  const start = process.cpuUsage();
+  expect(errorsOf(document)).toEqual([expect.stringContaining(error)]);
+  const { user, system } = process.cpuUsage(start);
+  expect((user + system) / 1000).toBeLessThan(MAX_MS);
 });
 
-test.each(introspections)('introspection of nested lists is rejected: %s', async (document) => {
-  expect((await check(document, true)).errors).toEqual(['GRAPHQL_VALIDATION_FAILED']);
+test.each(introspections)('introspection of nested lists is rejected: %s', (document) => {
+  expect(errorsOf(document, true)).toEqual(['GRAPHQL_VALIDATION_FAILED']);
 });
 
-test('nesting around the limit of the parser is always rejected', async () => {
+test('nesting around the limit of the parser is always rejected', () => {
   const twice = (literal: string) => `{ a: glCodes(x: ${literal}) a: glCodes(x: ${literal}) }`;
   for (let depth = 200; depth < 4000; depth += 300) {
     const [list, object] = [nested(depth, '[', '1', ']'), nested(depth, '{ a: ', '1', ' }')];
@@ -178,7 +174,7 @@ test('nesting around the limit of the parser is always rejected', async () => {
     // Validation compares the arguments of two fields with one name.
     const literals = [list, object].flatMap((literal) => [project(literal), twice(literal)]);
     for (const document of [type, fields, ...literals]) {
-      expect((await check(document)).errors).toHaveLength(1);
+      expect(errorsOf(document)).toHaveLength(1);
     }
   }
 });
@@ -276,10 +272,8 @@ test.each(['@include(if: false)', '@skip(if: true)', '@include(if: $on)', '@skip
   'the fields of a list that %s leaves out are not counted',
   async (condition) => {
     const { gateway } = share(listOf(10_001));
-    const list = select(6).replace(
-      'codes {',
-      `codes { ... ${condition} { ${aliases(50, 'code')} }`,
-    );
+    const left = `codes { ... ${condition} { ${aliases(50, 'code')} }`;
+    const list = select(6).replace('codes {', left);
     const query = `query ($on: Boolean! = false, $off: Boolean! = true) { ${list}
       a: __typename @include(if: $on) b: __typename @skip(if: $off) }`;
     const { data, errors } = await gateway.graphql(query);

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { Account } from '../../src/account/account.ts';
 import { clientDisconnected, GatewayError, overloaded } from '../../src/errors/gateway-error.ts';
 import { WorkflowAction } from '../../src/generated/resolvers.ts';
-import { COMPILE_AT } from '../../src/graphql/compile-threshold.ts';
+import { COMPILE_AT } from '../../src/graphql/compiled-query.ts';
 import { type Context, createContext } from '../../src/graphql/context.ts';
 import { Documents } from '../../src/graphql/documents.ts';
 import { causeOf, createErrorFormatter } from '../../src/graphql/error-format.ts';
@@ -14,12 +14,8 @@ import { createExecution } from '../../src/graphql/execution.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import type { Calls } from '../../src/upstream/call.ts';
-import {
-  type OperationName,
-  operations,
-  type Responses,
-  type UpstreamRequest,
-} from '../../src/upstream/operations.ts';
+import type { OperationName, Responses, UpstreamRequest } from '../../src/upstream/operations.ts';
+import { operations } from '../../src/upstream/operations.ts';
 import { parseBody } from '../../src/upstream/records.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { scopeOf } from '../support/upstream-call.ts';
@@ -48,8 +44,7 @@ async function respond<Name extends OperationName>({
   calls.push(`${operation} ends`);
   const body = bodies[new URLSearchParams(search).get('project') ?? operation];
   if (!body) throw new UpstreamError('UPSTREAM_FAILED', { sent: 'yes', fault: 'test' });
-  const { response } = operations[operation];
-  return response.decode(parseBody(Buffer.from(body), response), body.length);
+  return operations[operation].decode(parseBody(Buffer.from(body)), body.length);
 }
 
 const service: Calls = {
@@ -84,13 +79,8 @@ async function setHead({ errors, response: { http } }: GraphQLRequestContext<Con
   }
 }
 
-const newDocuments = () =>
-  new Documents({
-    introspection: true,
-    maxWritesPerOperation: 100,
-    areOthersExecuted: false,
-    log: logger,
-  });
+const ofDocuments = { introspection: true, maxWritesPerOperation: 100, areOthersExecuted: false };
+const newDocuments = () => new Documents({ ...ofDocuments, log: logger });
 const remembered = newDocuments();
 
 type Request = {
@@ -112,14 +102,9 @@ const alone = (): RequestScope => ({ ...scopeOf(), turn: () => undefined });
 async function execute(
   server: ApolloServer<Context>,
   documents: Documents,
-  {
-    query,
-    variables = {},
-    token = 'token',
-    maxResponseBytes = 1_000_000,
-    scope = alone(),
-  }: Request,
+  request: Request,
 ): Promise<Response> {
+  const { query, variables = {}, token, maxResponseBytes = 1_000_000, scope = alone() } = request;
   calls.length = 0;
   const contextValue = createContext(
     {
@@ -169,25 +154,18 @@ const selection = (field: fc.Arbitrary<string>) =>
   fc.array(field, { minLength: 1, maxLength: 4 }).map((all) => `{ ${all.join(' ')} }`);
 const leaf = (...names: string[]) =>
   text(alias, fc.constantFrom('__typename', ...names), condition);
+const on = (type: string, field: fc.Arbitrary<string>) =>
+  text(`... on ${type}`, condition, selection(field));
 
 const code = leaf('id', 'code', 'name', 'value', 'hide', 'project', 'target');
-const codes = text(
-  alias,
-  'codes',
-  condition,
-  selection(fc.oneof(code, text('... on GlCode', condition, selection(code)))),
-);
+const codes = text(alias, 'codes', condition, selection(fc.oneof(code, on('GlCode', code))));
 const result = selection(
   fc.oneof(
     leaf(),
-    text('... on LedgerStatus', condition, selection(leaf('invoiceId', 'message'))),
-    text('... on LedgerProblem', condition, selection(leaf('message'))),
-    text('... on LedgerUnrecognizedStatus', condition, selection(leaf('status'))),
-    text(
-      '... on GlCodeList',
-      condition,
-      selection(fc.oneof(codes, leaf('invoiceId', 'totalCount'))),
-    ),
+    on('LedgerStatus', leaf('invoiceId', 'message')),
+    on('LedgerProblem', leaf('message')),
+    on('LedgerUnrecognizedStatus', leaf('status')),
+    on('GlCodeList', fc.oneof(codes, leaf('invoiceId', 'totalCount'))),
     fc.constant('...Shared'),
   ),
 );
@@ -195,7 +173,7 @@ const queryField = fc.oneof(
   text(
     fc.constantFrom('r1: ', 'r2: ', ''),
     'glCodes(target: EMAIL, project: "',
-    fc.constantFrom(...Object.keys(bodies), 'nowhere'),
+    fc.constantFrom(...Object.keys(bodies).filter((name) => name !== 'long'), 'nowhere'),
     '"',
     fc.constantFrom('', '', ' only: ["1"]', ' search: "1", first: 1', ' skip: 1', ' first: -1'),
     ')',
@@ -285,26 +263,20 @@ test('a mutation that ends without data is not executed again', async () => {
 const listOf = (project: string) =>
   `${project}: glCodes(target: EMAIL, project: "${project}") { __typename }`;
 
-test.each([
-  ['OVERLOADED', overloaded()],
-  ['CLIENT_DISCONNECTED', clientDisconnected()],
-])(
-  'a list that is not held is an error of its field, and the status stays 200: %s',
-  async (code, error) => {
+test('a list that is not held is an error of its field, and the status stays 200', async () => {
+  for (const error of [overloaded(), clientDisconnected()]) {
     const scope = scopeOf();
     jest.spyOn(scope.holding, 'hold').mockRejectedValueOnce(error);
-    const { text, errors } = await interpret({
-      query: `{ ${listOf('codes')} ${listOf('failed')} }`,
-      scope,
-    });
-    expect(errors).toEqual([code]);
+    const query = `{ ${listOf('codes')} ${listOf('failed')} }`;
+    const { text, errors } = await interpret({ query, scope });
+    expect(errors).toEqual([error.code]);
     expect(JSON.parse(text)).toMatchObject({
       errors: [{ path: ['codes'], extensions: { retryable: true } }],
       data: { codes: null, failed: { __typename: 'LedgerFailed' } },
     });
     expect(JSON.parse(text).status).toBeUndefined();
-  },
-);
+  }
+});
 
 const references = 'query ($all: [_Any!]!) { _entities(representations: $all) { __typename } }';
 const part =

@@ -121,11 +121,8 @@ test('the log and the metrics have the codes of rejected documents', async () =>
 test("the manifest may be that of Apollo's tools", async () => {
   const id = sha256(codes);
   const operations = [{ id, name: 'Codes', type: 'query', body: codes }];
-  const { send } = await start({
-    format: 'apollo-persisted-query-manifest',
-    version: 1,
-    operations,
-  });
+  const format = 'apollo-persisted-query-manifest';
+  const { send } = await start({ format, version: 1, operations });
   expect((await send({ documentId: id, variables })).data).toEqual(list);
   expect((await send({ query: restart })).code).toBe(notSafe);
 });

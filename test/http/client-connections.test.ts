@@ -5,10 +5,11 @@ import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
 import { metric } from '../support/metric.ts';
-import { connectTo, requestOf } from '../support/raw-request.ts';
+import { authorized, connectTo, requestOf } from '../support/raw-request.ts';
 import { json, startService } from '../support/service.ts';
 
 const host = 'host: gateway';
+const field = 'workflowAction(action: RESTART) { __typename }';
 const completed = expect.stringContaining('WorkflowActionCompleted');
 
 /** Starts a gateway in front of a service that responds when the test says so, and connects to it. */
@@ -62,12 +63,11 @@ test.each([
 });
 
 test('after the connection of a client has closed, no further write of its mutation is sent', async () => {
-  const { service, gateway, socket } = await start();
-  const twice =
-    'mutation { settleWrites(idempotencyKey: "k") { isComplete } a: workflowAction(action: RESTART) { __typename } b: workflowAction(action: UPGRADE_TO_HQ) { __typename } }';
+  const { service, gateway, socket, request } = await start();
+  const twice = `mutation { settleWrites(idempotencyKey: "k") { isComplete } a: ${field} b: ${field} }`;
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   const headers = ['x-request-id: request-1', `traceparent: 00-${traceId}-b7ad6b7169203331-01`];
-  socket.write(requestOf(gateway, twice, headers));
+  socket.write(request(twice, headers));
   const { respond } = await service.arrived(1);
   socket.resetAndDestroy();
   await gateway.logLine({ msg: 'request', status: 499 });
@@ -83,7 +83,6 @@ test('after the connection of a client has closed, no further write of its mutat
 
 test('a write that was executed before or after its client disconnected is counted', async () => {
   const { service, gateway, socket, request } = await start();
-  const field = 'workflowAction(action: RESTART) { __typename }';
   const labels = { operation: 'Mutation.workflowAction', outcome: 'WorkflowActionCompleted' };
   socket.write(request(`mutation { a: ${field} b: ${field} }`));
   (await service.arrived(1)).respond();
@@ -119,19 +118,15 @@ test('a client that closes its side after a read gets a response, and its read i
   await service.idle();
 });
 
-test('a client that closes its side between two pipelined writes gets both outcomes', async () => {
+test.each([
+  ['two pipelined writes, and closes its side,', 'end', [], 2],
+  ['a write with "connection: close", and more data,', 'write', ['connection: close'], 1],
+] as const)('a client that sends %s gets each outcome', async (_, send, headers, count) => {
   const { service, socket, request, bodies } = await start();
-  socket.end(request(write) + request(write));
+  socket[send](request(write, [...headers]) + request(write));
   service.release();
-  expect(await bodies()).toEqual([completed, completed]);
-});
-
-test('after a write and more data behind "connection: close", the client gets the outcome', async () => {
-  const { service, socket, request, bodies } = await start();
-  socket.write(request(write, ['connection: close']) + request(write));
-  (await service.arrived(1)).respond();
-  expect(await bodies()).toEqual([completed]);
-  expect(service.requests).toHaveLength(1);
+  expect(await bodies()).toEqual(Array(count).fill(completed));
+  expect(service.requests).toHaveLength(count);
 });
 
 test('a client that closes its side while its repeat waits is told to ask again', async () => {
@@ -186,7 +181,8 @@ test('a write behind the last response before a shutdown is not executed', async
 
 test('a request whose body turns out not to be HTTP, behind another one, leaves nothing behind', async () => {
   const { gateway, request, inProgress } = await start();
-  const head = `POST /graphql HTTP/1.1\r\n${host}\r\nauthorization: Bearer ${gateway.token}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
+  const headers = `${authorized(gateway)}transfer-encoding: chunked`;
+  const head = `POST /graphql HTTP/1.1\n${host}\n${headers}\n\n`.replaceAll('\n', '\r\n');
   const ended = Array.from({ length: 20 }, async () => {
     const socket = connectTo(gateway.url);
     socket.write(`${request('{ __typename }')}${head}1\r\n{\r\nZZ\r\n`);

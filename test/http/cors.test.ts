@@ -10,14 +10,12 @@ const share = shareGateway({ CORS_ORIGINS: origins.join(), EXPLORER: 'sandbox' }
 
 /** The preflight request of a browser for a page of this origin. */
 function preflight(url: string, from: string) {
-  return fetch(`${url}/graphql`, {
-    method: 'OPTIONS',
-    headers: {
-      origin: from,
-      'access-control-request-method': 'POST',
-      'access-control-request-headers': 'authorization,content-type,idempotency-key',
-    },
-  });
+  const headers = {
+    origin: from,
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'authorization,content-type,idempotency-key',
+  };
+  return fetch(`${url}/graphql`, { method: 'OPTIONS', headers });
 }
 
 test('a page of a listed origin may send requests with an idempotency key', async () => {
@@ -54,10 +52,9 @@ const mayNot = [
   `${origin}:444 ${origin}.evil.example https://evilapp.example https://evil.example`,
   'https://sandbox.embed.apollographql.com https://studio.apollographql.com',
 ];
+const may = 'https://pr-1.preview.example.com http://localhost http://localhost:5173';
 test.each([
-  ...['https://pr-1.preview.example.com', 'http://localhost', 'http://localhost:5173'].map(
-    (from) => [true, from] as const,
-  ),
+  ...may.split(' ').map((from) => [true, from] as const),
   ...mayNot.flatMap((line) => line.split(' ')).map((from) => [false, from] as const),
 ])('it is %s that a page of %s may send requests', async (isAllowed, from) => {
   const { gateway } = share(success);
@@ -66,13 +63,11 @@ test.each([
   expect(allowed).not.toBe('*');
 });
 
-const shares = ['off', 'sandbox', 'graphiql'].map(
-  (explorer) => [explorer, shareGateway({ EXPLORER: explorer })] as const,
-);
-test.each(shares)(
-  'without CORS_ORIGINS, no page of another origin may send requests: EXPLORER=%s',
-  async (_, shareClosed) => {
+const shares = ['off', 'sandbox', 'graphiql'].map((EXPLORER) => shareGateway({ EXPLORER }));
+
+test('without CORS_ORIGINS, no page of another origin may send requests, with any explorer', async () => {
+  for (const shareClosed of shares) {
     const { headers } = await preflight(shareClosed(success).gateway.url, origin);
     expect(headers.get('access-control-allow-origin')).toBeNull();
-  },
-);
+  }
+});

@@ -1,7 +1,6 @@
-import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { write } from '../support/graphql-operation.ts';
-import { connectTo, exchange } from '../support/raw-request.ts';
+import { authorized, connectTo, exchange, requestOnly } from '../support/raw-request.ts';
 import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
@@ -74,31 +73,24 @@ test.each([
 );
 
 test.each([
-  'text/html',
-  'text/event-stream',
-  'multipart/mixed',
-  'application/json;version=1',
-  'application/json;q=0',
-  'image/*',
+  ...['text/html', 'text/event-stream', 'multipart/mixed', 'image/*'],
+  ...['application/json;version=1', 'application/json;q=0'],
   // Too long to parse.
   `${'application/json,'.repeat(40)}*/*`,
 ])('a mutation that accepts only %s is rejected before sending', async (accept) => {
   const { service, send } = start();
-  expect(await send(accept, {}, { query: write })).toMatchObject({
-    status: 406,
-    code: 'BAD_REQUEST',
-  });
+  const rejection = { status: 406, code: 'BAD_REQUEST' };
+  expect(await send(accept, {}, { query: write })).toMatchObject(rejection);
   expect(service.received).toEqual([]);
 });
 
 const allowedOrigin = /^access-control-allow-origin: https:\/\/app\.example\r$/im;
 const typeLine = /^content-type: application\/graphql-response\+json; charset=utf-8\r$/im;
-const closing = `Host: a\nAccept: ${apolloClient}\nConnection: close\n`;
 
 test('an error for which the framework runs no hook has CORS headers', async () => {
-  const gateway = start();
+  const { url } = start();
   const get = (from: string) =>
-    exchange(gateway.url, `GET /%zz HTTP/1.1\nOrigin: ${from}\n${closing}\n`);
+    exchange(url, requestOnly('GET /%zz', `origin: ${from}\naccept: ${apolloClient}`));
   const allowed = await get(origin);
   for (const line of [/^HTTP\/1\.1 400 /, allowedOrigin, typeLine]) expect(allowed).toMatch(line);
   expect(await get('https://other.example')).not.toMatch(/^access-control-allow-origin:/im);
@@ -106,9 +98,9 @@ test('an error for which the framework runs no hook has CORS headers', async () 
 
 test('a body with an invalid chunk gets an error that a page can read', async () => {
   const gateway = start();
-  const headers = `X-Request-Id: invalid-chunk\nAuthorization: Bearer ${gateway.token}\nContent-Type: application/json\nTransfer-Encoding: chunked`;
-  const request = `POST /graphql HTTP/1.1\nOrigin: ${origin}\n${closing}${headers}\n\nzz\n`;
-  const response = await exchange(gateway.url, request);
+  const own = `origin: ${origin}\naccept: ${apolloClient}\nx-request-id: invalid-chunk\n`;
+  const headers = `${own}${authorized(gateway)}transfer-encoding: chunked`;
+  const response = await exchange(gateway.url, `${requestOnly('POST /graphql', headers)}zz\n`);
   for (const line of [/^HTTP\/1\.1 400 /, allowedOrigin, typeLine]) expect(response).toMatch(line);
   await gateway.logLine({ requestId: 'invalid-chunk', status: 400, outcome: 'BAD_REQUEST' });
 });
@@ -116,14 +108,9 @@ test('a body with an invalid chunk gets an error that a page can read', async ()
 test('a client reads the response to a body that is too large while it sends the body', async () => {
   const gateway = start();
   const socket = connectTo(gateway.url);
-  const length = 25_000_000;
-  socket.write(
-    `POST /graphql HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${gateway.token}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`,
-  );
+  const request = requestOnly('POST /graphql', authorized(gateway), ' '.repeat(25_000_000));
   // Reads only after it has sent everything, as browsers do.
-  await promisify((done: (error?: Error | null) => void) =>
-    socket.write(' '.repeat(length), done),
-  )();
+  await new Promise((resolve) => socket.write(request.replaceAll('\n', '\r\n'), resolve));
   const response = await new Promise((resolve) => socket.once('data', resolve));
   expect(String(response)).toMatch(/^HTTP\/1\.1 413 /);
 });

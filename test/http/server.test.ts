@@ -3,55 +3,60 @@ import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
 import { metric } from '../support/metric.ts';
-import { connectTo, exchange, requestOf } from '../support/raw-request.ts';
+import { connectTo, exchange, requestOf, requestOnly } from '../support/raw-request.ts';
 import { json, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const success = json({ status: 0, service_status: { status: 0 }, list: [] });
 const share = shareGateway();
-const start = () => withSend(share(success));
 const shareWithCors = shareGateway({ CORS_ORIGINS: 'https://a.example' });
-const startWithCors = () => withSend(shareWithCors(success));
+const shareOpen = shareGateway({ INTROSPECTION: 'true' });
 
-/** Starts a gateway for one test. */
-async function startWith(variables: Record<string, string>) {
-  const service = await startService(success);
-  return withSend({ service, gateway: await startTestGateway(service, variables) });
+function start(shareOne = share) {
+  const { service, gateway } = shareOne(success);
+  /** Sends a request, with a token unless `init` has headers. */
+  async function send(path: string, init: RequestInit = {}) {
+    const headers = { authorization: `Bearer ${gateway.token}` };
+    const response = await fetch(gateway.url + path, { headers, ...init });
+    const { status } = response;
+    return { status, headers: response.headers, body: await response.text() };
+  }
+  return { service, gateway, send };
 }
 
-function withSend(started: ReturnType<typeof share>) {
-  return {
-    ...started,
-    async send(path: string, init: RequestInit = {}) {
-      const response = await fetch(started.gateway.url + path, init);
-      return { response, body: (await response.text()) || undefined };
-    },
-  };
-}
+const pathOf = (query: string) => `/graphql?query=${encodeURIComponent(query)}`;
 
-/** The body of every error outside GraphQL. */
-function errorBody(code: unknown = expect.any(String)) {
-  return {
-    errors: [
-      {
-        message: expect.any(String),
-        extensions: { code, requestId: expect.any(String), retryable: false },
-      },
-    ],
-  };
+/** Expects the body of every error outside GraphQL. */
+function expectError(body: string, code: unknown = expect.any(String)) {
+  const extensions = { code, requestId: expect.any(String), retryable: false };
+  expect(JSON.parse(body)).toEqual({ errors: [{ message: expect.any(String), extensions }] });
 }
 
 test.each(['/livez', '/readyz'])('%s responds with ok, without a token', async (path) => {
-  const { response, body } = await start().send(path);
-  expect([response.status, body]).toEqual([200, '{"status":"ok"}']);
-  expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+  const { status, headers, body } = await start().send(path, { headers: {} });
+  expect([status, body]).toEqual([200, '{"status":"ok"}']);
+  expect(headers.get('content-type')).toMatch(/^application\/json/);
+});
+
+test('with ADMIN_PORT, metrics are only on that port, which also has the health checks', async () => {
+  const gateway = await startTestGateway(await startService(success), { ADMIN_PORT: '0' });
+  const { address } = await gateway.logLine({ msg: 'admin server listens' });
+  const paths = ['/metrics', '/livez', '/readyz', '/graphql'];
+  const statuses = (url: unknown) =>
+    Promise.all(paths.map(async (path) => (await fetch(`${url}${path}`)).status));
+  expect(await statuses(gateway.url)).toEqual([404, 200, 200, 401]);
+  expect(await statuses(address)).toEqual([200, 200, 200, 404]);
+  await gateway.graphql(read);
+  const text = await (await fetch(`${address}/metrics`)).text();
+  expect(text).toContain('ledger_gateway_operations_total{');
 });
 
 test.each(['/', '/nothing', '/graphql/', '/graphql/x', '/livez/x'])(
   '%s is not found',
   async (path) => {
-    const { response, body } = await start().send(path);
-    expect([response.status, JSON.parse(body ?? '')]).toEqual([404, errorBody('NOT_FOUND')]);
+    const { status, body } = await start().send(path);
+    expect(status).toBe(404);
+    expectError(body, 'NOT_FOUND');
   },
 );
 
@@ -62,83 +67,58 @@ test.each([
   ['POST', '/livez', ['GET']],
   ['DELETE', '/readyz', ['GET']],
 ])('%s %s is not allowed', async (method, path, allowed) => {
-  const { response, body } = await start().send(path, { method });
-  const allow = (response.headers.get('allow') ?? '').split(/, */);
+  const { status, headers, body } = await start().send(path, { method });
+  const allow = (headers.get('allow') ?? '').split(/, */);
   expect(allow.filter((name) => name !== 'HEAD' && name !== 'OPTIONS')).toEqual(allowed);
-  const error = errorBody('METHOD_NOT_ALLOWED');
-  expect([response.status, JSON.parse(body ?? '')]).toEqual([405, error]);
-});
-
-const query = '{"query":"{ __typename }"}';
-
-test('a POST without a content type is rejected', async () => {
-  const { gateway } = start();
-  const response = await exchange(
-    gateway.url,
-    `POST /graphql HTTP/1.1\nHost: a\nConnection: close\nAuthorization: Bearer ${gateway.token}\nContent-Length: ${query.length}\n\n${query}`,
-  );
-  expect(response).toMatch(/^HTTP\/1.1 415 /);
-  expect(JSON.parse(bodyOf(response))).toEqual(errorBody('UNSUPPORTED_MEDIA_TYPE'));
+  expect(status).toBe(405);
+  expectError(body, 'METHOD_NOT_ALLOWED');
 });
 
 test.each(['application/json; charset=utf-8', 'Application/JSON'])(
-  'a POST with content type %s is accepted',
+  'a POST with content type %s is accepted, and its query string ignored',
   async (contentType) => {
-    const { gateway } = start();
-    const { data } = await gateway.graphql('{ __typename }', {}, { 'content-type': contentType });
-    expect(data).toEqual({ __typename: 'Query' });
+    const { service, gateway, send } = start();
+    const headers = { authorization: `Bearer ${gateway.token}`, 'content-type': contentType };
+    const post = (body: string) => send(pathOf(write), { method: 'POST', headers, body });
+    expect((await post('{"query":"{ __typename }"}')).body).toBe('{"data":{"__typename":"Query"}}');
+    expect((await post('{}')).status).toBe(400);
+    expect(service.received).toEqual([]);
   },
 );
 
 test('a GET with a bearer token, which forces a preflight, executes a query', async () => {
-  const { gateway, send } = start();
-  const { response, body } = await send(`/graphql?query=${encodeURIComponent(read)}`, {
-    headers: { authorization: `Bearer ${gateway.token}` },
-  });
-  expect(response.status).toBe(200);
-  expect(JSON.parse(body ?? '').data.result.__typename).toBe('GlCodeList');
+  const { status, body } = await start().send(pathOf(read));
+  expect([status, JSON.parse(body).data.result.__typename]).toEqual([200, 'GlCodeList']);
 });
 
 test.each([
-  [401, 'UNAUTHENTICATED', 'false'],
-  [400, 'BAD_REQUEST', 'true'],
+  [401, 'UNAUTHENTICATED', 'false', share],
+  [400, 'BAD_REQUEST', 'true', shareOpen],
 ])(
   'a GET that a page could send without a preflight gets %i %s if INTROSPECTION is %s',
-  async (status, code, INTROSPECTION) => {
-    const { service, send } = await startWith({ INTROSPECTION });
-    const { response, body } = await send(`/graphql?query=${encodeURIComponent('{ __typename }')}`);
-    expect(response.status).toBe(status);
-    expect(JSON.parse(body ?? '')).toEqual(errorBody(code));
+  async (expected, code, _, shareOne) => {
+    const { service, send } = start(shareOne);
+    const { status, body } = await send(pathOf('{ __typename }'), { headers: {} });
+    expect(status).toBe(expected);
+    expectError(body, code);
     expect(service.received).toEqual([]);
   },
 );
 
 test('a GET with a mutation is told to use POST', async () => {
-  const { gateway, send } = start();
-  const headers = { authorization: `Bearer ${gateway.token}` };
-  const path = `/graphql?query=${encodeURIComponent(write)}`;
-  const { response, body } = await send(path, { headers });
-  expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
-  expect(JSON.parse(body ?? '')).toEqual(errorBody('BAD_REQUEST'));
+  const { status, headers, body } = await start().send(pathOf(write));
+  expect([status, headers.get('allow')]).toEqual([405, 'POST']);
+  expectError(body, 'BAD_REQUEST');
 });
 
-test('the query string of a POST is ignored', async () => {
-  const { service, gateway } = start();
-  const response = await fetch(`${gateway.url}/graphql?query=${encodeURIComponent(write)}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.token}`, 'content-type': 'application/json' },
-    body: '{}',
-  });
-  expect(response.status).toBe(400);
-  expect(service.received).toEqual([]);
-});
+const newId = /^[0-9a-f-]{36}$/;
 
 test.each<[string, unknown]>([
   ...['a', 'req-1', '00-4bf92f3577b34da6a3ce929d0e0e4736-01', 'a.b_c:d', 'x'.repeat(128)].map(
     (id): [string, unknown] => [id, id],
   ),
   ...['', 'a b', 'a,b', 'a","level":60,"x":"', '{"a":1}', '<script>', '../..', 'x'.repeat(129)].map(
-    (id): [string, unknown] => [id, expect.stringMatching(/^[0-9a-f-]{36}$/)],
+    (id): [string, unknown] => [id, expect.stringMatching(newId)],
   ),
 ])('the request id "%s" becomes %s', async (sent, id) => {
   const { service, gateway } = start();
@@ -147,54 +127,52 @@ test.each<[string, unknown]>([
   expect(service.received[0]?.headers['x-request-id']).toBe(headers.get('x-request-id'));
 });
 
-test('each request without an id gets a new one, even if it fails', async () => {
-  const { send } = start();
-  const ids = new Set<string | undefined>();
+test('each request with no id or two gets a new one, even if it fails', async () => {
+  const { gateway, send } = start();
+  const ids = new Set<string>();
   for (const path of ['/livez', '/nothing', '/graphql', '/livez']) {
-    const { response, body } = await send(path);
-    const id = response.headers.get('x-request-id') ?? undefined;
-    expect(id).toMatch(/^[0-9a-f-]{36}$/);
-    if (!response.ok) expect(JSON.parse(body ?? '').errors[0].extensions.requestId).toBe(id);
+    const { status, headers, body } = await send(path, { headers: {} });
+    const id = headers.get('x-request-id') ?? '';
+    expect(id).toMatch(newId);
+    if (status !== 200) expect(JSON.parse(body).errors[0].extensions.requestId).toBe(id);
     ids.add(id);
   }
   expect(ids.size).toBe(4);
-});
-
-test('two x-request-id headers are replaced by a new id', async () => {
-  const { gateway } = start();
-  const response = await exchange(
-    gateway.url,
-    'GET /livez HTTP/1.1\nHost: a\nConnection: close\nX-Request-Id: a\nX-Request-Id: b\n\n',
-  );
-  expect(response).toMatch(/^x-request-id: [0-9a-f-]{36}\r$/im);
+  const twice = requestOnly('GET /livez', 'x-request-id: a\nx-request-id: b');
+  expect(await exchange(gateway.url, twice)).toMatch(/^x-request-id: [0-9a-f-]{36}\r$/im);
 });
 
 test.each([
-  ['a path that cannot be decoded', 'GET /%zz HTTP/1.1\nHost: a\nConnection: close\n\n', 400],
+  ['a path that cannot be decoded', requestOnly('GET /%zz'), 400],
   ['a request that is not HTTP', 'hello\n\n', 400],
-  ['headers that are too large', `GET /livez HTTP/1.1\nHost: a\nX: ${'x'.repeat(20_000)}\n\n`, 431],
-  ['an unknown method', 'BREW /graphql HTTP/1.1\nHost: a\nConnection: close\n\n', 400],
-])('%s gets an error in the usual format', async (_, request, status) => {
-  const { gateway } = startWithCors();
+  ['headers that are too large', requestOnly('GET /livez', `x: ${'x'.repeat(20_000)}`), 431],
+  ['an unknown method', requestOnly('BREW /graphql'), 400],
+])('%s gets an error in the usual format, and is logged', async (_, request, status) => {
+  const { gateway } = start(shareWithCors);
   const response = await exchange(gateway.url, request);
   expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   expect(response).toMatch(/^content-type: application\/json/im);
-  expect(JSON.parse(bodyOf(response))).toEqual(errorBody());
+  const body = response.slice(response.indexOf('\r\n\r\n') + 4);
+  expectError(body);
+  const { requestId } = JSON.parse(body).errors[0].extensions;
+  const line = { status, outcome: expect.stringMatching(/^[A-Z_]+$/) };
+  expect(await gateway.logLine({ msg: 'request', requestId })).toMatchObject(line);
+});
+
+test('a request with an invalid path is counted like any other', async () => {
+  const { gateway } = start(shareWithCors);
+  const requests = () => metric(gateway, 'ledger_gateway_http_requests_total', { status: '400' });
+  const before = await requests();
+  await exchange(gateway.url, requestOnly('GET /%zz', 'x-request-id: counted'));
+  await gateway.logLine({ msg: 'request', requestId: 'counted' });
+  expect(await requests()).toBe(before + 1);
 });
 
 test('the response to an OPTIONS that is not a preflight is not plain text', async () => {
-  const { gateway } = startWithCors();
-  const response = await exchange(
-    gateway.url,
-    'OPTIONS /graphql HTTP/1.1\nHost: a\nOrigin: https://a.example\nConnection: close\n\n',
-  );
+  const request = requestOnly('OPTIONS /graphql', 'origin: https://a.example');
+  const response = await exchange(start(shareWithCors).gateway.url, request);
   expect(response).not.toMatch(/^content-type: text\/plain/im);
 });
-
-/** The body of a raw HTTP response. */
-function bodyOf(response: string): string {
-  return response.slice(response.indexOf('\r\n\r\n') + 4);
-}
 
 test('requests on one connection are executed one after another, and reads are cancelled after it has closed', async () => {
   const service = await startHeldService();
@@ -210,12 +188,4 @@ test('requests on one connection are executed one after another, and reads are c
   await gateway.logLine({ requestId: 'pipelined-2', outcome: 'CLIENT_DISCONNECTED' });
   await service.idle();
   expect(service.requests).toHaveLength(2);
-});
-
-test('a request with an invalid path is logged and counted like any other', async () => {
-  const { gateway } = await startWith({});
-  const response = await exchange(gateway.url, 'GET /%zz HTTP/1.1\nHost: a\nConnection: close\n\n');
-  expect(response).toMatch(/^HTTP\/1.1 400 /);
-  await gateway.logLine({ msg: 'request', outcome: 'BAD_REQUEST', status: 400 });
-  expect(await metric(gateway, 'ledger_gateway_http_requests_total', { status: '400' })).toBe(1);
 });

@@ -14,7 +14,7 @@ const found = {
   serverId: 'a',
   since: 500_000,
   quarantineEnd: 0,
-  isLoss: false,
+  lossAt: null as number | null,
   ...kept,
 };
 const newcomer = { id: undefined, lastUse: -Infinity, serverId: 'a', now, retentionMs: 10_000 };
@@ -22,14 +22,14 @@ const user = { ...newcomer, id: 'first', lastUse: 900_000 };
 
 const next = (record: typeof found | null, known: typeof newcomer | typeof user) =>
   nextRecord(record, known, store, QUARANTINE_MS);
-const loss = { since: now, quarantineEnd: now + QUARANTINE_MS, isLoss: true };
+const loss = { since: now, quarantineEnd: now + QUARANTINE_MS, lossAt: now };
 
 test.each([
   ['a record that this process knows', found, user],
   ['a record that is new to this process', found, newcomer],
   [
     'a loss that another process noticed',
-    { ...found, id: 'b', since: 950_000, isLoss: true },
+    { ...found, id: 'b', since: 950_000, lossAt: 950_000 },
     user,
   ],
 ])('%s stays', (_, record, known) => {
@@ -40,7 +40,7 @@ test('a new store begins now, and waits for objections', () => {
   expect(next(null, newcomer)).toMatchObject({
     since: now,
     quarantineEnd: now + 5000,
-    isLoss: false,
+    lossAt: null,
     serverId: 'a',
   });
 });
@@ -53,7 +53,7 @@ test.each([
   ['a record of a newcomer', { ...found, id: 'b', since: 999_000 }, user],
   [
     'a loss that is older than the last use by this process',
-    { ...found, id: 'b', since: 899_000, isLoss: true },
+    { ...found, id: 'b', since: 899_000, lossAt: 899_000 },
     user,
   ],
 ])('%s is a loss', (_, record, known) => {
@@ -79,13 +79,18 @@ async function judge(
   {
     sinceMs = 3_600_000,
     quarantineMs = 0,
+    lossMs,
     ...record
   }: Partial<typeof found> & Record<string, unknown> = {},
   ageMs?: number,
   heldMs = 0,
 ) {
   const present = Date.now();
-  const times = { since: present - Number(sinceMs), quarantineEnd: present + Number(quarantineMs) };
+  const times = {
+    since: present - Number(sinceMs),
+    quarantineEnd: present + Number(quarantineMs),
+    lossAt: lossMs === undefined ? null : present - Number(lossMs),
+  };
   const retention = { retentionMs: 7_200_000, retentionSince: 0, earlierRetentionMs: 0 };
   const judged = { ...found, ...times, ...retention, ...record };
   const text = JSON.stringify(judged);
@@ -110,9 +115,16 @@ test.each([
   ['is 30 s older than its age', { sinceMs: 60_000 }, 20_000, 0, 'new'],
   ['is 30 s older than its age', { sinceMs: 60_000 }, 40_000, 0, 'forgotten'],
   ['is as much older as it was held', { sinceMs: 60_000 }, 20_000, 20_000, 'forgotten'],
-  ['with the age 0, after a loss', { sinceMs: 20_000, isLoss: true }, 0, 0, 'quarantine'],
-  ['with the age 0, after a loss', { sinceMs: 40_000, isLoss: true }, 0, 0, 'new'],
-  ['with the age 0, held since a loss', { sinceMs: 40_000, isLoss: true }, 0, 20_000, 'quarantine'],
+  ['with the age 0, after a loss', { sinceMs: 20_000, lossMs: 20_000 }, 0, 0, 'quarantine'],
+  ['with the age 0, after a loss', { sinceMs: 40_000, lossMs: 40_000 }, 0, 0, 'new'],
+  [
+    'with the age 0, held since a loss',
+    { sinceMs: 40_000, lossMs: 40_000 },
+    0,
+    20_000,
+    'quarantine',
+  ],
+  ['with the age 0, after a roll of the retention', { sinceMs: 0, lossMs: 40_000 }, 0, 0, 'new'],
   ['with the age 0, in a new store', { sinceMs: 0 }, 0, 0, 'new'],
   ['with the age 0, before others object', { sinceMs: 0, quarantineMs: 5000 }, 0, 0, 'quarantine'],
   ['without an age, in quarantine', { quarantineMs: 5000 }, undefined, 0, 'quarantine'],

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { intentOf, intentOfArguments } from '../../src/idempotency/idempotency-key.ts';
+import { ARGUMENTS, intentOf } from '../../src/idempotency/idempotency-key.ts';
 import { scopeOf } from '../support/upstream-call.ts';
 
 const rejected = (message: string) =>
@@ -8,14 +8,14 @@ const rejected = (message: string) =>
 const callers = [scopeOf(), scopeOf('another token'), scopeOf('token', undefined, 'bob')];
 
 /** The keys of a store for a key of each of the callers, two of whom are the same. */
-const keysOf = (key: string) => callers.map((scope) => intentOf(key, scope).key);
+const keysOf = (key: string) => callers.map((scope) => intentOf(key, undefined, scope).key);
 
 test('a key belongs to its caller, with and without the quotes of a structured field', () => {
   const [first, sameCaller, other] = keysOf('intent-1');
   expect(sameCaller).toBe(first);
   expect(other).not.toBe(first);
   expect(keysOf('"intent-1"')).toEqual(keysOf('intent-1'));
-  expect(callers.map((scope) => intentOfArguments('intent-1', 0, scope).key)).toEqual(
+  expect(callers.map((scope) => intentOf('intent-1', 0, scope, ARGUMENTS).key)).toEqual(
     keysOf('intent-1'),
   );
   expect(keysOf('"with\\"quotes\\\\"')).not.toEqual(keysOf('"withquotes"'));
@@ -27,38 +27,42 @@ test.each([
   ['must not be', ['undefined', '"null"', 'NaN']],
 ])('a key %s: %j', (problem, keys) => {
   for (const key of keys) {
-    expect(() => intentOf(key, scopeOf())).toThrow(rejected(`Idempotency-Key ${problem}`));
-    expect(() => intentOfArguments(key, 0, scopeOf())).toThrow(rejected('"idempotencyKey"'));
+    expect(() => intentOf(key, undefined, scopeOf())).toThrow(
+      rejected(`Idempotency-Key ${problem}`),
+    );
+    expect(() => intentOf(key, 0, scopeOf(), ARGUMENTS)).toThrow(rejected('"idempotencyKey"'));
   }
 });
 
 test.each(['', '-1', '1.5', '1e3', 'soon', '31536000001', '99999999999', '1, 2'])(
   'the age %j in a header is rejected',
-  (idempotencyKeyAge) => {
-    const scope = { ...scopeOf(), idempotencyKeyAge };
-    expect(() => intentOf('a', scope)).toThrow(rejected('Idempotency-Key-Age must be an integer'));
+  (age) => {
+    const problem = rejected('Idempotency-Key-Age must be an integer');
+    expect(() => intentOf('a', age, scopeOf())).toThrow(problem);
   },
 );
 
 test('an intent knows its age, and when its headers arrived', () => {
   const scope = { ...scopeOf(), receivedAt: 5000 };
   const aged = { ageMs: 1000, receivedAt: 5000 };
-  expect(intentOf('a', { ...scope, idempotencyKeyAge: '1000' })).toMatchObject(aged);
-  expect(intentOfArguments('a', 1000, scope)).toMatchObject(aged);
-  expect(intentOf('a', { ...scope, idempotencyKeyAge: '0' }).ageMs).toBe(0);
-  expect(intentOf('a', scope).ageMs).toBeUndefined();
+  expect(intentOf('a', '1000', scope)).toMatchObject(aged);
+  expect(intentOf('a', 1000, scope, ARGUMENTS)).toMatchObject(aged);
+  expect(intentOf('a', '0', scope).ageMs).toBe(0);
+  expect(intentOf('a', undefined, scope).ageMs).toBeUndefined();
 });
 
 test.each([-1, 0.5, 31_536_000_001])('the age %d in an argument is rejected', (ageMs) => {
   const faults = [
     { path: ['ageMs'], message: '"ageMs" must be an integer from 0 to 31536000000.' },
   ];
-  expect(() => intentOfArguments('a', ageMs, scopeOf())).toThrow(
+  expect(() => intentOf('a', ageMs, scopeOf(), ARGUMENTS)).toThrow(
     expect.objectContaining({ faults }),
   );
 });
 
 test('a token without sub cannot have keys', () => {
   const scope = scopeOf('token', undefined, null);
-  expect(() => intentOf('key', scope)).toThrow(rejected('needs a token with the claim "sub"'));
+  expect(() => intentOf('key', undefined, scope)).toThrow(
+    rejected('needs a token with the claim "sub"'),
+  );
 });

@@ -1,5 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
-import { OpenWrites, poll } from '../../src/idempotency/open-writes.ts';
+import { OpenWrites } from '../../src/idempotency/open-writes.ts';
+import { poll } from '../../src/lib/poll.ts';
 
 test('updates of one caller that are repeated leave room for those of another', async () => {
   const error = jest.fn();
@@ -12,7 +13,7 @@ test('updates of one caller that are repeated leave room for those of another', 
       async () => {
         if (isDown) throw new Error('down');
       },
-      9_000_000,
+      6_000_000,
       () => ended.push(caller),
     );
   for (const caller of ['a', 'a', 'a', 'b']) await update(caller);

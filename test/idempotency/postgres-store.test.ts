@@ -144,6 +144,19 @@ describePostgres('a PostgreSQL server', () => {
     expect(claims.losses).toHaveLength(1);
   });
 
+  test('whose table another gateway creates at the same moment is used', async () => {
+    const creating = server.query(`DROP TABLE IF EXISTS ledger_gateway_record;
+      CREATE TABLE ledger_gateway_record (key text PRIMARY KEY, version text NOT NULL, caller text,
+        text text NOT NULL, expires_at timestamptz NOT NULL);
+      SELECT pg_sleep(0.3)`);
+    const sleeping = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    await eventually(async () => expect(await server.query(sleeping)).toHaveLength(1));
+    const store = new PostgresStore({ url: server.url, maxBytes: Infinity });
+    closeAfterTest(() => store.close());
+    expect(await store.read('key')).toMatchObject({ entry: null });
+    await creating;
+  });
+
   test('that does not permit to create the table asks for it', async () => {
     await server.query('CREATE ROLE gateway LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC');
     const claims = open(server.url.replace('postgres@', 'gateway@'));

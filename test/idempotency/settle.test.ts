@@ -1,13 +1,19 @@
 import { expect, test } from '@jest/globals';
 import { Account } from '../../src/account/account.ts';
 import { readOutcome } from '../../src/idempotency/recorded-outcome.ts';
-import { csvUploaded } from '../../src/resolvers/write-member.ts';
+import { csvUploaded } from '../../src/resolvers/workflows.ts';
+import { agedStore } from '../support/aged-store.ts';
+import { closeAfterTest } from '../support/cleanup.ts';
+import { eventually } from '../support/eventually.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { write, writes } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
-import { metricIs } from '../support/metric.ts';
+import { metric, metricIs } from '../support/metric.ts';
+import { isRedisInstalled, startRedis } from '../support/redis.ts';
 import { json, startService } from '../support/service.ts';
 import { scopeOf } from '../support/upstream-call.ts';
+
+const testWithRedis = isRedisInstalled ? test : test.skip;
 
 const key = { 'idempotency-key': 'intent-1' };
 const succeed = json({ invoice_id: 7, message: 'saved', status: 0, unresolved: 'row 3' });
@@ -34,7 +40,10 @@ async function settle(gateway: Gateway, variables = {}, headers = {}) {
 
 test('settling returns the outcome of each field and sends nothing, and the key still replays', async () => {
   const service = await startService(succeed);
-  const gateway = await startTestGateway(service, { MAX_WRITES_PER_OPERATION: '20' });
+  const gateway = await startTestGateway(service, {
+    MAX_WRITES_PER_OPERATION: '20',
+    IDEMPOTENCY_STORE: await agedStore(),
+  });
   const fields = Object.entries(writes).map(([name, field]) => `${name}: ${field}`);
   const send = async () =>
     (await gateway.graphql(`mutation { ${fields.join(' ')} }`, {}, key)).data;
@@ -69,13 +78,13 @@ test('a recorded outcome for which there is no memory is read with short texts',
     ({ operation: 'upgradeToHQ', response: { invoiceId: '7', message, status: 0 } }) as const;
   const read = (limitBytes: number) =>
     readOutcome(known('x'.repeat(100_000)), { holding: new Account(limitBytes).open('a') });
-  expect(read(300_000)).toEqual(known('x'.repeat(100_000)));
+  expect(read(1_000_000)).toEqual(known('x'.repeat(100_000)));
   expect(read(150_000)).toEqual(known(`${'x'.repeat(10_000)}…`));
 });
 
 test('an unused key is empty and complete, and is never executed later', async () => {
   const service = await startService(succeed);
-  const gateway = await startTestGateway(service);
+  const gateway = await startTestGateway(service, { IDEMPOTENCY_STORE: await agedStore() });
   expect(await settle(gateway, { ageMs: 0 })).toEqual({ isComplete: true, writes: [] });
   const { data, errors } = await gateway.graphql(write, {}, key);
   expect(data).toEqual({ result: null });
@@ -98,9 +107,37 @@ test('settling waits for a write in flight', async () => {
   ]);
 });
 
+testWithRedis(
+  'what is known of a closed key is returned, although the store then fails',
+  async () => {
+    const redis = await startRedis();
+    closeAfterTest(redis.stop);
+    const service = await startHeldService();
+    const store = { IDEMPOTENCY_STORE: redis.url, IDEMPOTENCY_LOSS_QUARANTINE_S: '0' };
+    const gateway = await startTestGateway(service, store);
+    await eventually(() => settle(gateway, { key: 'before' })); // Redis is connected.
+    const settlements = () =>
+      metric(gateway, 'ledger_gateway_idempotency_store_duration_seconds_count', {
+        operation: 'settle',
+      });
+    const before = await settlements();
+    const first = gateway.graphql(write, {}, key);
+    const call = await service.arrived(1);
+    const settling = settle(gateway, { ageMs: 0 });
+    await eventually(async () => expect(await settlements()).toBeGreaterThan(before));
+    closeAfterTest(() => redis.signal('SIGCONT'));
+    redis.signal('SIGSTOP');
+    const expected = [{ responseName: 'result', outcome: { code: 'IN_PROGRESS' } }];
+    expect((await settling).writes).toMatchObject(expected);
+    redis.signal('SIGCONT');
+    call.respond();
+    expect((await first).data.result.__typename).toBe('WorkflowActionCompleted');
+  },
+);
+
 test('a write that was refused leaves nothing to report', async () => {
   const service = await startHeldService();
-  const gateway = await startTestGateway(service);
+  const gateway = await startTestGateway(service, { IDEMPOTENCY_STORE: await agedStore() });
   const first = gateway.graphql(write, {}, key);
   const call = await service.arrived(1);
   const settling = settle(gateway, { ageMs: 0 });

@@ -1,6 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, copyFile, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
@@ -64,6 +74,20 @@ describe('a file that another process used', () => {
     // Its sender cannot be there any more, because it had locked the file.
     expect(await claims.find('in flight')).toBe('orphaned');
     expect(await claims.find('released')).toBe('claimed');
+    expect(claims.losses).toEqual([]);
+  });
+
+  test('after kill -9, nothing is lost behind a symbolic link', async () => {
+    const file = path;
+    path = join(directory, 'link.db');
+    open().close();
+    await rename(path, file);
+    await symlink(file, path);
+    const holder = await startHolder();
+    await holder.kill();
+    now += 1;
+    const claims = open();
+    expect(await claims.find('recorded')).toBe('outcome');
     expect(claims.losses).toEqual([]);
   });
 

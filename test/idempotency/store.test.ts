@@ -227,6 +227,12 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
     }
   });
 
+  test('settling is not complete while a request from before the records may be on its way', async () => {
+    const { settle } = await openClaims();
+    const expected = { writes: [], isComplete: false };
+    expect(await settle('key', 0, performance.now())).toEqual(expected);
+  });
+
   test('a key that was settled without certainty is not said to be unexecuted', async () => {
     const { find, settle } = await openClaims();
     expect(await settle('key', 60_000)).toEqual({ writes: [], isComplete: false });

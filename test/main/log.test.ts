@@ -16,8 +16,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A process that logs lines of 300 characters at once, reports how many were dropped, and 300 more when it exits. */
 const logger = `
-import { createLog } from './src/telemetry/log.ts';
-import { LogOutput } from './src/telemetry/log-output.ts';
+import { createLog, LogOutput } from './src/telemetry/log.ts';
 const output = new LogOutput();
 const log = createLog('info', output);
 const text = 'x'.repeat(250);

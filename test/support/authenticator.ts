@@ -32,7 +32,6 @@ export function createTestAuthenticator(keys: JwtConfig['keys'], changed: Partia
     logLine: log.line,
     /** The caller of a token. */
     authenticate,
-    remembered: (token: string) => authenticator.remembered(requestWith(token)),
     /** What becomes of a token: `accepted`, or the reason for which it is not. */
     async resultOf(token: string): Promise<string | undefined> {
       try {

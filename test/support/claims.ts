@@ -44,8 +44,9 @@ export function claimsOn(
       claims.record(claimOf(key, owner, more), undefined, outcome),
     release: (key: string, owner: string, more: More = {}) =>
       claims.release(claimOf(key, owner, more), undefined),
-    settle: (key: string, ageMs?: number) =>
-      claims.settle({ key, caller: 'caller', ageMs, receivedAt: performance.now() }),
+    /** Settles a key, as if 30 s had passed: nothing from before the records is on its way any more. */
+    settle: (key: string, ageMs?: number, receivedAt = performance.now() + 30_000) =>
+      claims.settle({ key, caller: 'caller', ageMs, receivedAt }),
     async close() {
       completeness.close();
       await store.close();

@@ -7,9 +7,19 @@ import { startGatewayProcess } from './gateway-process.ts';
 import { startHttpServer } from './http-server.ts';
 import { json, startService } from './service.ts';
 
+/** A response in the place of the gateway's. */
+type CannedResponse = {
+  readonly status: number;
+  readonly headers?: Record<string, string>;
+  readonly body: string;
+  /** Whether the gateway serves the request. */
+  readonly isServed?: boolean;
+};
+
 /** What can happen to a request between a client and the gateway. */
 type Fault =
   | 'none'
+  | CannedResponse
   /** The gateway serves it, and its response is lost. */
   | 'cut'
   /** It does not arrive, and nothing responds. */
@@ -19,6 +29,8 @@ type Fault =
   /** A 413 of a proxy. */
   | 'too large'
   | 'in progress'
+  /** The gateway serves it, and nothing responds. */
+  | 'hang'
   /** The gateway serves it, gets `kill -9` before it responds, and starts again. */
   | 'crash';
 
@@ -64,54 +76,69 @@ export const impatient: LedgerFetchOptions = {
   doubleClickMs: 0,
 };
 
-const cannedResponses: Partial<Record<Fault, [number, Record<string, string>, string]>> = {
-  busy: [
-    503,
-    { 'retry-after': '1', 'content-type': 'application/json' },
-    '{"errors":[{"message":"","extensions":{"code":"OVERLOADED","requestId":"7","retryable":true}}]}',
-  ],
-  'too large': [413, { 'content-type': 'text/html' }, '<h1>413 Request Entity Too Large</h1>'],
-  'in progress': [
-    200,
-    { 'content-type': 'application/json', 'idempotent-in-progress': 'true' },
-    '{"data":{"workflowAction":{"__typename":"LedgerOutcomeUnknown"}}}',
-  ],
+const graphqlType = { 'content-type': 'application/json' };
+
+const cannedResponses: Readonly<Record<string, CannedResponse>> = {
+  busy: {
+    status: 503,
+    headers: { 'retry-after': '1', ...graphqlType },
+    body: '{"errors":[{"message":"","extensions":{"code":"OVERLOADED","requestId":"7","retryable":true}}]}',
+  },
+  'too large': { status: 413, body: '<h1>413 Request Entity Too Large</h1>' },
+  'in progress': {
+    status: 200,
+    headers: { 'idempotent-in-progress': 'true', ...graphqlType },
+    body: '{"data":{"workflowAction":{"__typename":"LedgerOutcomeUnknown"}}}',
+  },
 };
 
 /** Starts a service, a gateway of its own process that has run for long enough, and a server in front of it that causes faults. */
 export async function startFaultStack(variables: Record<string, string> = {}) {
-  const arrivals = new EventEmitter();
+  const events = new EventEmitter();
   const service = await startService((response, received) => {
-    arrivals.emit('arrival');
+    events.emit('arrival');
     return json({ status: 0 })(response, received);
   });
   const aged = { IDEMPOTENCY_STORE: await agedStore() };
   let gateway = await startGatewayProcess(service, { ...aged, ...variables });
   let faults: Fault[] = [];
+  /** What was posted. `closed` resolves when the client has the response, or no longer waits for it. */
+  const requests: { key: string | string[] | undefined; closed: Promise<unknown> }[] = [];
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await buffer(request);
-    const fault = request.method === 'POST' ? faults.shift() : undefined;
-    const { origin } = request.headers;
-    const canned = fault && cannedResponses[fault];
-    if (canned) {
-      const [status, headers, text] = canned;
-      const cors = {
-        'access-control-allow-origin': origin ?? '*',
-        'access-control-expose-headers': 'retry-after, idempotent-in-progress',
-      };
-      response.writeHead(status, { ...cors, ...headers }).end(text);
-    } else if (fault !== 'stall') {
-      pass(request, body, response, fault);
+    const { method, headers } = request;
+    let fault: Fault | undefined;
+    if (method === 'POST') {
+      fault = faults.shift();
+      const key = headers['idempotency-key'];
+      requests.push({ key, closed: once(response, 'close') });
+      events.emit('request');
     }
+    const body = await buffer(request);
+    const canned = typeof fault === 'string' ? cannedResponses[fault] : fault;
+    if (canned && !canned.isServed) respond(request, response, canned);
+    else if (fault !== 'stall') pass(request, body, response, canned ?? fault);
+  }
+
+  function respond(
+    { headers: { origin = '*' } }: IncomingMessage,
+    response: ServerResponse,
+    { status, headers, body }: CannedResponse,
+  ): void {
+    const cors = {
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers': 'retry-after, idempotent-in-progress',
+    };
+    response.writeHead(status, { 'content-type': 'text/html', ...cors, ...headers }).end(body);
   }
 
   function pass(
-    { method, url = '/', headers }: IncomingMessage,
+    request: IncomingMessage,
     body: Buffer,
     response: ServerResponse,
     fault: Fault | undefined,
   ): void {
+    const { method, url = '/', headers } = request;
     const onward = forward(new URL(url, gateway.url), { method, headers, agent: false });
     const cut = () => {
       const { socket } = response;
@@ -126,6 +153,9 @@ export async function startFaultStack(variables: Record<string, string> = {}) {
         received.pipe(response);
         return;
       }
+      received.resume();
+      if (fault === 'hang') return;
+      if (typeof fault === 'object') return respond(request, response, fault);
       if (fault === 'crash') {
         gateway.signal('SIGKILL');
         await gateway.exited;
@@ -143,13 +173,19 @@ export async function startFaultStack(variables: Record<string, string> = {}) {
     /** Causes the faults of a case from the next request on. */
     prepare(next: readonly Fault[]) {
       faults = [...next];
+      requests.length = 0;
       service.received.length = 0;
+    },
+    requests,
+    /** Waits for the first request. */
+    async requested() {
+      if (requests.length === 0) await once(events, 'request');
     },
     /** The number of requests that arrived at the service. */
     arrivals: () => service.received.length,
-    /** Waits for the first of them. */
+    /** Waits for the first of these. */
     async arrived() {
-      if (service.received.length === 0) await once(arrivals, 'arrival');
+      if (service.received.length === 0) await once(events, 'arrival');
     },
   };
 }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 
 /** Repeats an attempt with a pause until it succeeds, and throws its last error after half a minute. */
 export async function eventually<Result>(attempt: () => Promise<Result>): Promise<Result> {
@@ -11,4 +11,9 @@ export async function eventually<Result>(attempt: () => Promise<Result>): Promis
     }
     await sleep(20);
   }
+}
+
+/** Waits for a condition, which is checked on each iteration of the event loop. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await immediate();
 }

@@ -2,7 +2,7 @@ import { Server } from 'node:net';
 import { jest } from '@jest/globals';
 import { closeAfterTest } from './cleanup.ts';
 
-/** Node's own global object, whose timers the tested modules use. */
+/** Node's own global object, whose timers and clock the tested modules use. */
 declare const native: typeof globalThis;
 
 /** Makes timers of `ms` milliseconds run after `fastMs`, if they start after this call and in this test. */
@@ -14,6 +14,14 @@ export function speedUp(timer: 'setInterval' | 'setTimeout', ms: number, fastMs:
       start(run, delay === ms ? fastMs : delay, ...args),
     );
   closeAfterTest(() => spy.mockRestore());
+}
+
+/** Runs a step while the clock is two seconds ahead. */
+export async function later(step: () => Promise<void>): Promise<void> {
+  const now = native.performance.now.bind(native.performance);
+  const clock = jest.spyOn(native.performance, 'now').mockImplementation(() => now() + 2000);
+  await step();
+  clock.mockRestore();
 }
 
 /** Makes the timeouts for slow requests 50 times as fast, for servers that start after this call: 10 s are 200 ms. */

@@ -11,9 +11,10 @@ export async function startGatewayProcess(
   service: { url: string },
   variables: Record<string, string> = {},
   nodeOptions: string[] = [],
+  main = 'src/main.ts',
 ) {
   const { token } = await testIssuer();
-  const child = startProcess([...nodeOptions, 'src/main.ts'], {
+  const child = startProcess([...nodeOptions, main], {
     env: await environmentFor(service, variables),
   });
   const log = createLogRecorder();

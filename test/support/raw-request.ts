@@ -17,6 +17,17 @@ export async function exchange(url: string, request: string): Promise<string> {
   return text(socket);
 }
 
+/** A request that is the only one of its connection, such as `requestOnly('GET /livez', 'x-a: b')`. */
+export function requestOnly(line: string, headers = '', body = ''): string {
+  const length = body && `content-length: ${body.length}\n`;
+  const head = `${line} HTTP/1.1\nhost: a\nconnection: close\n${length}`;
+  return `${head}${headers.replace(/(?<=.)\n?$/s, '\n')}\n${body}`;
+}
+
+/** The headers of a GraphQL request with a valid token. */
+export const authorized = ({ token }: { token: string }) =>
+  `authorization: Bearer ${token}\ncontent-type: application/json\n`;
+
 /** A GraphQL request, as it goes over the connection. */
 export function requestOf(
   gateway: { token: string },
@@ -24,14 +35,7 @@ export function requestOf(
   headers: string[] = [],
 ): string {
   const body = JSON.stringify({ query });
-  return [
-    'POST /graphql HTTP/1.1',
-    'host: gateway',
-    `authorization: Bearer ${gateway.token}`,
-    'content-type: application/json',
-    `content-length: ${Buffer.byteLength(body)}`,
-    ...headers,
-    '',
-    body,
-  ].join('\r\n');
+  const length = `content-length: ${Buffer.byteLength(body)}`;
+  const lines = [...authorized(gateway).trimEnd().split('\n'), length, ...headers];
+  return `POST /graphql HTTP/1.1\r\nhost: gateway\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
 }

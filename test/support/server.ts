@@ -15,14 +15,13 @@ export const silentMetrics: ServerOptions['metrics'] = {
   shed() {},
 };
 
-/** Creates an HTTP server without GraphQL, whose requests need no token. It closes after the test. */
-export async function createTestServer(options: Partial<ServerOptions> = {}) {
-  const server = await createServer({
+/** Starts an HTTP server without GraphQL, whose requests need no token. It closes after the test. */
+export async function startTestServer(options: Partial<ServerOptions> = {}) {
+  const fastify = await createServer({
     account: new Account(Infinity),
     requests: new Gate({ limit: 100 }),
     authenticate: async () => null,
     allowsAnonymous: true,
-    overloadedCaller: () => undefined,
     execute: async () => ({ status: 200, headers: [], body: '{"data":null}' }),
     corsOrigins: [],
     forwardHeaders: [],
@@ -37,6 +36,7 @@ export async function createTestServer(options: Partial<ServerOptions> = {}) {
     log: pino({ level: 'silent' }),
     ...options,
   });
-  closeAfterTest(() => server.close());
-  return server;
+  closeAfterTest(() => fastify.close());
+  const url = await fastify.listen({ port: 0, host: '127.0.0.1' });
+  return { server: fastify.server, url };
 }

@@ -6,27 +6,30 @@ import { operations } from '../../src/upstream/operations.ts';
 import { version } from '../../src/version.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
+import { startHeldService } from '../support/held-service.ts';
 import { testIssuer } from '../support/issuer.ts';
 import { metric, metricIs, parseSamples, sumOf } from '../support/metric.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
 
-async function start(serviceReply: Reply, variables: Record<string, string> = {}) {
-  const service = await startService(serviceReply);
+const success = json({ status: 0, unresolved: '', service_status: { status: 0 }, list: [] });
+
+async function start(serviceReply: Reply = success, variables: Record<string, string> = {}) {
+  let current = serviceReply;
+  const service = await startService((response, received) => current(response, received));
   const gateway = await startTestGateway(service, variables);
-  const scrape = async () => (await fetch(`${gateway.url}/metrics`)).text();
   return {
-    service,
     gateway,
-    scrape,
+    scrape: async () => (await fetch(`${gateway.url}/metrics`)).text(),
     /** The value of a metric with these labels. */
     sample: (name: string, labels?: Record<string, string>) => metric(gateway, name, labels),
+    respondWith(reply: Reply) {
+      current = reply;
+    },
   };
 }
 
-const success = json({ status: 0, unresolved: '', service_status: { status: 0 }, list: [] });
-
 test('the metrics are in Prometheus text format with descriptions, and need no token', async () => {
-  const { gateway, scrape } = await start(success);
+  const { gateway, scrape } = await start();
   const { status, headers } = await fetch(`${gateway.url}/metrics`);
   expect(status).toBe(200);
   expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
@@ -42,7 +45,7 @@ test('the metrics are in Prometheus text format with descriptions, and need no t
 });
 
 test('the counters whose first step alerts start at 0', async () => {
-  const { scrape } = await start(success);
+  const { scrape } = await start();
   const fields = Object.values(operations).map(({ graphql: operation }) => operation);
   const samples = [
     ...fields.map((operation) => ['operations', { operation, outcome: 'INTERNAL_SERVER_ERROR' }]),
@@ -54,24 +57,20 @@ test('the counters whose first step alerts start at 0', async () => {
 
 const twoLists =
   '{ a: glCodes(target: EMAIL, project: "a") { __typename } b: glCodes(target: EMAIL, project: "b") { __typename } }';
+const invalidUpload = 'uploadWorkflowCsv(input: { fileName: "a" }) { __typename }';
 
 test('root fields are counted by outcome', async () => {
-  const responses = [
-    [success, read],
-    [success, twoLists],
-    [success, write],
-    [json({ status: 3, service_status: { status: 3 } }), read],
-    [json({ status: 3 }), write],
-    [reply(500), read],
-    [reply(500), write],
-    [reply(403), write],
-    [success, 'mutation { uploadWorkflowCsv(input: { fileName: "a" }) { __typename } }'],
-  ] as const;
-  let serviceReply: Reply = success;
-  const { gateway, sample } = await start((response, received) => serviceReply(response, received));
-  for (const [next, query] of responses) {
-    serviceReply = next;
-    await gateway.graphql(query);
+  const refusal = json({ status: 3, service_status: { status: 3 } });
+  const responses: [Reply, queries: string[]][] = [
+    [success, [read, twoLists, write, `mutation { b: ${invalidUpload} }`]],
+    [refusal, [read, write]],
+    [reply(500), [read, write]],
+    [reply(403), [write]],
+  ];
+  const { gateway, sample, respondWith } = await start();
+  for (const [next, queries] of responses) {
+    respondWith(next);
+    for (const query of queries) await gateway.graphql(query);
   }
 
   for (const [operation, outcome, count] of [
@@ -90,9 +89,8 @@ test('root fields are counted by outcome', async () => {
 });
 
 test('requests are counted by status, and timed as clients see them, by root field and outcome', async () => {
-  const { gateway, sample } = await start(success);
-  const mutation =
-    'mutation { a: workflowAction(action: RESTART) { __typename } b: uploadWorkflowCsv(input: { fileName: "a" }) { __typename } }';
+  const { gateway, sample } = await start();
+  const mutation = `mutation { a: ${writes.restartWorkflow2} b: ${invalidUpload} }`;
   for (const query of [twoLists, mutation, '{ unknown }', '{ __typename }']) {
     await gateway.graphql(query);
   }
@@ -121,8 +119,7 @@ test('the build has a metric', async () => {
 });
 
 test('attempts at calls are counted and timed by operation and outcome', async () => {
-  let serviceReply: Reply = success;
-  const { gateway, sample } = await start((response, received) => serviceReply(response, received));
+  const { gateway, sample, respondWith } = await start();
   const calls = (operation: string, outcome: string, kind = 'count', more = {}) =>
     sample(`ledger_gateway_call_duration_seconds_${kind}`, { operation, outcome, ...more });
 
@@ -132,7 +129,7 @@ test('attempts at calls are counted and timed by operation and outcome', async (
     expect([operation, await calls(operation, 'answered')]).toEqual([operation, 1]);
   }
 
-  serviceReply = reply(503);
+  respondWith(reply(503));
   await gateway.graphql(read);
   expect(await calls('getGLCodes5', 'UPSTREAM_FAILED')).toBe(3);
   expect(await calls('getGLCodes5', 'UPSTREAM_FAILED', 'bucket', { le: '+Inf' })).toBe(3);
@@ -141,7 +138,7 @@ test('attempts at calls are counted and timed by operation and outcome', async (
 });
 
 test('tokens are counted by the result of their verification', async () => {
-  const { gateway, sample } = await start(success);
+  const { gateway, sample } = await start();
   const tokens = (outcome: string) =>
     sample('ledger_gateway_token_verifications_total', { outcome });
   for (const _ of [1, 2, 3]) await gateway.graphql(read);
@@ -153,12 +150,8 @@ test('tokens are counted by the result of their verification', async () => {
 });
 
 test('calls in flight, queued calls and shared calls have metrics', async () => {
-  const pending: (() => void)[] = [];
-  const { gateway, sample } = await start(
-    (response, received) =>
-      new Promise((resolve) => pending.push(() => resolve(success(response, received)))),
-    { UPSTREAM_MAX_CONCURRENCY: '1' },
-  );
+  const service = await startHeldService();
+  const gateway = await startTestGateway(service, { UPSTREAM_MAX_CONCURRENCY: '1' });
   const responses = [gateway.graphql(read)];
   await metricIs(gateway, 'ledger_gateway_calls_in_flight', 1);
   responses.push(gateway.graphql(read));
@@ -166,54 +159,37 @@ test('calls in flight, queued calls and shared calls have metrics', async () => 
   responses.push(gateway.graphql(read.replace('north', 'south')));
   await metricIs(gateway, 'ledger_gateway_calls_queued', 1);
 
-  let done = false;
-  const all = Promise.all(responses).finally(() => {
-    done = true;
-  });
-  while (!done) {
-    pending.shift()?.();
-    await Promise.race([all, fetch(`${gateway.url}/livez`)]);
-  }
-  expect((await all).map(({ status }) => status)).toEqual([200, 200, 200]);
-  expect(await sample('ledger_gateway_calls_in_flight')).toBe(0);
-  expect(await sample('ledger_gateway_calls_queued')).toBe(0);
+  service.release();
+  const statuses = (await Promise.all(responses)).map(({ status }) => status);
+  expect(statuses).toEqual([200, 200, 200]);
+  expect(await metric(gateway, 'ledger_gateway_calls_in_flight')).toBe(0);
+  expect(await metric(gateway, 'ledger_gateway_calls_queued')).toBe(0);
 });
 
 test('no label contains text of a client or of the service', async () => {
   const hostile = 'hostile_label';
-  const { gateway, scrape } = await start(
-    json({
-      status: hostile,
-      message: hostile,
-      service_status: { status: 0, message: hostile },
-      list: [{ Code: hostile }],
-    }),
-  );
-  const headers = {
-    'x-request-id': hostile,
-    'user-agent': hostile,
-    origin: `https://${hostile}.example`,
-    'x-apollo-operation-name': hostile,
-    'apollographql-client-name': hostile,
-    traceparent: hostile,
-    'idempotency-key': hostile,
-  };
-  await gateway.graphql(
-    `query ${hostile} { ${hostile}: glCodes(target: EMAIL, project: "${hostile}") { __typename } }`,
-    { [hostile]: hostile },
-    headers,
-  );
-  await gateway.graphql(
-    `mutation ${hostile} { ${hostile}: ${writes.saveApproverList} }`,
-    {},
-    headers,
-  );
-  await gateway.graphql(`{ ${hostile} }`, {}, headers);
-  await gateway.graphql(
-    `query ($representations: [_Any!]!) { _entities(representations: $representations) { __typename } }`,
-    { representations: [{ __typename: hostile }, { __typename: 'GlCode', target: hostile }] },
-    headers,
-  );
+  const record = { status: hostile, message: hostile };
+  const list = { service_status: { status: 0, message: hostile }, list: [{ Code: hostile }] };
+  const { gateway, scrape } = await start(json({ ...record, ...list }));
+  const names = [
+    ...['x-request-id', 'user-agent', 'x-apollo-operation-name', 'apollographql-client-name'],
+    ...['traceparent', 'idempotency-key'],
+  ];
+  const sent = Object.fromEntries(names.map((name) => [name, hostile]));
+  const headers = { ...sent, origin: `https://${hostile}.example` };
+  const codes = `glCodes(target: EMAIL, project: "${hostile}") { __typename }`;
+  const representations = [{ __typename: hostile }, { __typename: 'GlCode', target: hostile }];
+  for (const [query, variables] of [
+    [`query ${hostile} { ${hostile}: ${codes} }`, { [hostile]: hostile }],
+    [`mutation ${hostile} { ${hostile}: ${writes.saveApproverList} }`, {}],
+    [`{ ${hostile} }`, {}],
+    [
+      'query ($a: [_Any!]!) { _entities(representations: $a) { __typename } }',
+      { a: representations },
+    ],
+  ] as const) {
+    await gateway.graphql(query, variables, headers);
+  }
   await fetch(`${gateway.url}/${hostile}?${hostile}`, { method: 'PATCH', headers });
   await gateway.logLine({ msg: 'request', status: 404 });
 

@@ -11,8 +11,9 @@ import { createLoaders } from '../../src/resolvers/loaders.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import { type OperationName, operations, policyOf } from '../../src/upstream/operations.ts';
+import { operation } from '../support/example-operation.ts';
 import { startTestGateway } from '../support/gateway.ts';
-import { read, writes } from '../support/graphql-operation.ts';
+import { actions, read, writes } from '../support/graphql-operation.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { scopeOf } from '../support/upstream-call.ts';
@@ -143,10 +144,13 @@ const responses: [response: string, Reply, outcome: unknown][] = [
 ];
 
 test.each(writeNames)('%s is sent exactly once, whatever the response is', async (name) => {
+  const [, field = ''] = operations[name].graphql.split('.');
+  const example = operation(`${field[0]?.toUpperCase()}${field.slice(1)}`);
+  const action = Object.entries(actions).find(([action]) => action === name)?.[1];
   for (const [response, reaction, outcome] of responses) {
     const { gateway, service } = setReply(reaction);
-    const { data } = await gateway.graphql(`mutation { result: ${writes[name]} }`);
-    expect([response, data.result.__typename]).toEqual([response, outcome]);
+    const { data } = await gateway.graphql(example, { action });
+    expect([response, data[field].__typename]).toEqual([response, outcome]);
     expect(service.received.map(({ method, url }) => [method, url.split('?')[0]])).toEqual([
       [operations[name].method, `/${name}`],
     ]);

@@ -42,7 +42,7 @@ function show() {
   start.disabled = isLocked(state);
   cancel.hidden = state.phase !== 'sending';
   ask.hidden = !(state.phase === 'unknown' && state.mayAsk);
-  checked.hidden = !(state.phase === 'unknown' && state.result.kind !== 'lost');
+  checked.hidden = !(state.phase === 'unknown' && state.mayDismiss);
   text.textContent = words();
 }
 
@@ -52,7 +52,7 @@ function words() {
     case 'idle':
       return '';
     case 'sending':
-      return `It is being sent. ${state.wait ? `It takes longer: ${state.wait}` : ''}`;
+      return `It is being sent. ${state.wait ?? ''}`;
     case 'asking':
       return 'We are asking what became of it.';
     case 'done':
@@ -62,9 +62,9 @@ function words() {
     case 'failed':
       return `It was not done: ${state.error.code}`;
     case 'unknown':
-      return state.result.kind === 'lost'
-        ? 'It is not known yet. Ask again: that does not do it a second time.'
-        : 'It may have been done. Check in the ledger before you do it again.';
+      return state.mayDismiss
+        ? 'It may have been done. Check in the ledger before you do it again.'
+        : 'It is not known yet. Ask again: that does not repeat it.';
   }
 }
 

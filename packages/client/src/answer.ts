@@ -20,97 +20,81 @@ export type Answer = {
    * - `lost`: no response of the gateway
    */
   readonly state: 'final' | 'not-sent' | 'in-progress' | 'lost';
-  /** Whether every field has its outcome, which is that of all requests with the key. */
-  readonly isOutcome: boolean;
   /**
-   * Whether this attempt did nothing, for certain. Earlier attempts may have. An error that has no path and may
-   * pass is not certain: a browser repeats requests by itself, and the error may be that of a repeat.
+   * Whether a request may have taken effect of which this does not tell. Undefined: it says only that this attempt did
+   * nothing, for certain. An error without a path is not certain: a browser repeats requests by itself, and the error
+   * may be that of a repeat.
    */
-  readonly isRejection: boolean;
-  /** The code of its first error. */
-  readonly code?: string | undefined;
-  readonly response?: Response;
-  readonly body?: GraphqlBody;
-  /** How long the server asks to wait, in milliseconds. */
-  readonly retryAfterMs: number;
+  readonly isOpen: boolean | undefined;
+  readonly body: GraphqlBody;
+  /** The status and the headers of the response. */
+  readonly init?: { readonly status: number; readonly headers: Headers };
 };
 
-export const lost: Answer = {
-  state: 'lost',
-  isOutcome: false,
-  isRejection: false,
-  retryAfterMs: 0,
-};
+export const lost: Answer = { state: 'lost', isOpen: true, body: {} };
+
+/** An attempt that was not made, so nothing was sent. */
+export const notMade = (code: string): Answer => ({
+  state: 'final',
+  isOpen: undefined,
+  body: errorBody(code),
+});
 
 /** Reads a response, of which `text` is the body. */
-export function readAnswer(response: Response, text: string): Answer {
-  const { status, headers } = response;
-  const retryAfterMs = readRetryAfter(headers.get('retry-after'));
+export function readAnswer({ status, headers }: Response, text: string): Answer {
   // The 4xx of a proxy says that it did not forward the request. Its other responses say nothing.
   const isRejectedByProxy = status >= 400 && status < 500 && status !== 408;
-  let body = parseBody(text);
-  if (!body) {
-    if (!isRejectedByProxy) return { ...lost, retryAfterMs };
-    const message = `The server responded with HTTP status ${status}.`;
-    body = errorBody(`HTTP_${status}`, message, { retryable: status === 429 });
-  }
+  const body =
+    parseBody(text) ??
+    (isRejectedByProxy ? errorBody(`HTTP_${status}`, { retryable: status === 429 }) : {});
   const { errors = [] } = body;
   const isInProgress =
     headers.get('idempotent-in-progress') === 'true' || /"code":\s*"IN_PROGRESS"/.test(text);
-  const isRetryable = errors.some(({ extensions }) => extensions?.retryable === true);
-  const isOutcome = errors.length === 0 && hasEveryField(body);
+  const isRetryable = errors.some(({ extensions }) => extensions?.retryable);
+  const isOutcome =
+    !errors.length && hasField(body) && !Object.values(body.data ?? {}).includes(null);
   // A router has errors of its own, which do not say what the gateway did.
-  const isOfGateway = isOutcome || (errors.length > 0 && errors.every(isErrorOfGateway));
-  const isNotSent = isRetryable && (isOfGateway || isRejectedByProxy);
+  const isOfGateway =
+    isOutcome || (errors.length > 0 && errors.every(({ extensions }) => extensions?.requestId));
+  const isCertain = isOfGateway && !isInProgress && errors.every(({ path }) => path?.length);
   return {
     state: isInProgress
       ? 'in-progress'
-      : isNotSent
-        ? 'not-sent'
-        : isOfGateway || isRejectedByProxy
-          ? 'final'
-          : 'lost',
-    isOutcome: isOutcome && !isInProgress,
-    isRejection:
-      isOfGateway && !isInProgress && errors.every((error) => !isRetryable || hasPath(error)),
-    code: errors.length > 0 ? String(errors[0]?.extensions?.code) : undefined,
-    response: toResponse(body, { status, headers }),
+      : !isOfGateway && !isRejectedByProxy
+        ? 'lost'
+        : isRetryable
+          ? 'not-sent'
+          : 'final',
+    isOpen: isCertain ? (isOutcome ? false : undefined) : true,
     body,
-    retryAfterMs,
+    init: { status, headers },
   };
 }
 
-const isErrorOfGateway = ({ extensions }: GraphqlError): boolean =>
-  typeof extensions?.requestId === 'string';
+/** Whether a field has an outcome. Clients add `__typename`, which says nothing. */
+export const hasField = ({ data }: GraphqlBody): boolean =>
+  Object.values(data ?? {}).some(isObject);
 
-const hasPath = ({ path }: GraphqlError): boolean => path !== undefined && path.length > 0;
-
-/** Whether no field is null. Clients add `__typename`, which says nothing. */
-function hasEveryField({ data }: GraphqlBody): boolean {
-  const fields = Object.values(data ?? {});
-  return fields.some(isObject) && !fields.includes(null);
-}
+/** The code of the first error. */
+export const codeOf = ({ errors }: GraphqlBody): string | undefined =>
+  errors?.[0] && String(errors[0].extensions?.code);
 
 /** A body with one error, which concerns all fields. */
-export function errorBody(
+export const errorBody = (
   code: string,
-  message: string,
   extensions: Readonly<Record<string, unknown>> = {},
-): GraphqlBody {
-  return { errors: [{ message, extensions: { code, retryable: false, ...extensions } }] };
-}
+): GraphqlBody => ({
+  errors: [{ message: code, extensions: { code, retryable: false, ...extensions } }],
+});
 
 /** The result of a write of which nothing is known yet. */
 export const lostBody = (intent: string, reason?: string): GraphqlBody =>
-  errorBody('RESPONSE_LOST', 'It is not known yet what became of this write.', {
-    intent,
-    ...(reason !== undefined && { reason }),
-  });
+  errorBody('RESPONSE_LOST', { intent, reason });
 
 /** Some clients read errors of a 4xx or 5xx only with this media type. */
 export function toResponse(body: GraphqlBody, init: ResponseInit = {}): Response {
   const headers = new Headers(init.headers);
-  headers.set('content-type', 'application/graphql-response+json; charset=utf-8');
+  headers.set('content-type', 'application/graphql-response+json');
   return new Response(JSON.stringify(body), { ...init, headers });
 }
 
@@ -119,8 +103,7 @@ function parseBody(text: string): GraphqlBody | undefined {
   if (!isObject(body)) return undefined;
   const { data, errors = [] } = body;
   const hasErrors = Array.isArray(errors) && errors.every(isObject);
-  const isGraphql = hasErrors && (isObject(data) || (data == null && errors.length > 0));
-  return isGraphql ? body : undefined;
+  return hasErrors && (isObject(data) || (data == null && errors.length > 0)) ? body : undefined;
 }
 
 /** The value of a JSON text, or undefined. */
@@ -135,9 +118,8 @@ export function parseJson(text: string | null | undefined): unknown {
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Reads seconds or a date. */
-export function readRetryAfter(value: string | null): number {
-  if (value === null) return 0;
-  const ms = /^\d+$/.test(value) ? 1_000 * Number(value) : Date.parse(value) - Date.now();
-  return Math.max(0, ms || 0);
+/** How long the server asks to wait, in milliseconds, or until when. */
+export function readRetryAfter(headers: Headers | undefined): number {
+  const value = headers?.get('retry-after') ?? '';
+  return Math.max(0, 1000 * Number(value) || Date.parse(value) - Date.now() || 0);
 }

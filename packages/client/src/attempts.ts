@@ -1,25 +1,15 @@
 import {
   type Answer,
-  errorBody,
-  type GraphqlBody,
-  isObject,
+  codeOf,
+  hasField,
   lost,
+  notMade,
   readAnswer,
-  toResponse,
+  readRetryAfter,
 } from './answer.ts';
-import { sleep, throwIfAborted, withDeadline } from './deadline.ts';
-import type { Intent } from './intent.ts';
-import { type Caller, type GetToken, signInFailed, userOf, withToken } from './token.ts';
-
-/** Why a request waits or is sent again, or that its intent is settled now. */
-export type Progress = {
-  readonly intent: Intent;
-  /** The number of requests so far. */
-  readonly attempt: number;
-  readonly state: 'not-sent' | 'in-progress' | 'lost' | 'offline' | 'settling';
-  /** The code of the error, if there is one. */
-  readonly code?: string | undefined;
-};
+import { throwIfAborted, wait, withDeadline } from './deadline.ts';
+import type { Intent, Progress } from './intent.ts';
+import { ATTEMPT_MS, type Caller, type GetToken, identify, withToken } from './token.ts';
 
 /** What to do if a query fails. Without it, a query is sent once. */
 export type QueryOptions = {
@@ -45,16 +35,6 @@ export type LedgerFetchOptions = {
   readonly fetch?: typeof fetch | undefined;
 };
 
-export const defaults = {
-  patienceMs: 45_000,
-  attemptMs: 20_000,
-  delayMs: 500,
-  doubleClickMs: 500,
-};
-
-/** Who else hears of the progress of an intent in this page. */
-export const progressListeners = new Map<Intent, (progress: Progress) => void>();
-
 export type Attempts = {
   readonly intent: Intent;
   readonly url: string | URL;
@@ -63,11 +43,13 @@ export type Attempts = {
   /** Who sends the first request. The others are sent only for the same user. */
   readonly caller: Caller;
   /** Whether an earlier request may have taken effect. */
-  readonly isRepeat: boolean;
+  readonly isOpen: boolean;
   /** Whether it may be sent more than once. */
   readonly mayRepeat: boolean;
-  readonly attemptMs: number;
+  /** Ends it without a result. */
   readonly signal: AbortSignal | null | undefined;
+  /** Ends it with what is known so far. It aborts with `signal`. */
+  readonly stop: AbortSignal | null | undefined;
 };
 
 export type Result = {
@@ -78,96 +60,100 @@ export type Result = {
   readonly giveUpAt: number;
 };
 
+export const DELAY_MS = 500;
+export const PATIENCE_MS = 45_000;
+
 /** How long a copy of a request may be on its way, in milliseconds: later ones need their true age. */
 const TRANSIT_MS = 30_000;
 
-type TokenSource = () => string | undefined | Promise<string | undefined>;
-
 /** Sends a request until its answer is final, or the patience ends. */
-export async function attempt(attempts: Attempts, options: LedgerFetchOptions): Promise<Result> {
-  const { intent, caller, mayRepeat, signal } = attempts;
-  const { patienceMs = defaults.patienceMs, delayMs = defaults.delayMs, onProgress } = options;
-  let isOpen = attempts.isRepeat;
+export async function attempt(
+  { intent, url, init, caller, isOpen, mayRepeat, signal, stop }: Attempts,
+  options: LedgerFetchOptions,
+): Promise<Result> {
+  const {
+    patienceMs = PATIENCE_MS,
+    attemptMs = ATTEMPT_MS,
+    delayMs = DELAY_MS,
+    onProgress,
+  } = options;
   const startedAt = performance.now();
-  let giveUpAt: number | undefined;
-  let token: TokenSource = () => caller.token;
-  let isRenewed = false;
+  let giveUpAt = Number.POSITIVE_INFINITY;
+  const startPatience = () => {
+    giveUpAt = Math.min(giveUpAt, performance.now() + patienceMs);
+  };
+  let last = notMade('CANCELLED');
+  let rejected: string | undefined;
   for (let count = 0; ; ) {
-    if (isOffline()) {
-      giveUpAt ??= performance.now() + patienceMs;
-      onProgress?.({ intent, attempt: count, state: 'offline' });
-      await sleep(giveUpAt - performance.now(), signal, 'online');
-      if (isOffline()) return { last: offline(), isOpen, giveUpAt };
-    }
-    const isAged = isOpen || performance.now() - startedAt > TRANSIT_MS;
-    const { answer: last, used } = await send(attempts, isOpen, isAged, token, options);
-    count += 1;
-    giveUpAt ??= performance.now() + patienceMs;
-    // An error is about its own attempt alone: an earlier one may still be executed.
-    if (last.isOutcome) isOpen = false;
-    else if (!last.isRejection) isOpen = true;
-    // A token is rejected before the body is read, so a large body may be sent again, too.
-    const isRejected = last.code === 'UNAUTHENTICATED' && used !== undefined && !isRenewed;
-    if (isRejected && (mayRepeat || !isOpen)) {
-      isRenewed = true;
-      token = () => nextToken(caller, options, used);
-      continue;
-    }
-    const waitMs = Math.max(backoffMs(count, delayMs), last.retryAfterMs);
-    const isTooLate = performance.now() + waitMs > giveUpAt;
-    if (last.state === 'final' || !mayRepeat || isTooLate) return { last, isOpen, giveUpAt };
-    onProgress?.({ intent, attempt: count, state: last.state, code: last.code });
-    // A field that was sent is open again: a later answer may not have its outcome.
-    isOpen ||= Object.values(last.body?.data ?? {}).some(isObject);
-    await sleep(waitMs, signal);
-    token = () => nextToken(caller, options);
-  }
-}
-
-async function send(
-  { url, init, attemptMs, signal }: Attempts,
-  isRepeat: boolean,
-  isAged: boolean,
-  token: TokenSource,
-  options: LedgerFetchOptions,
-): Promise<{ answer: Answer; used?: string | undefined }> {
-  let isSent = isRepeat;
-  try {
-    return await withDeadline(attemptMs, signal, async (end) => {
-      const used = await token();
-      const request = { ...withToken(init(isAged), used), signal: end };
-      isSent = true;
-      const response = await (options.fetch ?? fetch)(url, request);
-      return { answer: readAnswer(response, await response.text()), used };
-    });
-  } catch {
+    if (isOffline()) startPatience();
+    const offline: Progress = { intent, attempt: count, state: 'offline' };
+    const isOnline = await untilOnline(offline, giveUpAt - performance.now(), stop, onProgress);
     throwIfAborted(signal);
-    return { answer: isSent ? lost : rejection(signInFailed()) };
+    if (!isOnline && !stop?.aborted) last = notMade('OFFLINE');
+    if (!isOnline || stop?.aborted) break;
+    let isSent = isOpen;
+    let used: string | undefined;
+    try {
+      last = await withDeadline(attemptMs, stop, async (end) => {
+        const current = count > 0 ? await identify(init(true), options, end, rejected) : caller;
+        throwIfAborted(end);
+        if (!current) throw new Error();
+        // For the gateway, a repeat of another user is another write.
+        if (current.user !== caller.user) return notMade('SIGN_IN_FAILED');
+        used = current.token;
+        // To obtain the token may have taken long.
+        const isAged = isOpen || performance.now() - startedAt > TRANSIT_MS;
+        const signed = { ...withToken(init(isAged), used), signal: end };
+        isSent = true;
+        const response = await (options.fetch ?? fetch)(url, signed);
+        return readAnswer(response, await response.text());
+      });
+    } catch {
+      throwIfAborted(signal);
+      if (isSent) last = lost;
+      else if (!stop?.aborted) last = notMade('SIGN_IN_FAILED');
+    }
+    count += 1;
+    startPatience();
+    // An error is about its own attempt alone: an earlier one may still be executed.
+    isOpen = last.isOpen ?? isOpen;
+    const isRejected = codeOf(last.body) === 'UNAUTHENTICATED' && rejected === undefined;
+    rejected = isRejected ? used : undefined;
+    // A token is rejected before the body is read, so a large body may be sent again, too.
+    if (rejected !== undefined) continue;
+    const waitMs = Math.max(backoffMs(count, delayMs), readRetryAfter(last.init?.headers));
+    const isTooLate = performance.now() + waitMs > giveUpAt;
+    if (last.state === 'final' || !mayRepeat || isTooLate) break;
+    tell(onProgress, { intent, attempt: count, state: last.state, code: codeOf(last.body) });
+    // A field that was sent is open again: a later answer may not have its outcome.
+    isOpen ||= hasField(last.body);
+    await wait(waitMs, stop);
+  }
+  return { last, isOpen, giveUpAt };
+}
+
+/** Waits until the device is online, but not longer than `ms` milliseconds. Returns whether it is. */
+export async function untilOnline(
+  offline: Progress,
+  ms: number,
+  stop: AbortSignal | null | undefined,
+  onProgress: LedgerFetchOptions['onProgress'],
+): Promise<boolean> {
+  if (isOffline()) {
+    tell(onProgress, offline);
+    await wait(ms, stop, 'online');
+  }
+  return !isOffline();
+}
+
+/** A fault of a listener must not end a write. The page reports it like any other. */
+export function tell(listener: LedgerFetchOptions['onProgress'], progress: Progress): void {
+  try {
+    listener?.(progress);
+  } catch (error) {
+    globalThis.reportError?.(error);
   }
 }
-
-/** The token for a repeat. For the gateway, a repeat of another user is another write. */
-async function nextToken(
-  { user }: Caller,
-  options: LedgerFetchOptions,
-  rejected?: string,
-): Promise<string | undefined> {
-  const token = await options.token?.(rejected);
-  if (token !== undefined && userOf(token) !== user) throw new Error('Another user has signed in.');
-  return token;
-}
-
-/** An attempt that was not made, for this reason. */
-export const rejection = (body: GraphqlBody): Answer => ({
-  ...lost,
-  state: 'final',
-  isRejection: true,
-  code: String(body.errors?.[0]?.extensions?.code),
-  response: toResponse(body),
-});
-
-const offline = (): Answer =>
-  rejection(errorBody('OFFLINE', 'The device has no connection. Nothing was sent.'));
 
 const isOffline = (): boolean => globalThis.navigator?.onLine === false;
 

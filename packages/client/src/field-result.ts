@@ -8,6 +8,7 @@ export type LedgerErrorCode =
   | 'SIGN_IN_FAILED'
   | 'OFFLINE'
   | 'CANCELLED'
+  | 'INTENT_REUSED'
   | `HTTP_${number}`
   | 'UNAUTHENTICATED'
   | 'FORBIDDEN'
@@ -86,10 +87,8 @@ export function readField<Data extends object, Name extends keyof Data & string>
 /** The error of a field for which a result has nothing. A complete settlement has the outcome of every other field. */
 function missing(extensions: unknown): GraphqlError {
   const isComplete = isObject(extensions) && extensions.isComplete === true;
-  return {
-    message: isComplete ? 'This was not executed, and never will be.' : 'No response arrived.',
-    extensions: { code: isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'RESPONSE_LOST' },
-  };
+  const code = isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'RESPONSE_LOST';
+  return { message: code, extensions: { code } };
 }
 
 /** Where the errors that Relay and graphql-request throw have the response. */

@@ -1,6 +1,5 @@
 export type { GraphqlBody, GraphqlError } from './answer.ts';
-export type { LedgerFetchOptions, Progress, QueryOptions } from './attempts.ts';
-export { cancel } from './cancel.ts';
+export type { LedgerFetchOptions, QueryOptions } from './attempts.ts';
 export type {
   AnyResult,
   Fault,
@@ -9,7 +8,8 @@ export type {
   LedgerErrorCode,
 } from './field-result.ts';
 export { readField } from './field-result.ts';
-export { type Intent, newIntent, withIntent } from './intent.ts';
+export { type Intent, type Progress, withIntent } from './intent.ts';
+export { cancel, newIntent } from './known-intent.ts';
 export { createLedgerFetch } from './ledger-fetch.ts';
 export { type SettledResult, type SettleOptions, settle, settleDocument } from './settle.ts';
 export type { GetToken } from './token.ts';

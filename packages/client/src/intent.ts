@@ -4,39 +4,32 @@
  */
 export type Intent = string;
 
-/** Creates an intent. Call it when the user decides, such as in the listener of the click. */
-export function newIntent(): Intent {
-  const intent = [Date.now(), ...randomNumbers()].map((number) => number.toString(36)).join('-');
-  unsent.add(intent);
-  return intent;
-}
-
-/** Some engines have no `crypto`. A key only has to differ from the others of the same user. */
-function randomNumbers(): Iterable<number> {
-  const numbers = new Uint32Array(4);
-  return (
-    globalThis.crypto?.getRandomValues?.(numbers) ??
-    numbers.map(() => 0x1_0000_0000 * Math.random())
-  );
-}
+/** Why a request waits or is sent again, or that its intent is settled now. */
+export type Progress = {
+  readonly intent: Intent;
+  /** The number of requests so far. */
+  readonly attempt: number;
+  readonly state: 'not-sent' | 'in-progress' | 'lost' | 'offline' | 'settling';
+  /** The code of the error, if there is one. */
+  readonly code?: string | undefined;
+};
 
 /** Adds an intent to the options of a request. To set the header `Idempotency-Key` has the same effect. */
 export const withIntent = (init: RequestInit, intent: Intent): RequestInit =>
-  withHeader(init, 'idempotency-key', intent);
+  withHeaders(init, { 'idempotency-key': intent });
 
-export function withHeader(init: RequestInit, name: string, value: string): RequestInit {
+/** Sets headers of a request. Removes those that are null. */
+export function withHeaders(
+  init: RequestInit,
+  changes: Record<string, string | number | null | undefined>,
+): RequestInit {
   const headers = new Headers(init.headers);
-  headers.set(name, value);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) headers.delete(name);
+    else if (value !== undefined) headers.set(name, `${value}`);
+  }
   return { ...init, headers };
 }
-
-/** The intents of this page that were not sent yet. */
-const unsent = new Set<Intent>();
-
-/** Whether a request is the first one with its intent. Only the first call for an intent may return true. */
-export const isFirstRequest = (intent: Intent): boolean => unsent.delete(intent);
-
-const format = /^([0-9a-z]{8,9})(-[0-9a-z]{1,7}){4}$/;
 
 /** The largest age that the gateway accepts, in milliseconds. */
 const LARGEST_AGE_MS = 31_536_000_000;
@@ -47,10 +40,9 @@ const LARGEST_AGE_MS = 31_536_000_000;
  * that is too large is safe, and one that is too small is not.
  */
 export function ageOf(intent: Intent, delayMs: number): number | undefined {
-  const [, createdAt] = format.exec(intent) ?? [];
-  if (createdAt === undefined) return undefined;
-  const ageMs = Date.now() - Number.parseInt(createdAt, 36);
+  if (!/^[a-z\d]{8,9}(-[a-z\d]{1,7}){4}$/.test(intent)) return undefined;
+  // It is parsed up to the hyphen.
+  const ageMs = Date.now() - Number.parseInt(intent, 36);
   // The clock of the device was set back.
-  if (ageMs < 0) return LARGEST_AGE_MS;
-  return Math.min(Math.round(ageMs + delayMs), LARGEST_AGE_MS);
+  return ageMs < 0 ? LARGEST_AGE_MS : Math.min(Math.round(ageMs + delayMs), LARGEST_AGE_MS);
 }

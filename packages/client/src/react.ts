@@ -1,6 +1,6 @@
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useSyncExternalStore } from 'react';
 import {
-  createWrite,
+  createLiveWrite,
   type Outcome,
   type Write,
   type WriteOptions,
@@ -15,21 +15,15 @@ export function useWrite<Name extends string, Member extends Outcome, Variables 
 ): Omit<Write<Member, Variables>, 'getState' | 'subscribe'> & {
   readonly state: WriteState<Member>;
 } {
-  const latest = useRef(options);
+  const { field, name = field, url } = options;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a write belongs to what its intent is stored by.
+  const { live, write } = useMemo(() => {
+    const live = { current: options };
+    return { live, write: createLiveWrite<Name, Member, Variables>(() => live.current) };
+  }, [field, name, `${url}`]);
   useEffect(() => {
-    latest.current = options;
+    live.current = options;
   });
-  const [write] = useState(() =>
-    createWrite<Name, Member, Variables>({
-      ...options,
-      send: (headers, variables) => latest.current.send(headers, variables),
-      ...(options.token && { token: (rejected) => (latest.current.token ?? noToken)(rejected) }),
-    }),
-  );
   const state = useSyncExternalStore(write.subscribe, write.getState, () => idle);
   return { ...write, state };
-}
-
-function noToken(): never {
-  throw new Error('There is no token.');
 }

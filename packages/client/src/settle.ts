@@ -1,10 +1,9 @@
-import { type Answer, errorBody, type GraphqlBody, isObject, lostBody } from './answer.ts';
-import { attempt, defaults, type LedgerFetchOptions } from './attempts.ts';
+import { codeOf, errorBody, type GraphqlBody, isObject, lostBody } from './answer.ts';
+import { attempt, type LedgerFetchOptions } from './attempts.ts';
 import { throwIfAborted } from './deadline.ts';
-import { endDoubleClick } from './double-click.ts';
-import { ageOf, type Intent } from './intent.ts';
-import { mayBeOf, sentFor } from './sent-intent.ts';
-import { identify } from './token.ts';
+import { ageOf, type Intent, withHeaders } from './intent.ts';
+import { conflictOf, note, recall } from './known-intent.ts';
+import { ATTEMPT_MS, identify } from './token.ts';
 
 /**
  * The document that `settle` sends, as the client preset of graphql-codegen writes it into a manifest. A gateway
@@ -43,46 +42,37 @@ export async function settle<Data extends object = Record<string, unknown>>(
   intent: Intent,
   { url, headers = {}, signal, ...options }: SettleOptions,
 ): Promise<SettledResult<Data>> {
-  const { attemptMs = defaults.attemptMs } = options;
-  const caller = await identify({ headers }, options.token, attemptMs, signal);
+  const caller = await identify({ headers }, options, signal);
   throwIfAborted(signal);
-  const sent = sentFor(intent);
-  const reason = !caller ? 'SIGN_IN_FAILED' : mayBeOf(sent, caller.user) ? undefined : 'OTHER_USER';
-  if (!caller || reason) return lostBody(intent, reason) as SettledResult<Data>;
-  const init = () => settleRequest(sent, attemptMs, headers);
-  const attempts = { intent: sent, url, init, caller, isRepeat: false, mayRepeat: true };
-  const { last } = await attempt({ ...attempts, attemptMs, signal }, options);
-  endDoubleClick(sent);
-  // The names of the fields and their types are those of the caller's mutation.
-  return toResult(last, sent) as SettledResult<Data>;
-}
-
-function settleRequest(
-  intent: Intent,
-  delayMs: number,
-  headers: SettleOptions['headers'],
-): RequestInit {
-  const settleHeaders = new Headers(headers);
-  settleHeaders.set('content-type', 'application/json');
-  settleHeaders.set('accept', 'application/graphql-response+json, application/json;q=0.9');
-  const variables = { idempotencyKey: intent, ageMs: ageOf(intent, delayMs) };
-  return {
+  const { sentAs } = recall(intent);
+  const known = recall(sentAs);
+  const reason = conflictOf(known, caller);
+  if (!caller || reason) return lostBody(sentAs, reason) as SettledResult<Data>;
+  const { attemptMs = ATTEMPT_MS } = options;
+  const init = () => ({
+    ...withHeaders({ headers }, { 'content-type': 'application/json' }),
     method: 'POST',
-    headers: settleHeaders,
-    body: JSON.stringify({ query: settleDocument, variables, operationName: 'SettleWrites' }),
-  };
+    body: JSON.stringify({
+      query: settleDocument,
+      variables: { idempotencyKey: sentAs, ageMs: ageOf(sentAs, attemptMs) },
+    }),
+  });
+  const attempts = { intent: sentAs, url, init, caller, isOpen: false, mayRepeat: true };
+  const { last } = await attempt({ ...attempts, signal, stop: signal }, options);
+  // The next click is a new decision.
+  if (!known.stops?.size) known.response = undefined;
+  const result = toResult(last.body, sentAs);
+  const isKnown = last.state === 'final' && !/LOST|UNKNOWN/.test(`${codeOf(result)}`);
+  if (isKnown && known.request) note(sentAs, { isOpen: false });
+  // The names of the fields and their types are those of the caller's mutation.
+  return result as SettledResult<Data>;
 }
 
-function toResult({ body, code }: Answer, intent: Intent): GraphqlBody {
-  const settled = body?.data?.settleWrites;
-  if (!isObject(settled) || !Array.isArray(settled.writes)) {
-    return lostBody(intent, code);
-  }
-  const isComplete = settled.isComplete === true;
-  const writes = settled.writes.filter(isObject);
-  const data = Object.fromEntries(writes.map((write) => [write.responseName, write.outcome]));
-  if (writes.length > 0) return { data, extensions: { isComplete } };
-  return isComplete
-    ? errorBody('IDEMPOTENCY_KEY_SETTLED', 'This was not executed, and never will be.')
-    : errorBody('OUTCOME_UNKNOWN', 'Nobody can know whether this took effect.');
+function toResult(body: GraphqlBody, intent: Intent): GraphqlBody {
+  const settled = body.data?.settleWrites;
+  if (!isObject(settled) || !Array.isArray(settled.writes)) return lostBody(intent, codeOf(body));
+  const { isComplete } = settled;
+  const writes = settled.writes.map(({ responseName, outcome }) => [responseName, outcome]);
+  if (writes.length > 0) return { data: Object.fromEntries(writes), extensions: { isComplete } };
+  return errorBody(isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'OUTCOME_UNKNOWN');
 }

@@ -2,11 +2,6 @@ import { Gate, type NoPlaceReason } from '../../account/gate.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import { CircuitBreaker, type CircuitChange, type GuardedAttempt } from './circuit-breaker.ts';
 
-/** The share of the timeout that a call may wait for a place, so that it is sent with time enough. */
-const QUEUE_SHARE = 0.25;
-/** The share of the timeout that the probe before a write gets, so that a hanging service leaves time to say so. */
-const PROBE_SHARE = 0.5;
-
 type AdmittedAttempt<Result> = GuardedAttempt<Result> & {
   readonly effect: 'read' | 'write';
   readonly signal: AbortSignal;
@@ -29,7 +24,7 @@ export class Admission {
   constructor({ maxConcurrency, timeoutMs, onCircuitChange }: AdmissionOptions) {
     this.gate = new Gate({
       limit: maxConcurrency,
-      maxWaitMs: timeoutMs * QUEUE_SHARE,
+      maxWaitMs: timeoutMs / 4, // So that a call is sent with time enough.
       rejection: (reason) => rejections[reason],
     });
     this.circuit = new CircuitBreaker(timeoutMs, onCircuitChange);
@@ -41,14 +36,16 @@ export class Admission {
     const { caller, effect, deadline, signal, probe } = attempt;
     // An attempt does not wait for a place in which it would be rejected.
     this.circuit.check(caller);
-    await this.gate.enter(caller, { isUrgent: effect === 'write', signal });
+    if (!this.gate.tryEnter(caller)) {
+      await this.gate.enter(caller, { isUrgent: effect === 'write', signal });
+    }
+    const timedProbe = () => {
+      const leftMs = Math.max(0, deadline - performance.now());
+      const probeMs = Math.min(this.#timeoutMs / 2, leftMs); // A hanging service leaves time to say so.
+      return probe(AbortSignal.timeout(Math.ceil(probeMs))); // It throws for a fraction.
+    };
     try {
-      if (effect === 'read') return await this.circuit.read(attempt);
-      return await this.circuit.write(attempt, () => {
-        const leftMs = Math.max(0, deadline - performance.now());
-        const probeMs = Math.min(this.#timeoutMs * PROBE_SHARE, leftMs);
-        return probe(AbortSignal.timeout(Math.ceil(probeMs))); // It throws for a fraction.
-      });
+      return await this.circuit.run(attempt, effect === 'write' ? timedProbe : undefined);
     } finally {
       this.gate.leave(caller);
     }

@@ -7,8 +7,6 @@ const CALLERS = 3;
 /** Milliseconds between two probes, and between two of the same caller. */
 const PROBE_MS = 500;
 const PROBE_OF_CALLER_MS = 4000;
-/** The share of the timeout that an attempt must have left to count. */
-const MIN_TIME_SHARE = 0.5;
 
 /** What the circuit changed to. */
 export type CircuitChange = 'open' | 'closed';
@@ -62,28 +60,20 @@ export class CircuitBreaker {
     if (this.isOpenFor(caller) && !this.#mayProbe(caller)) throw circuitOpen();
   }
 
-  /** Runs an attempt of a read. If the circuit is open, it is the probe. */
-  async read<Result>(attempt: GuardedAttempt<Result>): Promise<Result> {
-    this.check(attempt.caller);
-    if (this.isOpenFor(attempt.caller)) this.#recordProbe(attempt.caller);
-    return this.#run(attempt);
-  }
-
-  /** Runs an attempt of a write. A write is never the probe: if the circuit is open, `probe` runs first. */
-  async write<Result>(
+  /** Runs an attempt. If the circuit is open, it is the probe, or `probe` is, which runs first: a write never is. */
+  async run<Result>(
     attempt: GuardedAttempt<Result>,
-    probe: GuardedAttempt<unknown>['send'],
+    probe?: GuardedAttempt<unknown>['send'],
   ): Promise<Result> {
-    const { caller } = attempt;
-    // The result of the probe does not matter, only whether it closed the circuit.
-    if (this.isOpenFor(caller)) await this.read({ ...attempt, send: probe }).catch(() => {});
-    if (this.isOpenFor(caller)) throw circuitOpen();
-    return this.#run(attempt);
-  }
-
-  async #run<Result>({ caller, deadline, send }: GuardedAttempt<Result>): Promise<Result> {
+    const { caller, deadline, send } = attempt;
+    if (this.isOpenFor(caller)) {
+      // The result of the probe does not matter, only whether it closed the circuit.
+      if (probe) await this.run({ ...attempt, send: probe }).catch(() => {});
+      if (this.isOpenFor(caller) && (probe || !this.#mayProbe(caller))) throw circuitOpen();
+      if (!probe) this.#recordProbe(caller);
+    }
     const before = this.#changes;
-    const hasTime = performance.now() <= deadline - this.#timeoutMs * MIN_TIME_SHARE;
+    const hasTime = performance.now() <= deadline - this.#timeoutMs / 2;
     // An attempt that started before the circuit last changed says nothing about the service now.
     const counts = () => before === this.#changes;
     try {

@@ -3,10 +3,6 @@ import { UpstreamError } from '../upstream-error.ts';
 
 /** As in gRPC's retry throttling: retries stop when half of the tokens are used up. */
 const MAX_TOKENS = 20;
-/** What a success adds; a failure takes one token. Retries are thus at most a tenth of the successes. */
-const TOKEN_RATIO = 0.1;
-/** The mean delay before the first retry, in milliseconds; it doubles with each retry. */
-const RETRY_BASE_MS = 100;
 
 /**
  * Limits retries while the service fails, so that they do not multiply its load. A token bucket as in
@@ -15,8 +11,9 @@ const RETRY_BASE_MS = 100;
 export class RetryBudget {
   #tokens = MAX_TOKENS;
 
+  /** A failure takes one token: retries are at most a tenth of the successes. */
   recordSuccess(): void {
-    this.#tokens = Math.min(MAX_TOKENS, this.#tokens + TOKEN_RATIO);
+    this.#tokens = Math.min(MAX_TOKENS, this.#tokens + 0.1);
   }
 
   recordFailure(): void {
@@ -54,7 +51,7 @@ export async function withRetries<Result>(
     } catch (error) {
       if (!(error instanceof UpstreamError) || !error.transient) throw error;
       budget.recordFailure();
-      const backoffMs = Math.random() * RETRY_BASE_MS * 2 ** (retry + 1);
+      const backoffMs = Math.random() * 100 * 2 ** (retry + 1);
       const delayMs = Math.max(error.retryAfterMs ?? 0, backoffMs);
       const isInTime = performance.now() + delayMs < deadline;
       if (retry >= retries || !isInTime || !budget.allowsRetry) throw error;

@@ -1,8 +1,5 @@
 import { remove } from '../../lib/remove.ts';
 
-/** The latest calls in flight that a read may join: to look through thousands takes longer than a call. */
-const MAX_JOINABLE = 1000;
-
 /** A call in flight that several requests wait for. */
 type Flight = {
   key: string;
@@ -37,7 +34,8 @@ export class SingleFlight {
     onJoin: () => void,
   ): Promise<Result> {
     const current = `${this.#writes} ${key}`;
-    const known = this.#flights.slice(-MAX_JOINABLE).find(({ key }) => key === current);
+    // The latest ones: to look through thousands takes longer than a call.
+    const known = this.#flights.slice(-1000).find(({ key }) => key === current);
     if (known) onJoin();
     const flight = known ?? this.#start(current, start);
     flight.waiting += 1;

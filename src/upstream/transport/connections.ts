@@ -8,9 +8,6 @@ import type { Connection } from './send-once.ts';
 import type { TlsFiles } from './tls-files.ts';
 import { IDLE_MARGIN_MS, MAX_IDLE_MS, WriteConnections } from './write-connections.ts';
 
-/** Callers whose connections for reads are kept. A further one takes the place of the one idle for longest. */
-const MAX_POOLS = 1000;
-
 export type ConnectionOptions = {
   baseUrl: URL;
   timeoutMs: number;
@@ -39,21 +36,17 @@ export function createConnections({ baseUrl, timeoutMs, tls, idleMarginMs }: Con
     keepAliveTimeoutThreshold: idleMarginMs ?? IDLE_MARGIN_MS,
   };
   // A service that sends one response too many would shift those of a connection: it must belong to one caller.
+  // A further caller takes the place of the one idle for longest. The connections of a pool have no limit: the gate limits
+  // the calls, and the connection of an error whose body is being discarded must not delay another call.
   const pools = new LRUCache<string, Pool>({
-    max: MAX_POOLS,
+    max: 1000,
+    memoMethod: () => new Pool(origin, settings),
     dispose: (pool) => void pool.close(() => {}),
   });
   const writes = new WriteConnections(origin, settings);
   return {
     pooled({ caller }: RequestScope): Connection {
-      // Without a limit of connections: the gate limits the calls, and the connection of an error whose body is
-      // being discarded must not delay another call.
-      let dispatcher = pools.get(caller.hash);
-      if (!dispatcher) {
-        dispatcher = new Pool(origin, settings);
-        pools.set(caller.hash, dispatcher);
-      }
-      return { dispatcher, reset: false, release() {} };
+      return { dispatcher: pools.memo(caller.hash), reset: false, release() {} };
     },
     verified: ({ caller }: RequestScope) => writes.take(caller.hash),
     /** New connections use these files. Idle ones are closed, and those in use after their response. */

@@ -25,10 +25,6 @@ const DISCARD_MS = 1000;
 const DISCARD_BYTES = 65_536;
 /** The bytes of a response that are received without booking them first: what waits is lost if the service resets the connection. */
 const AT_ONCE = 65_536;
-/** How much more than has arrived is reserved of a response that does not declare its length. */
-const GROWTH = 1.25;
-/** Informational responses to one request. More of them serve no purpose. */
-const MAX_INFORMATIONAL = 100;
 
 type Limits = {
   /** Ends the exchange. */
@@ -115,8 +111,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   ): void {
     if (statusCode < 200) {
       this.#informational += 1;
-      if (this.#informational <= MAX_INFORMATIONAL) return;
-      controller.abort(invalidResponse(`more than ${MAX_INFORMATIONAL} informational responses`));
+      if (this.#informational <= 100) return;
+      controller.abort(invalidResponse('more than 100 informational responses'));
       return;
     }
     this.#sent = 'yes';
@@ -168,8 +164,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** When the next part may be received. Undefined if it may be at once. */
   #next(): Promise<void> | undefined {
+    // A response that does not declare its length: a quarter more than has arrived.
     const reserving =
-      this.#bytes > this.#reserved ? this.#reserve(Math.ceil(this.#bytes * GROWTH)) : undefined;
+      this.#bytes > this.#reserved ? this.#reserve(Math.ceil(this.#bytes * 1.25)) : undefined;
     return reserving ?? this.#limits.read();
   }
 

@@ -13,9 +13,6 @@ const TIMER_TOLERANCE_MS = 600;
 /** Cooldown after a broken keep-alive promise, in milliseconds. */
 const COOLDOWN_MS = 600_000;
 
-/** Idle connections that are kept. A further one takes the place of the one idle for longest. */
-const MAX_IDLE = 256;
-
 /** An idle connection of a caller. The time is that of `performance.now()`. */
 type Idle = { until: number; caller: string };
 
@@ -29,8 +26,9 @@ export class WriteConnections {
   readonly #marginMs: number;
   /** The connections in use that may be reused. */
   readonly #inUse = new Set<Client>();
+  /** A further one takes the place of the one idle for longest. */
   readonly #idle = new LRUCache<Client, Idle>({
-    max: MAX_IDLE,
+    max: 256,
     dispose: (_idle, client, reason) => void (reason === 'evict' && client.destroy(() => {})),
   });
   #keepAliveVerified = false;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { isWriteName } from '../../../src/idempotency/recorded-outcome.ts';
 import { operations } from '../../../src/upstream/operations.ts';
 import { startTestGateway } from '../../support/gateway.ts';
@@ -6,24 +6,13 @@ import { read as readQuery } from '../../support/graphql-operation.ts';
 import { success } from '../../support/held-service.ts';
 import { metric } from '../../support/metric.ts';
 import { type Reply, reply, startService } from '../../support/service.ts';
+import { stopClock } from '../../support/stopped-clock.ts';
 import { retryable, startOutcomes, unknown, upgradeToHq } from '../../support/upstream-call.ts';
 
-/** The time that the circuit breaker reads. It stands still, so that on a slow machine no probe is due early. */
-let nowMs = 0;
-
-beforeEach(() => {
-  nowMs = Math.round(performance.now()); // Sums of integers are exact.
-  jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
-});
-
-afterEach(() => {
-  jest.restoreAllMocks();
-});
+const advance = stopClock();
 
 /** Advances the time until an open circuit allows a probe. */
-function makeProbeDue(): void {
-  nowMs += 4000;
-}
+const makeProbeDue = () => advance(4000);
 
 /** The service asks to retry after the deadline, so a read gets one attempt. */
 const fault = reply(503, '', { 'retry-after': '3600' });

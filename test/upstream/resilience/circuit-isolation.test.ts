@@ -1,22 +1,13 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { CircuitBreaker } from '../../../src/upstream/resilience/circuit-breaker.ts';
 import { throwForStatus } from '../../../src/upstream/transport/transport-error.ts';
 import { UpstreamError, type UpstreamErrorCode } from '../../../src/upstream/upstream-error.ts';
 import { success } from '../../support/held-service.ts';
 import { type Reply, reply, startService } from '../../support/service.ts';
+import { stopClock } from '../../support/stopped-clock.ts';
 import { glCodesOf, neverAborted, scopeOf, startCalls } from '../../support/upstream-call.ts';
 
-/** The time that the circuit breaker reads. */
-let nowMs = 0;
-
-beforeEach(() => {
-  nowMs = Math.round(performance.now()); // Sums of integers are exact.
-  jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
-});
-
-afterEach(() => {
-  jest.restoreAllMocks();
-});
+const advance = stopClock();
 
 const PROBE_MS = 500;
 const PROBE_OF_CALLER_MS = 4000;
@@ -37,7 +28,7 @@ function createCircuit() {
       return 'served';
     };
     const deadline = performance.now() + leftMs;
-    return circuit.read({ caller, deadline, send }).catch((cause: UpstreamError) => cause.fault);
+    return circuit.run({ caller, deadline, send }).catch((cause: UpstreamError) => cause.fault);
   }
   return {
     circuit,
@@ -94,7 +85,7 @@ test.each(faults)('%s of two callers do not matter while another is served', asy
   for (let second = 0; second < 30; second++) {
     for (const caller of ['ada', 'bob']) await times(10, caller, error);
     expect(await read('cleo')).toBe('served');
-    nowMs += 1000;
+    advance(1000);
   }
 });
 
@@ -129,13 +120,13 @@ test('an attempt with less than half of the time does not count', async () => {
 test('callers whose probes fail do not keep another from its probe', async () => {
   const { circuit, read, open } = createCircuit();
   await open();
-  nowMs += PROBE_MS;
+  advance(PROBE_MS);
   expect(await read('ada', timedOut)).toBe('test');
   expect(await read('dan')).toBe('circuit open');
-  nowMs += PROBE_MS;
+  advance(PROBE_MS);
   expect(await read('ada', timedOut)).toBe('circuit open');
   expect(await read('bob', timedOut)).toBe('test');
-  nowMs += PROBE_MS;
+  advance(PROBE_MS);
   for (const caller of ['ada', 'bob']) expect(await read(caller)).toBe('circuit open');
   expect(await read('dan')).toBe('served');
   expect(circuit.state).toBe('closed');
@@ -144,15 +135,15 @@ test('callers whose probes fail do not keep another from its probe', async () =>
 test('a caller that is alone probes every four seconds', async () => {
   const { read, times } = createCircuit();
   await times(10, 'ada', unavailable);
-  nowMs += PROBE_MS;
+  advance(PROBE_MS);
   expect(await read('ada', unavailable)).toBe('test');
   for (let probe = 0; probe < 5; probe++) {
-    nowMs += PROBE_OF_CALLER_MS - 1;
+    advance(PROBE_OF_CALLER_MS - 1);
     expect(await read('ada')).toBe('circuit open');
-    nowMs += 1;
+    advance(1);
     expect(await read('ada', unavailable)).toBe('test');
   }
-  nowMs += PROBE_OF_CALLER_MS;
+  advance(PROBE_OF_CALLER_MS);
   expect(await read('ada')).toBe('served');
   expect(await read('ada')).toBe('served');
 });
@@ -160,11 +151,11 @@ test('a caller that is alone probes every four seconds', async () => {
 test('a probe of a hanging service does not keep others from theirs', async () => {
   const { circuit, read, open } = createCircuit();
   await open();
-  nowMs += PROBE_MS;
+  advance(PROBE_MS);
   const hanging = Promise.withResolvers<void>();
   const deadline = performance.now() + TIMEOUT_MS;
-  const probing = circuit.read({ caller: 'ada', deadline, send: () => hanging.promise });
-  nowMs += PROBE_MS;
+  const probing = circuit.run({ caller: 'ada', deadline, send: () => hanging.promise });
+  advance(PROBE_MS);
   expect(await read('dan')).toBe('served');
   hanging.reject(timedOut);
   await expect(probing).rejects.toBe(timedOut);
@@ -177,7 +168,7 @@ test('attempts that started before the circuit opened or closed do not count', a
   const served = Promise.withResolvers<void>();
   const start = (send: () => Promise<void>) => {
     const deadline = performance.now() + TIMEOUT_MS;
-    return circuit.read({ caller: 'ada', deadline, send }).catch(() => {});
+    return circuit.run({ caller: 'ada', deadline, send }).catch(() => {});
   };
   const before = Array.from({ length: 10 }, () => start(() => held.promise));
   const successful = start(() => served.promise);
@@ -185,7 +176,7 @@ test('attempts that started before the circuit opened or closed do not count', a
   served.resolve();
   await successful;
   expect(circuit.state).toBe('open');
-  nowMs += PROBE_MS;
+  advance(PROBE_MS);
   expect(await read('ada')).toBe('served');
   held.reject(unavailable);
   await Promise.all(before);
@@ -210,7 +201,7 @@ test.each<[string, Reply, (string | null)[]]>([
       calls.read(glCodesOf(`bad${n}`), scopeOf(`token ${index}`, neverAborted, subject)),
     );
     await Promise.allSettled(attacks);
-    nowMs += PROBE_MS;
+    advance(PROBE_MS);
     if (n % 4 < 3) continue; // Often, nobody else is active.
     const reading = calls.read(glCodesOf(), scopeOf('other', neverAborted, 'cleo'));
     expect(await reading).toMatchObject({ status: 0 });

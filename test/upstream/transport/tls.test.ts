@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
-import { createServer as createHttpServer } from 'node:http';
 import { createServer, type ServerOptions } from 'node:https';
 import { connect } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -12,6 +11,7 @@ import { readFilesOften } from '../../support/fast-timeouts.ts';
 import { startTestGateway } from '../../support/gateway.ts';
 import { startGatewayProcess } from '../../support/gateway-process.ts';
 import { read, write } from '../../support/graphql-operation.ts';
+import { startHttpServer } from '../../support/http-server.ts';
 import { testIssuer } from '../../support/issuer.ts';
 import { metric } from '../../support/metric.ts';
 import { portOf } from '../../support/port.ts';
@@ -153,7 +153,8 @@ test('without a certificate, a service with mutual TLS gets no write', async () 
 test("NODE_EXTRA_CA_CERTS applies to the service and to the issuer's keys, and NODE_USE_ENV_PROXY to the keys", async () => {
   const tlsService = await startTlsService();
   const targets: string[] = [];
-  const proxy = createHttpServer().on('connect', ({ url = '' }, socket) => {
+  const { server: proxy, origin } = await startHttpServer(() => {});
+  proxy.on('connect', ({ url = '' }, socket) => {
     targets.push(url);
     const [host, port] = url.split(':');
     const tunnel = connect(Number(port), host, () => {
@@ -162,13 +163,10 @@ test("NODE_EXTRA_CA_CERTS applies to the service and to the issuer's keys, and N
     });
     for (const end of [socket, tunnel]) end.on('error', () => {});
   });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  closeAfterTest(() => proxy.close());
   const gateway = await startGatewayProcess(tlsService, {
     NODE_EXTRA_CA_CERTS: ca.certFile,
     NODE_USE_ENV_PROXY: '1',
-    HTTPS_PROXY: `http://127.0.0.1:${portOf(proxy.address())}`,
+    HTTPS_PROXY: origin,
     JWT_JWKS_URL: `${tlsService.url}keys`,
   });
 

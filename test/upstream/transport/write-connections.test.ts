@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
@@ -7,7 +6,7 @@ import type { Connection } from '../../../src/upstream/transport/send-once.ts';
 import { WriteConnections } from '../../../src/upstream/transport/write-connections.ts';
 import { OutcomeUnknown } from '../../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../support/cleanup.ts';
-import { portOf } from '../../support/port.ts';
+import { startHttpServer } from '../../support/http-server.ts';
 import { startTcp } from '../../support/tcp-server.ts';
 import {
   glCodesOf,
@@ -42,7 +41,7 @@ async function startKeepAliveService(behavior: Behavior) {
   const idleTimers = new Map<Socket, NodeJS.Timeout>();
   const used = new Set<Socket>();
   let respond: (response: ServerResponse) => unknown = success;
-  const server = createServer((request, response: ServerResponse) => {
+  const { server, origin } = await startHttpServer((request, response) => {
     const { socket } = request;
     const reused = used.has(socket);
     used.add(socket);
@@ -57,15 +56,9 @@ async function startKeepAliveService(behavior: Behavior) {
     respond(response);
   });
   server.keepAliveTimeout = announcedS * 1000;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closeAfterTest(async () => {
-    for (const timer of idleTimers.values()) clearTimeout(timer);
-    server.closeAllConnections();
-    server.close();
-  });
+  closeAfterTest(() => idleTimers.forEach(clearTimeout));
   return {
-    url: `http://127.0.0.1:${portOf(server.address())}/`,
+    url: `${origin}/`,
     requests,
     /** For each request, whether it arrived on a connection used before. */
     reuse: () => requests.map(({ reused }) => reused),

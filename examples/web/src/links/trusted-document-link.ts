@@ -14,7 +14,12 @@ export function createTrustedDocumentLink(): ApolloLink {
       version: 1,
       sha256Hash: hash.replace(/^sha256:/, ''),
     };
-    operation.setContext({ http: { includeQuery: false, includeExtensions: true } });
+    // For the client package, which cannot see in the hash whether it is a write.
+    const headers = {
+      ...operation.getContext().headers,
+      'operation-type': operation.operationType,
+    };
+    operation.setContext({ headers, http: { includeQuery: false, includeExtensions: true } });
     return forward(operation);
   });
 }

@@ -9,16 +9,17 @@ import { describeProblem, type Notice, quote } from '../notice.ts';
 import { WriteOutcome } from '../parts/write-outcome.tsx';
 import { useDraft } from '../use-draft.ts';
 import { useMutation } from '../use-mutation.ts';
-import { actionNames, workflowActions } from './workflow-actions.ts';
+import { actionNames, wordsOf, workflowActions } from './workflow-actions.ts';
 
 /** Runs a workflow action, after a confirmation. */
 export function ActionPage() {
   const write = useMutation(WorkflowActionDocument, 'workflowAction');
   const { state, submit, dismiss } = write;
   const [action, setAction] = useDraft<WorkflowAction>('action', () => WorkflowAction.RESTART);
+  /** The action that the outcome is about. It may not be the one that is selected: a sign-out forgets both. */
+  const [sent, setSent] = useDraft<WorkflowAction | null>('sent-action', () => null);
   const dialog = useRef<HTMLDialogElement>(null);
   const questionId = useId();
-  const words = workflowActions[action];
 
   return (
     <form
@@ -28,7 +29,6 @@ export function ActionPage() {
         dialog.current?.showModal();
       }}
     >
-      <WriteOutcome write={write} words={words} describe={(member) => describe(member, action)} />
       <fieldset className="card" disabled={isLocked(state)}>
         <legend>Action</legend>
         {actionNames.map((name) => (
@@ -51,8 +51,13 @@ export function ActionPage() {
           </button>
         </div>
       </fieldset>
+      <WriteOutcome
+        write={write}
+        words={wordsOf(sent)}
+        describe={(member) => describe(member, sent)}
+      />
       <dialog ref={dialog} aria-labelledby={questionId}>
-        <h2 id={questionId}>{words.label}?</h2>
+        <h2 id={questionId}>{workflowActions[action].label}?</h2>
         <p>This changes data in the ledger and cannot be undone here.</p>
         <div className="actions">
           {/* The dialog gives the focus to its first button: to press Enter twice does not run it. */}
@@ -64,6 +69,7 @@ export function ActionPage() {
             className="primary"
             onClick={() => {
               dialog.current?.close();
+              setSent(action);
               submit({ action });
             }}
           >
@@ -77,12 +83,16 @@ export function ActionPage() {
 
 function describe(
   member: NonNullable<WorkflowActionMutation['workflowAction']>,
-  action: WorkflowAction,
+  sent: WorkflowAction | null,
 ): Notice {
-  const words = workflowActions[action];
+  const words = wordsOf(sent);
   switch (member.__typename) {
     case 'WorkflowActionCompleted':
-      return { tone: 'success', title: words.success, details: quote(member.message) };
+      return {
+        tone: 'success',
+        title: workflowActions[member.action].success,
+        details: quote(member.message),
+      };
     case 'LedgerFailed':
     case 'LedgerNotPermitted':
     case 'LedgerNoMoreInvoices':

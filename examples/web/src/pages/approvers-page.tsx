@@ -67,7 +67,6 @@ export function ApproversPage() {
 
   return (
     <form ref={form} onSubmit={save} noValidate>
-      <WriteOutcome write={write} words={words} describe={describe} />
       <fieldset className="plain" disabled={isLocked(state)}>
         {drafts.map((draft, index) => (
           <ApproverForm
@@ -88,6 +87,7 @@ export function ApproversPage() {
           </button>
         </div>
       </fieldset>
+      <WriteOutcome write={write} words={words} describe={describe} />
     </form>
   );
 }

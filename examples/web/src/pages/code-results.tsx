@@ -16,6 +16,8 @@ const words: Words = {
   done: 'this is the complete list',
 };
 
+const fromBefore = 'These are the codes from the last time.';
+
 const PAGE_SIZE = 20;
 
 /** How long a user pauses before the text is searched, in milliseconds. */
@@ -46,20 +48,6 @@ export function CodeResults({ list, times }: Props) {
   const notice = result && describe(result);
   return (
     <>
-      <div aria-live="polite">
-        {!result && !page && <p className="sending">Loading the codes…</p>}
-        {notice && (
-          <NoticeBox
-            notice={notice}
-            offer={
-              mayPass(result)
-                ? { label: 'Try again', onClick: () => setRetries(retries + 1) }
-                : undefined
-            }
-          />
-        )}
-        {notice && page && <p>These are the codes from the last time:</p>}
-      </div>
       {page && (
         <section aria-label="Codes">
           <Field label="Search" hint="Number, name or value">
@@ -86,6 +74,19 @@ export function CodeResults({ list, times }: Props) {
           <PickedCodes picks={picks} onPick={setPicks} />
         </section>
       )}
+      <div className="outcome" aria-live="polite">
+        {!result && !page && <p>Loading the codes…</p>}
+        {notice && (
+          <NoticeBox
+            notice={page ? { ...notice, details: [...notice.details, fromBefore] } : notice}
+            offer={
+              mayPass(result)
+                ? { label: 'Try again', onClick: () => setRetries(retries + 1) }
+                : undefined
+            }
+          />
+        )}
+      </div>
     </>
   );
 }

@@ -61,12 +61,6 @@ export function CsvPage() {
 
   return (
     <form ref={form} onSubmit={upload} noValidate>
-      <WriteOutcome
-        write={write}
-        words={words}
-        describe={describe}
-        sending={<Progress share={share} />}
-      />
       <fieldset className="plain" disabled={isLocked(state)}>
         <Field
           label="CSV file"
@@ -112,6 +106,12 @@ export function CsvPage() {
           </button>
         </div>
       </fieldset>
+      <WriteOutcome
+        write={write}
+        words={words}
+        describe={describe}
+        sending={<Progress share={share} />}
+      />
     </form>
   );
 }
@@ -124,14 +124,12 @@ function faultOfFile(file: File | undefined): string | undefined {
 function Progress({ share }: { readonly share: number }) {
   const percent = Math.round(share * 100);
   return (
-    <div className="sending">
-      <label>
-        {percent < 100
-          ? `Sending the file: ${percent} %`
-          : 'The file was sent. Waiting for the answer…'}
-        <progress max={100} value={percent} />
-      </label>
-    </div>
+    <label>
+      {percent < 100
+        ? `Sending the file: ${percent} %`
+        : 'The file was sent. Waiting for the answer…'}
+      <progress max={100} value={percent} />
+    </label>
   );
 }
 

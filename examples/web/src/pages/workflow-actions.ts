@@ -49,4 +49,14 @@ export const workflowActions: Readonly<Record<WorkflowAction, ActionWords>> = {
   },
 };
 
+/** How the app talks about an action that it does not know, such as one from before a sign-out. */
+const someAction: Words = {
+  toDo: 'run the action',
+  done: 'the action was run',
+  nothingDone: 'The action was not run.',
+};
+
+export const wordsOf = (action: WorkflowAction | null): Words =>
+  action === null ? someAction : workflowActions[action];
+
 export const actionNames = Object.values(WorkflowAction);

@@ -15,7 +15,7 @@ type Props = {
 export function NoticeBox({ notice, offer, close }: Props) {
   const { tone, title, details } = notice;
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus(), []);
+  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
     <section className={`notice ${tone}`} aria-label="Outcome">
       <h2 ref={heading} tabIndex={-1}>

@@ -34,7 +34,7 @@ const waits: Readonly<Record<Progress['state'], string>> = {
   settling: 'No answer yet. We are asking what became of it.',
 };
 
-/** The state of a write: that it is being sent, or what became of it. */
+/** The state of a write, below its form: that it is being sent, or what became of it. */
 export function WriteOutcome<Member extends Outcome>({
   write: { state, cancel, askAgain, dismiss },
   words,
@@ -43,25 +43,24 @@ export function WriteOutcome<Member extends Outcome>({
 }: Props<Member>) {
   const [askedAt, setAskedAt] = useState<Date>();
   const isBusy = state.phase === 'sending' || state.phase === 'asking';
-  const isLost = state.phase === 'unknown' && state.result.kind === 'lost';
-  useOpenWrite(isBusy || isLost);
+  // What may still be done is not forgotten.
+  const mayDismiss = !isBusy && (state.phase !== 'unknown' || state.mayDismiss);
+  useOpenWrite(!mayDismiss);
   const notice = toNotice(state, words, describe);
 
   return (
-    <div aria-live="polite">
+    <div className="outcome" aria-live="polite">
       {state.phase === 'sending' && (
-        <>
+        <div className="sending">
           {(state.wait === undefined && sending) || (
-            <p className="sending">{state.wait ? waits[state.wait] : 'Sending…'}</p>
+            <p>{state.wait ? waits[state.wait] : 'Sending…'}</p>
           )}
-          <div className="actions">
-            <button type="button" onClick={cancel}>
-              Cancel
-            </button>
-          </div>
-        </>
+          <button type="button" onClick={cancel}>
+            Cancel
+          </button>
+        </div>
       )}
-      {state.phase === 'asking' && <p className="sending">We are asking what became of it…</p>}
+      {state.phase === 'asking' && <p>We are asking what became of it…</p>}
       {notice && (
         <NoticeBox
           notice={withTime(notice, askedAt)}
@@ -77,16 +76,15 @@ export function WriteOutcome<Member extends Outcome>({
               : undefined
           }
           close={
-            // What may still be done is not forgotten.
-            isLost
-              ? undefined
-              : {
+            mayDismiss
+              ? {
                   label: isLocked(state) ? 'I have checked in the ledger' : 'Close',
                   onClick() {
                     setAskedAt(undefined);
                     dismiss();
                   },
                 }
+              : undefined
           }
         />
       )}

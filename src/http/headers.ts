@@ -1,8 +1,54 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
+import Negotiator from 'negotiator';
 import { InvalidRequest } from '../errors/gateway-error.ts';
 import { isRepeated } from '../lib/repeated-header.ts';
+
+/**
+ * The headers of every response: an API must not be framed, sniffed, cached or embedded. The explorer's
+ * page replaces the content security policy.
+ */
+export const securityHeaders = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+} as const;
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+const GRAPHQL_RESPONSE_TYPE = 'application/graphql-response+json; charset=utf-8';
+
+const mediaTypes = [JSON_TYPE, GRAPHQL_RESPONSE_TYPE];
+
+/** Whether the `Accept` header allows one of the media types of a response. */
+export function acceptsResponse({ accept }: IncomingHttpHeaders): boolean {
+  return !accept || preferredType(accept) !== undefined;
+}
+
+/**
+ * The media type of a response with a result or errors. Clients read GraphQL errors from a response that is not 2xx
+ * only if it has the type of GraphQL.
+ */
+export function responseType({ accept }: IncomingHttpHeaders) {
+  const isGraphql = accept && preferredType(accept) === GRAPHQL_RESPONSE_TYPE;
+  return isGraphql ? GRAPHQL_RESPONSE_TYPE : JSON_TYPE;
+}
+
+/** The latest header with its type: most clients send the same one, and parsing it takes several µs. */
+let latest: { accept: string; type: string | undefined } | undefined;
+
+function preferredType(accept: string): string | undefined {
+  // Parsing a longer one takes time for each character.
+  if (accept.length > 500) return undefined;
+  if (latest?.accept !== accept) {
+    latest = { accept, type: new Negotiator({ headers: { accept } }).mediaType(mediaTypes) };
+  }
+  return latest.type;
+}
 
 /**
  * The error for headers that a proxy in front may read in another way than the gateway, or that ask for what it

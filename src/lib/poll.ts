@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * Tries until there is a result: at first after 25 ms, then after twice the time, up to half a second, and for the last
+ * time at the deadline. Null then, or when `signal` is aborted.
+ */
+export async function poll<Result>(
+  attempt: () => Promise<Result | null>,
+  deadline: number,
+  signal?: AbortSignal,
+): Promise<Result | null> {
+  for (let delayMs = 25; ; delayMs = Math.min(delayMs * 2, 500)) {
+    const result = await attempt();
+    const leftMs = deadline - performance.now();
+    if (result !== null || signal?.aborted || leftMs <= 0) return result;
+    await pause(Math.min(delayMs, leftMs), signal);
+  }
+}
+
+/** Waits so many milliseconds, or until `signal` is aborted. Does not keep the process running. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  await sleep(Math.max(0, ms), undefined, { ref: false, ...(signal && { signal }) }).catch(
+    () => {},
+  );
+}

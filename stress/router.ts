@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../test/support/port.ts';
+import { post } from './client.ts';
+import { type Harness, until } from './harness.ts';
+import { kill, killOnExit } from './process.ts';
+
+const hive = new URL('../e2e/hive.ts', import.meta.url).pathname;
+
+/** Starts what STRESS_ROUTER names, `nginx` or `hive` (after `npm --prefix e2e ci`), in front of a port. Returns its port. */
+export async function startRouter(harness: Harness, target: number): Promise<number> {
+  const router = process.env.STRESS_ROUTER;
+  if (router === undefined) return target;
+  const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-stress-'));
+  harness.defer(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'nginx.conf');
+  writeFileSync(file, nginx(port, target));
+  const [command, args] =
+    router === 'nginx'
+      ? ['nginx', ['-p', folder, '-e', 'error.log', '-c', file]]
+      : [process.execPath, [hive, String(port), `http://127.0.0.1:${target}/graphql`]];
+  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  killOnExit(child);
+  harness.defer(() => kill(child));
+  const ask = () => post(`http://127.0.0.1:${port}`, harness.token, '{ __typename }');
+  if (await until(async () => (await ask()).status === 200, 30_000)) return port;
+  throw new Error(`${router} did not start`);
+}
+
+/** One that repeats everything, writes too. */
+function nginx(port: number, target: number): string {
+  const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  return `pid pid; daemon off; events { worker_connections 2000; }
+http {
+  access_log off;
+  ${folders.map((name) => `${name}_temp_path ${name};`).join(' ')}
+  upstream gateways { server 127.0.0.1:${target} max_fails=0; server localhost:${target} max_fails=0; }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://gateways;
+      proxy_next_upstream error timeout non_idempotent http_502 http_503 http_504;
+    }
+  }
+}`;
+}

@@ -1,0 +1,34 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+
+const root = new URL('../../', import.meta.url);
+const folder = 'packages/client/examples';
+const files = readdirSync(new URL(folder, root)).map((name) => `${folder}/${name}`);
+
+/** How many lines each call of this function has in a file, from its name to the closing bracket. */
+function linesOfCalls(path: string, name: string): number[] {
+  const [, ...calls] = readFileSync(new URL(path, root), 'utf8').split(`${name}({`);
+  return calls.map((rest) => {
+    let depth = 1;
+    const end = [...rest].findIndex((sign) => {
+      depth += Number('({['.includes(sign)) - Number(')}]'.includes(sign));
+      return depth === 0;
+    });
+    return rest.slice(0, end).split('\n').length;
+  });
+}
+
+test.each([
+  ['createWrite', 15, files],
+  ['useWrite', 8, ['docs/frontend.md', 'packages/client/README.md']],
+])('a write needs few lines with %s', (name, limit, paths) => {
+  const lines = paths.flatMap((path) => linesOfCalls(path, name));
+  expect(lines).not.toEqual([]);
+  expect(Math.max(...lines)).toBeLessThanOrEqual(limit);
+});
+
+test('the first sample of the package is one whose types are checked', () => {
+  const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+  const [, sample = 'none'] = /```ts\n([\s\S]*?)```/.exec(read('packages/client/README.md')) ?? [];
+  expect(read(`${folder}/read-field.ts`)).toContain(sample);
+});

@@ -1,0 +1,257 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { outcomeFields } from '../support/graphql-operation.ts';
+import { metric } from '../support/metric.ts';
+import { json, type Reply, reply, startService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/*
+ * A gateway with the two operations of the example in CONTRIBUTING.md, which is built of the code there. Every promise of
+ * an operation must hold for these without anything else: a second list type, an integer above 2^53, and a write.
+ */
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const resolverFile = 'src/resolvers/vendors.ts';
+
+/** Where the code blocks of the example belong, in their order: in a file, before a text. */
+const places: [file: string, before: string][] = [
+  ['src/upstream/operations.ts', '/**\n * The operations of the service'],
+  ['src/upstream/operations.ts', '  getGLCodes5: {'],
+  ['schema.graphql', '"Reads. A query never'],
+  [resolverFile, ''],
+  ['src/resolvers/index.ts', '    default:\n'],
+];
+
+/** The imports, which the example leaves out, and what it names in its text. */
+const changes: [file: string, from: string, to: string][] = [
+  [
+    'src/upstream/operations.ts',
+    "import type { z } from 'zod';",
+    "import { z } from 'zod'; import { exactInteger, listOf } from './records.ts';",
+  ],
+  [
+    resolverFile,
+    '',
+    `import { z } from 'zod';
+     import type { MutationResolvers, QueryResolvers } from '../generated/resolvers.ts';
+     import { encodeVendorBlock } from '../upstream/operations.ts';
+     import type { ServiceStatus } from '../upstream/records.ts';
+     import { check, exactText, identifier, textLimits } from './input.ts';
+     import { outcome, writeOutcome } from './outcome.ts';\n`,
+  ],
+  [
+    'src/resolvers/index.ts',
+    'import ',
+    "import { blockVendor, vendorBlocked, vendors } from './vendors.ts'; import ",
+  ],
+  ['src/resolvers/index.ts', 'Query: {', 'Query: { vendors,'],
+  ['src/resolvers/index.ts', 'Mutation: {', 'Mutation: { blockVendor,'],
+];
+
+/** Follows the example in a copy of the gateway, and returns its folder. */
+async function followExample(): Promise<string> {
+  const folder = await temporaryFolder();
+  for (const path of ['src', 'schema.graphql', 'package.json', 'tsconfig.json', 'codegen.yml']) {
+    cpSync(join(root, path), join(folder, path), { recursive: true });
+  }
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, resolverFile), '');
+  const [, page = ''] = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8').split(
+    '\n## Add an operation\n',
+  );
+  const blocks = [...page.matchAll(/^ {3}```(?:ts|graphql)\n(.*?)^ {3}```$/gms)];
+  expect(blocks).toHaveLength(places.length);
+  const additions = places.map(
+    ([file, before], index) => [file, before, `${blocks[index]?.[1]}${before}`] as const,
+  );
+  for (const [file, from, to] of [...additions, ...changes]) {
+    const path = join(folder, file);
+    const text = readFileSync(path, 'utf8');
+    if (!text.includes(from)) throw new Error(`${file} does not have: ${from}`);
+    writeFileSync(
+      path,
+      text.replace(from, () => to),
+    );
+  }
+  run(folder, 'graphql-codegen', '--config', 'codegen.yml');
+  return folder;
+}
+
+function run(folder: string, tool: string, ...args: string[]): string {
+  const path = join(root, 'node_modules/.bin', tool);
+  return execFileSync(path, args, { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
+}
+
+let folder: string;
+let service: Awaited<ReturnType<typeof startService>>;
+let gateway: Awaited<ReturnType<typeof startGatewayProcess>>;
+let respond: Reply;
+
+beforeAll(async () => {
+  folder = await followExample();
+  service = await startService((response, received) => respond(response, received));
+  gateway = await startGatewayProcess(service, {}, [], join(folder, 'src/main.ts'));
+});
+
+beforeEach(() => {
+  service.received.length = 0;
+});
+
+async function graphql(query: string, headers: Record<string, string> = {}) {
+  const authorization = `Bearer ${gateway.token}`;
+  const response = await gateway.post({ query }, { authorization, ...headers });
+  return { ...response, ...JSON.parse(response.text) };
+}
+
+const arrivals = () => service.received.map(({ method, url, body }) => `${method} ${url} ${body}`);
+const codesOf = ({ errors }: { errors: { extensions: { code: string } }[] }) =>
+  errors.map(({ extensions }) => extensions.code);
+
+const large = '9007199254740993';
+const listOf = (count: number, name = 'a') =>
+  json(
+    `{"service_status":{"status":0,"invoice_id":${large}},"list":[${Array.from({ length: count }, () => `{"vendor_id":${large},"name":"${name}"}`).join(',')}]}`,
+  );
+const saved = json({ invoice_id: 7, message: 'saved', status: 0 });
+
+const vendors = (selection = 'vendorId name', project = 'north') =>
+  `vendors(project: "${project}", name: "a&b") { __typename ... on LedgerStatus { invoiceId message } ... on VendorList { vendors { ${selection} } } }`;
+const block = `blockVendor(vendorId: "${large}", reason: "late") { ${outcomeFields} }`;
+const write = `mutation { ${block} }`;
+const aliases = (count: number, field: (n: number) => string) =>
+  Array.from({ length: count }, (_, n) => `a${n}: ${field(n)}`).join(' ');
+
+test('the example has no fault of types', () => {
+  expect(run(folder, 'tsc')).toBe('');
+});
+
+test('a read is sent with its parameters, and its integers are exact', async () => {
+  respond = listOf(2);
+  const { status, data } = await graphql(`{ ${vendors()} }`);
+  const vendor = { vendorId: large, name: 'a' };
+  const list = { __typename: 'VendorList', invoiceId: large, message: null };
+  expect([status, data.vendors]).toEqual([200, { ...list, vendors: [vendor, vendor] }]);
+  expect(arrivals()).toEqual(['GET /getVendors?project=north&name=a%26b ']);
+});
+
+test('a read is tried again, and equal ones in a request are one call', async () => {
+  respond = (response, received) =>
+    (service.received.length === 1 ? reply(503, '', { 'retry-after': '0' }) : listOf(1))(
+      response,
+      received,
+    );
+  const { data } = await graphql(`{ ${aliases(3, () => vendors())} }`);
+  expect(Object.keys(data)).toHaveLength(3);
+  expect(service.received).toHaveLength(2);
+});
+
+test.each([
+  ['status 1', json({ service_status: { status: 1 } }), 'LedgerFailed'],
+  ['status 3', json({ service_status: { status: 3 } }), 'LedgerNotPermitted'],
+])('a read with %s is a union member', async (_, reaction, member) => {
+  respond = reaction;
+  expect((await graphql(`{ ${vendors()} }`)).data.vendors.__typename).toBe(member);
+});
+
+test('a fault in an item of the list fails the read with its path in the log', async () => {
+  respond = json({ service_status: { status: 0 }, list: [{ vendor_id: 'x' }] });
+  expect(codesOf(await graphql(`{ ${vendors()} }`))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
+  const fault = 'list[0].vendor_id: expected integer, got string, 58 bytes';
+  await gateway.logLine({ msg: 'call', operation: 'getVendors', fault });
+});
+
+test.each([
+  ['fields of one list', 100_000, 1, 'vendorId name a: name b: name c: name d: name'],
+  ['fields under aliases of the read', 50_000, 6, 'vendorId name'],
+])('the limit of list items counts %s', async (_, items, fields, selection) => {
+  respond = listOf(items);
+  const result = await graphql(`{ ${aliases(fields, () => vendors(selection))} }`);
+  expect([result.status, codesOf(result)]).toEqual([
+    400,
+    expect.arrayContaining(['OPERATION_LIMIT_EXCEEDED']),
+  ]);
+});
+
+test('the limit of a response counts the texts of the list', async () => {
+  respond = listOf(1_000, 'x'.repeat(2_000));
+  const result = await graphql(`{ ${vendors(aliases(20, () => 'name'))} }`);
+  expect([result.status, codesOf(result)]).toEqual([400, ['OPERATION_LIMIT_EXCEEDED']]);
+});
+
+test('more than 200 different lists are rejected, and none is sent', async () => {
+  respond = listOf(0);
+  const result = await graphql(
+    `{ ${aliases(199, (n) => vendors('name', `p${n}`))} ${vendors()} other: ${'glCodes(target: EMAIL, project: "a") { __typename }'} }`,
+  );
+  expect(codesOf(result)).toEqual(expect.arrayContaining(['OPERATION_LIMIT_EXCEEDED']));
+  expect(arrivals()).toEqual([]);
+});
+
+test.each([
+  ['vendors', `{ ${vendors('name', 'x'.repeat(1025))} }`, ['project']],
+  ['blockVendor', `mutation { ${block.replace(large, '1e3')} }`, ['vendorId']],
+  ['blockVendor', `mutation { ${block.replace('late', 'x'.repeat(1001))} }`, ['reason']],
+])('an invalid argument of %s is rejected before anything is sent', async (_, query, path) => {
+  const { errors } = await graphql(query);
+  expect(errors[0].extensions).toMatchObject({ code: 'BAD_USER_INPUT', faults: [{ path }] });
+  expect(arrivals()).toEqual([]);
+});
+
+test('a write is sent once with its exact integer, and counted and logged by its names', async () => {
+  respond = saved;
+  const counted = { operation: 'Mutation.blockVendor', outcome: 'VendorBlocked' };
+  const count = () => metric(gateway, 'ledger_gateway_operations_total', counted);
+  const before = await count();
+
+  const { data } = await graphql(write, { 'x-request-id': 'tenth-write' });
+
+  const blocked = { __typename: 'VendorBlocked', invoiceId: '7', message: 'saved' };
+  expect(data.blockVendor).toEqual(blocked);
+  expect(arrivals()).toEqual([`POST /blockVendor {"vendor_id":${large},"reason":"late"}`]);
+  expect(await count()).toBe(before + 1);
+  const calls = 'ledger_gateway_call_duration_seconds_count';
+  expect(await metric(gateway, calls, { operation: 'blockVendor' })).toBeGreaterThan(0);
+  const requestId = 'tenth-write';
+  await gateway.logLine({ msg: 'call', operation: 'blockVendor', requestId, outcome: 'answered' });
+});
+
+test.each<[string, Reply]>([
+  ['503', reply(503, '', { 'retry-after': '0' })],
+  ['a redirect', reply(307, '', { location: '/elsewhere' })],
+  ['a reset connection', (response) => void response.socket?.resetAndDestroy()],
+  ['no status record', json([])],
+])('a write that gets %s is unknown, and is not sent again', async (_, reaction) => {
+  respond = reaction;
+  const { data } = await graphql(write);
+  expect(data.blockVendor.__typename).toBe('LedgerOutcomeUnknown');
+  expect(service.received).toHaveLength(1);
+});
+
+test('a write with a key is executed once, and settled with its outcome', async () => {
+  respond = saved;
+  const key = { 'idempotency-key': 'tenth', 'idempotency-key-age': '0' };
+  const first = await graphql(write, key);
+  const second = await graphql(write, key);
+  const other = await graphql(write.replace('late', 'early'), key);
+  const settled = await graphql(
+    `mutation { settleWrites(idempotencyKey: "tenth", ageMs: 0) { writes { responseName outcome { ${outcomeFields} } } } }`,
+  );
+
+  expect(second.data).toEqual(first.data);
+  expect(second.headers.get('idempotent-replayed')).toBe('true');
+  expect(codesOf(other)).toEqual(['IDEMPOTENCY_KEY_REUSED']);
+  expect(settled.data.settleWrites).toEqual({
+    writes: [{ responseName: 'blockVendor', outcome: first.data.blockVendor }],
+  });
+  expect(service.received).toHaveLength(1);
+});
+
+test('the limit of writes counts it', async () => {
+  const result = await graphql(`mutation { ${aliases(6, () => block)} }`);
+  expect([result.status, codesOf(result)]).toEqual([400, ['OPERATION_LIMIT_EXCEEDED']]);
+  expect(arrivals()).toEqual([]);
+});
