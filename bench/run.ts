@@ -129,8 +129,8 @@ async function compareCheckouts(folder: string): Promise<void> {
     `${roundsOf(againstPace)} of about ${againstPace.round} s after a warm-up. ${folder} → this checkout. In parentheses: the median and the quartiles of the rounds' ratios.`,
   );
   const results: WorkloadResult[] = [];
-  for (const name of options.only?.split(',') ?? mainPath)
-    results.push(await compareIn(workloadNamed(name), checkouts, againstPace));
+  const selected = (options.only?.split(',') ?? mainPath).map(workloadNamed);
+  for (const workload of selected) results.push(await compareIn(workload, checkouts, againstPace));
   print(tableOfChanges(results));
   writeJson({ pace: againstPace, figures: figuresOf(results) });
 }
