@@ -120,7 +120,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /** A list of 16 MB of typical codes has 250,000. An empty one takes 50 times its text in memory. */
 const limits: JsonLimits = { values: 2_000_000, composites: 300_000, nesting: 1000 };
 /** A number that a double may change, or no integer but one to a double (`1e-400`); or what looks like one in a text. */
-const unusualNumber = /(?:"\s*:|[[,])\s*-?(?:[\d.]{16}|[\d.]+[eE])/;
+const unusualNumber = /[:[,]\s*-?(?:[\d.]{16}|[\d.]+[eE])/;
 
 /** Parses the body of a response, with integers of any length. Throws if the body is not UTF-8 or not JSON, or has too many values. */
 export function parseBody(body: Uint8Array): unknown {
