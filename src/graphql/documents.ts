@@ -10,11 +10,11 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { GatewayError, InvalidRequest } from '../errors/gateway-error.ts';
-import type { GraphqlRequest } from '../request-scope.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
 import { GraphqlDocument } from './document.ts';
 import { parseWithinLimits } from './document-limits.ts';
+import type { DocumentRequest } from './document-request.ts';
 import { schema } from './schema.ts';
 import { type Manifest, nameOf, readTrusted, type TrustedDocuments } from './trusted-documents.ts';
 
@@ -146,40 +146,4 @@ function toFault(
   const places = positions?.slice(0, 50) ?? [];
   const locations = source && places.map((position) => getLocation(source, position));
   return { message, ...(locations && { locations }), extensions: { code } };
-}
-
-/** What a request says about its document. */
-type DocumentRequest = {
-  query?: string | undefined;
-  documentId?: string | undefined;
-  /** Of the extension `persistedQuery`. */
-  sha256Hash?: string | undefined;
-};
-
-/** Reads what a request says about its document. Throws an InvalidRequest. */
-export function documentRequestOf({ method, search, body }: GraphqlRequest): DocumentRequest {
-  const given: unknown = method === 'GET' ? parametersOf(search) : body;
-  if (Array.isArray(given)) return {}; // Apollo rejects it.
-  const { query, documentId, extensions }: Record<string, unknown> = Object(given);
-  if (extensions != null && typeof extensions !== 'object') throw new InvalidRequest(400);
-  const { sha256Hash }: Record<string, unknown> = Object(Object(extensions).persistedQuery);
-  return {
-    query: textOf(query),
-    documentId: textOf(documentId),
-    sha256Hash: textOf(sha256Hash),
-  };
-}
-
-function textOf(value: unknown): string | undefined {
-  if (value != null && typeof value !== 'string') throw new InvalidRequest(400);
-  return value ?? undefined;
-}
-
-function parametersOf(search: string): object {
-  const { extensions, ...others } = Object.fromEntries(new URLSearchParams(search));
-  try {
-    return extensions === undefined ? others : { ...others, extensions: JSON.parse(extensions) };
-  } catch {
-    throw new InvalidRequest(400);
-  }
 }

@@ -6,7 +6,8 @@ import {
 } from '@apollo/server/plugin/disabled';
 import type { Execute, GraphqlRequest } from '../request-scope.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
-import { type DocumentOptions, Documents, documentRequestOf } from './documents.ts';
+import { documentRequestOf } from './document-request.ts';
+import { type DocumentOptions, Documents } from './documents.ts';
 import { createErrorFormatter } from './error-format.ts';
 import { createExecution } from './execution.ts';
 import type { FieldObserver } from './field-metrics.ts';
