@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Lane } from '../account/lane.ts';
+import { Reading } from '../account/reading.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded, parseJson } from '../lib/json.ts';
 import { joinParts, PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
@@ -30,9 +31,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Registers the parser for JSON, the only content type. */
 export function registerBodyParser(app: FastifyInstance, lane: Lane): void {
+  // Parts of bodies in an iteration of the event loop, of up to 64 KB each.
+  const reading = new Reading(16);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
-    const body = await readBody(request);
+    const body = await readBody(request, reading);
     // Exactly, because a variable of type ID may be written as a number.
     const parse = () => parsing(() => parseJson(utf8.decode(body), jsonLimits));
     // It takes less than 0.1 ms.
@@ -44,11 +47,10 @@ export function registerBodyParser(app: FastifyInstance, lane: Lane): void {
   });
 }
 
-/** Reads a body, and books each part for the caller when it arrives. */
-function readBody({ raw, holding }: FastifyRequest): Promise<Buffer> {
+/** Reads a body, each part when it is the caller's turn, and books it. */
+function readBody({ raw, holding, accountKey }: FastifyRequest, reading: Reading): Promise<Buffer> {
   const parts: Buffer[] = [];
-  // Those of an ordinary upload have up to 64 KB.
-  const tiny = new TinyParts(1024);
+  const tiny = new TinyParts();
   let bytes = 0;
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
@@ -65,6 +67,13 @@ function readBody({ raw, holding }: FastifyRequest): Promise<Buffer> {
       else if (holding?.tryHold(part.length * 4 + PART_BYTES) === false) {
         fail(overloaded('The gateway is processing too many large requests.'));
       }
+      // Those of a request of ordinary length are read at once.
+      else if (bytes > 65_536) pauseUntil(reading.take(accountKey));
+    };
+    const pauseUntil = (turn: Promise<void> | undefined) => {
+      if (!turn) return;
+      raw.pause();
+      void turn.then(() => raw.resume());
     };
     if (raw.destroyed) fail(new InvalidRequest(400)); // It will never end.
     raw.on('data', onPart);

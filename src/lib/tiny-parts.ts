@@ -7,22 +7,17 @@ export function joinParts(parts: readonly Buffer[]): Buffer {
   return first && parts.length === 1 ? first : Buffer.concat(parts);
 }
 
-/** The tiny parts that may follow one another. */
+/** A part with fewer bytes is tiny: each costs as much time as a long one. So many may follow one another. */
+const TINY_BYTES = 64;
 const MAX_IN_A_ROW = 1000;
 
 /** Recognizes a body that comes in many tiny parts. A longer one makes up for those before it, not for later ones. */
 export class TinyParts {
-  readonly #tiny: number;
   #credit = MAX_IN_A_ROW;
-
-  /** @param tiny a part with fewer bytes is tiny: each costs as much time as a long one */
-  constructor(tiny = 64) {
-    this.#tiny = tiny;
-  }
 
   /** Counts the next part of the body. Returns whether there are too many. */
   isTooMany(bytes: number): boolean {
-    this.#credit = Math.min(this.#credit + bytes / this.#tiny - 1, MAX_IN_A_ROW);
+    this.#credit = Math.min(this.#credit + bytes / TINY_BYTES - 1, MAX_IN_A_ROW);
     return this.#credit < 0;
   }
 }

@@ -133,3 +133,13 @@ test.each([
   const head = requestOnly('POST /graphql', `${authorized(gateway)}transfer-encoding: chunked`);
   expect(await exchange(gateway.url, head + chunks)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
 });
+
+test('a long body in short chunks arrives whole', async () => {
+  const { gateway } = start();
+  const body = bodyWith(`[{"name":"a"}],"b":"${'x'.repeat(2_000_000)}"`);
+  const chunks = body.match(/.{1,500}/g)?.map((part) => `${part.length.toString(16)}\n${part}\n`);
+  const head = requestOnly('POST /graphql', `${authorized(gateway)}transfer-encoding: chunked`);
+  const response = await exchange(gateway.url, `${head}${chunks?.join('')}0\n\n`);
+  expect(response).toMatch(/^HTTP\/1.1 200 /);
+  expect(response).toContain('ApproversSaved');
+});
