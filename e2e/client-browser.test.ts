@@ -213,7 +213,7 @@ describeBrowsers(
 
     test('sends a double click once, and asks about it by either intent, for its user alone', async () => {
       stack().prepare([]);
-      const options = { ...impatient, doubleClickMs: 500 };
+      const options = { ...impatient, doubleClickMs: 5_000 };
       expect(await evaluate(doubleClick, { options })).toEqual([restarted, restarted]);
       expect(stack().arrivals()).toBe(1);
 
@@ -268,18 +268,13 @@ describeBrowsers(
 
     test('an offline device sends nothing, and continues when it is online', async () => {
       stack().prepare([]);
-      const soon = { ...impatient, patienceMs: 10 };
-      expect(await evaluate(sendOffline, { options: soon, isLeft: true })).toMatchObject({
+      const options = { ...impatient, patienceMs: 10 };
+      expect(await evaluate(sendOffline, { options, isLeft: true })).toMatchObject({
         states: ['offline'],
         error: { code: 'OFFLINE' },
       });
       expect(stack().requests).toEqual([]);
-      // A busy machine may take longer than an impatient attempt.
-      const options = { ...impatient, attemptMs: 30_000 };
-      expect(await evaluate(sendOffline, { options })).toEqual({
-        states: ['offline'],
-        ...restarted,
-      });
+      expect(await evaluate(sendOffline)).toEqual({ states: ['offline'], ...restarted });
       expect(stack().arrivals()).toBe(1);
     });
 

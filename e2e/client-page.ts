@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, test } from '@jest/globals';
 import puppeteer from 'puppeteer-core';
 import { closeAfterTest } from '../test/support/cleanup.ts';
-import { impatient, startFaultStack } from '../test/support/client-faults.ts';
+import { startFaultStack } from '../test/support/client-faults.ts';
 import { startHttpServer } from '../test/support/http-server.ts';
 import { openPage } from './browser.ts';
 
@@ -55,7 +55,7 @@ export function describeBrowsers(
   describe.each(browsers)('$name', ({ isMissing, open }) => {
     let stack: Stack;
     let page: Page;
-    let run: Run;
+    let run: Omit<Run, 'options'>;
 
     beforeAll(async () => {
       if (isMissing) return;
@@ -69,14 +69,15 @@ export function describeBrowsers(
       stack = await startFaultStack({ CORS_ORIGINS: origin });
       page = await open();
       await page.goto(origin);
-      run = { url: stack.url, token: stack.token, options: impatient };
+      run = { url: stack.url, token: stack.token };
     });
 
     define({
       test: isMissing ? test.skip : test,
       stack: () => stack,
       reload: () => page.reload(),
-      evaluate: (inPage, argument) => page.evaluate(inPage, { ...run, ...argument }),
+      evaluate: (inPage, argument) =>
+        page.evaluate(inPage, { ...run, options: stack.options, ...argument }),
     });
   });
 }

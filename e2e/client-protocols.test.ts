@@ -11,7 +11,7 @@ import type { Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createPrivateCa } from '../test/support/certificate.ts';
 import { closeAfterTest } from '../test/support/cleanup.ts';
-import { impatient, startFaultStack } from '../test/support/client-faults.ts';
+import { startFaultStack } from '../test/support/client-faults.ts';
 import { portOf } from '../test/support/port.ts';
 import { browsers, type Page, restart, servePackage } from './client-page.ts';
 
@@ -92,9 +92,8 @@ describe.each(browsers)('$name', ({ name, isMissing, open }) => {
     async (protocol) => {
       const { origin, versions } = await startFront(protocol, stack);
       await page.goto(origin);
-      const run = { url: `${origin}/graphql`, token: stack.token, options: impatient };
-
       stack.prepare(['none', 'cut']);
+      const run = { url: `${origin}/graphql`, token: stack.token, options: stack.options };
       const bare = await page.evaluate(restart, { ...run, isBare: true }).catch(() => 'lost');
       expect([stack.arrivals(), bare]).toEqual([withoutKey[name]?.[protocol], expect.anything()]);
 

@@ -242,7 +242,7 @@ const browserCases: readonly (FaultCase & { readonly run?: Partial<Run> })[] = [
     faults: [],
     result: [done, done],
     arrivals: 1,
-    run: { options: { ...impatient, doubleClickMs: 500 }, isDouble: true },
+    run: { options: { ...impatient, doubleClickMs: 5_000 }, isDouble: true },
   },
 ];
 
@@ -260,12 +260,12 @@ describe.each(projects)('$clients', (project) => {
     let restart: () => Promise<unknown>;
     beforeAll(async () => {
       stack = await startFaultStack();
-      const args = ['run.ts', `${client}.ts`, stack.url, stack.token, JSON.stringify(impatient)];
+      const args = ['run.ts', `${client}.ts`, stack.url, stack.token];
       const child = spawn(process.execPath, args, { cwd, stdio: ['pipe', 'pipe', 'inherit'] });
       closeAfterTest(() => child.kill());
       const results = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
       restart = async () => {
-        child.stdin.write('\n');
+        child.stdin.write(`${JSON.stringify(stack.options)}\n`);
         return JSON.parse((await results.next()).value ?? '');
       };
     });

@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline';
 
-/** Runs the example of a client in a project of its own: for each line of input, prints how one write ends. */
-const [file = '', url = '', token = '', options = '{}'] = process.argv.slice(2);
+/** Runs the example of a client in a project of its own: prints how a write with the options of each line of input ends. */
+const [file = '', url = '', token = ''] = process.argv.slice(2);
 const { createRestart } = await import(`./${file}`);
-for await (const _ of createInterface({ input: process.stdin })) {
+for await (const options of createInterface({ input: process.stdin })) {
   const write = createRestart({ url, token: () => token, ...JSON.parse(options) });
   const state = await new Promise<{ phase: string; result?: object }>((resolve) => {
     write.subscribe(() => {

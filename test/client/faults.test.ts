@@ -7,7 +7,7 @@ import {
   settle,
   withIntent,
 } from '../../packages/client/src/index.ts';
-import { faultCases, impatient, startFaultStack } from '../support/client-faults.ts';
+import { faultCases, startFaultStack } from '../support/client-faults.ts';
 
 type Data = { workflowAction: { __typename: string; code?: string } };
 
@@ -22,7 +22,7 @@ const query = `mutation {
 
 async function restart(options: LedgerFetchOptions = {}, init: RequestInit = {}) {
   const { url, token } = stack;
-  const ledgerFetch = createLedgerFetch({ ...impatient, token: () => token, ...options });
+  const ledgerFetch = createLedgerFetch({ ...stack.options, token: () => token, ...options });
   const headers = new Headers(init.headers);
   headers.set('content-type', 'application/json');
   const body = JSON.stringify({ query });
@@ -42,7 +42,7 @@ test.each([
   const lost = restart({ onProgress: leave }, { ...withIntent({}, intent), signal: page.signal });
   await expect(lost).rejects.toThrow('left');
 
-  const settled = await settle<Data>(intent, { ...impatient, url, token: () => token });
+  const settled = await settle<Data>(intent, { ...stack.options, url, token: () => token });
 
   expect(readField(settled, 'workflowAction')).toMatchObject(result);
   expect(stack.arrivals()).toBe(arrivals);
