@@ -95,7 +95,7 @@ export class ResponseLimits {
     this.checkLookups();
   }
 
-  /** Throws if too many references or lists were counted: then nothing is sent, for other fields either. */
+  /** Throws if too many references or lists were counted: then nothing more is sent, for other fields either. */
   checkLookups(): void {
     if (this.#counted.references > MAX_REFERENCES) {
       throw limitExceeded('entity representations', MAX_REFERENCES);
