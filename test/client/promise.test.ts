@@ -9,6 +9,7 @@ import {
   type LedgerFetchOptions,
   newIntent,
   readField,
+  retryQueries,
   settle,
   withIntent,
 } from '../../packages/client/src/index.ts';
@@ -116,6 +117,27 @@ describe('a double click', () => {
     await Promise.all([save(origin, { token }), save(origin, { token, ...options }, request)]);
     expect(new Set(mutations.map(({ key }) => key)).size).toBe(2);
   });
+
+  test.each([
+    [0, 500],
+    [500, 0],
+  ])(
+    'of which one must be a write of its own is two writes: %s ms, then %s ms',
+    async (...times) => {
+      // The first one fails.
+      const failed = json({ errors: [{ message: '' }] }, 500);
+      const { origin, mutations } = await start([failed, saved]);
+      const click = (doubleClickMs: number) => {
+        const intent = newIntent();
+        return { intent, result: save(origin, { doubleClickMs }, withIntent(init(), intent)) };
+      };
+      const clicks = times.map(click);
+      for (const { result } of clicks) expect(await result).toEqual(kept);
+      expect(new Set(mutations.map(({ key }) => key))).toEqual(
+        new Set(clicks.map(({ intent }) => intent)),
+      );
+    },
+  );
 
   test('of an impatient user ends after the last click', async () => {
     const { origin, mutations } = await start([saved]);
@@ -284,7 +306,7 @@ test('the intent of another user is not asked about, and stays for its owner', a
   const ask = async (user: string) =>
     readField(await settle<Data>(intent, { url: origin, token: () => tokenOf(user) }), 'save');
 
-  expect(await ask('bob')).toMatchObject({ kind: 'lost', intent });
+  expect(await ask('bob')).toMatchObject({ kind: 'lost', intent, error: { reason: 'OTHER_USER' } });
   expect(settlings).toHaveLength(0);
   expect(await ask('ada')).toEqual(kept);
   const byHeader = { headers: { authorization: `Bearer ${tokenOf('bob')}` }, url: origin };
@@ -552,16 +574,16 @@ describe('a query', () => {
     ['a 503', unavailable],
   ])('is sent again after %s, if the app asks for it', async (_, fault) => {
     const { origin, mutations } = await start([fault, saved]);
-    const queries = { timeoutMs: 500, retries: 1 };
-    const response = await createLedgerFetch({ delayMs: 2, queries })(origin, query);
+    const options = { timeoutMs: 500, retries: 1, delayMs: 2 };
+    const response = await retryQueries(createLedgerFetch(), options)(origin, query);
     expect(await response.json()).toMatchObject({ data: {} });
     expect(mutations).toHaveLength(2);
   });
 
   test('fails after its last attempt', async () => {
     const { origin, mutations } = await start([cut]);
-    const queries = { retries: 2 };
-    await expect(createLedgerFetch({ delayMs: 2, queries })(origin, query)).rejects.toThrow();
+    const queryFetch = retryQueries(createLedgerFetch(), { retries: 2, delayMs: 2 });
+    await expect(queryFetch(origin, query)).rejects.toThrow();
     expect(mutations).toHaveLength(3);
   });
 });

@@ -274,6 +274,59 @@ test('two writes of one name do not remove the intent of each other', async () =
   expect([...storage.items]).not.toEqual(stored);
 });
 
+test('another form without a name sends a write with other variables as its own', async () => {
+  const { replies, open, arrivals, keys } = await start(cut, cut);
+  const write = open();
+  const other = open();
+  write.submit('Ada');
+  expect(await write.ended()).toMatchObject({ phase: 'unknown', mayAsk: true });
+  const [key] = keys;
+  replies.reply = saved;
+  keys.length = 0;
+  arrivals.length = 0;
+  other.submit('Bob');
+  expect(await other.ended()).toMatchObject({ phase: 'done' });
+  other.dismiss();
+  expect(other.getState()).toEqual({ phase: 'idle' });
+  expect(arrivals).toEqual(['mutation']);
+  expect(keys).not.toContain(key);
+
+  // The first one is open still, also after a reload.
+  replies.settling = executed;
+  keys.length = 0;
+  expect(write.getState().phase).toBe('unknown');
+  expect(await open().ended()).toMatchObject({ phase: 'done' });
+  expect(keys).toEqual([key]);
+});
+
+test('variables that have no text do not stop a write', async () => {
+  const circular: Record<string, unknown> = {};
+  circular.self = circular;
+  const { origin } = await startHttpServer((_, response) => saved(response));
+  const ledgerFetch = createLedgerFetch();
+  const write = createWrite({
+    url: origin,
+    field: 'save',
+    storage: createStorage(),
+    send: async (headers, _: object): Promise<AnyResult<{ save: Member }>> =>
+      (
+        await ledgerFetch(origin, {
+          method: 'POST',
+          headers,
+          body: '{"query":"mutation { save }"}',
+        })
+      ).json(),
+  });
+  const ended = new Promise<void>((resolve) =>
+    write.subscribe(() => {
+      if (write.getState().phase === 'done') resolve();
+    }),
+  );
+  write.submit(circular);
+  await ended;
+  expect(write.getState()).toMatchObject({ phase: 'done' });
+});
+
 test('an outcome that was seen later is not told again', async () => {
   const { open } = await start(saved, executed);
   const write = open();
@@ -365,6 +418,30 @@ test.each([
   },
 );
 
+test('cancel ends at once while the client waits for the token, and sends nothing', async () => {
+  const { open, arrivals, storage } = await start(saved);
+  let asked = 0;
+  let isWaiting = () => {};
+  const waiting = new Promise<void>((resolve) => {
+    isWaiting = resolve;
+  });
+  const token = () => {
+    asked += 1;
+    // The first one is for the write itself.
+    if (asked === 1) return tokenOf('ada');
+    isWaiting();
+    return new Promise<string>(() => {});
+  };
+  const write = open('ada', { token, attemptMs: 60_000 });
+  const ended = write.ended();
+  write.submit('Ada');
+  await waiting;
+  write.cancel();
+  expect(await ended).toMatchObject({ phase: 'failed', error: { code: 'CANCELLED' } });
+  expect(arrivals).toEqual([]);
+  expect(storage.items.size).toBe(0);
+});
+
 test('a click that was cancelled before it was sent is not sent after the next one', async () => {
   const { open, arrivals } = await start(saved);
   const tokens: ((token: string) => void)[] = [];
@@ -446,6 +523,24 @@ test('after a double click that was joined, the next component asks about the wr
   expect(await open().ended()).toMatchObject({ phase: 'done' });
   expect(arrivals).toEqual(['mutation', 'settle']);
   expect(new Set(keys).size).toBe(1);
+});
+
+test('a write in progress is not said to be not sent after a later attempt was not', async () => {
+  const { replies, open } = await start(saved);
+  const busy = json({
+    errors: [{ message: '', extensions: { code: 'OVERLOADED', requestId: '7', retryable: true } }],
+  });
+  const each = [unknown('IN_PROGRESS'), busy, saved];
+  replies.reply = (response) => each.shift()?.(response);
+  const write = open('ada', { patienceMs: 60_000 });
+  const waits: unknown[] = [];
+  write.subscribe(() => {
+    const state = write.getState();
+    if (state.phase === 'sending' && state.wait) waits.push(state.wait);
+  });
+  write.submit('Ada');
+  expect(await write.ended()).toMatchObject({ phase: 'done' });
+  expect(waits).toEqual(['in-progress', 'lost']);
 });
 
 test('cancel stops a write, and tells what became of it', async () => {

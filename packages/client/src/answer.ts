@@ -1,3 +1,5 @@
+import { withHeaders } from './intent.ts';
+
 /** The body of a GraphQL response. */
 export type GraphqlBody = {
   readonly data?: Readonly<Record<string, unknown>> | null;
@@ -25,7 +27,7 @@ export type Answer = {
    * nothing, for certain. An error without a path is not certain: a browser repeats requests by itself, and the error
    * may be that of a repeat.
    */
-  readonly isOpen: boolean | undefined;
+  readonly isOpen?: boolean | undefined;
   readonly body: GraphqlBody;
   /** The status and the headers of the response. */
   readonly init?: { readonly status: number; readonly headers: Headers };
@@ -33,23 +35,16 @@ export type Answer = {
 
 export const lost: Answer = { state: 'lost', isOpen: true, body: {} };
 
-/** An attempt that was not made, so nothing was sent. */
-export const notMade = (code: string): Answer => ({
-  state: 'final',
-  isOpen: undefined,
-  body: errorBody(code),
-});
-
 /** Reads a response, of which `text` is the body. */
 export function readAnswer({ status, headers }: Response, text: string): Answer {
-  // The 4xx of a proxy says that it did not forward the request. Its other responses say nothing.
-  const isRejectedByProxy = status >= 400 && status < 500 && status !== 408;
+  // The 4xx of a proxy, except for 408, says that it did not forward the request. Its other responses say nothing.
+  const isRejectedByProxy = /^4(?!08)/.test(`${status}`);
   const body =
     parseBody(text) ??
     (isRejectedByProxy ? errorBody(`HTTP_${status}`, { retryable: status === 429 }) : {});
   const { errors = [] } = body;
   const isInProgress =
-    headers.get('idempotent-in-progress') === 'true' || /"code":\s*"IN_PROGRESS"/.test(text);
+    headers.has('idempotent-in-progress') || /"code":\s*"IN_PROGRESS"/.test(text);
   const isRetryable = errors.some(({ extensions }) => extensions?.retryable);
   const isOutcome =
     !errors.length && hasField(body) && !Object.values(body.data ?? {}).includes(null);
@@ -92,34 +87,38 @@ export const lostBody = (intent: string, reason?: string): GraphqlBody =>
   errorBody('RESPONSE_LOST', { intent, reason });
 
 /** Some clients read errors of a 4xx or 5xx only with this media type. */
-export function toResponse(body: GraphqlBody, init: ResponseInit = {}): Response {
-  const headers = new Headers(init.headers);
-  headers.set('content-type', 'application/graphql-response+json');
-  return new Response(JSON.stringify(body), { ...init, headers });
-}
+export const toResponse = (body: GraphqlBody, init: ResponseInit = {}): Response =>
+  new Response(
+    JSON.stringify(body),
+    withHeaders(init, { 'content-type': 'application/graphql-response+json' }),
+  );
 
 function parseBody(text: string): GraphqlBody | undefined {
   const body = parseJson(text);
   if (!isObject(body)) return undefined;
   const { data, errors = [] } = body;
   const hasErrors = Array.isArray(errors) && errors.every(isObject);
-  return hasErrors && (isObject(data) || (data == null && errors.length > 0)) ? body : undefined;
+  return hasErrors && isObject(data ?? errors[0]) ? body : undefined;
 }
 
 /** The value of a JSON text, or undefined. */
-export function parseJson(text: string | null | undefined): unknown {
+export const parseJson = (text: string | null | undefined): unknown =>
+  tryTo(() => JSON.parse(`${text}`));
+
+/** What `action` returns, or undefined if it fails. */
+export function tryTo<Value>(action: () => Value): Value | undefined {
   try {
-    return JSON.parse(text ?? '');
+    return action();
   } catch {
     return undefined;
   }
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  Object(value) === value && !Array.isArray(value);
 
 /** How long the server asks to wait, in milliseconds, or until when. */
 export function readRetryAfter(headers: Headers | undefined): number {
   const value = headers?.get('retry-after') ?? '';
-  return Math.max(0, 1000 * Number(value) || Date.parse(value) - Date.now() || 0);
+  return 1000 * Number(value) || Date.parse(value) - Date.now() || 0;
 }

@@ -1,23 +1,23 @@
 import {
   type Answer,
   codeOf,
+  errorBody,
   hasField,
   lost,
-  notMade,
   readAnswer,
   readRetryAfter,
 } from './answer.ts';
-import { throwIfAborted, wait, withDeadline } from './deadline.ts';
-import type { Intent, Progress } from './intent.ts';
-import { ATTEMPT_MS, type Caller, type GetToken, identify, withToken } from './token.ts';
-
-/** What to do if a query fails. Without it, a query is sent once. */
-export type QueryOptions = {
-  /** How long one attempt may take, in milliseconds. It then fails with a `TimeoutError`. */
-  readonly timeoutMs?: number | undefined;
-  /** How often it is sent again after a connection fault, a timeout, or a 502, 503 or 504. */
-  readonly retries?: number | undefined;
-};
+import { wait, withDeadline } from './deadline.ts';
+import { ageOf, type Intent, type Progress } from './intent.ts';
+import { recall } from './known-intent.ts';
+import {
+  ATTEMPT_MS,
+  type Caller,
+  type GetToken,
+  identify,
+  type Refused,
+  withToken,
+} from './token.ts';
 
 export type LedgerFetchOptions = {
   readonly token?: GetToken;
@@ -29,26 +29,26 @@ export type LedgerFetchOptions = {
   readonly delayMs?: number | undefined;
   /** How long after a write the same write is a double click, in milliseconds. 0 turns this off. */
   readonly doubleClickMs?: number | undefined;
-  readonly queries?: QueryOptions | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** What sends a request. */
   readonly fetch?: typeof fetch | undefined;
 };
 
+/** Who may send a request, or why nobody may. */
+export type Admission = Caller | Refused<'CANCELLED' | 'OFFLINE' | 'SIGN_IN_FAILED' | 'OTHER_USER'>;
+
 export type Attempts = {
   readonly intent: Intent;
   readonly url: string | URL;
-  /** The options of a request. `isAged`: an earlier one, or a copy of one, may have taken effect. */
-  readonly init: (isAged: boolean) => RequestInit;
-  /** Who sends the first request. The others are sent only for the same user. */
-  readonly caller: Caller;
+  /** The options of a request with this age. */
+  readonly init: (ageMs?: number) => RequestInit;
+  /** Who sends the first request, if it is known. The others are sent only for the same user. */
+  readonly caller?: Caller;
   /** Whether an earlier request may have taken effect. */
   readonly isOpen: boolean;
   /** Whether it may be sent more than once. */
   readonly mayRepeat: boolean;
-  /** Ends it without a result. */
-  readonly signal: AbortSignal | null | undefined;
-  /** Ends it with what is known so far. It aborts with `signal`. */
+  /** Ends it with what is known so far. */
   readonly stop: AbortSignal | null | undefined;
 };
 
@@ -56,102 +56,107 @@ export type Result = {
   readonly last: Answer;
   /** Whether a request may have taken effect of which `last` does not tell. */
   readonly isOpen: boolean;
-  /** When the patience ends, in the time of `performance.now()`. */
-  readonly giveUpAt: number;
+  /** How long it might have been repeated still, in milliseconds. */
+  readonly patienceMs: number;
 };
 
 export const DELAY_MS = 500;
-export const PATIENCE_MS = 45_000;
 
 /** How long a copy of a request may be on its way, in milliseconds: later ones need their true age. */
 const TRANSIT_MS = 30_000;
 
+/** Waits until the device is online, and obtains a token of the user of an intent: `owner`, if it is not known otherwise. */
+export async function admit(
+  intent: Intent,
+  request: RequestInit,
+  options: LedgerFetchOptions,
+  stop: AbortSignal | null | undefined,
+  patience = startPatience(options),
+  attempt = 0,
+  owner?: string,
+  rejected?: string,
+): Promise<Admission> {
+  const { sentAs } = recall(intent);
+  if (isOffline()) {
+    tell([options.onProgress], { intent: sentAs, attempt, state: 'offline' });
+    await wait(patience(), stop, 'online');
+  }
+  const caller = isOffline()
+    ? ({ refusal: 'OFFLINE', user: undefined } as const)
+    : await identify(request, options, stop, rejected);
+  if (stop?.aborted) return { refusal: 'CANCELLED' };
+  const { user = owner ?? caller.user } = recall(intent);
+  // For the gateway, the same key of another user is another write.
+  return caller.refusal || caller.user === user ? caller : { refusal: 'OTHER_USER' };
+}
+
+/** Returns how many milliseconds are left to repeat a write, from the first call on. */
+function startPatience({ patienceMs = 45_000 }: LedgerFetchOptions): () => number {
+  let giveUpAt: number | undefined;
+  return () => {
+    giveUpAt ??= performance.now() + patienceMs;
+    return giveUpAt - performance.now();
+  };
+}
+
 /** Sends a request until its answer is final, or the patience ends. */
 export async function attempt(
-  { intent, url, init, caller, isOpen, mayRepeat, signal, stop }: Attempts,
+  { intent, url, init, caller, isOpen, mayRepeat, stop }: Attempts,
   options: LedgerFetchOptions,
 ): Promise<Result> {
-  const {
-    patienceMs = PATIENCE_MS,
-    attemptMs = ATTEMPT_MS,
-    delayMs = DELAY_MS,
-    onProgress,
-  } = options;
+  const { attemptMs = ATTEMPT_MS, delayMs = DELAY_MS, onProgress } = options;
   const startedAt = performance.now();
-  let giveUpAt = Number.POSITIVE_INFINITY;
-  const startPatience = () => {
-    giveUpAt = Math.min(giveUpAt, performance.now() + patienceMs);
-  };
-  let last = notMade('CANCELLED');
+  const patience = startPatience(options);
+  let admission = caller ?? (await admit(intent, init(), options, stop, patience));
+  const { user } = admission;
+  let last = lost;
   let rejected: string | undefined;
-  for (let count = 0; ; ) {
-    if (isOffline()) startPatience();
-    const offline: Progress = { intent, attempt: count, state: 'offline' };
-    const isOnline = await untilOnline(offline, giveUpAt - performance.now(), stop, onProgress);
-    throwIfAborted(signal);
-    if (!isOnline && !stop?.aborted) last = notMade('OFFLINE');
-    if (!isOnline || stop?.aborted) break;
-    let isSent = isOpen;
-    let used: string | undefined;
-    try {
+  for (let count = 1; ; count += 1) {
+    const { refusal, token } = admission;
+    if (refusal === 'CANCELLED') break;
+    // To obtain the token may have taken long.
+    const isAged = isOpen || performance.now() - startedAt > TRANSIT_MS;
+    const ageMs = ageOf(intent, attemptMs);
+    if (!refusal) {
       last = await withDeadline(attemptMs, stop, async (end) => {
-        const current = count > 0 ? await identify(init(true), options, end, rejected) : caller;
-        throwIfAborted(end);
-        if (!current) throw new Error();
-        // For the gateway, a repeat of another user is another write.
-        if (current.user !== caller.user) return notMade('SIGN_IN_FAILED');
-        used = current.token;
-        // To obtain the token may have taken long.
-        const isAged = isOpen || performance.now() - startedAt > TRANSIT_MS;
-        const signed = { ...withToken(init(isAged), used), signal: end };
-        isSent = true;
+        const signed = { ...withToken(init(isAged ? ageMs : ageMs && 0), token), signal: end };
         const response = await (options.fetch ?? fetch)(url, signed);
         return readAnswer(response, await response.text());
-      });
-    } catch {
-      throwIfAborted(signal);
-      if (isSent) last = lost;
-      else if (!stop?.aborted) last = notMade('SIGN_IN_FAILED');
+      }).catch(() => lost);
+    } else {
+      // A token that was there may be there again.
+      const mayPass = refusal === 'SIGN_IN_FAILED' && count > 1;
+      last = { state: mayPass ? 'not-sent' : 'final', body: errorBody(refusal) };
     }
-    count += 1;
-    startPatience();
     // An error is about its own attempt alone: an earlier one may still be executed.
     isOpen = last.isOpen ?? isOpen;
-    const isRejected = codeOf(last.body) === 'UNAUTHENTICATED' && rejected === undefined;
-    rejected = isRejected ? used : undefined;
+    const code = codeOf(last.body);
+    rejected = code === 'UNAUTHENTICATED' && rejected === undefined ? token : undefined;
     // A token is rejected before the body is read, so a large body may be sent again, too.
-    if (rejected !== undefined) continue;
-    const waitMs = Math.max(backoffMs(count, delayMs), readRetryAfter(last.init?.headers));
-    const isTooLate = performance.now() + waitMs > giveUpAt;
-    if (last.state === 'final' || !mayRepeat || isTooLate) break;
-    tell(onProgress, { intent, attempt: count, state: last.state, code: codeOf(last.body) });
-    // A field that was sent is open again: a later answer may not have its outcome.
-    isOpen ||= hasField(last.body);
-    await wait(waitMs, stop);
+    if (rejected === undefined) {
+      const waitMs = Math.max(backoffMs(count, delayMs), readRetryAfter(last.init?.headers));
+      if (last.state === 'final' || !mayRepeat || waitMs > patience()) break;
+      tell([onProgress], { intent, attempt: count, state: last.state, code });
+      // A field that was sent is open again: a later answer may not have its outcome.
+      isOpen ||= hasField(last.body);
+      await wait(waitMs, stop);
+    }
+    admission = await admit(intent, init(), options, stop, patience, count, user, rejected);
   }
-  return { last, isOpen, giveUpAt };
+  return { last, isOpen, patienceMs: patience() };
 }
 
-/** Waits until the device is online, but not longer than `ms` milliseconds. Returns whether it is. */
-export async function untilOnline(
-  offline: Progress,
-  ms: number,
-  stop: AbortSignal | null | undefined,
-  onProgress: LedgerFetchOptions['onProgress'],
-): Promise<boolean> {
-  if (isOffline()) {
-    tell(onProgress, offline);
-    await wait(ms, stop, 'online');
-  }
-  return !isOffline();
-}
-
-/** A fault of a listener must not end a write. The page reports it like any other. */
-export function tell(listener: LedgerFetchOptions['onProgress'], progress: Progress): void {
-  try {
-    listener?.(progress);
-  } catch (error) {
-    globalThis.reportError?.(error);
+/** Tells listeners. A fault of theirs may not end a write. */
+export function tell<Event>(
+  all: Iterable<((event: Event) => void) | undefined>,
+  event: Event,
+): void {
+  for (const listener of all) {
+    try {
+      listener?.(event);
+    } catch (error) {
+      globalThis.reportError?.(error);
+    }
   }
 }
 

@@ -4,26 +4,25 @@ type Signal = AbortSignal | null | undefined;
 export async function withDeadline<Value>(
   ms: number,
   signal: Signal,
-  action: (end: AbortSignal) => Value | Promise<Value>,
+  action: (end: AbortSignal) => Promise<Value>,
 ): Promise<Value> {
   // Older browsers have no AbortSignal.any.
   const end = new AbortController();
   const abort = () => end.abort();
-  const timer = ms < 2 ** 31 ? setTimeout(abort, ms) : undefined;
-  signal?.addEventListener('abort', abort);
+  // A timer cannot be longer than 24 days.
+  const timer = setTimeout(abort, Math.min(ms, 2e9));
+  signal?.addEventListener('abort', abort, { signal: end.signal });
   try {
     throwIfAborted(signal);
     const ended = new Promise<never>((_, reject) => {
-      end.signal.onabort = () => reject(domError('TimeoutError'));
+      end.signal.onabort = () => reject(reasonOf(signal));
     });
     return await Promise.race([ended, action(end.signal)]);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', abort);
+    abort();
   }
 }
-
-const domError = (name: string): Error => Object.assign(new Error(name), { name });
 
 /** Waits for `ms` milliseconds, or until `signal` aborts, or `event` happens to the page. */
 export const wait = (ms: number, signal: Signal, event = ''): Promise<unknown> =>
@@ -32,11 +31,15 @@ export const wait = (ms: number, signal: Signal, event = ''): Promise<unknown> =
     signal,
     (end) =>
       new Promise<unknown>((resolve) => {
-        globalThis.addEventListener?.(event, resolve, { signal: end, once: true });
+        globalThis.addEventListener?.(event, resolve, { signal: end });
       }),
   ).catch(() => {});
 
 /** `signal.throwIfAborted()`, which older browsers do not have. */
 export function throwIfAborted(signal: Signal): void {
-  if (signal?.aborted) throw signal.reason ?? domError('AbortError');
+  if (signal?.aborted) throw reasonOf(signal);
 }
+
+/** Why it ends: `signal` aborted, which has no reason in older browsers, or the time is over. */
+const reasonOf = (signal: Signal): unknown =>
+  signal?.reason ?? new DOMException('', signal?.aborted ? 'AbortError' : 'TimeoutError');

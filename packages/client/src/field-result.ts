@@ -41,6 +41,8 @@ export type LedgerError = {
   /** Operators find the request with it. */
   readonly requestId: string | undefined;
   readonly faults: readonly Fault[];
+  /** Why an outcome cannot be asked for at the moment, such as `OTHER_USER`: the intent belongs to another user. */
+  readonly reason: LedgerErrorCode | 'OTHER_USER' | undefined;
 };
 
 /** What became of one root field. */
@@ -48,11 +50,16 @@ export type FieldResult<Member> =
   /** Its outcome, a member of its union. */
   | { readonly kind: 'member'; readonly member: Member }
   /** It did nothing. */
-  | { readonly kind: 'error'; readonly error: LedgerError }
+  | { readonly kind: 'error'; readonly error: LedgerError; readonly member?: undefined }
   /** It is not known yet. `settle` can find out, with this intent. */
-  | { readonly kind: 'lost'; readonly error: LedgerError; readonly intent: Intent }
+  | {
+      readonly kind: 'lost';
+      readonly error: LedgerError;
+      readonly intent: Intent;
+      readonly member?: undefined;
+    }
   /** Nobody can know whether it took effect. */
-  | { readonly kind: 'unknown'; readonly error: LedgerError };
+  | { readonly kind: 'unknown'; readonly error: LedgerError; readonly member?: undefined };
 
 /** The result of any GraphQL client, or `{ error }` with what it throws. */
 export type AnyResult<Data extends object> = {
@@ -72,9 +79,13 @@ export function readField<Data extends object, Name extends keyof Data & string>
   name: Name,
   intent?: Intent,
 ): FieldResult<NonNullable<Data[Name]>> {
-  const member = result.data?.[name] ?? dataOf<Data>(result.error)?.[name];
-  if (member != null) return { kind: 'member', member };
-  const errors = errorsOf(result);
+  const responses = responsesOf(result);
+  const member = responses.map(({ data }) => Object(data)[name]).find(Boolean);
+  // The type of what an error has is that of the result.
+  if (member) return { kind: 'member', member };
+  const errors: GraphqlError[] = responses
+    .flatMap((each) => [each.errors, each.graphQLErrors].flat())
+    .filter(isObject);
   const found =
     errors.find(({ path }) => path?.[0] === name) ?? errors.find(({ path }) => path === undefined);
   const error = toError(found ?? missing(result.extensions));
@@ -86,34 +97,24 @@ export function readField<Data extends object, Name extends keyof Data & string>
 
 /** The error of a field for which a result has nothing. A complete settlement has the outcome of every other field. */
 function missing(extensions: unknown): GraphqlError {
-  const isComplete = isObject(extensions) && extensions.isComplete === true;
-  const code = isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'RESPONSE_LOST';
+  const code = Object(extensions).isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'RESPONSE_LOST';
   return { message: code, extensions: { code } };
 }
 
-/** Where the errors that Relay and graphql-request throw have the response. */
-const responsesOf = (error: unknown): Record<string, unknown>[] =>
-  isObject(error) ? [error, error.source, error.response].filter(isObject) : [];
-
-/** The outcomes of other fields, which an error comes with. Their types are those of the result. */
-const dataOf = <Data>(error: unknown) =>
-  responsesOf(error)
-    .map(({ data }) => data)
-    .find(isObject) as Partial<Data> | undefined;
-
-/** The errors where a GraphQL response, Apollo Client, urql, Relay and graphql-request have them. */
-function errorsOf({ errors, error }: AnyResult<object>): GraphqlError[] {
-  const thrown = responsesOf(error).flatMap((each) => [each.errors, each.graphQLErrors]);
-  return [errors, ...thrown].flatMap((list) => (Array.isArray(list) ? list : [])).filter(isObject);
+/** A result, and where what clients throw has it: Apollo Client and urql, Relay, graphql-request. */
+function responsesOf(result: AnyResult<object>): Record<string, unknown>[] {
+  const { source, response } = Object(result.error);
+  return [result, result.error, source, response].filter(isObject);
 }
 
 function toError({ message, extensions = {} }: GraphqlError): LedgerError {
-  const { code, requestId, faults } = extensions;
+  const { code, requestId, faults, reason } = extensions;
   return {
     code: textOf(code) ?? 'UNKNOWN',
     message: textOf(message) ?? '',
     requestId: textOf(requestId),
     faults: Array.isArray(faults) ? faults.filter(isFault) : [],
+    reason: textOf(reason),
   };
 }
 

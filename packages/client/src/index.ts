@@ -1,5 +1,5 @@
 export type { GraphqlBody, GraphqlError } from './answer.ts';
-export type { LedgerFetchOptions, QueryOptions } from './attempts.ts';
+export type { LedgerFetchOptions } from './attempts.ts';
 export type {
   AnyResult,
   Fault,
@@ -11,6 +11,7 @@ export { readField } from './field-result.ts';
 export { type Intent, type Progress, withIntent } from './intent.ts';
 export { cancel, newIntent } from './known-intent.ts';
 export { createLedgerFetch } from './ledger-fetch.ts';
+export { type RetryOptions, retryQueries } from './retry-queries.ts';
 export { type SettledResult, type SettleOptions, settle, settleDocument } from './settle.ts';
 export type { GetToken } from './token.ts';
 export {

@@ -18,15 +18,17 @@ export type Progress = {
 export const withIntent = (init: RequestInit, intent: Intent): RequestInit =>
   withHeaders(init, { 'idempotency-key': intent });
 
-/** Sets headers of a request. Removes those that are null. */
-export function withHeaders(
-  init: RequestInit,
-  changes: Record<string, string | number | null | undefined>,
-): RequestInit {
+/** What has the headers of a request or response. */
+export type Headed = { readonly headers?: RequestInit['headers'] | undefined };
+
+/** Sets headers of a request or response, except for those that are undefined. */
+export function withHeaders<Init extends Headed>(
+  init: Init,
+  changes: Record<string, string | number | undefined>,
+): Init & { headers: Headers } {
   const headers = new Headers(init.headers);
   for (const [name, value] of Object.entries(changes)) {
-    if (value === null) headers.delete(name);
-    else if (value !== undefined) headers.set(name, `${value}`);
+    if (value !== undefined) headers.set(name, `${value}`);
   }
   return { ...init, headers };
 }

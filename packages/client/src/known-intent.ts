@@ -1,5 +1,5 @@
+import { tryTo } from './answer.ts';
 import type { Intent, Progress } from './intent.ts';
-import type { Caller } from './token.ts';
 
 /** What this page knows of an intent. The first four survive a reload, if the tab has a storage with room. */
 export type KnownIntent = {
@@ -9,15 +9,14 @@ export type KnownIntent = {
   request?: string | undefined;
   /** Whether it may have taken effect in a way that is not known yet. */
   isOpen?: boolean;
-  /** A hash of all that makes two requests a double click. */
-  joinId?: string | undefined;
   /** The intent that was sent for it: itself, or that of the click just before. */
   sentAs: Intent;
-  /** What stops its requests. Empty when their results are known. */
-  stops?: Set<AbortController>;
-  onProgress?: ((progress: Progress) => void) | undefined;
+  /** A hash of all that makes two requests a double click, as long as the next one can be. */
+  joinId?: string | undefined;
+  /** The variables of the form that sends it. */
+  variables?: string | undefined;
   /** What a double click gets. */
-  response?: Promise<Response> | undefined;
+  response?: Promise<Response>;
   /** In the time of `performance.now()`. Undefined while it is sent. */
   endedAt?: number | undefined;
 };
@@ -27,57 +26,46 @@ const ITEM = 'ledger-gateway:intents';
 /** How many of the last intents are kept, and all that are open. */
 const KEPT = 200;
 
-let loaded: Map<Intent, KnownIntent> | undefined;
+/** What this page knows of its intents. Only this file writes the storage. */
+export const knownIntents = new Map<Intent, KnownIntent>(
+  tryTo(() => JSON.parse(`${sessionStorage.getItem(ITEM)}`)),
+);
 
-export function knownIntents(): Map<Intent, KnownIntent> {
-  try {
-    // Only this file writes them.
-    loaded ??= new Map(JSON.parse(sessionStorage.getItem(ITEM) ?? ''));
-  } catch {
-    // There is no storage, or nothing in it.
-    loaded = new Map();
-  }
-  return loaded;
-}
+/** What stops the requests of each intent that this page sends. */
+export const stops = new Map<AbortController, Intent>();
+
+/** They hear of every write of this page. */
+export const listeners = new Set<(progress: Progress) => void>();
 
 /** Creates an intent. Call it when the user decides, such as in the listener of the click. */
 export function newIntent(): Intent {
-  const intent = [Date.now(), ...randomNumbers()].map((number) => number.toString(36)).join('-');
-  knownIntents().set(intent, { sentAs: intent });
+  // Some engines have no `crypto`. A key only has to differ from the others of the same user.
+  const numbers = new Uint32Array(4).map(() => 2 ** 32 * Math.random());
+  globalThis.crypto?.getRandomValues?.(numbers);
+  const intent = [Date.now(), ...numbers].map((number) => number.toString(36)).join('-');
+  knownIntents.set(intent, { sentAs: intent });
   return intent;
-}
-
-/** Some engines have no `crypto`. A key only has to differ from the others of the same user. */
-function randomNumbers(): Iterable<number> {
-  const numbers = Uint32Array.of(0, 0, 0, 0);
-  return (
-    globalThis.crypto?.getRandomValues?.(numbers) ?? numbers.map(() => 2 ** 32 * Math.random())
-  );
 }
 
 /** What is known of an intent. One that is not from this tab may have been sent before. */
 export const recall = (intent: Intent): KnownIntent =>
-  knownIntents().get(intent) ?? { sentAs: intent, isOpen: true };
+  knownIntents.get(intent) ?? { sentAs: intent, isOpen: true };
 
 /** Whether nothing was sent with it, or nothing that had an effect, for certain. */
 export const isUnsent = ({ request, isOpen }: KnownIntent): boolean => !isOpen && !request;
 
 /** Notes this of an intent. Call it before the intent is sent. */
 export function note(intent: Intent, changes: Partial<KnownIntent>): KnownIntent {
-  const intents = knownIntents();
   const known = Object.assign(recall(intent), changes);
-  intents.set(intent, known);
-  for (const [oldest, { sentAs }] of intents) {
-    if (intents.size > KEPT && !intents.get(sentAs)?.isOpen) intents.delete(oldest);
+  knownIntents.set(intent, known);
+  for (const [oldest, { sentAs }] of knownIntents) {
+    if (knownIntents.size > KEPT && !knownIntents.get(sentAs)?.isOpen) knownIntents.delete(oldest);
   }
-  try {
-    // Of what is not kept, it is not known after a reload whether it was sent.
-    const sent = [...intents].filter(([, each]) => !isUnsent(each));
-    const text = JSON.stringify(sent, ['user', 'request', 'isOpen', 'sentAs']);
-    sessionStorage.setItem(ITEM, text);
-  } catch {
-    // It is known until the page is left.
-  }
+  // Without a storage, or with a full one, they are known until the page is left. After a reload, one that is not kept may
+  // have been sent.
+  const sent = [...knownIntents].filter(([, each]) => !isUnsent(each));
+  const text = JSON.stringify(sent, ['user', 'request', 'isOpen', 'sentAs']);
+  tryTo(() => sessionStorage.setItem(ITEM, text));
   return known;
 }
 
@@ -87,18 +75,8 @@ export function note(intent: Intent, changes: Partial<KnownIntent>): KnownIntent
  * way to cancel. Returns false if the page does not send the intent; `settle` then tells what became of it.
  */
 export function cancel(intent: Intent): boolean {
-  const { stops } = recall(recall(intent).sentAs);
-  for (const stop of stops ?? []) stop.abort();
-  return Boolean(stops?.size);
-}
-
-/** Why this caller may not send a request with an intent: for the gateway, the same key of another user is another write. */
-export function conflictOf(
-  { user, request }: KnownIntent,
-  caller: Caller | undefined,
-  ownRequest = request,
-): 'SIGN_IN_FAILED' | 'OTHER_USER' | 'INTENT_REUSED' | undefined {
-  if (!caller) return 'SIGN_IN_FAILED';
-  if (user !== undefined && user !== caller.user) return 'OTHER_USER';
-  return !request || request === ownRequest ? undefined : 'INTENT_REUSED';
+  const { sentAs } = recall(intent);
+  const own = [...stops].filter(([, each]) => recall(each).sentAs === sentAs);
+  for (const [stop] of own) stop.abort();
+  return own.length > 0;
 }

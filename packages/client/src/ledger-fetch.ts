@@ -1,33 +1,23 @@
-import {
-  codeOf,
-  errorBody,
-  hasField,
-  isObject,
-  lostBody,
-  parseJson,
-  toResponse,
-} from './answer.ts';
-import { attempt, type LedgerFetchOptions, PATIENCE_MS, tell, untilOnline } from './attempts.ts';
+import { codeOf, errorBody, hasField, lostBody, toResponse } from './answer.ts';
+import { admit, attempt, type LedgerFetchOptions, tell } from './attempts.ts';
 import { throwIfAborted, withDeadline } from './deadline.ts';
-import { ageOf, type Progress, withHeaders } from './intent.ts';
+import { type Intent, type Progress, withHeaders } from './intent.ts';
 import {
-  conflictOf,
   isUnsent,
   type KnownIntent,
   knownIntents,
+  listeners,
   newIntent,
   note,
   recall,
+  stops,
 } from './known-intent.ts';
 import { sendQuery } from './query.ts';
+import { type HeadedRequest, isQuery, OPERATION_TYPE, split } from './request.ts';
 import { settle } from './settle.ts';
-import { ATTEMPT_MS, type Caller, hash, identify } from './token.ts';
-
-/** Says `query` or `mutation` for a request whose document is named by a hash. It is not sent. */
-const OPERATION_TYPE = 'operation-type';
+import { ATTEMPT_MS, type Caller, hash } from './token.ts';
 
 const KEY = 'idempotency-key';
-const AGE = 'idempotency-key-age';
 
 /** A body of more bytes is sent once. */
 const LARGE_BODY = 256 * 1024;
@@ -39,7 +29,7 @@ const LONGEST_UPLOAD_MS = 600_000;
 /**
  * Creates a `fetch` that sends a mutation until its outcome is known, with one idempotency key: that of the
  * header, or a new one. The response is always one of GraphQL, so the promise rejects only if `init.signal`
- * aborts. A double click is sent once. A query is sent as `options.queries` says.
+ * aborts. A double click is sent once. A query is passed on.
  *
  * @throws {Error} where the browser or engine lacks what it needs
  */
@@ -52,125 +42,118 @@ export function createLedgerFetch(options: LedgerFetchOptions = {}): typeof fetc
   }
   return async (input, init) => {
     const [url, request] = await split(input, init);
-    const type = new Headers(request.headers).get(OPERATION_TYPE);
-    const isRead = type === null ? isQuery(request) : type === 'query';
-    return (isRead ? sendQuery : write)(
-      url,
-      withHeaders(request, { [OPERATION_TYPE]: null }),
-      options,
-    );
+    const send = isQuery(request) ? sendQuery : write;
+    request.headers.delete(OPERATION_TYPE);
+    return send(url, request, options);
   };
 }
 
 async function write(
   url: string | URL,
-  request: RequestInit,
+  request: HeadedRequest,
   options: LedgerFetchOptions,
 ): Promise<Response> {
-  const startedAt = performance.now();
-  const { body, signal } = request;
-  const { doubleClickMs = 500, patienceMs = PATIENCE_MS } = options;
-  const key = new Headers(request.headers).get(KEY) ?? newIntent();
-  const onProgress = (progress: Progress) => {
-    // Those of a double click hear of it, too.
-    for (const each of knownIntents().values()) {
-      if (each.sentAs === progress.intent) tell(each.onProgress, progress);
-    }
-    tell(options.onProgress, progress);
-  };
+  const { headers, signal } = request;
+  const key = headers.get(KEY) ?? newIntent();
+  headers.delete(KEY);
+  const onProgress = (progress: Progress) => tell([options.onProgress, ...listeners], progress);
   const stop = new AbortController();
-  const { sentAs } = recall(key);
-  const { stops = new Set() } = recall(sentAs);
-  note(sentAs, { stops: stops.add(stop) });
-  signal?.addEventListener('abort', () => stop.abort(), { signal: stop.signal });
+  stops.set(stop, key);
   try {
-    throwIfAborted(signal);
-    const offline: Progress = { intent: sentAs, attempt: 0, state: 'offline' };
-    const isOnline = await untilOnline(offline, patienceMs, stop.signal, onProgress);
-    const caller = isOnline ? await identify(request, options, stop.signal) : undefined;
-    throwIfAborted(signal);
-    const intent = recall(key).sentAs;
-    const known = recall(intent);
-    const id = hash(`${body}`);
-    const conflict = isOnline ? conflictOf(known, caller, id) : 'OFFLINE';
-    const reason = stop.signal.aborted ? 'CANCELLED' : conflict;
-    if (!caller || reason) {
-      const isNothing = isUnsent(known) || (!known.isOpen && reason === 'INTENT_REUSED');
-      return toResponse(isNothing ? errorBody(`${reason}`) : lostBody(intent, reason));
-    }
-    const { user } = caller;
-    // What is no text cannot be compared, or sent twice, such as a stream.
-    const joinId =
-      typeof body === 'string' && doubleClickMs > 0
-        ? hash(`${user} ${url} ${ownHeaders(request)} ${id}`)
-        : undefined;
-    const others = [...knownIntents().values()];
-    const same = others.find(
-      ({ response, endedAt = startedAt, joinId: otherId }) =>
-        response && joinId && otherId === joinId && startedAt - endedAt <= doubleClickMs,
+    return await withDeadline(Number.POSITIVE_INFINITY, signal, () =>
+      sendOrJoin(key, url, request, stop.signal, { ...options, onProgress }),
     );
-    let sent = same;
-    if (sent) note(intent, { user, request: id, sentAs: sent.sentAs });
-    else {
-      for (const other of others) {
-        // After another write of the user, the same one is a new decision.
-        if (other.user === user && other.endedAt) other.response = undefined;
-      }
-      const wasOpen = !isUnsent(known);
-      sent = note(intent, { user, request: id, joinId, isOpen: true, endedAt: undefined });
-      const all = { ...options, onProgress };
-      sent.response = sendUntilKnown(sent, caller, url, request, wasOpen, stop.signal, all);
-    }
-    try {
-      const result = await withDeadline(Number.POSITIVE_INFINITY, signal, () => sent.response);
-      // A response can be copied until its body is read.
-      if (result) return result.clone();
-    } catch {
-      throwIfAborted(signal);
-    } finally {
-      // The next click may follow this one.
-      if (!same || same.endedAt) sent.endedAt = performance.now();
-    }
-    // The first one was aborted, so all that is known is that it may have been sent.
-    return toResponse(lostBody(sent.sentAs));
   } finally {
     stop.abort();
     stops.delete(stop);
   }
 }
 
+async function sendOrJoin(
+  key: Intent,
+  url: string | URL,
+  request: HeadedRequest,
+  stop: AbortSignal,
+  options: LedgerFetchOptions,
+): Promise<Response> {
+  const startedAt = performance.now();
+  const { doubleClickMs = 500 } = options;
+  const { body } = request;
+  const id = hash(`${body}`);
+  const caller = await admit(key, request, options, stop);
+  const { sentAs: intent } = recall(key);
+  const known = recall(intent);
+  const isReused = known.request && known.request !== id;
+  if (caller.refusal || isReused) {
+    const reason = caller.refusal ?? 'INTENT_REUSED';
+    const isNothing = !known.isOpen && !(known.request && caller.refusal);
+    return toResponse(isNothing ? errorBody(reason) : lostBody(intent, reason));
+  }
+  const { user } = caller;
+  // What is no text cannot be compared, or sent twice, such as a stream.
+  const joinId =
+    typeof body === 'string' && doubleClickMs > 0
+      ? hash(`${user} ${url} ${ownHeaders(request)} ${id}`)
+      : undefined;
+  const others = [...knownIntents.values()];
+  const same = others.find(
+    ({ endedAt = startedAt, joinId: otherId }) =>
+      joinId && otherId === joinId && startedAt - endedAt <= doubleClickMs,
+  );
+  let sent = same;
+  if (sent) {
+    note(intent, { user, request: id, sentAs: sent.sentAs });
+    // The next click may follow this one.
+    sent.endedAt &&= performance.now();
+  } else {
+    for (const other of others) {
+      // After another write of the user, the same one is a new decision.
+      if (other.user === user && other.endedAt) other.joinId = undefined;
+    }
+    const wasOpen = !isUnsent(known);
+    const own = note(intent, { user, request: id, joinId, isOpen: true, endedAt: undefined });
+    own.response = sendUntilKnown(own, caller, url, request, wasOpen, stop, options).finally(() => {
+      own.endedAt = performance.now();
+    });
+    sent = own;
+  }
+  // If the first one was aborted, all that is known is that it may have been sent.
+  const response = await sent.response?.catch(() => undefined);
+  // A response can be copied until its body is read.
+  return response?.clone() ?? toResponse(lostBody(sent.sentAs));
+}
+
 async function sendUntilKnown(
   noted: KnownIntent,
   caller: Caller,
   url: string | URL,
-  request: RequestInit,
+  request: HeadedRequest,
   wasOpen: boolean,
   stop: AbortSignal,
   options: LedgerFetchOptions,
 ): Promise<Response> {
   const { sentAs: intent } = noted;
   const { attemptMs: smallMs = ATTEMPT_MS, onProgress } = options;
-  const { body, signal } = request;
+  const { body, headers, signal } = request;
   const size = typeof body === 'string' ? body.length : Number.POSITIVE_INFINITY;
   const attemptMs = smallMs + Math.min(size / SLOWEST_BYTES_PER_MS, LONGEST_UPLOAD_MS);
-  const init = (isAged: boolean) => {
-    const age = ageOf(intent, attemptMs);
-    return withHeaders(request, { [KEY]: intent, [AGE]: age && (isAged ? age : 0) });
-  };
+  const init = (ageMs?: number) =>
+    withHeaders(request, { [KEY]: intent, 'idempotency-key-age': ageMs });
   const mayRepeat = size <= LARGE_BODY;
-  const { last, isOpen, giveUpAt } = await attempt(
-    { intent, url, init, caller, isOpen: wasOpen, mayRepeat, signal, stop },
+  const { last, isOpen, patienceMs } = await attempt(
+    { intent, url, init, caller, isOpen: wasOpen, mayRepeat, stop },
     { ...options, attemptMs },
   );
+  throwIfAborted(signal);
   if (isOpen) {
     onProgress?.({ intent, attempt: 0, state: 'settling' });
     const settled = await settle(intent, {
       ...options,
       onProgress: undefined,
       url,
-      headers: withHeaders(request, { [KEY]: null, [AGE]: null }).headers,
+      headers,
       signal,
-      patienceMs: Math.max(giveUpAt - performance.now(), smallMs / 2),
+      patienceMs: Math.max(patienceMs, smallMs / 2),
     });
     // Where nothing was executed, the last error is the reason.
     const isNothing = codeOf(settled) === 'IDEMPOTENCY_KEY_SETTLED';
@@ -180,33 +163,7 @@ async function sendUntilKnown(
 }
 
 /** The headers that the gateway may forward to the service. A header of a trace is another one for each request. */
-const ownHeaders = ({ headers }: RequestInit): string[][] =>
-  [...new Headers(headers)].filter(
-    ([name]) =>
-      !/^(accept|authorization|content-type|idempotency-)|trac|baggage|b3|datadog|(request|correlation)-id/.test(
-        name,
-      ),
+const ownHeaders = ({ headers }: HeadedRequest): string[][] =>
+  [...headers].filter(
+    ([name]) => !/^authorization|trac|baggage|b3|datadog|(request|correlation)-id/.test(name),
   );
-
-/** Whether a request can change nothing: only a `POST` may be a mutation, also one that names its document by a hash. */
-function isQuery({ method = 'GET', body }: RequestInit): boolean {
-  if (method.toUpperCase() !== 'POST') return true;
-  if (typeof body !== 'string') return false;
-  const word = /\bmutation\b/;
-  if (!word.test(body)) return /"query"\s*:/.test(body);
-  // The word may be in the variables. It takes long to parse a large body, such as that of an upload.
-  const parsed = body.length <= LARGE_BODY && parseJson(body);
-  return isObject(parsed) && typeof parsed.query === 'string' && !word.test(parsed.query);
-}
-
-/** The parts of a request, whose body can be sent twice. */
-async function split(
-  input: Parameters<typeof fetch>[0],
-  init: RequestInit = {},
-): Promise<[string | URL, RequestInit]> {
-  if (!(input instanceof Request)) return [input, init];
-  const request = new Request(input, init);
-  const { url, method, headers, credentials, signal } = request;
-  const body = method === 'GET' ? null : await request.text();
-  return [url, { method, headers, credentials, signal, body }];
-}

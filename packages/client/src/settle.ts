@@ -1,9 +1,8 @@
-import { codeOf, errorBody, type GraphqlBody, isObject, lostBody } from './answer.ts';
+import { codeOf, errorBody, type GraphqlBody, lostBody } from './answer.ts';
 import { attempt, type LedgerFetchOptions } from './attempts.ts';
 import { throwIfAborted } from './deadline.ts';
-import { ageOf, type Intent, withHeaders } from './intent.ts';
-import { conflictOf, note, recall } from './known-intent.ts';
-import { ATTEMPT_MS, identify } from './token.ts';
+import { type Intent, withHeaders } from './intent.ts';
+import { note, recall } from './known-intent.ts';
 
 /**
  * The document that `settle` sends, as the client preset of graphql-codegen writes it into a manifest. A gateway
@@ -42,25 +41,21 @@ export async function settle<Data extends object = Record<string, unknown>>(
   intent: Intent,
   { url, headers = {}, signal, ...options }: SettleOptions,
 ): Promise<SettledResult<Data>> {
-  const caller = await identify({ headers }, options, signal);
-  throwIfAborted(signal);
   const { sentAs } = recall(intent);
   const known = recall(sentAs);
-  const reason = conflictOf(known, caller);
-  if (!caller || reason) return lostBody(sentAs, reason) as SettledResult<Data>;
-  const { attemptMs = ATTEMPT_MS } = options;
-  const init = () => ({
+  const init = (ageMs?: number) => ({
     ...withHeaders({ headers }, { 'content-type': 'application/json' }),
     method: 'POST',
     body: JSON.stringify({
       query: settleDocument,
-      variables: { idempotencyKey: sentAs, ageMs: ageOf(sentAs, attemptMs) },
+      variables: { idempotencyKey: sentAs, ageMs },
     }),
   });
-  const attempts = { intent: sentAs, url, init, caller, isOpen: false, mayRepeat: true };
-  const { last } = await attempt({ ...attempts, signal, stop: signal }, options);
+  const attempts = { intent: sentAs, url, init, isOpen: true, mayRepeat: true, stop: signal };
+  const { last } = await attempt(attempts, options);
+  throwIfAborted(signal);
   // The next click is a new decision.
-  if (!known.stops?.size) known.response = undefined;
+  if (known.endedAt) known.joinId = undefined;
   const result = toResult(last.body, sentAs);
   const isKnown = last.state === 'final' && !/LOST|UNKNOWN/.test(`${codeOf(result)}`);
   if (isKnown && known.request) note(sentAs, { isOpen: false });
@@ -69,10 +64,10 @@ export async function settle<Data extends object = Record<string, unknown>>(
 }
 
 function toResult(body: GraphqlBody, intent: Intent): GraphqlBody {
-  const settled = body.data?.settleWrites;
-  if (!isObject(settled) || !Array.isArray(settled.writes)) return lostBody(intent, codeOf(body));
-  const { isComplete } = settled;
-  const writes = settled.writes.map(({ responseName, outcome }) => [responseName, outcome]);
-  if (writes.length > 0) return { data: Object.fromEntries(writes), extensions: { isComplete } };
+  const { isComplete, writes } = Object(body.data?.settleWrites);
+  if (!Array.isArray(writes)) return lostBody(intent, codeOf(body));
+  const outcomes = writes.map(({ responseName, outcome }) => [responseName, outcome]);
+  if (outcomes.length > 0)
+    return { data: Object.fromEntries(outcomes), extensions: { isComplete } };
   return errorBody(isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'OUTCOME_UNKNOWN');
 }

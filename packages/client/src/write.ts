@@ -1,9 +1,10 @@
-import { errorBody, isObject, lostBody, parseJson } from './answer.ts';
+import { errorBody, lostBody, parseJson, tryTo } from './answer.ts';
+import { tell } from './attempts.ts';
 import { type AnyResult, type FieldResult, type LedgerError, readField } from './field-result.ts';
 import type { Intent, Progress } from './intent.ts';
-import { cancel, newIntent, note, recall } from './known-intent.ts';
+import { cancel, listeners, newIntent, note, recall } from './known-intent.ts';
 import { type SettleOptions, settle } from './settle.ts';
-import { type Caller, identify } from './token.ts';
+import { identify } from './token.ts';
 
 /** A member of a union, whose document selects `__typename`. */
 export type Outcome = { readonly __typename: string; readonly code?: unknown };
@@ -81,11 +82,11 @@ export type Write<Member extends Outcome, Variables> = {
   readonly dismiss: () => void;
 };
 
-const refusals = new Set<string>([
+const refusals: readonly string[] = [
   'LedgerFailed',
   'LedgerNotPermitted',
   'LedgerNoMoreInvoices',
-] satisfies RefusalName[]);
+] satisfies RefusalName[];
 
 /** Whether a button has to stay locked. */
 export const isLocked = ({ phase }: { readonly phase: WriteState<Outcome>['phase'] }): boolean =>
@@ -101,123 +102,119 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   getOptions: () => WriteOptions<Name, Member, Variables>,
 ): Write<Member, Variables> {
   type Data = Record<Name, Member>;
+  type Open = { readonly intent?: Intent | undefined; readonly user?: string | undefined };
   const { url, field, name = field, storage } = getOptions();
-  const kept = keepIntents(`${name} ${url}`, storage);
-  const listeners = new Set<() => void>();
-  let state: WriteState<Member> = { phase: kept.any() ? 'asking' : 'idle' };
-  let isResumed = false;
-  /** Changes with each click, and when a click is cancelled. */
-  let click = 0;
-  /** The write that the state is about. */
-  let open: { intent: Intent; user: string } | undefined;
+  const kept = keepIntents(`ledger-gateway:write:${name} ${url}`, storage);
+  const own = new Set<() => void>();
+  let state: WriteState<Member> = { phase: kept.find() ? 'asking' : 'idle' };
+  /** The click, or the question, that the state is about. */
+  let open: Open | undefined;
 
   function set(next: WriteState<Member>): void {
     state = next;
-    for (const listener of listeners) {
-      try {
-        listener();
-      } catch (error) {
-        // A fault of a page may not change what is known of the write.
-        globalThis.reportError?.(error);
-      }
-    }
+    tell(own, undefined);
   }
 
-  function getCaller(): Promise<Caller | undefined> {
-    const { headers = {}, ...options } = getOptions();
-    return identify({ headers }, options);
+  function getCaller() {
+    const options = getOptions();
+    return identify(options, options);
   }
 
   async function submit(source: Variables | Promise<Variables>): Promise<void> {
     if (isLocked(state)) return;
     forget();
-    click += 1;
-    const own = click;
+    const click = {};
+    open = click;
     set({ phase: 'sending', wait: undefined });
-    const ready = await prepare(source).catch(() => undefined);
-    if (own !== click) return;
+    const prepare = async () => [await source, await getCaller()] as const;
+    const ready = await prepare().catch(() => undefined);
+    if (open !== click) return;
     if (!ready) return set({ phase: 'idle' });
-    const { variables, caller } = ready;
-    if (!caller) return finish(errorBody('SIGN_IN_FAILED'), undefined);
-    const { user } = caller;
-    // A write that may have been sent before is not replaced.
-    if (kept.get(user)) return ask();
+    const [variables, { user, refusal }] = ready;
+    if (refusal) return finish(errorBody(refusal));
+    const text = tryTo(() => JSON.stringify(variables));
+    // A write that may have been sent before is not replaced. One with other variables is that of another form.
+    const before = kept.find(user, text);
+    if (before) return ask({ intent: before, user });
     const intent = newIntent();
-    kept.set(user, intent);
-    open = { intent, user };
-    let wasLost = false;
-    recall(intent).onProgress = ({ state: now }) => {
-      wasLost ||= now === 'lost';
-      // That a later attempt was not sent says nothing about the lost one.
-      const wait = wasLost && now === 'not-sent' ? 'lost' : now;
-      if (open?.intent === intent && state.phase === 'sending') set({ phase: 'sending', wait });
+    recall(intent).variables = text;
+    kept.set(intent, user);
+    const sent = { intent, user };
+    open = sent;
+    let wasSent = false;
+    const listener = ({ intent: sentAs, state: now }: Progress) => {
+      if (open !== sent || state.phase !== 'sending' || recall(intent).sentAs !== sentAs) return;
+      wasSent ||= /lost|progress/.test(now);
+      // That a later attempt was not sent says nothing about an earlier one.
+      set({ phase: 'sending', wait: wasSent && now === 'not-sent' ? 'lost' : now });
     };
+    listeners.add(listener);
     const send = async () => getOptions().send({ 'idempotency-key': intent }, variables);
     const result = await send().catch((error: unknown) => {
       // It says nothing of the write, such as a fault of the app.
-      if (read({ error }, intent).kind === 'lost') globalThis.reportError?.(error);
+      if (read({ error }).kind === 'lost') globalThis.reportError?.(error);
       return { error };
     });
-    recall(intent).onProgress = undefined;
-    finish(result, intent);
+    listeners.delete(listener);
+    if (open === sent) finish(result);
   }
 
-  const prepare = async (source: Variables | Promise<Variables>) => ({
-    variables: await source,
-    caller: await getCaller(),
-  });
-
-  async function ask(): Promise<void> {
-    const before = open;
+  async function ask(before: Open = open ?? {}): Promise<void> {
+    open = before;
     set({ phase: 'asking' });
-    const caller = await getCaller();
+    const { user, refusal } = await getCaller();
     // The client had its result meanwhile.
     if (open !== before || !isLocked(state)) return;
-    let intent = before?.intent ?? kept.any();
-    if (caller && caller.user !== before?.user) {
-      // The write of another user stays for its owner.
-      intent = kept.get(caller.user);
-      open = intent === undefined ? intent : { intent, user: caller.user };
+    // The write of another user stays for its owner.
+    if (!refusal && user !== before.user) open = { intent: kept.find(user), user };
+    const asked = open;
+    const intent = asked.intent ?? (refusal && kept.find());
+    if (!intent) {
+      open = undefined;
+      return set({ phase: 'idle' });
     }
-    if (intent === undefined) return set({ phase: 'idle' });
-    if (!caller) return set(toState(read(lostBody(intent), intent)));
-    note(intent, { user: caller.user });
+    if (refusal) return finish(lostBody(intent, refusal));
+    note(intent, { user });
     const settled = settle<Data>(intent, { ...getOptions(), url });
-    finish(await settled.catch((error: unknown) => ({ error })), intent);
+    const result = await settled.catch((error: unknown) => ({ error }));
+    if (open === asked) finish(result);
   }
 
-  function read(result: object, intent: Intent | undefined): FieldResult<Member> {
-    return readField<{ [Key in Name]?: Member }, Name>(result as AnyResult<Data>, field, intent);
+  function read(result: object): FieldResult<Member> {
+    return readField<{ [Key in Name]?: Member }, Name>(
+      result as AnyResult<Data>,
+      field,
+      open?.intent,
+    );
   }
 
-  function finish(result: object, intent: Intent | undefined): void {
+  function finish(result: object): void {
     // Otherwise, it was asked about meanwhile.
-    if (open?.intent !== intent || !isLocked(state)) return;
-    const next = toState(read(result, intent));
+    if (!isLocked(state)) return;
+    const next = toState(read(result));
     // What nobody has seen is asked about when the component is back.
-    if (listeners.size > 0 && !isLocked(next)) forget();
+    if (own.size > 0 && !isLocked(next)) forget();
     set(next);
   }
 
   function forget(): void {
-    if (open) kept.remove(open.user, open.intent);
+    if (open?.intent) kept.set(open.intent);
     open = undefined;
   }
 
   return {
     getState: () => state,
     subscribe(listener) {
-      listeners.add(listener);
-      if (!isResumed && !open && state.phase === 'asking') void ask();
-      isResumed = true;
-      return () => listeners.delete(listener);
+      own.add(listener);
+      if (!open && state.phase === 'asking') void ask();
+      return () => own.delete(listener);
     },
     submit: (variables) => void submit(variables),
     cancel() {
       if (state.phase !== 'sending') return;
-      if (!open) {
-        click += 1;
-        finish(errorBody('CANCELLED'), undefined);
+      if (!open?.intent) {
+        open = undefined;
+        finish(errorBody('CANCELLED'));
       }
       // The client may not have called `fetch` yet: to settle makes sure that it is not executed later.
       else if (cancel(open.intent)) set({ phase: 'asking' });
@@ -225,7 +222,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     },
     askAgain: () => void (state.phase === 'unknown' && ask()),
     dismiss() {
-      if (isLocked(state) && !(state.phase === 'unknown' && state.mayDismiss)) return;
+      if (state.phase === 'unknown' ? !state.mayDismiss : isLocked(state)) return;
       forget();
       set({ phase: 'idle' });
     },
@@ -235,59 +232,42 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
 /** The state after a result. A member of a newer gateway whose name begins with `Ledger` is unknown. */
 function toState<Member extends Outcome>(result: FieldResult<Member>): WriteState<Member> {
   if (result.kind === 'error') return { phase: 'failed', error: result.error };
-  const unknown = (mayAsk: boolean, mayDismiss = !mayAsk) =>
-    ({ phase: 'unknown', result, mayAsk, mayDismiss }) as const;
-  if (result.kind !== 'member') return unknown(result.kind === 'lost');
-  const { member } = result;
-  const { __typename: name = 'Ledger', code } = member;
-  const phase = refusals.has(name) ? 'refused' : 'done';
+  const { __typename: name = 'Ledger', code } = result.member ?? {};
+  const phase = refusals.includes(name) ? 'refused' : 'done';
   // The types follow the same names.
   if (phase === 'refused' || !name.startsWith('Ledger')) {
-    return { phase, member } as unknown as WriteState<Member>;
+    return { phase, member: result.member } as unknown as WriteState<Member>;
   }
+  const isOrphaned = code === 'ORPHANED';
+  const mayAsk = isOrphaned || code === 'IN_PROGRESS' || result.kind === 'lost';
   // It may stay orphaned.
-  return code === 'ORPHANED' ? unknown(true, true) : unknown(code === 'IN_PROGRESS');
+  return { phase: 'unknown', result, mayAsk, mayDismiss: isOrphaned || !mayAsk };
 }
 
-/** The open intents of a write, by user. A tab keeps them over a reload, if it has a storage with room. */
-function keepIntents(name: string, own: WriteStorage | undefined) {
-  const item = `ledger-gateway:write:${name}`;
-  const storage = (): WriteStorage => own ?? sessionStorage;
-  /** Those of this page, also without a storage. */
-  const inPage = new Map<string, Intent>();
-  function load(): Record<string, unknown> {
-    try {
-      const intents = parseJson(storage().getItem(item));
-      return isObject(intents) ? intents : {};
-    } catch {
-      return {};
-    }
-  }
-  function save(intents: Record<string, unknown>): void {
-    try {
-      if (Object.keys(intents).length > 0) storage().setItem(item, JSON.stringify(intents));
-      else storage().removeItem(item);
-    } catch {
-      // Without a storage, or with a full one, the intent is known until the page is left.
-    }
-  }
-  function get(user: string): Intent | undefined {
-    const intent = load()[user];
-    return typeof intent === 'string' ? intent : inPage.get(user);
-  }
+/** The open intents of a write, and their users. A tab keeps them over a reload, if it has a storage with room. */
+function keepIntents(item: string, ownStorage: WriteStorage | undefined) {
+  const storage = (): WriteStorage => ownStorage ?? sessionStorage;
+  /** Those that this write has noted, also without a storage. */
+  const own: Record<Intent, string | undefined> = {};
+  const load = (): Record<Intent, unknown> => ({
+    ...own,
+    ...Object(parseJson(tryTo(() => storage().getItem(item)))),
+  });
   return {
-    get,
-    /** One of them. */
-    any: () => [...Object.keys(load()), ...inPage.keys()].map(get).find(Boolean),
-    set(user: string, intent: Intent): void {
-      inPage.set(user, intent);
-      save({ ...load(), [user]: intent });
+    /** One of a user, or of anybody, unless it is known that it has other variables. */
+    find(user?: string, text?: string): Intent | undefined {
+      for (const [intent, owner] of Object.entries(load())) {
+        const { variables = text } = recall(intent);
+        const isOfUser = owner === (user ?? owner ?? null);
+        if (isOfUser && (text ?? variables) === variables) return intent;
+      }
+      return undefined;
     },
-    /** Another component may have stored one of its own. */
-    remove(user: string, intent: Intent): void {
-      if (inPage.get(user) === intent) inPage.delete(user);
-      const { [user]: kept, ...others } = load();
-      if (kept === intent) save(others);
+    /** Notes the user of an open intent, or that it is not open any more. */
+    set(intent: Intent, user?: string): void {
+      own[intent] = user;
+      const text = JSON.stringify({ ...load(), [intent]: user });
+      tryTo(() => (text === '{}' ? storage().removeItem(item) : storage().setItem(item, text)));
     },
   };
 }

@@ -1,0 +1,28 @@
+import { parseJson } from './answer.ts';
+import { withHeaders } from './intent.ts';
+
+/** Says `query` or `mutation` for a request whose document is named by a hash. It is not sent. */
+export const OPERATION_TYPE = 'operation-type';
+
+export type HeadedRequest = RequestInit & { readonly headers: Headers };
+
+/** Whether a request can change nothing: only a `POST` may be a mutation, also one that names its document by a hash. */
+export function isQuery({ method = 'GET', headers, body }: HeadedRequest): boolean {
+  const type = headers.get(OPERATION_TYPE);
+  if (type) return type === 'query';
+  if (method.toUpperCase() !== 'POST') return true;
+  const { query } = Object(parseJson(`${body}`));
+  return typeof query === 'string' && !/\bmutation\b/.test(query);
+}
+
+/** The parts of a request, whose body can be sent twice. */
+export async function split(
+  input: Parameters<typeof fetch>[0],
+  init: RequestInit = {},
+): Promise<[string | URL, HeadedRequest]> {
+  if (!(input instanceof Request)) return [input, withHeaders(init, {})];
+  const request = new Request(input, init);
+  const { url, method, headers, credentials, signal } = request;
+  const body = (await request.text()) || null;
+  return [url, { method, headers, credentials, signal, body }];
+}

@@ -1,0 +1,46 @@
+import { readRetryAfter } from './answer.ts';
+import { backoffMs, DELAY_MS } from './attempts.ts';
+import { throwIfAborted, wait, withDeadline } from './deadline.ts';
+import { isQuery, split } from './request.ts';
+
+export type RetryOptions = {
+  /** How long one attempt may take, in milliseconds. It then fails with a `TimeoutError`. */
+  readonly timeoutMs?: number | undefined;
+  /** How often a query is sent again after a connection fault, a timeout, or a 502, 503 or 504. */
+  readonly retries?: number | undefined;
+  /** The delay before the first repeat, in milliseconds. It doubles up to ten times this value. */
+  readonly delayMs?: number | undefined;
+};
+
+/** The longest `Retry-After` of a query for which a user can wait, in milliseconds. */
+const LONGEST_WAIT_MS = 10_000;
+
+/** Returns a `fetch` that sends a query again if it fails. It passes mutations on: `ledgerFetch` repeats these. */
+export function retryQueries(
+  ledgerFetch: typeof fetch,
+  { timeoutMs = Number.POSITIVE_INFINITY, retries = 0, delayMs = DELAY_MS }: RetryOptions,
+): typeof fetch {
+  return async (input, init) => {
+    const [url, request] = await split(input, init);
+    if (!isQuery(request)) return ledgerFetch(url, request);
+    const { signal } = request;
+    for (let count = 1; ; count += 1) {
+      let retryAfterMs = 0;
+      try {
+        const response = await withDeadline(timeoutMs, signal, async (end) => {
+          // The whole body, whose connection can still break.
+          const received = await ledgerFetch(url, { ...request, signal: end });
+          return new Response((await received.text()) || null, received);
+        });
+        retryAfterMs = readRetryAfter(response.headers);
+        // What may pass: a proxy or the gateway is not ready, or overloaded.
+        const mayPass = /50[234]/.test(`${response.status}`) && retryAfterMs <= LONGEST_WAIT_MS;
+        if (!mayPass || count > retries) return response;
+      } catch (error) {
+        throwIfAborted(signal);
+        if (count > retries) throw error;
+      }
+      await wait(Math.max(backoffMs(count, delayMs), retryAfterMs), signal);
+    }
+  };
+}
