@@ -236,6 +236,25 @@ describe('a token', () => {
     expect(await mutate()).toMatchObject({ kind: 'lost' });
   });
 
+  test('that cannot be obtained for a repeat is asked for again', async () => {
+    const tokens = ['token', undefined, 'token'];
+    const busy = json(error('UPSTREAM_BUSY', { retryable: true }, ['save']));
+    const { mutate, requests, progress } = await start([busy, saved], {
+      patienceMs: 20_000,
+      async token() {
+        const token = tokens.shift();
+        if (token === undefined) throw new Error('The issuer cannot be reached.');
+        return token;
+      },
+    });
+    expect(await mutate()).toEqual(kept);
+    expect(requests.map(({ headers }) => headers['idempotency-key-age'])).toEqual(['0', '0']);
+    expect(progress.map(({ state, code }) => [state, code])).toEqual([
+      ['not-sent', 'UPSTREAM_BUSY'],
+      ['not-sent', 'SIGN_IN_FAILED'],
+    ]);
+  });
+
   test.each(['mutation { save }', '{ codes }'])('that fits in no header: %s', async (query) => {
     const token = () => '<html>\n</html>';
     const { ledgerFetch, origin, requests } = await start([saved], { token });

@@ -580,6 +580,20 @@ describe('a query', () => {
     expect(mutations).toHaveLength(2);
   });
 
+  test('is sent again with its body if it is a Request', async () => {
+    const { origin, mutations } = await start([cut, saved]);
+    const queryFetch = retryQueries(createLedgerFetch(), { retries: 1, delayMs: 2 });
+    await queryFetch(new Request(origin, query));
+    expect(mutations.map(({ query: body }) => body)).toEqual([query.body, query.body]);
+  });
+
+  test('that names its document by a hash has a key unless it says that it is a query', async () => {
+    const { origin, mutations } = await start([saved]);
+    const body = '{"documentId":"7","variables":{"query":"a"}}';
+    await retryQueries(createLedgerFetch(), { retries: 1 })(origin, { method: 'POST', body });
+    expect(mutations[0]?.headers).toHaveProperty('idempotency-key');
+  });
+
   test('fails after its last attempt', async () => {
     const { origin, mutations } = await start([cut]);
     const queryFetch = retryQueries(createLedgerFetch(), { retries: 2, delayMs: 2 });

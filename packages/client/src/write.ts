@@ -105,6 +105,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   type Open = { readonly intent?: Intent | undefined; readonly user?: string | undefined };
   const { url, field, name = field, storage } = getOptions();
   const kept = keepIntents(`ledger-gateway:write:${name} ${url}`, storage);
+  /** Those of this write. */
   const own = new Set<() => void>();
   let state: WriteState<Member> = { phase: kept.find() ? 'asking' : 'idle' };
   /** The click, or the question, that the state is about. */
