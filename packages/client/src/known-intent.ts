@@ -13,7 +13,7 @@ export type KnownIntent = {
   sentAs: Intent;
   /** A hash of all that makes two requests a double click, as long as the next one can be. */
   joinId?: string | undefined;
-  /** The variables of the form that sends it. */
+  /** A hash of the variables of `createWrite`. */
   variables?: string | undefined;
   /** What a double click gets. */
   response?: Promise<Response>;

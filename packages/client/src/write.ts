@@ -4,7 +4,7 @@ import { type AnyResult, type FieldResult, type LedgerError, readField } from '.
 import type { Intent, Progress } from './intent.ts';
 import { cancel, listeners, newIntent, note, recall } from './known-intent.ts';
 import { type SettleOptions, settle } from './settle.ts';
-import { identify } from './token.ts';
+import { hash, identify } from './token.ts';
 
 /** A member of a union, whose document selects `__typename`. */
 export type Outcome = { readonly __typename: string; readonly code?: unknown };
@@ -70,8 +70,8 @@ export type Write<Member extends Outcome, Variables> = {
   /** Calls `listener` after each change. The first call asks what became of a write that was open at a reload. */
   readonly subscribe: (listener: () => void) => () => void;
   /**
-   * Sends a new write. While there is one of this user whose outcome is not known, it asks about that one instead.
-   * Variables that cannot be obtained are not sent.
+   * Sends a new write. While there is one of this user whose outcome is not known, it asks about that one instead, unless
+   * this page sent it with other variables. Variables that cannot be obtained are not sent.
    */
   readonly submit: (variables: Variables | Promise<Variables>) => void;
   /** Stops sending, and asks what became of it, if it may have been sent. */
@@ -133,12 +133,12 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     if (!ready) return set({ phase: 'idle' });
     const [variables, { user, refusal }] = ready;
     if (refusal) return finish(errorBody(refusal));
-    const text = tryTo(() => JSON.stringify(variables));
+    const id = tryTo(() => hash(JSON.stringify(variables)));
     // A write that may have been sent before is not replaced. One with other variables is that of another form.
-    const before = kept.find(user, text);
+    const before = kept.find(user, id);
     if (before) return ask({ intent: before, user });
     const intent = newIntent();
-    recall(intent).variables = text;
+    recall(intent).variables = id;
     kept.set(intent, user);
     const sent = { intent, user };
     open = sent;
@@ -170,10 +170,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     if (!refusal && user !== before.user) open = { intent: kept.find(user), user };
     const asked = open;
     const intent = asked.intent ?? (refusal && kept.find());
-    if (!intent) {
-      open = undefined;
-      return set({ phase: 'idle' });
-    }
+    if (!intent) return set({ phase: 'idle' });
     if (refusal) return finish(lostBody(intent, refusal));
     note(intent, { user });
     const settled = settle<Data>(intent, { ...getOptions(), url });
@@ -255,12 +252,12 @@ function keepIntents(item: string, ownStorage: WriteStorage | undefined) {
     ...Object(parseJson(tryTo(() => storage().getItem(item)))),
   });
   return {
-    /** One of a user, or of anybody, unless it is known that it has other variables. */
-    find(user?: string, text?: string): Intent | undefined {
+    /** One of a user, or of anybody. With a hash of variables, none that has other ones, as far as this page knows. */
+    find(user?: string, id?: string): Intent | undefined {
       for (const [intent, owner] of Object.entries(load())) {
-        const { variables = text } = recall(intent);
+        const { variables = id } = recall(intent);
         const isOfUser = owner === (user ?? owner ?? null);
-        if (isOfUser && (text ?? variables) === variables) return intent;
+        if (isOfUser && (id ?? variables) === variables) return intent;
       }
       return undefined;
     },
