@@ -186,6 +186,14 @@ describe('a write', () => {
     await expect(promise).rejects.toThrow('cancelled');
   });
 
+  test('that is aborted while it is sent tells nothing more', async () => {
+    const abort = new AbortController();
+    const { init, ledgerFetch, origin, progress } = await start([() => abort.abort()]);
+    await expect(ledgerFetch(origin, { ...init(), signal: abort.signal })).rejects.toThrow();
+    await new Promise(setImmediate);
+    expect(progress).toEqual([]);
+  });
+
   test('that is resumed has the age of its intent', async () => {
     const { mutate, init, requests } = await start([saved]);
     const anHourAgo = (Date.now() - 3_600_000).toString(36);

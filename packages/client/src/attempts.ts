@@ -135,7 +135,7 @@ export async function attempt(
     // A token is rejected before the body is read, so a large body may be sent again, too.
     if (rejected === undefined) {
       const waitMs = Math.max(backoffMs(count, delayMs), readRetryAfter(last.init?.headers));
-      if (last.state === 'final' || !mayRepeat || waitMs > patience()) break;
+      if (last.state === 'final' || !mayRepeat || stop?.aborted || waitMs > patience()) break;
       tell([onProgress], { intent, attempt: count, state: last.state, code });
       // A field that was sent is open again: a later answer may not have its outcome.
       isOpen ||= hasField(last.body);

@@ -6,6 +6,7 @@ export type LedgerErrorCode =
   | 'RESPONSE_LOST'
   | 'OUTCOME_UNKNOWN'
   | 'SIGN_IN_FAILED'
+  | 'OTHER_USER'
   | 'OFFLINE'
   | 'CANCELLED'
   | 'INTENT_REUSED'
@@ -42,7 +43,7 @@ export type LedgerError = {
   readonly requestId: string | undefined;
   readonly faults: readonly Fault[];
   /** Why an outcome cannot be asked for at the moment, such as `OTHER_USER`: the intent belongs to another user. */
-  readonly reason: LedgerErrorCode | 'OTHER_USER' | undefined;
+  readonly reason: LedgerErrorCode | undefined;
 };
 
 /** What became of one root field. */
