@@ -165,6 +165,8 @@ export function describeError(error: LedgerError, { nothingDone, toDo }: Words):
       return problem('It was cancelled before it was sent.');
     case 'SIGN_IN_FAILED':
       return problem('The sign-in cannot be reached at the moment.');
+    case 'OTHER_USER':
+      return problem('Another user has signed in.');
     case 'UNAUTHENTICATED':
       return problem('Your sign-in is not accepted.');
     case 'FORBIDDEN':
