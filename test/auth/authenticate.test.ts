@@ -4,12 +4,12 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { UnsecuredJWT } from 'jose';
 import type { JwtConfig } from '../../src/auth/verify.ts';
 import { createTestAuthenticator } from '../support/authenticator.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { metric } from '../support/metric.ts';
 import { exchange } from '../support/raw-request.ts';
 import { json, reply, startService } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
+import { startStack } from '../support/stack.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const now = () => Math.floor(Date.now() / 1000);
@@ -25,14 +25,16 @@ const { sign } = es256;
 async function start(variables: Record<string, string> = {}) {
   const file = join(await temporaryFolder(), 'jwks.json');
   await writeFile(file, JSON.stringify(jwks));
-  const service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));
-  const gateway = await startTestGateway(service, {
-    JWT_JWKS_URL: '',
-    JWT_JWKS_FILE: file,
-    JWT_ISSUER: 'issuer',
-    JWT_AUDIENCE: 'gateway',
-    ...variables,
-  });
+  const { service, gateway } = await startStack(
+    json({ status: 0, service_status: { status: 0 }, list: [] }),
+    {
+      JWT_JWKS_URL: '',
+      JWT_JWKS_FILE: file,
+      JWT_ISSUER: 'issuer',
+      JWT_AUDIENCE: 'gateway',
+      ...variables,
+    },
+  );
   return {
     service,
     gateway,

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
-import { json, reply, startService } from '../support/service.ts';
+import { json, reply } from '../support/service.ts';
+import { startStack } from '../support/stack.ts';
 
 /** What the command prints for these lines: the faults, the callers and the unknown writes. */
 function reportOf(lines: object[], ...args: string[]) {
@@ -24,14 +24,12 @@ function reportOf(lines: object[], ...args: string[]) {
 const hash = expect.stringMatching(/^[\w+/=-]{43,44}$/);
 
 test('the log of a gateway is reported: faults of the service, callers, and unknown writes with code, caller and key', async () => {
-  let serviceReply = reply(500);
-  const service = await startService((response, received) => serviceReply(response, received));
-  const gateway = await startTestGateway(service);
+  const { gateway, respondWith } = await startStack(reply(500));
   const ids = ['1', '2', '3'].map((id) => ({ 'x-request-id': id }));
   await gateway.graphql(write, {}, { ...ids[0], 'idempotency-key': 'intent-1' });
   await gateway.graphql(write, {}, { ...ids[1], 'idempotency-key': 'intent-1' });
   await gateway.graphql(write, {}, { ...ids[2] });
-  serviceReply = json({ status: 0, service_status: { status: 0 } });
+  respondWith(json({ status: 0, service_status: { status: 0 } }));
   await gateway.graphql(read);
   await gateway.graphql(write);
   await gateway.logLine({ msg: 'request', requestId: '3' });

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { MAX_LOOKUPS, MAX_REFERENCES } from '../../src/graphql/response-limits.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
-import { startTestGateway } from '../support/gateway.ts';
-import { json, type Reply, reply, startService } from '../support/service.ts';
+import { json, type Reply, reply } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
+import { startStack } from '../support/stack.ts';
 import { composeWithApollo, ledgerSdl } from './composition.ts';
 
 /** A field for references, and a query for them. */
@@ -258,7 +258,7 @@ test('one reference more than allowed is rejected, and nothing is sent', async (
 
 test('the limit applies to all aliases of a request together', async () => {
   // Not the shared gateway: it may send the first alias's request after the response.
-  const gateway = await startTestGateway(await startService(list));
+  const { gateway } = await startStack(list);
   const representations = references(MAX_REFERENCES / 2 + 1);
   const document = queryOf(`a: ${entities()} b: ${entities()}`);
   const { status, errors } = await gateway.graphql(document, { representations });

@@ -2,9 +2,9 @@ import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { Documents } from '../../src/graphql/documents.ts';
-import { startTestGateway } from '../support/gateway.ts';
-import { json, startService } from '../support/service.ts';
+import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
+import { startStack } from '../support/stack.ts';
 
 /** The CPU time that a hostile document may take, in milliseconds, with the compilation of the code. */
 const MAX_MS = 1500;
@@ -217,8 +217,7 @@ test('the largest allowed number of writes is sent, and reads are not counted as
 });
 
 test('MAX_WRITES_PER_OPERATION sets the limit of writes, and one write spread twice is one', async () => {
-  const service = await startService(success);
-  const gateway = await startTestGateway(service, { MAX_WRITES_PER_OPERATION: '1' });
+  const { service, gateway } = await startStack(success, { MAX_WRITES_PER_OPERATION: '1' });
   const twice = `mutation { ...A ...A ${write} } fragment A on Mutation { ${write} }`;
   expect((await gateway.graphql(twice)).errors).toBeUndefined();
   expect((await gateway.graphql(`mutation { a: ${write} b: ${write} }`)).status).toBe(400);
@@ -294,8 +293,9 @@ test('a long list is limited to fewer fields where nothing is compiled', async (
 test('aliases of one list are limited by the size of the response', async () => {
   const record = { Code: '1', Name: 'x'.repeat(200), Value: 'y', Hide: 0 };
   const list = Array(40).fill(record);
-  const service = await startService(json({ service_status: { status: 0 }, list }));
-  const gateway = await startTestGateway(service, { UPSTREAM_MAX_RESPONSE_BYTES: '500000' });
+  const { service, gateway } = await startStack(json({ service_status: { status: 0 }, list }), {
+    UPSTREAM_MAX_RESPONSE_BYTES: '500000',
+  });
   const document = (count: number) =>
     `{ ${aliases(count, 'glCodes(target: EMAIL, project: "a") { ...F }')} }
     fragment F on GlCodeList { codes { a: name b: name c: name } }`;

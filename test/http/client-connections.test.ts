@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
-import { startHeldService } from '../support/held-service.ts';
 import { metric } from '../support/metric.ts';
 import { authorized, connectTo, requestOf } from '../support/raw-request.ts';
-import { json, startService } from '../support/service.ts';
+import { json } from '../support/service.ts';
+import { startHeldStack, startStack } from '../support/stack.ts';
 
 const host = 'host: gateway';
 const field = 'workflowAction(action: RESTART) { __typename }';
@@ -14,8 +13,7 @@ const completed = expect.stringContaining('WorkflowActionCompleted');
 
 /** Starts a gateway in front of a service that responds when the test says so, and connects to it. */
 async function start() {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = await startHeldStack();
   const socket = connectTo(gateway.url);
   return {
     service,
@@ -96,8 +94,7 @@ test('a write that was executed before or after its client disconnected is count
 });
 
 test('the outcome of a write is logged if the client disconnects while it receives the response', async () => {
-  const service = await startService(json({ status: 0, message: 'x'.repeat(900_000) }));
-  const gateway = await startTestGateway(service);
+  const { gateway } = await startStack(json({ status: 0, message: 'x'.repeat(900_000) }));
   const aliases = Array.from({ length: 20 }, (_, n) => `a${n}: message`).join(' ');
   const fields = `__typename ... on WorkflowActionCompleted { ${aliases} }`;
   const socket = connectTo(gateway.url);

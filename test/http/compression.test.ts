@@ -11,6 +11,7 @@ import { read } from '../support/graphql-operation.ts';
 import { connectTo, requestOf } from '../support/raw-request.ts';
 import { json, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
+import { startStack } from '../support/stack.ts';
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -128,7 +129,7 @@ const randomList = json({
 
 /** Requests a long list over a TCP connection, and does not read the response. */
 async function requestWithoutReading(encoding = 'gzip') {
-  const gateway = await startTestGateway(await startService(randomList));
+  const { gateway } = await startStack(randomList);
   const socket = connectTo(gateway.url);
   const headers = ['connection: close', `accept-encoding: ${encoding}`];
   socket.write(requestOf(gateway, query, headers));

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { operation, operationNames } from '../support/example-operation.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { read } from '../support/graphql-operation.ts';
-import { json, startService } from '../support/service.ts';
+import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
+import { startStack } from '../support/stack.ts';
 
 const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 const headers = { Authorization: 'Bearer </script><b>' };
@@ -193,7 +193,7 @@ describe('GraphiQL', () => {
 });
 
 test('without EXPLORER, there is no page', async () => {
-  const gateway = await startTestGateway(await startService(codes), {});
+  const { gateway } = await startStack(codes);
   const { status, headers, html, policy } = await visit(`${gateway.url}/graphql`);
   expect(status).toBe(401);
   expect(headers.get('content-type')).toMatch(/json/);

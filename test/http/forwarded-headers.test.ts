@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
-import { startHeldService, success } from '../support/held-service.ts';
+import { success } from '../support/held-service.ts';
 import { startService } from '../support/service.ts';
+import { startHeldStack, startStack } from '../support/stack.ts';
 
 const forwarding = { FORWARD_HEADERS: 'X-Tenant, x-region' };
 
@@ -34,8 +35,7 @@ test('the service gets the headers of the file and those of the client that are 
 });
 
 test('reads share a call only if their forwarded headers are equal', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service, forwarding);
+  const { service, gateway } = await startHeldStack(forwarding);
   const tenants = ['a', 'a', 'b'];
   const responses = tenants.map((tenant) => gateway.graphql(read, {}, { 'x-tenant': tenant }));
   await service.arrived(2);
@@ -46,8 +46,7 @@ test('reads share a call only if their forwarded headers are equal', async () =>
 });
 
 test('the same idempotency key with another forwarded header is another request', async () => {
-  const service = await startService(success);
-  const gateway = await startTestGateway(service, forwarding);
+  const { service, gateway } = await startStack(success, forwarding);
   const codes: unknown[] = [];
   for (const tenant of ['a', 'b', 'a']) {
     const headers = { 'idempotency-key': 'intent-1', 'x-tenant': tenant };

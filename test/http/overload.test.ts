@@ -2,13 +2,12 @@ import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Gate } from '../../src/account/gate.ts';
 import { until } from '../support/eventually.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { read } from '../support/graphql-operation.ts';
-import { startHeldService } from '../support/held-service.ts';
 import { createLogRecorder } from '../support/log-recorder.ts';
 import { metric, metricIs } from '../support/metric.ts';
 import { exchange, requestOnly } from '../support/raw-request.ts';
 import { silentMetrics, startTestServer } from '../support/server.ts';
+import { startHeldStack } from '../support/stack.ts';
 
 const origin = 'https://app.example';
 
@@ -93,8 +92,7 @@ test('a request whose client disconnects while it waits is logged, and not execu
 });
 
 test('a gateway rejects a request of a caller whose others wait in vain', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service, { UPSTREAM_MAX_CONCURRENCY: '16' });
+  const { service, gateway } = await startHeldStack({ UPSTREAM_MAX_CONCURRENCY: '16' });
   const post = async () => (await gateway.post({ query: read })).status;
   const inProgress = Array.from({ length: 32 }, post);
   await metricIs(gateway, 'ledger_gateway_requests_in_progress', 32);

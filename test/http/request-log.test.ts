@@ -6,16 +6,16 @@ import { read, write } from '../support/graphql-operation.ts';
 import type { LogLine } from '../support/log-recorder.ts';
 import { freePort } from '../support/port.ts';
 import { connectTo, exchange, requestOf, requestOnly } from '../support/raw-request.ts';
-import { json, type Reply, reply, startService } from '../support/service.ts';
+import { json, type Reply, reply } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
+import { startStack } from '../support/stack.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Part of every request and response body. No log line may contain it. */
 const secret = 'secret-of-a-body';
 
 async function start(serviceReply: Reply, variables: Record<string, string> = {}) {
-  const service = await startService(serviceReply);
-  const gateway = await startTestGateway(service, variables);
+  const { service, gateway } = await startStack(serviceReply, variables);
   /** The lines with this message, after the request has been logged. */
   async function lines(msg: 'request' | 'call'): Promise<LogLine[]> {
     await gateway.logLine({ msg: 'request' });

@@ -1,11 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
-import { startHeldService } from '../support/held-service.ts';
 import { metric } from '../support/metric.ts';
 import { connectTo, exchange, requestOf, requestOnly } from '../support/raw-request.ts';
-import { json, startService } from '../support/service.ts';
+import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
+import { startHeldStack, startStack } from '../support/stack.ts';
 
 const success = json({ status: 0, service_status: { status: 0 }, list: [] });
 const share = shareGateway();
@@ -39,7 +38,7 @@ test.each(['/livez', '/readyz'])('%s responds with ok, without a token', async (
 });
 
 test('with ADMIN_PORT, metrics are only on that port, which also has the health checks', async () => {
-  const gateway = await startTestGateway(await startService(success), { ADMIN_PORT: '0' });
+  const { gateway } = await startStack(success, { ADMIN_PORT: '0' });
   const { address } = await gateway.logLine({ msg: 'admin server listens' });
   const paths = ['/metrics', '/livez', '/readyz', '/graphql'];
   const statuses = (url: unknown) =>
@@ -175,8 +174,7 @@ test('the response to an OPTIONS that is not a preflight is not plain text', asy
 });
 
 test('requests on one connection are executed one after another, and reads are cancelled after it has closed', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = await startHeldStack();
   const socket = connectTo(gateway.url);
   const ids = [1, 2, 3].map((n) => `pipelined-${n}`);
   for (const id of ids) socket.write(requestOf(gateway, read, [`x-request-id: ${id}`]));

@@ -3,12 +3,12 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
 import { startHeldService, success } from '../support/held-service.ts';
 import { connectTo, requestOf } from '../support/raw-request.ts';
-import { json, startService } from '../support/service.ts';
+import { json } from '../support/service.ts';
+import { startHeldStack, startStack } from '../support/stack.ts';
 
 /** Node's own global object, whose clock the tested modules use. */
 declare const native: typeof globalThis;
@@ -82,7 +82,7 @@ test('after SIGTERM the gateway is not ready, serves requests until the port clo
 });
 
 test('the port is open for SHUTDOWN_DELAY_MS, which requests that still arrive extend to four times that', async () => {
-  const gateway = await startTestGateway(await startService(success), { SHUTDOWN_DELAY_MS: '10' });
+  const { gateway } = await startStack(success, { SHUTDOWN_DELAY_MS: '10' });
   const start = performance.now();
   const clock = jest.spyOn(native.performance, 'now').mockReturnValue(start);
   closeAfterTest(() => clock.mockRestore());
@@ -99,8 +99,7 @@ test('the port is open for SHUTDOWN_DELAY_MS, which requests that still arrive e
 });
 
 test('connections that are idle, have just received a response, or have not sent a request do not delay the exit', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = await startHeldStack();
   const unused = ['', 'POST /graphql HT'].map((sent) => {
     const socket = connectTo(gateway.url);
     socket.write(sent);
@@ -125,7 +124,7 @@ test('connections that are idle, have just received a response, or have not sent
 
 test('a client that does not read its response does not keep the port open', async () => {
   const status = { status: 0, message: 'x'.repeat(1_000_000) };
-  const gateway = await startTestGateway(await startService(json({ service_status: status })));
+  const { gateway } = await startStack(json({ service_status: status }));
   const messages = Array.from({ length: 20 }, (_, n) => `a${n}: message`).join(' ');
   const query = `{ glCodes(target: EMAIL, project: "north") { ... on GlCodeList { ${messages} } } }`;
   const unread = connectTo(gateway.url).pause();
@@ -183,8 +182,7 @@ test.each([
 });
 
 test('after a client disconnects, the writes of its operation are finished and logged before the exit', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = await startHeldStack();
   const client = new AbortController();
   const query = `mutation { a: ${writes.restartWorkflow2} b: ${writes.saveApproverList} c: ${writes.upgradeToHQ} }`;
   const lost = expect(gateway.post({ query }, {}, client.signal)).rejects.toThrow();
@@ -210,8 +208,7 @@ test('after a client disconnects, the writes of its operation are finished and l
 });
 
 test('a write whose client has reset the connection is finished and logged before the exit', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = await startHeldStack();
   const client = connectTo(gateway.url);
   client.write(requestOf(gateway, write));
   const { respond } = await service.arrived(1);

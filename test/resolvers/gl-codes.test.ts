@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
 import { metric } from '../support/metric.ts';
-import { json, startService } from '../support/service.ts';
+import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
+import { startStack } from '../support/stack.ts';
 
 const share = shareGateway();
 
@@ -129,8 +129,7 @@ test('a list that is too large to be executed without compiling is rejected, and
 });
 
 test('searches of more than 16 times the largest response are rejected', async () => {
-  const service = await startService(manyCodes);
-  const gateway = await startTestGateway(service, { UPSTREAM_MAX_RESPONSE_BYTES: '800000' });
+  const { gateway } = await startStack(manyCodes, { UPSTREAM_MAX_RESPONSE_BYTES: '800000' });
   const fields = Array.from(
     { length: 20 },
     (_, n) => `a${n}: glCodes(target: EMAIL, project: "north", search: "x") { __typename }`,

@@ -7,6 +7,7 @@ import { startTestGateway } from '../support/gateway.ts';
 import { actions, writes } from '../support/graphql-operation.ts';
 import { json, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
+import { startStack } from '../support/stack.ts';
 
 const save =
   'mutation ($approvers: [ApproverInput!]!) { result: saveApprovers(approvers: $approvers) { __typename } }';
@@ -328,8 +329,7 @@ test('values of the largest allowed size are accepted, and larger texts are not'
 test('an upload without an option has no query, and the name of the option is encoded', async () => {
   const query = (option: object) => toWorkflowCsvUpload({ ...file, ...option }, undefined).query;
   expect([query({}), query({ option: null })]).toEqual([{}, {}]);
-  const service = await startService(success);
-  const gateway = await startTestGateway(service, { UPSTREAM_CSV_OPTION_PARAM: 'a&b=c' });
+  const { service, gateway } = await startStack(success, { UPSTREAM_CSV_OPTION_PARAM: 'a&b=c' });
   await gateway.graphql(upload, { input: { ...file, option: 1 } });
   await gateway.graphql(upload, { input: file });
   const paths = ['/updateWorkflowCSV?a%26b%3Dc=1', '/updateWorkflowCSV'];
@@ -406,8 +406,9 @@ test('several actions are sent in the order of the document', async () => {
 });
 
 test('an action that WORKFLOW_ACTIONS does not list is a fault of the input, and nothing is sent', async () => {
-  const service = await startService(success);
-  const gateway = await startTestGateway(service, { WORKFLOW_ACTIONS: 'RESTART, UPGRADE_TO_HQ' });
+  const { service, gateway } = await startStack(success, {
+    WORKFLOW_ACTIONS: 'RESTART, UPGRADE_TO_HQ',
+  });
   const { data, errors } = await gateway.graphql(`mutation {
     allowed: workflowAction(action: RESTART) { __typename }
     other: workflowAction(action: RESTORE_SOLUTION) { __typename }

@@ -1,10 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { outcome } from '../../src/resolvers/outcome.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { outcomeFields, read, writes } from '../support/graphql-operation.ts';
-import { startHeldService } from '../support/held-service.ts';
-import { json, startService } from '../support/service.ts';
+import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
+import { startHeldStack, startStack } from '../support/stack.ts';
 
 const fields = { invoiceId: '7', message: 'why' };
 
@@ -72,8 +71,7 @@ test.each(['row 2', '', null])('an upload has `unresolved` without a record: %j'
 
 /** Sends a request to a service that does not respond, and disconnects as soon as it has arrived there. */
 async function sendAndDisconnect(query: string, variables: Record<string, string> = {}) {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service, variables);
+  const { service, gateway } = await startHeldStack(variables);
   const client = new AbortController();
   const headers = { 'x-request-id': 'request-1' };
   const response = gateway.post({ query }, headers, client.signal);
@@ -132,8 +130,7 @@ test('the deadline ends a write whose client has disconnected, and the log says 
 const megabyte = 'm'.repeat(1_000_000);
 
 test('the outcomes of writes reach the client, however long and however often selected', async () => {
-  const service = await startService(json({ status: 0, message: megabyte }));
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = await startStack(json({ status: 0, message: megabyte }));
   const names = Array.from({ length: 39 }, (_, n) => `m${n}`);
   const fields = names.map((name) => `${name}: message`).join(' ');
   const write = `workflowAction(action: RESTART) { __typename ... on LedgerStatus { ${fields} } }`;

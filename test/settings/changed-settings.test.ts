@@ -2,11 +2,11 @@ import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { readFilesOften } from '../support/fast-timeouts.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { read } from '../support/graphql-operation.ts';
 import { metric } from '../support/metric.ts';
-import { json, startService } from '../support/service.ts';
+import { json } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
+import { startStack } from '../support/stack.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const settings = {
@@ -21,8 +21,10 @@ async function startWithFile(variable: keyof typeof settings, text: string, vari
   const folder = await temporaryFolder();
   const file = join(folder, 'file');
   await writeFile(file, text);
-  const service = await startService(json({ status: 0, service_status: { status: 0 }, list: [] }));
-  const gateway = await startTestGateway(service, { [variable]: file, ...variables });
+  const { service, gateway } = await startStack(
+    json({ status: 0, service_status: { status: 0 }, list: [] }),
+    { [variable]: file, ...variables },
+  );
   const isInUse = () =>
     metric(gateway, 'ledger_gateway_changed_files_applied', { setting: settings[variable] });
   expect(await isInUse()).toBe(1);

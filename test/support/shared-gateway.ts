@@ -1,24 +1,19 @@
 import { beforeAll } from '@jest/globals';
-import { startTestGateway } from './gateway.ts';
-import { type Reply, startService } from './service.ts';
+import { type Reply, reply } from './service.ts';
+import { startStack } from './stack.ts';
 
 /**
  * Starts one gateway for all tests of a file, in front of a service whose reply each test sets. Only for
  * tests that do not depend on connections, the circuit breaker, caches, logs or metrics.
  */
 export function shareGateway(variables: Record<string, string> = {}) {
-  let current: Reply;
-  let shared: {
-    service: Awaited<ReturnType<typeof startService>>;
-    gateway: Awaited<ReturnType<typeof startTestGateway>>;
-  };
+  let shared: Awaited<ReturnType<typeof startStack>>;
   beforeAll(async () => {
-    const service = await startService((response, received) => current(response, received));
-    shared = { service, gateway: await startTestGateway(service, variables) };
+    shared = await startStack(reply(500), variables);
   });
   /** Sets the reply of the service, and forgets the requests that it received from earlier tests. */
   return (reply: Reply) => {
-    current = reply;
+    shared.respondWith(reply);
     shared.service.received.length = 0;
     return shared;
   };

@@ -10,13 +10,13 @@ import type { RequestScope } from '../../src/request-scope.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import type { UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { write } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
 import { createLogRecorder } from '../support/log-recorder.ts';
 import { startProcess } from '../support/process.ts';
 import { connectTo } from '../support/raw-request.ts';
 import { json, startService } from '../support/service.ts';
+import { startHeldStack } from '../support/stack.ts';
 import { startTcp } from '../support/tcp-server.ts';
 import {
   glCodesOf,
@@ -137,8 +137,7 @@ test('the timeout includes the time in the queue', async () => {
 });
 
 test('each write of a GraphQL operation has its own deadline', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service, { UPSTREAM_TIMEOUT_MS: String(TIMEOUT_MS) });
+  const { service, gateway } = await startHeldStack({ UPSTREAM_TIMEOUT_MS: String(TIMEOUT_MS) });
   const { data } = await gateway.graphql(
     write.replace('result:', 'first: workflowAction(action: RESTART) { __typename } result:'),
   );

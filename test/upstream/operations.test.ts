@@ -12,10 +12,10 @@ import type { Calls } from '../../src/upstream/call.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import { type OperationName, operations, policyOf } from '../../src/upstream/operations.ts';
 import { operation } from '../support/example-operation.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { actions, read, writes } from '../support/graphql-operation.ts';
-import { json, type Reply, reply, startService } from '../support/service.ts';
+import { json, type Reply, reply } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
+import { startStack } from '../support/stack.ts';
 import { scopeOf } from '../support/upstream-call.ts';
 
 const names = Object.keys(operations) as OperationName[];
@@ -195,8 +195,7 @@ test('a kept connection does not accumulate listeners', async () => {
   const sockets: Socket[] = [];
   const collect = (message: unknown) => sockets.push((message as { socket: Socket }).socket);
   subscribe('net.client.socket', collect);
-  const service = await startService(success);
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = await startStack(success);
 
   for (let n = 0; n < 5; n++) await gateway.graphql(read);
   unsubscribe('net.client.socket', collect);

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { startHeldService } from '../support/held-service.ts';
 import { metric, metricIs } from '../support/metric.ts';
+import { startHeldStack } from '../support/stack.ts';
 import { glCodesOf, scopeOf, startCalls, upgradeToHq } from '../support/upstream-call.ts';
 
 test('a caller with many calls leaves places to the next one', async () => {
@@ -28,8 +28,7 @@ const inFlight = 'ledger_gateway_calls_in_flight';
 const readOf = (project: string) => read.replace('north', project);
 
 test('the service receives at most half of UPSTREAM_MAX_CONCURRENCY calls of one caller at the same time', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service, { UPSTREAM_MAX_CONCURRENCY: '4' });
+  const { service, gateway } = await startHeldStack({ UPSTREAM_MAX_CONCURRENCY: '4' });
   const requests = Array.from({ length: 12 }, (_, n) =>
     gateway.graphql(n % 2 === 0 ? write : readOf(`p${n}`)),
   );
@@ -45,8 +44,7 @@ test('the service receives at most half of UPSTREAM_MAX_CONCURRENCY calls of one
 });
 
 test('a write in the queue is sent before a read that has waited longer', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service, { UPSTREAM_MAX_CONCURRENCY: '1' });
+  const { service, gateway } = await startHeldStack({ UPSTREAM_MAX_CONCURRENCY: '1' });
   const requests = [gateway.graphql(readOf('first'))];
   await service.arrived(1);
   requests.push(gateway.graphql(readOf('second')));
@@ -64,8 +62,7 @@ test('a write in the queue is sent before a read that has waited longer', async 
 });
 
 test('a call that waits for a quarter of its timeout gets UPSTREAM_BUSY, is not sent, and frees its key', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service, {
+  const { service, gateway } = await startHeldStack({
     UPSTREAM_MAX_CONCURRENCY: '1',
     UPSTREAM_TIMEOUT_MS: '2000',
   });
@@ -93,8 +90,7 @@ test('a call that waits for a quarter of its timeout gets UPSTREAM_BUSY, is not 
 });
 
 test('a read whose client disconnects while it is queued is never sent', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service, { UPSTREAM_MAX_CONCURRENCY: '1' });
+  const { service, gateway } = await startHeldStack({ UPSTREAM_MAX_CONCURRENCY: '1' });
   const first = gateway.graphql(write);
   await service.arrived(1);
   const client = new AbortController();

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { isWriteName } from '../../../src/idempotency/recorded-outcome.ts';
 import { operations } from '../../../src/upstream/operations.ts';
-import { startTestGateway } from '../../support/gateway.ts';
 import { read as readQuery } from '../../support/graphql-operation.ts';
 import { success } from '../../support/held-service.ts';
 import { metric } from '../../support/metric.ts';
 import { type Reply, reply, startService } from '../../support/service.ts';
+import { startStack } from '../../support/stack.ts';
 import { stopClock } from '../../support/stopped-clock.ts';
 import { retryable, startOutcomes, unknown, upgradeToHq } from '../../support/upstream-call.ts';
 
@@ -70,15 +70,13 @@ test.each<[string, Reply]>([
 });
 
 test('the state of the circuit has a metric, and each time that it opens or closes is logged and counted', async () => {
-  const current = { reply: fault };
-  const service = await startService((...received) => current.reply(...received));
-  const gateway = await startTestGateway(service, { LOG_LEVEL: 'info' });
+  const { gateway, respondWith } = await startStack(fault, { LOG_LEVEL: 'info' });
   const states: number[] = [];
   const noteState = async () => states.push(await metric(gateway, 'ledger_gateway_circuit_state'));
   for (const round of [1, 2]) {
-    current.reply = fault;
+    respondWith(fault);
     for (let n = 0; n < 10; n++) await gateway.graphql(readQuery);
-    current.reply = success;
+    respondWith(success);
     await noteState();
     makeProbeDue();
     await noteState();

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { SingleFlight } from '../../../src/upstream/resilience/single-flight.ts';
-import { startTestGateway } from '../../support/gateway.ts';
 import { read } from '../../support/graphql-operation.ts';
 import { startHeldService } from '../../support/held-service.ts';
 import { metricIs } from '../../support/metric.ts';
+import { startHeldStack } from '../../support/stack.ts';
 import {
   glCodesOf,
   neverAborted,
@@ -211,8 +211,7 @@ test('a failure is shared by the reads of one call, and not by later reads', asy
 const shared = 'ledger_gateway_calls_shared_total';
 
 test('requests with the same token share a call, and each gets its own selection', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = await startHeldStack();
   const first = gateway.graphql(read);
   await service.arrived(1);
   const second = gateway.graphql(

@@ -1,0 +1,22 @@
+import { startTestGateway } from './gateway.ts';
+import { startHeldService } from './held-service.ts';
+import { type Reply, startService } from './service.ts';
+
+/** Starts a service with this reply until `respondWith` sets another one, and a gateway in front of it. */
+export async function startStack(reply: Reply, variables: Record<string, string> = {}) {
+  let current = reply;
+  const service = await startService((response, received) => current(response, received));
+  return {
+    service,
+    gateway: await startTestGateway(service, variables),
+    respondWith(next: Reply): void {
+      current = next;
+    },
+  };
+}
+
+/** Starts a service that responds when the test says so, and a gateway in front of it. */
+export async function startHeldStack(variables: Record<string, string> = {}) {
+  const service = await startHeldService();
+  return { service, gateway: await startTestGateway(service, variables) };
+}
