@@ -11,6 +11,7 @@ import { startHeldService } from '../support/held-service.ts';
 import { metric, metricIs } from '../support/metric.ts';
 import { isRedisInstalled, startRedis } from '../support/redis.ts';
 import { json, startService } from '../support/service.ts';
+import { startHeldStack, startStack } from '../support/stack.ts';
 import { scopeOf } from '../support/upstream-call.ts';
 
 const testWithRedis = isRedisInstalled ? test : test.skip;
@@ -39,8 +40,7 @@ async function settle(gateway: Gateway, variables = {}, headers = {}) {
 }
 
 test('settling returns the outcome of each field and sends nothing, and the key still replays', async () => {
-  const service = await startService(succeed);
-  const gateway = await startTestGateway(service, {
+  const { service, gateway } = await startStack(succeed, {
     MAX_WRITES_PER_OPERATION: '20',
     IDEMPOTENCY_STORE: await agedStore(),
   });
@@ -83,8 +83,7 @@ test('a recorded outcome for which there is no memory is read with short texts',
 });
 
 test('an unused key is empty and complete, and is never executed later', async () => {
-  const service = await startService(succeed);
-  const gateway = await startTestGateway(service, { IDEMPOTENCY_STORE: await agedStore() });
+  const { service, gateway } = await startStack(succeed, { IDEMPOTENCY_STORE: await agedStore() });
   expect(await settle(gateway, { ageMs: 0 })).toEqual({ isComplete: true, writes: [] });
   const { data, errors } = await gateway.graphql(write, {}, key);
   expect(data).toEqual({ result: null });
@@ -95,8 +94,7 @@ test('an unused key is empty and complete, and is never executed later', async (
 });
 
 test('settling waits for a write in flight', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service);
+  const { service, gateway } = await startHeldStack();
   const first = gateway.graphql(write, {}, key);
   const call = await service.arrived(1);
   const settling = settle(gateway, { ageMs: 0 });
@@ -136,8 +134,7 @@ testWithRedis(
 );
 
 test('a write that was refused leaves nothing to report', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service, { IDEMPOTENCY_STORE: await agedStore() });
+  const { service, gateway } = await startHeldStack({ IDEMPOTENCY_STORE: await agedStore() });
   const first = gateway.graphql(write, {}, key);
   const call = await service.arrived(1);
   const settling = settle(gateway, { ageMs: 0 });
@@ -148,7 +145,7 @@ test('a write that was refused leaves nothing to report', async () => {
 });
 
 test('invalid arguments are rejected, each with its path', async () => {
-  const gateway = await startTestGateway(await startService(succeed));
+  const { gateway } = await startStack(succeed);
   for (const [argument, variables] of Object.entries({
     ageMs: { ageMs: -1 },
     idempotencyKey: { key: '' },

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test as jestTest } from '@jest/globals';
+import { createStore } from '../../src/idempotency/create-store.ts';
 import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
 import { RedisStore } from '../../src/idempotency/redis-store.ts';
 import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
@@ -84,6 +85,17 @@ const backends = [
   { name: 'redis', isInstalled: isRedisInstalled, start: redis },
   { name: 'postgres', isInstalled: isPostgresInstalled, start: postgres },
 ];
+
+jestTest.each([
+  ['redis://user:secret@host:port', 'not a valid redis://'],
+  ['postgres://user:secret@host:port/db', 'not a valid postgres://'],
+  ['postgres://user:secret@a,b:5433/db?target_session_attrs=read-write', 'must name one host'],
+])('the URL %s is rejected without repeating it', async (url, message) => {
+  const options = { retentionMs, maxKeys: 10, memoryBytes: 2 ** 30 };
+  const error = await createStore(url, options).catch((error) => error);
+  expect(error).toMatchObject({ message: expect.stringContaining(message) });
+  expect(`${error.stack} ${JSON.stringify(error)}`).not.toContain('secret');
+});
 
 describe.each(backends)('$name', ({ name, isInstalled, start }) => {
   const test = isInstalled ? jestTest : jestTest.skip;

@@ -21,3 +21,9 @@ export function claimsOnServer(store: IdempotencyStore, quarantineMs: number) {
     becomes: (result: string) => eventually(async () => expect(await probe()).toBe(result)),
   };
 }
+
+/** Waits until the claims of a server can be used. */
+export async function whenUsable(claims: ReturnType<typeof claimsOnServer>) {
+  await claims.becomes('claimed');
+  return claims;
+}
