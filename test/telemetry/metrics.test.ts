@@ -4,27 +4,22 @@ import { schema } from '../../src/graphql/schema.ts';
 import { idempotencyResults } from '../../src/idempotency/idempotency-metrics.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { version } from '../../src/version.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
-import { startHeldService } from '../support/held-service.ts';
 import { testIssuer } from '../support/issuer.ts';
 import { metric, metricIs, parseSamples, sumOf } from '../support/metric.ts';
-import { json, type Reply, reply, startService } from '../support/service.ts';
+import { json, type Reply, reply } from '../support/service.ts';
+import { startStack } from '../support/stack.ts';
 
 const success = json({ status: 0, unresolved: '', service_status: { status: 0 }, list: [] });
 
 async function start(serviceReply: Reply = success, variables: Record<string, string> = {}) {
-  let current = serviceReply;
-  const service = await startService((response, received) => current(response, received));
-  const gateway = await startTestGateway(service, variables);
+  const { gateway, respondWith } = await startStack(serviceReply, variables);
   return {
     gateway,
     scrape: async () => (await fetch(`${gateway.url}/metrics`)).text(),
     /** The value of a metric with these labels. */
     sample: (name: string, labels?: Record<string, string>) => metric(gateway, name, labels),
-    respondWith(reply: Reply) {
-      current = reply;
-    },
+    respondWith,
   };
 }
 
@@ -147,23 +142,6 @@ test('tokens are counted by the result of their verification', async () => {
   await gateway.graphql(read, {}, { authorization: `Bearer ${expired}` });
   const counts = ['verified', 'remembered', 'refused'].map(tokens);
   expect(await Promise.all(counts)).toEqual([1, 2, 2]);
-});
-
-test('calls in flight, queued calls and shared calls have metrics', async () => {
-  const service = await startHeldService();
-  const gateway = await startTestGateway(service, { UPSTREAM_MAX_CONCURRENCY: '1' });
-  const responses = [gateway.graphql(read)];
-  await metricIs(gateway, 'ledger_gateway_calls_in_flight', 1);
-  responses.push(gateway.graphql(read));
-  await metricIs(gateway, 'ledger_gateway_calls_shared_total', 1);
-  responses.push(gateway.graphql(read.replace('north', 'south')));
-  await metricIs(gateway, 'ledger_gateway_calls_queued', 1);
-
-  service.release();
-  const statuses = (await Promise.all(responses)).map(({ status }) => status);
-  expect(statuses).toEqual([200, 200, 200]);
-  expect(await metric(gateway, 'ledger_gateway_calls_in_flight')).toBe(0);
-  expect(await metric(gateway, 'ledger_gateway_calls_queued')).toBe(0);
 });
 
 test('no label contains text of a client or of the service', async () => {
