@@ -76,7 +76,7 @@ test('after the connection of a client has closed, no further write of its mutat
     (outcome) => `Mutation.workflowAction ${outcome}`,
   );
   expect(line).toMatchObject({ level: 40, requestId: 'request-1', traceId, writes });
-  expect(service.requests).toHaveLength(1);
+  expect(service.received).toHaveLength(1);
 });
 
 test('a write that was executed before or after its client disconnected is counted', async () => {
@@ -123,7 +123,7 @@ test.each([
   socket[send](request(write, [...headers]) + request(write));
   service.release();
   expect(await bodies()).toEqual(Array(count).fill(completed));
-  expect(service.requests).toHaveLength(count);
+  expect(service.received).toHaveLength(count);
 });
 
 test('a client that closes its side while its repeat waits is told to ask again', async () => {
@@ -135,7 +135,7 @@ test('a client that closes its side while its repeat waits is told to ask again'
   const response = await text(socket);
   expect(response).toMatch(/\r\nidempotent-in-progress: true\r\n.*IN_PROGRESS/s);
   respond();
-  expect(service.requests).toHaveLength(1);
+  expect(service.received).toHaveLength(1);
 });
 
 const unsupported = `${host}\r\ntransfer-encoding: gzip, chunked\r\n\r\n0`;
@@ -159,7 +159,7 @@ test('a write behind an invalid body is not executed', async () => {
   await gateway.graphql(write);
   socket.end(request(write).replace('{', '[') + request(write));
   expect(await bodies()).toEqual([expect.stringContaining('BAD_REQUEST')]);
-  expect(service.requests).toHaveLength(1);
+  expect(service.received).toHaveLength(1);
 });
 
 test('a write behind the last response before a shutdown is not executed', async () => {
@@ -173,7 +173,7 @@ test('a write behind the last response before a shutdown is not executed', async
   (await service.arrived(2)).respond();
   expect(await bodies()).toEqual([completed, completed]);
   await closed;
-  expect(service.requests).toHaveLength(2);
+  expect(service.received).toHaveLength(2);
 });
 
 test('a request whose body turns out not to be HTTP, behind another one, leaves nothing behind', async () => {

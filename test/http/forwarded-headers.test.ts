@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
-import { success } from '../support/held-service.ts';
-import { startService } from '../support/service.ts';
+import { startService, success } from '../support/service.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
 
 const forwarding = { FORWARD_HEADERS: 'X-Tenant, x-region' };
@@ -41,7 +40,7 @@ test('reads share a call only if their forwarded headers are equal', async () =>
   await service.arrived(2);
   service.release();
   await Promise.all(responses);
-  const sent = service.requests.map(({ received }) => received.headers['x-tenant']);
+  const sent = service.received.map(({ headers }) => headers['x-tenant']);
   expect(sent.sort()).toEqual(['a', 'b']);
 });
 

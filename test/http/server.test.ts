@@ -179,11 +179,11 @@ test('requests on one connection are executed one after another, and reads are c
   const ids = [1, 2, 3].map((n) => `pipelined-${n}`);
   for (const id of ids) socket.write(requestOf(gateway, read, [`x-request-id: ${id}`]));
   const { respond } = await service.arrived(1);
-  expect(service.requests).toHaveLength(1);
+  expect(service.received).toHaveLength(1);
   respond();
   await service.arrived(2);
   socket.destroy();
   await gateway.logLine({ requestId: 'pipelined-2', outcome: 'CLIENT_DISCONNECTED' });
   await service.idle();
-  expect(service.requests).toHaveLength(2);
+  expect(service.received).toHaveLength(2);
 });

@@ -187,7 +187,7 @@ test('repeats in flight join the first request', async () => {
     expect(repeat.data).toEqual(data);
     expect(repeat.headers.get('idempotent-replayed')).toBe('true');
   }
-  expect(service.requests).toHaveLength(1);
+  expect(service.received).toHaveLength(1);
 });
 
 test('the outcome is recorded although the client of the first request disconnected', async () => {
@@ -202,7 +202,7 @@ test('the outcome is recorded although the client of the first request disconnec
   const repeat = gateway.graphql(write, {}, key);
   call.respond();
   expect((await repeat).data.result.__typename).toBe('WorkflowActionCompleted');
-  expect(service.requests).toHaveLength(1);
+  expect(service.received).toHaveLength(1);
 });
 
 test('each write is logged before it is sent, with a hash of the caller and of the key', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
 import { ReplyLost, type StoreUnavailable } from '../../src/idempotency/store.ts';
 import { RETENTION_MS } from '../support/claims.ts';
@@ -10,12 +10,6 @@ import { claimsOnServer, whenUsable } from '../support/server-claims.ts';
 import { startTcp } from '../support/tcp-server.ts';
 
 const aged = { ageMs: 60_000 };
-
-async function start(...options: Parameters<typeof startPostgres>): Promise<PostgresServer> {
-  const server = await startPostgres(...options);
-  closeAfterTest(() => server.stop());
-  return server;
-}
 
 const open = (url: string, maxBytes = Infinity, quarantineMs = 60_000) =>
   claimsOnServer(new PostgresStore({ url, maxBytes }), quarantineMs);
@@ -58,11 +52,10 @@ describePostgres('a PostgreSQL server', () => {
   beforeAll(async () => {
     server = await startPostgres();
   });
-  afterAll(() => server.stop());
   beforeEach(() => server.query('DROP TABLE IF EXISTS ledger_gateway_record'));
 
   test('that restarts keeps all records and is used again, also where commits do not wait for the disk', async () => {
-    const server = await start({
+    const server = await startPostgres({
       settings: { synchronous_commit: 'off', wal_writer_delay: '10s' },
     });
     const claims = await openUsable(server.url);
@@ -75,7 +68,7 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   test('that ends while a claim waits loses its reply', async () => {
-    const server = await start();
+    const server = await startPostgres();
     const claims = await openUsable(server.url);
     const lock = server.query('LOCK ledger_gateway_record; SELECT pg_sleep(60)').catch(() => {});
     await eventually(async () => {
@@ -166,8 +159,8 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   async function startPair(settings: Record<string, string>) {
-    const primary = await start({ settings });
-    const standby = await start({ primary, settings: { synchronous_standby_names: '' } });
+    const primary = await startPostgres({ settings });
+    const standby = await startPostgres({ primary, settings: { synchronous_standby_names: '' } });
     const states = () => primary.query('SELECT state FROM pg_stat_replication');
     await eventually(async () => expect(await states()).toEqual([{ state: 'streaming' }]));
     return { primary, standby };

@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import { RedisStore } from '../../src/idempotency/redis-store.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
 import { speedUp } from '../support/fast-timeouts.ts';
 import { freePort } from '../support/port.ts';
@@ -19,7 +18,6 @@ const checkOften = () => speedUp('setInterval', 2000, 50);
 
 async function start(...options: Parameters<typeof startRedis>) {
   const server = await startRedis(...options);
-  closeAfterTest(() => server.stop());
   const config = (...settings: string[]) => server.command('CONFIG', 'SET', ...settings);
   const usedMemory = async () => {
     const info = String(await server.command('INFO', 'memory'));

@@ -7,7 +7,6 @@ import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { write, writes } from '../support/graphql-operation.ts';
-import { startHeldService } from '../support/held-service.ts';
 import { metric, metricIs } from '../support/metric.ts';
 import { isRedisInstalled, startRedis } from '../support/redis.ts';
 import { json, startService } from '../support/service.ts';
@@ -109,8 +108,7 @@ testWithRedis(
   'what is known of a closed key is returned, although the store then fails',
   async () => {
     const redis = await startRedis();
-    closeAfterTest(redis.stop);
-    const service = await startHeldService();
+    const service = await startService();
     const store = { IDEMPOTENCY_STORE: redis.url, IDEMPOTENCY_LOSS_QUARANTINE_S: '0' };
     const gateway = await startTestGateway(service, store);
     await eventually(() => settle(gateway, { key: 'before' })); // Redis is connected.

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test as jestTest } from '@jest/globals';
+import { beforeAll, describe, expect, test as jestTest } from '@jest/globals';
 import { createStore } from '../../src/idempotency/create-store.ts';
 import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
 import { RedisStore } from '../../src/idempotency/redis-store.ts';
@@ -40,23 +40,26 @@ function sqlite(place: () => Promise<string>): () => Promise<Backend> {
 }
 
 /** Starts a server for all tests, which each of them finds empty. */
-function serverOf<Server extends { url: string; stop(): Promise<void> }>(
+function serverOf<Server>(
+  isInstalled: boolean,
   startServer: () => Promise<Server>,
   empty: (server: Server) => Promise<unknown>,
   backendOf: (server: Server) => Omit<Backend, 'isShared'>,
 ): () => Promise<Backend> {
-  let server: Promise<Server> | undefined;
-  afterAll(async () => (await server)?.stop());
+  let server: Server;
+  beforeAll(async () => {
+    if (isInstalled) server = await startServer();
+  });
   return async () => {
-    server ??= startServer();
-    await empty(await server);
-    return { ...backendOf(await server), isShared: true };
+    await empty(server);
+    return { ...backendOf(server), isShared: true };
   };
 }
 
 const expireSooner = `for _, key in ipairs(redis.call('KEYS', '*:key:*')) do
   redis.call('PEXPIRE', key, redis.call('PTTL', key) - ARGV[1]) end`;
 const redis = serverOf(
+  isRedisInstalled,
   startRedis,
   (server) => server.command('FLUSHALL'),
   ({ url, command }) => ({
@@ -67,6 +70,7 @@ const redis = serverOf(
 
 const table = 'ledger_gateway_record';
 const postgres = serverOf(
+  isPostgresInstalled,
   startPostgres,
   (server) => server.query(`DROP TABLE IF EXISTS ${table}`),
   ({ url, query }) => ({

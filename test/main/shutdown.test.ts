@@ -5,9 +5,8 @@ import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
-import { startHeldService, success } from '../support/held-service.ts';
 import { connectTo, requestOf } from '../support/raw-request.ts';
-import { json } from '../support/service.ts';
+import { json, startService, success } from '../support/service.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
 
 /** Node's own global object, whose clock the tested modules use. */
@@ -53,7 +52,7 @@ process.once('SIGTERM', () => { const now = performance.now(); performance.now =
 process.once('SIGWINCH', () => { delete performance.now; });`;
 
 test('after SIGTERM the gateway is not ready, serves requests until the port closes, and exits with 0 when all have responses', async () => {
-  const service = await startHeldService();
+  const service = await startService();
   const gateway = await startGateway(service, { SHUTDOWN_DELAY_MS: '100' }, importing(stopClock));
   const connectionOf = async () => (await fetch(`${gateway.url}/livez`)).headers.get('connection');
   await becomes(gateway, '/readyz', 200); // It has fetched the keys of its issuer.
@@ -151,7 +150,7 @@ test.each([
   ['a second signal', { SHUTDOWN_DELAY_MS: '60000' }, 2],
   ['SHUTDOWN_TIMEOUT_MS', { SHUTDOWN_TIMEOUT_MS: '500' }, 1],
 ])('%s ends the process, and logs the write in flight', async (_, variables, signals) => {
-  const service = await startHeldService();
+  const service = await startService();
   const gateway = await startGateway(service, { UPSTREAM_TIMEOUT_MS: '60000', ...variables });
   const lost = expect(gateway.post(write)).rejects.toThrow();
   await service.arrived(1);
@@ -169,7 +168,7 @@ test.each([
   ['an unhandled rejection', 'Promise.reject(error)'],
 ])('%s ends the process at once, and logs the write in flight', async (_, fail) => {
   const script = `process.on('SIGWINCH', () => { const error = new Error('a bug'); ${fail} })`;
-  const service = await startHeldService();
+  const service = await startService();
   const gateway = await startGateway(service, {}, importing(script));
   const lost = expect(gateway.post(write)).rejects.toThrow();
   await service.arrived(1);
@@ -198,8 +197,8 @@ test('after a client disconnects, the writes of its operation are finished and l
   await closed;
   // Every write that was sent has its outcome in the log.
   const common = { outcome: 'answered', level: 40, clientDisconnected: true };
-  const lines = service.requests.map(({ received }) => ({
-    operation: received.url.slice(1),
+  const lines = service.received.map(({ url }) => ({
+    operation: url.slice(1),
     ...common,
   }));
   expect(lines).toHaveLength(3);

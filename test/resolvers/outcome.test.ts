@@ -113,7 +113,7 @@ test.each(Object.keys(writes))('%s is finished when its client disconnects', asy
     status: 200,
     clientDisconnected: true,
   });
-  expect(service.requests).toHaveLength(1);
+  expect(service.received).toHaveLength(1);
 });
 
 test('the deadline ends a write whose client has disconnected, and the log says so', async () => {

@@ -1,5 +1,3 @@
-import { afterAll, afterEach, beforeEach } from '@jest/globals';
-
 type Close = () => unknown;
 
 const ofFile: Close[] = [];
@@ -14,15 +12,19 @@ export function closeAfterTest(close: Close): void {
   current.unshift(close);
 }
 
-beforeEach(() => {
-  current = ofTest;
-});
-
-afterEach(async () => {
-  for (const close of ofTest.splice(0)) await close();
-  current = ofFile;
-});
-
-afterAll(async () => {
+/** Closes what is open without a test: the scenarios of stress/ call it at their end. */
+export async function closeAll(): Promise<void> {
   for (const close of ofFile.splice(0)) await close();
-});
+}
+
+if (process.env.JEST_WORKER_ID !== undefined) {
+  const { afterAll, afterEach, beforeEach } = await import('@jest/globals');
+  beforeEach(() => {
+    current = ofTest;
+  });
+  afterEach(async () => {
+    for (const close of ofTest.splice(0)) await close();
+    current = ofFile;
+  });
+  afterAll(closeAll);
+}

@@ -5,6 +5,7 @@ import { appendFile, chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
+import { closeAfterTest } from './cleanup.ts';
 import { freePort } from './port.ts';
 
 /** Debian keeps the programs of the server outside of PATH. */
@@ -59,10 +60,11 @@ function createCluster(data: string): void {
 
 export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>;
 
-/** A PostgreSQL server on a free port of the loopback, with these settings; a standby of `primary` if it is given. */
+/** A PostgreSQL server on a free port of the loopback, with these settings; a standby of `primary` if it is given. It stops after the test. */
 export async function startPostgres(
   options: { settings?: Record<string, string>; primary?: { port: number }; name?: string } = {},
 ) {
+  if (!isPostgresInstalled) throw new Error('postgres is missing: apt-get install postgresql');
   const folder = await mkdtemp(join(tmpdir(), 'postgres-'));
   await chmod(folder, 0o777);
   const data = join(folder, 'data');
@@ -122,6 +124,11 @@ export async function startPostgres(
     }
   }
 
+  const stop = async () => {
+    await end('SIGQUIT');
+    await rm(folder, { recursive: true, force: true });
+  };
+  closeAfterTest(stop);
   return {
     port,
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
@@ -146,9 +153,6 @@ export async function startPostgres(
     pause: () => signalAll('SIGSTOP'),
     resume: () => signalAll('SIGCONT'),
     promote: () => run('pg_ctl', ['promote', '-w', '-D', data]),
-    async stop(): Promise<void> {
-      await end('SIGQUIT');
-      await rm(folder, { recursive: true, force: true });
-    },
+    stop,
   };
 }

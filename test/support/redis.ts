@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
+import { closeAfterTest } from './cleanup.ts';
 import { freePort } from './port.ts';
 
 /** Tests that need a server are skipped where there is none: npm cannot install one. */
@@ -15,11 +16,14 @@ const READY = 'Ready to accept connections';
 /** Its duplicates share its class, whose many methods take a while to create. */
 const anyClient = createClient();
 
-/** A Redis server that keeps nothing on disk, on a port of its own unless one is given. */
+/** A Redis server that keeps nothing on disk, on a port of its own unless one is given. It stops after the test. */
 export async function startRedis(options: { port?: number; args?: string[] } = {}) {
+  if (!isRedisInstalled) throw new Error('redis-server is missing: apt-get install redis-server');
   for (let attempts = 3; ; attempts--) {
     try {
-      return await startServer(options);
+      const server = await startServer(options);
+      closeAfterTest(() => server.stop());
+      return server;
     } catch (error) {
       // Another test may have taken the free port in the meantime.
       if (options.port !== undefined || attempts === 1) throw error;

@@ -1,5 +1,4 @@
 import { startTestGateway } from './gateway.ts';
-import { startHeldService } from './held-service.ts';
 import { type Reply, startService } from './service.ts';
 
 /** Starts a service with this reply until `respondWith` sets another one, and a gateway in front of it. */
@@ -17,6 +16,6 @@ export async function startStack(reply: Reply, variables: Record<string, string>
 
 /** Starts a service that responds when the test says so, and a gateway in front of it. */
 export async function startHeldStack(variables: Record<string, string> = {}) {
-  const service = await startHeldService();
+  const service = await startService();
   return { service, gateway: await startTestGateway(service, variables) };
 }

@@ -36,8 +36,10 @@ test.each<[string, Reply]>([
 ])('a read that gets %s once sends the same request again', async (_, first) => {
   const service = await startService(inSequence(first, success));
   expect(await startOutcomes(service.url).read()).toBe('success');
-  const [sent, ...repeats] = service.received;
-  expect(repeats).toEqual([{ ...sent, rawHeaders: expect.anything() }]);
+  const [sent, ...repeats] = service.received.map(({ method, url, headers, body }) => {
+    return { method, url, headers, body };
+  });
+  expect(repeats).toEqual([sent]);
 });
 
 test.each([

@@ -11,7 +11,6 @@ import { operations } from '../../src/upstream/operations.ts';
 import type { UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { write } from '../support/graphql-operation.ts';
-import { startHeldService } from '../support/held-service.ts';
 import { createLogRecorder } from '../support/log-recorder.ts';
 import { startProcess } from '../support/process.ts';
 import { connectTo } from '../support/raw-request.ts';
@@ -121,7 +120,7 @@ test('a write without a connection was not sent at the deadline', async () => {
 });
 
 test('the timeout includes the time in the queue', async () => {
-  const service = await startHeldService();
+  const service = await startService();
   const { calls } = startCalls(service, { maxConcurrency: 5, timeoutMs: 1000 });
   const held = ['p1', 'p2', 'p3'].map((project) => calls.read(glCodesOf(project), scopeOf()));
   await service.arrived(3);
@@ -130,10 +129,10 @@ test('the timeout includes the time in the queue', async () => {
   const queued = calls.read(glCodesOf('queued'), scopeOf()).catch(end('queued'));
   const later = calls.read(glCodesOf(), scopeOf('token', undefined, 'bob')).catch(end('later'));
   await service.arrived(4);
-  for (const { respond } of service.requests.slice(0, 3)) respond();
+  for (const { respond } of service.received.slice(0, 3)) respond();
   await Promise.all([...held, queued, later]);
   expect(ended).toEqual(['queued UPSTREAM_TIMEOUT', 'later UPSTREAM_TIMEOUT']);
-  expect(service.requests).toHaveLength(5);
+  expect(service.received).toHaveLength(5);
 });
 
 test('each write of a GraphQL operation has its own deadline', async () => {
@@ -143,7 +142,7 @@ test('each write of a GraphQL operation has its own deadline', async () => {
   );
   expect(data.first).toEqual({ __typename: 'LedgerOutcomeUnknown' });
   expect(data.result).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
-  expect(service.requests).toHaveLength(2);
+  expect(service.received).toHaveLength(2);
 });
 
 /** A turn that nobody gets before it is aborted. */
@@ -291,7 +290,7 @@ test.each(['declared', 'not declared'])(
 );
 
 test('a list is booked until it is handed over, with what decoding it takes', async () => {
-  const service = await startHeldService();
+  const service = await startService();
   const account = new Account(10_000_000);
   const { calls } = startCalls(service, { account });
   const reading = calls.read(glCodesOf(), scopeOf());
@@ -339,7 +338,7 @@ test.each([
 );
 
 test('a write continues after its client has disconnected, and calls become idle after it', async () => {
-  const service = await startHeldService();
+  const service = await startService();
   const { calls } = startCalls(service);
   const client = new AbortController();
   const writing = calls.write(upgradeToHq, scopeOf('token', client.signal));

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { read, write } from '../support/graphql-operation.ts';
-import { startHeldService } from '../support/held-service.ts';
 import { metric, metricIs } from '../support/metric.ts';
+import { startService } from '../support/service.ts';
 import { startHeldStack } from '../support/stack.ts';
 import { glCodesOf, scopeOf, startCalls, upgradeToHq } from '../support/upstream-call.ts';
 
 test('a caller with many calls leaves places to the next one', async () => {
-  const service = await startHeldService();
+  const service = await startService();
   const { calls } = startCalls(service, { maxConcurrency: 8, timeoutMs: 60_000 });
   const ended = Array.from({ length: 100 }, () => calls.write(upgradeToHq, scopeOf()));
   expect([calls.admission.gate.held, calls.admission.gate.waiting]).toEqual([4, 96]);
@@ -34,11 +34,11 @@ test('the service receives at most half of UPSTREAM_MAX_CONCURRENCY calls of one
   );
   await metricIs(gateway, queued, 10);
   expect(await metric(gateway, inFlight)).toBe(2);
-  expect(service.requests).toHaveLength(2);
+  expect(service.received).toHaveLength(2);
 
   service.release();
   for (const { errors } of await Promise.all(requests)) expect(errors).toBeUndefined();
-  expect(service.requests).toHaveLength(12);
+  expect(service.received).toHaveLength(12);
   expect(service.most()).toBe(2);
   expect([await metric(gateway, inFlight), await metric(gateway, queued)]).toEqual([0, 0]);
 });
@@ -54,7 +54,7 @@ test('a write in the queue is sent before a read that has waited longer', async 
 
   service.release();
   await Promise.all(requests);
-  expect(service.requests.map(({ received: { url } }) => url.split('?')[0])).toEqual([
+  expect(service.received.map(({ url }) => url.split('?')[0])).toEqual([
     '/getGLCodes5',
     '/upgradeToHQ',
     '/getGLCodes5',
@@ -80,7 +80,7 @@ test('a call that waits for a quarter of its timeout gets UPSTREAM_BUSY, is not 
   }
   service.release();
   await first;
-  expect(service.requests).toHaveLength(1);
+  expect(service.received).toHaveLength(1);
   expect(gateway.logs).toContainEqual(
     expect.objectContaining({ msg: 'call', outcome: 'UPSTREAM_BUSY', fault: 'queued too long' }),
   );
@@ -103,5 +103,5 @@ test('a read whose client disconnects while it is queued is never sent', async (
   service.release();
   await first;
   await gateway.close();
-  expect(service.requests).toHaveLength(1);
+  expect(service.received).toHaveLength(1);
 });

@@ -2,8 +2,7 @@ import { expect, test } from '@jest/globals';
 import { CircuitBreaker } from '../../../src/upstream/resilience/circuit-breaker.ts';
 import { throwForStatus } from '../../../src/upstream/transport/transport-error.ts';
 import { UpstreamError, type UpstreamErrorCode } from '../../../src/upstream/upstream-error.ts';
-import { success } from '../../support/held-service.ts';
-import { type Reply, reply, startService } from '../../support/service.ts';
+import { type Reply, reply, startService, success } from '../../support/service.ts';
 import { stopClock } from '../../support/stopped-clock.ts';
 import { glCodesOf, neverAborted, scopeOf, startCalls } from '../../support/upstream-call.ts';
 

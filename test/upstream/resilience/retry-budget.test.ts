@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { RetryBudget } from '../../../src/upstream/resilience/retry.ts';
-import { success } from '../../support/held-service.ts';
-import { reply, startService } from '../../support/service.ts';
+import { reply, startService, success } from '../../support/service.ts';
 import { glCodesOf, scopeOf, startCalls } from '../../support/upstream-call.ts';
 
 /** The retries that a new budget allows, for so many successes and then so many failures, in turns. */

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { SingleFlight } from '../../../src/upstream/resilience/single-flight.ts';
 import { read } from '../../support/graphql-operation.ts';
-import { startHeldService } from '../../support/held-service.ts';
 import { metricIs } from '../../support/metric.ts';
+import { startService } from '../../support/service.ts';
 import { startHeldStack } from '../../support/stack.ts';
 import {
   glCodesOf,
@@ -14,7 +14,7 @@ import {
 
 /** Calls to a service that holds its responses. */
 async function start() {
-  const service = await startHeldService();
+  const service = await startService();
   const { calls, counts } = startCalls(service);
   return {
     service,
@@ -56,7 +56,7 @@ test('equal reads in flight with the same token share one call', async () => {
   service.release();
   const [first, ...others] = await Promise.all(results);
   for (const other of others) expect(other).toBe(first);
-  expect(service.requests).toHaveLength(1);
+  expect(service.received).toHaveLength(1);
   expect(counts).toEqual({ attempted: 1, retried: 0, shared: 3 });
 });
 
@@ -65,7 +65,7 @@ test('a read that starts after the response is a new call', async () => {
   service.release();
   await read('ada');
   await read('ada');
-  expect(service.requests).toHaveLength(2);
+  expect(service.received).toHaveLength(2);
 });
 
 const projects = [
@@ -139,7 +139,7 @@ test('a read that starts after a write has finished does not join a read started
   await Promise.all([during, after, again]);
   // The two reads after the write share one call.
   expect(counts.shared).toBe(1);
-  expect(service.requests).toHaveLength(3);
+  expect(service.received).toHaveLength(3);
 });
 
 test('a client that disconnects does not cancel the call for the others', async () => {
@@ -153,7 +153,7 @@ test('a client that disconnects does not cancel the call for the others', async 
   request.respond();
   expect(await other).toMatchObject(list);
   await Promise.allSettled([disconnected]);
-  expect(service.requests).toHaveLength(1);
+  expect(service.received).toHaveLength(1);
   expect(counts).toMatchObject({ attempted: 1, shared: 1 });
 });
 
@@ -187,7 +187,7 @@ test('a read that starts right after the last client has disconnected is a new c
 });
 
 test('a read whose client has already disconnected is cancelled at once', async () => {
-  const service = await startHeldService();
+  const service = await startService();
   const { calls } = startCalls(service, { timeoutMs: 500 });
   const reading = calls.read(glCodesOf(), scopeOf('ada', AbortSignal.abort()));
   await expect(reading).rejects.toMatchObject({ code: 'CLIENT_DISCONNECTED' });
@@ -203,7 +203,7 @@ test('a failure is shared by the reads of one call, and not by later reads', asy
   expect(await Promise.allSettled(failing)).toMatchObject([rejected, rejected]);
   service.release();
   await read('ada');
-  expect(service.requests).toHaveLength(2);
+  expect(service.received).toHaveLength(2);
 });
 
 // Through the gateway.
@@ -222,5 +222,5 @@ test('requests with the same token share a call, and each gets its own selection
   service.release();
   expect((await first).data).toEqual({ result: { __typename: 'GlCodeList', codes: [] } });
   expect((await second).data).toEqual({ other: { __typename: 'GlCodeList' } });
-  expect(service.requests).toHaveLength(1);
+  expect(service.received).toHaveLength(1);
 });

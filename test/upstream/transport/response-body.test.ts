@@ -5,8 +5,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { constants, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { responseBody } from '../../../src/upstream/transport/response-body.ts';
-import { startHeldService, success } from '../../support/held-service.ts';
-import { type Reply, startService } from '../../support/service.ts';
+import { type Reply, startService, success } from '../../support/service.ts';
 import { startTcp } from '../../support/tcp-server.ts';
 import {
   glCodesOf,
@@ -141,7 +140,7 @@ test.each(encodings)(
 );
 
 test('a connection whose response was cut is not reused', async () => {
-  const service = await startHeldService();
+  const service = await startService();
   const { read } = startOutcomes(service.url, { maxResponseBytes: 1000 });
   const first = read();
   const { response } = await service.arrived(1);

@@ -9,7 +9,6 @@ import { closeAfterTest } from '../../support/cleanup.ts';
 import { speedUp } from '../../support/fast-timeouts.ts';
 import { startTestGateway } from '../../support/gateway.ts';
 import { read } from '../../support/graphql-operation.ts';
-import { startHeldService } from '../../support/held-service.ts';
 import { json, type Reply, reply, startService } from '../../support/service.ts';
 import { startTcp } from '../../support/tcp-server.ts';
 import { neverAborted } from '../../support/upstream-call.ts';
@@ -85,7 +84,7 @@ test('a signal aborted before sending ends the request, which is not sent', asyn
 });
 
 test('a signal aborted later ends the request, which may have been sent', async () => {
-  const service = await startHeldService();
+  const service = await startService();
   const { send, released } = createClient(service.url);
   const controller = new AbortController();
   const { exchange, response } = send({ signal: controller.signal });
@@ -98,7 +97,7 @@ test('a signal aborted later ends the request, which may have been sent', async 
 });
 
 test('a signal aborted within the body ends the request, which was sent', async () => {
-  const service = await startHeldService();
+  const service = await startService();
   const controller = new AbortController();
   const { send } = createClient(service.url);
   const { exchange, response } = send({ signal: controller.signal });
