@@ -82,7 +82,7 @@ export function readField<Data extends object, Name extends keyof Data & string>
 ): FieldResult<NonNullable<Data[Name]>> {
   const responses = responsesOf(result);
   const member = responses.map(({ data }) => Object(data)[name]).find(Boolean);
-  // The type of what an error has is that of the result.
+  // A member is an object. The type of what an error has is that of the result.
   if (member) return { kind: 'member', member };
   const errors: GraphqlError[] = responses
     .flatMap((each) => [each.errors, each.graphQLErrors].flat())
