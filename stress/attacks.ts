@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { constants, deflateSync, gzipSync } from 'node:zlib';
+import { type Reply, reply, success } from '../test/support/service.ts';
 import { readQuery } from './client.ts';
-import { type Behaviour, succeed } from './service.ts';
+import { after } from './harness.ts';
 
 /** What an attack with the means of one client needs. */
 export type Needs = {
@@ -36,14 +37,10 @@ const listOf = (count: number, name: (n: number) => string, message?: string) =>
   const list = Array.from({ length: count }, (_, n) => codeOf(n));
   return JSON.stringify({ service_status: { status: 0, message }, list });
 };
-const respondWith = (text: string): Behaviour => {
+const respondWith = (text: string): Reply => {
   const body = Buffer.from(text);
-  return ({ response }) => void response.setHeader('content-length', body.length).end(body);
+  return (response) => response.setHeader('content-length', body.length).end(body);
 };
-const after =
-  (ms: number, behave: Behaviour): Behaviour =>
-  (exchange) =>
-    void setTimeout(behave, ms, exchange);
 
 const gzipHeader = gzipSync('').subarray(0, 10);
 /** A megabyte of zeros, as a part of a deflate stream that can be repeated any number of times. */
@@ -51,7 +48,7 @@ const megabyteOfZeros = deflateSync(Buffer.alloc(1_048_576), {
   finishFlush: constants.Z_FULL_FLUSH,
 }).subarray(2);
 const bomb = Buffer.concat([gzipHeader, ...Array<Buffer>(1024).fill(megabyteOfZeros)]);
-const endless: Behaviour = ({ response }) => {
+const endless: Reply = (response) => {
   const spaces = Buffer.alloc(65_536, ' ');
   const write = () => {
     while (!response.destroyed) if (!response.write(spaces)) return;
@@ -62,7 +59,7 @@ const endless: Behaviour = ({ response }) => {
 const tinyChunks = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(1_500_000)}`;
 
 /** The responses to an attack, by the first part of the project, or by the operation. */
-const behaviours: Record<string, Behaviour> = {
+const replies: Record<string, Reply> = {
   long: respondWith(listOf(CODES, (n) => `Travel ${n}`)),
   // V8 has two bytes for each character of a text with one that is not Latin-1.
   wide: respondWith(listOf(2_500, () => `${'x'.repeat(1_590)}€`)),
@@ -71,15 +68,15 @@ const behaviours: Record<string, Behaviour> = {
   random: respondWith(listOf(620, () => randomBytes(1_200).toString('base64'))),
   many: respondWith(listOf(20_000, (n) => `Travel ${n}`)),
   empty: respondWith(`{"list":[${'{},'.repeat(2_600_000)}{}]}`),
-  tiny: ({ response }) => void response.socket?.write(tinyChunks),
-  bomb: ({ response }) => void response.setHeader('content-encoding', 'gzip').end(bomb),
+  tiny: (response) => response.socket?.write(tinyChunks),
+  bomb: (response) => response.setHeader('content-encoding', 'gzip').end(bomb),
   endless,
-  slow: after(3000, succeed),
-  missing: after(3000, ({ response }) => void response.writeHead(404).end()),
+  slow: after(3000, success),
+  missing: after(3000, reply(404)),
   hang: () => {},
-  reset: ({ response }) => response.socket?.resetAndDestroy(),
-  s500: ({ response }) => void response.writeHead(500).end(),
-  s503: ({ response }) => void response.writeHead(503).end(),
+  reset: (response) => response.socket?.resetAndDestroy(),
+  s500: reply(500),
+  s503: reply(503),
   // Requests with the same key arrive meanwhile.
   updateWorkflowCSV: after(
     500,
@@ -89,11 +86,13 @@ const behaviours: Record<string, Behaviour> = {
 
 /** The service: the other caller gets an empty list. */
 export const respond =
-  (serviceMs = 0): Behaviour =>
-  (exchange) => {
-    const [project = ''] = exchange.project.split('-');
-    const behave = behaviours[project] ?? behaviours[exchange.path];
-    (behave ?? (serviceMs > 0 ? after(serviceMs, succeed) : succeed))(exchange);
+  (serviceMs = 0): Reply =>
+  (response, received) => {
+    const { pathname, searchParams } = new URL(received.url, 'http://service');
+    const [project = ''] = (searchParams.get('project') ?? '').split('-');
+    const attacked = replies[project] ?? replies[pathname.slice(1)];
+    const behave = attacked ?? (serviceMs > 0 ? after(serviceMs, success) : success);
+    behave(response, received);
   };
 
 const fields = (count: number, field: (n: number) => string) =>

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import type { Harness } from './harness.ts';
+import { closeAfterTest } from '../test/support/cleanup.ts';
 
 /** A response of the gateway. */
 export type GatewayResponse = {
@@ -17,9 +17,9 @@ export function get(url: string, agent?: Agent): Promise<GatewayResponse> {
 }
 
 /** An agent that keeps connections open, until the end of the scenario. */
-export function keepAliveAgent(harness: Harness): Agent {
+export function keepAliveAgent(): Agent {
   const agent = new Agent({ keepAlive: true, maxSockets: 4000, maxFreeSockets: 4000 });
-  harness.defer(() => agent.destroy());
+  closeAfterTest(() => agent.destroy());
   return agent;
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { closeAfterTest } from '../test/support/cleanup.ts';
 import { portOf } from '../test/support/port.ts';
-import type { Defer } from './harness.ts';
 
 /** What a proxy does to a connection, besides forwarding it. */
 export type Fault =
@@ -16,13 +16,13 @@ const MAX_DELAY_MS = 400;
 /** A TCP proxy in front of a local port. `pick` chooses the fault of each connection, if any. */
 export async function startFaultProxy(
   targetPort: number,
-  pick: () => Fault | undefined,
-  defer: Defer,
+  pick: () => Fault | undefined = () => undefined,
 ) {
+  let current = targetPort;
   const sockets = new Set<Socket>();
   const faults: Fault[] = [];
   const server = createServer((client) => {
-    const target = connect(targetPort, '127.0.0.1');
+    const target = connect(current, '127.0.0.1');
     for (const [socket, other] of [
       [client, target],
       [target, client],
@@ -41,9 +41,12 @@ export async function startFaultProxy(
     return portOf(server.address());
   };
   const port = await listen(0);
-  defer(() => {
-    server.close();
+  const cut = () => {
     for (const socket of sockets) socket.destroy();
+  };
+  closeAfterTest(() => {
+    server.close();
+    cut();
   });
   return {
     port,
@@ -53,6 +56,11 @@ export async function startFaultProxy(
     /** Refuses new connections until `accept`. */
     refuse: () => server.close(),
     accept: () => listen(port),
+    /** Leads to another port from now on, as a DNS name does, and cuts what leads elsewhere. */
+    to(other: number) {
+      current = other;
+      cut();
+    },
   };
 }
 

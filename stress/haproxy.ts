@@ -1,19 +1,14 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { closeAfterTest } from '../test/support/cleanup.ts';
 import { freePort } from '../test/support/port.ts';
 import { get } from './client.ts';
-import { type Harness, until } from './harness.ts';
+import { temporaryFolder, until } from './harness.ts';
 import { kill, killOnExit } from './process.ts';
 
 const HAPROXY = '/usr/sbin/haproxy';
 const STATS = '/haproxy-stats';
-
-/** What to do about a missing HAProxy; undefined if it is installed. */
-export const missingHaproxy = existsSync(HAPROXY)
-  ? undefined
-  : `${HAPROXY} is missing: apt-get install haproxy (Debian)`;
 
 export type Haproxy = {
   url: string;
@@ -29,15 +24,10 @@ export type Haproxy = {
  * own defaults: it checks every two seconds, takes a gateway out of service after three failures, and repeats only a
  * failed connection, to the same gateway.
  */
-export async function startHaproxy(
-  harness: Harness,
-  ports: number[],
-  settings: string[] = [],
-): Promise<Haproxy> {
-  const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-stress-'));
-  harness.defer(() => rmSync(folder, { recursive: true }));
+export async function startHaproxy(ports: number[], settings: string[] = []): Promise<Haproxy> {
+  if (!existsSync(HAPROXY)) throw new Error(`${HAPROXY} is missing: apt-get install haproxy`);
   const port = await freePort();
-  const file = join(folder, 'haproxy.cfg');
+  const file = join(temporaryFolder(), 'haproxy.cfg');
   writeFileSync(file, configuration(port, ports, settings));
   const child = spawn(HAPROXY, ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
   let output = '';
@@ -45,7 +35,7 @@ export async function startHaproxy(
     output += chunk.toString('utf8');
   });
   killOnExit(child);
-  harness.defer(() => kill(child));
+  closeAfterTest(() => kill(child));
   const url = `http://127.0.0.1:${port}`;
   const up = await until(async () => (await get(`${url}/readyz`)).status === 200, 5000);
   if (!up) throw new Error(`HAProxy did not start: ${output}`);

@@ -1,15 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Issuer, startIssuer } from '../dev/issuer.ts';
+import { closeAfterTest, closeAll } from '../test/support/cleanup.ts';
 import { sumOf } from '../test/support/metric.ts';
 import { freePort } from '../test/support/port.ts';
+import { type Reply, startStub } from '../test/support/service.ts';
 import { get } from './client.ts';
 import { createContainer } from './container.ts';
 import { hasExited, kill, killOnExit } from './process.ts';
-import { type Behaviour, type Service, startService } from './service.ts';
 
 /** A claim of the gateway, what was measured, and whether the claim holds. */
 export type Row = { claim: string; measured: string; holds: boolean };
@@ -35,13 +39,7 @@ export type Harness = {
     variables?: Record<string, string>,
     options?: GatewayOptions,
   ): Promise<RunningGateway>;
-  /** Starts a service that announces a keep-alive timeout, in seconds; 0, the default, announces none. */
-  startService(behaviour: Behaviour, keepAliveS?: number): Promise<Service>;
-  /** Runs `cleanUp` after the scenario. The last one added runs first. */
-  defer(cleanUp: () => unknown): void;
 };
-
-export type Defer = Harness['defer'];
 
 const main = new URL('../src/main.ts', import.meta.url).pathname;
 
@@ -49,22 +47,38 @@ const main = new URL('../src/main.ts', import.meta.url).pathname;
 export async function withHarness<Result>(
   run: (harness: Harness) => Promise<Result>,
 ): Promise<Result> {
-  const cleanUps: Array<() => unknown> = [];
-  const defer: Defer = (cleanUp) => void cleanUps.unshift(cleanUp);
   try {
     const issuer = await startIssuer();
-    defer(() => issuer.close());
+    closeAfterTest(() => issuer.close());
     return await run({
       issuer,
       token: await issuer.token(),
       startGateway: (service, variables, options) =>
-        startGateway(issuer, service, defer, variables, options),
-      startService: (behaviour, keepAliveS = 0) => startService(behaviour, keepAliveS, defer),
-      defer,
+        startGateway(issuer, service, variables, options),
     });
   } finally {
-    for (const cleanUp of cleanUps) await cleanUp();
+    await closeAll();
   }
+}
+
+/** Starts a service that announces a keep-alive timeout, in seconds; 0, the default, announces none. */
+export async function startService(reply: Reply, keepAliveS = 0) {
+  const service = await startStub(reply);
+  service.server.keepAliveTimeout = keepAliveS * 1000;
+  return service;
+}
+
+/** A reply after so many milliseconds. */
+export const after =
+  (ms: number, behaviour: Reply): Reply =>
+  (...exchange) =>
+    void setTimeout(behaviour, ms, ...exchange);
+
+/** Creates a folder that is deleted after the scenario. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-stress-'));
+  closeAfterTest(() => rmSync(folder, { recursive: true }));
+  return folder;
 }
 
 const logLine = z.looseObject({
@@ -91,12 +105,11 @@ export type RunningGateway = {
 async function startGateway(
   issuer: Issuer,
   service: { url: string },
-  defer: Defer,
   variables: Record<string, string> = {},
   { stdout, memoryMb }: GatewayOptions = {},
 ): Promise<RunningGateway> {
   const port = variables.PORT ?? String(await freePort());
-  const container = memoryMb === undefined ? [] : createContainer(memoryMb, defer);
+  const container = memoryMb === undefined ? [] : createContainer(memoryMb);
   const [command = '', ...args] = [...container, process.execPath, main];
   const child = spawn(command, args, {
     env: {
@@ -115,7 +128,7 @@ async function startGateway(
   });
   const exited = once(child, 'exit');
   killOnExit(child);
-  defer(() => kill(child));
+  closeAfterTest(() => kill(child));
   const logs: LogLine[] = [];
   if (child.stdout) {
     createInterface(child.stdout).on('line', (line) => {

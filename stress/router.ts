@@ -1,21 +1,20 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { closeAfterTest } from '../test/support/cleanup.ts';
 import { freePort } from '../test/support/port.ts';
 import { post } from './client.ts';
-import { type Harness, until } from './harness.ts';
+import { type Harness, temporaryFolder, until } from './harness.ts';
 import { kill, killOnExit } from './process.ts';
 
 const hive = new URL('../e2e/hive.ts', import.meta.url).pathname;
 
 /** Starts what STRESS_ROUTER names, `nginx` or `hive` (after `npm --prefix e2e ci`), in front of a port. Returns its port. */
-export async function startRouter(harness: Harness, target: number): Promise<number> {
+export async function startRouter({ token }: Harness, target: number): Promise<number> {
   const router = process.env.STRESS_ROUTER;
   if (router === undefined) return target;
   const port = await freePort();
-  const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-stress-'));
-  harness.defer(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const file = join(folder, 'nginx.conf');
   writeFileSync(file, nginx(port, target));
   const [command, args] =
@@ -24,8 +23,8 @@ export async function startRouter(harness: Harness, target: number): Promise<num
       : [process.execPath, [hive, String(port), `http://127.0.0.1:${target}/graphql`]];
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   killOnExit(child);
-  harness.defer(() => kill(child));
-  const ask = () => post(`http://127.0.0.1:${port}`, harness.token, '{ __typename }');
+  closeAfterTest(() => kill(child));
+  const ask = () => post(`http://127.0.0.1:${port}`, token, '{ __typename }');
   if (await until(async () => (await ask()).status === 200, 30_000)) return port;
   throw new Error(`${router} did not start`);
 }

@@ -1,3 +1,4 @@
+import { closeAll } from '../test/support/cleanup.ts';
 import { type Row, type Scenario, withHarness } from './harness.ts';
 import { faults } from './scenarios/faults.ts';
 import { intents } from './scenarios/intents.ts';
@@ -34,14 +35,15 @@ if (selected.length === 0) {
 }
 
 process.setMaxListeners(0);
-process.once('SIGINT', () => process.exit(130));
-process.once('SIGTERM', () => process.exit(143));
+const end = (code: number) => void closeAll().finally(() => process.exit(code));
+process.once('SIGINT', () => end(130));
+process.once('SIGTERM', () => end(143));
 let [passed, failed] = [0, 0];
 for (const { name, run } of selected) {
   const start = performance.now();
   const timer = setTimeout(() => {
     process.stderr.write(`${name} did not end within half an hour.\n`);
-    process.exit(1);
+    end(1);
   }, 1_800_000);
   const rows = await withHarness(run).catch((error: unknown): Row[] => [
     { claim: 'the scenario runs', measured: String(error), holds: false },

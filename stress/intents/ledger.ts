@@ -1,6 +1,7 @@
+import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
-import type { Harness } from '../harness.ts';
-import { type Behaviour, type Exchange, type Service, succeed } from '../service.ts';
+import { type Received, success } from '../../test/support/service.ts';
+import { startService } from '../harness.ts';
 
 /** What the service does with a write, and how often, in percent. */
 const shares = {
@@ -27,7 +28,7 @@ export type Arrival = {
 };
 
 export type Ledger = {
-  service: Service;
+  service: { url: string };
   /** The arrivals of each intent, by its id. */
   arrivals: Map<string, Arrival[]>;
   /** The arrivals of an intent that the service did not refuse. */
@@ -38,14 +39,14 @@ export type Ledger = {
  * Starts a service that records every write. It refuses the intents that `isRefused` selects with 400, and
  * responds at random to the others, unless `isReliable`.
  */
-export async function startLedger(
-  harness: Harness,
-  options: { isReliable: boolean; isRefused: (id: string) => boolean },
-): Promise<Ledger> {
+export async function startLedger(options: {
+  isReliable: boolean;
+  isRefused: (id: string) => boolean;
+}): Promise<Ledger> {
   const arrivals: Ledger['arrivals'] = new Map();
-  const behaviour: Behaviour = (exchange) => {
-    const id = intentOf(exchange);
-    if (id === undefined) return succeed(exchange);
+  const service = await startService((response, received) => {
+    const id = intentOf(received);
+    if (id === undefined) return success(response, received);
     const earlier = arrivals.get(id) ?? [];
     const text = `${id}, arrival ${earlier.length + 1}`;
     const answer = options.isReliable ? 'slow success' : pickAnswer();
@@ -55,10 +56,10 @@ export async function startLedger(
       at: performance.now(),
     };
     arrivals.set(id, [...earlier, arrival]);
-    respond(exchange, arrival);
-  };
+    return respond(response, received.url, arrival);
+  });
   return {
-    service: await harness.startService(behaviour),
+    service,
     arrivals,
     accepted: (id) => (arrivals.get(id) ?? []).filter(({ answer }) => answer !== 'refusal'),
   };
@@ -78,10 +79,10 @@ const bodySchema = z.union([
 ]);
 
 /** The id of the intent of a write, or undefined for a read. */
-function intentOf({ path, body, request }: Exchange): string | undefined {
-  if (path === 'getGLCodes5') return undefined;
+function intentOf({ url, body, headers }: Received): string | undefined {
+  if (url.startsWith('/getGLCodes5')) return undefined;
   if (body !== '') return bodySchema.safeParse(JSON.parse(body)).data;
-  const payload = request.headers.authorization?.split('.')[1] ?? '';
+  const payload = headers.authorization?.split('.')[1] ?? '';
   const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
   return z.object({ sub: z.string() }).parse(claims).sub;
 }
@@ -95,11 +96,11 @@ function pickAnswer(): Answer {
   return 'success';
 }
 
-function respond({ path, response }: Exchange, { answer, text }: Arrival): void {
+function respond(response: ServerResponse, url: string, { answer, text }: Arrival): void {
   const succeedWithText = () =>
     response.end(
       JSON.stringify(
-        path === 'updateWorkflowCSV' ? { unresolved: text } : { status: 0, message: text },
+        url === '/updateWorkflowCSV' ? { unresolved: text } : { status: 0, message: text },
       ),
     );
   switch (answer) {

@@ -1,16 +1,24 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
-import type { Agent } from 'node:http';
+import { closeSync, openSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { closeAfterTest } from '../../test/support/cleanup.ts';
 import { freePort } from '../../test/support/port.ts';
+import { type Reply, reply, success } from '../../test/support/service.ts';
 import { isSuccess, keepAliveAgent, outcomeOf, post, readQuery, writeMutation } from '../client.ts';
-import { missingHaproxy, startHaproxy } from '../haproxy.ts';
-import { type Harness, type Row, type RunningGateway, type Scenario, until } from '../harness.ts';
+import { startHaproxy } from '../haproxy.ts';
+import {
+  after,
+  type Harness,
+  type Row,
+  type RunningGateway,
+  type Scenario,
+  startService,
+  temporaryFolder,
+  until,
+} from '../harness.ts';
 import { closedLoop, forEach, openLoop, warmUp } from '../load.ts';
-import { type Behaviour, type Service, succeed } from '../service.ts';
 import { percentile, reconcile, tally } from '../statistics.ts';
 
 /*
@@ -23,16 +31,15 @@ type Sample = { id: string; isWrite: boolean; at: number; ms: number; outcome: s
 /** Sends reads and writes, each with an id of its own, and keeps their outcomes. */
 class Load {
   samples: Sample[] = [];
-  readonly agent: Agent;
+  readonly agent = keepAliveAgent();
   readonly #token: string;
-  readonly #service: Service;
+  readonly #seen: Map<string, number>;
   readonly #url: string;
 
-  constructor(harness: Harness, url: string, service: Service) {
-    this.agent = keepAliveAgent(harness);
-    this.#token = harness.token;
+  constructor({ token }: Harness, url: string, { seen }: Service) {
+    this.#token = token;
     this.#url = url;
-    this.#service = service;
+    this.#seen = seen;
   }
 
   /** Connects, and lets the code of reads be compiled. */
@@ -63,8 +70,8 @@ class Load {
   agreement(name: string, once = false): Row {
     const writes = this.samples.filter(({ isWrite }) => isWrite);
     const outcomes = new Map(writes.map(({ id, outcome }) => [id, outcome]));
-    const { mismatches, unknown } = reconcile(outcomes, this.#service.seen);
-    const arrived = writes.filter(({ id }) => this.#service.seen.get(id) === 1).length;
+    const { mismatches, unknown } = reconcile(outcomes, this.#seen);
+    const arrived = writes.filter(({ id }) => this.#seen.get(id) === 1).length;
     return {
       claim: `${name}: every outcome of a write agrees with what the service received${once ? ', each once' : ''}`,
       measured: `${writes.length} writes, ${arrived} arrived once, ${unknown} unknown, ${mismatches.length} mismatches ${mismatches.slice(0, 3).join('; ')}`,
@@ -84,29 +91,43 @@ class Load {
   }
 }
 
+type Service = Awaited<ReturnType<typeof startCounting>>;
+
+/** Starts a service that counts requests, and how often each write arrives, by its id. Its reply may be replaced. */
+async function startCounting(initial: Reply, keepAliveS?: number) {
+  const service = { calls: 0, seen: new Map<string, number>(), reply: initial };
+  const { url } = await startService((response, received) => {
+    service.calls += 1;
+    const id = /"description":"([^"]+)"/.exec(received.body)?.[1];
+    if (id !== undefined) service.seen.set(id, (service.seen.get(id) ?? 0) + 1);
+    service.reply(response, received);
+  }, keepAliveS);
+  return Object.assign(service, { url });
+}
+
 async function start(
   harness: Harness,
-  behaviour: Behaviour,
+  behaviour: Reply,
   variables: Record<string, string> = {},
   options: { keepAliveS?: number; stdout?: number } = {},
 ): Promise<{ service: Service; gateway: RunningGateway; load: Load }> {
   const { keepAliveS, ...rest } = options;
-  const service = await harness.startService(behaviour, keepAliveS);
+  const service = await startCounting(behaviour, keepAliveS);
   const gateway = await harness.startGateway(service, variables, rest);
   return { service, gateway, load: new Load(harness, gateway.url, service) };
 }
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
-const unavailable: Behaviour = ({ response }) => void response.writeHead(503).end();
-const reset: Behaviour = ({ response }) => response.socket?.resetAndDestroy();
-const neverRespond: Behaviour = () => {};
+const unavailable = reply(503);
+const reset: Reply = (response) => response.socket?.resetAndDestroy();
+const neverRespond: Reply = () => {};
 const TIMEOUT_MS = 1000;
 const TOLERANCE_MS = 250;
 const gzip =
-  (body: Buffer): Behaviour =>
-  ({ response }) =>
+  (body: Buffer): Reply =>
+  (response) =>
     void response.writeHead(200, { 'content-encoding': 'gzip' }).end(body);
-const trickle: Behaviour = ({ response }) => {
+const trickle: Reply = (response) => {
   response.write('{');
   const timer = setInterval(() => response.write(' '), 20);
   response.once('close', () => clearInterval(timer));
@@ -115,9 +136,9 @@ const code = { Code: '4711', Name: 'A code', Value: '1' };
 const list = { service_status: { status: 0 }, status: 0, list: Array(150_000).fill(code) };
 
 /** What the service does, and how many requests are sent at once, half of them writes. */
-const late: [name: string, Behaviour, count: number][] = [
+const late: [name: string, Reply, count: number][] = [
   ['never responds', neverRespond, 50],
-  ['responds 503 late', (exchange) => void setTimeout(unavailable, TIMEOUT_MS * 0.4, exchange), 50],
+  ['responds 503 late', after(TIMEOUT_MS * 0.4, unavailable), 50],
   ['sends a byte at a time', trickle, 50],
   ['responds with a decompression bomb', gzip(gzipSync(Buffer.alloc(64 * 1_048_576))), 60],
   ['responds with 7 MB in gzip', gzip(gzipSync(JSON.stringify(list))), 60],
@@ -128,9 +149,9 @@ async function deadline(harness: Harness): Promise<Row[]> {
   const rows: Row[] = [];
   for (const [name, behaviour, count] of late) {
     const variables = { UPSTREAM_TIMEOUT_MS: String(TIMEOUT_MS) };
-    const { service, gateway, load } = await start(harness, succeed, variables);
+    const { service, gateway, load } = await start(harness, success, variables);
     await load.warmUp();
-    service.behaviour = behaviour;
+    service.reply = behaviour;
     await Promise.all(numbers(count).map((n) => load.send(`p${n}`, n % 2 === 0)));
     await gateway.kill(); // It would take CPU time from the next one.
     const longest = Math.max(...load.samples.map(({ ms }) => ms));
@@ -149,7 +170,7 @@ const KIND_MS = 7000;
 /** An outage does not multiply the load, clients learn of it at once, and the gateway recovers. */
 async function outage(harness: Harness): Promise<Row[]> {
   // Short, so that requests without a response end during their outage.
-  const { service, gateway, load } = await start(harness, succeed, { UPSTREAM_TIMEOUT_MS: '2000' });
+  const { service, gateway, load } = await start(harness, success, { UPSTREAM_TIMEOUT_MS: '2000' });
   await load.warmUp();
   const sending = openLoop(100, (3 * KIND_MS) / 1000 + 14, (n) =>
     load.send(`outage-${n}`, n % 5 === 0),
@@ -158,11 +179,11 @@ async function outage(harness: Harness): Promise<Row[]> {
   const before = service.calls;
   const started = performance.now();
   for (const kind of [neverRespond, reset, unavailable]) {
-    service.behaviour = kind;
+    service.reply = kind;
     await sleep(KIND_MS);
   }
   const calls = service.calls - before;
-  service.behaviour = succeed;
+  service.reply = success;
   const ended = performance.now();
   const isClosed = async () => (await gateway.metric('ledger_gateway_circuit_state')) === 0;
   const closes = await until(isClosed, 10_000);
@@ -225,24 +246,24 @@ async function idle(harness: Harness): Promise<Row[]> {
 }
 
 /** Succeeds, and closes connections that were idle for a time, unless that is 0. */
-function closeIdle(ms: number): Behaviour {
+function closeIdle(ms: number): Reply {
   const timers = new WeakMap<Socket, NodeJS.Timeout>();
-  return (exchange) => {
-    const { socket } = exchange.request;
+  return (response, received) => {
+    const { socket } = response.req;
     clearTimeout(timers.get(socket));
     const close = () =>
       timers.set(
         socket,
         setTimeout(() => socket.destroy(), ms),
       );
-    if (ms > 0) exchange.response.once('finish', close);
-    succeed(exchange);
+    if (ms > 0) response.once('finish', close);
+    success(response, received);
   };
 }
 
 /** With more clients than places, the service stays busy, and what waits too long is rejected before it is sent. */
 async function queue(harness: Harness): Promise<Row[]> {
-  const { load } = await start(harness, (exchange) => void setTimeout(succeed, 1000, exchange), {
+  const { load } = await start(harness, after(1000, success), {
     UPSTREAM_MAX_CONCURRENCY: '8',
   });
   const send = async (n: number, isWrite: boolean) => {
@@ -276,18 +297,17 @@ async function queue(harness: Harness): Promise<Row[]> {
 
 /** A pipe to which the log is written and that nobody reads does not block the gateway. */
 async function logReader(harness: Harness): Promise<Row[]> {
-  const folder = mkdtempSync(`${tmpdir()}/ledger-gateway-stress-`);
-  harness.defer(() => rmSync(folder, { recursive: true }));
-  execFileSync('mkfifo', [`${folder}/pipe`]);
+  const pipe = `${temporaryFolder()}/pipe`;
+  execFileSync('mkfifo', [pipe]);
   // For reading and writing, because opening it for one of them waits for the other.
-  const stdout = openSync(`${folder}/pipe`, 'r+');
-  harness.defer(() => closeSync(stdout));
+  const stdout = openSync(pipe, 'r+');
+  closeAfterTest(() => closeSync(stdout));
   const variables = {
     LOG_LEVEL: 'info',
     SHUTDOWN_DELAY_MS: '0',
     SHUTDOWN_TIMEOUT_MS: '3000',
   };
-  const { gateway, load } = await start(harness, succeed, variables, { stdout });
+  const { gateway, load } = await start(harness, success, variables, { stdout });
   // Their log lines are more than a pipe and the gateway keep.
   await forEach(20, numbers(5000), (n) => load.send(`log-${n}`, n % 2 === 0));
   const dropped = await gateway.metric('ledger_gateway_log_lines_dropped_total');
@@ -306,17 +326,14 @@ async function logReader(harness: Harness): Promise<Row[]> {
 
 /** A rolling restart behind a load balancer with nothing configured but a health check loses no request. */
 async function rolling(harness: Harness): Promise<Row[]> {
-  if (missingHaproxy !== undefined) {
-    return [{ claim: 'the scenario runs', measured: missingHaproxy, holds: false }];
-  }
-  const service = await harness.startService((exchange) => {
-    setTimeout(succeed, 5 + Math.random() * 40, exchange);
+  const service = await startCounting((...exchange) => {
+    setTimeout(success, 5 + Math.random() * 40, ...exchange);
   });
   const ports = [await freePort(), await freePort()];
   const startOn = (port: number) => harness.startGateway(service, { PORT: String(port) });
   const gateways = new Map<number, RunningGateway>();
   for (const port of ports) gateways.set(port, await startOn(port));
-  const haproxy = await startHaproxy(harness, ports);
+  const haproxy = await startHaproxy(ports);
   const load = new Load(harness, haproxy.url, service);
   const exitCodes: unknown[] = [];
   const restart = async () => {

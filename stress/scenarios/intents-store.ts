@@ -1,18 +1,25 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { closeAfterTest } from '../../test/support/cleanup.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import { freePort } from '../../test/support/port.ts';
+import { startPostgres } from '../../test/support/postgres.ts';
+import { startRedis } from '../../test/support/redis.ts';
 import { outcomeOf, post, writeMutation } from '../client.ts';
-import { type Harness, type Row, type RunningGateway, type Scenario, until } from '../harness.ts';
+import { startFaultProxy } from '../fault-proxy.ts';
+import {
+  type Harness,
+  type Row,
+  type RunningGateway,
+  type Scenario,
+  temporaryFolder,
+  until,
+} from '../harness.ts';
 import { startLedger } from '../intents/ledger.ts';
 import { CLIENTS, rowsOfSettled, runSettledIntents } from '../intents/settled-intents.ts';
-import { missingPostgres, startPostgres } from '../postgres.ts';
-import { missingRedis, startRedis } from '../redis.ts';
 import { percentile } from '../statistics.ts';
-import { startSwitch } from '../switch.ts';
 
 const REPETITIONS = Number(process.env.STRESS_REPETITIONS ?? 5);
 /** `memory`, `file`, `redis`, `postgres` or several of them. */
@@ -36,13 +43,10 @@ export const intentsStore: Scenario = {
 const stores: Record<string, (harness: Harness) => Promise<Row[]>> = {
   memory: (harness) => killGateway(harness, 'memory'),
   async file(harness) {
-    const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-stress-'));
-    harness.defer(() => rmSync(folder, { recursive: true }));
-    const rows = await killGateway(harness, `file:${join(folder, 'keys.db')}`);
+    const rows = await killGateway(harness, `file:${join(temporaryFolder(), 'keys.db')}`);
     return [...rows, ...(await fillDisk(harness))];
   },
   async redis(harness) {
-    if (missingRedis !== undefined) return [missing(missingRedis)];
     return [
       ...(await failOverRedis(harness)),
       ...(await emptyRedis(harness)),
@@ -50,7 +54,6 @@ const stores: Record<string, (harness: Harness) => Promise<Row[]>> = {
     ];
   },
   async postgres(harness) {
-    if (missingPostgres !== undefined) return [missing(missingPostgres)];
     return [
       ...(await failOverPostgres(harness)),
       ...(await emptyPostgres(harness)),
@@ -59,10 +62,6 @@ const stores: Record<string, (harness: Harness) => Promise<Row[]>> = {
     ];
   },
 };
-
-function missing(measured: string): Row {
-  return { claim: 'no key with an age arrives twice', measured, holds: false };
-}
 
 /** Runs impatient clients against gateways while `fail` makes the store or the gateways fail. */
 async function underLoad(
@@ -73,7 +72,7 @@ async function underLoad(
   fail: (stage: Stage) => Promise<unknown>,
   ageing?: () => Promise<number>,
 ): Promise<Row[]> {
-  const ledger = await startLedger(harness, { isReliable: false, isRefused: () => false });
+  const ledger = await startLedger({ isReliable: false, isRefused: () => false });
   const gateways = new Map<string, RunningGateway>();
   const start = async (port?: string, retentionS = 86_400) => {
     const gateway = await harness.startGateway(ledger.service, {
@@ -156,13 +155,13 @@ function killGateway(harness: Harness, store: string): Promise<Row[]> {
 
 /** A file on a disk that other files fill. */
 async function fillDisk(harness: Harness): Promise<Row[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-disk-'));
+  const folder = temporaryFolder();
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'ignore' });
   } catch {
     return []; // Not permitted here.
   }
-  harness.defer(() => execFileSync('umount', ['-l', folder]));
+  closeAfterTest(() => execFileSync('umount', ['-l', folder]));
   const filler = join(folder, 'filler');
   const store = `file:${join(folder, 'keys.db')}`;
   return underLoad(harness, 'file, disk full', store, 1, async (stage) => {
@@ -179,10 +178,10 @@ async function fillDisk(harness: Harness): Promise<Row[]> {
 async function failOverRedis(harness: Harness): Promise<Row[]> {
   const args = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'];
   const replicaOf = (port: number) =>
-    startRedis(harness, { args: [...args, '--replicaof', '127.0.0.1', String(port)] });
-  let primary = await startRedis(harness, { args });
+    startRedis({ args: [...args, '--replicaof', '127.0.0.1', String(port)] });
+  let primary = await startRedis({ args });
   let replica = await replicaOf(primary.port);
-  const address = await startSwitch(primary.port, harness.defer);
+  const address = await startFaultProxy(primary.port);
   const store = `redis://127.0.0.1:${address.port}`;
   return underLoad(harness, 'redis, failover of a lagging replica', store, 3, async (stage) => {
     for (let n = 0; n < REPETITIONS; n++) {
@@ -211,7 +210,7 @@ async function failOverRedis(harness: Harness): Promise<Row[]> {
 
 /** Empties Redis under load, while a gateway starts that knows nothing of it. */
 async function emptyRedis(harness: Harness): Promise<Row[]> {
-  const redis = await startRedis(harness);
+  const redis = await startRedis();
   const what = 'redis, emptied while a fourth gateway starts';
   return underLoad(harness, what, redis.url, 3, async (stage) => {
     for (let n = 0; n < REPETITIONS; n++) {
@@ -230,7 +229,7 @@ async function emptyRedis(harness: Harness): Promise<Row[]> {
 
 /** Lets Redis evict keys for a moment, shorter than the time between two checks of its policy. */
 async function evictRedis(harness: Harness): Promise<Row[]> {
-  const redis = await startRedis(harness);
+  const redis = await startRedis();
   const config = (memory: string, policy: string) =>
     redis.command('CONFIG', 'SET', 'maxmemory', memory, 'maxmemory-policy', policy);
   return underLoad(harness, 'redis, keys evicted', redis.url, 3, async (stage) => {
@@ -247,7 +246,7 @@ async function evictRedis(harness: Harness): Promise<Row[]> {
 
 /** Empties the table under load, by a DELETE, which takes a while, and by TRUNCATE in turns. */
 async function emptyPostgres(harness: Harness): Promise<Row[]> {
-  const server = await startPostgres(harness);
+  const server = await startPostgres();
   const what = 'postgres, table emptied by DELETE or TRUNCATE';
   return underLoad(harness, what, server.url, 3, async (stage) => {
     for (let n = 0; n < REPETITIONS; n++) {
@@ -267,8 +266,8 @@ async function emptyPostgres(harness: Harness): Promise<Row[]> {
 /** Freezes the synchronous standby for longer than the lease of a claim. */
 async function pauseStandby(harness: Harness): Promise<Row[]> {
   const settings = { synchronous_standby_names: 'standby' };
-  const primary = await startPostgres(harness, { settings });
-  const standby = await startPostgres(harness, { primary, settings });
+  const primary = await startPostgres({ settings });
+  const standby = await startPostgres({ primary, settings });
   const what = 'postgres, standby paused';
   return underLoad(harness, what, primary.url, 3, async (stage) => {
     for (let n = 0; n < REPETITIONS; n++) {
@@ -286,9 +285,9 @@ async function pauseStandby(harness: Harness): Promise<Row[]> {
 /** Kills the primary, and promotes its synchronous standby. */
 async function failOverPostgres(harness: Harness): Promise<Row[]> {
   const settings = { synchronous_standby_names: 'standby' };
-  let primary = await startPostgres(harness, { settings });
-  let standby = await startPostgres(harness, { primary, settings });
-  const address = await startSwitch(primary.port, harness.defer);
+  let primary = await startPostgres({ settings });
+  let standby = await startPostgres({ primary, settings });
+  const address = await startFaultProxy(primary.port);
   const store = `postgres://postgres@127.0.0.1:${address.port}/postgres`;
   const what = 'postgres, primary killed and its synchronous standby promoted';
   return underLoad(harness, what, store, 3, async (stage) => {
@@ -300,7 +299,7 @@ async function failOverPostgres(harness: Harness): Promise<Row[]> {
       const old = primary;
       primary = standby;
       await old.stop();
-      standby = await startPostgres(harness, { primary, settings });
+      standby = await startPostgres({ primary, settings });
       await whenBack(stage);
     }
   });
@@ -308,7 +307,7 @@ async function failOverPostgres(harness: Harness): Promise<Row[]> {
 
 /** Rolls the retention from a day to an hour and back, while clients repeat requests that were sent before that hour. */
 async function rollRetention(harness: Harness): Promise<Row[]> {
-  const server = await startPostgres(harness);
+  const server = await startPostgres();
   const ages: ((olderMs: number) => void)[] = [];
   let isOver = false;
   const ageing = () => new Promise<number>((resolve) => (isOver ? resolve(0) : ages.push(resolve)));

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../test/support/port.ts';
+import { startRedis } from '../../test/support/redis.ts';
 import { type Fault, startFaultProxy } from '../fault-proxy.ts';
-import { missingHaproxy, startHaproxy } from '../haproxy.ts';
+import { startHaproxy } from '../haproxy.ts';
 import type { Harness, Row, RunningGateway, Scenario } from '../harness.ts';
 import { type History, newHistory, settle } from '../intents/history.ts';
 import { createIntents, type Intent, send } from '../intents/intent.ts';
 import { type Ledger, startLedger } from '../intents/ledger.ts';
 import { rowsOfIntents } from '../intents/rows.ts';
 import { forEach } from '../load.ts';
-import { missingRedis, startRedis } from '../redis.ts';
 import { startRouter } from '../router.ts';
 import { tally } from '../statistics.ts';
 
@@ -34,10 +34,6 @@ const CHECK_OFTEN = ['default-server inter 100ms fall 2 rise 1'];
 export const intents: Scenario = {
   name: 'intents',
   async run(harness) {
-    const missing = missingHaproxy ?? missingRedis;
-    if (missing !== undefined) {
-      return [{ claim: 'one key, at most one arrival', measured: missing, holds: false }];
-    }
     const stage = await setUp(harness);
     const all = await createIntents('intent', INTENTS, (sub) => harness.issuer.token({ sub }));
     const controls = await createIntents('control', CONTROLS, (sub) =>
@@ -84,13 +80,13 @@ type Stage = Awaited<ReturnType<typeof setUp>>;
 
 /** Clients, proxy, HAProxy, two gateways that share a Redis, proxy, service. */
 async function setUp(harness: Harness) {
-  const redis = await startRedis(harness);
-  const ledger = await startLedger(harness, {
+  const redis = await startRedis();
+  const ledger = await startLedger({
     isReliable: false,
     isRefused: (id) => id.endsWith('77'),
   });
   const servicePort = Number(new URL(ledger.service.url).port);
-  const serviceProxy = await startFaultProxy(servicePort, pickServiceFault, harness.defer);
+  const serviceProxy = await startFaultProxy(servicePort, pickServiceFault);
   const start = (port: number) =>
     harness.startGateway(serviceProxy, {
       PORT: String(port),
@@ -101,13 +97,9 @@ async function setUp(harness: Harness) {
     });
   const gateways = new Map<number, RunningGateway>();
   for (const port of [await freePort(), await freePort()]) gateways.set(port, await start(port));
-  const haproxy = await startHaproxy(
-    harness,
-    [...gateways.keys()],
-    [...RETRY_EVERYTHING, ...CHECK_OFTEN],
-  );
+  const haproxy = await startHaproxy([...gateways.keys()], [...RETRY_EVERYTHING, ...CHECK_OFTEN]);
   const port = await startRouter(harness, haproxy.port);
-  const clientProxy = await startFaultProxy(port, pickClientFault, harness.defer);
+  const clientProxy = await startFaultProxy(port, pickClientFault);
   return { ledger, serviceProxy, start, gateways, haproxy, clientProxy };
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { get, keepAliveAgent, outcomeOf, post } from '../client.ts';
-import type { Scenario } from '../harness.ts';
+import { type Scenario, startService } from '../harness.ts';
 import { closedLoop, openLoop } from '../load.ts';
 import { percentile, tally } from '../statistics.ts';
 
@@ -31,9 +31,9 @@ const query = `query ($project: String!) { result: glCodes(target: EMAIL, projec
 export const overload: Scenario = {
   name: 'overload',
   async run(harness) {
-    const service = await harness.startService(({ response }) => void response.end(list));
+    const service = await startService((response) => response.end(list));
     const { url } = await harness.startGateway(service);
-    const agent = keepAliveAgent(harness);
+    const agent = keepAliveAgent();
     const send = (n: number) =>
       post(url, harness.token, query, { agent, variables: { project: `overload-${n}` } });
     const outcomes: string[] = [];

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { portOf } from '../../test/support/port.ts';
+import { startTcp } from '../../test/support/tcp-server.ts';
 import { keepAliveAgent, outcomeOf, post } from '../client.ts';
 import type { Harness, Row, Scenario } from '../harness.ts';
 import { forEach } from '../load.ts';
@@ -39,9 +38,9 @@ async function measure(
   harness: Harness,
   [name, surplusAfterMs, reads, clients, pauseMs]: Case,
 ): Promise<Row> {
-  const service = await startService(harness, surplusAfterMs);
+  const service = await startService(surplusAfterMs);
   const gateway = await harness.startGateway(service, { UPSTREAM_MAX_CONCURRENCY: PLACES });
-  const agent = keepAliveAgent(harness);
+  const agent = keepAliveAgent();
   const subjects = Array.from({ length: CALLERS }, (_, n) => `caller-${n}`);
   const tokens = await Promise.all(subjects.map((sub) => harness.issuer.token({ sub })));
   const kinds: string[] = [];
@@ -68,10 +67,8 @@ async function measure(
 }
 
 /** Starts a service that responds with the caller's subject, and again a moment later. */
-async function startService(harness: Harness, surplusAfterMs: number): Promise<{ url: string }> {
-  const server = createServer((socket) => {
-    harness.defer(() => socket.destroy());
-    socket.on('error', () => {}); // The gateway may close the connection.
+function startService(surplusAfterMs: number): Promise<{ url: string }> {
+  return startTcp((socket) => {
     let head = '';
     socket.on('data', (chunk) => {
       head += String(chunk);
@@ -83,10 +80,7 @@ async function startService(harness: Harness, surplusAfterMs: number): Promise<{
         setTimeout(() => respond(socket, `${subject} surplus`), surplusAfterMs);
       }, 10);
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  harness.defer(() => server.close());
-  return { url: `http://127.0.0.1:${portOf(server.address())}/` };
+  });
 }
 
 function respond(socket: Socket, message: string): void {
