@@ -25,7 +25,7 @@ type GateOptions = {
   rejection?: (reason: NoPlaceReason) => Error;
 };
 
-export type EnterOptions = {
+type EnterOptions = {
   /** Goes before other entries of the caller. */
   isUrgent?: boolean;
   amount?: number;
@@ -111,11 +111,11 @@ export class Gate {
 
   /** Resolves when the caller has entered. Rejects with the error for the reason if it does not. */
   async enter(caller: string, options: EnterOptions = {}): Promise<void> {
-    const { isUrgent = false, amount = 1, signal } = options;
+    const { amount = 1 } = options;
     if (this.tryEnter(caller, amount)) return;
-    if (signal?.aborted) throw this.#rejection('aborted');
-    if (this.#isFullFor(caller, isUrgent)) throw this.#rejection('full');
-    const waiting = this.#wait(caller, amount, isUrgent, signal);
+    if (options.signal?.aborted) throw this.#rejection('aborted');
+    if (this.#isFullFor(caller, options)) throw this.#rejection('full');
+    const waiting = this.#wait(caller, options);
     if (this.#makeRoom(caller, amount)) this.#admit();
     await waiting;
   }
@@ -126,12 +126,8 @@ export class Gate {
     if (this.waiting > 0 && !this.#isMakingRoom) this.#admit();
   }
 
-  #wait(
-    caller: string,
-    amount: number,
-    isUrgent: boolean,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
+  #wait(caller: string, options: EnterOptions): Promise<void> {
+    const { amount = 1, isUrgent = false, signal } = options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const line = this.#lines.get(caller) ?? [];
     const end = () => {
@@ -169,12 +165,8 @@ export class Gate {
   #admit(): void {
     const fits = ([caller, [first]]: [string, Waiting[]]) =>
       this.#held.fits(caller, first?.amount ?? 0);
-    for (
-      let next = this.#lines.entries().find(fits);
-      next;
-      next = this.#lines.entries().find(fits)
-    ) {
-      const [caller, line] = next;
+    for (;;) {
+      const [caller = '', line = []] = this.#lines.entries().find(fits) ?? [];
       const [first] = line;
       if (!first) return;
       this.#lines.delete(caller); // Moves it to the end.
@@ -209,7 +201,7 @@ export class Gate {
   }
 
   /** Whether no more of a caller may wait: what is not urgent would wait as long as its oldest entry, often in vain. */
-  #isFullFor(caller: string, isUrgent: boolean): boolean {
+  #isFullFor(caller: string, { isUrgent }: EnterOptions): boolean {
     const [oldest] = this.#lines.get(caller) ?? [];
     const waitedMs = oldest ? performance.now() - oldest.since : 0;
     const isLong = !isUrgent && waitedMs > this.#maxWaitMs * 0.75;

@@ -9,9 +9,6 @@ const disconnected = clientDisconnected();
 /** A piece of work that waits. `since` is when its request arrived. */
 type Waiting = { readonly since: number; begin(): void };
 
-/** The piece that runs, and when it began. */
-type Piece = { readonly caller: string; readonly startedAt: number };
-
 /**
  * CPU time, shared out by caller. Work on requests runs in pieces: what runs after a turn until the event loop goes on.
  * One piece runs at a time, and its CPU time is measured. When those of an iteration of the event loop have taken 8 ms,
@@ -19,7 +16,9 @@ type Piece = { readonly caller: string; readonly startedAt: number };
  * turns, and of one caller the oldest request goes first: otherwise all would end late, and hold what they have until then.
  */
 export class Lane {
-  #piece: Piece | undefined;
+  /** The caller of the piece that runs, and when that began. */
+  #running: string | undefined;
+  #startedAt = 0;
   /** The CPU time of the pieces of this iteration, and that of the thread when the first of them began. */
   #spentMs = 0;
   #cpuMs = 0;
@@ -34,8 +33,8 @@ export class Lane {
    * when it is its turn, or rejects with `CLIENT_DISCONNECTED` when `signal` is aborted.
    */
   take(caller: string, since: number, signal?: AbortSignal): Promise<void> | undefined {
-    if (this.#piece) {
-      if (this.#piece.caller === caller && this.#msOf(this.#piece) < MAX_MS) return undefined;
+    if (this.#running !== undefined) {
+      if (this.#running === caller && this.#pieceMs < MAX_MS) return undefined;
     } else if (this.#isFreeFor(caller) && !this.#waiting.has(caller)) {
       this.#begin(caller);
       return undefined;
@@ -69,15 +68,16 @@ export class Lane {
     return this.#spentMs < MAX_MS && !this.#resting.has(caller);
   }
 
-  /** The CPU time of a piece so far: its wall time below a millisecond, which takes a fifth of the time to read. */
-  #msOf({ startedAt }: Piece): number {
-    const wallMs = performance.now() - startedAt;
+  /** The CPU time of the piece so far: its wall time below a millisecond, which takes a fifth of the time to read. */
+  get #pieceMs(): number {
+    const wallMs = performance.now() - this.#startedAt;
     if (wallMs < 1) return wallMs;
     return Math.min(wallMs, cpuMsOfThread() - this.#cpuMs - this.#spentMs);
   }
 
   #begin(caller: string): void {
-    this.#piece = { caller, startedAt: performance.now() };
+    this.#running = caller;
+    this.#startedAt = performance.now();
     this.#countIterations();
     // The work and all that follows from it are microtasks, and after them a batch of DataLoader with its microtasks.
     queueMicrotask(this.#afterMicrotasks);
@@ -88,10 +88,10 @@ export class Lane {
   readonly #beforeEnd = () => process.nextTick(this.#end);
 
   readonly #end = () => {
-    if (!this.#piece) return;
-    const { caller } = this.#piece;
-    const ms = this.#msOf(this.#piece);
-    this.#piece = undefined;
+    const caller = this.#running;
+    if (caller === undefined) return;
+    const ms = this.#pieceMs;
+    this.#running = undefined;
     this.#spentMs += ms;
     if (this.#spentMs >= MAX_MS) {
       // Another request passes through about eight iterations.
@@ -128,7 +128,7 @@ export class Lane {
       else this.#resting.delete(caller);
     }
     if (this.#resting.size > 0) this.#countIterations();
-    if (!this.#piece) this.#beginNext();
+    if (this.#running === undefined) this.#beginNext();
   };
 }
 
