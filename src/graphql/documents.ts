@@ -18,9 +18,6 @@ import type { DocumentRequest } from './document-request.ts';
 import { schema } from './schema.ts';
 import { type Manifest, nameOf, readTrusted, type TrustedDocuments } from './trusted-documents.ts';
 
-/** Fields that reveal the schema. */
-const introspectionFields = ['__schema', '__type', '_service'];
-
 export type DocumentOptions = {
   introspection: boolean;
   maxWritesPerOperation: number;
@@ -118,10 +115,10 @@ export class Documents {
   }
 }
 
-/** Rejects introspection, and `_service { sdl }`, which reveals the same (docs/decisions/0008). */
+/** Rejects fields that reveal the schema: introspection, and `_service { sdl }` (docs/decisions/0008). */
 const noIntrospection: ValidationRule = (context) => ({
   Field(node) {
-    if (introspectionFields.includes(node.name.value)) {
+    if (['__schema', '__type', '_service'].includes(node.name.value)) {
       context.reportError(new GraphQLError('Introspection is off.', { nodes: node }));
     }
   },

@@ -4,7 +4,7 @@ import type {
   GraphQLRequestListener,
   HTTPGraphQLHead,
 } from '@apollo/server';
-import { SpanKind } from '@opentelemetry/api';
+import { type Span, SpanKind } from '@opentelemetry/api';
 import {
   type ExecutionResult,
   execute,
@@ -67,7 +67,7 @@ export function createExecution(
         );
       }
       if (!operation) return null; // Apollo reports this error.
-      return inOperationSpan(operation, record, async () => {
+      return inOperationSpan(operation, record, async (span) => {
         try {
           const result = await run(document, operation, request, contextValue, limits);
           for (const error of result.errors ?? []) setHead(http, error);
@@ -78,7 +78,7 @@ export function createExecution(
           setHead(http, rejection);
           return respond(undefined, [format(rejection)]);
         } finally {
-          report(record, observe);
+          report(record, observe, span);
         }
       });
     },
@@ -104,7 +104,7 @@ function setHead(head: HTTPGraphQLHead, error: GraphQLError): void {
 function inOperationSpan<Result>(
   { operation: type, name: node }: OperationDefinitionNode,
   record: RequestRecord,
-  run: () => Promise<Result>,
+  run: (span: Span) => Promise<Result>,
 ): Promise<Result> {
   const name = node?.value; // At most 256 characters (document-limits.ts).
   record.operation = name ?? type;
@@ -112,14 +112,7 @@ function inOperationSpan<Result>(
     'graphql.operation.type': type,
     ...(name !== undefined && { 'graphql.operation.name': name }),
   };
-  return inSpan(type, { kind: SpanKind.SERVER, attributes }, async (span) => {
-    try {
-      return await run();
-    } finally {
-      const [code] = record.errorCodes;
-      if (code !== undefined) fail(span, code);
-    }
-  });
+  return inSpan(type, { kind: SpanKind.SERVER, attributes }, run);
 }
 
 /** Executes an operation. Rejects with a GraphQLError or a GatewayError if nothing can be executed. */
@@ -131,7 +124,10 @@ async function run(
   /** Undefined if the request has no token. Then it is not compiled, which is expensive. */
   limits: ResponseLimits | undefined,
 ): Promise<ExecutionResult> {
-  if (operation.operation === OperationTypeNode.SUBSCRIPTION) throw noSubscriptions();
+  if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
+    const extensions = { code: 'BAD_REQUEST', http: { status: 400 } };
+    throw new GraphQLError('Subscriptions are not supported.', { extensions });
+  }
   checkInput(document, operation, variables);
   checkResponseName(operation, contextValue.responseName);
   const runCompiled = async (threshold?: number) => {
@@ -152,8 +148,10 @@ async function run(
   return result;
 }
 
-/** Counts the outcomes of root fields, and notes those of writes for the log. */
-function report(record: RequestRecord, observe: FieldObserver): void {
+/** Counts the outcomes of root fields, and notes those of writes for the log, and a failure in the span. */
+function report(record: RequestRecord, observe: FieldObserver, span: Span): void {
+  const [failure] = record.errorCodes;
+  if (failure !== undefined) fail(span, failure);
   for (const field of record.fields.values()) {
     const { operation, outcome, code } = field;
     observe(field);
@@ -162,10 +160,4 @@ function report(record: RequestRecord, observe: FieldObserver): void {
     const words = [operation, outcome, ...(code === undefined ? [] : [code])];
     if (isWrite) record.writes.push(words.join(' '));
   }
-}
-
-function noSubscriptions(): GraphQLError {
-  return new GraphQLError('Subscriptions are not supported.', {
-    extensions: { code: 'BAD_REQUEST', http: { status: 400 } },
-  });
 }

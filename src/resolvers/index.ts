@@ -25,7 +25,6 @@ export const resolvers = {
   WorkflowAction,
   WorkflowCsvOption: new GraphQLScalarType<number, number>({
     name: 'WorkflowCsvOption',
-    serialize: readOption,
     parseValue: readOption,
   }),
 } satisfies Resolvers;
