@@ -20,41 +20,25 @@ import { createCallObserver, watchCalls } from './upstream/call-metrics.ts';
 import { createTransport } from './upstream/transport/got-client.ts';
 import { version } from './version.ts';
 
-export type Gateway = {
-  /** The address it listens at, such as `http://127.0.0.1:4000`. */
-  url: string;
-  /** Becomes not ready, waits for load balancers, finishes the requests in flight, and stops. */
-  close(): Promise<void>;
-  /** Logs the writes in flight, before an exit that does not wait for them. */
-  logPendingWrites(): void;
-};
-
-/**
- * The requests in progress: more than calls to the service, because some need none. Others wait at most two seconds,
- * well below the deadline of an operation.
- */
-function requestLimits(maxConcurrency: number) {
-  return { limit: Math.max(64, maxConcurrency * 1.25), maxWaitMs: 2000, maxWaiting: 4096 };
-}
+export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
 /** Starts a gateway, and composes it from the service's side to the client's. `output` is where `log` goes. */
 export async function startGateway(
   config: Config,
   log: Logger,
   output: LogBacklog = { dropped: 0, heldBytes: 0 },
-): Promise<Gateway> {
+) {
   log.info({ version, settings: settingsOf(config) }, 'starting');
   const tracing = await startTracing(config.tracing, version, log);
   const metrics = new Metrics({ version, commit: config.commit }, output);
   const memory = shareMemory(freeMemory(), config.idempotency.store === 'memory');
   const account = new Account(memory.requests);
   const lane = new Lane();
-  const requests = new Gate(requestLimits(config.upstream.maxConcurrency));
-  const service = await connectService(config, metrics, {
-    account,
-    log,
-    storeBytes: memory.store,
-  });
+  // More than calls to the service, because some need none. The wait is well below the deadline of an operation.
+  const maxRequests = Math.max(64, config.upstream.maxConcurrency * 1.25);
+  const requests = new Gate({ limit: maxRequests, maxWaitMs: 2000, maxWaiting: 4096 });
+  const shared = { account, log, memoryBytes: memory.store };
+  const service = await connectService(config, metrics, shared);
 
   const graphql = await startGraphql({
     ...config,
@@ -87,17 +71,20 @@ export async function startGateway(
   const url = await server.listen({ port: config.port, host: config.host, backlog: 4096 });
 
   return {
+    /** The address it listens at, such as `http://127.0.0.1:4000`. */
     url,
+    /** Logs the writes in flight, before an exit that does not wait for them. */
     logPendingWrites() {
       for (const write of service.upstreamCalls.pendingWrites) {
         log.warn({ ...write, outcome: 'UNKNOWN', fault: 'process exited' }, 'call');
       }
     },
+    /** Becomes not ready, waits for load balancers, finishes the requests in flight, and stops. */
     async close() {
       isShuttingDown = true;
       unwatch();
       await server.close();
-      await service.upstreamCalls.idle();
+      await service.upstreamCalls.inFlight.idle();
       await service.idempotency.close();
       await graphql.stop();
       authenticator.close();
@@ -111,9 +98,8 @@ export async function startGateway(
 async function connectService(
   config: Config,
   metrics: Metrics,
-  shared: { account: Account; storeBytes: number; log: Logger },
+  shared: { account: Account; memoryBytes: number; log: Logger },
 ) {
-  const { log } = shared;
   const transport = createTransport(config.upstream);
   const upstreamCalls = new UpstreamCalls({
     ...config.upstream,
@@ -124,13 +110,12 @@ async function connectService(
   watchCalls(metrics, upstreamCalls.admission);
   const idempotency = await createIdempotency({
     ...config.idempotency,
+    ...shared,
     maxWritesPerKey: config.maxWritesPerOperation,
-    memoryBytes: shared.storeBytes,
     timeoutMs: config.upstream.timeoutMs,
     shutdownTimeoutMs: config.shutdownTimeoutMs,
     calls: upstreamCalls,
     metrics,
-    log,
   });
   return { transport, upstreamCalls, idempotency };
 }

@@ -21,13 +21,7 @@ import { toUpstreamError } from './upstream-error.ts';
  * One exchange with the service, up to the decoded response. Ends when `signal` is aborted. Nothing is sent
  * after `sendBy`, in the time of `performance.now()`. `retry` is 0 for the first attempt.
  */
-export type Attempt = <Name extends OperationName>(
-  request: UpstreamRequest<Name>,
-  scope: RequestScope,
-  signal: AbortSignal,
-  sendBy?: number,
-  retry?: number,
-) => Promise<Responses[Name]>;
+export type Attempt = ReturnType<typeof createAttempt>;
 
 export type AttemptDependencies = {
   baseUrl: URL;
@@ -41,12 +35,18 @@ export type AttemptDependencies = {
 const MAX_UNBOOKED = 131_072;
 
 /** Sends and decodes, with one span, one log line and one observation for each attempt. */
-export function createAttempt(dependencies: AttemptDependencies): Attempt {
+export function createAttempt(dependencies: AttemptDependencies) {
   const { transport, account, log, observer } = dependencies;
   const spans = describeCalls(dependencies.baseUrl);
   // Parts of long responses in an iteration of the event loop, of up to 64 KB each: some milliseconds.
   const reading = new Reading(16);
-  return (request, scope, signal, sendBy, retry = 0) => {
+  return <Name extends OperationName>(
+    request: UpstreamRequest<Name>,
+    scope: RequestScope,
+    signal: AbortSignal,
+    sendBy?: number,
+    retry = 0,
+  ): Promise<Responses[Name]> => {
     const { effect } = operations[request.operation];
     const { name, options } = spans[request.operation];
     return inSpan(name, options, async (span) => {
@@ -62,9 +62,7 @@ export function createAttempt(dependencies: AttemptDependencies): Attempt {
       const exchange = new Exchange({
         signal,
         sendBy,
-        ...(effect === 'read' && {
-          reserve: (bytes: number) => holdResponse(holding, bytes, signal),
-        }),
+        reserve: (bytes) => (effect === 'read' ? holdResponse(holding, bytes, signal) : undefined),
         hold,
         read: () => reading.take(scope.caller.accountKey, signal),
       });

@@ -5,9 +5,9 @@ import type { RequestScope } from '../request-scope.ts';
 import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
 import { logCall, logCircuit, logUnexpected } from './call-log.ts';
 import {
+  maxRetries,
   type OperationName,
   operations,
-  policyOf,
   probeRequest,
   type ReadName,
   type Responses,
@@ -27,18 +27,7 @@ import {
 } from './upstream-error.ts';
 
 /** Calls of operations: `UpstreamCalls` sends them, `IdempotentCalls` adds idempotency keys to writes. */
-export type Calls = {
-  /** Calls a read. Throws an UpstreamError if it fails. */
-  read<Name extends ReadName>(
-    request: UpstreamRequest<Name>,
-    scope: RequestScope,
-  ): Promise<Responses[Name]>;
-  /** Calls a write. Throws an UpstreamError only if the write had no effect. */
-  write<Name extends WriteName>(
-    request: WriteRequest<Name>,
-    scope: RequestScope,
-  ): Promise<Responses[Name] | OutcomeUnknown>;
-};
+export type Calls = Pick<UpstreamCalls, 'read' | 'write'>;
 
 type CallOptions = AttemptDependencies & { timeoutMs: number; maxConcurrency: number };
 
@@ -46,7 +35,7 @@ type CallOptions = AttemptDependencies & { timeoutMs: number; maxConcurrency: nu
  * Everything around the attempts of a call, by the policy of its operation: the deadline, retries, and the
  * admission of each attempt.
  */
-export class UpstreamCalls implements Calls {
+export class UpstreamCalls {
   readonly #options: CallOptions;
   readonly #attempt: Attempt;
   readonly admission: Admission;
@@ -56,7 +45,8 @@ export class UpstreamCalls implements Calls {
     memoMethod: () => new RetryBudget(),
   });
   readonly #singleFlight = new SingleFlight();
-  readonly #running = new WaitGroup();
+  /** The calls in flight. A write continues after its client has disconnected. */
+  readonly inFlight = new WaitGroup();
   /** The writes in flight, whose outcome a forced exit would lose. */
   readonly pendingWrites: { operation: OperationName; requestId: string }[] = [];
 
@@ -70,6 +60,7 @@ export class UpstreamCalls implements Calls {
     this.admission = new Admission({ ...options, onCircuitChange });
   }
 
+  /** Calls a read. Throws an UpstreamError if it fails. */
   read<Name extends ReadName>(
     request: UpstreamRequest<Name>,
     scope: RequestScope,
@@ -79,11 +70,12 @@ export class UpstreamCalls implements Calls {
       `${operation}${search} ${scope.identity}`,
       scope.signal,
       (controller) =>
-        this.#running.track(this.#run(request, scope, controller, this.#options.timeoutMs)),
+        this.inFlight.track(this.#run(request, scope, controller, this.#options.timeoutMs)),
       () => this.#options.observer.shared(operation),
     );
   }
 
+  /** Calls a write. Throws an UpstreamError only if the write had no effect. */
   async write<Name extends WriteName>(
     request: WriteRequest<Name>,
     scope: RequestScope,
@@ -95,7 +87,7 @@ export class UpstreamCalls implements Calls {
       // Its own controller: a write does not end when its client disconnects.
       const controller = new AbortController();
       const { timeoutMs = this.#options.timeoutMs } = request;
-      const result = await this.#running.track(this.#run(request, scope, controller, timeoutMs));
+      const result = await this.inFlight.track(this.#run(request, scope, controller, timeoutMs));
       // It waits for turns, to be recorded and encoded. Shorter texts do not change its type.
       return scope.holding.tryHoldTexts(result) as Responses[Name];
     } catch (error) {
@@ -106,11 +98,6 @@ export class UpstreamCalls implements Calls {
       remove(this.pendingWrites, pending);
       this.#singleFlight.endSharing();
     }
-  }
-
-  /** Resolves when no call is in flight. A write continues after its client has disconnected. */
-  idle(): Promise<void> {
-    return this.#running.idle();
   }
 
   async #run<Name extends OperationName>(
@@ -125,11 +112,10 @@ export class UpstreamCalls implements Calls {
     const abort = () => setImmediate(() => controller.abort('deadline'));
     const timer = setTimeout(abort, timeoutMs);
     const onRetry = () => this.#options.observer.retried(request.operation);
-    const { retries } = policyOf(request.operation);
     const { effect } = operations[request.operation];
     const caller = scope.caller.accountKey;
     const budget = this.#retryBudgets.memo(caller);
-    const options = { retries, deadline, signal, budget, onRetry };
+    const options = { retries: maxRetries[effect], deadline, signal, budget, onRetry };
     // A write that gets its connection later is not sent: a twentieth of the timeout must be left.
     const sendBy = effect === 'write' ? deadline - this.#options.timeoutMs / 20 : undefined;
     const probe = (probeSignal: AbortSignal) => this.#attempt(probeRequest, scope, probeSignal);

@@ -10,7 +10,7 @@ import {
 
 type Operation<Response> = {
   readonly method: 'GET' | 'POST';
-  /** Whether the operation may change state. The policy below follows from it. */
+  /** Whether the operation may change state. Retries, connections and decoding follow from it. */
   readonly effect: 'read' | 'write';
   readonly decode: Decode<Response>;
   /** Reads back a response that was recorded for an idempotency key. Null for a read. */
@@ -28,9 +28,9 @@ const workflowAction = {
 } as const;
 
 /**
- * The operations of the service (docs/service-api.md, section 4), one row each. Retries, the connection and
- * decoding follow from the row, and so do de-duplication and abort: only a read can be passed to `Calls.read`. Other
- * code names an operation only to build its request or its union member.
+ * The operations of the service (docs/service-api.md, section 4), one row each. De-duplication and abort follow from the
+ * row too: only a read can be passed to `Calls.read`. Other code names an operation only to build its request or its
+ * union member.
  */
 const table = {
   getGLCodes5: {
@@ -116,15 +116,5 @@ export const probeRequest: UpstreamRequest<ReadName> = {
   search: '?target=-1&project=&includeHide=false',
 };
 
-/** How a call is sent, by the effect of its operation. A write is sent once. */
-const policies = {
-  // So many attempts after the first, only on connection faults and 502, 503, 504.
-  read: { retries: 2, connection: 'pooled' },
-  // If the service closes a reused connection at the wrong moment, the outcome is unknown (docs/decisions/0003).
-  write: { retries: 0, connection: 'verified' },
-} as const;
-
-/** The policy of an operation, by its effect. */
-export function policyOf(operation: OperationName) {
-  return policies[operations[operation].effect];
-}
+/** The attempts after the first, only on connection faults and 502, 503, 504: a write is sent once. */
+export const maxRetries = { read: 2, write: 0 } as const;

@@ -345,7 +345,7 @@ test('a write continues after its client has disconnected, and calls become idle
   const { respond } = await service.arrived(1);
   client.abort();
   expect(calls.pendingWrites).toEqual([{ operation: 'upgradeToHQ', requestId: 'request-1' }]);
-  const idle = calls.idle().then(() => 'idle');
+  const idle = calls.inFlight.idle().then(() => 'idle');
   respond();
   expect(await writing).toMatchObject({ status: 0 });
   expect(await idle).toBe('idle');

@@ -16,7 +16,7 @@ export type ConnectionOptions = {
   idleMarginMs?: number;
 };
 
-/** The connections to the service, by the policy of an operation. */
+/** The connections to the service, by the effect of an operation. */
 export function createConnections({ baseUrl, timeoutMs, tls, idleMarginMs }: ConnectionOptions) {
   const { origin } = baseUrl;
   // Shared, so that the files are parsed once and TLS sessions are resumed. Its timeout is longer than any deadline.
@@ -45,10 +45,11 @@ export function createConnections({ baseUrl, timeoutMs, tls, idleMarginMs }: Con
   });
   const writes = new WriteConnections(origin, settings);
   return {
-    pooled({ caller }: RequestScope): Connection {
+    read({ caller }: RequestScope): Connection {
       return { dispatcher: pools.memo(caller.hash), reset: false, release() {} };
     },
-    verified: ({ caller }: RequestScope) => writes.take(caller.hash),
+    // If the service closes a reused connection at the wrong moment, the outcome is unknown (docs/decisions/0003).
+    write: ({ caller }: RequestScope) => writes.take(caller.hash),
     /** New connections use these files. Idle ones are closed, and those in use after their response. */
     useTls(files: TlsFiles) {
       connector = connectorFor(files);

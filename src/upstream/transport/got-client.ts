@@ -1,5 +1,5 @@
 import type { RequestScope } from '../../request-scope.ts';
-import { operations, perOperation, policyOf, type UpstreamRequest } from '../operations.ts';
+import { operations, perOperation, type UpstreamRequest } from '../operations.ts';
 import { type ConnectionOptions, createConnections } from './connections.ts';
 import { createGotRequest } from './got-request.ts';
 import { responseBody } from './response-body.ts';
@@ -42,7 +42,7 @@ export function createTransport(
         ...trace,
         ...(body !== undefined && { 'content-type': 'application/json' }),
       };
-      const connection = await connections[policyOf(operation).connection](scope);
+      const connection = await connections[operations[operation].effect](scope);
       const response = await requests[operation]({ search, headers, body }, (sending) =>
         exchange.send(connection, sending, maxResponseBytes),
       );

@@ -31,8 +31,8 @@ type Limits = {
   signal: AbortSignal;
   /** Nothing is sent after this time of `performance.now()`. */
   sendBy?: number | undefined;
-  /** Books the memory of so many bytes of a response. Undefined if it is booked at once. */
-  reserve?(bytes: number): Promise<void> | undefined;
+  /** Books the memory of so many bytes of a response. Undefined if it is booked at once, or never. */
+  reserve(bytes: number): Promise<void> | undefined;
   /** Books so many bytes of the response. Returns false if there is no memory for them. */
   hold(bytes: number): boolean;
   /** When the next part of a long response may be received. Undefined if it may be at once. */
@@ -173,7 +173,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** When there is memory for so many bytes. Hundreds of responses would otherwise be received in part, and all in vain. */
   #reserve(bytes: number): Promise<void> | undefined {
     this.#reserved = bytes;
-    return this.#limits.reserve?.(bytes);
+    return this.#limits.reserve(bytes);
   }
 
   /** Receives no more until then. */

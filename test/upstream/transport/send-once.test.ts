@@ -29,7 +29,8 @@ function createClient(url: string, method: 'GET' | 'POST' = 'GET', maxBytes = 10
   return {
     released,
     send(limits: Limits = {}, parts: Partial<Parameters<typeof request>[0]> = {}) {
-      const own = { signal: neverAborted, hold: () => true, read: () => undefined };
+      const none = () => undefined;
+      const own = { signal: neverAborted, hold: () => true, read: none, reserve: none };
       const exchange = new Exchange({ ...own, ...limits });
       const response = request({ search: '', headers: {}, body: undefined, ...parts }, (sending) =>
         exchange.send(connection, sending, maxBytes),
