@@ -17,9 +17,7 @@ export type Credentials = { token: string; tokenHash: string; caller: Caller };
 /** Resolves to the credentials of a request, or to null if it has no `Authorization` header. */
 export type Authenticate = (request: IncomingMessage) => Promise<Credentials | null>;
 
-export type Authenticator = Pick<KeySource, 'isReady' | 'lastFetches' | 'useKeys' | 'close'> & {
-  authenticate: Authenticate;
-};
+export type Authenticator = Omit<KeySource, 'keysOf'> & { authenticate: Authenticate };
 
 /** The result of checking a token, for a metric. */
 export type VerificationResult = 'verified' | 'remembered' | 'refused' | 'unavailable';
@@ -88,8 +86,7 @@ export function createAuthenticator(
     cache = createCache(); // A key may have been withdrawn, also that of a token which is being verified.
   }
 
-  const { isReady, lastFetches, close } = keySource;
-  return { authenticate, isReady, lastFetches, useKeys, close };
+  return { ...keySource, authenticate, useKeys };
 }
 
 function digestOf(text: string): string {

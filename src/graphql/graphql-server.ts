@@ -4,7 +4,7 @@ import {
   ApolloServerPluginInlineTraceDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
-import type { Execute, GraphqlRequest } from '../request-scope.ts';
+import type { GraphqlRequest, GraphqlResponse } from '../request-scope.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
 import { documentRequestOf } from './document-request.ts';
 import { type DocumentOptions, Documents } from './documents.ts';
@@ -24,18 +24,13 @@ type GraphqlOptions = ContextDependencies &
     observe: FieldObserver;
   };
 
-export type GraphqlServer = {
-  execute: Execute;
-  /** Replaces the trusted documents. Rejects with a ConfigError if one is invalid, and then changes nothing. */
-  trust(manifests: readonly Manifest[]): Promise<void>;
-  stop(): Promise<void>;
-};
+export type GraphqlServer = Awaited<ReturnType<typeof startGraphql>>;
 
 /**
  * Starts Apollo Server with the schema and the execution of the gateway. Throws a ConfigError for a trusted
  * document that is invalid.
  */
-export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServer> {
+export async function startGraphql(options: GraphqlOptions) {
   const documents = new Documents(options);
   if (options.trustedDocuments) await documents.trust(options.trustedDocuments);
   const formatError = createErrorFormatter(options.log);
@@ -62,7 +57,7 @@ export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServ
   });
   await apollo.start();
   return {
-    async execute(request) {
+    async execute(request: GraphqlRequest): Promise<GraphqlResponse> {
       const { method, scope, record } = request;
       const document = documents.find(documentRequestOf(request));
       const isById = options.trustedDocuments !== undefined && document !== undefined;
@@ -77,7 +72,8 @@ export async function startGraphql(options: GraphqlOptions): Promise<GraphqlServ
       const { status = 200, headers } = response;
       return { status, headers, body: context.response.serialized ?? response.body.string };
     },
-    trust: (manifests) => documents.trust(manifests),
+    /** Replaces the trusted documents. Rejects with a ConfigError if one is invalid, and then changes nothing. */
+    trust: (manifests: readonly Manifest[]) => documents.trust(manifests),
     stop: () => apollo.stop(),
   };
 }

@@ -182,9 +182,6 @@ function createScope(
   { forwardHeaders, lane }: GraphqlRouteOptions,
 ): RequestScope {
   const { id, headers, receivedAt, disconnected, record, raw } = request;
-  const key = headers['idempotency-key'];
-  const age = headers['idempotency-key-age'];
-  const responseName = headers['idempotency-response-name'];
   const forwarded = pickHeaders(headers, forwardHeaders);
   return {
     token,
@@ -197,9 +194,9 @@ function createScope(
     forwarded,
     signal: disconnected,
     isClosed: () => raw.socket.destroyed,
-    idempotencyKey: typeof key === 'string' ? key : undefined,
-    idempotencyKeyAge: typeof age === 'string' ? age : undefined,
-    idempotencyResponseName: typeof responseName === 'string' ? responseName : undefined,
+    idempotencyKey: headers['idempotency-key']?.toString(),
+    idempotencyKeyAge: headers['idempotency-key-age']?.toString(),
+    idempotencyResponseName: headers['idempotency-response-name']?.toString(),
     receivedAt,
     onReplay() {
       record.isReplay = true;

@@ -7,7 +7,7 @@ import { operatorPaths } from './admin-server.ts';
 import type { ClientConnections } from './client-connections.ts';
 import type { SendError } from './error-response.ts';
 import { securityHeaders } from './headers.ts';
-import type { RespondedRequest } from './http-metrics.ts';
+import type { HttpMetrics } from './http-metrics.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,8 +25,7 @@ declare module 'fastify' {
 type RequestLogOptions = {
   connections: ClientConnections;
   log: Logger;
-  /** Counts a request with the status of its response. */
-  count(request: RespondedRequest): void;
+  metrics: Pick<HttpMetrics, 'responded'>;
   sendError: SendError;
   /** Whether one more line may be written that anybody can cause. */
   mayLog(): boolean;
@@ -34,7 +33,7 @@ type RequestLogOptions = {
 
 /** Returns the function that starts a request. When the request ends, or its client disconnects, it is logged and counted once. */
 export function createRequestLog(options: RequestLogOptions) {
-  const { connections, log, count, sendError, mayLog } = options;
+  const { connections, log, metrics, sendError, mayLog } = options;
   return (request: FastifyRequest, reply: FastifyReply): void => {
     request.receivedAt = performance.now();
     const disconnect = new AbortController();
@@ -53,7 +52,7 @@ export function createRequestLog(options: RequestLogOptions) {
       const ms = performance.now() - request.receivedAt;
       const path = request.routeOptions.url;
       const { writes } = request.record;
-      count({ path, status, disconnected, seconds: ms / 1000, ...request.record });
+      metrics.responded({ path, status, disconnected, seconds: ms / 1000, ...request.record });
       const isCheap = !request.record.caller || status === 503; // Nothing of it was executed.
       if (isCheap && !mayLog()) return;
       log[operatorPaths.has(path) && status < 400 ? 'debug' : 'info'](

@@ -1,10 +1,8 @@
 import { createServer as createHttpServer } from 'node:http';
 import fastify, {
   type FastifyBaseLogger,
-  type FastifyError,
   type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
+  type FastifyServerOptions,
   LogController,
 } from 'fastify';
 import type { Logger } from 'pino';
@@ -40,13 +38,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   const drain = new Drain(options.shutdownDelayMs);
   const sendError = createErrorSender(log);
-  const startRequest = createRequestLog({
-    connections,
-    log,
-    count: metrics.responded,
-    sendError,
-    mayLog,
-  });
+  const startRequest = createRequestLog({ connections, log, metrics, sendError, mayLog });
   const app = createFastify(log, connections, (error, request, reply) => {
     startRequest(request, reply); // No hook runs for these errors.
     reply.headers(corsHeaders(options.corsOrigins, request.headers.origin));
@@ -90,7 +82,7 @@ const timeouts = {
 function createFastify(
   log: Logger,
   connections: ClientConnections,
-  frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void,
+  frameworkErrors: NonNullable<FastifyServerOptions['frameworkErrors']>,
 ): FastifyInstance {
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
