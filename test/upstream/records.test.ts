@@ -7,7 +7,6 @@ import {
   decodeServiceStatus,
   decodeWorkflowCsvResult,
   encodeApprovers,
-  encodeCsvUpload,
   exactInteger,
   int32,
   listOf,
@@ -219,19 +218,6 @@ describe('encode', () => {
           `[{"approver_id":${approver},"name":${JSON.stringify(name)},"workflow_id":${workflow}}]`,
         );
       }),
-    );
-  });
-
-  test('writes null, and leaves out undefined fields', () => {
-    expect(encodeApprovers([{ approver_id: null, name: undefined, claim_limit: 1.5 }])).toBe(
-      '[{"approver_id":null,"claim_limit":1.5}]',
-    );
-  });
-
-  test('writes the identifier of a nested status record as an integer', () => {
-    const upload = { PictureName: 'a.csv', PictureStream: '' };
-    expect(encodeCsvUpload({ ...upload, service_status: { invoice_id: '9007199254740993' } })).toBe(
-      '{"PictureName":"a.csv","PictureStream":"","service_status":{"invoice_id":9007199254740993}}',
     );
   });
 });

@@ -60,14 +60,6 @@ test('equal reads in flight with the same token share one call', async () => {
   expect(counts).toEqual({ attempted: 1, retried: 0, shared: 3 });
 });
 
-test('a read that starts after the response is a new call', async () => {
-  const { service, read } = await start();
-  service.release();
-  await read('ada');
-  await read('ada');
-  expect(service.received).toHaveLength(2);
-});
-
 const projects = [
   'north',
   'north ada',

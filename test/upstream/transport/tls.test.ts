@@ -6,15 +6,13 @@ import { connect } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { beforeAll, expect, test } from '@jest/globals';
 import { type CertificateFiles, createPrivateCa, expired } from '../../support/certificate.ts';
-import { closeAfterTest } from '../../support/cleanup.ts';
 import { readFilesOften } from '../../support/fast-timeouts.ts';
 import { startTestGateway } from '../../support/gateway.ts';
 import { startGatewayProcess } from '../../support/gateway-process.ts';
 import { read, write } from '../../support/graphql-operation.ts';
-import { startHttpServer } from '../../support/http-server.ts';
+import { listen, startHttpServer } from '../../support/http-server.ts';
 import { testIssuer } from '../../support/issuer.ts';
 import { metric } from '../../support/metric.ts';
-import { portOf } from '../../support/port.ts';
 
 const status = JSON.stringify({ status: 0, service_status: { status: 0 }, list: [] });
 
@@ -40,13 +38,7 @@ async function startTlsService(options: ServerOptions = {}) {
     const respond = () => response.end(url === '/keys' ? JSON.stringify(jwks) : status);
     if (!responses.emit('held', respond)) respond();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closeAfterTest(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `https://127.0.0.1:${portOf(server.address())}/`, clients, responses, server };
+  return { url: `https://127.0.0.1:${await listen(server)}/`, clients, responses, server };
 }
 
 test.each([
