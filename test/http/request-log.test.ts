@@ -48,15 +48,6 @@ test('clients that disconnect during long lists leave no line of an internal err
   expect(gateway.logs.filter(({ level }) => Number(level) >= 50)).toEqual([]);
 });
 
-test('bytes that are not HTTP are logged with their fault', async () => {
-  const { gateway, lines } = await start(fine);
-  const response = await exchange(gateway.url, 'NOTHING\r\n\r\n');
-  const [requestId] = /(?<="requestId":")[^"]+/.exec(response) ?? [];
-  const own = { fault: expect.stringMatching(/^HPE_/), address: '127.0.0.1' };
-  const line = { requestId, outcome: 'BAD_REQUEST', status: 400, ...own };
-  expect(await lines('request')).toMatchObject([line]);
-});
-
 /** The lines of the request and of its calls. */
 type Lines = [request: object, ...calls: object[]];
 

@@ -141,12 +141,13 @@ test('each request with no id or two gets a new one, even if it fails', async ()
   expect(await exchange(gateway.url, twice)).toMatch(/^x-request-id: [0-9a-f-]{36}\r$/im);
 });
 
-test.each([
-  ['a path that cannot be decoded', requestOnly('GET /%zz'), 400],
-  ['a request that is not HTTP', 'hello\n\n', 400],
-  ['headers that are too large', requestOnly('GET /livez', `x: ${'x'.repeat(20_000)}`), 431],
-  ['an unknown method', requestOnly('BREW /graphql'), 400],
-])('%s gets an error in the usual format, and is logged', async (_, request, status) => {
+const notHttp = { fault: expect.stringMatching(/^HPE_/), address: '127.0.0.1' };
+test.each<[string, string, number, own: object]>([
+  ['a path that cannot be decoded', requestOnly('GET /%zz'), 400, {}],
+  ['a request that is not HTTP', 'hello\n\n', 400, notHttp],
+  ['headers that are too large', requestOnly('GET /livez', `x: ${'x'.repeat(20_000)}`), 431, {}],
+  ['an unknown method', requestOnly('BREW /graphql'), 400, {}],
+])('%s gets an error in the usual format, and is logged', async (_, request, status, own) => {
   const { gateway } = start(shareWithCors);
   const response = await exchange(gateway.url, request);
   expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
@@ -154,7 +155,7 @@ test.each([
   const body = response.slice(response.indexOf('\r\n\r\n') + 4);
   expectError(body);
   const { requestId } = JSON.parse(body).errors[0].extensions;
-  const line = { status, outcome: expect.stringMatching(/^[A-Z_]+$/) };
+  const line = { status, outcome: expect.stringMatching(/^[A-Z_]+$/), ...own };
   expect(await gateway.logLine({ msg: 'request', requestId })).toMatchObject(line);
 });
 
