@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { Documents } from '../../src/graphql/documents.ts';
+import { metric } from '../support/metric.ts';
 import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
@@ -281,13 +282,17 @@ test.each(['@include(if: false)', '@skip(if: true)', '@include(if: $on)', '@skip
   },
 );
 
-test('a long list is limited to fewer fields where nothing is compiled', async () => {
+test('a long list is limited to fewer fields where nothing is compiled, and the rejection counted', async () => {
   const { gateway } = share(listOf(10_001));
+  const labels = { operation: 'Query.glCodes', outcome: 'OPERATION_LIMIT_EXCEEDED' };
+  const count = () => metric(gateway, 'ledger_gateway_operations_total', labels);
+  const before = await count();
   const entities = '_entities(representations: []) { __typename }';
   expect((await gateway.graphql(`{ ${entities} ${select(4)} }`)).errors).toBeUndefined();
   const { status, data, errors } = await gateway.graphql(`{ ${entities} ${select(5)} }`);
   expect([status, data.glCodes]).toEqual([400, null]);
   expect(errors?.[0]?.message).toContain('50000');
+  expect(await count()).toBe(before + 1);
 });
 
 test('aliases of one list are limited by the size of the response', async () => {

@@ -115,19 +115,6 @@ test.each([
   expect(errors?.map(({ extensions }) => extensions.code)).toEqual(expected);
 });
 
-test('a list that is too large to be executed without compiling is rejected, and counted', async () => {
-  const { gateway } = share(manyCodes);
-  const labels = { operation: 'Query.glCodes', outcome: 'OPERATION_LIMIT_EXCEEDED' };
-  const count = () => metric(gateway, 'ledger_gateway_operations_total', labels);
-  const before = await count();
-  const list =
-    'glCodes(target: EMAIL, project: "north") { ... on GlCodeList { codes { code name value hide project target } } }';
-  const entities = '_entities(representations: []) { __typename }'; // Not compiled.
-  const { errors } = await gateway.graphql(`{ ${entities} ${list} }`);
-  expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['OPERATION_LIMIT_EXCEEDED']);
-  expect(await count()).toBe(before + 1);
-});
-
 test('searches of more than 16 times the largest response are rejected', async () => {
   const { gateway } = await startStack(manyCodes, { UPSTREAM_MAX_RESPONSE_BYTES: '800000' });
   const fields = Array.from(
