@@ -180,47 +180,34 @@ test.each([
   expect(gateway.logs.slice(-2)).toMatchObject([fatal, lostWrite]);
 });
 
-test('after a client disconnects, the writes of its operation are finished and logged before the exit', async () => {
-  const { service, gateway } = await startHeldStack();
-  const client = new AbortController();
-  const query = `mutation { a: ${writes.restartWorkflow2} b: ${writes.saveApproverList} c: ${writes.upgradeToHQ} }`;
-  const lost = expect(gateway.post({ query }, {}, client.signal)).rejects.toThrow();
-  const first = await service.arrived(1);
-  client.abort();
-  await lost;
-  await gateway.logLine({ outcome: 'CLIENT_DISCONNECTED' });
-  const closed = gateway.close();
-  await portClosed(gateway);
+test.each([
+  ['closes', 'destroy', 3],
+  ['resets', 'resetAndDestroy', 1],
+] as const)(
+  'after a client %s its connection, the writes of its operation are finished and logged before the exit',
+  async (_, disconnect, count) => {
+    const { service, gateway } = await startHeldStack();
+    const fields = `a: ${writes.restartWorkflow2} b: ${writes.saveApproverList} c: ${writes.upgradeToHQ}`;
+    const client = connectTo(gateway.url);
+    client.write(requestOf(gateway, `mutation { ${fields} }`));
+    const first = await service.arrived(1);
+    client[disconnect]();
+    await gateway.logLine({ outcome: 'CLIENT_DISCONNECTED' });
+    const onClosed = jest.fn();
+    const closed = gateway.close().then(onClosed);
+    await portClosed(gateway);
+    // Nothing shows that the gateway waits but that it has not closed yet.
+    for (let n = 0; n < 100; n++) await immediate();
+    expect(onClosed).not.toHaveBeenCalled();
 
-  first.respond();
-  for (const n of [2, 3]) (await service.arrived(n)).respond();
-  await closed;
-  // Every write that was sent has its outcome in the log.
-  const common = { outcome: 'answered', level: 40, clientDisconnected: true };
-  const lines = service.received.map(({ url }) => ({
-    operation: url.slice(1),
-    ...common,
-  }));
-  expect(lines).toHaveLength(3);
-  expect(gateway.logs.filter(({ msg }) => msg === 'call')).toMatchObject(lines);
-  expect(first.response.writableFinished).toBe(true);
-});
-
-test('a write whose client has reset the connection is finished and logged before the exit', async () => {
-  const { service, gateway } = await startHeldStack();
-  const client = connectTo(gateway.url);
-  client.write(requestOf(gateway, write));
-  const { respond } = await service.arrived(1);
-  client.resetAndDestroy();
-  await gateway.logLine({ outcome: 'CLIENT_DISCONNECTED' });
-  const onClosed = jest.fn();
-  const closed = gateway.close().then(onClosed);
-  await portClosed(gateway);
-  // Nothing shows that the gateway waits but that it has not closed yet.
-  for (let n = 0; n < 100; n++) await immediate();
-  expect(onClosed).not.toHaveBeenCalled();
-  respond();
-  await closed;
-  const line = { msg: 'call', outcome: 'answered' };
-  expect(gateway.logs).toContainEqual(expect.objectContaining(line));
-});
+    first.respond();
+    for (let n = 2; n <= count; n++) (await service.arrived(n)).respond();
+    await closed;
+    // Every write that was sent has its outcome in the log.
+    const common = { outcome: 'answered', level: 40, clientDisconnected: true };
+    const lines = service.received.map(({ url }) => ({ operation: url.slice(1), ...common }));
+    expect(lines).toHaveLength(count);
+    expect(gateway.logs.filter(({ msg }) => msg === 'call')).toMatchObject(lines);
+    expect(first.response.writableFinished).toBe(true);
+  },
+);
