@@ -62,16 +62,16 @@ export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>;
 
 /** A PostgreSQL server on a free port of the loopback, with these settings; a standby of `primary` if it is given. It stops after the test. */
 export async function startPostgres(
-  options: { settings?: Record<string, string>; primary?: { port: number }; name?: string } = {},
+  options: { settings?: Record<string, string>; primary?: { port: number } } = {},
 ) {
   if (!isPostgresInstalled) throw new Error('postgres is missing: apt-get install postgresql');
   const folder = await mkdtemp(join(tmpdir(), 'postgres-'));
   await chmod(folder, 0o777);
   const data = join(folder, 'data');
   const port = await freePort();
-  const { primary, name = 'standby' } = options;
+  const { primary } = options;
   if (primary) {
-    const source = `host=127.0.0.1 port=${primary.port} user=postgres application_name=${name}`;
+    const source = `host=127.0.0.1 port=${primary.port} user=postgres application_name=standby`;
     run('pg_basebackup', ['-D', data, '-d', source, '-R', '-c', 'fast']);
   } else {
     createCluster(data);

@@ -65,7 +65,6 @@ export function startProcess(
         await Promise.race([once(output, 'line'), exited]);
       }
     },
-    isRunning: () => running,
     /** Closes the pipe from which standard output is read. */
     closeStdout: () => child.stdout?.destroy(),
     signal: (name: NodeJS.Signals) => child.kill(name),
