@@ -26,36 +26,7 @@ function problemsOf(variables: Record<string, string>): string[] {
   return [];
 }
 
-test('the defaults are as documented', () => {
-  expect(readConfig(required)).toMatchObject({
-    port: 4000,
-    host: '0.0.0.0',
-    upstream: {
-      baseUrl: new URL('http://service.example/api/'),
-      timeoutMs: 10_000,
-      csvOptionParam: undefined,
-      maxResponseBytes: 8_388_608,
-      maxConcurrency: 256,
-    },
-    jwt: {
-      keys: new URL('https://issuer.example/jwks.json'),
-      issuers: ['issuer'],
-      audiences: ['gateway'],
-      algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'],
-      clockToleranceS: 5,
-    },
-    explorer: 'off',
-    introspection: false,
-    corsOrigins: [],
-    compression: true,
-    maxWritesPerOperation: 5,
-    shutdownDelayMs: 2000,
-    shutdownTimeoutMs: 15_000,
-    tracing: { endpoint: undefined, sampler: 'parentbased_always_on', sampledShare: 1 },
-    commit: 'unknown',
-    logLevel: 'info',
-  });
-});
+// docs/configuration.test.ts has the defaults.
 
 test('values are read as documented: empty ones as missing, and lists with or without spaces', () => {
   const read = readConfig({
@@ -69,8 +40,13 @@ test('values are read as documented: empty ones as missing, and lists with or wi
     port: 4000,
     upstream: { baseUrl: new URL('https://service.example/a/') },
     corsOrigins: ['https://*.a.example.com', 'http://localhost:*'],
-    jwt: { algorithms: ['ES256', 'EdDSA'] },
+    jwt: { algorithms: ['ES256', 'EdDSA'], audiences: ['gateway'], clockToleranceS: 5 },
+    tracing: { endpoint: undefined, sampler: 'parentbased_always_on', sampledShare: 1 },
+    commit: 'unknown',
   });
+  const { upstream, jwt } = readConfig(required);
+  expect(upstream.baseUrl).toEqual(new URL('http://service.example/api/'));
+  expect(jwt.algorithms).toEqual(['RS256', 'PS256', 'ES256', 'EdDSA']);
 });
 
 /** Invalid values, separated by spaces, and what the error says about valid ones. */
@@ -250,46 +226,32 @@ test('the variables for TLS are checked, alone and together', async () => {
     ca.issue('two'),
     ca.issue('old', expired),
   ]);
+  const CA = 'UPSTREAM_TLS_CA_FILE';
+  const CERT = 'UPSTREAM_TLS_CERT_FILE';
+  const KEY = 'UPSTREAM_TLS_KEY_FILE';
   const https = { ...required, UPSTREAM_BASE_URL: 'https://service.example/' };
-  const pairOf = ({ certFile, keyFile }: typeof one) => ({
-    UPSTREAM_TLS_CERT_FILE: certFile,
-    UPSTREAM_TLS_KEY_FILE: keyFile,
-  });
-  const pair = pairOf(one);
-  const { upstream } = readConfig({ ...https, ...pair, UPSTREAM_TLS_CA_FILE: ca.certFile });
+  const pairOf = ({ certFile, keyFile }: typeof one) => ({ [CERT]: certFile, [KEY]: keyFile });
+  const pair = { ...https, ...pairOf(one) };
+  const { upstream } = readConfig({ ...pair, [CA]: ca.certFile });
   expect(upstream.tls).toEqual({ ca: ca.cert, cert: one.cert, key: one.key });
-  const settings = settingsOf(readConfig({ ...https, ...pair }));
+  const settings = settingsOf(readConfig(pair));
   expect(settings.upstream.tls).toEqual({ cert: one.certFile, key: one.keyFile });
   expect(JSON.stringify(settings)).not.toContain('BEGIN');
 
   const oldPair = { ...https, ...pairOf(old) };
-  expect(problemsOf({ ...oldPair, UPSTREAM_TLS_CA_FILE: oldCa.certFile })).toEqual([
-    'UPSTREAM_TLS_CA_FILE expired at 2021-01-01T00:00:00.000Z',
-    'UPSTREAM_TLS_CERT_FILE expired at 2021-01-01T00:00:00.000Z',
+  expect(problemsOf({ ...oldPair, [CA]: oldCa.certFile })).toEqual([
+    `${CA} expired at 2021-01-01T00:00:00.000Z`,
+    `${CERT} expired at 2021-01-01T00:00:00.000Z`,
   ]);
   writeFileSync(old.certFile, `${one.cert}\n${old.cert}`); // A chain with an expired certificate.
+  const other = { ...required, ...pairOf(one) };
   for (const [variables, problem] of [
-    [oldPair, 'UPSTREAM_TLS_CERT_FILE expired at 2021-01-01T00:00:00.000Z'],
-    [
-      { ...https, UPSTREAM_TLS_CA_FILE: one.keyFile },
-      'UPSTREAM_TLS_CA_FILE must be a readable file with certificates in PEM',
-    ],
-    [
-      { ...https, ...pair, UPSTREAM_TLS_KEY_FILE: one.certFile },
-      'UPSTREAM_TLS_KEY_FILE must be a readable file with a private key in PEM',
-    ],
-    [
-      { ...https, UPSTREAM_TLS_CERT_FILE: one.certFile },
-      'UPSTREAM_TLS_CERT_FILE and UPSTREAM_TLS_KEY_FILE are required together',
-    ],
-    [
-      { ...https, ...pair, UPSTREAM_TLS_KEY_FILE: two.keyFile },
-      'UPSTREAM_TLS_KEY_FILE must be the key of UPSTREAM_TLS_CERT_FILE',
-    ],
-    [
-      { ...required, ...pair },
-      'UPSTREAM_BASE_URL must be https with UPSTREAM_TLS_CA_FILE, _CERT_FILE or _KEY_FILE',
-    ],
+    [oldPair, `${CERT} expired at 2021-01-01T00:00:00.000Z`],
+    [{ ...https, [CA]: one.keyFile }, `${CA} must be a readable file with certificates in PEM`],
+    [{ ...pair, [KEY]: one.certFile }, `${KEY} must be a readable file with a private key in PEM`],
+    [{ ...https, [CERT]: one.certFile }, `${CERT} and ${KEY} are required together`],
+    [{ ...pair, [KEY]: two.keyFile }, `${KEY} must be the key of ${CERT}`],
+    [other, `UPSTREAM_BASE_URL must be https with ${CA}, _CERT_FILE or _KEY_FILE`],
   ] as const) {
     expect(problemsOf(variables)).toEqual([problem]);
   }
