@@ -15,6 +15,7 @@ import {
 
 const parse = (text: string) => parseBody(Buffer.from(text));
 
+const long = '9007199254740993';
 const nothing = { invoiceId: null, message: null, status: null };
 
 /** Identifiers around the limit of a double, and far beyond. */
@@ -111,13 +112,8 @@ describe('decodeGlCodeList', () => {
     const list = [{ Code: '1', Name: null, Value: '', Hide: 1, Other: {} }, {}, { Hide: null }];
     const service_status = { invoice_id: 5, message: 'm', status: 1 };
     const body = parse(JSON.stringify({ service_status, list }));
-    expect(decodeGlCodeList(body, 123)).toEqual({
-      invoiceId: '5',
-      message: 'm',
-      status: 1,
-      list,
-      bytes: 123,
-    });
+    const status = { invoiceId: '5', message: 'm', status: 1 };
+    expect(decodeGlCodeList(body, 123)).toEqual({ ...status, list, bytes: 123 });
   });
 
   test.each(['{}', '{"list":null}', '{"service_status":null}', '{"service_status":{},"list":[]}'])(
@@ -136,11 +132,12 @@ describe('decodeWorkflowCsvResult', () => {
     ['{}', { unresolved: null, record: nothing }],
     ['{"status":3}', { unresolved: null, record: { ...nothing, status: 3 } }],
     [
-      '{"unresolved":"row 2","status":1,"invoice_id":9007199254740993}',
-      {
-        unresolved: 'row 2',
-        record: { invoiceId: '9007199254740993', message: null, status: 1 },
-      },
+      '{"unresolved":"row 2","status":1}',
+      { unresolved: 'row 2', record: { ...nothing, status: 1 } },
+    ],
+    [
+      '{"invoice_id":9007199254740993}',
+      { unresolved: null, record: { ...nothing, invoiceId: long } },
     ],
   ])('decodes %s', (body, expected) => {
     expect(decodeWorkflowCsvResult(parse(body), 0)).toEqual(expected);
@@ -175,8 +172,6 @@ test.each<[(body: unknown, bytes: number) => object, body: string, values: strin
   };
   expect(values.filter(isAccepted)).toEqual([]);
 });
-
-const long = '9007199254740993';
 
 test.each<[z.ZodType, string, unknown]>([
   [z.object({ 'a.b': exactInteger.optional() }), `{"a.b":-${long}}`, { 'a.b': `-${long}` }],
@@ -224,26 +219,18 @@ describe('encode', () => {
 
 const large = 'x'.repeat(1_048_577);
 
-test.each([
-  [
-    'a status record',
-    () => decodeServiceStatus({ message: large, status: 0 }, large.length).message,
-  ],
-  [
-    'an unresolved text',
-    () => decodeWorkflowCsvResult({ unresolved: large }, large.length).unresolved,
-  ],
-])('%s of more than 1 MiB is passed on in a short form', (_, decode) => {
-  expect(decode()).toBe(`${'x'.repeat(10_000)}…`);
-});
-
-test('a text of 1 MiB is passed on whole', () => {
-  const text = large.slice(1);
-  expect(decodeServiceStatus({ message: text, status: 0 }, text.length).message).toBe(text);
+test('a text of more than 1 MiB is passed on in a short form', () => {
+  const { length } = large;
+  const { message } = decodeServiceStatus({ message: large, status: 0 }, length);
+  const { unresolved } = decodeWorkflowCsvResult({ unresolved: large }, length);
+  expect([message, unresolved]).toEqual(Array(2).fill(`${'x'.repeat(10_000)}…`));
+  const whole = large.slice(1);
+  expect(decodeServiceStatus({ message: whole, status: 0 }, length - 1).message).toBe(whole);
 });
 
 describe('what differs from the specification is named by path and types, without values', () => {
   const list = (code: unknown) => ({ list: [{}, {}, {}, code] });
+  const ofStatus = (message: unknown) => ({ service_status: { message } });
   test.each([
     [decodeGlCodeList, list({ Hide: 'secret' }), 'list[3].Hide: expected integer, got string'],
     [decodeGlCodeList, list({ Hide: 1.5 }), 'list[3].Hide: expected integer, got number'],
@@ -251,11 +238,7 @@ describe('what differs from the specification is named by path and types, withou
     [decodeGlCodeList, list(['secret']), 'list[3]: expected object, got array'],
     [decodeGlCodeList, { list: 'secret' }, 'list: expected array, got string'],
     [decodeGlCodeList, [], 'expected object, got array'],
-    [
-      decodeGlCodeList,
-      { service_status: { message: {} } },
-      'service_status.message: expected string, got object',
-    ],
+    [decodeGlCodeList, ofStatus({}), 'service_status.message: expected string, got object'],
     [decodeServiceStatus, { invoice_id: 'secret' }, 'invoice_id: expected integer, got string'],
     [decodeServiceStatus, null, 'expected object, got null'],
     [decodeWorkflowCsvResult, { unresolved: 7 }, 'unresolved: expected string, got number'],
