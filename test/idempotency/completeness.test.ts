@@ -20,6 +20,9 @@ const found = {
 const newcomer = { id: undefined, lastUse: -Infinity, serverId: 'a', now, retentionMs: 10_000 };
 const user = { ...newcomer, id: 'first', lastUse: 900_000 };
 
+/** The record of a process that noticed a loss at this time. */
+const lossOf = (at: number) => ({ ...found, id: 'b', since: at, lossAt: at });
+
 const next = (record: typeof found | null, known: typeof newcomer | typeof user) =>
   nextRecord(record, known, store, QUARANTINE_MS);
 const loss = { since: now, quarantineEnd: now + QUARANTINE_MS, lossAt: now };
@@ -27,11 +30,7 @@ const loss = { since: now, quarantineEnd: now + QUARANTINE_MS, lossAt: now };
 test.each([
   ['a record that this process knows', found, user],
   ['a record that is new to this process', found, newcomer],
-  [
-    'a loss that another process noticed',
-    { ...found, id: 'b', since: 950_000, lossAt: 950_000 },
-    user,
-  ],
+  ['a loss that another process noticed', lossOf(950_000), user],
 ])('%s stays', (_, record, known) => {
   expect(next(record, known)).toBe(record);
 });
@@ -51,11 +50,7 @@ test.each([
   ['a clock that was set back', { ...found, since: now + 1 }, user],
   ['no record, although this process knows one', null, user],
   ['a record of a newcomer', { ...found, id: 'b', since: 999_000 }, user],
-  [
-    'a loss that is older than the last use by this process',
-    { ...found, id: 'b', since: 899_000, lossAt: 899_000 },
-    user,
-  ],
+  ['a loss that is older than the last use by this process', lossOf(899_000), user],
 ])('%s is a loss', (_, record, known) => {
   expect(next(record, known)).toMatchObject({ ...loss, serverId: known.serverId });
 });
@@ -111,33 +106,23 @@ async function judge(
   return verdict;
 }
 
+const changed = { retentionSince: 9e15, earlierRetentionMs: 100_000 };
+
 test.each([
   ['is 30 s older than its age', { sinceMs: 60_000 }, 20_000, 0, 'new'],
   ['is 30 s older than its age', { sinceMs: 60_000 }, 40_000, 0, 'forgotten'],
   ['is as much older as it was held', { sinceMs: 60_000 }, 20_000, 20_000, 'forgotten'],
   ['with the age 0, after a loss', { sinceMs: 20_000, lossMs: 20_000 }, 0, 0, 'quarantine'],
   ['with the age 0, after a loss', { sinceMs: 40_000, lossMs: 40_000 }, 0, 0, 'new'],
-  [
-    'with the age 0, held since a loss',
-    { sinceMs: 40_000, lossMs: 40_000 },
-    0,
-    20_000,
-    'quarantine',
-  ],
+  ['with the age 0, held since it', { sinceMs: 40_000, lossMs: 40_000 }, 0, 20_000, 'quarantine'],
   ['with the age 0, after a roll of the retention', { sinceMs: 0, lossMs: 40_000 }, 0, 0, 'new'],
   ['with the age 0, in a new store', { sinceMs: 0 }, 0, 0, 'new'],
   ['with the age 0, before others object', { sinceMs: 0, quarantineMs: 5000 }, 0, 0, 'quarantine'],
   ['without an age, in quarantine', { quarantineMs: 5000 }, undefined, 0, 'quarantine'],
   ['without an age', { quarantineMs: -5000 }, undefined, 0, 'new'],
   ['with nearly the age of the retention', { retentionMs: 100_000 }, 80_000, 0, 'forgotten'],
-  [
-    'with the age of the retention before',
-    { retentionSince: 9e15, earlierRetentionMs: 100_000 },
-    80_000,
-    0,
-    'forgotten',
-  ],
-  ['with less', { retentionSince: 9e15, earlierRetentionMs: 100_000 }, 60_000, 0, 'new'],
+  ['with the age of the retention before', changed, 80_000, 0, 'forgotten'],
+  ['with less', changed, 60_000, 0, 'new'],
   ['from after a change of the retention', { earlierRetentionMs: 1000 }, 60_000, 0, 'new'],
 ])('an intent %s: %j, %s, %s: %s', async (_, record, ageMs, heldMs, verdict) => {
   expect(await judge(record, ageMs, heldMs)).toBe(verdict);
