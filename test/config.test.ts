@@ -1,10 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { readConfig, settingsOf } from '../src/config.ts';
 import { createPrivateCa, expired } from './support/certificate.ts';
+import { temporaryFile } from './support/temporary-folder.ts';
 
 const required = {
   UPSTREAM_BASE_URL: 'http://service.example/api',
@@ -139,9 +138,8 @@ test('without keys, the issuers must be URLs, so that their keys can be found by
   });
 });
 
-test('the store may be in a file, whose text is not shown', () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'store');
-  writeFileSync(file, 'redis://user:secret@redis.example\n');
+test('the store may be in a file, whose text is not shown', async () => {
+  const file = await temporaryFile('redis://user:secret@redis.example\n');
   const variables = { ...required, IDEMPOTENCY_STORE_FILE: file };
   expect(readConfig(variables).idempotency.store).toBe('redis://user:secret@redis.example');
   expect(problemsOf({ ...variables, IDEMPOTENCY_STORE: 'memory' })).toEqual([
@@ -185,30 +183,26 @@ test.each([
   expect(readConfig({ ...required, ...variables }).tracing.endpoint?.href).toBe(endpoint);
 });
 
-test('the settings for the log hold nothing secret, and the paths of files', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'config-'));
-  const fileWith = (text: string) => {
-    const file = join(folder, crypto.randomUUID());
-    writeFileSync(file, text);
-    return file;
-  };
-  const path = expect.stringContaining(folder);
+test('the settings for the log hold nothing secret, and the paths of files', async () => {
+  const headers = await temporaryFile('x-key: secret-3');
+  const store = await temporaryFile('postgres://user:secret-1@db.example/keys');
+  const documents = await temporaryFile('{"secret-4":"{ glCodes }"}');
   const settings = settingsOf(
     readConfig({
       ...required,
-      IDEMPOTENCY_STORE_FILE: fileWith('postgres://user:secret-1@db.example/keys'),
-      UPSTREAM_HEADERS_FILE: fileWith('x-key: secret-3'),
-      TRUSTED_DOCUMENTS: fileWith('{"secret-4":"{ glCodes }"}'),
+      IDEMPOTENCY_STORE_FILE: store,
+      UPSTREAM_HEADERS_FILE: headers,
+      TRUSTED_DOCUMENTS: documents,
       TRUSTED_DOCUMENTS_MODE: 'log',
       EXPLORER_HEADERS: '{"authorization":"Bearer secret-2"}',
     }),
   );
   expect(JSON.stringify(settings)).not.toContain('secret-');
   expect(settings).toMatchObject({
-    upstream: { headers: ['x-key'], headersFile: path },
-    trustedDocuments: [{ path, size: 1 }],
+    upstream: { headers: ['x-key'], headersFile: headers },
+    trustedDocuments: [{ path: documents, size: 1 }],
     trustedDocumentsMode: 'log',
-    idempotency: { store: 'postgres', storeFile: path, quarantineMs: 120_000 },
+    idempotency: { store: 'postgres', storeFile: store, quarantineMs: 120_000 },
     explorerHeaders: ['authorization'],
     jwt: { keys: 'https://issuer.example/jwks.json' },
   });

@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { UnsecuredJWT } from 'jose';
 import type { JwtConfig } from '../../src/auth/verify.ts';
@@ -9,7 +7,7 @@ import { metric } from '../support/metric.ts';
 import { json, reply, startService } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 import { startStack } from '../support/stack.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFile } from '../support/temporary-folder.ts';
 
 const now = () => Math.floor(Date.now() / 1000);
 const [es256, rs256, foreign] = [
@@ -22,8 +20,7 @@ const { sign } = es256;
 
 /** A gateway with the keys of a file. */
 async function start(variables: Record<string, string> = {}) {
-  const file = join(await temporaryFolder(), 'jwks.json');
-  await writeFile(file, JSON.stringify(jwks));
+  const file = await temporaryFile(JSON.stringify(jwks));
   const { service, gateway } = await startStack(
     json({ status: 0, service_status: { status: 0 }, list: [] }),
     {

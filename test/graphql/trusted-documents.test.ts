@@ -1,11 +1,9 @@
 import { hash } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
 import { metricIs } from '../support/metric.ts';
-import { json, startService } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { json } from '../support/service.ts';
+import { startStack } from '../support/stack.ts';
+import { temporaryFile } from '../support/temporary-folder.ts';
 
 const success = json({ status: 0, service_status: { status: 0 }, list: [{ Code: '1' }] });
 const codes =
@@ -21,15 +19,14 @@ const byHash = (sha256Hash: unknown) => ({
 
 /** Starts a gateway with manifests: as JSON, or as their text. */
 async function start(manifests: unknown, variables: Record<string, string> = {}) {
-  const folder = await temporaryFolder();
-  const files = [manifests].flat().map((manifest, index) => {
-    const text = typeof manifest === 'string' ? manifest : JSON.stringify(manifest);
-    return [join(folder, `${index}.json`), text] as const;
+  const texts = [manifests]
+    .flat()
+    .map((manifest) => (typeof manifest === 'string' ? manifest : JSON.stringify(manifest)));
+  const paths = (await Promise.all(texts.map(temporaryFile))).join();
+  const { service, gateway } = await startStack(success, {
+    TRUSTED_DOCUMENTS: paths,
+    ...variables,
   });
-  await Promise.all(files.map(([path, text]) => writeFile(path, text)));
-  const service = await startService(success);
-  const paths = files.map(([path]) => path).join(',');
-  const gateway = await startTestGateway(service, { TRUSTED_DOCUMENTS: paths, ...variables });
   return { service, gateway, send: async (body: unknown) => parse(await gateway.post(body)) };
 }
 

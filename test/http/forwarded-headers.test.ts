@@ -1,23 +1,15 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { startService, success } from '../support/service.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
+import { temporaryFile } from '../support/temporary-folder.ts';
 
 const forwarding = { FORWARD_HEADERS: 'X-Tenant, x-region' };
 
-function headersFile(text: string): string {
-  const path = join(mkdtempSync(join(tmpdir(), 'headers-')), 'headers');
-  writeFileSync(path, text);
-  return path;
-}
-
 test('the service gets the headers of the file and those of the client that are configured', async () => {
   const service = await startService(success);
-  const file = headersFile('Subscription-Key: secret-key \r\nX-Region: north\n\n');
+  const file = await temporaryFile('Subscription-Key: secret-key \r\nX-Region: north\n\n');
   const gateway = await startTestGateway(service, { ...forwarding, UPSTREAM_HEADERS_FILE: file });
 
   const sent = { 'x-tenant': 'a', 'x-region': 'south', 'x-other': 'b' };
@@ -55,13 +47,13 @@ test('the same idempotency key with another forwarded header is another request'
   expect(service.received).toHaveLength(1);
 });
 
+const invalidTexts = ['authorization: secret', 'x-request-id: secret', 'secret', 'x-tenant:'];
+const invalidFiles = ['/nowhere', ...(await Promise.all(invalidTexts.map(temporaryFile)))];
+
 test.each([
   ['FORWARD_HEADERS', 'x-tenant,Authorization'],
   ['FORWARD_HEADERS', 'x tenant'],
-  ['UPSTREAM_HEADERS_FILE', '/nowhere'],
-  ...['authorization: secret', 'x-request-id: secret', 'secret', 'x-tenant:'].map(
-    (text): [string, string] => ['UPSTREAM_HEADERS_FILE', headersFile(text)],
-  ),
+  ...invalidFiles.map((path): [string, string] => ['UPSTREAM_HEADERS_FILE', path]),
 ])('%s=%s is an error that does not show a value', async (name, value) => {
   const started = startTestGateway({ url: 'http://localhost/' }, { [name]: value });
   await expect(started).rejects.toThrow(new RegExp(`${name} must be .*none is Authorization`));

@@ -1,5 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
 import { read, write } from '../support/graphql-operation.ts';
@@ -9,7 +7,7 @@ import { connectTo, exchange, requestOf, requestOnly } from '../support/raw-requ
 import { json, type Reply, reply } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 import { startStack } from '../support/stack.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFile } from '../support/temporary-folder.ts';
 
 /** Part of every request and response body. No log line may contain it. */
 const secret = 'secret-of-a-body';
@@ -146,8 +144,7 @@ test('probes and scrapes are logged at debug, and at info if they fail', async (
 
 test('the lines of an authenticated request and its writes say whose they are', async () => {
   const { sign, jwk } = await createSigningKey('one');
-  const file = join(await temporaryFolder(), 'jwks.json');
-  await writeFile(file, JSON.stringify({ keys: [jwk] }));
+  const file = await temporaryFile(JSON.stringify({ keys: [jwk] }));
   const own = { JWT_ISSUER: 'issuer', JWT_AUDIENCE: 'gateway' };
   const { gateway, lines } = await start(fine, { JWT_JWKS_URL: '', JWT_JWKS_FILE: file, ...own });
   const clients = [

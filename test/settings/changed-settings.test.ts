@@ -1,5 +1,4 @@
 import { rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { readFilesOften } from '../support/fast-timeouts.ts';
 import { read } from '../support/graphql-operation.ts';
@@ -7,7 +6,7 @@ import { metric } from '../support/metric.ts';
 import { json } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 import { startStack } from '../support/stack.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryFile } from '../support/temporary-folder.ts';
 
 const settings = {
   UPSTREAM_HEADERS_FILE: 'headers',
@@ -18,9 +17,7 @@ const settings = {
 /** Starts a gateway with a setting in a file, which is read again often. */
 async function startWithFile(variable: keyof typeof settings, text: string, variables = {}) {
   readFilesOften();
-  const folder = await temporaryFolder();
-  const file = join(folder, 'file');
-  await writeFile(file, text);
+  const file = await temporaryFile(text);
   const { service, gateway } = await startStack(
     json({ status: 0, service_status: { status: 0 }, list: [] }),
     { [variable]: file, ...variables },
