@@ -6,10 +6,9 @@ import { speedUpTimeouts } from '../support/fast-timeouts.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { authorized, connectTo, exchange, requestOnly } from '../support/raw-request.ts';
 import { startTestServer } from '../support/server.ts';
-import { json } from '../support/service.ts';
+import { success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
-const success = json({ status: 0, service_status: { status: 0 }, list: [] });
 // Introspection opens small requests without a token.
 const share = shareGateway({ INTROSPECTION: 'true' });
 const start = () => share(success);

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { Documents } from '../../src/graphql/documents.ts';
 import { metric } from '../support/metric.ts';
-import { json } from '../support/service.ts';
+import { json, success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
 
@@ -180,7 +180,6 @@ test('nesting around the limit of the parser is always rejected', () => {
   }
 });
 
-const success = json({ status: 0, service_status: { status: 0 }, list: [] });
 const share = shareGateway();
 const start = () => share(success);
 

@@ -1,11 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { read, write } from '../support/graphql-operation.ts';
-import { json } from '../support/service.ts';
+import { success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const origin = 'https://app.example';
 const origins = [origin, 'https://*.preview.example.com', 'http://localhost:*'];
-const success = json({ status: 0, service_status: { status: 0 } });
 const share = shareGateway({ CORS_ORIGINS: origins.join(), EXPLORER: 'sandbox' });
 
 /** The preflight request of a browser for a page of this origin. */

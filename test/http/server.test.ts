@@ -2,11 +2,10 @@ import { expect, test } from '@jest/globals';
 import { read, write } from '../support/graphql-operation.ts';
 import { metric } from '../support/metric.ts';
 import { connectTo, exchange, requestOf, requestOnly } from '../support/raw-request.ts';
-import { json } from '../support/service.ts';
+import { success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
 
-const success = json({ status: 0, service_status: { status: 0 }, list: [] });
 const share = shareGateway();
 const shareWithCors = shareGateway({ CORS_ORIGINS: 'https://a.example' });
 const shareOpen = shareGateway({ INTROSPECTION: 'true' });

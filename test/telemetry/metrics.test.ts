@@ -7,10 +7,8 @@ import { version } from '../../src/version.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
 import { testIssuer } from '../support/issuer.ts';
 import { metric, metricIs, parseSamples, sumOf } from '../support/metric.ts';
-import { json, type Reply, reply } from '../support/service.ts';
+import { json, type Reply, reply, success } from '../support/service.ts';
 import { startStack } from '../support/stack.ts';
-
-const success = json({ status: 0, unresolved: '', service_status: { status: 0 }, list: [] });
 
 async function start(serviceReply: Reply = success, variables: Record<string, string> = {}) {
   const { gateway, respondWith } = await startStack(serviceReply, variables);

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { startProcess } from '../support/process.ts';
-import { json, reply, startService } from '../support/service.ts';
+import { reply, startService, success } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const parentId = '00f067aa0ba902b7';
@@ -23,8 +23,6 @@ const keyedId = traceIdOf(0x4e);
 const rejectedId = traceIdOf(0x401);
 const concurrentIds = Array.from({ length: 20 }, (_, n) => traceIdOf(n + 1));
 const traceparent = traceparentOf(traceId);
-
-const success = json({ status: 0, service_status: { status: 0 }, list: [] });
 
 describe('with an endpoint', () => {
   const invalid = [

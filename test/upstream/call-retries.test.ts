@@ -2,10 +2,8 @@ import { expect, test } from '@jest/globals';
 import { RetryBudget, withRetries } from '../../src/upstream/resilience/retry.ts';
 import { throwForStatus } from '../../src/upstream/transport/transport-error.ts';
 import { UpstreamError } from '../../src/upstream/upstream-error.ts';
-import { json, type Reply, reply, startService } from '../support/service.ts';
+import { type Reply, reply, startService, success } from '../support/service.ts';
 import { neverAborted, retryable, startOutcomes } from '../support/upstream-call.ts';
-
-const success = json({ service_status: { status: 0 }, list: [], status: 0 });
 
 /** Gives one reply after another, and repeats the last one. */
 function inSequence(...replies: Reply[]): Reply {

@@ -14,7 +14,7 @@ import { write } from '../support/graphql-operation.ts';
 import { createLogRecorder } from '../support/log-recorder.ts';
 import { startProcess } from '../support/process.ts';
 import { connectTo } from '../support/raw-request.ts';
-import { json, startService } from '../support/service.ts';
+import { json, startService, success } from '../support/service.ts';
 import { startHeldStack } from '../support/stack.ts';
 import { startTcp } from '../support/tcp-server.ts';
 import {
@@ -159,8 +159,6 @@ function onlyToSend(): RequestScope['turn'] {
     return turns === 1 ? undefined : noTurn(signal);
   };
 }
-
-const success = json({ service_status: { status: 0 }, list: [], status: 0 });
 
 test('reads whose responses wait too long to be decoded time out, but do not open the circuit', async () => {
   const service = await startService(success);

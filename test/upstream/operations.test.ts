@@ -13,7 +13,7 @@ import { createClient } from '../../src/upstream/client.ts';
 import { maxRetries, type OperationName, operations } from '../../src/upstream/operations.ts';
 import { operation } from '../support/example-operation.ts';
 import { actions, read, writes } from '../support/graphql-operation.ts';
-import { json, type Reply, reply } from '../support/service.ts';
+import { json, type Reply, reply, success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
 import { scopeOf } from '../support/upstream-call.ts';
@@ -22,8 +22,6 @@ const names = Object.keys(operations) as OperationName[];
 const writeNames = names.filter((name) => operations[name].effect === 'write');
 const typeDefs = parse(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'));
 const schema = buildSubgraphSchema([{ typeDefs, resolvers }]);
-const success = json({ status: 0, service_status: { status: 0 }, list: [] });
-
 /** The fields of a root type without those that federation adds, which are no operations. */
 function fieldsOf(type: GraphQLObjectType | null | undefined): string[] {
   return Object.keys(type?.getFields() ?? {}).filter((field) => !field.startsWith('_'));
