@@ -101,7 +101,7 @@ export class ResponseLimits {
       throw limitExceeded('entity representations', MAX_REFERENCES);
     }
     if (this.#lookups.size > MAX_LOOKUPS) {
-      throw limitExceeded('different targets and projects', MAX_LOOKUPS);
+      throw limitExceeded('different lists', MAX_LOOKUPS);
     }
   }
 

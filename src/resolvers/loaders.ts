@@ -26,16 +26,32 @@ export type Loaders = ReturnType<typeof createLoaders>;
 
 /** Creates the loaders of one request. Only reads have one: a write is never de-duplicated. */
 export function createLoaders(service: UpstreamClient, limits: Limits) {
+  /** By operation and query: an operation with a long list is executed a second time (graphql/execution.ts). */
+  const lists = new Map<string, Promise<ListResponse<object>>>();
+
   /**
-   * Reads a list, counts it by its key, and books the items that are made of it, to each of which so many bytes are added.
-   * Resolvers have no other way to read.
+   * Reads a list, once for a request, counts it, and books the items that are made of it, to each of which so many bytes
+   * are added. Lists with the same key count once. Resolvers have no other way to read.
    */
-  async function list<Name extends ReadName, Item extends object>(
+  function list<Name extends ReadName, Item extends object>(
     name: Name,
-    key: string,
     query: Record<string, string>,
     toItems: (response: Responses[Name]) => Item[],
     addedBytes = 0,
+    key?: string,
+  ): Promise<ListResponse<Item>> {
+    const id = JSON.stringify([name, query]);
+    const reading = lists.get(id) ?? readList(name, query, toItems, addedBytes, key ?? id);
+    lists.set(id, reading);
+    return reading as Promise<ListResponse<Item>>; // The items of an operation are of one type.
+  }
+
+  async function readList<Name extends ReadName, Item extends object>(
+    name: Name,
+    query: Record<string, string>,
+    toItems: (response: Responses[Name]) => Item[],
+    addedBytes: number,
+    key: string,
   ): Promise<ListResponse<Item>> {
     limits.admitLookup(key);
     const response = await service.read(name, query);
@@ -55,7 +71,7 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
       const toItems = (response: GlCodeList) => entitiesOf(response, query);
       // Each of the codes has the project.
       const added = Buffer.byteLength(project);
-      return list('getGLCodes5', `${target} ${project}`, parameters, toItems, added);
+      return list('getGLCodes5', parameters, toItems, added, `${target} ${project}`);
     },
     ({ target, project, includeHide }) => `${target} ${includeHide} ${project}`,
   );
