@@ -469,6 +469,17 @@ test('without a token, nothing is sent', async () => {
   expect(storage.items.size).toBe(0);
 });
 
+test('a click is not sent as another user, who signs in before it is sent', async () => {
+  const { open, arrivals, storage } = await start(saved);
+  const tokens = [tokenOf('ada')];
+  const write = open('ada', { token: () => tokens.pop() ?? tokenOf('bob') });
+  write.submit('Ada');
+  const error = { code: 'OTHER_USER' };
+  expect(await write.ended()).toMatchObject({ phase: 'failed', error });
+  expect(arrivals).toEqual([]);
+  expect(storage.items.size).toBe(0);
+});
+
 test('an outcome that no component has seen is told to the next one', async () => {
   const { replies, open } = await start(saved, executed);
   const replied = new Promise<void>((resolve) => {

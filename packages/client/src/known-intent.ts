@@ -3,8 +3,8 @@ import type { Intent, Progress } from './intent.ts';
 
 /** What this page knows of an intent. The first four survive a reload, if the tab has a storage with room. */
 export type KnownIntent = {
-  /** A hash of who sent it. */
-  user?: string;
+  /** A hash of who sends it. */
+  user?: string | undefined;
   /** A hash of the body of its request, unless that did nothing, for certain. */
   request?: string | undefined;
   /** Whether it may have taken effect in a way that is not known yet. */

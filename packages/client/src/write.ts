@@ -23,7 +23,7 @@ type RefusedMember<Member extends Outcome> = string extends Member['__typename']
 export type WriteState<Member extends Outcome> =
   | { readonly phase: 'idle' }
   /** `wait` is why it takes longer. */
-  | { readonly phase: 'sending'; readonly wait: Progress['state'] | undefined }
+  | { readonly phase: 'sending'; readonly wait?: Progress['state'] }
   /** Asks what became of it, without sending it. */
   | { readonly phase: 'asking' }
   | { readonly phase: 'done'; readonly member: DoneMember<Member> }
@@ -126,7 +126,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     forget();
     const click = {};
     open = click;
-    set({ phase: 'sending', wait: undefined });
+    set({ phase: 'sending' });
     const prepare = async () => [await source, await getCaller()] as const;
     const ready = await prepare().catch(() => undefined);
     if (open !== click) return;
@@ -138,7 +138,8 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     const before = kept.find(user, id);
     if (before) return ask({ intent: before, user });
     const intent = newIntent();
-    recall(intent).variables = id;
+    // It is sent only as the user who clicked. Without a token or headers, this is not known yet.
+    note(intent, { variables: id, user: user || undefined });
     kept.set(intent, user);
     const sent = { intent, user };
     open = sent;
