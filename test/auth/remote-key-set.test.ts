@@ -4,6 +4,7 @@ import { createTestAuthenticator } from '../support/authenticator.ts';
 import { freePort } from '../support/port.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
+import { startChangingService } from '../support/stack.ts';
 import { stopClock } from '../support/stopped-clock.ts';
 
 /** Node's own global object. */
@@ -16,16 +17,9 @@ const advance = stopClock();
 const nextSecond = () => advance(1000);
 
 async function startKeyServer(first: Reply = json({ keys: [old.jwk] })) {
-  let current = first;
-  const server = await startService((response, received) => current(response, received));
-  return {
-    url: new URL(`${server.url}keys?secret=1`),
-    address: `${server.url}keys`,
-    received: server.received,
-    respondWith(next: Reply) {
-      current = next;
-    },
-  };
+  const server = await startChangingService(first);
+  const address = `${server.url}keys`;
+  return { ...server, url: new URL(`${address}?secret=1`), address };
 }
 
 /** An authenticator with the keys of a server that has fetched them, and may fetch them again. */

@@ -3,8 +3,8 @@ import { isWriteName } from '../../../src/idempotency/recorded-outcome.ts';
 import { operations } from '../../../src/upstream/operations.ts';
 import { read as readQuery } from '../../support/graphql-operation.ts';
 import { metric } from '../../support/metric.ts';
-import { type Reply, reply, startService, success } from '../../support/service.ts';
-import { startStack } from '../../support/stack.ts';
+import { type Reply, reply, success } from '../../support/service.ts';
+import { startChangingService, startStack } from '../../support/stack.ts';
 import { stopClock } from '../../support/stopped-clock.ts';
 import { retryable, startOutcomes, unknown, upgradeToHq } from '../../support/upstream-call.ts';
 
@@ -21,10 +21,7 @@ const writeNames = Object.keys(operations).filter(isWriteName);
 
 /** Starts calls to a service whose reply can be changed. */
 async function start(first: Reply = fault, timeoutMs = 5000) {
-  const service = { reply: first };
-  const { url, received } = await startService((response, received) =>
-    service.reply(response, received),
-  );
+  const { url, received, respondWith } = await startChangingService(first);
   const { calls, read, write } = startOutcomes(url, { timeoutMs });
   return {
     read,
@@ -32,9 +29,7 @@ async function start(first: Reply = fault, timeoutMs = 5000) {
     state: () => calls.admission.circuit.state,
     /** The requests that the service received, in order. */
     urls: () => received.map(({ url }) => url),
-    respondWith(reply: Reply): void {
-      service.reply = reply;
-    },
+    respondWith,
     /** Reads several times, one after another, since concurrent equal reads would share a call. */
     async times(count: number): Promise<void> {
       for (let n = 0; n < count; n++) await read();
