@@ -32,15 +32,15 @@ function textsIn(type: GraphQLInputType, path: Path): Path[] {
 }
 
 /** A value of a type with what is required, and with a long text at a path. */
-function valueOf(type: GraphQLInputType, [at, ...path]: Path = []): unknown {
+function valueFor(type: GraphQLInputType, [at, ...path]: Path = []): unknown {
   const inner = getNullableType(type);
-  if (isListType(inner)) return [valueOf(inner.ofType, path)];
+  if (isListType(inner)) return [valueFor(inner.ofType, path)];
   if (isEnumType(inner)) return inner.getValues()[0]?.name;
   if (!isInputObjectType(inner)) return (at === 'long' ? long : samples)[inner.name];
   const fields = Object.values(inner.getFields());
   const given = fields.filter((field) => field.name === at || isRequiredInputField(field));
   return Object.fromEntries(
-    given.map(({ name, type }) => [name, valueOf(type, name === at ? path : [])]),
+    given.map(({ name, type }) => [name, valueFor(type, name === at ? path : [])]),
   );
 }
 
@@ -61,7 +61,7 @@ const cases = [schema.getQueryType(), schema.getMutationType()].flatMap((root) =
             variables: Object.fromEntries(
               given.map((arg) => [
                 arg.name,
-                valueOf(arg.type, arg === tested ? [...inside, 'long'] : []),
+                valueFor(arg.type, arg === tested ? [...inside, 'long'] : []),
               ]),
             ),
           };
