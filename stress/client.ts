@@ -31,18 +31,16 @@ export function post(
   options: {
     agent?: Agent | undefined;
     signal?: AbortSignal;
-    requestId?: string;
     idempotencyKey?: string | undefined;
     /** The age of the key in milliseconds. */
     ageMs?: number | undefined;
     variables?: object;
   } = {},
 ): Promise<GatewayResponse> {
-  const { agent, signal, requestId, idempotencyKey, ageMs, variables } = options;
+  const { agent, signal, idempotencyKey, ageMs, variables } = options;
   const headers = {
     'content-type': 'application/json',
     authorization: `Bearer ${token}`,
-    ...(requestId !== undefined && { 'x-request-id': requestId }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     ...(ageMs !== undefined && { 'idempotency-key-age': String(Math.round(ageMs)) }),
   };

@@ -1,41 +1,28 @@
-import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeAfterTest } from '../test/support/cleanup.ts';
 import { freePort } from '../test/support/port.ts';
 import { get } from './client.ts';
 import { temporaryFolder, until } from './harness.ts';
-import { kill, killOnExit } from './process.ts';
+import { startChild } from './process.ts';
 
 const HAPROXY = '/usr/sbin/haproxy';
 const STATS = '/haproxy-stats';
-
-export type Haproxy = {
-  url: string;
-  port: number;
-  /** Whether HAProxy has seen the gateway at this port ready, with no failed check since. */
-  isUp(port: number): Promise<boolean>;
-  /** How often HAProxy connected or sent again: to the same gateway, and to the other one. */
-  resent(): Promise<{ same: number; other: number }>;
-};
 
 /**
  * Starts HAProxy in front of gateways. `settings` are lines for its section `defaults`. Without them, HAProxy has its
  * own defaults: it checks every two seconds, takes a gateway out of service after three failures, and repeats only a
  * failed connection, to the same gateway.
  */
-export async function startHaproxy(ports: number[], settings: string[] = []): Promise<Haproxy> {
+export async function startHaproxy(ports: number[], settings: string[] = []) {
   if (!existsSync(HAPROXY)) throw new Error(`${HAPROXY} is missing: apt-get install haproxy`);
   const port = await freePort();
   const file = join(temporaryFolder(), 'haproxy.cfg');
   writeFileSync(file, configuration(port, ports, settings));
-  const child = spawn(HAPROXY, ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = startChild(HAPROXY, ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
   let output = '';
-  child.stderr.on('data', (chunk: Buffer) => {
+  child.stderr?.on('data', (chunk: Buffer) => {
     output += chunk.toString('utf8');
   });
-  killOnExit(child);
-  closeAfterTest(() => kill(child));
   const url = `http://127.0.0.1:${port}`;
   const up = await until(async () => (await get(`${url}/readyz`)).status === 200, 5000);
   if (!up) throw new Error(`HAProxy did not start: ${output}`);
@@ -49,11 +36,13 @@ export async function startHaproxy(ports: number[], settings: string[] = []): Pr
   return {
     url,
     port,
-    async isUp(port) {
+    /** Whether HAProxy has seen the gateway at this port ready, with no failed check since. */
+    async isUp(port: number): Promise<boolean> {
       const column = await statistics(`gateway${ports.indexOf(port)}`);
       // While checks fail or succeed but not often enough, the status is `UP 2/3` or `DOWN 1/2`.
       return column('status') === 'UP' && column('check_status') === 'L7OK';
     },
+    /** How often HAProxy connected or sent again: to the same gateway, and to the other one. */
     async resent() {
       const column = await statistics('BACKEND');
       return { same: Number(column('wretr')), other: Number(column('wredis')) };

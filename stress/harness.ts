@@ -1,11 +1,8 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
 import { type Issuer, startIssuer } from '../dev/issuer.ts';
 import { closeAfterTest, closeAll } from '../test/support/cleanup.ts';
 import { sumOf } from '../test/support/metric.ts';
@@ -13,7 +10,7 @@ import { freePort } from '../test/support/port.ts';
 import { type Reply, startStub } from '../test/support/service.ts';
 import { get } from './client.ts';
 import { createContainer } from './container.ts';
-import { hasExited, kill, killOnExit } from './process.ts';
+import { hasExited, kill, startChild } from './process.ts';
 
 /** A claim of the gateway, what was measured, and whether the claim holds. */
 export type Row = { claim: string; measured: string; holds: boolean };
@@ -24,7 +21,7 @@ export type Scenario = {
 };
 
 export type GatewayOptions = {
-  /** A file descriptor for its log, which is then not parsed. */
+  /** A file descriptor for its log, which is discarded otherwise. */
   stdout?: number;
   /** Runs it with so much memory, as in a container. The kernel kills it if it uses more. */
   memoryMb?: number | undefined;
@@ -81,37 +78,18 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-const logLine = z.looseObject({
-  level: z.number(),
-  msg: z.string().optional(),
-  requestId: z.string().optional(),
-  outcome: z.string().optional(),
-});
-export type LogLine = z.infer<typeof logLine>;
-
-export type RunningGateway = {
-  url: string;
-  pid: number;
-  /** Its log lines, from level `warn` on. */
-  logs: LogLine[];
-  /** The value of a metric, summed over the labels that are not given. */
-  metric(name: string, labels?: Record<string, string>): Promise<number>;
-  /** Sends SIGTERM, and resolves to the exit code. */
-  stop(): Promise<unknown>;
-  /** Sends SIGKILL, and resolves when the process has ended. */
-  kill(): Promise<void>;
-};
+export type RunningGateway = Awaited<ReturnType<typeof startGateway>>;
 
 async function startGateway(
   issuer: Issuer,
   service: { url: string },
   variables: Record<string, string> = {},
   { stdout, memoryMb }: GatewayOptions = {},
-): Promise<RunningGateway> {
+) {
   const port = variables.PORT ?? String(await freePort());
   const container = memoryMb === undefined ? [] : createContainer(memoryMb);
   const [command = '', ...args] = [...container, process.execPath, main];
-  const child = spawn(command, args, {
+  const child = startChild(command, args, {
     env: {
       HOST: '127.0.0.1',
       PORT: port,
@@ -124,17 +102,9 @@ async function startGateway(
       MALLOC_MMAP_THRESHOLD_: '131072', // As in the image.
       ...variables,
     },
-    stdio: ['ignore', stdout ?? 'pipe', 'inherit'],
+    stdio: ['ignore', stdout ?? 'ignore', 'inherit'],
   });
   const exited = once(child, 'exit');
-  killOnExit(child);
-  closeAfterTest(() => kill(child));
-  const logs: LogLine[] = [];
-  if (child.stdout) {
-    createInterface(child.stdout).on('line', (line) => {
-      logs.push(logLine.parse(JSON.parse(line)));
-    });
-  }
   const url = `http://127.0.0.1:${port}`;
   while ((await get(`${url}/readyz`)).status !== 200) {
     if (hasExited(child)) throw new Error('The gateway did not start');
@@ -143,16 +113,15 @@ async function startGateway(
   return {
     url,
     pid: child.pid ?? 0,
-    logs,
-    async metric(name, labels) {
-      const { body } = await get(`${url}/metrics`);
-      return sumOf(body, name, labels);
-    },
-    async stop() {
+    /** The value of a metric, summed over its labels. */
+    metric: async (name: string) => sumOf((await get(`${url}/metrics`)).body, name),
+    /** Sends SIGTERM, and resolves to the exit code. */
+    async stop(): Promise<unknown> {
       child.kill('SIGTERM');
       const [code] = await exited;
       return code;
     },
+    /** Sends SIGKILL, and resolves when the process has ended. */
     kill: () => kill(child),
   };
 }

@@ -1,19 +1,4 @@
-import type { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { post } from './client.ts';
-
-/** Warms a gateway up before it is measured: rounds of 50 concurrent requests. */
-export async function warmUp(
-  url: string,
-  token: string,
-  agent: Agent,
-  query = '{ __typename }',
-  rounds = 5,
-): Promise<void> {
-  for (let round = 0; round < rounds; round++) {
-    await Promise.all(Array.from({ length: 50 }, () => post(url, token, query, { agent })));
-  }
-}
 
 /**
  * An open loop: sends at a fixed rate, whether or not earlier requests have completed. A request that

@@ -1,14 +1,18 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { closeAfterTest } from '../test/support/cleanup.ts';
 
 export function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-/** Kills a child process when this process exits. */
-export function killOnExit(child: ChildProcess): void {
+/** Starts a process that ends with the scenario, and with this process. */
+export function startChild(command: string, args: string[], options: SpawnOptions): ChildProcess {
+  const child = spawn(command, args, options);
   process.once('exit', () => child.kill('SIGKILL'));
+  closeAfterTest(() => kill(child));
+  return child;
 }
 
 /** Kills a child process and waits until it has exited. */

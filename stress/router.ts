@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeAfterTest } from '../test/support/cleanup.ts';
 import { freePort } from '../test/support/port.ts';
 import { post } from './client.ts';
 import { type Harness, temporaryFolder, until } from './harness.ts';
-import { kill, killOnExit } from './process.ts';
+import { startChild } from './process.ts';
 
 const hive = new URL('../e2e/hive.ts', import.meta.url).pathname;
 
@@ -21,9 +19,7 @@ export async function startRouter({ token }: Harness, target: number): Promise<n
     router === 'nginx'
       ? ['nginx', ['-p', folder, '-e', 'error.log', '-c', file]]
       : [process.execPath, [hive, String(port), `http://127.0.0.1:${target}/graphql`]];
-  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  killOnExit(child);
-  closeAfterTest(() => kill(child));
+  startChild(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   const ask = () => post(`http://127.0.0.1:${port}`, token, '{ __typename }');
   if (await until(async () => (await ask()).status === 200, 30_000)) return port;
   throw new Error(`${router} did not start`);

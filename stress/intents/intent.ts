@@ -80,16 +80,13 @@ export async function send(
   });
   const response = parse(body);
   const error = response?.errors?.[0]?.extensions;
-  if (error) return { kind: error.retryable ? 'repeat' : 'refused', ...named(error.code) };
+  if (error?.retryable) return { kind: 'repeat', reason: error.code };
+  if (error) return { kind: 'refused', code: error.code };
   const member = response?.data?.result;
   if (!member) return { kind: 'repeat', reason: status === 0 ? 'no response' : `HTTP ${status}` };
   const isInProgress =
     member.__typename === 'LedgerOutcomeUnknown' && member.code === 'IN_PROGRESS';
   return isInProgress ? { kind: 'repeat', reason: 'IN_PROGRESS' } : { kind: 'member', member };
-}
-
-function named(code: string): { code: string; reason: string } {
-  return { code, reason: code };
 }
 
 function parse(body: string): z.infer<typeof responseSchema> | undefined {

@@ -1,25 +1,48 @@
 import type { ServerResponse } from 'node:http';
+import { decodeJwt } from 'jose';
 import { z } from 'zod';
 import { type Received, success } from '../../test/support/service.ts';
 import { startService } from '../harness.ts';
 
-/** What the service does with a write, and how often, in percent. */
-const shares = {
-  success: 71,
-  'slow success': 5,
-  failed: 4,
-  'not permitted': 4,
-  'status 500': 4,
-  'status 503': 3,
-  'cut-off body': 3,
-  reset: 3,
-  hang: 3,
-};
+type Respond = (response: ServerResponse, text: string, url: string) => unknown;
 
-export type Answer = keyof typeof shares | 'refusal';
+const succeed: Respond = (response, text, url) => {
+  const isUpload = url === '/updateWorkflowCSV';
+  response.end(JSON.stringify(isUpload ? { unresolved: text } : { status: 0, message: text }));
+};
+const withStatus =
+  (status: number): Respond =>
+  (response, message) =>
+    response.end(JSON.stringify({ status, message, invoice_id: 17 }));
+const withHttpStatus =
+  (status: number): Respond =>
+  (response) =>
+    response.writeHead(status).end();
+
+/** What the service does with a write, and how often, in percent. It refuses those that a scenario selects. */
+const answers = {
+  success: [71, succeed],
+  'slow success': [5, (...write) => void setTimeout(succeed, Math.random() * 600, ...write)],
+  failed: [4, withStatus(1)],
+  'not permitted': [4, withStatus(3)],
+  'status 500': [4, withHttpStatus(500)],
+  'status 503': [3, withHttpStatus(503)],
+  'cut-off body': [
+    3,
+    (response) => {
+      response.writeHead(200, { 'content-length': 1000 });
+      response.write('{"status":0', () => response.destroy());
+    },
+  ],
+  reset: [3, (response) => response.socket?.resetAndDestroy()],
+  hang: [3, () => {}],
+  refusal: [0, withHttpStatus(400)],
+} satisfies Record<string, [share: number, Respond]>;
+
+type Answer = keyof typeof answers;
 
 /** A write that arrived at the service. */
-export type Arrival = {
+type Arrival = {
   answer: Answer;
   /** A text that is in no other response: the message of the status record, or `unresolved`. */
   text: string;
@@ -27,41 +50,30 @@ export type Arrival = {
   at: number;
 };
 
-export type Ledger = {
-  service: { url: string };
-  /** The arrivals of each intent, by its id. */
-  arrivals: Map<string, Arrival[]>;
-  /** The arrivals of an intent that the service did not refuse. */
-  accepted(id: string): Arrival[];
-};
+export type Ledger = Awaited<ReturnType<typeof startLedger>>;
 
 /**
  * Starts a service that records every write. It refuses the intents that `isRefused` selects with 400, and
- * responds at random to the others, unless `isReliable`.
+ * responds at random to the others.
  */
-export async function startLedger(options: {
-  isReliable: boolean;
-  isRefused: (id: string) => boolean;
-}): Promise<Ledger> {
-  const arrivals: Ledger['arrivals'] = new Map();
+export async function startLedger(isRefused: (id: string) => boolean = () => false) {
+  const arrivals = new Map<string, Arrival[]>();
   const service = await startService((response, received) => {
     const id = intentOf(received);
     if (id === undefined) return success(response, received);
     const earlier = arrivals.get(id) ?? [];
     const text = `${id}, arrival ${earlier.length + 1}`;
-    const answer = options.isReliable ? 'slow success' : pickAnswer();
-    const arrival: Arrival = {
-      answer: options.isRefused(id) ? 'refusal' : answer,
-      text,
-      at: performance.now(),
-    };
-    arrivals.set(id, [...earlier, arrival]);
-    return respond(response, received.url, arrival);
+    const answer = isRefused(id) ? 'refusal' : pickAnswer();
+    arrivals.set(id, [...earlier, { answer, text, at: performance.now() }]);
+    const [, respond]: [number, Respond] = answers[answer];
+    return respond(response, text, received.url);
   });
   return {
     service,
+    /** The arrivals of each intent, by its id. */
     arrivals,
-    accepted: (id) => (arrivals.get(id) ?? []).filter(({ answer }) => answer !== 'refusal'),
+    /** The arrivals of an intent that the service did not refuse. */
+    accepted: (id: string) => (arrivals.get(id) ?? []).filter(({ answer }) => answer !== 'refusal'),
   };
 }
 
@@ -82,57 +94,16 @@ const bodySchema = z.union([
 function intentOf({ url, body, headers }: Received): string | undefined {
   if (url.startsWith('/getGLCodes5')) return undefined;
   if (body !== '') return bodySchema.safeParse(JSON.parse(body)).data;
-  const payload = headers.authorization?.split('.')[1] ?? '';
-  const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
-  return z.object({ sub: z.string() }).parse(claims).sub;
+  return String(decodeJwt(headers.authorization?.replace('Bearer ', '') ?? '').sub);
 }
 
 function pickAnswer(): Answer {
+  const names = Object.keys(answers) as Answer[];
   let rest = Math.random() * 100;
-  for (const [answer, share] of Object.entries(shares)) {
-    rest -= share;
-    if (rest < 0) return answer as keyof typeof shares;
-  }
-  return 'success';
-}
-
-function respond(response: ServerResponse, url: string, { answer, text }: Arrival): void {
-  const succeedWithText = () =>
-    response.end(
-      JSON.stringify(
-        url === '/updateWorkflowCSV' ? { unresolved: text } : { status: 0, message: text },
-      ),
-    );
-  switch (answer) {
-    case 'success':
-      succeedWithText();
-      return;
-    case 'slow success':
-      setTimeout(succeedWithText, Math.random() * 600);
-      return;
-    case 'failed':
-      response.end(JSON.stringify({ status: 1, message: text, invoice_id: 17 }));
-      return;
-    case 'not permitted':
-      response.end(JSON.stringify({ status: 3, message: text }));
-      return;
-    case 'refusal':
-      response.writeHead(400).end();
-      return;
-    case 'status 500':
-      response.writeHead(500).end();
-      return;
-    case 'status 503':
-      response.writeHead(503).end();
-      return;
-    case 'cut-off body':
-      response.writeHead(200, { 'content-length': 1000 });
-      response.write('{"status":0', () => response.destroy());
-      return;
-    case 'reset':
-      response.socket?.resetAndDestroy();
-      return;
-    case 'hang':
-      return;
-  }
+  return (
+    names.find((name) => {
+      rest -= answers[name][0];
+      return rest < 0;
+    }) ?? 'success'
+  );
 }

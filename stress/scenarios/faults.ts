@@ -18,7 +18,7 @@ import {
   temporaryFolder,
   until,
 } from '../harness.ts';
-import { closedLoop, forEach, openLoop, warmUp } from '../load.ts';
+import { closedLoop, forEach, openLoop } from '../load.ts';
 import { percentile, reconcile, tally } from '../statistics.ts';
 
 /*
@@ -43,8 +43,10 @@ class Load {
   }
 
   /** Connects, and lets the code of reads be compiled. */
-  async warmUp(rounds = 3): Promise<void> {
-    await warmUp(this.#url, this.#token, this.agent, readQuery('warm'), rounds);
+  async warmUp(): Promise<void> {
+    const { agent } = this;
+    const query = readQuery('warm');
+    await forEach(50, numbers(150), () => post(this.#url, this.#token, query, { agent }));
   }
 
   async send(

@@ -63,16 +63,16 @@ const stores: Record<string, (harness: Harness) => Promise<Row[]>> = {
   },
 };
 
-/** Runs impatient clients against gateways while `fail` makes the store or the gateways fail. */
+/** Runs impatient clients against gateways while `fail` makes the store or the gateways fail, several times. */
 async function underLoad(
   harness: Harness,
   what: string,
   store: string,
   count: number,
-  fail: (stage: Stage) => Promise<unknown>,
+  fail: (stage: Stage, n: number) => Promise<unknown>,
   ageing?: () => Promise<number>,
 ): Promise<Row[]> {
-  const ledger = await startLedger({ isReliable: false, isRefused: () => false });
+  const ledger = await startLedger();
   const gateways = new Map<string, RunningGateway>();
   const start = async (port?: string, retentionS = 86_400) => {
     const gateway = await harness.startGateway(ledger.service, {
@@ -98,7 +98,7 @@ async function underLoad(
   });
   const stage: Stage = { gateways, start, urls, token: harness.token, backAfter: [], lossesAt: [] };
   await sleep(1000);
-  await fail(stage);
+  for (let n = 0; n < REPETITIONS; n++) await fail(stage, n);
   running.load = false;
   const rows = rowsOfSettled(what, await load, ledger, stage.lossesAt);
   for (const gateway of gateways.values()) await gateway.kill();
@@ -143,13 +143,11 @@ async function whenBack({ urls, token, backAfter }: Stage): Promise<void> {
 function killGateway(harness: Harness, store: string): Promise<Row[]> {
   const what = `${store.split(':')[0]}, kill -9 of the gateway`;
   return underLoad(harness, what, store, 1, async ({ gateways, start }) => {
-    for (let n = 0; n < REPETITIONS; n++) {
-      for (const [port, gateway] of gateways) {
-        await gateway.kill();
-        await start(port);
-      }
-      await sleep(2000);
+    for (const [port, gateway] of gateways) {
+      await gateway.kill();
+      await start(port);
     }
+    await sleep(2000);
   });
 }
 
@@ -165,12 +163,10 @@ async function fillDisk(harness: Harness): Promise<Row[]> {
   const filler = join(folder, 'filler');
   const store = `file:${join(folder, 'keys.db')}`;
   return underLoad(harness, 'file, disk full', store, 1, async (stage) => {
-    for (let n = 0; n < REPETITIONS; n++) {
-      execFileSync('sh', ['-c', `cat /dev/zero > ${filler} || true`], { stdio: 'ignore' });
-      await sleep(2000);
-      rmSync(filler);
-      await whenBack(stage);
-    }
+    execFileSync('sh', ['-c', `cat /dev/zero > ${filler} || true`], { stdio: 'ignore' });
+    await sleep(2000);
+    rmSync(filler);
+    await whenBack(stage);
   });
 }
 
@@ -183,28 +179,26 @@ async function failOverRedis(harness: Harness): Promise<Row[]> {
   let replica = await replicaOf(primary.port);
   const address = await startFaultProxy(primary.port);
   const store = `redis://127.0.0.1:${address.port}`;
-  return underLoad(harness, 'redis, failover of a lagging replica', store, 3, async (stage) => {
-    for (let n = 0; n < REPETITIONS; n++) {
-      await eventually(async () => {
-        const info = String(await replica.command('INFO', 'replication'));
-        if (!info.includes('master_link_status:up')) throw new Error('not replicating');
-      });
-      await sleep(2500); // The gateways see the replica.
-      const [[port, gateway] = []] = [...stage.gateways].slice(n % 3);
-      const isKilled = n % 4 === 3 && port !== undefined && gateway !== undefined;
-      replica.signal('SIGSTOP');
-      await sleep(60);
-      if (isKilled) await gateway.kill();
-      await primary.stop();
-      stage.lossesAt.push(performance.now());
-      replica.signal('SIGCONT');
-      await replica.command('REPLICAOF', 'NO', 'ONE');
-      address.to(replica.port);
-      primary = replica;
-      if (isKilled) await stage.start(port);
-      await whenBack(stage);
-      replica = await replicaOf(primary.port);
-    }
+  return underLoad(harness, 'redis, failover of a lagging replica', store, 3, async (stage, n) => {
+    await eventually(async () => {
+      const info = String(await replica.command('INFO', 'replication'));
+      if (!info.includes('master_link_status:up')) throw new Error('not replicating');
+    });
+    await sleep(2500); // The gateways see the replica.
+    const [[port, gateway] = []] = [...stage.gateways].slice(n % 3);
+    const isKilled = n % 4 === 3 && port !== undefined && gateway !== undefined;
+    replica.signal('SIGSTOP');
+    await sleep(60);
+    if (isKilled) await gateway.kill();
+    await primary.stop();
+    stage.lossesAt.push(performance.now());
+    replica.signal('SIGCONT');
+    await replica.command('REPLICAOF', 'NO', 'ONE');
+    address.to(replica.port);
+    primary = replica;
+    if (isKilled) await stage.start(port);
+    await whenBack(stage);
+    replica = await replicaOf(primary.port);
   });
 }
 
@@ -213,17 +207,15 @@ async function emptyRedis(harness: Harness): Promise<Row[]> {
   const redis = await startRedis();
   const what = 'redis, emptied while a fourth gateway starts';
   return underLoad(harness, what, redis.url, 3, async (stage) => {
-    for (let n = 0; n < REPETITIONS; n++) {
-      const starting = stage.start();
-      await sleep(Math.random() * 1000);
-      await redis.command('FLUSHALL');
-      stage.lossesAt.push(performance.now());
-      await starting;
-      await whenBack(stage);
-      const [port = '', gateway] = [...stage.gateways].at(-1) ?? [];
-      stage.gateways.delete(port);
-      await gateway?.kill();
-    }
+    const starting = stage.start();
+    await sleep(Math.random() * 1000);
+    await redis.command('FLUSHALL');
+    stage.lossesAt.push(performance.now());
+    await starting;
+    await whenBack(stage);
+    const [port = '', gateway] = [...stage.gateways].at(-1) ?? [];
+    stage.gateways.delete(port);
+    await gateway?.kill();
   });
 }
 
@@ -233,14 +225,12 @@ async function evictRedis(harness: Harness): Promise<Row[]> {
   const config = (memory: string, policy: string) =>
     redis.command('CONFIG', 'SET', 'maxmemory', memory, 'maxmemory-policy', policy);
   return underLoad(harness, 'redis, keys evicted', redis.url, 3, async (stage) => {
-    for (let n = 0; n < REPETITIONS; n++) {
-      await config('1', 'volatile-random');
-      await redis.command('SET', 'another', 'x').catch(() => {}); // Evicts what it can.
-      stage.lossesAt.push(performance.now());
-      await config('0', 'noeviction');
-      await whenBack(stage);
-      await sleep(2000);
-    }
+    await config('1', 'volatile-random');
+    await redis.command('SET', 'another', 'x').catch(() => {}); // Evicts what it can.
+    stage.lossesAt.push(performance.now());
+    await config('0', 'noeviction');
+    await whenBack(stage);
+    await sleep(2000);
   });
 }
 
@@ -248,18 +238,16 @@ async function evictRedis(harness: Harness): Promise<Row[]> {
 async function emptyPostgres(harness: Harness): Promise<Row[]> {
   const server = await startPostgres();
   const what = 'postgres, table emptied by DELETE or TRUNCATE';
-  return underLoad(harness, what, server.url, 3, async (stage) => {
-    for (let n = 0; n < REPETITIONS; n++) {
-      const statement =
-        n % 2 === 0
-          ? 'BEGIN; DELETE FROM ledger_gateway_record; SELECT pg_sleep(0.3); COMMIT'
-          : 'TRUNCATE ledger_gateway_record';
-      // PostgreSQL may choose the DELETE as the victim of a deadlock.
-      await server.query(statement).catch(() => {});
-      stage.lossesAt.push(performance.now());
-      await whenBack(stage);
-      await sleep(2000);
-    }
+  return underLoad(harness, what, server.url, 3, async (stage, n) => {
+    const statement =
+      n % 2 === 0
+        ? 'BEGIN; DELETE FROM ledger_gateway_record; SELECT pg_sleep(0.3); COMMIT'
+        : 'TRUNCATE ledger_gateway_record';
+    // PostgreSQL may choose the DELETE as the victim of a deadlock.
+    await server.query(statement).catch(() => {});
+    stage.lossesAt.push(performance.now());
+    await whenBack(stage);
+    await sleep(2000);
   });
 }
 
@@ -269,16 +257,14 @@ async function pauseStandby(harness: Harness): Promise<Row[]> {
   const primary = await startPostgres({ settings });
   const standby = await startPostgres({ primary, settings });
   const what = 'postgres, standby paused';
-  return underLoad(harness, what, primary.url, 3, async (stage) => {
-    for (let n = 0; n < REPETITIONS; n++) {
-      const [receiver] = await standby.query('SELECT pid FROM pg_stat_wal_receiver');
-      const pid = Number(receiver?.pid);
-      process.kill(pid, 'SIGSTOP');
-      await sleep(n % 2 === 0 ? 3000 : 8000);
-      process.kill(pid, 'SIGCONT');
-      await whenBack(stage);
-      await sleep(2000);
-    }
+  return underLoad(harness, what, primary.url, 3, async (stage, n) => {
+    const [receiver] = await standby.query('SELECT pid FROM pg_stat_wal_receiver');
+    const pid = Number(receiver?.pid);
+    process.kill(pid, 'SIGSTOP');
+    await sleep(n % 2 === 0 ? 3000 : 8000);
+    process.kill(pid, 'SIGCONT');
+    await whenBack(stage);
+    await sleep(2000);
   });
 }
 
@@ -291,17 +277,15 @@ async function failOverPostgres(harness: Harness): Promise<Row[]> {
   const store = `postgres://postgres@127.0.0.1:${address.port}/postgres`;
   const what = 'postgres, primary killed and its synchronous standby promoted';
   return underLoad(harness, what, store, 3, async (stage) => {
-    for (let n = 0; n < REPETITIONS; n++) {
-      await sleep(1500);
-      await primary.kill();
-      standby.promote();
-      address.to(standby.port);
-      const old = primary;
-      primary = standby;
-      await old.stop();
-      standby = await startPostgres({ primary, settings });
-      await whenBack(stage);
-    }
+    await sleep(1500);
+    await primary.kill();
+    standby.promote();
+    address.to(standby.port);
+    const old = primary;
+    primary = standby;
+    await old.stop();
+    standby = await startPostgres({ primary, settings });
+    await whenBack(stage);
   });
 }
 
@@ -311,23 +295,21 @@ async function rollRetention(harness: Harness): Promise<Row[]> {
   const ages: ((olderMs: number) => void)[] = [];
   let isOver = false;
   const ageing = () => new Promise<number>((resolve) => (isOver ? resolve(0) : ages.push(resolve)));
-  const roll = async (stage: Stage) => {
-    for (let n = 0; n < REPETITIONS; n++) {
-      await until(() => ages.length === CLIENTS, 60_000);
-      await sleep(2 * TIMEOUT_MS); // What was sent has an outcome.
-      await server.query(AN_HOUR_LATER);
-      const rolling = (async () => {
-        for (const [port, gateway] of stage.gateways) {
-          await gateway.kill();
-          await stage.start(port, n % 2 === 0 ? 3600 : 86_400);
-        }
-      })();
-      await sleep(Math.random() * 3000);
-      for (const age of ages.splice(0)) age(3_610_000);
-      await rolling;
-    }
-    isOver = true;
-    for (const age of ages.splice(0)) age(0);
+  const roll = async (stage: Stage, n: number) => {
+    await until(() => ages.length === CLIENTS, 60_000);
+    await sleep(2 * TIMEOUT_MS); // What was sent has an outcome.
+    await server.query(AN_HOUR_LATER);
+    const rolling = (async () => {
+      for (const [port, gateway] of stage.gateways) {
+        await gateway.kill();
+        await stage.start(port, n % 2 === 0 ? 3600 : 86_400);
+      }
+    })();
+    await sleep(Math.random() * 3000);
+    for (const age of ages.splice(0)) age(3_610_000);
+    await rolling;
+    isOver = n === REPETITIONS - 1;
+    if (isOver) for (const age of ages.splice(0)) age(0);
   };
   return underLoad(harness, 'postgres, retention rolled', server.url, 2, roll, ageing);
 }

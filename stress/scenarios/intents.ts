@@ -81,10 +81,7 @@ type Stage = Awaited<ReturnType<typeof setUp>>;
 /** Clients, proxy, HAProxy, two gateways that share a Redis, proxy, service. */
 async function setUp(harness: Harness) {
   const redis = await startRedis();
-  const ledger = await startLedger({
-    isReliable: false,
-    isRefused: (id) => id.endsWith('77'),
-  });
+  const ledger = await startLedger((id) => id.endsWith('77'));
   const servicePort = Number(new URL(ledger.service.url).port);
   const serviceProxy = await startFaultProxy(servicePort, pickServiceFault);
   const start = (port: number) =>
