@@ -9,6 +9,7 @@ import {
 } from 'graphql';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { resolvers } from '../resolvers/index.ts';
+import type { Variables } from './document.ts';
 
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 
@@ -20,8 +21,6 @@ export function fragmentsOf({ definitions }: DocumentNode): Fragments {
       .map((definition) => [definition.name.value, definition]),
   );
 }
-
-type Variables = Readonly<Record<string, unknown>>;
 
 /** The fields of objects that have a resolver, by name. All others are properties. */
 const computed = new Set(

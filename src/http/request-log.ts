@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { printable } from '../lib/short-text.ts';
@@ -97,7 +96,11 @@ export function createRequestLog(options: RequestLogOptions) {
  * two, anybody can write these values. They are bounded, and never labels of a metric.
  */
 function senderOf({ record, headers, raw }: FastifyRequest, status: number) {
-  const header = (...names: string[]) => textOf(headers, names);
+  /** The first of these headers that the request has. */
+  const header = (...names: string[]) => {
+    const value = names.map((name) => headers[name]).find((value) => value !== undefined);
+    return value === undefined ? undefined : printable(String(value));
+  };
   const isRejected = status === 401 || record.rejection !== undefined;
   return {
     caller: record.caller?.hash,
@@ -111,12 +114,6 @@ function senderOf({ record, headers, raw }: FastifyRequest, status: number) {
       forwardedFor: header('x-forwarded-for'),
     }),
   };
-}
-
-/** The first of these headers that a request has. */
-function textOf(headers: IncomingHttpHeaders, names: string[]): string | undefined {
-  const value = names.map((name) => headers[name]).find((value) => value !== undefined);
-  return value === undefined ? undefined : printable(String(value));
 }
 
 /** If the client disconnects before it has the response, also while it receives it, only the log has the outcomes of its writes. */

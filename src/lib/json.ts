@@ -66,8 +66,8 @@ export function parseJson(text: string, limits: JsonLimits): unknown {
 
 /** The text of a number that `parseJson` did not convert to a double. Undefined for other values. */
 export function longNumber(value: unknown): string | undefined {
-  const text = propertyOf(value, NUMBER);
-  return text === undefined ? undefined : String(text);
+  const isNumber = typeof value === 'object' && value !== null && Object.hasOwn(value, NUMBER);
+  return isNumber ? String(Reflect.get(value, NUMBER)) : undefined;
 }
 
 const inspected = new RegExp(`\\{ ${NUMBER}: "(.*?)" \\}`, 'g');
@@ -140,11 +140,6 @@ export function jsonLength(value: unknown): number {
     }
   }
   return length === 1 ? 2 : length;
-}
-
-function propertyOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-  return Reflect.get(value, name);
 }
 
 const numberParts = /^-?(\d*)\.?(\d*)(?:[eE](.*))?$/;

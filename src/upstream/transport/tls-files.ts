@@ -26,9 +26,7 @@ export function checkPair({ cert, key }: TlsFiles): void {
 }
 
 /** When the certificates expire, in seconds since 1970, by the variable of their file. */
-export function expiriesOf({ ca, cert }: TlsFiles): [{ file: string }, number][] {
-  const expiries: [{ file: string }, number][] = [];
-  if (ca) expiries.push([{ file: 'UPSTREAM_TLS_CA_FILE' }, expiryOf(ca, 'list') / 1000]);
-  if (cert) expiries.push([{ file: 'UPSTREAM_TLS_CERT_FILE' }, expiryOf(cert, 'chain') / 1000]);
-  return expiries;
+export function* expiriesOf({ ca, cert }: TlsFiles): Iterable<[{ file: string }, number]> {
+  if (ca) yield [{ file: 'UPSTREAM_TLS_CA_FILE' }, expiryOf(ca, 'list') / 1000];
+  if (cert) yield [{ file: 'UPSTREAM_TLS_CERT_FILE' }, expiryOf(cert, 'chain') / 1000];
 }
