@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { closeAll } from '../test/support/cleanup.ts';
 import { type Row, type Scenario, withHarness } from './harness.ts';
 import { faults } from './scenarios/faults.ts';
@@ -23,10 +24,8 @@ const scenarios: Scenario[] = [
   intentsStore,
 ];
 
-const only = process.argv.includes('--only')
-  ? process.argv[process.argv.indexOf('--only') + 1]?.split(',')
-  : undefined;
-const selected = scenarios.filter(({ name }) => only?.includes(name) ?? true);
+const { only } = parseArgs({ options: { only: { type: 'string' } } }).values;
+const selected = scenarios.filter(({ name }) => only?.split(',').includes(name) ?? true);
 if (selected.length === 0) {
   process.stderr.write(
     `Unknown scenario. Known: ${scenarios.map(({ name }) => name).join(', ')}\n`,

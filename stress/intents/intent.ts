@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { post } from '../client.ts';
+import type { Harness } from '../harness.ts';
 
 /** One mutation that a client wants to take effect at most once. */
 export type Intent = {
@@ -21,21 +22,19 @@ const csv = `mutation ($id: String!) {
 const action = `mutation {
   result: workflowAction(action: RESTART) { __typename ${problem} } }`;
 
-/**
- * Creates intents of all kinds. `sign` returns a token for a subject: an action has one of its own, since its
- * request carries nothing else.
- */
+/** Creates intents of all kinds. An action has a subject of its own, since its request carries nothing else. */
 export async function createIntents(
+  { issuer }: Harness,
   prefix: string,
   count: number,
-  sign: (subject: string) => Promise<string>,
 ): Promise<Intent[]> {
-  const shared = await sign(prefix);
+  const shared = await issuer.token({ sub: prefix });
   return Promise.all(
     Array.from({ length: count }, async (_, n) => {
       const id = `${prefix}-${n}`;
       const variables = { id };
-      if (n % 5 === 0) return { id, token: await sign(id), query: action, variables };
+      if (n % 5 === 0)
+        return { id, token: await issuer.token({ sub: id }), query: action, variables };
       return { id, token: shared, query: n % 2 === 0 ? csv : approvers, variables };
     }),
   );

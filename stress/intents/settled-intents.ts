@@ -56,9 +56,7 @@ export async function runSettledIntents(
   const results: Result[] = [];
   const pickUrl = () => urls()[Math.floor(Math.random() * urls().length)] ?? '';
   for (let round = 0; running.load; round++) {
-    const intents = await createIntents(`${prefix}-${round}`, 100, (sub) =>
-      harness.issuer.token({ sub }),
-    );
+    const intents = await createIntents(harness, `${prefix}-${round}`, 100);
     await forEach(CLIENTS, intents, async (intent) => {
       results.push(await runIntent(intent, pickUrl, notesStarts, ageing));
     });

@@ -35,10 +35,8 @@ export const intents: Scenario = {
   name: 'intents',
   async run(harness) {
     const stage = await setUp(harness);
-    const all = await createIntents('intent', INTENTS, (sub) => harness.issuer.token({ sub }));
-    const controls = await createIntents('control', CONTROLS, (sub) =>
-      harness.issuer.token({ sub }),
-    );
+    const all = await createIntents(harness, 'intent', INTENTS);
+    const controls = await createIntents(harness, 'control', CONTROLS);
 
     const end = performance.now() + MAX_MS;
     const histories = new Map<string, History>();
@@ -83,7 +81,7 @@ async function setUp(harness: Harness) {
   const redis = await startRedis();
   const ledger = await startLedger((id) => id.endsWith('77'));
   const servicePort = Number(new URL(ledger.service.url).port);
-  const serviceProxy = await startFaultProxy(servicePort, pickServiceFault);
+  const serviceProxy = await startFaultProxy(servicePort, pickFrom(0.06, [...cuts, 'delay']));
   const start = (port: number) =>
     harness.startGateway(serviceProxy, {
       PORT: String(port),
@@ -96,7 +94,8 @@ async function setUp(harness: Harness) {
   for (const port of [await freePort(), await freePort()]) gateways.set(port, await start(port));
   const haproxy = await startHaproxy([...gateways.keys()], [...RETRY_EVERYTHING, ...CHECK_OFTEN]);
   const port = await startRouter(harness, haproxy.port);
-  const clientProxy = await startFaultProxy(port, pickClientFault);
+  const clientFaults: Fault[] = [...cuts, 'swallow the response', 'delay', 'delay'];
+  const clientProxy = await startFaultProxy(port, pickFrom(0.12, clientFaults));
   return { ledger, serviceProxy, start, gateways, haproxy, clientProxy };
 }
 
@@ -132,29 +131,11 @@ async function runWithoutKey(intent: Intent, { ledger, clientProxy }: Stage): Pr
   return history;
 }
 
-function pickClientFault(): Fault | undefined {
-  return pick(0.12, [
-    'cut in the request',
-    'cut after the request',
-    'cut in the response',
-    'swallow the response',
-    'delay',
-    'delay',
-  ]);
-}
+const cuts: Fault[] = ['cut in the request', 'cut after the request', 'cut in the response'];
 
-function pickServiceFault(): Fault | undefined {
-  return pick(0.06, [
-    'cut in the request',
-    'cut after the request',
-    'cut in the response',
-    'delay',
-  ]);
-}
-
-function pick(share: number, faults: Fault[]): Fault | undefined {
-  return Math.random() < share ? faults[Math.floor(Math.random() * faults.length)] : undefined;
-}
+/** Picks a fault for this share of connections. */
+const pickFrom = (share: number, faults: Fault[]) => () =>
+  Math.random() < share ? faults[Math.floor(Math.random() * faults.length)] : undefined;
 
 /** Ends one gateway after the other, by turns with `kill -9` and SIGTERM, and starts each again. */
 async function restart({ gateways, start }: Stage, running: { load: boolean }) {
