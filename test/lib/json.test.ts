@@ -35,9 +35,9 @@ test.each([
   ',9007199254740993,',
   ':1e400,',
 ])('does not change digits inside the string "%s"', (content) => {
-  const text = `{"b":9007199254740993,"a":"${content}","${content}":1}`;
-  const { b, ...rest } = Object(parseExactly(text));
-  expect(longNumber(b)).toBe('9007199254740993');
+  const text = `{"b":9007199254740993,"a":"${content}","${content}":1,"c":9007199254740993}`;
+  const { b, c, ...rest } = Object(parseExactly(text));
+  expect([b, c].map(longNumber)).toEqual(['9007199254740993', '9007199254740993']);
   expect(rest).toEqual(JSON.parse(`{"a":"${content}","${content}":1}`));
 });
 
