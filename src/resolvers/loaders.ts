@@ -41,25 +41,18 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
     key?: string,
   ): Promise<ListResponse<Item>> {
     const id = JSON.stringify([name, query]);
-    const reading = lists.get(id) ?? readList(name, query, toItems, addedBytes, key ?? id);
+    const read = async () => {
+      limits.admitLookup(key ?? id);
+      const response = await service.read(name, query);
+      const { invoiceId, message, status, bytes } = response;
+      const items = toItems(response);
+      await limits.holdList(items, bytes + items.length * addedBytes);
+      // Without the list of the service, whose memory is free once no request shares the response.
+      return { invoiceId, message, status, bytes, list: items };
+    };
+    const reading = lists.get(id) ?? read();
     lists.set(id, reading);
     return reading as Promise<ListResponse<Item>>; // The items of an operation are of one type.
-  }
-
-  async function readList<Name extends ReadName, Item extends object>(
-    name: Name,
-    query: Record<string, string>,
-    toItems: (response: Responses[Name]) => Item[],
-    addedBytes: number,
-    key: string,
-  ): Promise<ListResponse<Item>> {
-    limits.admitLookup(key);
-    const response = await service.read(name, query);
-    const { invoiceId, message, status, bytes } = response;
-    const items = toItems(response);
-    await limits.holdList(items, bytes + items.length * addedBytes);
-    // Without the list of the service, whose memory is free once no request shares the response.
-    return { invoiceId, message, status, bytes, list: items };
   }
 
   /** Equal queries of one request are one call to the service. All root fields are started and counted before. */
@@ -69,8 +62,7 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
       const { target, project, includeHide } = query;
       const parameters = { target: String(target), project, includeHide: String(includeHide) };
       const toItems = (response: GlCodeList) => entitiesOf(response, query);
-      // Each of the codes has the project.
-      const added = Buffer.byteLength(project);
+      const added = Buffer.byteLength(project); // Each of the codes has it.
       return list('getGLCodes5', parameters, toItems, added, `${target} ${project}`);
     },
     ({ target, project, includeHide }) => `${target} ${includeHide} ${project}`,
