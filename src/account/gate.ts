@@ -5,9 +5,8 @@ import { Shares } from './shares.ts';
 /** Why nothing was given: the queue is full, the time to wait is over, or the signal was aborted. */
 export type NoPlaceReason = 'full' | 'late' | 'aborted';
 
-/** Errors are made once, because their stack takes longer than the rest of a rejection. */
+/** This and other errors are made once, because their stack takes longer than the rest of a rejection. */
 const disconnected = clientDisconnected();
-const noPlace = rejectionWith(overloaded());
 
 /** The error for what does not enter: this one, unless its client disconnected. */
 export function rejectionWith(error: Error): (reason: NoPlaceReason) => Error {
@@ -62,11 +61,11 @@ export class Gate {
   #isMakingRoom = false;
 
   constructor(options: GateOptions) {
-    const { limit, maxWaitMs = Infinity, maxWaiting = 10_000, rejection = noPlace } = options;
+    const { limit, maxWaitMs = Infinity, maxWaiting = 10_000 } = options;
     this.#held = new Shares(limit);
     this.#queued = new Shares(maxWaiting);
     this.#maxWaitMs = maxWaitMs;
-    this.#rejection = rejection;
+    this.#rejection = options.rejection ?? rejectionWith(overloaded());
   }
 
   /** How much is held. */

@@ -46,9 +46,8 @@ export class Documents {
   async trust(manifests: readonly Manifest[]): Promise<void> {
     this.#trusted = await readTrusted(manifests, (text) => this.#parse(text));
     const { withoutTypename: documents } = this.#trusted;
-    if (documents.length === 0) return;
     const message = 'trusted documents select a union or interface without __typename';
-    this.#options.log.warn({ documents }, message);
+    if (documents.length > 0) this.#options.log.warn({ documents }, message);
   }
 
   /**
@@ -72,10 +71,8 @@ export class Documents {
     const byText = query === undefined ? undefined : trusted.byText.get(query);
     const document = byId ?? byHash ?? byText;
     if (query !== undefined && (!byText || byText !== document)) {
-      throw new GatewayError(
-        'QUERY_NOT_IN_SAFELIST',
-        'The document is not in the list of trusted documents.',
-      );
+      const message = 'The document is not in the list of trusted documents.';
+      throw new GatewayError('QUERY_NOT_IN_SAFELIST', message);
     }
     if (byHash && byHash !== document) throw notInList('The ids of this request differ.');
     return document;

@@ -8,8 +8,8 @@ import { type Span, SpanKind } from '@opentelemetry/api';
 import {
   type ExecutionResult,
   execute,
+  type FormattedExecutionResult,
   GraphQLError,
-  type GraphQLFormattedError,
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql';
@@ -46,14 +46,7 @@ export function createExecution(
       const { document, record } = contextValue;
       if (!document) return null; // For the type: didResolveSource has thrown.
       const limits = contextValue.isAuthenticated ? contextValue.limits() : undefined;
-      const respond = async (
-        data: ExecutionResult['data'],
-        errors: readonly GraphQLFormattedError[],
-      ) => {
-        const result = {
-          ...(errors.length > 0 && { errors }),
-          ...(data !== undefined && { data }),
-        };
+      const respond = async (result: FormattedExecutionResult) => {
         const serializing = limits?.serialize(result);
         const serialized = serializing && (await serializing);
         contextValue.response.serialized = serialized;
@@ -61,22 +54,20 @@ export function createExecution(
       };
       if (document.faults.length > 0) {
         http.status = 400;
-        return respond(
-          undefined,
-          document.faults.map((fault) => formatError(fault, fault)),
-        );
+        return respond({ errors: document.faults.map((fault) => formatError(fault, fault)) });
       }
       if (!operation) return null; // Apollo reports this error.
       return inOperationSpan(operation, record, async (span) => {
         try {
           const result = await run(document, operation, request, contextValue, limits);
-          for (const error of result.errors ?? []) setHead(http, error);
-          return await respond(result.data, result.errors?.map(format) ?? []);
+          const { data = null, errors = [] } = result;
+          for (const error of errors) setHead(http, error);
+          return await respond(errors.length > 0 ? { errors: errors.map(format), data } : { data });
         } catch (error) {
           const rejection = error instanceof GatewayError ? toGraphqlError(error) : error;
           if (!(rejection instanceof GraphQLError)) throw error; // A fault of ours.
           setHead(http, rejection);
-          return respond(undefined, [format(rejection)]);
+          return respond({ errors: [format(rejection)] });
         } finally {
           report(record, observe, span);
         }

@@ -111,8 +111,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   ): void {
     if (statusCode < 200) {
       this.#informational += 1;
-      if (this.#informational <= 100) return;
-      controller.abort(invalidResponse('more than 100 informational responses'));
+      const isTooMany = this.#informational > 100;
+      if (isTooMany) controller.abort(invalidResponse('more than 100 informational responses'));
       return;
     }
     this.#sent = 'yes';
