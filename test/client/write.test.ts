@@ -391,6 +391,29 @@ test('a client that fails after it has sent leaves the outcome open', async () =
   expect(await reported).toBe(fault);
 });
 
+test.each(['RESPONSE_LOST', 'OUTCOME_UNKNOWN'])(
+  'an error of a client that says %s is no fault of the app',
+  async (code) => {
+    const reported: unknown[] = [];
+    Object.assign(native, { reportError: (error: unknown) => reported.push(error) });
+    const errors = [{ message: code, extensions: { code, intent: 'intent' } }];
+    const write = createWrite({
+      url: 'http://127.0.0.1:1',
+      field: 'save',
+      storage: createStorage(),
+      // As graphql-request does.
+      send: () => Promise.reject({ response: { errors } }),
+    });
+    const ended = new Promise<void>((resolve) =>
+      write.subscribe(() => write.getState().phase === 'unknown' && resolve()),
+    );
+    write.submit();
+    await ended;
+    Reflect.deleteProperty(native, 'reportError');
+    expect(reported).toEqual([]);
+  },
+);
+
 test('a signal that aborts leaves the outcome open', async () => {
   const { open } = await start(cut, cut);
   const controller = new AbortController();
@@ -470,14 +493,124 @@ test('without a token, nothing is sent', async () => {
 });
 
 test('a click is not sent as another user, who signs in before it is sent', async () => {
-  const { open, arrivals, storage } = await start(saved);
+  const { open, arrivals } = await start(saved);
   const tokens = [tokenOf('ada')];
   const write = open('ada', { token: () => tokens.pop() ?? tokenOf('bob') });
   write.submit('Ada');
-  const error = { code: 'OTHER_USER' };
-  expect(await write.ended()).toMatchObject({ phase: 'failed', error });
+  // What became of it is told to Ada alone.
+  expect(await write.ended()).toEqual({ phase: 'idle' });
   expect(arrivals).toEqual([]);
+  const error = { code: 'IDEMPOTENCY_KEY_SETTLED' };
+  expect(await open().ended()).toMatchObject({ phase: 'failed', error });
+  expect(arrivals).toEqual(['settle']);
+});
+
+/** A page that stays open while another user signs in, before a response arrives. */
+async function startShared(next: string | undefined, reply = saved) {
+  let user: string | undefined = 'ada';
+  const page = await start(reply, executed);
+  const token = () => {
+    if (user === undefined) throw new Error('Nobody is signed in.');
+    return tokenOf(user);
+  };
+  const signIn = (name: string | undefined) => {
+    user = name;
+  };
+  page.replies.reply = (response) => {
+    signIn(next);
+    reply(response);
+  };
+  return { ...page, signIn, write: page.open('ada', { token }) };
+}
+
+test.each([
+  ['done', saved],
+  ['refused', member({ __typename: 'LedgerFailed' })],
+  ['failed', failed],
+  ['unknown', unknown('ORPHANED')],
+])('a write that ends as %s for another user is told to its owner alone', async (_, reply) => {
+  const { write, signIn, arrivals, storage } = await startShared('bob', reply);
+  write.submit('Ada');
+  expect(await write.ended()).toEqual({ phase: 'idle' });
+  expect(write.phases).toEqual(['sending', 'asking', 'idle']);
+  expect(storage.items.size).toBe(1);
+
+  // A component that is shown again asks who is there.
+  expect(await write.ended()).toEqual({ phase: 'idle' });
+  signIn('ada');
+  expect(await write.ended()).toMatchObject({ phase: 'done' });
+  expect(arrivals).toEqual(['mutation', 'settle']);
   expect(storage.items.size).toBe(0);
+});
+
+test('another user who is back hears of the own write', async () => {
+  const { write, signIn, replies, arrivals, keys, storage } = await startShared('ada', cut);
+  signIn('bob');
+  replies.settling = cut;
+  write.submit('Bob');
+  expect(await write.ended()).toEqual({ phase: 'idle' });
+  const [key] = keys;
+
+  replies.reply = (response) => {
+    signIn('bob');
+    saved(response);
+  };
+  replies.settling = executed;
+  keys.length = 0;
+  arrivals.length = 0;
+  write.submit('Ada');
+  expect(await write.ended()).toMatchObject({ phase: 'done' });
+  expect(arrivals).toEqual(['mutation', 'settle']);
+  expect(keys[1]).toBe(key);
+
+  signIn('ada');
+  write.submit('Ada');
+  expect(await write.ended()).toMatchObject({ phase: 'done' });
+  expect(keys[2]).toBe(keys[0]);
+  expect(storage.items.size).toBe(0);
+});
+
+test('an outcome that arrives while nobody is signed in is told after the sign-in', async () => {
+  const { write, signIn, arrivals, storage } = await startShared(undefined);
+  write.submit('Ada');
+  const result = { error: { reason: 'SIGN_IN_FAILED' } };
+  const state = { phase: 'unknown', mayAsk: true, mayDismiss: false, result };
+  expect(await write.ended()).toMatchObject(state);
+  signIn('bob');
+  write.askAgain();
+  expect(await write.ended()).toEqual({ phase: 'idle' });
+  signIn('ada');
+  write.askAgain();
+  expect(await write.ended()).toMatchObject({ phase: 'done' });
+  expect(arrivals).toEqual(['mutation', 'settle']);
+  expect(storage.items.size).toBe(0);
+});
+
+test('after another user has signed in, a click is that of this user, and "Ask again" clears what was said', async () => {
+  const { write, signIn, arrivals, keys } = await startShared('ada');
+  write.submit('Ada');
+  expect(await write.ended()).toMatchObject({ phase: 'done' });
+  signIn('bob');
+  write.askAgain();
+  expect(await write.ended()).toEqual({ phase: 'idle' });
+  signIn('ada');
+  write.submit('Ada');
+  expect(await write.ended()).toMatchObject({ phase: 'done' });
+  expect(arrivals).toEqual(['mutation', 'mutation']);
+  expect(new Set(keys).size).toBe(2);
+});
+
+test('an outcome that nobody has seen is not told to another user, and stays for its owner', async () => {
+  const { write, signIn, replies, arrivals, open } = await startShared('ada');
+  write.submit('Ada');
+  while (write.getState().phase !== 'done') await new Promise(setImmediate);
+  signIn('bob');
+  replies.reply = saved;
+  expect(await write.ended()).toEqual({ phase: 'idle' });
+  write.submit('Ada');
+  expect(await write.ended()).toMatchObject({ phase: 'done' });
+  expect(await open().ended()).toMatchObject({ phase: 'done' });
+  expect(arrivals).toEqual(['mutation', 'mutation', 'settle']);
 });
 
 test('an outcome that no component has seen is told to the next one', async () => {

@@ -1,4 +1,4 @@
-import { type GraphqlError, isObject } from './answer.ts';
+import { errorBody, type GraphqlError, isObject } from './answer.ts';
 import type { Intent } from './intent.ts';
 
 /** The codes of errors: those of this package, then those of the gateway, which may add more. */
@@ -49,7 +49,7 @@ export type LedgerError = {
 /** What became of one root field. */
 export type FieldResult<Member> =
   /** Its outcome, a member of its union. */
-  | { readonly kind: 'member'; readonly member: Member }
+  | { readonly kind: 'member'; readonly member: Member; readonly error?: undefined }
   /** It did nothing. */
   | { readonly kind: 'error'; readonly error: LedgerError; readonly member?: undefined }
   /** It is not known yet. `settle` can find out, with this intent. */
@@ -89,23 +89,22 @@ export function readField<Data extends object, Name extends keyof Data & string>
     .filter(isObject);
   const found =
     errors.find(({ path }) => path?.[0] === name) ?? errors.find(({ path }) => path === undefined);
-  const error = toError(found ?? missing(result.extensions));
+  const error = toError(found ?? {});
   if (error.code !== 'RESPONSE_LOST' && error.code !== 'OUTCOME_UNKNOWN')
     return { kind: 'error', error };
   const lost = error.code === 'RESPONSE_LOST' && (textOf(found?.extensions?.intent) ?? intent);
   return lost ? { kind: 'lost', error, intent: lost } : { kind: 'unknown', error };
 }
 
-/** The error of a field for which a result has nothing. A complete settlement has the outcome of every other field. */
-function missing(extensions: unknown): GraphqlError {
-  const code = Object(extensions).isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'RESPONSE_LOST';
-  return { message: code, extensions: { code } };
-}
-
-/** A result, and where what clients throw has it: Apollo Client and urql, Relay, graphql-request. */
+/**
+ * A result, and where what clients throw has it: Apollo Client and urql, Relay, graphql-request. Then what is said of a
+ * field for which these have nothing. A complete settlement has the outcome of every other field.
+ */
 function responsesOf(result: AnyResult<object>): Record<string, unknown>[] {
   const { source, response } = Object(result.error);
-  return [result, result.error, source, response].filter(isObject);
+  const { isComplete } = Object(result.extensions);
+  const missing = errorBody(isComplete ? 'IDEMPOTENCY_KEY_SETTLED' : 'RESPONSE_LOST');
+  return [result, result.error, source, response, missing].filter(isObject);
 }
 
 function toError({ message, extensions = {} }: GraphqlError): LedgerError {
@@ -114,7 +113,7 @@ function toError({ message, extensions = {} }: GraphqlError): LedgerError {
     code: textOf(code) ?? 'UNKNOWN',
     message: textOf(message) ?? '',
     requestId: textOf(requestId),
-    faults: Array.isArray(faults) ? faults.filter(isFault) : [],
+    faults: [faults].flat().filter(isFault),
     reason: textOf(reason),
   };
 }

@@ -1,13 +1,12 @@
 import { useEffect, useMemo, useSyncExternalStore } from 'react';
 import {
   createLiveWrite,
+  idle,
   type Outcome,
   type Write,
   type WriteOptions,
   type WriteState,
 } from './write.ts';
-
-const idle = { phase: 'idle' } as const;
 
 /** The write of one button, for a component of React. See `createWrite`. */
 export function useWrite<Name extends string, Member extends Outcome, Variables = void>(

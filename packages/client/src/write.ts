@@ -67,7 +67,10 @@ export type WriteOptions<Name extends string, Member, Variables> = SettleOptions
 
 export type Write<Member extends Outcome, Variables> = {
   readonly getState: () => WriteState<Member>;
-  /** Calls `listener` after each change. The first call asks what became of a write that was open at a reload. */
+  /**
+   * Calls `listener` after each change. The first one asks what became of a write that is open, such as since a reload
+   * or since another user signed in.
+   */
   readonly subscribe: (listener: () => void) => () => void;
   /**
    * Sends a new write. While there is one of this user whose outcome is not known, it asks about that one instead, unless
@@ -76,7 +79,7 @@ export type Write<Member extends Outcome, Variables> = {
   readonly submit: (variables: Variables | Promise<Variables>) => void;
   /** Stops sending, and asks what became of it, if it may have been sent. */
   readonly cancel: () => void;
-  /** Asks again what became of it. */
+  /** Asks again what became of it. After a sign-in, it shows what is open of the new user, or nothing. */
   readonly askAgain: () => void;
   /** Unlocks the button: the user has seen the outcome, or, where `mayDismiss`, has checked in the ledger. */
   readonly dismiss: () => void;
@@ -87,6 +90,9 @@ const refusals: readonly string[] = [
   'LedgerNotPermitted',
   'LedgerNoMoreInvoices',
 ] satisfies RefusalName[];
+
+/** Nothing to show. */
+export const idle = { phase: 'idle' } as const;
 
 /** Whether a button has to stay locked. */
 export const isLocked = ({ phase }: { readonly phase: WriteState<Outcome>['phase'] }): boolean =>
@@ -113,12 +119,13 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
 
   function set(next: WriteState<Member>): void {
     state = next;
+    // What nobody has seen is asked about when the component is back.
+    if (own.size > 0 && !isLocked(next)) forget();
     tell(own, undefined);
   }
 
   function getCaller() {
-    const options = getOptions();
-    return identify(options, options);
+    return identify(getOptions(), getOptions());
   }
 
   async function submit(source: Variables | Promise<Variables>): Promise<void> {
@@ -127,12 +134,11 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     const click = {};
     open = click;
     set({ phase: 'sending' });
-    const prepare = async () => [await source, await getCaller()] as const;
-    const ready = await prepare().catch(() => undefined);
+    const ready = await Promise.all([source, getCaller()]).catch(() => undefined);
     if (open !== click) return;
-    if (!ready) return set({ phase: 'idle' });
+    if (!ready) return set(idle);
     const [variables, { user, refusal }] = ready;
-    if (refusal) return finish(errorBody(refusal));
+    if (refusal) return set(toState(read(errorBody(refusal))));
     const id = tryTo(() => hash(JSON.stringify(variables)));
     // A write that may have been sent before is not replaced. One with other variables is that of another form.
     const before = kept.find(user, id);
@@ -153,47 +159,44 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     listeners.add(listener);
     const send = async () => getOptions().send({ 'idempotency-key': intent }, variables);
     const result = await send().catch((error: unknown) => {
-      // It says nothing of the write, such as a fault of the app.
-      if (read({ error }).kind === 'lost') globalThis.reportError?.(error);
+      // It says nothing of the write, not even its intent: a fault of the app.
+      const said = read({ error });
+      const isFault = said.error?.code === 'RESPONSE_LOST' && said.kind === 'unknown';
+      if (isFault) globalThis.reportError?.(error);
       return { error };
     });
     listeners.delete(listener);
-    if (open === sent) finish(result);
+    return finish(sent, result);
   }
 
   async function ask(before: Open = open ?? {}): Promise<void> {
     open = before;
     set({ phase: 'asking' });
-    const { user, refusal } = await getCaller();
+    const { user = before.user, refusal } = await getCaller();
     // The client had its result meanwhile.
     if (open !== before || !isLocked(state)) return;
     // The write of another user stays for its owner.
-    if (!refusal && user !== before.user) open = { intent: kept.find(user), user };
-    const asked = open;
-    const intent = asked.intent ?? (refusal && kept.find());
-    if (!intent) return set({ phase: 'idle' });
-    if (refusal) return finish(lostBody(intent, refusal));
+    if (!before.intent || user !== before.user) open = { intent: kept.find(user), user };
+    const { intent } = open;
+    if (!intent) return set(idle);
+    if (refusal) return set(toState(read(lostBody(intent, refusal))));
     note(intent, { user });
     const settled = settle<Data>(intent, { ...getOptions(), url });
-    const result = await settled.catch((error: unknown) => ({ error }));
-    if (open === asked) finish(result);
+    return finish(open, await settled.catch((error: unknown) => ({ error })));
   }
 
-  function read(result: object): FieldResult<Member> {
-    return readField<{ [Key in Name]?: Member }, Name>(
-      result as AnyResult<Data>,
-      field,
-      open?.intent,
-    );
+  function read(result: object, intent?: Intent): FieldResult<Member> {
+    return readField<{ [Key in Name]?: Member }, Name>(result as AnyResult<Data>, field, intent);
   }
 
-  function finish(result: object): void {
+  /** Shows a result to its user alone. Otherwise, the intent stays, and the write of who is there is asked about. */
+  async function finish(of: Open, result: object): Promise<void> {
+    const said = read(result, of.intent);
+    // Who cancels is there, also while no token can be had.
+    const { user } = said.error?.code === 'CANCELLED' ? of : await getCaller();
     // Otherwise, it was asked about meanwhile.
-    if (!isLocked(state)) return;
-    const next = toState(read(result));
-    // What nobody has seen is asked about when the component is back.
-    if (own.size > 0 && !isLocked(next)) forget();
-    set(next);
+    if (open !== of || !isLocked(state)) return;
+    return user === of.user ? set(toState(said)) : ask();
   }
 
   function forget(): void {
@@ -205,25 +208,27 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     getState: () => state,
     subscribe(listener) {
       own.add(listener);
-      if (!open && state.phase === 'asking') void ask();
+      // While nobody was listening, another user may have signed in.
+      const mayBeOther = () => own.size === 1 && state.phase !== 'sending' && kept.find();
+      if (state.phase === 'asking' ? !open : mayBeOther()) void ask();
       return () => own.delete(listener);
     },
     submit: (variables) => void submit(variables),
     cancel() {
       if (state.phase !== 'sending') return;
       if (!open?.intent) {
-        open = undefined;
-        finish(errorBody('CANCELLED'));
+        forget();
+        set(toState(read(errorBody('CANCELLED'))));
       }
       // The client may not have called `fetch` yet: to settle makes sure that it is not executed later.
       else if (cancel(open.intent)) set({ phase: 'asking' });
       else void ask();
     },
-    askAgain: () => void (state.phase === 'unknown' && ask()),
+    askAgain: () => void (state.phase === 'sending' || ask()),
     dismiss() {
       if (state.phase === 'unknown' ? !state.mayDismiss : isLocked(state)) return;
       forget();
-      set({ phase: 'idle' });
+      set(idle);
     },
   };
 }
@@ -232,9 +237,10 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
 function toState<Member extends Outcome>(result: FieldResult<Member>): WriteState<Member> {
   if (result.kind === 'error') return { phase: 'failed', error: result.error };
   const { __typename: name = 'Ledger', code } = result.member ?? {};
-  const phase = refusals.includes(name) ? 'refused' : 'done';
+  const isRefused = refusals.includes(name);
   // The types follow the same names.
-  if (phase === 'refused' || !name.startsWith('Ledger')) {
+  if (isRefused || !/^Ledger/.test(name)) {
+    const phase = isRefused ? 'refused' : 'done';
     return { phase, member: result.member } as unknown as WriteState<Member>;
   }
   const isOrphaned = code === 'ORPHANED';
@@ -249,8 +255,8 @@ function keepIntents(item: string, ownStorage: WriteStorage | undefined) {
   /** Those that this write has noted, also without a storage. */
   const own: Record<Intent, string | undefined> = {};
   const load = (): Record<Intent, unknown> => ({
-    ...own,
     ...Object(parseJson(tryTo(() => storage().getItem(item)))),
+    ...own,
   });
   return {
     /** One of a user, or of anybody. With a hash of variables, none that has other ones, as far as this page knows. */
@@ -265,7 +271,7 @@ function keepIntents(item: string, ownStorage: WriteStorage | undefined) {
     /** Notes the user of an open intent, or that it is not open any more. */
     set(intent: Intent, user?: string): void {
       own[intent] = user;
-      const text = JSON.stringify({ ...load(), [intent]: user });
+      const text = JSON.stringify(load());
       tryTo(() => (text === '{}' ? storage().removeItem(item) : storage().setItem(item, text)));
     },
   };
