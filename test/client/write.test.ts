@@ -7,6 +7,7 @@ import {
   createWrite,
   isLocked,
   type SettleOptions,
+  type WriteState,
 } from '../../packages/client/src/index.ts';
 import { startHttpServer } from '../support/http-server.ts';
 
@@ -704,6 +705,18 @@ test('variables that cannot be obtained are not sent', async () => {
   write.submit(Promise.reject(new Error('The file is gone.')));
   expect(await write.ended()).toEqual({ phase: 'idle' });
   expect(arrivals).toEqual([]);
+});
+
+test('the types know which members are done and refused, and skip that of Relay for unknown ones', () => {
+  type Named<Name> = { readonly __typename: Name; readonly message: string };
+  type OfRelay = Named<'ApproversSaved'> | Named<'LedgerFailed'> | Named<'LedgerOutcomeUnknown'>;
+  const describe = (state: WriteState<OfRelay | { readonly __typename: '%other' }>) => {
+    if (state.phase === 'done') return state.member.message satisfies string;
+    if (state.phase === 'refused') return state.member.__typename satisfies 'LedgerFailed';
+    return state.phase;
+  };
+  const done = { __typename: 'ApproversSaved', message: 'Saved.' } as const;
+  expect(describe({ phase: 'done', member: done })).toBe('Saved.');
 });
 
 test('a full storage does not stop a write', async () => {

@@ -16,13 +16,14 @@ type Result = {
 const query = `mutation { workflowAction(action: RESTART) {
   __typename ... on LedgerStatus { message } ... on LedgerProblem { message }
 } }`;
+const json = { 'content-type': 'application/json' };
+const body = JSON.stringify({ query });
 
 const restart = createWrite({
   ...ledger,
   field: 'workflowAction',
-  async send(intent): Promise<Result> {
-    const headers = { 'content-type': 'application/json', ...intent };
-    const init = { method: 'POST', headers, body: JSON.stringify({ query }) };
+  async send(headers): Promise<Result> {
+    const init = { method: 'POST', headers: { ...json, ...headers }, body };
     return (await ledgerFetch(ledger.url, init)).json();
   },
 });

@@ -5,10 +5,17 @@ import {
   type SettleOptions,
   withIntent,
 } from '@ledger-gateway/client';
-import { commitMutation, Environment, Network, RecordSource, Store } from 'relay-runtime';
+import {
+  commitMutation,
+  Environment,
+  type GraphQLTaggedNode,
+  type MutationParameters,
+  Network,
+  RecordSource,
+  Store,
+} from 'relay-runtime';
 import mutation, {
   type relayRestartMutation,
-  type relayRestartMutation$data,
 } from './__generated__/relayRestartMutation.graphql.ts';
 
 export function createRestart(ledger: SettleOptions) {
@@ -22,18 +29,25 @@ export function createRestart(ledger: SettleOptions) {
   });
   const environment = new Environment({ network, store: new Store(new RecordSource()) });
 
+  /** For all writes of the app. */
+  const commit = <Mutation extends MutationParameters>(
+    mutation: GraphQLTaggedNode,
+    variables: Mutation['variables'],
+    headers: { 'idempotency-key': string },
+  ) =>
+    new Promise<AnyResult<Mutation['response']>>((resolve) => {
+      commitMutation<Mutation>(environment, {
+        mutation,
+        variables,
+        cacheConfig: { metadata: headers },
+        onCompleted: (data, errors) => resolve({ data, errors }),
+        onError: (error) => resolve({ error }),
+      });
+    });
+
   return createWrite({
     ...ledger,
     field: 'workflowAction',
-    send: (metadata) =>
-      new Promise<AnyResult<relayRestartMutation$data>>((resolve) => {
-        commitMutation<relayRestartMutation>(environment, {
-          mutation,
-          variables: {},
-          cacheConfig: { metadata },
-          onCompleted: (data, errors) => resolve({ data, errors }),
-          onError: (error) => resolve({ error }),
-        });
-      }),
+    send: (headers) => commit<relayRestartMutation>(mutation, {}, headers),
   });
 }

@@ -11,10 +11,10 @@ export type Outcome = { readonly __typename: string; readonly code?: unknown };
 
 type RefusalName = 'LedgerFailed' | 'LedgerNotPermitted' | 'LedgerNoMoreInvoices';
 
-/** Without a generated type, a name is any string, and says nothing. */
+/** Without a generated type, a name is any string, and says nothing. Relay adds `%other`, which has no other field. */
 type DoneMember<Member extends Outcome> = string extends Member['__typename']
   ? Member
-  : Exclude<Member, { __typename: `Ledger${string}` }>;
+  : Exclude<Member, { __typename: `Ledger${string}` | '%other' }>;
 type RefusedMember<Member extends Outcome> = string extends Member['__typename']
   ? Member
   : Extract<Member, { __typename: RefusalName }>;
