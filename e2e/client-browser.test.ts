@@ -126,6 +126,63 @@ async function render({ url, token, options }: Run): Promise<unknown> {
   return phases;
 }
 
+/**
+ * In the page: one user submits a write of `useWrite`, and another one is signed in when its response arrives, without a
+ * reload. Then the other one clicks, and the first one comes back and clicks. Returns the phases that each user saw.
+ */
+async function changeUsers({ url, tokens: [ada = '', bob = ''] = [], options }: Run) {
+  const page = await import(`${location.origin}/index.js`);
+  const { createElement, createLedgerFetch, flushSync, useWrite } = page;
+  let user = ada;
+  const seen: string[] = [];
+  const ledger = { ...options, url, token: () => user };
+  const ledgerFetch = createLedgerFetch({ ...ledger, doubleClickMs: 0 });
+  function Button() {
+    const { state, submit } = useWrite({
+      ...ledger,
+      field: 'workflowAction',
+      async send(headers: object, signIn?: string) {
+        const query = 'mutation { workflowAction(action: RESTART) { __typename } }';
+        const type = { 'content-type': 'application/json' };
+        const init = { method: 'POST', headers: { ...type, ...headers } };
+        const response = await ledgerFetch(url, { ...init, body: JSON.stringify({ query }) });
+        user = signIn ?? user;
+        return response.json();
+      },
+    });
+    seen.push(`${user === ada ? 'ada' : 'bob'} ${state.phase}`);
+    return createElement('button', { onClick: () => submit(seen.length === 1 ? bob : undefined) });
+  }
+  const root = page.createRoot(document.body.appendChild(document.createElement('div')));
+  flushSync(() => root.render(createElement(Button)));
+  const click = async () => {
+    flushSync(() => document.querySelector('button')?.click());
+    while (/sending|asking/.test(seen.at(-1) ?? ''))
+      await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  await click();
+  await click();
+  user = ada;
+  await click();
+  root.unmount();
+  return seen;
+}
+
+/** In the page: the same click in two tabs, each with a copy of the package. Returns how they ended. */
+async function clickInTabs({ url, token, options }: Run): Promise<unknown> {
+  const tabs = await Promise.all(
+    ['index.js', 'tab.js'].map((name) => import(`${location.origin}/${name}`)),
+  );
+  const click = async ({ createLedgerFetch, readField }: (typeof tabs)[number]) => {
+    const ledgerFetch = createLedgerFetch({ ...options, token: () => token });
+    const query = 'mutation { workflowAction(action: RESTART) { __typename } }';
+    const headers = { 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify({ query }) };
+    return readField(await (await ledgerFetch(url, init)).json(), 'workflowAction');
+  };
+  return Promise.all(tabs.map(click));
+}
+
 /** In the page: opens the first sample of the docs. */
 async function openSample({ url, token }: Run): Promise<void> {
   Object.assign(window, { ledgerUrl: url, tokenUrl: `data:,${token}` });
@@ -197,7 +254,10 @@ async function queryByHash({ url, token, options }: Run): Promise<unknown> {
 }
 
 describeBrowsers(
-  async () => ({ 'index.js': await bundle(pageCode), 'sample.js': await bundle(sampleCode) }),
+  async () => {
+    const code = await bundle(pageCode);
+    return { 'index.js': code, 'tab.js': code, 'sample.js': await bundle(sampleCode) };
+  },
   ({ test, stack, evaluate, reload }) => {
     beforeEach(() => reload());
 
@@ -264,6 +324,25 @@ describeBrowsers(
       stack().prepare([]);
       expect(await evaluate(render)).toEqual(['idle', 'sending', 'done', 'idle']);
       expect(stack().arrivals()).toBe(1);
+    });
+
+    test('another user who signs in without a reload hears nothing, and the owner hears all', async () => {
+      stack().prepare([]);
+      const bob = await (await testIssuer()).token({ sub: 'bob' });
+      const seen = await evaluate(changeUsers, { tokens: [stack().token, bob] });
+      expect(seen).toEqual([
+        ...['ada idle', 'ada sending', 'bob asking', 'bob idle'],
+        ...['bob sending', 'bob done'],
+        // What became of the write of Ada.
+        ...['ada sending', 'ada asking', 'ada done'],
+      ]);
+      expect(stack().arrivals()).toBe(2);
+    });
+
+    test('the same click in two tabs is two decisions', async () => {
+      stack().prepare([]);
+      expect(await evaluate(clickInTabs)).toEqual([restarted, restarted]);
+      expect(stack().arrivals()).toBe(2);
     });
 
     test('an offline device sends nothing, and continues when it is online', async () => {

@@ -96,6 +96,8 @@ export async function servePackage(
 export type Run = {
   url: string;
   token: string;
+  /** Those of the users who share the page. */
+  tokens?: readonly string[];
   options: object;
   isLeft?: boolean;
   /** Uses the browser's own `fetch`, without a key. */
