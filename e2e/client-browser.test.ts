@@ -168,6 +168,22 @@ async function changeUsers({ url, tokens: [ada = '', bob = ''] = [], options }: 
   return seen;
 }
 
+/** Passes the requests of its pages on. */
+const worker = `
+addEventListener('install', () => skipWaiting());
+addEventListener('activate', (event) => event.waitUntil(clients.claim()));
+addEventListener('fetch', (event) => event.respondWith(fetch(event.request)));
+`;
+
+/** In the page: starts its service worker, or removes it. */
+async function useWorker({ isLeft }: Run): Promise<unknown> {
+  const { serviceWorker } = navigator;
+  if (isLeft) return (await serviceWorker.ready).unregister();
+  await serviceWorker.register('/worker.js');
+  while (!serviceWorker.controller) await new Promise((resolve) => setTimeout(resolve, 5));
+  return true;
+}
+
 /** In the page: the same click in two tabs, each with a copy of the package. Returns how they ended. */
 async function clickInTabs({ url, token, options }: Run): Promise<unknown> {
   const tabs = await Promise.all(
@@ -256,7 +272,12 @@ async function queryByHash({ url, token, options }: Run): Promise<unknown> {
 describeBrowsers(
   async () => {
     const code = await bundle(pageCode);
-    return { 'index.js': code, 'tab.js': code, 'sample.js': await bundle(sampleCode) };
+    return {
+      'index.js': code,
+      'tab.js': code,
+      'sample.js': await bundle(sampleCode),
+      'worker.js': worker,
+    };
   },
   ({ test, stack, evaluate, reload }) => {
     beforeEach(() => reload());
@@ -343,6 +364,14 @@ describeBrowsers(
       stack().prepare([]);
       expect(await evaluate(clickInTabs)).toEqual([restarted, restarted]);
       expect(stack().arrivals()).toBe(2);
+    });
+
+    test('a service worker that passes requests on changes nothing', async () => {
+      expect(await evaluate(useWorker)).toBe(true);
+      stack().prepare(['none', 'cut', 'cut']);
+      expect(await evaluate(restart)).toMatchObject(restarted);
+      expect(stack().arrivals()).toBe(1);
+      expect(await evaluate(useWorker, { isLeft: true })).toBe(true);
     });
 
     test('an offline device sends nothing, and continues when it is online', async () => {

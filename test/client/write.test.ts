@@ -466,6 +466,15 @@ test('cancel ends at once while the client waits for the token, and sends nothin
   expect(storage.items.size).toBe(0);
 });
 
+test('a page that is left before the token arrives has sent nothing, and then shows nothing', async () => {
+  const { open, arrivals } = await start(saved);
+  const left = open('ada', { token: () => new Promise<string>(() => {}) });
+  left.submit('Ada');
+  expect(left.getState().phase).toBe('sending');
+  expect(open().getState()).toEqual({ phase: 'idle' });
+  expect(arrivals).toEqual([]);
+});
+
 test('a click that was cancelled before it was sent is not sent after the next one', async () => {
   const { open, arrivals } = await start(saved);
   const tokens: ((token: string) => void)[] = [];
@@ -654,6 +663,19 @@ test('a duplicated tab asks, too, and nothing is sent again', async () => {
   write.askAgain();
   expect(await write.ended()).toMatchObject({ phase: 'done' });
   expect(arrivals).toEqual(['settle', 'settle']);
+});
+
+test('a duplicated tab settles what was not executed yet, and both say so', async () => {
+  const { replies, open, arrivals, storage } = await start(() => {});
+  const write = open('ada', { attemptMs: 60_000 });
+  write.submit('Ada');
+  while (arrivals.length === 0) await new Promise(setImmediate);
+  const error = { code: 'IDEMPOTENCY_KEY_SETTLED' };
+  expect(await open('ada', {}, { ...storage }).ended()).toMatchObject({ phase: 'failed', error });
+  replies.settling = notExecuted;
+  write.cancel();
+  expect(await write.ended()).toMatchObject({ phase: 'failed', error });
+  expect(arrivals).toEqual(['mutation', 'settle', 'settle']);
 });
 
 test('after a double click that was joined, the next component asks about the write that was sent', async () => {
