@@ -51,7 +51,7 @@ function isConsequence({ msg, outcome = '', fault }: Line): boolean {
   return msg === 'request' ? /^(UPSTREAM_\w+,?)+$/.test(outcome) : fault === 'circuit open';
 }
 
-type Caller = { requests: number; overloaded: number; ms: number; names: Set<string> };
+type Caller = { requests: number; rejected: number; ms: number; names: Set<string> };
 
 /** Collects lines, and reports what they say together. */
 export class LogReport {
@@ -101,12 +101,13 @@ export class LogReport {
   }
 
   #addCaller(hash: string, { outcome, ms = 0, azp, client }: Line): void {
-    const none: Caller = { requests: 0, overloaded: 0, ms: 0, names: new Set() };
+    const none: Caller = { requests: 0, rejected: 0, ms: 0, names: new Set() };
     const caller = this.#callers.get(hash) ?? none;
     this.#callers.set(hash, caller);
     caller.requests += 1;
     caller.ms += ms;
-    if (outcome?.includes('OVERLOADED')) caller.overloaded += 1;
+    // A loop fills the queue to the service before the gateway itself is overloaded.
+    if (outcome && /OVERLOADED|UPSTREAM_BUSY/.test(outcome)) caller.rejected += 1;
     for (const name of [azp, client]) if (name !== undefined) caller.names.add(name);
   }
 
@@ -132,14 +133,14 @@ export class LogReport {
     const callers = [...this.#callers]
       .sort(([, one], [, other]) => other.requests - one.requests)
       .slice(0, SHOWN_CALLERS)
-      .map(([hash, { requests, overloaded, ms, names }]) =>
-        [requests, overloaded, Math.round(ms / requests), hash, ...names].join('\t'),
+      .map(([hash, { requests, rejected, ms, names }]) =>
+        [requests, rejected, Math.round(ms / requests), hash, ...names].join('\t'),
       );
     const writes = this.unknownWrites(now).map((write) => JSON.stringify(write));
     return [
       ...['FAULTS (lines, last one, what)', ...faults, ''],
       ...[
-        'CALLERS (requests, rejected as overloaded, ms per request, hash, application)',
+        'CALLERS (requests, rejected as OVERLOADED or UPSTREAM_BUSY, ms per request, hash, application)',
         ...callers,
         '',
       ],

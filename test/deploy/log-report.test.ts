@@ -112,6 +112,19 @@ test('faults are counted by what they say, without what differs in each line', (
   expect(callers).toEqual([['2', '2', '5', 'c']]);
 });
 
+test('what the queue to the service rejects counts for its caller, who may be in a loop', () => {
+  const request = { level: 30, time: Date.now(), msg: 'request', status: 200 };
+  const { callers } = reportOf([
+    { ...request, caller: 'loop', outcome: 'UPSTREAM_BUSY', ms: 0 },
+    { ...request, caller: 'loop', outcome: 'ok', ms: 4 },
+    { ...request, caller: 'other', outcome: 'UPSTREAM_TIMEOUT', ms: 1 },
+  ]);
+  expect(callers).toEqual([
+    ['2', '1', '2', 'loop'],
+    ['1', '0', '1', 'other'],
+  ]);
+});
+
 test('the time of the last line is reported, also where it is too old for the report', () => {
   const line = { level: 30, msg: 'request' };
   const lines = [1, 2].map((time) => ({ ...line, time }));
