@@ -29,7 +29,7 @@ export function createRestart(ledger: SettleOptions) {
   });
   const environment = new Environment({ network, store: new Store(new RecordSource()) });
 
-  /** For all writes of the app. */
+  /** For all writes. */
   const commit = <Mutation extends MutationParameters>(
     mutation: GraphQLTaggedNode,
     variables: Mutation['variables'],
