@@ -56,7 +56,7 @@ export async function startGateway(
   const server = await createServer({
     account,
     requests,
-    authenticate: authenticator.authenticate,
+    ...authenticator,
     allowsAnonymous: config.introspection,
     execute: graphql.execute,
     lane,

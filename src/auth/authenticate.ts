@@ -17,7 +17,11 @@ export type Credentials = { token: string; tokenHash: string; caller: Caller };
 /** Resolves to the credentials of a request, or to null if it has no `Authorization` header. */
 export type Authenticate = (request: IncomingMessage) => Promise<Credentials | null>;
 
-export type Authenticator = Omit<KeySource, 'keysOf'> & { authenticate: Authenticate };
+export type Authenticator = Omit<KeySource, 'keysOf'> & {
+  authenticate: Authenticate;
+  /** The caller of a request whose token was verified a short time ago. */
+  remembered(request: IncomingMessage): Caller | undefined;
+};
 
 /** The result of checking a token, for a metric. */
 export type VerificationResult = 'verified' | 'remembered' | 'refused' | 'unavailable';
@@ -81,12 +85,17 @@ export function createAuthenticator(
     return { token, tokenHash: digest, caller };
   }
 
+  function remembered(request: IncomingMessage): Caller | undefined {
+    const token = readToken(request);
+    return token === undefined ? undefined : cache.get(digestOf(token));
+  }
+
   function useKeys(keys: JSONWebKeySet): void {
     keySource.useKeys(keys);
     cache = createCache(); // A key may have been withdrawn, also that of a token which is being verified.
   }
 
-  return { ...keySource, authenticate, useKeys };
+  return { ...keySource, authenticate, remembered, useKeys };
 }
 
 function digestOf(text: string): string {

@@ -18,9 +18,8 @@ import { traceHeaders, withSpan } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
 import { acceptsResponse, pickHeaders, responseType } from './headers.ts';
-import type { HttpMetrics } from './http-metrics.ts';
 import { BODY_LIMIT } from './request-body.ts';
-import { countShed, logUndeliveredWrites } from './request-log.ts';
+import { logUndeliveredWrites } from './request-log.ts';
 import { startRequestSpan } from './request-span.ts';
 
 declare module 'fastify' {
@@ -56,7 +55,8 @@ export type GraphqlRouteOptions = {
   explorer: Explorer | undefined;
   /** The headers of clients that the service gets, in lower case. */
   forwardHeaders: readonly string[];
-  metrics: Pick<HttpMetrics, 'shed'>;
+  /** Counts a request that is rejected because too many wait. */
+  shed(): void;
   log: Logger;
 };
 
@@ -74,7 +74,6 @@ export function registerGraphqlRoute(
   app.decorateRequest('accountKey', ANONYMOUS);
   app.decorateRequest('holding', null);
   app.decorateRequest('processing', null);
-  const shed = countShed(options.log, options.metrics.shed);
   app.route({
     method: ['GET', 'POST'],
     url: '/graphql',
@@ -89,7 +88,7 @@ export function registerGraphqlRoute(
       if (credentials) request.record.caller = credentials.caller;
       if (Number(request.headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
       request.accountKey = credentials?.caller.accountKey ?? ANONYMOUS;
-      const holding = await enter(request, reply, options, shed);
+      const holding = await enter(request, reply, options);
       request.scope = credentials && createScope(request, credentials, holding, options);
       if (request.headers.expect !== undefined) reply.raw.writeContinue();
       return undefined;
@@ -139,8 +138,7 @@ async function authenticate(
 async function enter(
   request: FastifyRequest,
   reply: FastifyReply,
-  { requests, account }: GraphqlRouteOptions,
-  shed: () => void,
+  { requests, account, shed }: GraphqlRouteOptions,
 ): Promise<Holding> {
   const { accountKey, disconnected: signal, raw } = request;
   try {

@@ -1,4 +1,4 @@
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -6,6 +6,7 @@ import fastify, {
   LogController,
 } from 'fastify';
 import type { Logger } from 'pino';
+import type { Caller } from '../request-scope.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
 import { registerAdminServer, registerHealthChecks } from './admin-server.ts';
 import { ClientConnections } from './client-connections.ts';
@@ -16,10 +17,13 @@ import { createErrorSender, registerErrorHandlers } from './error-response.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
 import { findInvalidHeader, requestIdOf } from './headers.ts';
 import type { HttpMetrics } from './http-metrics.ts';
+import { createRejection } from './overload-rejection.ts';
 import { BODY_LIMIT, registerBodyParser } from './request-body.ts';
-import { createRequestLog } from './request-log.ts';
+import { countShed, createRequestLog } from './request-log.ts';
 
-type ServerOptions = GraphqlRouteOptions & {
+type ServerOptions = Omit<GraphqlRouteOptions, 'shed'> & {
+  /** The caller of a request, if it is known without waiting. */
+  remembered(request: IncomingMessage): Caller | undefined;
   corsOrigins: string[];
   adminPort: number | undefined;
   host: string;
@@ -39,7 +43,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const drain = new Drain(options.shutdownDelayMs);
   const sendError = createErrorSender(log);
   const startRequest = createRequestLog({ connections, log, metrics, sendError, mayLog });
-  const app = createFastify(log, connections, (error, request, reply) => {
+  const shed = countShed(log, metrics.shed);
+  const reject = createRejection({ ...options, shed, mayLog }, () => drain.isClosing);
+  const app = createFastify(log, connections, reject, (error, request, reply) => {
     startRequest(request, reply); // No hook runs for these errors.
     reply.headers(corsHeaders(options.corsOrigins, request.headers.origin));
     sendError(error, request, reply);
@@ -64,7 +70,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
 
   registerHealthChecks(app, options.isReady);
-  registerGraphqlRoute(app, drain, options);
+  registerGraphqlRoute(app, drain, { ...options, shed });
   return app;
 }
 
@@ -82,6 +88,7 @@ const timeouts = {
 function createFastify(
   log: Logger,
   connections: ClientConnections,
+  reject: ReturnType<typeof createRejection>,
   frameworkErrors: NonNullable<FastifyServerOptions['frameworkErrors']>,
 ): FastifyInstance {
   const app = fastify({
@@ -95,7 +102,9 @@ function createFastify(
     bodyLimit: BODY_LIMIT,
     serverFactory: (handle) =>
       createHttpServer(timeouts, (request, response) => {
-        connections.accept(request, response, () => handle(request, response));
+        connections.accept(request, response, () => {
+          if (!reject(request, response)) handle(request, response);
+        });
       }),
     // A load balancer that has not noticed the shutdown is still served.
     return503OnClosing: false,

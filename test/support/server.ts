@@ -21,6 +21,7 @@ export async function startTestServer(options: Partial<ServerOptions> = {}) {
     account: new Account(Infinity),
     requests: new Gate({ limit: 100 }),
     authenticate: async () => null,
+    remembered: () => undefined,
     allowsAnonymous: true,
     execute: async () => ({ status: 200, headers: [], body: '{"data":null}' }),
     corsOrigins: [],
