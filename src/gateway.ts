@@ -56,7 +56,8 @@ export async function startGateway(
   const server = await createServer({
     account,
     requests,
-    ...authenticator,
+    authenticate: authenticator.authenticate,
+    remembered: authenticator.remembered,
     allowsAnonymous: config.introspection,
     execute: graphql.execute,
     lane,

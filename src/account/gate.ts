@@ -105,7 +105,7 @@ export class Gate {
 
   /** Whether one more entry of a caller would be rejected at once. */
   isFullFor(caller: string): boolean {
-    return this.waiting > 0 && this.#isFullFor(caller, {}) && !this.#held.fits(caller, 1);
+    return this.#isFullFor(caller, {}) && !this.#held.fits(caller, 1);
   }
 
   /** Books what is held already, whether there is a place or not. */

@@ -43,8 +43,11 @@ export function createRejection(
   const general = { ...securityHeaders, ...headers, vary: 'Accept' };
   const path = '/graphql';
   const counted: RespondedRequest = {
-    ...{ path, status, disconnected: false, seconds: 0 },
+    path,
+    status,
+    disconnected: false,
     errorCodes: [code],
+    seconds: 0,
     fields: new Map(),
   };
 
@@ -75,4 +78,18 @@ export function createRejection(
 function mayBeGraphql({ method, url = '' }: IncomingMessage): boolean {
   const [path = ''] = url.split('?', 1);
   return (method === 'POST' || method === 'GET') && !operatorPaths.has(path);
+}
+
+/** Returns a function that counts a request that is rejected because too many wait, and logs their number once a second. */
+export function countShed(log: Logger, count: () => void): () => void {
+  let requests = 0;
+  const report = () => {
+    log.warn({ requests }, 'requests shed');
+    requests = 0;
+  };
+  return () => {
+    count();
+    if (requests === 0) setTimeout(report, 1000).unref();
+    requests += 1;
+  };
 }

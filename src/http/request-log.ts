@@ -128,17 +128,3 @@ export function logUndeliveredWrites(
   if (disconnected.aborted) warn();
   else disconnected.addEventListener('abort', warn, { once: true });
 }
-
-/** Returns a function that counts a request that is rejected because too many wait, and logs their number once a second. */
-export function countShed(log: Logger, count: () => void): () => void {
-  let requests = 0;
-  const report = () => {
-    log.warn({ requests }, 'requests shed');
-    requests = 0;
-  };
-  return () => {
-    count();
-    if (requests === 0) setTimeout(report, 1000).unref();
-    requests += 1;
-  };
-}

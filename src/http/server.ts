@@ -17,9 +17,9 @@ import { createErrorSender, registerErrorHandlers } from './error-response.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
 import { findInvalidHeader, requestIdOf } from './headers.ts';
 import type { HttpMetrics } from './http-metrics.ts';
-import { createRejection } from './overload-rejection.ts';
+import { countShed, createRejection } from './overload-rejection.ts';
 import { BODY_LIMIT, registerBodyParser } from './request-body.ts';
-import { countShed, createRequestLog } from './request-log.ts';
+import { createRequestLog } from './request-log.ts';
 
 type ServerOptions = Omit<GraphqlRouteOptions, 'shed'> & {
   /** The caller of a request, if it is known without waiting. */

@@ -11,14 +11,23 @@ import { startHeldStack } from '../support/stack.ts';
 
 const origin = 'https://app.example';
 
-/** Starts a server whose only place is taken, and in which so many requests may wait. */
-async function startOverloaded(maxWaiting = 0) {
+/** The caller of all requests here, where they need no token. */
+const caller = { issuer: 'issuer', subject: null, hash: 'hash', accountKey: 'anonymous' };
+/** Who is known is rejected before the framework reads the request. */
+const callers = [
+  ['known', caller],
+  ['unknown', undefined],
+] as const;
+
+/** Starts a server whose only place is taken, and in which one request may wait. */
+async function startOverloaded(remembered?: typeof caller) {
   const log = createLogRecorder();
   const state = { statuses: [] as number[], shed: 0, executed: 0 };
-  const requests = new Gate({ limit: 1, maxWaiting });
+  const requests = new Gate({ limit: 1, maxWaiting: 1 });
   requests.tryEnter('another request');
   const { url } = await startTestServer({
     requests,
+    remembered: () => remembered,
     execute: async () => {
       state.executed += 1;
       return { status: 200, headers: [], body: '{"data":null}' };
@@ -43,35 +52,49 @@ async function startOverloaded(maxWaiting = 0) {
   return { url, log, requests, state, post };
 }
 
-test('a rejection can be retried, and has the media type that the client prefers', async () => {
-  const { post } = await startOverloaded();
-  const accept = 'application/graphql-response+json,application/json;q=0.9';
-  const response = await post({ accept, origin, 'x-request-id': 'request-1' });
-  expect(response.status).toBe(503);
-  expect(Object.fromEntries(response.headers)).toMatchObject({
-    'content-type': 'application/graphql-response+json; charset=utf-8',
-    'access-control-allow-origin': origin,
-    vary: 'Accept, Origin',
-    'retry-after': '1',
-    'x-request-id': 'request-1',
-  });
-  const extensions = { code: 'OVERLOADED', requestId: 'request-1', retryable: true };
-  const message = 'The gateway is overloaded.';
-  expect(await response.json()).toEqual({ errors: [{ message, extensions }] });
-});
+/** Starts one in which a request of the caller waits, and no other may. */
+async function startFull(remembered?: typeof caller) {
+  const server = await startOverloaded(remembered);
+  void server.requests.enter(caller.accountKey);
+  return server;
+}
 
-test('rejections are counted, and logged one by one and together', async () => {
-  const { state, log, post } = await startOverloaded();
-  for (const id of ['a', 'b', 'c']) await (await post({ 'x-request-id': id })).text();
-  expect(state).toMatchObject({ shed: 3, statuses: [503, 503, 503], executed: 0 });
-  expect(await log.line({ msg: 'requests shed' })).toMatchObject({ level: 40, requests: 3 });
-  const line = { outcome: 'OVERLOADED', status: 503 };
-  const lines = ['a', 'b', 'c'].map((requestId) => ({ ...line, requestId }));
-  expect(log.lines.filter(({ msg }) => msg === 'request')).toMatchObject(lines);
-});
+test.each(callers)(
+  'a rejection of a caller who is %s can be retried, and has the media type that the client prefers',
+  async (_, remembered) => {
+    const { post } = await startFull(remembered);
+    const accept = 'application/graphql-response+json,application/json;q=0.9';
+    const response = await post({ accept, origin, 'x-request-id': 'request-1' });
+    expect(response.status).toBe(503);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'application/graphql-response+json; charset=utf-8',
+      'access-control-allow-origin': origin,
+      vary: 'Accept, Origin',
+      'retry-after': '1',
+      'x-request-id': 'request-1',
+    });
+    const extensions = { code: 'OVERLOADED', requestId: 'request-1', retryable: true };
+    const message = 'The gateway is overloaded.';
+    expect(await response.json()).toEqual({ errors: [{ message, extensions }] });
+  },
+);
+
+test.each(callers)(
+  'rejections of a caller who is %s are counted, and logged one by one and together',
+  async (_, remembered) => {
+    const { state, log, post } = await startFull(remembered);
+    for (const id of ['a', 'b', 'c']) await (await post({ 'x-request-id': id })).text();
+    expect(state).toMatchObject({ shed: 3, statuses: [503, 503, 503], executed: 0 });
+    expect(await log.line({ msg: 'requests shed' })).toMatchObject({ level: 40, requests: 3 });
+    const known = remembered && { caller: remembered.hash };
+    const line = { outcome: 'OVERLOADED', status: 503, ...known };
+    const lines = ['a', 'b', 'c'].map((requestId) => ({ ...line, requestId }));
+    expect(log.lines.filter(({ msg }) => msg === 'request')).toMatchObject(lines);
+  },
+);
 
 test('a request waits for a place, and is executed when there is one', async () => {
-  const { state, requests, post } = await startOverloaded(1);
+  const { state, requests, post } = await startOverloaded();
   const response = post();
   await until(() => requests.waiting > 0);
   expect(state.executed).toBe(0);
@@ -81,7 +104,7 @@ test('a request waits for a place, and is executed when there is one', async () 
 });
 
 test('a request whose client disconnects while it waits is logged, and not executed', async () => {
-  const { state, log, requests, post } = await startOverloaded(1);
+  const { state, log, requests, post } = await startOverloaded();
   const client = new AbortController();
   const lost = expect(post({}, client.signal)).rejects.toThrow();
   await until(() => requests.waiting > 0);
@@ -102,21 +125,27 @@ test('a gateway rejects a request of a caller whose others wait in vain', async 
   expect(await Promise.all(inProgress)).toEqual(Array(32).fill(200));
 });
 
-test('health checks, metrics and preflights are not rejected', async () => {
-  const { url } = await startOverloaded();
-  for (const path of ['/livez', '/readyz', '/metrics']) {
-    expect((await fetch(`${url}${path}`)).status).toBe(200);
-  }
-  const headers = { origin, 'access-control-request-method': 'POST' };
-  expect((await fetch(`${url}/graphql`, { method: 'OPTIONS', headers })).status).toBe(204);
-  expect((await fetch(`${url}/graphql?query={__typename}`)).status).toBe(503);
-});
+test.each(callers)(
+  'health checks, metrics and preflights are not rejected of a caller who is %s',
+  async (_, remembered) => {
+    const { url } = await startFull(remembered);
+    for (const path of ['/livez', '/readyz', '/metrics']) {
+      expect((await fetch(`${url}${path}`)).status).toBe(200);
+    }
+    const headers = { origin, 'access-control-request-method': 'POST' };
+    expect((await fetch(`${url}/graphql`, { method: 'OPTIONS', headers })).status).toBe(204);
+    expect((await fetch(`${url}/graphql?query={__typename}`)).status).toBe(503);
+  },
+);
 
-test('a connection is usable after a rejection, whose body is not read', async () => {
-  const { url } = await startOverloaded();
-  const type = 'content-type: application/json';
-  const request = requestOnly('POST /graphql', type, 'x'.repeat(10_000));
-  const kept = request.replace('connection: close\n', '');
-  const responses = await exchange(url, kept + requestOnly('GET /livez'));
-  expect(responses).toMatch(/^HTTP\/1\.1 503 [\s\S]*HTTP\/1\.1 200 /);
-});
+test.each(callers)(
+  'a connection is usable after a rejection of a caller who is %s, whose body is not read',
+  async (_, remembered) => {
+    const { url } = await startFull(remembered);
+    const type = 'content-type: application/json';
+    const request = requestOnly('POST /graphql', type, 'x'.repeat(10_000));
+    const kept = request.replace('connection: close\n', '');
+    const responses = await exchange(url, kept + requestOnly('GET /livez'));
+    expect(responses).toMatch(/^HTTP\/1\.1 503 [\s\S]*HTTP\/1\.1 200 /);
+  },
+);
