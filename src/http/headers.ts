@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
 import { InvalidRequest } from '../errors/gateway-error.ts';
 import { isRepeated } from '../lib/repeated-header.ts';
@@ -50,12 +50,22 @@ function preferredType(accept: string): string | undefined {
   return latest.type;
 }
 
+/** Rejects requests with invalid headers before they are routed. */
+export function registerHeaderCheck(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const error = findInvalidHeader(request);
+    // Where such a request ends is ambiguous, so nothing behind it is executed.
+    if (error) reply.raw.setHeader('connection', 'close');
+    done(error);
+  });
+}
+
 /**
  * The error for headers that a proxy in front may read in another way than the gateway, or that ask for what it
  * does not do, if there are any: not exactly one valid `Host` header, transfer codings besides `chunked`, and
  * compressed bodies.
  */
-export function findInvalidHeader(request: FastifyRequest): InvalidRequest | undefined {
+function findInvalidHeader(request: FastifyRequest): InvalidRequest | undefined {
   const { headers, raw } = request;
   if (isRepeated(raw, 'host')) {
     return new InvalidRequest(400, 'The request has several Host headers.');

@@ -15,7 +15,7 @@ import { corsHeaders, registerCors } from './cors.ts';
 import { Drain } from './drain.ts';
 import { createErrorSender, registerErrorHandlers } from './error-response.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
-import { findInvalidHeader, requestIdOf } from './headers.ts';
+import { registerHeaderCheck, requestIdOf } from './headers.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { countShed, createRejection } from './overload-rejection.ts';
 import { BODY_LIMIT, registerBodyParser } from './request-body.ts';
@@ -62,13 +62,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await registerCors(app, options.corsOrigins);
   registerCompression(app, options.compression);
   registerErrorHandlers(app, sendError);
-  app.addHook('onRequest', (request, reply, done) => {
-    const error = findInvalidHeader(request);
-    // Where such a request ends is ambiguous, so nothing behind it is executed.
-    if (error) reply.raw.setHeader('connection', 'close');
-    done(error);
-  });
-
+  registerHeaderCheck(app);
   registerHealthChecks(app, options.isReady);
   registerGraphqlRoute(app, drain, { ...options, shed });
   return app;

@@ -36,10 +36,6 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   if (isFiltered || copied < all.length) await limits.holdCopy(copied);
   const kept = isFiltered ? await limits.search(bytes, () => filterCodes(all, args)) : all;
   const codes = cut(kept, args);
-  return outcome(status, (fields) => ({
-    __typename: 'GlCodeList',
-    codes,
-    totalCount: kept.length,
-    ...fields,
-  }));
+  const totalCount = kept.length;
+  return outcome(status, (fields) => ({ __typename: 'GlCodeList', codes, totalCount, ...fields }));
 };

@@ -94,14 +94,9 @@ function entitiesOf(
   { target, project }: GlCodesQuery,
 ): GlCodeEntity[] {
   response.entities ??= response.list.map(
-    ({ Code = null, Name = null, Value = null, Hide = null }) => ({
-      target,
-      project,
-      code: Code,
-      name: Name,
-      value: Value,
-      hide: Hide,
-    }),
+    ({ Code: code = null, Name: name = null, Value: value = null, Hide: hide = null }) => {
+      return { target, project, code, name, value, hide };
+    },
   );
   return response.entities;
 }
