@@ -1,7 +1,8 @@
 import { clientDisconnected } from '../errors/gateway-error.ts';
 
-/** How long pieces of work may take in an iteration of the event loop, in milliseconds. Node accepts one connection in each. */
-const MAX_MS = 8;
+/** How long work may take in an iteration of the event loop, in milliseconds: as long as all else did, within these. */
+const MIN_MS = 8;
+const MAX_MS = 32; // Node accepts one connection in each.
 
 /** Made once, because its stack takes longer than the rest of a rejection. */
 const disconnected = clientDisconnected();
@@ -11,9 +12,10 @@ type Waiting = { readonly since: number; begin(): void };
 
 /**
  * CPU time, shared out by caller. Work on requests runs in pieces: what runs after a turn until the event loop goes on.
- * One piece runs at a time, and its CPU time is measured. When those of an iteration of the event loop have taken 8 ms,
- * the others wait for the next one, and the caller of the last piece rests for longer the longer that took. Callers take
- * turns, and of one caller the oldest request goes first: otherwise all would end late, and hold what they have until then.
+ * One piece runs at a time, and its CPU time is measured. When those of an iteration have taken as long as all else did,
+ * such as rejections, the others wait for the next one, and the caller of the last piece rests for longer the longer that
+ * took. Callers take turns, and of one caller the oldest request goes first: otherwise all would end late, and hold what
+ * they have until then.
  */
 export class Lane {
   /** The caller of the piece that runs, and when that began. */
@@ -22,6 +24,7 @@ export class Lane {
   /** The CPU time of the pieces of this iteration, and that of the thread when the first of them began. */
   #spentMs = 0;
   #cpuMs = 0;
+  #budgetMs = MIN_MS;
   #isCounting = false;
   /** How many iterations a caller still rests. */
   readonly #resting = new Map<string, number>();
@@ -34,7 +37,7 @@ export class Lane {
    */
   take(caller: string, since: number, signal?: AbortSignal): Promise<void> | undefined {
     if (this.#running !== undefined) {
-      if (this.#running === caller && this.#pieceMs < MAX_MS) return undefined;
+      if (this.#running === caller && this.#pieceMs < this.#budgetMs) return undefined;
     } else if (this.#isFreeFor(caller) && !this.#waiting.has(caller)) {
       this.#begin(caller);
       return undefined;
@@ -65,7 +68,7 @@ export class Lane {
   }
 
   #isFreeFor(caller: string): boolean {
-    return this.#spentMs < MAX_MS && !this.#resting.has(caller);
+    return this.#spentMs < this.#budgetMs && !this.#resting.has(caller);
   }
 
   /** The CPU time of the piece so far: its wall time below a millisecond, which takes a fifth of the time to read. */
@@ -93,9 +96,9 @@ export class Lane {
     const ms = this.#pieceMs;
     this.#running = undefined;
     this.#spentMs += ms;
-    if (this.#spentMs >= MAX_MS) {
+    if (this.#spentMs >= this.#budgetMs) {
       // Another request passes through about eight iterations.
-      this.#resting.set(caller, Math.min(Math.ceil(ms / MAX_MS), 8));
+      this.#resting.set(caller, Math.min(Math.ceil(ms / MIN_MS), 8));
     }
     this.#beginNext();
   };
@@ -122,6 +125,8 @@ export class Lane {
 
   readonly #nextIteration = () => {
     this.#isCounting = false;
+    const otherMs = cpuMsOfThread() - this.#cpuMs - this.#spentMs;
+    this.#budgetMs = Math.max(MIN_MS, Math.min(otherMs, MAX_MS));
     this.#spentMs = 0;
     for (const [caller, iterations] of this.#resting) {
       if (iterations > 1) this.#resting.set(caller, iterations - 1);

@@ -14,12 +14,13 @@ function work(ms: number): void {
   while (isBusy());
 }
 
-/** Runs work that takes so long, and returns in which iteration of the event loop each of it ran. */
-async function iterations(lane: Lane, works: Work[]): Promise<number[]> {
+/** Runs work that takes so long, and returns in which iteration of the event loop each of it ran, all else taking `otherMs`. */
+async function iterations(lane: Lane, works: Work[], otherMs = 0): Promise<number[]> {
   let iteration = 0;
   let isOver = false;
   const count = () => {
     iteration += 1;
+    work(otherMs);
     if (!isOver) setImmediate(count);
   };
   setImmediate(count);
@@ -39,6 +40,13 @@ test('short work shares an iteration, until it has taken some milliseconds', asy
   expect(new Set(await iterations(new Lane(), quick)).size).toBeLessThan(20);
   const slow = Array.from({ length: 9 }, (): Work => ['a', 10]);
   expect(new Set(await iterations(new Lane(), slow)).size).toBe(9);
+});
+
+test('work may take as long in an iteration as all else, such as rejections, did', async () => {
+  const works = Array.from({ length: 24 }, (): Work => ['a', 4]);
+  const alone = new Set(await iterations(new Lane(), works));
+  const beside = new Set(await iterations(new Lane(), works, 40));
+  expect(beside.size).toBeLessThan(alone.size * 0.75);
 });
 
 test('a caller rests after long work, for longer the longer it took', async () => {
