@@ -1,5 +1,4 @@
 import { GatewayError, overloaded } from '../errors/gateway-error.ts';
-import { textLength, withShortTexts } from '../lib/short-text.ts';
 import { Gate, type Idle, rejectionWith } from './gate.ts';
 
 /** What a request or a call to the service holds without being booked: its place accounts for it. */
@@ -96,12 +95,6 @@ export class Holding {
   /** Does the same until so many bytes are held in all. */
   tryHoldAll(bytes: number): boolean {
     return bytes <= this.#bytes || this.tryHold(bytes - this.#bytes);
-  }
-
-  /** Holds the texts of a value, which is returned with them in their short form if there is no room. */
-  tryHoldTexts(value: unknown): unknown {
-    // Two bytes a character: it may not be Latin-1.
-    return this.tryHold(textLength(value) * 2) ? value : withShortTexts(value);
   }
 
   /** Holds exactly so many bytes from now on, such as those of a response that exists already. */

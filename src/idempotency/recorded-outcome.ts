@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { holdTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { operations, type Responses, type WriteName } from '../upstream/operations.ts';
 import { OutcomeUnknown, recordableCodes } from '../upstream/upstream-error.ts';
@@ -26,7 +27,7 @@ export function readOutcome(
   outcome: unknown,
   { holding }: Pick<RequestScope, 'holding'>,
 ): KnownOutcome | OutcomeUnknown | null {
-  const { data } = recordedOutcome.safeParse(holding.tryHoldTexts(outcome));
+  const { data } = recordedOutcome.safeParse(holdTexts(outcome, holding));
   if (data === undefined) return null;
   if ('code' in data) return new OutcomeUnknown(data.code, data.requestId);
   const { operation } = data;

@@ -28,3 +28,9 @@ export function textLength(value: unknown): number {
 export function printable(text: string): string {
   return shorten(text, 100).replaceAll(/[^\x20-\x7e…]/g, '?');
 }
+
+/** Returns a value whose texts can be held in memory: the given one, or its short form if there is no room for it. */
+export function holdTexts(value: unknown, holding: { tryHold(bytes: number): boolean }): unknown {
+  // Two bytes a character: it may not be Latin-1.
+  return holding.tryHold(textLength(value) * 2) ? value : withShortTexts(value);
+}

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { remove } from '../lib/remove.ts';
+import { holdTexts } from '../lib/short-text.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
@@ -89,7 +90,7 @@ export class UpstreamCalls {
       const { timeoutMs = this.#options.timeoutMs } = request;
       const result = await this.inFlight.track(this.#run(request, scope, controller, timeoutMs));
       // It waits for turns, to be recorded and encoded. Shorter texts do not change its type.
-      return scope.holding.tryHoldTexts(result) as Responses[Name];
+      return holdTexts(result, scope.holding) as Responses[Name];
     } catch (error) {
       const unknown = error instanceof UpstreamError && unknownOutcome(error, scope.requestId);
       if (unknown) return unknown;
