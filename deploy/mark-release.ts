@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
  * npm runs this between setting the version and committing it (`npm run release`). It gives the unreleased entries of the
- * CHANGELOG the version and the date, and sets the version of the client package and of the image in Kubernetes.
+ * CHANGELOG the version and the date, and sets the version of the client package, in the example too, and of the image in
+ * Kubernetes.
  */
 const version = process.env.npm_package_version;
 if (version === undefined) throw new Error('npm version starts this');
@@ -21,4 +22,9 @@ replace(
   `## Unreleased\n\n## ${version} - ${date}\n\n`,
 );
 replace('packages/client/package.json', /"version": "[^"]*"/, `"version": "${version}"`);
+replace(
+  'examples/web/package-lock.json',
+  /("name": "@ledger-gateway\/client",\s+"version": )"[^"]*"/,
+  `$1"${version}"`,
+);
 replace('deploy/kubernetes/deployment.yaml', /(image: \S+):\S+/, `$1:${version}`);
