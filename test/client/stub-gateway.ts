@@ -1,0 +1,116 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect } from '@jest/globals';
+import {
+  createLedgerFetch,
+  type LedgerFetchOptions,
+  readField,
+} from '../../packages/client/src/index.ts';
+import { startHttpServer } from '../support/http-server.ts';
+
+export type Reply = (response: ServerResponse) => void;
+export type Data = { save: { __typename: string } };
+
+/** A GraphQL response. */
+export const json =
+  (body: unknown, status = 200, headers: Record<string, string> = {}): Reply =>
+  (response) => {
+    const type = { 'content-type': 'application/graphql-response+json' };
+    response.writeHead(status, { ...type, ...headers }).end(JSON.stringify(body));
+  };
+
+/** A page of a proxy. */
+export const html =
+  (status: number): Reply =>
+  (response) =>
+    response.writeHead(status).end('<html>');
+
+export const member = (outcome: object) => json({ data: { save: outcome } });
+export const unknown = (code: string) => member({ __typename: 'LedgerOutcomeUnknown', code });
+export const saved = member({ __typename: 'ApproversSaved' });
+export const cut: Reply = (response) => response.socket?.resetAndDestroy();
+export const never: Reply = () => {};
+
+const error = (code: string, extensions: object) => ({
+  message: '',
+  extensions: { code, requestId: '7', ...extensions },
+});
+
+/** An error of the gateway that concerns the field. */
+export const fieldError = (code: string, extensions = {}) =>
+  json({ data: { save: null }, errors: [{ ...error(code, extensions), path: ['save'] }] });
+
+/** An error of the gateway without a path. */
+export const requestError = (
+  code: string,
+  extensions = {},
+  ...response: [status?: number, headers?: Record<string, string>]
+) => json({ errors: [error(code, extensions)] }, ...response);
+
+export const settled = (writes: object[], isComplete = true) =>
+  json({ data: { settleWrites: { isComplete, writes } } });
+export const notExecuted = settled([]);
+export const executed = settled([
+  { responseName: 'save', outcome: { __typename: 'ApproversSaved' } },
+]);
+
+/** What `readField` says of `saved`, and of an error. */
+export const kept = { kind: 'member', member: { __typename: 'ApproversSaved' } };
+export const errorOf = (code: string) => ({
+  kind: 'error',
+  error: expect.objectContaining({ code }),
+});
+
+/** A new token of a user. */
+export const tokenOf = (sub: string) =>
+  `e30.${btoa(JSON.stringify({ iss: 'issuer', sub, at: Math.random() }))}.`;
+
+type Arrival = {
+  kind: 'mutation' | 'settle';
+  key: unknown;
+  age: string | undefined;
+  headers: IncomingHttpHeaders;
+  body: string;
+};
+
+/**
+ * Starts a gateway that gives these replies to mutations, one after the other, and the last one from then on, and
+ * `settling` to `settleWrites`. A test may replace both, and forget the requests so far.
+ */
+export async function startStubGateway(replies: Reply[], settling: Reply = notExecuted) {
+  const script = { replies, settling };
+  const requests: Arrival[] = [];
+  const { origin } = await startHttpServer(async (request, response) => {
+    const { headers } = request;
+    const body = await text(request);
+    const kind = body.includes('SettleWrites') ? 'settle' : 'mutation';
+    const { 'idempotency-key': header, 'idempotency-key-age': age } = headers;
+    const key = header ?? JSON.parse(body).variables?.idempotencyKey;
+    requests.push({ kind, key, age: age?.toString(), headers, body });
+    if (kind === 'settle') return script.settling(response);
+    const reply = script.replies.length > 1 ? script.replies.shift() : script.replies[0];
+    reply?.(response);
+  });
+  return {
+    origin,
+    script,
+    requests,
+    kinds: () => requests.map(({ kind }) => kind),
+    keys: () => requests.map(({ key }) => key),
+    ages: () => requests.map(({ age }) => age),
+  };
+}
+
+/** The mutation as an app sends it. */
+export const init = (variables: object = {}): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json', authorization: 'Bearer token' },
+  body: JSON.stringify({ query: 'mutation { save { __typename } }', variables }),
+});
+
+/** Sends it by a client of its own, which repeats soon, and reads the result of its field. */
+export async function save(url: string, options: LedgerFetchOptions = {}, request = init()) {
+  const ledgerFetch = createLedgerFetch({ delayMs: 2, patienceMs: 300, ...options });
+  const response = await ledgerFetch(url, request);
+  return readField<Data, 'save'>(await response.json(), 'save');
+}
