@@ -1,12 +1,11 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
-import { claimsOn, RETENTION_MS } from '../support/claims.ts';
+import { claimsOn, SQLITE_LIMITS } from '../support/claims.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 
 async function start() {
-  const limits = { retentionMs: RETENTION_MS, maxKeys: 1000, maxBytes: 2 ** 30 };
-  const store = new SqliteStore({ path: ':memory:', ...limits });
+  const store = new SqliteStore({ path: ':memory:', ...SQLITE_LIMITS });
   const { find, close } = claimsOn(store);
   closeAfterTest(close);
   await find('first', { ageMs: 0 });

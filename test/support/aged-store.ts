@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
-import { claimsOn, RETENTION_MS } from './claims.ts';
+import { claimsOn, RETENTION_MS, SQLITE_LIMITS } from './claims.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /**
@@ -10,10 +10,9 @@ import { temporaryFolder } from './temporary-folder.ts';
 export async function agedStore(): Promise<string> {
   const path = join(await temporaryFolder(), 'keys.db');
   const clock = () => Date.now() - RETENTION_MS / 2;
-  const limits = { retentionMs: 86_400_000, maxKeys: 1000, maxBytes: 2 ** 30 };
-  const claims = claimsOn(new SqliteStore({ path, ...limits, clock }), {
-    retentionMs: limits.retentionMs,
-  });
+  const retentionMs = 86_400_000;
+  const store = new SqliteStore({ path, ...SQLITE_LIMITS, retentionMs, clock });
+  const claims = claimsOn(store, { retentionMs });
   await claims.settle('key');
   await claims.close();
   return `file:${path}`;

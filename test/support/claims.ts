@@ -5,6 +5,8 @@ import { Completeness } from '../../src/idempotency/completeness.ts';
 import { type IdempotencyStore, StoreUnavailable } from '../../src/idempotency/store.ts';
 
 export const RETENTION_MS = 3_600_000;
+/** Limits of a SQLite store that no test reaches. */
+export const SQLITE_LIMITS = { retentionMs: RETENTION_MS, maxKeys: 1000, maxBytes: 2 ** 30 };
 const MAX_WRITES_PER_KEY = 3;
 
 /** The claims of a gateway on top of a store, with functions for the claims of a test. */
@@ -35,6 +37,7 @@ export function claimsOn(
   };
   return {
     store,
+    claims,
     /** What was logged about lost records. */
     losses,
     /** Claims a key with a new owner. Returns the state, the outcome if it is recorded, or the reason of an error. */
