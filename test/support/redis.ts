@@ -60,7 +60,6 @@ async function startServer({ port, args = [] }: { port?: number; args?: string[]
   return {
     port: usedPort,
     url: `redis://127.0.0.1:${usedPort}`,
-    directory,
     signal: (signal: NodeJS.Signals) => child.kill(signal),
     /** Ends the server at once, and deletes its directory. */
     async stop() {
