@@ -1,7 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
-import { ReplyLost, type StoreUnavailable } from '../../src/idempotency/store.ts';
-import { RETENTION_MS } from '../support/claims.ts';
+import { ReplyLost } from '../../src/idempotency/store.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/port.ts';
@@ -54,6 +53,14 @@ describePostgres('a PostgreSQL server', () => {
   });
   beforeEach(() => server.query('DROP TABLE IF EXISTS ledger_gateway_record'));
 
+  /** Executes statements with a pause, in which they are when this resolves. */
+  async function startSleeping({ query }: PostgresServer, statements: string) {
+    const ended = query(statements).catch(() => {}); // The server may end before.
+    const sleeping = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    await eventually(async () => expect(await query(sleeping)).toHaveLength(1));
+    return { ended };
+  }
+
   test('that restarts keeps all records and is used again, also where commits do not wait for the disk', async () => {
     const server = await startPostgres({
       settings: { synchronous_commit: 'off', wal_writer_delay: '10s' },
@@ -70,14 +77,11 @@ describePostgres('a PostgreSQL server', () => {
   test('that ends while a claim waits loses its reply', async () => {
     const server = await startPostgres();
     const claims = await openUsable(server.url);
-    const lock = server.query('LOCK ledger_gateway_record; SELECT pg_sleep(60)').catch(() => {});
-    await eventually(async () => {
-      const waiting = "SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted";
-      expect((await server.query(waiting)).length).toBeGreaterThan(0);
-    });
+    const locking = 'LOCK ledger_gateway_record; SELECT pg_sleep(60)';
+    const { ended } = await startSleeping(server, locking);
     const claiming = expect(claims.claim('key', 'a')).rejects.toMatchObject({ name: 'ReplyLost' });
     await server.kill();
-    await Promise.all([claiming, lock]);
+    await Promise.all([claiming, ended]);
   });
 
   test('whose table was dropped or emptied has lost records', async () => {
@@ -95,13 +99,10 @@ describePostgres('a PostgreSQL server', () => {
   test('whose records are deleted executes no key twice meanwhile', async () => {
     const claims = await openUsable(server.url, 0);
     await claims.claim('key', 'a', claims.later());
-    const deleting = server.query(
-      'BEGIN; DELETE FROM ledger_gateway_record; SELECT pg_sleep(0.4); COMMIT',
-    );
-    const sleeping = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
-    await eventually(async () => expect(await server.query(sleeping)).toHaveLength(1));
+    const deleting = 'BEGIN; DELETE FROM ledger_gateway_record; SELECT pg_sleep(0.4); COMMIT';
+    const { ended } = await startSleeping(server, deleting);
     expect(await claims.find('key', { ageMs: 0 })).toBe('quarantine');
-    await deleting;
+    await ended;
     expect(claims.losses).toHaveLength(1);
   });
 
@@ -116,16 +117,15 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   test('whose table another gateway creates at the same moment is used', async () => {
-    const creating = server.query(`DROP TABLE IF EXISTS ledger_gateway_record;
+    const creating = `DROP TABLE IF EXISTS ledger_gateway_record;
       CREATE TABLE ledger_gateway_record (key text PRIMARY KEY, version text NOT NULL, caller text,
         text text NOT NULL, expires_at timestamptz NOT NULL);
-      SELECT pg_sleep(0.3)`);
-    const sleeping = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
-    await eventually(async () => expect(await server.query(sleeping)).toHaveLength(1));
+      SELECT pg_sleep(0.3)`;
+    const { ended } = await startSleeping(server, creating);
     const store = new PostgresStore({ url: server.url, maxBytes: Infinity });
     closeAfterTest(() => store.close());
     expect(await store.read('key')).toMatchObject({ entry: null });
-    await creating;
+    await ended;
   });
 
   test('that does not permit to create the table asks for it', async () => {
@@ -158,17 +158,16 @@ describePostgres('a PostgreSQL server', () => {
     await eventually(async () => expect(await server.query(count)).toEqual([{ n: 0 }]));
   });
 
-  async function startPair(settings: Record<string, string>) {
+  async function startPair(settings = { synchronous_standby_names: 'standby' }) {
     const primary = await startPostgres({ settings });
     const standby = await startPostgres({ primary, settings: { synchronous_standby_names: '' } });
     const states = () => primary.query('SELECT state FROM pg_stat_replication');
     await eventually(async () => expect(await states()).toEqual([{ state: 'streaming' }]));
-    return { primary, standby };
+    return { primary, standby, claims: await openUsable(primary.url) };
   }
 
   test('with a synchronous standby loses nothing when that is promoted', async () => {
-    const { primary, standby } = await startPair({ synchronous_standby_names: 'standby' });
-    const claims = await openUsable(primary.url);
+    const { primary, standby, claims } = await startPair();
     await claims.claim('key', 'a', claims.later());
     await primary.kill();
     const other = open(standby.url);
@@ -180,14 +179,12 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   test('whose standby pauses frees a key whose claim was still waiting for it', async () => {
-    const { primary, standby } = await startPair({ synchronous_standby_names: 'standby' });
-    const claims = await openUsable(primary.url);
+    const { standby, claims } = await startPair();
     const [receiver] = await standby.query('SELECT pid FROM pg_stat_wal_receiver');
     const pid = Number(receiver?.pid);
     process.kill(pid, 'SIGSTOP');
     await expect(claims.claim('key', 'a', claims.later())).rejects.toThrow(ReplyLost);
-    const releasing = claims.release('key', 'a').catch((error: unknown) => error);
-    expect(await releasing).toMatchObject({ reason: 'timeout' });
+    await expect(claims.release('key', 'a')).rejects.toMatchObject({ reason: 'timeout' });
     process.kill(pid, 'SIGCONT');
     await eventually(() => claims.release('key', 'a'));
     expect(await claims.find('key')).not.toBe('in-flight');
@@ -195,16 +192,7 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   test('whose synchronous standby hangs has at most ten backends of a gateway, and takes claims when that goes on', async () => {
-    const { primary, standby } = await startPair({ synchronous_standby_names: 'standby' });
-    const claims = await openUsable(primary.url);
-    const store = new PostgresStore({ url: primary.url, maxBytes: Infinity });
-    closeAfterTest(() => store.close());
-    const { serverId } = await store.read('key');
-    const swap = (key: string) => {
-      const next = { version: 'v', text: 't' };
-      const basis = { serverId, generation: null, retentionMs: RETENTION_MS };
-      return store.swap({ key, expected: null, next, caller: null, needsRoom: false, basis });
-    };
+    const { primary, standby, claims } = await startPair();
     standby.pause();
     const backends = async () => {
       const count =
@@ -214,12 +202,12 @@ describePostgres('a PostgreSQL server', () => {
     const before = await backends();
     const counts: number[] = [];
     for (let round = 0; round < 3; round++) {
-      const swaps: Promise<unknown>[] = [];
+      const claiming: Promise<unknown>[] = [];
       for (let n = 0; n < 12; n++) {
-        swaps.push(swap(`${round} ${n}`).catch(({ reason }: StoreUnavailable) => reason));
+        claiming.push(claims.find(`${round} ${n}`, claims.later()));
         await new Promise(setImmediate); // Each is a statement of its own.
       }
-      expect(new Set(await Promise.all(swaps))).toEqual(new Set(['timeout']));
+      expect(new Set(await Promise.all(claiming))).toEqual(new Set(['timeout']));
       counts.push(await backends());
     }
     expect(Math.max(...counts) - before).toBeLessThanOrEqual(10);
@@ -229,8 +217,7 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   test('whose standby pauses gives no answer that is not on the standby', async () => {
-    const { primary, standby } = await startPair({ synchronous_standby_names: 'standby' });
-    const claims = await openUsable(primary.url);
+    const { standby, claims } = await startPair();
     standby.pause();
     for (let n = 0; n < 2; n++) {
       await expect(claims.settle('key', 0)).rejects.toMatchObject({ reason: 'timeout' });
@@ -240,8 +227,7 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   test('with an asynchronous standby may have lost records when that is promoted', async () => {
-    const { primary, standby } = await startPair({});
-    await openUsable(primary.url);
+    const { primary, standby } = await startPair({ synchronous_standby_names: '' });
     await eventually(async () => {
       const rows = await standby.query('SELECT count(*)::int AS n FROM ledger_gateway_record');
       expect(rows[0]?.n).toBeGreaterThan(0);
