@@ -3,17 +3,12 @@ import { Account } from '../../src/account/account.ts';
 import { readOutcome } from '../../src/idempotency/recorded-outcome.ts';
 import { csvUploaded } from '../../src/resolvers/workflows.ts';
 import { agedStore } from '../support/aged-store.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
-import { eventually } from '../support/eventually.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import type { startTestGateway } from '../support/gateway.ts';
 import { write, writes } from '../support/graphql-operation.ts';
-import { metric, metricIs } from '../support/metric.ts';
-import { isRedisInstalled, startRedis } from '../support/redis.ts';
-import { json, startService } from '../support/service.ts';
+import { metricIs } from '../support/metric.ts';
+import { json } from '../support/service.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
 import { scopeOf } from '../support/upstream-call.ts';
-
-const testWithRedis = isRedisInstalled ? test : test.skip;
 
 const key = { 'idempotency-key': 'intent-1' };
 const succeed = json({ invoice_id: 7, message: 'saved', status: 0, unresolved: 'row 3' });
@@ -104,33 +99,6 @@ test('settling waits for a write in flight', async () => {
   ]);
 });
 
-testWithRedis(
-  'what is known of a closed key is returned, although the store then fails',
-  async () => {
-    const redis = await startRedis();
-    const service = await startService();
-    const store = { IDEMPOTENCY_STORE: redis.url, IDEMPOTENCY_LOSS_QUARANTINE_S: '0' };
-    const gateway = await startTestGateway(service, store);
-    await eventually(() => settle(gateway, { key: 'before' })); // Redis is connected.
-    const settlements = () =>
-      metric(gateway, 'ledger_gateway_idempotency_store_duration_seconds_count', {
-        operation: 'settle',
-      });
-    const before = await settlements();
-    const first = gateway.graphql(write, {}, key);
-    const call = await service.arrived(1);
-    const settling = settle(gateway, { ageMs: 0 });
-    await eventually(async () => expect(await settlements()).toBeGreaterThan(before));
-    closeAfterTest(() => redis.signal('SIGCONT'));
-    redis.signal('SIGSTOP');
-    const expected = [{ responseName: 'result', outcome: { code: 'IN_PROGRESS' } }];
-    expect((await settling).writes).toMatchObject(expected);
-    redis.signal('SIGCONT');
-    call.respond();
-    expect((await first).data.result.__typename).toBe('WorkflowActionCompleted');
-  },
-);
-
 test('a write that was refused leaves nothing to report', async () => {
   const { service, gateway } = await startHeldStack({ IDEMPOTENCY_STORE: await agedStore() });
   const first = gateway.graphql(write, {}, key);
@@ -152,21 +120,4 @@ test('invalid arguments are rejected, each with its path', async () => {
     const faults = [{ path: [argument] }];
     expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', faults } }]);
   }
-});
-
-test('after a restart of a memory store, a repeat with its age is not executed', async () => {
-  const service = await startService(succeed);
-  const first = await startTestGateway(service);
-  await first.graphql(write, {}, key);
-  await first.close();
-  const second = await startTestGateway(service);
-  const aged = { ...key, 'idempotency-key-age': '60000' };
-  const { data } = await second.graphql(write, {}, aged);
-  expect(data.result).toMatchObject({ __typename: 'LedgerOutcomeUnknown', code: 'ORPHANED' });
-  expect((await settle(second, { ageMs: 60_000 })).isComplete).toBe(false);
-  expect(service.received).toHaveLength(1);
-  const fresh = { 'idempotency-key': 'intent-2', 'idempotency-key-age': '0' };
-  expect((await second.graphql(write, {}, fresh)).data.result.__typename).toBe(
-    'WorkflowActionCompleted',
-  );
 });
