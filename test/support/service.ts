@@ -9,7 +9,6 @@ export type Received = {
   /** Path and query. */
   url: string;
   headers: IncomingMessage['headers'];
-  rawHeaders: string[];
   body: string;
 };
 
@@ -21,10 +20,10 @@ type Held = Received & { response: ServerResponse; respond(): void };
 /** Starts a stub of the REST service. Its reply may be replaced at any time. */
 export async function startStub(reply: Reply) {
   const { server, origin } = await startHttpServer(async (request, response) => {
-    const { method = '', url = '', headers, rawHeaders } = request;
+    const { method = '', url = '', headers } = request;
     const body = await text(request).catch(() => undefined);
     if (body === undefined) return; // The connection closed first.
-    await service.reply(response, { method, url, headers, rawHeaders, body });
+    await service.reply(response, { method, url, headers, body });
   });
   const service = { url: `${origin}/`, server, reply };
   return service;
