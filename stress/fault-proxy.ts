@@ -3,15 +3,34 @@ import { connect, createServer, type Socket } from 'node:net';
 import { closeAfterTest } from '../test/support/cleanup.ts';
 import { portOf } from '../test/support/port.ts';
 
-/** What a proxy does to a connection, besides forwarding it. */
-export type Fault =
-  | 'cut in the request'
-  | 'cut after the request'
-  | 'cut in the response'
-  | 'swallow the response'
-  | 'delay';
-
 const MAX_DELAY_MS = 400;
+
+type Forward = (client: Socket, target: Socket, cut: () => void) => unknown;
+
+const join: Forward = (client, target) => client.pipe(target).pipe(client);
+
+/** What a proxy does to a connection, instead of forwarding it. */
+const forwardWith = {
+  'cut in the request': (client, target, cut) =>
+    client.once('data', (chunk: Buffer) => target.write(firstHalf(chunk), cut)),
+  'cut after the request': (client, target, cut) => {
+    client.once('data', (chunk: Buffer) => target.write(chunk));
+    client.once('data', () => setTimeout(cut, Math.random() * 20));
+  },
+  'cut in the response': (client, target, cut) => {
+    client.pipe(target);
+    target.once('data', (chunk: Buffer) => client.write(firstHalf(chunk), cut));
+  },
+  'swallow the response': (client, target) => {
+    client.pipe(target);
+    target.resume();
+    // Without this, the client would see the end of the response.
+    target.once('end', () => target.destroy());
+  },
+  delay: (...sockets) => setTimeout(join, Math.random() * MAX_DELAY_MS, ...sockets),
+} satisfies Record<string, Forward>;
+
+export type Fault = keyof typeof forwardWith;
 
 /** A TCP proxy in front of a local port. `pick` chooses the fault of each connection, if any. */
 export async function startFaultProxy(
@@ -33,7 +52,11 @@ export async function startFaultProxy(
     }
     const fault = pick();
     if (fault) faults.push(fault);
-    forward(client, target, fault);
+    const forward: Forward = fault ? forwardWith[fault] : join;
+    forward(client, target, () => {
+      client.resetAndDestroy();
+      target.resetAndDestroy();
+    });
   });
   const listen = async (port: number) => {
     server.listen(port, '127.0.0.1');
@@ -62,42 +85,6 @@ export async function startFaultProxy(
       cut();
     },
   };
-}
-
-function forward(client: Socket, target: Socket, fault: Fault | undefined): void {
-  const cut = () => {
-    client.resetAndDestroy();
-    target.resetAndDestroy();
-  };
-  switch (fault) {
-    case 'cut in the request':
-      client.once('data', (chunk: Buffer) => target.write(firstHalf(chunk), cut));
-      return;
-    case 'cut after the request':
-      client.once('data', (chunk: Buffer) => target.write(chunk));
-      client.once('data', () => setTimeout(cut, Math.random() * 20));
-      return;
-    case 'cut in the response':
-      client.pipe(target);
-      target.once('data', (chunk: Buffer) => client.write(firstHalf(chunk), cut));
-      return;
-    case 'swallow the response':
-      client.pipe(target);
-      target.resume();
-      // Without this, the client would see the end of the response.
-      target.once('end', () => target.destroy());
-      return;
-    case 'delay':
-      setTimeout(() => join(client, target), Math.random() * MAX_DELAY_MS);
-      return;
-    default:
-      join(client, target);
-  }
-}
-
-function join(client: Socket, target: Socket): void {
-  client.pipe(target);
-  target.pipe(client);
 }
 
 function firstHalf(chunk: Buffer): Buffer {
