@@ -5,6 +5,7 @@ import { constants, deflateSync, gzipSync } from 'node:zlib';
 import { type Reply, reply, success } from '../test/support/service.ts';
 import { readQuery } from './client.ts';
 import { after } from './harness.ts';
+import { numbers } from './load.ts';
 
 /** What an attack with the means of one client needs. */
 export type Needs = {
@@ -28,13 +29,9 @@ export type Send = (text: string | Buffer, isRead?: boolean) => Socket;
 const CODES = 600;
 const ALIASES = 199;
 const listOf = (count: number, name: (n: number) => string, message?: string) => {
-  const codeOf = (n: number) => ({
-    Code: String(40_000 + n),
-    Name: name(n),
-    Value: 'travel',
-    Hide: 0,
+  const list = numbers(count).map((n) => {
+    return { Code: String(40_000 + n), Name: name(n), Value: 'travel', Hide: 0 };
   });
-  const list = Array.from({ length: count }, (_, n) => codeOf(n));
   return JSON.stringify({ service_status: { status: 0, message }, list });
 };
 const respondWith = (text: string): Reply => {
@@ -127,13 +124,9 @@ const slowQuery = (n: number) => listsOf(ALIASES, (k) => `slow-${n}-${k}`);
 const missingQuery = listsOf(ALIASES, () => 'missing');
 const longNames = Array.from({ length: 190 }, (_, n) => `${'a'.repeat(600)}${n}:value`).join(' ');
 const references = (count: number, project: (n: number) => string) =>
-  Array.from({ length: count }, (_, n) => {
-    return {
-      __typename: 'GlCode',
-      target: 'EMAIL',
-      project: project(n),
-      code: String(40_000 + (n % 100)),
-    };
+  numbers(count).map((n) => {
+    const code = String(40_000 + (n % 100));
+    return { __typename: 'GlCode', target: 'EMAIL', project: project(n), code };
   });
 
 const headOf = (line: string, headers: string[]) =>
@@ -156,9 +149,7 @@ async function repeat(count: number, perSecond: number, task: (n: number) => voi
     await sleep(1000 / perSecond);
   }
 }
-const each = (count: number, send: (n: number) => void) => {
-  for (let n = 0; n < count; n++) send(n);
-};
+const each = (count: number, send: (n: number) => void) => numbers(count).forEach(send);
 
 /** How many at once, how many times, and how often per second. */
 type Waves = [count: number, times?: number, perSecond?: number];
@@ -178,7 +169,7 @@ const disconnecting =
   (delays: number[], request: Request): Run =>
   async (send, token) => {
     for (const ms of delays) {
-      const sockets = Array.from({ length: 240 }, (_, n) => send(request(token, n, 0), true));
+      const sockets = numbers(240).map((n) => send(request(token, n, 0), true));
       await sleep(ms);
       for (const socket of sockets) socket.destroy();
       await sleep(1500);
@@ -197,9 +188,7 @@ const volleys =
   async (send, token) => {
     const long = variables && postOf(query(0), token, variables);
     each(20, (n) => {
-      const requests = Array.from({ length: 16 }, (_, k) => {
-        return long ?? postOf(query(n * 16 + k), token);
-      });
+      const requests = numbers(16).map((k) => long ?? postOf(query(n * 16 + k), token));
       send(requests.join(''), true);
     });
   };
@@ -254,7 +243,7 @@ const keysAndSettlements: Run = async (...args) => {
 };
 /** One byte per second on each connection. */
 const trickle: Run = async (send, token) => {
-  const sockets = Array.from({ length: 400 }, () => send(postHead(60_000, token)));
+  const sockets = numbers(400).map(() => send(postHead(60_000, token)));
   await repeat(15, 1, () => {
     for (const socket of sockets) socket.write(' ');
   });
@@ -380,10 +369,9 @@ const places: Record<string, Run> = {
 const oneFails = {
   'a caller who gets no response, resets, 500 and 503': failing('hang', 'reset', 's500', 's503'),
 };
-const twoFail = { 'two callers who get resets and 503': failing('reset', 's503') };
-const anonymousFail = {
-  'two tokens without `sub` that get resets and 503': failing('reset', 's503'),
-};
+const resetting = failing('reset', 's503');
+const twoFail = { 'two callers who get resets and 503': resetting };
+const anonymousFail = { 'two tokens without `sub` that get resets and 503': resetting };
 
 const table: [Needs, Record<string, Run>][] = [
   [rate, long],

@@ -11,9 +11,9 @@ export type GatewayResponse = {
   ms: number;
 };
 
-/** Sends a GET, on its own connection unless an agent is given. */
-export function get(url: string, agent?: Agent): Promise<GatewayResponse> {
-  return send(url, { method: 'GET', agent: agent ?? false }, undefined);
+/** Sends a GET, on its own connection. */
+export function get(url: string): Promise<GatewayResponse> {
+  return send(url, { method: 'GET', agent: false }, undefined);
 }
 
 /** An agent that keeps connections open, until the end of the scenario. */

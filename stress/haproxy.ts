@@ -1,8 +1,8 @@
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { freePort } from '../test/support/port.ts';
+import { temporaryFile } from '../test/support/temporary-folder.ts';
 import { get } from './client.ts';
-import { temporaryFolder, until } from './harness.ts';
+import { until } from './harness.ts';
 import { startChild } from './process.ts';
 
 const HAPROXY = '/usr/sbin/haproxy';
@@ -16,8 +16,7 @@ const STATS = '/haproxy-stats';
 export async function startHaproxy(ports: number[], settings: string[] = []) {
   if (!existsSync(HAPROXY)) throw new Error(`${HAPROXY} is missing: apt-get install haproxy`);
   const port = await freePort();
-  const file = join(temporaryFolder(), 'haproxy.cfg');
-  writeFileSync(file, configuration(port, ports, settings));
+  const file = await temporaryFile(configuration(port, ports, settings));
   const child = startChild(HAPROXY, ['-db', '-f', file], { stdio: ['ignore', 'ignore', 'pipe'] });
   let output = '';
   child.stderr?.on('data', (chunk: Buffer) => {

@@ -1,7 +1,4 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Issuer, startIssuer } from '../dev/issuer.ts';
 import { closeAfterTest, closeAll } from '../test/support/cleanup.ts';
@@ -20,7 +17,7 @@ export type Scenario = {
   run(harness: Harness): Promise<Row[]>;
 };
 
-export type GatewayOptions = {
+type GatewayOptions = {
   /** A file descriptor for its log, which is discarded otherwise. */
   stdout?: number;
   /** Runs it with so much memory, as in a container. The kernel kills it if it uses more. */
@@ -31,12 +28,14 @@ export type GatewayOptions = {
 export type Harness = {
   issuer: Issuer;
   token: string;
-  startGateway(
-    service: { url: string },
-    variables?: Record<string, string>,
-    options?: GatewayOptions,
-  ): Promise<RunningGateway>;
+  startGateway: (...started: Started) => Promise<RunningGateway>;
 };
+
+type Started = [
+  service: { url: string },
+  variables?: Record<string, string>,
+  options?: GatewayOptions,
+];
 
 const main = new URL('../src/main.ts', import.meta.url).pathname;
 
@@ -50,8 +49,7 @@ export async function withHarness<Result>(
     return await run({
       issuer,
       token: await issuer.token(),
-      startGateway: (service, variables, options) =>
-        startGateway(issuer, service, variables, options),
+      startGateway: (...started) => startGateway(issuer, ...started),
     });
   } finally {
     await closeAll();
@@ -71,20 +69,11 @@ export const after =
   (...exchange) =>
     void setTimeout(behaviour, ms, ...exchange);
 
-/** Creates a folder that is deleted after the scenario. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-stress-'));
-  closeAfterTest(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
-
 export type RunningGateway = Awaited<ReturnType<typeof startGateway>>;
 
 async function startGateway(
   issuer: Issuer,
-  service: { url: string },
-  variables: Record<string, string> = {},
-  { stdout, memoryMb }: GatewayOptions = {},
+  ...[service, variables = {}, { stdout, memoryMb } = {}]: Started
 ) {
   const port = variables.PORT ?? String(await freePort());
   const container = memoryMb === undefined ? [] : createContainer(memoryMb);

@@ -27,30 +27,30 @@ export async function openLoop(
 }
 
 /** A closed loop: every client sends its next request when its last one has completed. */
-export async function closedLoop(
+export function closedLoop(
   clients: number,
   seconds: number,
   send: (n: number) => Promise<unknown>,
 ): Promise<void> {
   const end = performance.now() + seconds * 1000;
-  let n = 0;
-  await Promise.all(
-    Array.from({ length: clients }, async () => {
-      while (performance.now() < end) await send(n++);
-    }),
-  );
+  const untilEnd = function* () {
+    for (let n = 0; performance.now() < end; n++) yield n;
+  };
+  return forEach(clients, untilEnd(), send);
 }
+
+/** The numbers from 0, so many. */
+export const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 /** Runs a task for each item, as many at a time as there are clients. */
 export async function forEach<Item>(
   clients: number,
-  items: Item[],
+  items: Iterable<Item>,
   task: (item: Item) => Promise<unknown>,
 ): Promise<void> {
-  const rest = items.values();
-  await Promise.all(
-    Array.from({ length: clients }, async () => {
-      for (const item of rest) await task(item);
-    }),
-  );
+  const rest = Iterator.from(items);
+  const client = async () => {
+    for (const item of rest) await task(item);
+  };
+  await Promise.all(numbers(clients).map(client));
 }

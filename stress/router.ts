@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { freePort } from '../test/support/port.ts';
+import { temporaryFile } from '../test/support/temporary-folder.ts';
 import { post } from './client.ts';
-import { type Harness, temporaryFolder, until } from './harness.ts';
+import { type Harness, until } from './harness.ts';
 import { startChild } from './process.ts';
 
 const hive = new URL('../e2e/hive.ts', import.meta.url).pathname;
@@ -12,12 +12,10 @@ export async function startRouter({ token }: Harness, target: number): Promise<n
   const router = process.env.STRESS_ROUTER;
   if (router === undefined) return target;
   const port = await freePort();
-  const folder = temporaryFolder();
-  const file = join(folder, 'nginx.conf');
-  writeFileSync(file, nginx(port, target));
+  const file = await temporaryFile(nginx(port, target));
   const [command, args] =
     router === 'nginx'
-      ? ['nginx', ['-p', folder, '-e', 'error.log', '-c', file]]
+      ? ['nginx', ['-p', dirname(file), '-e', 'error.log', '-c', file]]
       : [process.execPath, [hive, String(port), `http://127.0.0.1:${target}/graphql`]];
   startChild(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   const ask = () => post(`http://127.0.0.1:${port}`, token, '{ __typename }');

@@ -14,25 +14,13 @@ export function tally(names: Iterable<string>): string {
   return parts.join(', ') || 'none';
 }
 
-/**
- * Compares the outcomes that clients got for their writes with how often the service saw each write.
- * Returns the contradictions, and the number of unknown outcomes.
- */
-export function reconcile(
-  outcomes: ReadonlyMap<string, string>,
-  seen: ReadonlyMap<string, number>,
-): { mismatches: string[]; unknown: number } {
-  const mismatches: string[] = [];
-  let unknown = 0;
-  for (const [id, outcome] of outcomes) {
-    const times = seen.get(id) ?? 0;
-    if (outcome === 'LedgerOutcomeUnknown') unknown += 1;
-    if (!isConsistent(outcome, times)) mismatches.push(`${outcome}, seen ${times} times`);
-  }
-  return { mismatches, unknown };
+/** What was measured, and the first examples of what contradicts the claim. */
+export function withExamples(measured: string, examples: string[]): string {
+  return [measured, ...examples.slice(0, 3)].join('; ');
 }
 
-function isConsistent(outcome: string, times: number): boolean {
+/** Whether the outcome of a write agrees with how often the service saw that write. */
+export function isConsistent(outcome: string, times: number): boolean {
   if (outcome === 'ApproversSaved') return times === 1;
   if (outcome === 'LedgerOutcomeUnknown' || outcome === 'no response') return times <= 1;
   return times === 0;

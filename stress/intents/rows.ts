@@ -1,5 +1,5 @@
 import type { Row } from '../harness.ts';
-import { percentile, tally } from '../statistics.ts';
+import { percentile, tally, withExamples } from '../statistics.ts';
 import { contradictionOf, type History, nameOf, textOf } from './history.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -48,16 +48,13 @@ function rowOfAgreement(histories: History[]): Row {
   const replaced = differing.filter(({ finals }) =>
     finals.some((final) => nameOf(final).endsWith(' ORPHANED')),
   );
-  const examples = differing
-    .slice(0, 3)
-    .map(({ id, finals }) => `${id}: ${finals.map(textOf).join(' / ')}`);
   const responses = histories.flatMap(({ finals }) => finals).length;
   return {
     claim: 'all repeats of a key agree, on both gateways',
-    measured: [
+    measured: withExamples(
       `${responses} final responses, ${differing.length} keys with different ones (${replaced.length} of them ORPHANED first)`,
-      ...examples,
-    ].join('; '),
+      differing.map(({ id, finals }) => `${id}: ${finals.map(textOf).join(' / ')}`),
+    ),
     holds: differing.length === 0,
   };
 }
@@ -70,10 +67,10 @@ function rowOfFacts(histories: History[], ledger: Ledger): Row {
   const known = histories.flatMap(({ finals: [first] }) => (first ? nameOf(first) : []));
   return {
     claim: 'what the client was told is what happened',
-    measured: [
+    measured: withExamples(
       `${contradictions.length} contradictions (${tally(known.filter((name) => !name.includes(' ')))})`,
-      ...contradictions.slice(0, 3),
-    ].join('; '),
+      contradictions,
+    ),
     holds: contradictions.length === 0,
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Harness, Row } from '../harness.ts';
 import { forEach } from '../load.ts';
-import { tally } from '../statistics.ts';
+import { tally, withExamples } from '../statistics.ts';
 import { contradictionOf, nameOf } from './history.ts';
 import {
   createIntents,
@@ -36,40 +36,33 @@ type Result = {
   late: Told | undefined;
 };
 
+type Options = {
+  prefix: string;
+  urls: () => string[];
+  running: { load: boolean };
+  /** Whether the store knows that it may have lost records when its gateway starts. */
+  notesStarts: boolean;
+  /** What each client awaits after its first request: by how much that is older then, in milliseconds. */
+  ageing?: (() => Promise<number>) | undefined;
+};
+
 /**
  * Sends intents with their age to gateways at random, as impatient clients do, until `running.load` is false. Then
  * settles each, and sends a late copy.
  */
-export async function runSettledIntents(
-  harness: Harness,
-  options: {
-    prefix: string;
-    urls: () => string[];
-    running: { load: boolean };
-    /** Whether the store knows that it may have lost records when its gateway starts. */
-    notesStarts: boolean;
-    /** What each client awaits after its first request: by how much that is older then, in milliseconds. */
-    ageing?: (() => Promise<number>) | undefined;
-  },
-): Promise<Result[]> {
-  const { prefix, urls, running, notesStarts, ageing } = options;
+export async function runSettledIntents(harness: Harness, options: Options): Promise<Result[]> {
   const results: Result[] = [];
-  const pickUrl = () => urls()[Math.floor(Math.random() * urls().length)] ?? '';
-  for (let round = 0; running.load; round++) {
-    const intents = await createIntents(harness, `${prefix}-${round}`, 100);
+  for (let round = 0; options.running.load; round++) {
+    const intents = await createIntents(harness, `${options.prefix}-${round}`, 100);
     await forEach(CLIENTS, intents, async (intent) => {
-      results.push(await runIntent(intent, pickUrl, notesStarts, ageing));
+      results.push(await runIntent(intent, options));
     });
   }
   return results;
 }
 
-async function runIntent(
-  intent: Intent,
-  pickUrl: () => string,
-  notesStarts: boolean,
-  ageing: (() => Promise<number>) | undefined,
-): Promise<Result> {
+async function runIntent(intent: Intent, { urls, notesStarts, ageing }: Options): Promise<Result> {
+  const pickUrl = () => urls()[Math.floor(Math.random() * urls().length)] ?? '';
   /** When the first request was sent that is unanswered: no error says that nothing was sent. */
   let unanswered = Infinity;
   const age = () => Math.max(0, performance.now() - unanswered);
@@ -148,19 +141,18 @@ export function rowsOfSettled(
   return [
     {
       claim: `${what}: no key with an age arrives twice`,
-      measured: [
+      measured: withExamples(
         `${twice.length} of ${results.length}`,
-        ...twice.slice(0, 3).map((result) => timesOf(result, ledger, lossesAt)),
-      ].join('; '),
+        twice.map((result) => timesOf(result, ledger, lossesAt)),
+      ),
       holds: twice.length === 0 && results.length > 0,
     },
     {
       claim: `${what}: every intent ends settled, as it happened`,
-      measured: [
+      measured: withExamples(
         `${unsettled.length} unsettled, ${contradictions.length} contradictions of ${results.length}: ${tally(answers)}`,
-        ...unsettled.slice(0, 3).map(({ id, reasons }) => `${id}: ${tally(reasons)}`),
-        ...contradictions.slice(0, 3),
-      ].join('; '),
+        [...contradictions, ...unsettled.map(({ id, reasons }) => `${id}: ${tally(reasons)}`)],
+      ),
       holds: unsettled.length === 0 && contradictions.length === 0,
     },
   ];

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { closeAfterTest } from '../../test/support/cleanup.ts';
 import { freePort } from '../../test/support/port.ts';
 import { type Reply, reply, success } from '../../test/support/service.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { isSuccess, keepAliveAgent, outcomeOf, post, readQuery, writeMutation } from '../client.ts';
 import { startHaproxy } from '../haproxy.ts';
 import {
@@ -15,11 +16,10 @@ import {
   type RunningGateway,
   type Scenario,
   startService,
-  temporaryFolder,
   until,
 } from '../harness.ts';
-import { closedLoop, forEach, openLoop } from '../load.ts';
-import { percentile, reconcile, tally } from '../statistics.ts';
+import { closedLoop, forEach, numbers, openLoop } from '../load.ts';
+import { isConsistent, percentile, tally, withExamples } from '../statistics.ts';
 
 /*
  * Reads and writes beside a fault of the service, of connections, of clients, of the log or of the gateway itself, and what
@@ -29,68 +29,67 @@ import { percentile, reconcile, tally } from '../statistics.ts';
 type Sample = { id: string; isWrite: boolean; at: number; ms: number; outcome: string };
 
 /** Sends reads and writes, each with an id of its own, and keeps their outcomes. */
-class Load {
-  samples: Sample[] = [];
-  readonly agent = keepAliveAgent();
-  readonly #token: string;
-  readonly #seen: Map<string, number>;
-  readonly #url: string;
+function createLoad(harness: Harness, url: string, { seen }: Service) {
+  const samples: Sample[] = [];
+  const agent = keepAliveAgent();
+  const outcomes = (isWrite?: boolean) =>
+    samples
+      .filter((one) => isWrite === undefined || one.isWrite === isWrite)
+      .map(({ outcome }) => outcome);
+  return {
+    samples,
+    agent,
+    outcomes,
+    /** Connects, and lets the code of reads be compiled. */
+    async warmUp(): Promise<void> {
+      const query = readQuery('warm');
+      await forEach(50, numbers(150), () => post(url, harness.token, query, { agent }));
+    },
 
-  constructor({ token }: Harness, url: string, { seen }: Service) {
-    this.#token = token;
-    this.#url = url;
-    this.#seen = seen;
-  }
+    async send(
+      id: string,
+      isWrite: boolean,
+      options: Parameters<typeof post>[3] & { token?: string | undefined } = {},
+    ): Promise<Sample> {
+      const { token = harness.token, ...rest } = options;
+      const at = performance.now();
+      const query = isWrite ? writeMutation(id) : readQuery(id);
+      const response = await post(url, token, query, { agent, ...rest });
+      const sample = { id, isWrite, at, ms: response.ms, outcome: outcomeOf(response) };
+      samples.push(sample);
+      return sample;
+    },
 
-  /** Connects, and lets the code of reads be compiled. */
-  async warmUp(): Promise<void> {
-    const { agent } = this;
-    const query = readQuery('warm');
-    await forEach(50, numbers(150), () => post(this.#url, this.#token, query, { agent }));
-  }
+    /** Every outcome of a write agrees with what the service received; with `once`, it received each of them. */
+    agreement(name: string, once = false): Row {
+      const writes = samples.filter(({ isWrite }) => isWrite);
+      const timesOf = ({ id }: Sample) => seen.get(id) ?? 0;
+      const arrived = writes.filter((write) => timesOf(write) === 1).length;
+      const unknown = writes.filter(({ outcome }) => outcome === 'LedgerOutcomeUnknown').length;
+      const mismatches = writes
+        .filter((write) => !isConsistent(write.outcome, timesOf(write)))
+        .map((write) => `${write.outcome}, seen ${timesOf(write)} times`);
+      return {
+        claim: `${name}: every outcome of a write agrees with what the service received${once ? ', each once' : ''}`,
+        measured: withExamples(
+          `${writes.length} writes, ${arrived} arrived once, ${unknown} unknown, ${mismatches.length} mismatches`,
+          mismatches,
+        ),
+        holds: mismatches.length === 0 && writes.length > 0 && (!once || arrived === writes.length),
+      };
+    },
 
-  async send(
-    id: string,
-    isWrite: boolean,
-    options: Parameters<typeof post>[3] & { token?: string | undefined } = {},
-  ): Promise<Sample> {
-    const { token = this.#token, ...rest } = options;
-    const at = performance.now();
-    const query = isWrite ? writeMutation(id) : readQuery(id);
-    const response = await post(this.#url, token, query, { agent: this.agent, ...rest });
-    const sample = { id, isWrite, at, ms: response.ms, outcome: outcomeOf(response) };
-    this.samples.push(sample);
-    return sample;
-  }
-
-  outcomes(isWrite?: boolean): string[] {
-    const wanted = this.samples.filter((one) => isWrite === undefined || one.isWrite === isWrite);
-    return wanted.map(({ outcome }) => outcome);
-  }
-
-  /** Every outcome of a write agrees with what the service received; with `once`, it received each of them. */
-  agreement(name: string, once = false): Row {
-    const writes = this.samples.filter(({ isWrite }) => isWrite);
-    const outcomes = new Map(writes.map(({ id, outcome }) => [id, outcome]));
-    const { mismatches, unknown } = reconcile(outcomes, this.#seen);
-    const arrived = writes.filter(({ id }) => this.#seen.get(id) === 1).length;
-    return {
-      claim: `${name}: every outcome of a write agrees with what the service received${once ? ', each once' : ''}`,
-      measured: `${writes.length} writes, ${arrived} arrived once, ${unknown} unknown, ${mismatches.length} mismatches ${mismatches.slice(0, 3).join('; ')}`,
-      holds: mismatches.length === 0 && writes.length > 0 && (!once || arrived === writes.length),
-    };
-  }
-
-  /** Every request is served. */
-  served(name: string, count: number): Row {
-    const outcomes = this.outcomes();
-    const ms = this.samples.map((sample) => sample.ms);
-    return {
-      claim: `${name}: each of at least ${count} reads and writes is served`,
-      measured: `${tally(outcomes)}; p99 ${percentile(ms, 0.99).toFixed(0)} ms`,
-      holds: outcomes.length >= count && outcomes.every(isSuccess),
-    };
-  }
+    /** Every request is served. */
+    served(name: string, count: number): Row {
+      const all = outcomes();
+      const ms = samples.map((sample) => sample.ms);
+      return {
+        claim: `${name}: each of at least ${count} reads and writes is served`,
+        measured: `${tally(all)}; p99 ${percentile(ms, 0.99).toFixed(0)} ms`,
+        holds: all.length >= count && all.every(isSuccess),
+      };
+    },
+  };
 }
 
 type Service = Awaited<ReturnType<typeof startCounting>>;
@@ -111,24 +110,21 @@ async function start(
   harness: Harness,
   behaviour: Reply,
   variables: Record<string, string> = {},
-  options: { keepAliveS?: number; stdout?: number } = {},
-): Promise<{ service: Service; gateway: RunningGateway; load: Load }> {
-  const { keepAliveS, ...rest } = options;
+  { keepAliveS, ...options }: { keepAliveS?: number; stdout?: number } = {},
+) {
   const service = await startCounting(behaviour, keepAliveS);
-  const gateway = await harness.startGateway(service, variables, rest);
-  return { service, gateway, load: new Load(harness, gateway.url, service) };
+  const gateway = await harness.startGateway(service, variables, options);
+  return { service, gateway, load: createLoad(harness, gateway.url, service) };
 }
 
-const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 const unavailable = reply(503);
 const reset: Reply = (response) => response.socket?.resetAndDestroy();
 const neverRespond: Reply = () => {};
 const TIMEOUT_MS = 1000;
 const TOLERANCE_MS = 250;
-const gzip =
-  (body: Buffer): Reply =>
-  (response) =>
-    void response.writeHead(200, { 'content-encoding': 'gzip' }).end(body);
+const bomb = gzipSync(Buffer.alloc(64 * 1_048_576));
+const sendBomb: Reply = (response) =>
+  response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
 const trickle: Reply = (response) => {
   response.write('{');
   const timer = setInterval(() => response.write(' '), 20);
@@ -140,7 +136,7 @@ const late: [name: string, Reply, count: number][] = [
   ['never responds', neverRespond, 50],
   ['responds 503 late', after(TIMEOUT_MS * 0.4, unavailable), 50],
   ['sends a byte at a time', trickle, 50],
-  ['responds with a decompression bomb', gzip(gzipSync(Buffer.alloc(64 * 1_048_576))), 60],
+  ['responds with a decompression bomb', sendBomb, 60],
 ];
 
 /** The deadline ends an operation until it decodes: no response comes later than the deadline and 250 ms. */
@@ -250,21 +246,15 @@ function closeIdle(ms: number): Reply {
   return (response, received) => {
     const { socket } = response.req;
     clearTimeout(timers.get(socket));
-    const close = () =>
-      timers.set(
-        socket,
-        setTimeout(() => socket.destroy(), ms),
-      );
-    if (ms > 0) response.once('finish', close);
+    const destroy = () => socket.destroy();
+    if (ms > 0) response.once('finish', () => timers.set(socket, setTimeout(destroy, ms)));
     success(response, received);
   };
 }
 
 /** With more clients than places, the service stays busy, and what waits too long is rejected before it is sent. */
 async function queue(harness: Harness): Promise<Row[]> {
-  const { load } = await start(harness, after(1000, success), {
-    UPSTREAM_MAX_CONCURRENCY: '8',
-  });
+  const { load } = await start(harness, after(1000, success), { UPSTREAM_MAX_CONCURRENCY: '8' });
   const send = async (n: number, isWrite: boolean) => {
     const token = tokens[n % tokens.length];
     const { outcome } = await load.send(`queue-${isWrite}-${n}`, isWrite, { token });
@@ -295,16 +285,12 @@ async function queue(harness: Harness): Promise<Row[]> {
 
 /** A pipe to which the log is written and that nobody reads does not block the gateway. */
 async function logReader(harness: Harness): Promise<Row[]> {
-  const pipe = `${temporaryFolder()}/pipe`;
+  const pipe = `${await temporaryFolder()}/pipe`;
   execFileSync('mkfifo', [pipe]);
   // For reading and writing, because opening it for one of them waits for the other.
   const stdout = openSync(pipe, 'r+');
   closeAfterTest(() => closeSync(stdout));
-  const variables = {
-    LOG_LEVEL: 'info',
-    SHUTDOWN_DELAY_MS: '0',
-    SHUTDOWN_TIMEOUT_MS: '3000',
-  };
+  const variables = { LOG_LEVEL: 'info', SHUTDOWN_DELAY_MS: '0', SHUTDOWN_TIMEOUT_MS: '3000' };
   const { gateway, load } = await start(harness, success, variables, { stdout });
   // Their log lines are more than a pipe and the gateway keep.
   await forEach(20, numbers(5000), (n) => load.send(`log-${n}`, n % 2 === 0));
@@ -332,7 +318,7 @@ async function rolling(harness: Harness): Promise<Row[]> {
   const gateways = new Map<number, RunningGateway>();
   for (const port of ports) gateways.set(port, await startOn(port));
   const haproxy = await startHaproxy(ports);
-  const load = new Load(harness, haproxy.url, service);
+  const load = createLoad(harness, haproxy.url, service);
   const exitCodes: unknown[] = [];
   const restart = async () => {
     await sleep(1000);

@@ -7,16 +7,10 @@ import { eventually } from '../../test/support/eventually.ts';
 import { freePort } from '../../test/support/port.ts';
 import { startPostgres } from '../../test/support/postgres.ts';
 import { startRedis } from '../../test/support/redis.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { outcomeOf, post, writeMutation } from '../client.ts';
 import { startFaultProxy } from '../fault-proxy.ts';
-import {
-  type Harness,
-  type Row,
-  type RunningGateway,
-  type Scenario,
-  temporaryFolder,
-  until,
-} from '../harness.ts';
+import { type Harness, type Row, type RunningGateway, type Scenario, until } from '../harness.ts';
 import { startLedger } from '../intents/ledger.ts';
 import { CLIENTS, rowsOfSettled, runSettledIntents } from '../intents/settled-intents.ts';
 import { percentile } from '../statistics.ts';
@@ -35,33 +29,20 @@ export const intentsStore: Scenario = {
   name: 'intents-store',
   async run(harness) {
     const rows: Row[] = [];
-    for (const store of STORES) rows.push(...((await stores[store]?.(harness)) ?? []));
+    for (const survive of STORES.flatMap((store) => stores[store] ?? []))
+      rows.push(...(await survive(harness)));
     return rows;
   },
 };
 
-const stores: Record<string, (harness: Harness) => Promise<Row[]>> = {
-  memory: (harness) => killGateway(harness, 'memory'),
-  async file(harness) {
-    const rows = await killGateway(harness, `file:${join(temporaryFolder(), 'keys.db')}`);
-    return [...rows, ...(await fillDisk(harness))];
-  },
-  async redis(harness) {
-    return [
-      ...(await failOverRedis(harness)),
-      ...(await emptyRedis(harness)),
-      ...(await evictRedis(harness)),
-    ];
-  },
-  async postgres(harness) {
-    return [
-      ...(await failOverPostgres(harness)),
-      ...(await emptyPostgres(harness)),
-      ...(await pauseStandby(harness)),
-      ...(await rollRetention(harness)),
-    ];
-  },
+/** What each store has to survive. */
+const stores: Record<string, ((harness: Harness) => Promise<Row[]>)[]> = {
+  memory: [(harness) => killGateway(harness, 'memory')],
+  file: [async (harness) => killGateway(harness, await fileStore()), fillDisk],
+  redis: [failOverRedis, emptyRedis, evictRedis],
+  postgres: [failOverPostgres, emptyPostgres, pauseStandby, rollRetention],
 };
+const fileStore = async () => `file:${join(await temporaryFolder(), 'keys.db')}`;
 
 /** Runs impatient clients against gateways while `fail` makes the store or the gateways fail, several times. */
 async function underLoad(
@@ -89,13 +70,8 @@ async function underLoad(
   const running = { load: true };
   const urls = () => [...gateways.keys()].map((port) => `http://127.0.0.1:${port}`);
   const prefix = what.replaceAll(/\W+/g, '-');
-  const load = runSettledIntents(harness, {
-    prefix,
-    urls,
-    running,
-    notesStarts: store !== 'memory',
-    ageing,
-  });
+  const notesStarts = store !== 'memory';
+  const load = runSettledIntents(harness, { prefix, urls, running, notesStarts, ageing });
   const stage: Stage = { gateways, start, urls, token: harness.token, backAfter: [], lossesAt: [] };
   await sleep(1000);
   for (let n = 0; n < REPETITIONS; n++) await fail(stage, n);
@@ -128,14 +104,12 @@ type Stage = {
 async function whenBack({ urls, token, backAfter }: Stage): Promise<void> {
   const start = performance.now();
   for (const url of urls()) {
-    for (;;) {
+    const isAccepted = async () => {
       const id = crypto.randomUUID();
       const sent = await post(url, token, writeMutation(id), { idempotencyKey: id, ageMs: 0 });
-      const outcome = outcomeOf(sent);
-      if (outcome !== 'IDEMPOTENCY_UNAVAILABLE' && outcome !== 'no response') break;
-      if (performance.now() - start > 2 * BACK_WITHIN_MS) break;
-      await sleep(50);
-    }
+      return !['IDEMPOTENCY_UNAVAILABLE', 'no response'].includes(outcomeOf(sent));
+    };
+    await until(isAccepted, 2 * BACK_WITHIN_MS);
     backAfter.push(performance.now() - start);
   }
 }
@@ -153,7 +127,7 @@ function killGateway(harness: Harness, store: string): Promise<Row[]> {
 
 /** A file on a disk that other files fill. */
 async function fillDisk(harness: Harness): Promise<Row[]> {
-  const folder = temporaryFolder();
+  const folder = await temporaryFolder();
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'ignore' });
   } catch {

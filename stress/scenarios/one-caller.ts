@@ -11,7 +11,7 @@ import {
   startService,
   until,
 } from '../harness.ts';
-import { openLoop } from '../load.ts';
+import { numbers, openLoop } from '../load.ts';
 import { residentMb } from '../process.ts';
 import { percentile, tally } from '../statistics.ts';
 
@@ -90,7 +90,7 @@ async function observe(
       ...(isWrite && { idempotencyKey: id, ageMs: 0 }),
     });
   };
-  await Promise.all(Array.from({ length: 10 }, (_, n) => request(-n)));
+  await Promise.all(numbers(10).map((n) => request(-n)));
   // A new Redis store waits some seconds for other instances to object.
   const isReady = async () => !writes || isSuccess(outcomeOf(await request(-11)));
   if (!(await until(isReady, 10_000))) throw new Error('The store accepts no key');

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { get, keepAliveAgent, outcomeOf, post } from '../client.ts';
 import { type Scenario, startService } from '../harness.ts';
-import { closedLoop, openLoop } from '../load.ts';
+import { closedLoop, numbers, openLoop } from '../load.ts';
 import { percentile, tally } from '../statistics.ts';
 
 /** Numbers of clients, of which the one with the highest throughput is the peak load. */
@@ -66,11 +66,8 @@ export const overload: Scenario = {
       return counted / ((end - start) / 1000);
     };
 
-    await Promise.all(
-      Array.from({ length: CONNECTIONS }, () =>
-        post(url, harness.token, '{ __typename }', { agent }),
-      ),
-    );
+    const connect = () => post(url, harness.token, '{ __typename }', { agent });
+    await Promise.all(numbers(CONNECTIONS).map(connect));
     await throughput(16);
     const peaks: [perSecond: number, clients: number][] = [];
     for (const clients of CLIENTS) peaks.push([await throughput(clients), clients]);

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { startTcp } from '../../test/support/tcp-server.ts';
 import { keepAliveAgent, outcomeOf, post } from '../client.ts';
 import type { Harness, Row, Scenario } from '../harness.ts';
-import { forEach } from '../load.ts';
+import { forEach, numbers } from '../load.ts';
 import { tally } from '../statistics.ts';
 
 /**
@@ -42,7 +42,7 @@ async function measure(
   const service = await startService(surplusAfterMs);
   const gateway = await harness.startGateway(service, { UPSTREAM_MAX_CONCURRENCY: PLACES });
   const agent = keepAliveAgent();
-  const subjects = Array.from({ length: CALLERS }, (_, n) => `caller-${n}`);
+  const subjects = numbers(CALLERS).map((n) => `caller-${n}`);
   const tokens = await Promise.all(subjects.map((sub) => harness.issuer.token({ sub })));
   const kinds: string[] = [];
   const send = async (n: number) => {
@@ -54,11 +54,7 @@ async function measure(
     else kinds.push(of === subject ? (kind ?? 'own') : 'OF ANOTHER CALLER');
     await sleep(pauseMs);
   };
-  await forEach(
-    clients,
-    Array.from({ length: reads }, (_, n) => n),
-    send,
-  );
+  await forEach(clients, numbers(reads), send);
   const allowed = clients > 1 ? ['own', 'surplus'] : ['own'];
   return {
     claim: `a second response to each read, ${name}: each of ${reads} reads gets one of its own caller`,
