@@ -295,14 +295,6 @@ test('references whose response would be too large are rejected before sending',
   expect([status, codes, sent]).toEqual([400, [tooMany], []]);
 });
 
-test('references without a token get 401', async () => {
-  const { service, gateway } = share(list);
-  const { status, headers, errors } = await gateway.graphqlWithoutToken(query);
-  expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
-  expect(errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED', retryable: false } }]);
-  expect(service.received).toEqual([]);
-});
-
 /** The composition of a supergraph with only this subgraph. */
 const compose = (sdl: string) => composeWithApollo([{ name: 'ledger', sdl }]);
 const composed = compose(ledgerSdl);

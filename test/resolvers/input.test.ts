@@ -333,29 +333,19 @@ test('invalid input of one field does not affect the others', async () => {
   expect(service.received).toHaveLength(1);
 });
 
-test.each([
-  ['{ glCodes(target: EMAIL, project: "p", first: -1) { __typename } }', 'first'],
-  [
-    'query ($hide: Boolean) { glCodes(target: EMAIL, project: "p", includeHide: $hide) { __typename } }',
-    'includeHide',
-  ],
-])('an invalid argument is BAD_USER_INPUT, and nothing is sent: %s', async (query, name) => {
+test('a null for an argument that has a default is BAD_USER_INPUT, and nothing is sent', async () => {
   const { service, gateway } = start();
+  const query = glCodes.replace('$hide: Boolean! = false', '$hide: Boolean');
   const { errors } = await gateway.graphql(query, { hide: null });
-  const extensions = { code: 'BAD_USER_INPUT', faults: [{ path: [name] }] };
-  expect(errors).toMatchObject([{ message: expect.stringContaining(`"${name}"`), extensions }]);
+  const extensions = { code: 'BAD_USER_INPUT', faults: [{ path: ['includeHide'] }] };
+  expect(errors).toMatchObject([{ message: expect.stringContaining('includeHide'), extensions }]);
   expect(service.received).toEqual([]);
 });
 
-test('one error reports all faults of an input, up to 100', async () => {
+test('one error reports all faults of an input', async () => {
   const { service, gateway } = start();
-  const input = {
-    fileName: long(256),
-    csv: '\udc00',
-    contentBase64: 'a',
-    invoiceId: 'x',
-    option: 0,
-  };
+  const ofFile = { fileName: long(256), csv: '\udc00', contentBase64: 'a' };
+  const input = { ...ofFile, invoiceId: 'x', option: 0 };
   const { errors } = await gateway.graphql(upload, { input });
   expect(errors?.[0]?.message).toBe(
     'The input has 6 faults. The first: "input.fileName" has more than 255 characters.',
@@ -365,22 +355,7 @@ test('one error reports all faults of an input, up to 100', async () => {
       path: name ? ['input', name] : ['input'],
     })),
   );
-
-  const approvers = Array(60).fill({ approverId: 'x', workflowId: 'x' });
-  const many = (await gateway.graphql(save, { approvers })).errors?.[0];
-  expect(many?.message).toBe(
-    'The input has more than 100 faults. The first: "approvers[0].approverId" is not an integer.',
-  );
-  expect(many?.extensions.faults).toHaveLength(100);
   expect(service.received).toEqual([]);
-});
-
-test('several actions are sent in the order of the document', async () => {
-  const { service, gateway } = start();
-  const names = Object.keys(actions).slice(0, 5);
-  const fields = names.map((name) => `${name}: ${writes[name]}`);
-  await gateway.graphql(`mutation { ${fields.join(' ')} }`);
-  expect(service.received.map(({ url }) => url)).toEqual(names.map((name) => `/${name}`));
 });
 
 test('an action that WORKFLOW_ACTIONS does not list is a fault of the input, and nothing is sent', async () => {

@@ -137,9 +137,3 @@ test('the outcomes of writes reach the client, however long and however often se
   expect([...Object.values(data), ...outcomes]).toEqual(Array(10).fill(expected));
   expect(service.received).toHaveLength(5);
 });
-
-test('a long message that is selected once is passed on whole', async () => {
-  const { gateway } = share(json({ status: 0, message: megabyte }));
-  const { data } = await gateway.graphql(`mutation { result: ${writes.restartWorkflow2} }`);
-  expect(data.result.message).toBe(megabyte);
-});
