@@ -36,9 +36,8 @@ const graphs: [what: string, others: Subgraph[], parts: RegExp[]][] = [
 
 test.each(composers.flatMap((composer) => graphs.map((graph) => [...composer, ...graph] as const)))(
   '%s composes the gateway',
-  (name, compose, _, others, parts) => {
-    const { errors, hints, supergraphSdl } = compose([ledger, ...others]);
-    for (const hint of hints) process.stdout.write(`${name}: ${hint}\n`); // They fail no test.
+  (_, compose, __, others, parts) => {
+    const { errors, supergraphSdl } = compose([ledger, ...others]);
     expect(errors).toEqual([]);
     for (const part of parts) expect(supergraphSdl).toMatch(part);
     expect(budgetsSdl).not.toContain('enum ');

@@ -10,24 +10,18 @@ export type Subgraph = { name: string; sdl: string; url?: string };
 export type Composition = {
   supergraphSdl: string | undefined;
   errors: string[];
-  /** Warnings of the composer. Not every composer has them. */
-  hints: string[];
 };
 
 /** The composer behind GraphOS and Rover. */
 export function composeWithApollo(subgraphs: Subgraph[]): Composition {
-  const { supergraphSdl, errors, hints } = apollo.composeServices(subgraphs.map(toService));
-  return {
-    supergraphSdl,
-    errors: (errors ?? []).map(({ message }) => message),
-    hints: (hints ?? []).map((hint) => hint.toString()),
-  };
+  const { supergraphSdl, errors } = apollo.composeServices(subgraphs.map(toService));
+  return { supergraphSdl, errors: (errors ?? []).map(({ message }) => message) };
 }
 
 /** The composer behind Hive. */
 export function composeWithTheGuild(subgraphs: Subgraph[]): Composition {
   const { supergraphSdl, errors } = theGuild.composeServices(subgraphs.map(toService));
-  return { supergraphSdl, errors: (errors ?? []).map(({ message }) => message), hints: [] };
+  return { supergraphSdl, errors: (errors ?? []).map(({ message }) => message) };
 }
 
 /** The SDL of the gateway, of a subgraph that refers to GL codes, and of one that does so by their id. */
