@@ -12,6 +12,17 @@ const page = `query ($only: [String!], $search: String, $skip: Int! = 0, $first:
   }
 }`;
 
+test('a list has its codes with their target and project, and null for what a code lacks', async () => {
+  const code = { Code: '4010', Name: 'Travel', Value: '9007199254740993', Hide: 1, Extra: [] };
+  const { gateway } = share(json({ service_status: { status: 0 }, list: [code, {}] }));
+  const { data } = await gateway.graphql(page);
+  const requested = { target: 'EMAIL', project: 'north' };
+  expect(data.glCodes.codes).toEqual([
+    { ...requested, code: '4010', name: 'Travel', value: '9007199254740993', hide: 1 },
+    { ...requested, code: null, name: null, value: null, hide: null },
+  ]);
+});
+
 test.each([
   'application/json',
   'application/json; charset=utf-8',
