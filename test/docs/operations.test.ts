@@ -10,26 +10,16 @@ import { anchorsOf } from './anchors.ts';
 const docs = new URL('../../docs/', import.meta.url);
 const text = (path: string) => readFileSync(new URL(path, docs), 'utf8');
 
+const matching = (pattern: RegExp) => z.string().regex(pattern);
+const rule = z.strictObject({
+  alert: matching(/^LedgerGateway\w+$/),
+  expr: z.string(),
+  for: matching(/^\d+[smh]$/).optional(),
+  labels: z.strictObject({ severity: matching(/^(page|ticket|\{\{.*\}\})$/) }),
+  annotations: z.strictObject({ summary: z.string(), runbook_url: z.url() }),
+});
 const rules = z
-  .object({
-    groups: z.array(
-      z.object({
-        name: z.string(),
-        rules: z.array(
-          z.strictObject({
-            alert: z.string().regex(/^LedgerGateway\w+$/),
-            expr: z.string(),
-            for: z
-              .string()
-              .regex(/^\d+[smh]$/)
-              .optional(),
-            labels: z.strictObject({ severity: z.string().regex(/^(page|ticket|\{\{.*\}\})$/) }),
-            annotations: z.strictObject({ summary: z.string(), runbook_url: z.url() }),
-          }),
-        ),
-      }),
-    ),
-  })
+  .object({ groups: z.array(z.object({ rules: z.array(rule) })) })
   .parse(parse(text('../deploy/prometheus/alerts.rules.yml')))
   .groups.flatMap((group) => group.rules);
 
@@ -37,22 +27,15 @@ const rules = z
 const pages = rules.filter(({ labels }) => labels.severity !== 'ticket');
 const tickets = rules.filter((rule) => !pages.includes(rule));
 
+const panel = z.object({
+  id: z.number(),
+  title: z.string(),
+  description: z.string().min(1),
+  gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
+  targets: z.array(z.object({ expr: z.string() })).min(1),
+});
 const dashboard = z
-  .object({
-    title: z.string(),
-    uid: z.string(),
-    panels: z
-      .array(
-        z.object({
-          id: z.number(),
-          title: z.string(),
-          description: z.string().min(1),
-          gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
-          targets: z.array(z.object({ expr: z.string() })).min(1),
-        }),
-      )
-      .min(1),
-  })
+  .object({ title: z.string(), uid: z.string(), panels: z.array(panel).min(1) })
   .parse(JSON.parse(text('../deploy/grafana/dashboard.json')));
 
 const keywords = new Set(
@@ -83,9 +66,9 @@ function usesOf(expr: string) {
 }
 
 const expressions = [
-  ...rules.map(({ alert, expr }): [string, string] => [alert, expr]),
+  ...rules.map(({ alert, expr }) => ({ where: alert, expr })),
   ...dashboard.panels.flatMap(({ title, targets }) =>
-    targets.map(({ expr }): [string, string] => [title, expr]),
+    targets.map(({ expr }) => ({ where: title, expr })),
   ),
 ];
 
@@ -108,7 +91,7 @@ async function exposed() {
 
 test('alerts and dashboard use only metrics and labels that the gateway exposes', async () => {
   const { metrics, labels } = await exposed();
-  const unknown = expressions.flatMap(([where, expr]) => {
+  const unknown = expressions.flatMap(({ where, expr }) => {
     const uses = usesOf(expr);
     expect([where, uses.metrics]).not.toEqual([where, []]);
     return [
@@ -135,9 +118,8 @@ test('the metrics and labels of a PromQL expression are found', () => {
 
 test('every metric of the gateway is a row of the reference, and used on the dashboard', async () => {
   const { metrics } = await exposed();
-  const names = [
-    ...section(text('operations.md'), 'Metrics').matchAll(/`([a-z_]+)(?:\{[^}]*\})?`/g),
-  ];
+  const page = section(text('operations.md'), 'Metrics');
+  const names = [...page.matchAll(/`([a-z_]+)(?:\{[^}]*\})?`/g)];
   const documented = new Set(names.map(([, name = '']) => name));
   const shown = new Set(
     dashboard.panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => usesOf(expr).metrics)),
@@ -159,15 +141,11 @@ function section(page: string, heading: string): string {
 test.each([
   { page: 'on-call.md', heading: 'Pages', alerts: pages },
   { page: 'operations.md', heading: 'Tickets', alerts: tickets },
-])(
-  'each of the alerts is a row or item of $heading in $page, and each of these is such an alert',
-  ({ page, heading, alerts }) => {
-    const rows = section(text(page), heading).matchAll(/^(?:\| `(\w+)` \||- `(\w+)`:)/gm);
-    expect([...rows].map(([, row, item]) => `LedgerGateway${row ?? item}`).sort()).toEqual(
-      alerts.map(({ alert }) => alert).sort(),
-    );
-  },
-);
+])('the rows or items of $heading in $page are the alerts', ({ page, heading, alerts }) => {
+  const rows = section(text(page), heading).matchAll(/^(?:\| `(\w+)` \||- `(\w+)`:)/gm);
+  const named = [...rows].map(([, row, item]) => `LedgerGateway${row ?? item}`);
+  expect(named.sort()).toEqual(alerts.map(({ alert }) => alert).sort());
+});
 
 test('at most eight alerts page', () => {
   expect(pages.length).toBeLessThanOrEqual(8);
@@ -190,48 +168,40 @@ test('the runbook of every alert is a heading of the page for its severity', () 
 });
 
 /** The tests of the rules for promtool, with their cases in the order of time. */
+const ruleTest = z.object({
+  name: z.string(),
+  alert_rule_test: z.array(
+    z.object({ alertname: z.string(), exp_alerts: z.array(z.unknown()).optional() }),
+  ),
+});
 const ruleTests = ['alerts', 'alerts-hours'].flatMap((name) => {
-  const cases = z.array(
-    z.object({
-      alertname: z.string(),
-      eval_time: z.string(),
-      exp_alerts: z.array(z.unknown()).optional(),
-    }),
-  );
-  const file = z.object({
-    tests: z.array(z.object({ name: z.string(), alert_rule_test: cases })),
-  });
-  return file.parse(parse(text(`../deploy/prometheus/${name}.test.yml`))).tests;
+  const file = parse(text(`../deploy/prometheus/${name}.test.yml`));
+  return z.object({ tests: z.array(ruleTest) }).parse(file).tests;
 });
 
-test.each(rules)(
-  '$alert has a test in which it is silent, fires, and is silent again',
-  ({ alert }) => {
-    const sequences = ruleTests.map(({ alert_rule_test }) =>
-      alert_rule_test
-        .filter(({ alertname }) => alertname === alert)
-        .map(({ exp_alerts }) => (exp_alerts === undefined ? 'silent' : 'fires'))
-        .join(' '),
-    );
-    expect(sequences).toContainEqual(expect.stringMatching(/^(silent )+(fires )+silent/));
-  },
-);
+/** What the cases of an alert in a test expect, in the order of time. */
+const expectationsOf = ({ alert_rule_test }: z.infer<typeof ruleTest>, alert: string) =>
+  alert_rule_test
+    .filter(({ alertname }) => alertname === alert)
+    .map(({ exp_alerts }) => (exp_alerts === undefined ? 'silent' : 'fires'));
+
+test.each(rules)('a test of $alert is silent, fires, and is silent again', ({ alert }) => {
+  const sequences = ruleTests.map((one) => expectationsOf(one, alert).join(' '));
+  expect(sequences).toContainEqual(expect.stringMatching(/^(silent )+(fires )+silent/));
+});
 
 test.each(rules)('$alert is silent at the deployment of a new installation', ({ alert }) => {
-  const { alert_rule_test = [] } =
-    ruleTests.find(({ name }) => name === 'a new installation') ?? {};
-  const cases = alert_rule_test.filter(({ alertname }) => alertname === alert);
-  expect(cases.length).toBeGreaterThan(0);
-  expect(cases.filter(({ exp_alerts }) => exp_alerts !== undefined)).toEqual([]);
+  const deployments = ruleTests.filter(({ name }) => name === 'a new installation');
+  const expected = deployments.flatMap((one) => expectationsOf(one, alert));
+  expect(new Set(expected)).toEqual(new Set(['silent']));
 });
 
 test('alerts and panels are unique', () => {
-  const names = rules.map(({ alert }) => alert);
-  expect(new Set(names).size).toBe(names.length);
-  const ids = dashboard.panels.map(({ id }) => id);
-  expect(new Set(ids).size).toBe(ids.length);
-  const places = dashboard.panels.map(({ gridPos: { x, y } }) => `${x} ${y}`);
-  expect(new Set(places).size).toBe(places.length);
+  const { panels } = dashboard;
+  const places = panels.map(({ gridPos: { x, y } }) => `${x} ${y}`);
+  for (const all of [rules.map(({ alert }) => alert), panels.map(({ id }) => String(id)), places]) {
+    expect(new Set(all).size).toBe(all.length);
+  }
 });
 
 test('every error code is an item of the reference', () => {
