@@ -67,10 +67,8 @@ async function followExample(): Promise<string> {
     const path = join(folder, file);
     const text = readFileSync(path, 'utf8');
     if (!text.includes(from)) throw new Error(`${file} does not have: ${from}`);
-    writeFileSync(
-      path,
-      text.replace(from, () => to),
-    );
+    const changed = text.replace(from, () => to);
+    writeFileSync(path, changed);
   }
   const table = join(folder, 'src/upstream/operations.ts');
   writeFileSync(table, withImports(readFileSync(table, 'utf8')));
@@ -106,7 +104,9 @@ beforeEach(() => {
   service.received.length = 0;
 });
 
-async function graphql(query: string, headers: Record<string, string> = {}) {
+/** Sends an operation to the gateway while the service has this reply. */
+async function graphql(query: string, reply: Reply, headers: Record<string, string> = {}) {
+  respond = reply;
   const authorization = `Bearer ${gateway.token}`;
   const response = await gateway.post({ query }, { authorization, ...headers });
   return { ...response, ...JSON.parse(response.text) };
@@ -135,8 +135,7 @@ test('the example has no fault of types', () => {
 });
 
 test('a read is sent with its parameters, and its integers are exact', async () => {
-  respond = listOf(2);
-  const { status, data } = await graphql(`{ ${vendors()} }`);
+  const { status, data } = await graphql(`{ ${vendors()} }`, listOf(2));
   const vendor = { vendorId: large, name: 'a' };
   const list = { __typename: 'VendorList', invoiceId: large, message: null };
   expect([status, data.vendors]).toEqual([200, { ...list, vendors: [vendor, vendor] }]);
@@ -144,19 +143,15 @@ test('a read is sent with its parameters, and its integers are exact', async () 
 });
 
 test('a read is tried again, and equal ones in a request are one call', async () => {
-  respond = (response, received) =>
-    (service.received.length === 1 ? reply(503, '', { 'retry-after': '0' }) : listOf(1))(
-      response,
-      received,
-    );
-  const { data } = await graphql(`{ ${aliases(3, () => vendors())} }`);
+  const replies = [reply(503, '', { 'retry-after': '0' }), listOf(1)];
+  const next: Reply = (...exchange) => replies[service.received.length - 1]?.(...exchange);
+  const { data } = await graphql(`{ ${aliases(3, () => vendors())} }`, next);
   expect(Object.keys(data)).toHaveLength(3);
   expect(service.received).toHaveLength(2);
 });
 
 test('a list that is too long to be executed without compiling is read once', async () => {
-  respond = listOf(30_000);
-  const { data } = await graphql(`{ ${vendors()} }`);
+  const { data } = await graphql(`{ ${vendors()} }`, listOf(30_000));
   expect(data.vendors.vendors).toHaveLength(30_000);
   expect(arrivals()).toHaveLength(1);
 });
@@ -165,13 +160,13 @@ test.each([
   ['status 1', json({ service_status: { status: 1 } }), 'LedgerFailed'],
   ['status 3', json({ service_status: { status: 3 } }), 'LedgerNotPermitted'],
 ])('a read with %s is a union member', async (_, reaction, member) => {
-  respond = reaction;
-  expect((await graphql(`{ ${vendors()} }`)).data.vendors.__typename).toBe(member);
+  expect((await graphql(`{ ${vendors()} }`, reaction)).data.vendors.__typename).toBe(member);
 });
 
 test('a fault in an item of the list fails the read with its path in the log', async () => {
-  respond = json({ service_status: { status: 0 }, list: [{ vendor_id: 'x' }] });
-  expect(codesOf(await graphql(`{ ${vendors()} }`))).toEqual(['UPSTREAM_INVALID_RESPONSE']);
+  const invalid = json({ service_status: { status: 0 }, list: [{ vendor_id: 'x' }] });
+  const result = await graphql(`{ ${vendors()} }`, invalid);
+  expect(codesOf(result)).toEqual(['UPSTREAM_INVALID_RESPONSE']);
   const fault = 'list[0].vendor_id: expected integer, got string, 58 bytes';
   await gateway.logLine({ msg: 'call', operation: 'getVendors', fault });
 });
@@ -186,8 +181,7 @@ test.each<[what: string, query: string, Reply, calls: number]>([
   ['different lists', `{ ${lists} }`, listOf(0), 0],
   ['writes', `mutation { ${aliases(6, () => block)} }`, saved, 0],
 ])('the limit of %s applies', async (_, query, response, calls) => {
-  respond = response;
-  const result = await graphql(query);
+  const result = await graphql(query, response);
   expect(result.status).toBe(400);
   expect(new Set(codesOf(result))).toEqual(new Set(['OPERATION_LIMIT_EXCEEDED']));
   expect(arrivals()).toHaveLength(calls);
@@ -198,18 +192,17 @@ test.each([
   ['blockVendor', `mutation { ${block.replace(large, '1e3')} }`, ['vendorId']],
   ['blockVendor', `mutation { ${block.replace('late', 'x'.repeat(1001))} }`, ['reason']],
 ])('an invalid argument of %s is rejected before anything is sent', async (_, query, path) => {
-  const { errors } = await graphql(query);
+  const { errors } = await graphql(query, saved);
   expect(errors[0].extensions).toMatchObject({ code: 'BAD_USER_INPUT', faults: [{ path }] });
   expect(arrivals()).toEqual([]);
 });
 
 test('a write is sent once with its exact integer, and counted and logged by its names', async () => {
-  respond = saved;
   const counted = { operation: 'Mutation.blockVendor', outcome: 'VendorBlocked' };
   const count = () => metric(gateway, 'ledger_gateway_operations_total', counted);
   const before = await count();
 
-  const { data } = await graphql(write, { 'x-request-id': 'tenth-write' });
+  const { data } = await graphql(write, saved, { 'x-request-id': 'tenth-write' });
 
   const blocked = { __typename: 'VendorBlocked', invoiceId: '7', message: 'saved' };
   expect(data.blockVendor).toEqual(blocked);
@@ -227,20 +220,19 @@ test.each<[string, Reply]>([
   ['a reset connection', (response) => void response.socket?.resetAndDestroy()],
   ['no status record', json([])],
 ])('a write that gets %s is unknown, and is not sent again', async (_, reaction) => {
-  respond = reaction;
-  const { data } = await graphql(write);
+  const { data } = await graphql(write, reaction);
   expect(data.blockVendor.__typename).toBe('LedgerOutcomeUnknown');
   expect(service.received).toHaveLength(1);
 });
 
 test('a write with a key is executed once, and settled with its outcome', async () => {
-  respond = saved;
   const key = { 'idempotency-key': 'tenth', 'idempotency-key-age': '0' };
-  const first = await graphql(write, key);
-  const second = await graphql(write, key);
-  const other = await graphql(write.replace('late', 'early'), key);
+  const first = await graphql(write, saved, key);
+  const second = await graphql(write, saved, key);
+  const other = await graphql(write.replace('late', 'early'), saved, key);
   const settled = await graphql(
     `mutation { settleWrites(idempotencyKey: "tenth", ageMs: 0) { writes { responseName outcome { ${outcomeFields} } } } }`,
+    saved,
   );
 
   expect(second.data).toEqual(first.data);
