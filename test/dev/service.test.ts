@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import {
   type ReferenceService,
@@ -56,6 +56,13 @@ function caller({ url }: ReferenceService) {
     });
 }
 
+/** A service for all tests that leave nothing in it. */
+let service: ReferenceService;
+let call: ReturnType<typeof caller>;
+beforeAll(async () => {
+  ({ service, call } = await start());
+});
+
 const json = async (response: Promise<Response>) => JSON.parse(await (await response).text());
 
 async function expectRejected(pending: Promise<Response>, status: number) {
@@ -67,7 +74,6 @@ async function expectRejected(pending: Promise<Response>, status: number) {
 // Success
 
 test('getGLCodes5 returns the visible codes of a project, and the hidden ones on request', async () => {
-  const { call } = await start();
   const { service_status, list } = await json(call(codesPath));
   expect(service_status).toEqual({ invoice_id: 48213, message: '', status: 0 });
   expect(list).toHaveLength(14);
@@ -88,7 +94,6 @@ test.each([
   ['image/png, text/json;q=0.5', 'text/json'],
   ['image/png', 'application/json'],
 ])('getGLCodes5 responds to Accept %s with %s', async (accept, type) => {
-  const { call } = await start();
   const { headers } = await call(codesPath, { headers: { accept } });
   expect(headers.get('content-type')).toContain(type);
 });
@@ -119,7 +124,6 @@ test.each([
   ['a,b\n'.repeat(786_432), ''],
   [undefined, ''],
 ])('updateWorkflowCSV returns the rows without a second column: %#', async (csv, unresolved) => {
-  const { call } = await start();
   const file = csv && {
     PictureName: 'codes.csv',
     PictureStream: Buffer.from(csv).toString('base64'),
@@ -132,7 +136,6 @@ test.each([
 });
 
 test.each(Object.entries(actions))('%s returns invoice %s', async (path, invoiceId) => {
-  const { call } = await start();
   const record = new RegExp(`^{"invoice_id":${invoiceId},"message":"[^"]+","status":0}$`);
   expect(await (await call(path)).text()).toMatch(record);
 });
@@ -146,7 +149,6 @@ test.each([
   ['GET', 'updateWorkflowCSV?a=1', 'POST'],
   ...Object.keys(actions).map((path) => ['POST', path, 'GET']),
 ])('%s %s is not allowed', async (method = '', path = '', allowed) => {
-  const { call } = await start();
   const response = await expectRejected(call(path, { method }), 405);
   expect(response.headers.get('allow')).toBe(allowed);
 });
@@ -161,9 +163,7 @@ const codesQueries = [
 
 const paths = ['', 'restartworkflow2', 'restartWorkflow2/', 'restartWorkflow'];
 
-test.each(paths)('HTTP 404 for "%s"', async (path) => {
-  await expectRejected((await start()).call(path), 404);
-});
+test.each(paths)('HTTP 404 for "%s"', (path) => expectRejected(call(path), 404));
 
 const options = ['a=28', 'a=x', 'a=', 'a=1&b=2', 'a=1&a=2', 'a=01', 'a=0'];
 const streams = ['YQ', '_-8=', 'YWJj\n', 'a,b'].map((PictureStream) => ({ PictureStream }));
@@ -178,7 +178,6 @@ test.each<[path: string, ...bodies: unknown[]]>([
   ['updateWorkflowCSV', '[]', { PictureName: 1 }, { Picture: 'a' }, ...streams],
   ['updateWorkflowCSV', { service_status: { status: 0 } }, { service_status: { invoice_id: '1' } }],
 ])('HTTP 400 for %s %j', async (path, ...bodies) => {
-  const { service, call } = await start();
   if (bodies.length === 0) await expectRejected(call(path), 400);
   for (const body of bodies) await expectRejected(call(path, { body }), 400);
   expect(service.approvers()).toEqual([]);
@@ -192,7 +191,6 @@ test.each([
   ['application/jsonp', 415],
   ['text/vnd.approvers+json', 415],
 ])('a body of type %s gets %i', async (type, status) => {
-  const { call } = await start();
   const headers = { 'content-type': type };
   expect((await call('saveApproverList', { body: [], headers })).status).toBe(status);
   // The method is checked before.
@@ -204,7 +202,6 @@ test.each([
   ['a POST without a body', 'POST /saveApproverList', 0, '', 400],
   ['a GET with a body', 'GET /restartWorkflow2', 2, '{}', 400],
 ])('%s is rejected', async (_, line, length, body, status) => {
-  const { service } = await start();
   const authorization = `authorization: Bearer ${await sign()}\ncontent-type: application/json`;
   const head = `${line} HTTP/1.1\nhost: a\nconnection: close\n${authorization}`;
   const response = await exchange(service.url, `${head}\ncontent-length: ${length}\n\n${body}`);
@@ -215,7 +212,6 @@ test('a token is checked before the body, and without keys any well-formed JWT i
   const other = await createSigningKey('one');
   const foreign = `Bearer ${await other.sign()}`;
   const malformed = ['', 'Bearer', 'Bearer ', 'Bearer a.b', 'Bearer a.b.c', 'Basic YTpi'];
-  const { call } = await start();
   for (const authorization of [foreign, `${foreign} d`, ...malformed]) {
     const response = await expectRejected(call(codesPath, { headers: { authorization } }), 401);
     expect(response.headers.get('www-authenticate')).toBe('Bearer');
@@ -236,7 +232,6 @@ test('a token is checked before the body, and without keys any well-formed JWT i
 // Scenarios
 
 test('every scenario has a description, and an unknown one in a token is rejected', async () => {
-  const { call } = await start();
   for (const { description } of scenarios) expect(description).toMatch(/^[A-Z].+\.$/);
   await expectRejected(call(codesPath, { scenario: 'unknown' }), 400);
 });
