@@ -124,10 +124,8 @@ test('a hidden code is found, and an unknown or null code is null', async () => 
 });
 
 test('of two equal codes, the first one counts', async () => {
-  const twice = json({
-    service_status: { status: 0 },
-    list: [codes[0], { ...codes[0], Name: '' }],
-  });
+  const equal = [codes[0], { ...codes[0], Name: '' }];
+  const twice = json({ service_status: { status: 0 }, list: equal });
   expect((await resolve([reference()], query, twice)).data._entities).toEqual([travel]);
 });
 
