@@ -64,28 +64,20 @@ test('faults are causes: neither requests that failed because of the service, no
 });
 
 test('a write of a process that ended is reported, unless a repeat has learned it or it may be in flight', () => {
-  const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
-  const line = { level: 30, operation: 'restartWorkflow2', caller: 'c' };
-  const sent = (requestId: string, minutes: number, claim?: string) => ({
-    ...line,
-    ...{ time: minutesAgo(minutes), requestId, claim, msg: 'sent' },
-  });
+  const line = (msg: string, requestId: string, minutesAgo: number, more = {}) => {
+    const time = Date.now() - minutesAgo * 60_000;
+    return { level: 30, operation: 'restartWorkflow2', caller: 'c', time, requestId, msg, ...more };
+  };
   const lines = [
-    sent('answered', 9),
-    { ...line, time: minutesAgo(9), requestId: 'answered', outcome: 'answered', msg: 'call' },
-    sent('ended', 8, 'claim-1'),
-    sent('interrupted', 7),
-    {
-      ...{ ...line, level: 40, time: minutesAgo(7), requestId: 'interrupted' },
-      ...{ outcome: 'UNKNOWN', fault: 'process exited', msg: 'call' },
-    },
-    sent('repeated', 6, 'claim-2'),
-    {
-      ...{ ...line, level: 40, time: minutesAgo(5), requestId: 'repeat' },
-      ...{ claim: 'claim-2', code: 'ORPHANED', msg: 'outcome unknown' },
-    },
-    sent('in flight', 0.5),
-    sent('long ago', 70),
+    line('sent', 'answered', 9),
+    line('call', 'answered', 9, { outcome: 'answered' }),
+    line('sent', 'ended', 8, { claim: 'claim-1' }),
+    line('sent', 'interrupted', 7),
+    line('call', 'interrupted', 7, { level: 40, outcome: 'UNKNOWN', fault: 'process exited' }),
+    line('sent', 'repeated', 6, { claim: 'claim-2' }),
+    line('outcome unknown', 'repeat', 5, { level: 40, claim: 'claim-2', code: 'ORPHANED' }),
+    line('sent', 'in flight', 0.5),
+    line('sent', 'long ago', 70),
   ];
   const codes = (...args: string[]) =>
     reportOf(lines, ...args)

@@ -23,10 +23,8 @@ async function start(manifests: unknown, variables: Record<string, string> = {})
     .flat()
     .map((manifest) => (typeof manifest === 'string' ? manifest : JSON.stringify(manifest)));
   const paths = (await Promise.all(texts.map(temporaryFile))).join();
-  const { service, gateway } = await startStack(success, {
-    TRUSTED_DOCUMENTS: paths,
-    ...variables,
-  });
+  const all = { TRUSTED_DOCUMENTS: paths, ...variables };
+  const { service, gateway } = await startStack(success, all);
   return { service, gateway, send: async (body: unknown) => parse(await gateway.post(body)) };
 }
 
