@@ -1,6 +1,9 @@
 import { expect, test } from '@jest/globals';
 import {
+  type GraphQLArgument,
+  type GraphQLInputField,
   type GraphQLInputType,
+  getNamedType,
   getNullableType,
   isEnumType,
   isInputObjectType,
@@ -16,64 +19,51 @@ const share = shareGateway();
 /** The contents of a file, which are limited by the body of a request. */
 const contents = ['csv', 'contentBase64'];
 
-type Path = (string | number)[];
-type Samples = Record<string, unknown>;
-const samples: Samples = { String: 'a', ID: '1', Int: 1, Float: 1, Boolean: true };
-const long: Samples = { ...samples, String: 'a'.repeat(20_000), ID: '1'.repeat(20_000) };
+/** The path of a text or id, and a literal of the input around it that has a long one there. */
+type Case = { path: (string | number)[]; literal: string };
 
-/** The paths of the texts and ids in a value of a type. */
-function textsIn(type: GraphQLInputType, path: Path): Path[] {
+function longTextsIn(type: GraphQLInputType, path: Case['path']): Case[] {
   const inner = getNullableType(type);
-  if (isListType(inner)) return textsIn(inner.ofType, [...path, 0]);
-  if (!isInputObjectType(inner)) return /^(String|ID)$/.test(`${inner}`) ? [path] : [];
-  return Object.values(inner.getFields())
-    .filter(({ name }) => !contents.includes(name))
-    .flatMap((field) => textsIn(field.type, [...path, field.name]));
+  // A literal that is no list is its only item.
+  if (isListType(inner)) return longTextsIn(inner.ofType, [...path, 0]);
+  if (isInputObjectType(inner)) {
+    const cases = longTextsOf(Object.values(inner.getFields()), path);
+    return cases.map(({ path, literal }) => ({ path, literal: `{ ${literal} }` }));
+  }
+  return /^(String|ID)$/.test(`${inner}`) ? [{ path, literal: `"${'1'.repeat(20_000)}"` }] : [];
 }
 
-/** A value of a type with what is required, and with a long text at a path. */
-function valueFor(type: GraphQLInputType, [at, ...path]: Path = []): unknown {
-  const inner = getNullableType(type);
-  if (isListType(inner)) return [valueFor(inner.ofType, path)];
-  if (isEnumType(inner)) return inner.getValues()[0]?.name;
-  if (!isInputObjectType(inner)) return (at === 'long' ? long : samples)[inner.name];
-  const fields = Object.values(inner.getFields());
-  const given = fields.filter((field) => field.name === at || isRequiredInputField(field));
-  return Object.fromEntries(
-    given.map(({ name, type }) => [name, valueFor(type, name === at ? path : [])]),
-  );
+/** The long texts of arguments or fields, each beside those that are required. */
+function longTextsOf(inputs: readonly (GraphQLArgument | GraphQLInputField)[], path: Case['path']) {
+  const tested = inputs.filter(({ name }) => !contents.includes(name));
+  return tested.flatMap((one) => {
+    const others = inputs.filter((other) => other !== one && isRequiredInputField(other));
+    const required = others.map(({ name, type }) => {
+      const named = getNamedType(type);
+      return `${name}: ${isEnumType(named) ? named.getValues()[0]?.name : '"1"'}`;
+    });
+    return longTextsIn(one.type, [...path, one.name]).map(({ path, literal }): Case => {
+      return { path, literal: [...required, `${one.name}: ${literal}`].join(', ') };
+    });
+  });
 }
 
-const cases = [schema.getQueryType(), schema.getMutationType()].flatMap((root) =>
+const rootFields = [schema.getQueryType(), schema.getMutationType()].flatMap((root) =>
   Object.values(root?.getFields() ?? {})
     .filter(({ name }) => !name.startsWith('_'))
-    .flatMap(({ name: field, args }) =>
-      args.flatMap((tested) =>
-        textsIn(tested.type, [tested.name]).map((path) => {
-          const given = args.filter((arg) => arg === tested || `${arg.type}`.endsWith('!'));
-          const [, ...inside] = path;
-          return {
-            text: `${field}: ${path.join('.')}`,
-            path,
-            query: `${`${root}`.toLowerCase()} (${given.map(({ name, type }) => `$${name}: ${type}`)}) {
-              ${field}(${given.map(({ name }) => `${name}: $${name}`)}) { __typename }
-            }`,
-            variables: Object.fromEntries(
-              given.map((arg) => [
-                arg.name,
-                valueFor(arg.type, arg === tested ? [...inside, 'long'] : []),
-              ]),
-            ),
-          };
-        }),
-      ),
-    ),
+    .map(({ name, args }) => ({ name, args, keyword: `${root}`.toLowerCase() })),
+);
+const cases = rootFields.flatMap(({ name, args, keyword }) =>
+  longTextsOf(args, []).map(({ path, literal }) => {
+    const query = `${keyword} { ${name}(${literal}) { __typename } }`;
+    return { text: `${name}: ${path.join('.')}`, path, query };
+  }),
 );
 
-test.each(cases)('a long text is rejected before sending: $text', async (one) => {
+test.each(cases)('a long text is rejected before sending: $text', async ({ path, query }) => {
   const { service, gateway } = share(json({}));
-  const { errors } = await gateway.graphql(one.query, one.variables);
-  const faults = expect.arrayContaining([expect.objectContaining({ path: one.path })]);
+  const { errors } = await gateway.graphql(query);
+  const faults = expect.arrayContaining([expect.objectContaining({ path })]);
   expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', faults } }]);
   expect(service.received).toEqual([]);
 });
