@@ -201,7 +201,6 @@ test('any query has the same response as from Apollo alone, compiled or interpre
     query: selection(queryField).map(queryOf),
     variables: fc.record({ yes: fc.boolean(), no: fc.boolean() }),
     token: fc.option(fc.constant('token')),
-    maxResponseBytes: fc.constant(1_000_000), // The limit belongs to the execution of the gateway.
   });
   const property = fc.asyncProperty(queries, async (request) => {
     const expected = await executeAlone(request);

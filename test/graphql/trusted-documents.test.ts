@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { beforeAll, expect, test } from '@jest/globals';
-import { metricIs } from '../support/metric.ts';
 import { json } from '../support/service.ts';
 import { startStack } from '../support/stack.ts';
 import { temporaryFile } from '../support/temporary-folder.ts';
@@ -102,15 +101,6 @@ test.each([
   const result = parse({ status: response.status, text: await response.text() });
   expect(result).toEqual({ status, data: status === 200 ? list : undefined, code });
   expect(service.received).toHaveLength(status === 200 ? 1 : 0);
-});
-
-test('the log and the metrics have the codes of rejected documents', async () => {
-  const { gateway, send } = await start({ restart });
-  await send({ query: other });
-  const line = await gateway.logLine({ msg: 'request' });
-  expect(line).toMatchObject({ outcome: notSafe });
-  const labels = { operation: 'none', outcome: notSafe };
-  await metricIs(gateway, 'ledger_gateway_request_duration_seconds_count', 1, labels);
 });
 
 test("the manifest may be that of Apollo's tools", async () => {
