@@ -6,20 +6,14 @@ import { parse } from 'graphql';
 /** A subgraph to compose. */
 export type Subgraph = { name: string; sdl: string; url?: string };
 
-/** The result of a composition: a supergraph, or errors. */
-export type Composition = {
-  supergraphSdl: string | undefined;
-  errors: string[];
-};
-
-/** The composer behind GraphOS and Rover. */
-export function composeWithApollo(subgraphs: Subgraph[]): Composition {
+/** Composes a supergraph, or returns errors, as GraphOS and Rover do. */
+export function composeWithApollo(subgraphs: Subgraph[]) {
   const { supergraphSdl, errors } = apollo.composeServices(subgraphs.map(toService));
   return { supergraphSdl, errors: (errors ?? []).map(({ message }) => message) };
 }
 
-/** The composer behind Hive. */
-export function composeWithTheGuild(subgraphs: Subgraph[]): Composition {
+/** Does the same as Hive does. */
+export function composeWithTheGuild(subgraphs: Subgraph[]) {
   const { supergraphSdl, errors } = theGuild.composeServices(subgraphs.map(toService));
   return { supergraphSdl, errors: (errors ?? []).map(({ message }) => message) };
 }

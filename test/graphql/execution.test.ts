@@ -319,14 +319,11 @@ test.each<Row>([
     (variables): Row => [paged, variables],
   ),
   // Variables may have the names of properties that all objects have.
-  ...['constructor', '__proto__', 'valueOf'].flatMap((name) =>
-    ['Boolean! = true', 'Boolean = true', 'Boolean!'].map(
-      (type): Row => [
-        `query ($${name}: ${type}) { ${all}, includeHide: $${name}) { ... on GlCodeList { codes { code hide } } } }`,
-        {},
-      ],
-    ),
-  ),
+  ...['constructor', '__proto__', 'valueOf'].flatMap((name) => {
+    const list = `{ ${all}, includeHide: $${name}) { ... on GlCodeList { codes { code hide } } } }`;
+    const types = ['Boolean! = true', 'Boolean = true', 'Boolean!'];
+    return types.map((type): Row => [`query ($${name}: ${type}) ${list}`, {}]);
+  }),
 ])('a query has the same response compiled and interpreted: %s with %j', async (query, given) => {
   const interpreted = await interpret({ query, variables: { ...given } });
   expect(await executeCompiled({ query, variables: { ...given } })).toEqual(interpreted);
