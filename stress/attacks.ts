@@ -122,7 +122,7 @@ const compiledQuery = (n: number) =>
   `query q${n}{${fields(42, () => codesOf('x', 'codes{code name value hide __typename}'))}}`;
 const slowQuery = (n: number) => listsOf(ALIASES, (k) => `slow-${n}-${k}`);
 const missingQuery = listsOf(ALIASES, () => 'missing');
-const longNames = Array.from({ length: 190 }, (_, n) => `${'a'.repeat(600)}${n}:value`).join(' ');
+const longNames = Array.from({ length: 190 }, (_, n) => `${'a'.repeat(250)}${n}:value`).join(' ');
 const references = (count: number, project: (n: number) => string) =>
   numbers(count).map((n) => {
     const code = String(40_000 + (n % 100));
@@ -308,7 +308,7 @@ const long: Record<string, Run> = {
     referenceQuery('target project code name value hide'),
     ...manyReferences,
   ),
-  '20 bodies with 1,300 references under 190 names of 600 characters': large(
+  '20 bodies with 1,300 references under 190 names of 250 characters': large(
     20,
     referenceQuery(longNames),
     { r: references(1_300, () => 'long') },
