@@ -80,9 +80,7 @@ function sized(length: number): string {
 }
 
 const pem = rsa.publicKey.export({ format: 'pem', type: 'spki' });
-const pkcs1 = rsa.publicKey.export({ format: 'pem', type: 'pkcs1' });
 const der = rsa.publicKey.export({ format: 'der', type: 'spki' });
-const modulus = rsa.publicKey.export({ format: 'jwk' }).n ?? '';
 const foreignJwk = foreignEc.publicKey.export({ format: 'jwk' });
 const hmac = (secret: string | Buffer) => () =>
   forge({ ...rsaHeader, alg: 'HS256' }, claims(), (input) =>
@@ -103,16 +101,16 @@ const forgeries: [name: string, make: () => string | Promise<string>][] = [
   ]),
   ['of the algorithm none with a valid signature', withHeader({ alg: 'none' })],
   ['without an algorithm', () => forge({ kid: 'ec' })],
+  [
+    'of claims that were changed',
+    () => valid().replace(/\..*\./, `.${encode({ ...claims(), sub: 'bob' })}.`),
+  ],
   ['without its signature', () => valid().replace(/[^.]*$/, '')],
   ['without its signature and its dot', () => valid().replace(/\.[^.]*$/, '')],
   // The public key as an HMAC secret.
   ['signed with the public key, SPKI PEM', hmac(pem)],
-  ['signed with the public key, SPKI PEM in one line', hmac(pem.toString().replaceAll('\n', ''))],
-  ['signed with the public key, PKCS #1 PEM', hmac(pkcs1)],
   ['signed with the public key, DER', hmac(der)],
-  ['signed with the modulus', hmac(Buffer.from(modulus, 'base64url'))],
   ['signed with the JSON Web Key', hmac(JSON.stringify(jwks.keys[0]))],
-  ['signed with the JSON Web Key Set', hmac(JSON.stringify(jwks))],
   ['signed with an empty secret', hmac('')],
   // The id of one key with the algorithm of another.
   ['of an RSA signature under the EC key', withRsa({ kid: 'ec' })],
@@ -139,22 +137,11 @@ const forgeries: [name: string, make: () => string | Promise<string>][] = [
   ['with an unknown critical header', withHeader({ crit: ['x'], x: 1 })],
   ['with a missing critical header', withHeader({ crit: ['exp'] })],
   ['with an empty list of critical headers', withHeader({ crit: [] })],
-  ['with critical headers that are not a list', withHeader({ crit: 'b64' })],
   ['with an unencoded payload', withHeader({ b64: false, crit: ['b64'] })],
-  [
-    'with a payload that is really unencoded',
-    () => {
-      const head = encode({ ...ecHeader, b64: false, crit: ['b64'] });
-      const payload = JSON.stringify(claims()).replaceAll(/[^\w]/g, '_');
-      const signature = es256(`${head}.${payload}`);
-      return `${head}.${payload}.${signature.toString('base64url')}`;
-    },
-  ],
   // Claims, with a valid signature.
   ['of an issuer in another case', withClaims({ iss: 'Issuer' })],
   ['of an issuer with a slash', withClaims({ iss: 'issuer/' })],
   ['of a list of issuers', withClaims({ iss: ['issuer'] })],
-  ['of a null issuer', withClaims({ iss: null })],
   ['for an audience with the same prefix', withClaims({ aud: 'gateway2' })],
   ['for several audiences in one string', withClaims({ aud: 'gateway other' })],
   ['for a list of other audiences', withClaims({ aud: ['other', ['gateway']] })],
@@ -163,7 +150,6 @@ const forgeries: [name: string, make: () => string | Promise<string>][] = [
   ['with an expiry that is a string', withClaims({ exp: '99999999999' })],
   ['with a null expiry', withClaims({ exp: null })],
   ['with a negative expiry', withClaims({ exp: -1 })],
-  ['with an expiry that is a list', withClaims({ exp: [99_999_999_999] })],
   ['with a start of validity that is a string', withClaims({ nbf: '0' })],
   ['with claims in __proto__', () => forge(ecHeader, `{"__proto__":${JSON.stringify(claims())}}`)],
   ['of claims that are a list', () => forge(ecHeader, [claims()])],
@@ -248,14 +234,6 @@ test.each([
   expect(accepted).toEqual([]);
 });
 
-test('a key id of 1 MB is rejected as headers that are too large', async () => {
-  const headers = `Authorization: Bearer ${withForeignKey({ kid: 'k'.repeat(1_000_000) })()}`;
-  // The gateway closes the connection while it reads, so a reset may overtake the response.
-  const response = await exchange(url, request(headers)).catch(() => 'HTTP/1.1 431 ');
-  expect(response).toMatch(/^HTTP\/1\.1 431 /);
-  expect(accepted).toEqual([]);
-});
-
 test.each([
   ['in lower case', `authorization: bearer ${token}`],
   ['in upper case', `AUTHORIZATION: BEARER ${token}`],
@@ -266,112 +244,32 @@ test.each([
   expect(accepted).toEqual([token]);
 });
 
-test('a valid token in another header is not accepted', async () => {
-  const names = [
-    'X-Authorization',
-    'Proxy-Authorization',
-    'Authorisation',
-    'X-Forwarded-Authorization',
-  ];
-  for (const header of [
-    ...names.map((name) => `${name}: Bearer ${token}`),
-    `Cookie: access_token=${token}; Authorization=Bearer ${token}`,
-    `X-Access-Token: ${token}`,
-  ]) {
-    expect(await exchange(url, request(header))).toMatch(/^HTTP\/1\.1 401 /);
-  }
-  expect(accepted).toEqual([]);
-});
-
-// Random changes to valid tokens
-
-/** A change to the three parts of a token. */
-type Change = (parts: string[]) => string[];
-
-const base64url = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'];
-const printable = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));
-const character = fc.constantFrom(...base64url, ...base64url, ...printable);
-const part = fc.nat(2);
-const decode = (text: string) => Buffer.from(text, 'base64url').toString();
-
-/** Changes one part, if there is one at that place. */
-const inPart = (at: number, change: (text: string) => string): Change => {
-  return (parts) => parts.map((text, index) => (index === at ? change(text) : text));
-};
-
-/** Decodes a part as JSON, changes a field of it, and encodes it again. */
-const rewritten = (at: number, field: string, value: unknown) =>
-  inPart(at, (text) => {
-    try {
-      return encode({ ...JSON.parse(decode(text)), [field]: value });
-    } catch {
-      return text;
-    }
-  });
-
-const recodings: ((text: string) => string)[] = [
-  (text) => `${text}=`,
-  (text) => `${text}==`,
-  (text) => text.replaceAll('-', '+').replaceAll('_', '/'),
-  (text) => Buffer.from(text, 'base64url').toString('base64'),
-  (text) => encode(` ${decode(text)}`),
-  (text) => text.toLowerCase(),
-  () => '',
-];
-const headerFields = ['alg', 'kid', 'typ', 'cty', 'crit', 'b64', 'jwk', 'jku', 'x5u', 'zip'];
-const headerValues = ['none', 'HS256', 'RS256', 'ES256', 'ec', 'rsa'];
-const claimNames = ['iss', 'aud', 'sub', 'exp', 'nbf', 'iat', 'scope'];
-const claimValues = ['issuer', 'gateway', 'admin', 99_999_999_999];
-const field = (at: number, names: string[], values: unknown[]) =>
-  fc
-    .tuple(fc.constantFrom(...names), fc.oneof(fc.constantFrom(...values), fc.jsonValue()))
-    .map(([name, value]) => rewritten(at, name, value));
-
-const change: fc.Arbitrary<Change> = fc.oneof(
-  // Characters are replaced, added or removed, at any position or at the end of a part.
-  fc
-    .tuple(part, fc.nat(), fc.nat(1), fc.oneof(fc.constant(''), character))
-    .map(([at, position, remove, insert]) =>
-      inPart(at, (text) => {
-        const index = position % (text.length + 1);
-        return text.slice(0, index) + insert + text.slice(index + remove);
-      }),
-    ),
-  fc.tuple(part, character).map(([at, last]) => inPart(at, (text) => text.slice(0, -1) + last)),
-  // Other encodings of the same bytes, and of the same JSON.
-  fc.tuple(part, fc.constantFrom(...recodings)).map(([at, recode]) => inPart(at, recode)),
-  // Parts are overwritten by another, removed, or repeated.
-  fc.tuple(part, part).map(
-    ([from, to]): Change =>
-      (parts) =>
-        parts.with(from % parts.length, parts[to] ?? ''),
-  ),
-  part.map(
-    (from): Change =>
-      (parts) =>
-        parts.toSpliced(from, 1),
-  ),
-  part.map(
-    (from): Change =>
-      (parts) =>
-        parts.toSpliced(from, 0, parts[from] ?? ''),
-  ),
-  field(0, headerFields, headerValues),
-  field(1, claimNames, claimValues),
+test.each(['X-Authorization: Bearer ', 'Proxy-Authorization: Bearer ', 'Cookie: access_token='])(
+  'a valid token in the header "%s" is not accepted',
+  async (header) => {
+    expect(await exchange(url, request(`${header}${token}`))).toMatch(/^HTTP\/1\.1 401 /);
+    expect(accepted).toEqual([]);
+  },
 );
+
+/** Replaces, removes or inserts a few characters at any place of a token. */
+const change = fc
+  .tuple(fc.nat(), fc.nat(2), fc.string({ maxLength: 2 }))
+  .map(([position, removed, inserted]) => (text: string) => {
+    const index = position % (text.length + 1);
+    return text.slice(0, index) + inserted + text.slice(index + removed);
+  });
 
 test('a randomly changed token is accepted only if its content and signature are the same', async () => {
   const originals = [forge(rsaHeader, claims(), rs256), valid()];
+  // From now on their results are cached.
+  for (const original of originals) expect(await resultOf(original)).toBe('accepted');
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...originals),
       fc.array(change, { minLength: 1, maxLength: 3 }),
       async (original, changes) => {
-        const changed = changes
-          .reduce((parts, apply) => apply(parts), original.split('.'))
-          .join('.')
-          .trim(); // HTTP drops white space around a header.
-
+        const changed = changes.reduce((text, apply) => apply(text), original).trim(); // As HTTP does.
         if ((await resultOf(changed)) !== 'accepted') return;
 
         // The signature covers the encoded header and payload, so these must be identical. The
