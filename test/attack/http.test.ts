@@ -129,28 +129,22 @@ test.each(['', 'expect: 100-continue\n'])(
   },
 );
 
-test('a body without a length is rejected when it gets too large', async () => {
+const tooLong = ' '.repeat(25_000_000);
+test.each([
+  ['a declared length', `content-length: ${tooLong.length}`, tooLong],
+  [
+    'no declared length',
+    'transfer-encoding: chunked',
+    `${tooLong.length.toString(16)}\n${tooLong}`,
+  ],
+])('a client that sends a body that is too large, with %s, learns it', async (_, header, body) => {
   const { service, gateway } = start();
-  // The gateway closes the connection before everything is sent.
-  const socket = connectTo(gateway.url).on('error', () => {});
-  const head = requestOnly('POST /graphql', `${authorized(gateway)}transfer-encoding: chunked`);
-  socket.write(head.replaceAll('\n', '\r\n'));
-  const chunk = `100000\r\n${' '.repeat(0x10_0000)}\r\n`;
-  let sent = 0;
-  const sending = (async () => {
-    while (!socket.destroyed && sent < 64) {
-      sent += 1;
-      if (!socket.write(chunk)) await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
-    }
-  })().catch(() => {}); // Writing fails once the connection is closed.
-  // A reset can overtake the response. What counts is that the rest of the body is not read.
-  const response = await new Promise((resolve) => {
-    socket.once('data', resolve).once('close', () => resolve('HTTP/1.1 413 lost'));
-  });
+  const head = requestOnly('POST /graphql', `${authorized(gateway)}${header}`);
+  const socket = connectTo(gateway.url);
+  // Reads only after it has sent everything, as browsers do.
+  await new Promise((resolve) => socket.write((head + body).replaceAll('\n', '\r\n'), resolve));
+  const [response] = await once(socket, 'data');
   expect(String(response)).toMatch(/^HTTP\/1\.1 413 /);
-  expect(sent).toBeLessThan(64);
-  socket.destroy();
-  await sending;
   expect(service.received).toEqual([]);
 });
 
@@ -191,11 +185,8 @@ test('a chunked body of HTTP/1.0 is rejected, and its connection closed', async 
 });
 
 test('a body with the content coding identity is read', async () => {
-  const response = await exchange(
-    start().gateway.url,
-    post(`content-encoding: Identity\n${jsonType}`),
-  );
-  expect(response).toMatch(/^HTTP\/1\.1 200 /);
+  const request = post(`content-encoding: Identity\n${jsonType}`);
+  expect(await exchange(start().gateway.url, request)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 test('100 Continue is sent only after the token is verified', async () => {
@@ -240,14 +231,6 @@ test.each([
   const response = await exchange(gateway.url, request);
   expect(response).toMatch(/^HTTP\/1\.1 400 /);
   expect(response.match(/HTTP\/1\.1 /g)).toHaveLength(1);
-  expect(service.received).toEqual([]);
-});
-
-test('a header that ends in a bare line feed is rejected', async () => {
-  const { service, gateway } = start();
-  const socket = connectTo(gateway.url);
-  socket.write(`GET /livez HTTP/1.1\nHost: a\n\n${smuggled(gateway)}`);
-  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /);
   expect(service.received).toEqual([]);
 });
 

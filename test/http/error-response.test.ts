@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { write } from '../support/graphql-operation.ts';
-import { authorized, connectTo, exchange, requestOnly } from '../support/raw-request.ts';
+import { authorized, exchange, requestOnly } from '../support/raw-request.ts';
 import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
@@ -103,14 +103,4 @@ test('a body with an invalid chunk gets an error that a page can read', async ()
   const response = await exchange(gateway.url, `${requestOnly('POST /graphql', headers)}zz\n`);
   for (const line of [/^HTTP\/1\.1 400 /, allowedOrigin, typeLine]) expect(response).toMatch(line);
   await gateway.logLine({ requestId: 'invalid-chunk', status: 400, outcome: 'BAD_REQUEST' });
-});
-
-test('a client reads the response to a body that is too large while it sends the body', async () => {
-  const gateway = start();
-  const socket = connectTo(gateway.url);
-  const request = requestOnly('POST /graphql', authorized(gateway), ' '.repeat(25_000_000));
-  // Reads only after it has sent everything, as browsers do.
-  await new Promise((resolve) => socket.write(request.replaceAll('\n', '\r\n'), resolve));
-  const response = await new Promise((resolve) => socket.once('data', resolve));
-  expect(String(response)).toMatch(/^HTTP\/1\.1 413 /);
 });
