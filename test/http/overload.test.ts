@@ -93,16 +93,6 @@ test.each(callers)(
   },
 );
 
-test('a request waits for a place, and is executed when there is one', async () => {
-  const { state, requests, post } = await startOverloaded();
-  const response = post();
-  await until(() => requests.waiting > 0);
-  expect(state.executed).toBe(0);
-  requests.leave('another request');
-  expect((await response).status).toBe(200);
-  expect([state.executed, requests.held]).toEqual([1, 0]);
-});
-
 test('a request whose client disconnects while it waits is logged, and not executed', async () => {
   const { state, log, requests, post } = await startOverloaded();
   const client = new AbortController();

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
 import { read, write } from '../support/graphql-operation.ts';
-import { metric } from '../support/metric.ts';
 import { connectTo, exchange, requestOf, requestOnly } from '../support/raw-request.ts';
 import { success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -156,15 +155,6 @@ test.each<[string, string, number, own: object]>([
   const { requestId } = JSON.parse(body).errors[0].extensions;
   const line = { status, outcome: expect.stringMatching(/^[A-Z_]+$/), ...own };
   expect(await gateway.logLine({ msg: 'request', requestId })).toMatchObject(line);
-});
-
-test('a request with an invalid path is counted like any other', async () => {
-  const { gateway } = start(shareWithCors);
-  const requests = () => metric(gateway, 'ledger_gateway_http_requests_total', { status: '400' });
-  const before = await requests();
-  await exchange(gateway.url, requestOnly('GET /%zz', 'x-request-id: counted'));
-  await gateway.logLine({ msg: 'request', requestId: 'counted' });
-  expect(await requests()).toBe(before + 1);
 });
 
 test('the response to an OPTIONS that is not a preflight is not plain text', async () => {
