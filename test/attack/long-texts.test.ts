@@ -13,6 +13,7 @@ const long = 'x'.repeat(500_000);
 /** As long as a document may be. */
 const medium = 'x'.repeat(130_000);
 const digits = '9'.repeat(130_000);
+const veryLong = '9'.repeat(5_000_000);
 const approvers =
   'mutation ($a: [ApproverInput!]!) { saveApprovers(approvers: $a) { __typename } }';
 const upload = 'mutation ($a: WorkflowCsvInput!) { uploadWorkflowCsv(input: $a) { __typename } }';
@@ -23,12 +24,15 @@ const entities =
 const codeReference = { __typename: 'GlCode', target: 'EMAIL', project: 'p', code: 'c' };
 const file = { fileName: 'a', csv: 'a' };
 
+/** The body of a request with a variable, given as JSON. */
+const rawVariable = (query: string, json: string) =>
+  `{"query":${JSON.stringify(query)},"variables":{"a":${json}}}`;
 const variable = (query: string, a: unknown) => ({ query, variables: { a } });
 const approver = (fields: object) => variable(approvers, [fields]);
 const fileWith = (fields: object) => variable(upload, { ...file, ...fields });
 const referenceWith = (fields: object) => variable(entities, [{ ...codeReference, ...fields }]);
 
-test.each<[name: string, body: object]>([
+test.each<[name: string, body: object | string]>([
   ['operation name', { query: 'query A { __typename }', operationName: long }],
   ['document', { query: long }],
   ['name in a document', { query: `{ ${medium} }` }],
@@ -41,6 +45,7 @@ test.each<[name: string, body: object]>([
   ['project', variable(codes, long)],
   ['name of a field', approver({ [long]: 1 })],
   ['number as a text', approver({ claimLimit: long })],
+  ['number', rawVariable(approvers, `[{"approverId":${veryLong},"claimLimit":${veryLong}}]`)],
   ['identifier', approver({ approverId: '1'.repeat(500_000) })],
   ['identifier of letters', approver({ workflowId: long })],
   ['name', approver({ name: long })],
@@ -64,20 +69,5 @@ test.each<[name: string, body: object]>([
   expect(text.length).toBeLessThan(10_000);
   await gateway.logLine({ msg: 'request', requestId });
   expect(gateway.logText().length - logged).toBeLessThan(10_000);
-  expect(service.received).toEqual([]);
-});
-
-test('a number of five million digits is rejected', async () => {
-  const { service, gateway } = start();
-  const number = '9'.repeat(5_000_000);
-  const variables = `{"a":[{"approverId":${number},"claimLimit":${number}}]}`;
-  const body = `{"query":${JSON.stringify(approvers)},"variables":${variables}}`;
-  const { status, text } = await gateway.post(body);
-  expect(status).toBe(400);
-  expect(JSON.parse(text).errors[0].extensions.faults).toMatchObject([
-    { path: ['approvers', 0, 'approverId'] },
-    { path: ['approvers', 0, 'claimLimit'] },
-  ]);
-  expect(text.length).toBeLessThan(10_000);
   expect(service.received).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Gate } from '../../src/account/gate.ts';
 import { until } from '../support/eventually.ts';
@@ -59,40 +59,6 @@ async function startFull(remembered?: typeof caller) {
   return server;
 }
 
-test.each(callers)(
-  'a rejection of a caller who is %s can be retried, and has the media type that the client prefers',
-  async (_, remembered) => {
-    const { post } = await startFull(remembered);
-    const accept = 'application/graphql-response+json,application/json;q=0.9';
-    const response = await post({ accept, origin, 'x-request-id': 'request-1' });
-    expect(response.status).toBe(503);
-    expect(Object.fromEntries(response.headers)).toMatchObject({
-      'content-type': 'application/graphql-response+json; charset=utf-8',
-      'access-control-allow-origin': origin,
-      vary: 'Accept, Origin',
-      'retry-after': '1',
-      'x-request-id': 'request-1',
-    });
-    const extensions = { code: 'OVERLOADED', requestId: 'request-1', retryable: true };
-    const message = 'The gateway is overloaded.';
-    expect(await response.json()).toEqual({ errors: [{ message, extensions }] });
-  },
-);
-
-test.each(callers)(
-  'rejections of a caller who is %s are counted, and logged one by one and together',
-  async (_, remembered) => {
-    const { state, log, post } = await startFull(remembered);
-    for (const id of ['a', 'b', 'c']) await (await post({ 'x-request-id': id })).text();
-    expect(state).toMatchObject({ shed: 3, statuses: [503, 503, 503], executed: 0 });
-    expect(await log.line({ msg: 'requests shed' })).toMatchObject({ level: 40, requests: 3 });
-    const known = remembered && { caller: remembered.hash };
-    const line = { outcome: 'OVERLOADED', status: 503, ...known };
-    const lines = ['a', 'b', 'c'].map((requestId) => ({ ...line, requestId }));
-    expect(log.lines.filter(({ msg }) => msg === 'request')).toMatchObject(lines);
-  },
-);
-
 test('a request whose client disconnects while it waits is logged, and not executed', async () => {
   const { state, log, requests, post } = await startOverloaded();
   const client = new AbortController();
@@ -115,9 +81,36 @@ test('a gateway rejects a request of a caller whose others wait in vain', async 
   expect(await Promise.all(inProgress)).toEqual(Array(32).fill(200));
 });
 
-test.each(callers)(
-  'health checks, metrics and preflights are not rejected of a caller who is %s',
-  async (_, remembered) => {
+describe.each(callers)('for a caller who is %s', (_, remembered) => {
+  test('a rejection can be retried, and has the media type that the client prefers', async () => {
+    const { post } = await startFull(remembered);
+    const accept = 'application/graphql-response+json,application/json;q=0.9';
+    const response = await post({ accept, origin, 'x-request-id': 'request-1' });
+    expect(response.status).toBe(503);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'application/graphql-response+json; charset=utf-8',
+      'access-control-allow-origin': origin,
+      vary: 'Accept, Origin',
+      'retry-after': '1',
+      'x-request-id': 'request-1',
+    });
+    const extensions = { code: 'OVERLOADED', requestId: 'request-1', retryable: true };
+    const message = 'The gateway is overloaded.';
+    expect(await response.json()).toEqual({ errors: [{ message, extensions }] });
+  });
+
+  test('rejections are counted, and logged one by one and together', async () => {
+    const { state, log, post } = await startFull(remembered);
+    for (const id of ['a', 'b', 'c']) await (await post({ 'x-request-id': id })).text();
+    expect(state).toMatchObject({ shed: 3, statuses: [503, 503, 503], executed: 0 });
+    expect(await log.line({ msg: 'requests shed' })).toMatchObject({ level: 40, requests: 3 });
+    const known = remembered && { caller: remembered.hash };
+    const line = { outcome: 'OVERLOADED', status: 503, ...known };
+    const lines = ['a', 'b', 'c'].map((requestId) => ({ ...line, requestId }));
+    expect(log.lines.filter(({ msg }) => msg === 'request')).toMatchObject(lines);
+  });
+
+  test('health checks, metrics and preflights are not rejected', async () => {
     const { url } = await startFull(remembered);
     for (const path of ['/livez', '/readyz', '/metrics']) {
       expect((await fetch(`${url}${path}`)).status).toBe(200);
@@ -125,17 +118,14 @@ test.each(callers)(
     const headers = { origin, 'access-control-request-method': 'POST' };
     expect((await fetch(`${url}/graphql`, { method: 'OPTIONS', headers })).status).toBe(204);
     expect((await fetch(`${url}/graphql?query={__typename}`)).status).toBe(503);
-  },
-);
+  });
 
-test.each(callers)(
-  'a connection is usable after a rejection of a caller who is %s, whose body is not read',
-  async (_, remembered) => {
+  test('a connection is usable after a rejection, whose body is not read', async () => {
     const { url } = await startFull(remembered);
     const type = 'content-type: application/json';
     const request = requestOnly('POST /graphql', type, 'x'.repeat(10_000));
     const kept = request.replace('connection: close\n', '');
     const responses = await exchange(url, kept + requestOnly('GET /livez'));
     expect(responses).toMatch(/^HTTP\/1\.1 503 [\s\S]*HTTP\/1\.1 200 /);
-  },
-);
+  });
+});

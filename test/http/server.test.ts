@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { read, write } from '../support/graphql-operation.ts';
-import { connectTo, exchange, requestOf, requestOnly } from '../support/raw-request.ts';
+import { exchange, requestOnly } from '../support/raw-request.ts';
 import { success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
-import { startHeldStack, startStack } from '../support/stack.ts';
+import { startStack } from '../support/stack.ts';
 
 const share = shareGateway();
 const shareWithCors = shareGateway({ CORS_ORIGINS: 'https://a.example' });
@@ -161,19 +161,4 @@ test('the response to an OPTIONS that is not a preflight is not plain text', asy
   const request = requestOnly('OPTIONS /graphql', 'origin: https://a.example');
   const response = await exchange(start(shareWithCors).gateway.url, request);
   expect(response).not.toMatch(/^content-type: text\/plain/im);
-});
-
-test('requests on one connection are executed one after another, and reads are cancelled after it has closed', async () => {
-  const { service, gateway } = await startHeldStack();
-  const socket = connectTo(gateway.url);
-  const ids = [1, 2, 3].map((n) => `pipelined-${n}`);
-  for (const id of ids) socket.write(requestOf(gateway, read, [`x-request-id: ${id}`]));
-  const { respond } = await service.arrived(1);
-  expect(service.received).toHaveLength(1);
-  respond();
-  await service.arrived(2);
-  socket.destroy();
-  await gateway.logLine({ requestId: 'pipelined-2', outcome: 'CLIENT_DISCONNECTED' });
-  await service.idle();
-  expect(service.received).toHaveLength(2);
 });
