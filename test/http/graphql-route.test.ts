@@ -165,15 +165,6 @@ test('a rejection of a token takes a turn of those without one', async () => {
   expect((await response).status).toBe(401);
 });
 
-test('a response is booked until its client has read it', async () => {
-  const { account, requests, requestWithoutReading } = await start({ bytes: 100_000_000 });
-  const socket = await requestWithoutReading();
-  expect(requests.held).toBe(1);
-  socket.resume();
-  await until(() => account.bytes === 0);
-  expect(requests.held).toBe(0);
-});
-
 test.each([
   ['memory', {}, 'a', 12_000_000],
   ['place', { requests: 1 }, 'b', 10],
