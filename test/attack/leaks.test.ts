@@ -86,11 +86,14 @@ const file = { fileName: clientCanary, csv: `a;${clientCanary}`, message: client
 
 const variables = { UPSTREAM_TIMEOUT_MS: '2500', UPSTREAM_MAX_RESPONSE_BYTES: '100000' };
 
+let serviceReply = success;
+let keysReply = reply(500, serviceCanary, { 'x-a': serviceCanary });
+
 /** Starts a gateway in its own process, and collects everything that it sends and writes. */
-async function start(serviceReply: () => Reply, keysReply: () => Reply) {
+async function start() {
   const collector = await startCollector();
-  const keys = await startService((response, received) => keysReply()(response, received));
-  const service = await startService((response, received) => serviceReply()(response, received));
+  const keys = await startService((response, received) => keysReply(response, received));
+  const service = await startService((response, received) => serviceReply(response, received));
   const gateway = await startGatewayProcess(service, {
     ...variables,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -155,14 +158,9 @@ function expectNone(places: Record<string, string>, secrets: string[]) {
 
 const bodies = [...encodings(serviceCanary), ...encodings(clientCanary)];
 
-let serviceReply = success;
-let keysReply = reply(500, serviceCanary, { 'x-a': serviceCanary });
 let stack: Awaited<ReturnType<typeof start>>;
 beforeAll(async () => {
-  stack = await start(
-    () => serviceReply,
-    () => keysReply,
-  );
+  stack = await start();
 });
 
 // First, because the gateway keeps the keys that it gets afterwards.

@@ -27,11 +27,6 @@ test('the metrics are in Prometheus text format with descriptions, and need no t
   const names = [...text.matchAll(/^# TYPE (\w+) (?:counter|gauge|histogram|summary)$/gm)];
   expect(names.length).toBeGreaterThan(40);
   for (const [, name] of names) expect(text).toMatch(new RegExp(`^# HELP ${name} \\w.+$`, 'm'));
-  for (const line of text.split('\n').filter((line) => line !== '')) {
-    expect(line).toMatch(
-      /^(# (HELP|TYPE) \w+ .+|\w+(\{(\w+="([^"\\]|\\.)*",?)+\})? (NaN|Nan|[+-]Inf|[-+.\de]+))$/,
-    );
-  }
 });
 
 test('the counters whose first step alerts start at 0', async () => {
@@ -49,10 +44,11 @@ const twoLists =
   '{ a: glCodes(target: EMAIL, project: "a") { __typename } b: glCodes(target: EMAIL, project: "b") { __typename } }';
 const invalidUpload = 'uploadWorkflowCsv(input: { fileName: "a" }) { __typename }';
 
-test('root fields are counted by outcome', async () => {
+test('root fields are counted by outcome, and their requests timed as clients see them', async () => {
   const refusal = json({ status: 3, service_status: { status: 3 } });
+  const mutation = `mutation { a: ${writes.restartWorkflow2} b: ${invalidUpload} }`;
   const responses: [Reply, queries: string[]][] = [
-    [success, [read, twoLists, write, `mutation { b: ${invalidUpload} }`]],
+    [success, [read, twoLists, mutation, '{ unknown }', '{ __typename }']],
     [refusal, [read, write]],
     [reply(500), [read, write]],
     [reply(403), [write]],
@@ -62,44 +58,28 @@ test('root fields are counted by outcome', async () => {
     respondWith(next);
     for (const query of queries) await gateway.graphql(query);
   }
-
-  for (const [operation, outcome, count] of [
-    ['Query.glCodes', 'GlCodeList', 3],
-    ['Query.glCodes', 'LedgerNotPermitted', 1],
-    ['Query.glCodes', 'UPSTREAM_FAILED', 1],
-    ['Mutation.workflowAction', 'WorkflowActionCompleted', 1],
-    ['Mutation.workflowAction', 'LedgerNotPermitted', 1],
-    ['Mutation.workflowAction', 'LedgerOutcomeUnknown', 1],
-    ['Mutation.workflowAction', 'FORBIDDEN', 1],
-    ['Mutation.uploadWorkflowCsv', 'BAD_USER_INPUT', 1],
-  ] as const) {
-    const value = await sample('ledger_gateway_operations_total', { operation, outcome });
-    expect([operation, outcome, value]).toEqual([operation, outcome, count]);
-  }
-});
-
-test('requests are counted by status, and timed as clients see them, by root field and outcome', async () => {
-  const { gateway, sample } = await start();
-  const mutation = `mutation { a: ${writes.restartWorkflow2} b: ${invalidUpload} }`;
-  for (const query of [twoLists, mutation, '{ unknown }', '{ __typename }']) {
-    await gateway.graphql(query);
-  }
   await gateway.graphql(read, {}, { authorization: 'Bearer x' });
   await fetch(`${gateway.url}/nothing`);
   const requests = 'ledger_gateway_http_requests_total';
-  await metricIs(gateway, requests, 4, { status: '200' });
+  await metricIs(gateway, requests, 9, { status: '200' });
   for (const status of ['400', '401', '404']) await metricIs(gateway, requests, 1, { status });
 
-  for (const [operation, outcome] of [
-    ['Query.glCodes', 'GlCodeList'],
-    ['Mutation.workflowAction', 'WorkflowActionCompleted'],
-    ['Mutation.uploadWorkflowCsv', 'BAD_USER_INPUT'],
-    ['none', 'GRAPHQL_VALIDATION_FAILED'],
-    ['none', 'ok'],
+  for (const [operation, outcome, fields, timed] of [
+    ['Query.glCodes', 'GlCodeList', 3, 2],
+    ['Query.glCodes', 'LedgerNotPermitted', 1, 1],
+    ['Query.glCodes', 'UPSTREAM_FAILED', 1, 1],
+    ['Mutation.workflowAction', 'WorkflowActionCompleted', 1, 1],
+    ['Mutation.workflowAction', 'LedgerNotPermitted', 1, 1],
+    ['Mutation.workflowAction', 'LedgerOutcomeUnknown', 1, 1],
+    ['Mutation.workflowAction', 'FORBIDDEN', 1, 1],
+    ['Mutation.uploadWorkflowCsv', 'BAD_USER_INPUT', 1, 1],
+    ['none', 'GRAPHQL_VALIDATION_FAILED', 0, 1],
+    ['none', 'ok', 0, 1],
   ] as const) {
     const labels = { operation, outcome };
+    const counted = await sample('ledger_gateway_operations_total', labels);
     const count = await sample('ledger_gateway_request_duration_seconds_count', labels);
-    expect([operation, outcome, count]).toEqual([operation, outcome, 1]);
+    expect([operation, outcome, counted, count]).toEqual([operation, outcome, fields, timed]);
   }
 });
 
