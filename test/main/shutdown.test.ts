@@ -30,7 +30,7 @@ const draining = { msg: 'draining' };
 /** Starts the gateway as in production. The others of this file run in the process of the tests. */
 async function startGateway(
   service: { url: string },
-  variables: Record<string, string>,
+  variables: Record<string, string> = {},
   nodeOptions: string[] = [],
 ) {
   const settings = { LOG_LEVEL: 'info', ...variables };
@@ -146,38 +146,32 @@ const lostWrite = {
   fault: 'process exited',
 };
 
-test.each([
-  ['a second signal', { SHUTDOWN_DELAY_MS: '60000' }, 2],
-  ['SHUTDOWN_TIMEOUT_MS', { SHUTDOWN_TIMEOUT_MS: '500' }, 1],
-])('%s ends the process, and logs the write in flight', async (_, variables, signals) => {
+const fatal = {
+  level: 60,
+  msg: 'unexpected error',
+  error: { name: 'Error', message: 'a bug', stack: expect.stringContaining('at ') },
+};
+const failing = (fail: string) =>
+  importing(`process.on('SIGWINCH', () => { const error = new Error('a bug'); ${fail} })`);
+
+test.each<[string, NodeJS.Signals[], object[], Record<string, string>?, string[]?]>([
+  ['a second signal', ['SIGTERM', 'SIGTERM'], [], { SHUTDOWN_DELAY_MS: '60000' }],
+  ['SHUTDOWN_TIMEOUT_MS', ['SIGTERM'], [], { SHUTDOWN_TIMEOUT_MS: '500' }],
+  ['an uncaught exception', ['SIGWINCH'], [fatal], {}, failing('throw error')],
+  ['an unhandled rejection', ['SIGWINCH'], [fatal], {}, failing('Promise.reject(error)')],
+])('%s ends the process, and logs the write in flight', async (...row) => {
+  const [, signals, lines, variables, nodeOptions] = row;
   const service = await startService();
-  const gateway = await startGateway(service, { UPSTREAM_TIMEOUT_MS: '60000', ...variables });
+  const gateway = await startGateway(service, variables, nodeOptions);
   const lost = expect(gateway.post(write)).rejects.toThrow();
   await service.arrived(1);
-  for (let n = 0; n < signals; n++) {
-    gateway.signal('SIGTERM');
-    await gateway.logLine(draining);
+  for (const signal of signals) {
+    gateway.signal(signal);
+    if (signal === 'SIGTERM') await gateway.logLine(draining);
   }
   expect(await gateway.exited).toEqual({ code: 1, signal: null });
   await lost;
-  expect(gateway.logs).toContainEqual(expect.objectContaining(lostWrite));
-});
-
-test.each([
-  ['an uncaught exception', 'throw error'],
-  ['an unhandled rejection', 'Promise.reject(error)'],
-])('%s ends the process at once, and logs the write in flight', async (_, fail) => {
-  const script = `process.on('SIGWINCH', () => { const error = new Error('a bug'); ${fail} })`;
-  const service = await startService();
-  const gateway = await startGateway(service, {}, importing(script));
-  const lost = expect(gateway.post(write)).rejects.toThrow();
-  await service.arrived(1);
-  gateway.signal('SIGWINCH');
-  expect(await gateway.exited).toEqual({ code: 1, signal: null });
-  await lost;
-  const error = { name: 'Error', message: 'a bug', stack: expect.stringContaining('at ') };
-  const fatal = { level: 60, msg: 'unexpected error', error };
-  expect(gateway.logs.slice(-2)).toMatchObject([fatal, lostWrite]);
+  expect(gateway.logs.slice(-1 - lines.length)).toMatchObject([...lines, lostWrite]);
 });
 
 test.each([
