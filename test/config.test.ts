@@ -46,8 +46,8 @@ test('values are read as documented: empty ones as missing, and lists with or wi
   expect(jwt.algorithms).toEqual(['RS256', 'PS256', 'ES256', 'EdDSA']);
 });
 
-/** Invalid values, separated by spaces, and what the error says about valid ones. */
-const invalid: [name: string, values: string, description: RegExp][] = [
+// Invalid values, separated by spaces, and what the error says about valid ones.
+test.each<[name: string, values: string, description: RegExp]>([
   ['PORT', 'abc 65536 -1 80.5', /integer from 0 to 65535/],
   ['ADMIN_PORT', '4000', /must not be PORT/],
   ['UPSTREAM_BASE_URL', 'service.example ftp://service.example', /http\(s\) URL/],
@@ -75,20 +75,15 @@ const invalid: [name: string, values: string, description: RegExp][] = [
   ['SHUTDOWN_TIMEOUT_MS', '0', /integer/],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', /http\(s\) URL/],
   ['LOG_LEVEL', 'loud', /fatal, error, warn/],
-];
-
-test.each(invalid)(
-  'the error for %s=%s describes the valid values',
-  (name, values, description) => {
-    for (const value of values.split(' ')) {
-      const [problem = '', ...others] = problemsOf({ ...required, [name]: value });
-      expect([value, others]).toEqual([value, []]);
-      expect(problem).toMatch(description);
-      expect(problem).toMatch(new RegExp(`^${name} `));
-      expect(problem).not.toContain('secret');
-    }
-  },
-);
+])('the error for %s=%s describes the valid values', (name, values, description) => {
+  for (const value of values.split(' ')) {
+    const [problem = '', ...others] = problemsOf({ ...required, [name]: value });
+    expect([value, others]).toEqual([value, []]);
+    expect(problem).toMatch(description);
+    expect(problem).toMatch(new RegExp(`^${name} `));
+    expect(problem).not.toContain('secret');
+  }
+});
 
 const file = fileURLToPath(new URL('../package.json', import.meta.url));
 

@@ -211,9 +211,7 @@ const smuggled = (gateway: { token: string }) =>
 test.each([
   ['two lengths', 'Content-Length: 2\nContent-Length: 30\n\n{}'],
   ['two lengths in one header', 'Content-Length: 2, 30\n\n{}'],
-  ['a length with a sign', 'Content-Length: +2\n\n{}'],
   ['a length in hexadecimal', 'Content-Length: 0x2\n\n{}'],
-  ['a negative length', 'Content-Length: -2\n\n{}'],
   ['a length and chunks', 'Content-Length: 5\nTransfer-Encoding: chunked\n\n0\n\n'],
   ['chunks and a length', 'Transfer-Encoding: chunked\nContent-Length: 5\n\n0\n\n'],
   ['a compressed transfer coding', 'Transfer-Encoding: gzip, chunked\n\n0\n\n'],

@@ -279,8 +279,8 @@ const ofTarget =
 const codesOf = (selection: string, target = 'target: EMAIL') =>
   `{ glCodes(${target}, project: "a") { ${selection} } }`;
 
-/** Documents that nearly name something, and what they nearly name. */
-const misspelled: [name: string, document: string][] = [
+// Documents that nearly name something, and what they nearly name.
+test.each<[name: string, document: string]>([
   ['glCodes', '{ glCode }'],
   ['project', codesOf('__typename').replace('project', 'projekt')],
   ['EMAIL', codesOf('__typename', 'target: EMAL')],
@@ -291,9 +291,7 @@ const misspelled: [name: string, document: string][] = [
   ['GlCodeList', codesOf('codes { code }')],
   ['codes', codesOf('... on GlCodeList { code }')],
   ['IntegrationTarget', ofTarget.replace('Target!', 'Targe')],
-];
-
-test.each(misspelled)('only with introspection, an error suggests %s: %s', async (name, query) => {
+])('only with introspection, an error suggests %s: %s', async (name, query) => {
   const options = { maxWritesPerOperation: 5, areOthersExecuted: false, log: pino() };
   for (const introspection of [true, false]) {
     const documents = new Documents({ ...options, introspection });

@@ -30,17 +30,15 @@ function start() {
 
 const deep = JSON.stringify({ query: `{ ${'a { '.repeat(30)} b ${'}'.repeat(30)} }` });
 
-/** Errors inside and outside Apollo Server. */
-const errors: [string, number, string, Record<string, string>, string][] = [
+// Errors inside and outside Apollo Server.
+test.each<[string, number, string, Record<string, string>, string]>([
   ['an invalid token', 401, 'UNAUTHENTICATED', { authorization: 'Bearer x' }, '{}'],
   ['another content type', 415, 'UNSUPPORTED_MEDIA_TYPE', { 'content-type': 'text/plain' }, '{}'],
   ['a body that is not JSON', 400, 'BAD_REQUEST', {}, '{'],
   ['a body that is too large', 413, 'PAYLOAD_TOO_LARGE', {}, ' '.repeat(16_777_217)],
   ['a document over a limit', 400, 'OPERATION_LIMIT_EXCEEDED', {}, deep],
   ['an invalid document', 400, 'GRAPHQL_VALIDATION_FAILED', {}, '{"query":"{ a }"}'],
-];
-
-test.each(errors)('%s gets the media type that the client prefers', async (...error) => {
+])('%s gets the media type that the client prefers', async (...error) => {
   const [, status, code, headers, body] = error;
   const { send } = start();
   const vary = expect.stringMatching(/^Accept, Origin\b/);

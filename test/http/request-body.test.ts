@@ -123,23 +123,24 @@ test('text outside ASCII arrives unchanged', async () => {
   expect(service.received[0]?.body).toBe('[{"name":"Müller 🧾 \ufffd"}]');
 });
 
+/** Sends a body in these chunks. */
+function postChunks(parts: string[]) {
+  const { gateway } = start();
+  const head = requestOnly('POST /graphql', `${authorized(gateway)}transfer-encoding: chunked`);
+  const chunks = parts.map((part) => `${part.length.toString(16)}\n${part}\n`);
+  return exchange(gateway.url, `${head}${chunks.join('')}0\n\n`);
+}
+
 test.each([
   [900, 200],
   [1100, 400],
 ])('a body that begins with %d chunks of one byte gets %d', async (count, status) => {
-  const { gateway } = start();
-  const query = '{"query":"{ __typename }"}';
-  const chunks = `${'1\n \n'.repeat(count)}${query.length.toString(16)}\n${query}\n0\n\n`;
-  const head = requestOnly('POST /graphql', `${authorized(gateway)}transfer-encoding: chunked`);
-  expect(await exchange(gateway.url, head + chunks)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  const response = await postChunks([...Array(count).fill(' '), '{"query":"{ __typename }"}']);
+  expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
 });
 
 test('a long body in short chunks arrives whole', async () => {
-  const { gateway } = start();
   const body = bodyWith(`[{"name":"a"}],"b":"${'x'.repeat(2_000_000)}"`);
-  const chunks = body.match(/.{1,500}/g)?.map((part) => `${part.length.toString(16)}\n${part}\n`);
-  const head = requestOnly('POST /graphql', `${authorized(gateway)}transfer-encoding: chunked`);
-  const response = await exchange(gateway.url, `${head}${chunks?.join('')}0\n\n`);
-  expect(response).toMatch(/^HTTP\/1.1 200 /);
-  expect(response).toContain('ApproversSaved');
+  const response = await postChunks(body.match(/.{1,500}/g) ?? []);
+  expect(response).toMatch(/^HTTP\/1.1 200 .*ApproversSaved/s);
 });
