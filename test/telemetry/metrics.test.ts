@@ -1,4 +1,7 @@
 import { expect, test } from '@jest/globals';
+import { rejectionReasons } from '../../src/errors/gateway-error.ts';
+import { schema } from '../../src/graphql/schema.ts';
+import { idempotencyResults } from '../../src/idempotency/idempotency-metrics.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { version } from '../../src/version.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
@@ -149,4 +152,29 @@ test('no label contains text of a client or of the service', async () => {
   const text = await scrape();
   expect(sumOf(text, 'ledger_gateway_idempotency_total', { result: 'claimed' })).toBe(1);
   expect(text.toLowerCase()).not.toContain('hostile');
+
+  const types = [schema.getQueryType(), schema.getMutationType()];
+  const fields = types.flatMap((type) =>
+    Object.keys(type?.getFields() ?? {}).map((field) => `${type?.name}.${field}`),
+  );
+  // `claim`, `record` and `release` are the operations of the idempotency store.
+  const storeOperations = ['claim', 'record', 'release'];
+  const known = [...Object.keys(operations), ...fields, ...storeOperations, 'none'];
+  const own = ['answered', 'ok', 'verified', 'remembered', 'refused', 'unavailable'];
+  const outcomes = [...Object.keys(schema.getTypeMap()), ...own];
+  const { issuer: configuredIssuer } = await testIssuer();
+  for (const { name, labels } of parseSamples(text)) {
+    if (!name.startsWith('ledger_gateway_') || name === 'ledger_gateway_build_info') continue;
+    const { operation, outcome, result, reason, status, le, issuer, to, store, ...others } = labels;
+    expect(others).toEqual({});
+    if (store !== undefined) expect(store).toBe('memory');
+    if (to !== undefined) expect(['open', 'closed']).toContain(to);
+    if (operation !== undefined) expect(known).toContain(operation);
+    if (outcome !== undefined && !/^[A-Z_]+$/.test(outcome)) expect(outcomes).toContain(outcome);
+    if (result !== undefined) expect(idempotencyResults).toContain(result);
+    if (reason !== undefined) expect(rejectionReasons).toContain(reason);
+    if (status !== undefined) expect(status).toMatch(/^[1-5]\d\d$/);
+    if (issuer !== undefined) expect(issuer).toBe(configuredIssuer);
+    if (le !== undefined) expect(le).toMatch(/^(\+Inf|[\d.]+)$/);
+  }
 });
