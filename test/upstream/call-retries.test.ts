@@ -28,7 +28,6 @@ test.each([
 
 test.each<[string, Reply]>([
   ['503', reply(503)],
-  ['503 with an invalid Retry-After', reply(503, '', { 'retry-after': 'soon' })],
   ['a reset connection', (response) => void response.socket?.resetAndDestroy()],
   ['half a response', (response) => void response.write('{', () => response.destroy())],
 ])('a read that gets %s once sends the same request again', async (_, first) => {
@@ -61,11 +60,8 @@ test('a retry waits as long as the service asks', async () => {
   expect(performance.now() - start).toBeGreaterThan(290);
 });
 
-test.each([
-  ['seconds', '60'],
-  ['a date', new Date(Date.now() + 60_000).toUTCString()],
-])('a read fails at once if a Retry-After in %s is after its deadline', async (_, retryAfter) => {
-  const service = await startService(reply(503, '', { 'retry-after': retryAfter }));
+test('a read fails at once if Retry-After is after its deadline', async () => {
+  const service = await startService(reply(503, '', { 'retry-after': '60' }));
   const start = performance.now();
   const { read } = startOutcomes(service.url, { timeoutMs: 8000 });
   expect(await read()).toBe(retryable('UPSTREAM_FAILED'));

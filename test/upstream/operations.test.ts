@@ -5,18 +5,13 @@ import { buildSubgraphSchema } from '@apollo/subgraph';
 import { expect, test } from '@jest/globals';
 import { type GraphQLObjectType, isEnumType, isUnionType, parse } from 'graphql';
 import { createOperations } from '../../dev/operations.ts';
-import { ResponseLimits } from '../../src/graphql/response-limits.ts';
 import { resolvers } from '../../src/resolvers/index.ts';
-import { createLoaders } from '../../src/resolvers/loaders.ts';
-import type { Calls } from '../../src/upstream/call.ts';
-import { createClient } from '../../src/upstream/client.ts';
-import { maxRetries, type OperationName, operations } from '../../src/upstream/operations.ts';
+import { type OperationName, operations } from '../../src/upstream/operations.ts';
 import { operation } from '../support/example-operation.ts';
 import { actions, read, writes } from '../support/graphql-operation.ts';
 import { json, type Reply, reply, success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
-import { scopeOf } from '../support/upstream-call.ts';
 
 const names = Object.keys(operations) as OperationName[];
 const writeNames = names.filter((name) => operations[name].effect === 'write');
@@ -44,12 +39,19 @@ test('the reference service has each operation of the table, and no other', () =
   expect(sample.sort()).toEqual(names.map((name) => `${operations[name].method} /${name}`).sort());
 });
 
-test('a write is a field of Mutation, and a read one of Query', () => {
+test('the root fields are those of the table, reads of Query and writes of Mutation', () => {
   const root = { read: 'Query.', write: 'Mutation.' };
+  const rows = new Set(['Mutation.settleWrites']); // It never calls the service.
   for (const name of names) {
     const { effect, graphql } = operations[name];
     expect([name, graphql]).toEqual([name, expect.stringMatching(`^${root[effect]}`)]);
+    rows.add(graphql);
   }
+  const fields = [
+    ...fieldsOf(schema.getQueryType()).map((field) => `Query.${field}`),
+    ...fieldsOf(schema.getMutationType()).map((field) => `Mutation.${field}`),
+  ];
+  expect(new Set(fields)).toEqual(rows);
 });
 
 test('every root field has a resolver', () => {
@@ -88,47 +90,11 @@ test('`settleWrites` returns the outcome of each write', () => {
   }
 });
 
-test.each(writeNames)('%s is never retried', (name) => {
-  expect(maxRetries[operations[name].effect]).toBe(0);
-});
-
-test('every root field has a row, so no query reaches a write', () => {
-  const rows = new Set(names.map((name): string => operations[name].graphql));
-  const fields = [
-    ...fieldsOf(schema.getQueryType()).map((field) => `Query.${field}`),
-    ...fieldsOf(schema.getMutationType()).map((field) => `Mutation.${field}`),
-  ];
-  rows.add('Mutation.settleWrites'); // It never calls the service.
-  expect(new Set(fields)).toEqual(rows);
-});
-
 test('every workflow action is an operation that writes', () => {
   const type = schema.getType('WorkflowAction');
   const values = isEnumType(type) ? type.getValues().map(({ value }) => value) : [];
   const rows = writeNames.filter((name) => operations[name].graphql === 'Mutation.workflowAction');
   expect(values.sort()).toEqual(rows.sort());
-});
-
-test('loaders, which share responses, only call the read', async () => {
-  const called = new Set<OperationName>();
-  const fail = async ({ operation }: { operation: OperationName }): Promise<never> => {
-    called.add(operation);
-    throw new Error('no service');
-  };
-  const calls: Calls = { read: fail, write: fail };
-  const { list: _, ...others } = createLoaders(
-    createClient(calls, scopeOf()),
-    new ResponseLimits(scopeOf(), 1_000_000),
-  );
-  const loaders: { load(key: unknown): Promise<unknown> }[] = Object.values(others);
-
-  for (const loader of loaders) {
-    const loading = loader.load({ target: 5, project: 'a', includeHide: true });
-    await expect(loading).rejects.toThrow('no service');
-  }
-
-  expect(loaders).not.toEqual([]);
-  expect([...called]).toEqual(['getGLCodes5']);
 });
 
 const setReply = shareGateway();
@@ -156,20 +122,12 @@ test.each(writeNames)('%s is sent exactly once, whatever the response is', async
 });
 
 test('equal writes of one request are sent one after another', async () => {
-  let open = 0;
-  let most = 0;
-  const { service, gateway } = setReply(async (response, received) => {
-    open += 1;
-    most = Math.max(most, open);
+  const { service, gateway } = await startStack(async (...received) => {
     await new Promise(setImmediate);
-    open -= 1;
-    await success(response, received);
+    await success(...received);
   });
-
   await gateway.graphql(`mutation { a: ${writes.upgradeToHQ} b: ${writes.upgradeToHQ} }`);
-
-  expect(service.received).toHaveLength(2);
-  expect(most).toBe(1);
+  expect([service.received.length, service.most()]).toEqual([2, 1]);
 });
 
 test('equal reads of one request are one call', async () => {

@@ -1,25 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { read, write } from '../support/graphql-operation.ts';
 import { metric, metricIs } from '../support/metric.ts';
-import { startService } from '../support/service.ts';
 import { startHeldStack } from '../support/stack.ts';
-import { glCodesOf, scopeOf, startCalls, upgradeToHq } from '../support/upstream-call.ts';
-
-test('a caller with many calls leaves places to the next one', async () => {
-  const service = await startService();
-  const { calls } = startCalls(service, { maxConcurrency: 8, timeoutMs: 60_000 });
-  const ended = Array.from({ length: 100 }, () => calls.write(upgradeToHq, scopeOf()));
-  expect([calls.admission.gate.held, calls.admission.gate.waiting]).toEqual([4, 96]);
-  const other = [1, 2].map((n) =>
-    calls.read(glCodesOf(`p${n}`), scopeOf('token', undefined, 'bob')),
-  );
-  expect([calls.admission.gate.held, calls.admission.gate.waiting]).toEqual([6, 96]);
-  service.release();
-  await Promise.all([...ended, ...other]);
-  expect([calls.admission.gate.held, calls.admission.gate.waiting]).toEqual([0, 0]);
-});
-
-// Through the gateway.
 
 const queued = 'ledger_gateway_calls_queued';
 const inFlight = 'ledger_gateway_calls_in_flight';

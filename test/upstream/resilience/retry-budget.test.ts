@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { RetryBudget } from '../../../src/upstream/resilience/retry.ts';
-import { reply, startService, success } from '../../support/service.ts';
+import { reply, startService } from '../../support/service.ts';
 import { glCodesOf, scopeOf, startCalls } from '../../support/upstream-call.ts';
 
 /** The retries that a new budget allows, for so many successes and then so many failures, in turns. */
@@ -35,24 +35,6 @@ test('if every second call fails, few are retried, and if one in twenty fails, a
 });
 
 test('an outage does not multiply the calls to the service', async () => {
-  // Two of three reads succeed, so that the circuit breaker does not interfere.
-  const service = await startService((response, received) =>
-    received.url.includes('bad') ? reply(503)(response, received) : success(response, received),
-  );
-  const { calls, counts } = startCalls(service);
-  for (let n = 0; n < 20; n++) {
-    const failing = calls.read(glCodesOf('bad'), scopeOf());
-    await expect(failing).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
-    await calls.read(glCodesOf('good'), scopeOf());
-    await calls.read(glCodesOf('good'), scopeOf());
-  }
-  expect(calls.admission.circuit.state).toBe('closed');
-  expect(counts.retried).toBeGreaterThan(0);
-  expect(counts.retried).toBeLessThan(12);
-  expect(service.received).toHaveLength(60 + counts.retried);
-});
-
-test('concurrent reads of a service that is down are hardly retried', async () => {
   const service = await startService(reply(503));
   const { calls, counts } = startCalls(service);
   const reads = Array.from({ length: 50 }, (_, n) => calls.read(glCodesOf(`p${n}`), scopeOf()));
