@@ -1,14 +1,16 @@
 import { expect, test } from '@jest/globals';
 import { Shares } from '../../src/account/shares.ts';
 
-test('a caller takes a half, and another one finds half of the rest', () => {
-  const shares = new Shares(8);
-  while (shares.fits('a', 1)) shares.take('a', 1);
-  expect([shares.total, shares.maxPerCaller]).toEqual([4, 4]);
-  while (shares.fits('b', 1)) shares.take('b', 1);
-  expect(shares.total).toBe(6);
-  shares.give('a', 1);
-  expect(['a', 'b', 'c'].map((caller) => shares.fits(caller, 1))).toEqual([false, true, true]);
+test('a caller takes a half, and whatever others take, the next one finds half of the rest', () => {
+  const shares = new Shares(320);
+  const taken = ['a', 'b', 'c', 'd'].map((caller) => {
+    const before = shares.total;
+    while (shares.fits(caller, 1)) shares.take(caller, 1);
+    return shares.total - before;
+  });
+  expect([shares.maxPerCaller, ...taken]).toEqual([160, 160, 80, 40, 20]);
+  shares.give('d', 1);
+  expect(['c', 'd', 'e'].map((caller) => shares.fits(caller, 1))).toEqual([false, true, true]);
 });
 
 test('amounts count, not entries', () => {
@@ -17,16 +19,6 @@ test('amounts count, not entries', () => {
   shares.take('a', 50);
   expect([shares.fits('b', 25), shares.fits('b', 26)]).toEqual([true, false]);
   expect([shares.isInShare('b', 50), shares.isInShare('b', 51)]).toEqual([true, false]);
-});
-
-test('whatever some callers take, the next one finds something', () => {
-  const shares = new Shares(320);
-  const taken = ['a', 'b', 'c', 'd'].map((caller) => {
-    const before = shares.total;
-    while (shares.fits(caller, 1)) shares.take(caller, 1);
-    return shares.total - before;
-  });
-  expect(taken).toEqual([160, 80, 40, 20]);
 });
 
 test('a caller may take more if it only has to leave a part of that', () => {
