@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import { expect, jest, test } from '@jest/globals';
 import { createTestAuthenticator } from '../support/authenticator.ts';
 import { freePort } from '../support/port.ts';
@@ -31,9 +31,6 @@ async function start() {
   return { keyServer, ...authenticator };
 }
 
-/** Its exponent is 1, so that the padded hash itself is a signature (RFC 8017, section 9.2). */
-const everybodySigns = { kty: 'RSA', n: 'x'.repeat(342), e: 'AQ', kid: 'weak', alg: 'RS256' };
-
 test('the keys are fetched once for many tokens', async () => {
   const keyServer = await startKeyServer();
   const { resultOf } = createTestAuthenticator(keyServer.url);
@@ -45,17 +42,28 @@ test('the keys are fetched once for many tokens', async () => {
 test('while the key server fails, new keys are AUTH_UNAVAILABLE, and are accepted within a second of its return', async () => {
   const { keyServer, resultOf, logs } = await start();
   const token = await rotated.sign();
-  keyServer.respondWith(reply(500));
-  expect(await resultOf(token)).toBe('keys_unavailable');
-  expect(await resultOf(token)).toBe('keys_unavailable');
-  expect(keyServer.received).toHaveLength(2);
+  for (const status of [500, 500, 503]) {
+    keyServer.respondWith(reply(status));
+    for (const _ of [1, 2]) expect(await resultOf(token)).toBe('keys_unavailable');
+    nextSecond();
+  }
+  expect(keyServer.received).toHaveLength(4);
   expect(await resultOf(await old.sign({ sub: 'grace' }))).toBe('accepted');
 
   keyServer.respondWith(json({ keys: [rotated.jwk] }));
-  nextSecond();
   expect(await resultOf(token)).toBe('accepted');
-  expect(await resultOf(await old.sign({ sub: 'new' }))).toBe('unknown_key');
-  expect(logs.map(({ msg }) => msg)).toEqual(['cannot fetch keys', 'keys fetched']);
+  const withdrawn = await old.sign({ sub: 'new' });
+  expect(await resultOf(withdrawn)).toBe('unknown_key');
+  nextSecond();
+  keyServer.respondWith(reply(503));
+  expect(await resultOf(withdrawn)).toBe('keys_unavailable');
+
+  // Each change of the fault has one line.
+  const failed = (status: number) => {
+    const fault = `${keyServer.address}: status ${status}`;
+    return { msg: 'cannot fetch keys', fault, keysAvailable: true };
+  };
+  expect(logs).toMatchObject([failed(500), failed(503), { msg: 'keys fetched' }, failed(503)]);
 });
 
 test('invented key ids cause one fetch a second, and do not delay a rotation by more', async () => {
@@ -71,25 +79,6 @@ test('invented key ids cause one fetch a second, and do not delay a rotation by 
   keyServer.respondWith(json({ keys: [old.jwk, rotated.jwk] }));
   expect(await resultOf(await rotated.sign())).toBe('accepted');
   expect(logs).toEqual([]);
-});
-
-test('the log has one line when fetching fails, and one when it succeeds again', async () => {
-  const { keyServer, resultOf, logs } = await start();
-  for (const status of [500, 500, 200, 500, 503]) {
-    keyServer.respondWith(status === 200 ? json({ keys: [old.jwk] }) : reply(status));
-    await resultOf(await rotated.sign());
-    nextSecond();
-  }
-  const failed = (status: number) => ({
-    msg: 'cannot fetch keys',
-    fault: `${keyServer.address}: status ${status}`,
-    keysAvailable: true,
-  });
-  expect(logs).toEqual(
-    [failed(500), { msg: 'keys fetched' }, failed(500), failed(503)].map((line) =>
-      expect.objectContaining(line),
-    ),
-  );
 });
 
 test('a fetch that hangs ends after 4 s, and the next one is used', async () => {
@@ -112,8 +101,6 @@ test.each<[string, Reply | undefined]>([
   ['status 302', reply(302, '', { location: 'https://elsewhere.example' })],
   ['not JSON', reply(200, 'secret')],
   ['not a JSON Web Key Set', json({ secret: [] })],
-  ['no usable key', json({ keys: [{ kty: 'oct', k: 'secret' }, everybodySigns] })],
-  ['more than 100 keys', json({ keys: Array(101).fill(rotated.jwk) })],
   ['UND_ERR_SOCKET', (response) => void response.destroy()],
   ['ECONNREFUSED', undefined],
 ])(
@@ -148,14 +135,12 @@ test.each(['/keys', '/.well-known/openid-configuration'])(
   async (path) => {
     let sent = 0;
     const closed = Promise.withResolvers<void>();
-    const server = await startService(async (response) => {
-      response.on('close', closed.resolve);
-      while (!response.destroyed) {
+    const server = await startService((response) => {
+      const read = function (this: Readable) {
         sent += 65_536;
-        if (!response.write(' '.repeat(65_536))) {
-          await Promise.race([once(response, 'drain'), closed.promise]);
-        }
-      }
+        this.push(' '.repeat(65_536));
+      };
+      new Readable({ read }).pipe(response.on('close', closed.resolve));
     });
     const origin = server.url.slice(0, -1);
     const { logLine } = createTestAuthenticator(
