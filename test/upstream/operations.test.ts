@@ -1,6 +1,4 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import { expect, test } from '@jest/globals';
 import { type GraphQLObjectType, isEnumType, isUnionType, parse } from 'graphql';
@@ -8,7 +6,7 @@ import { createOperations } from '../../dev/operations.ts';
 import { resolvers } from '../../src/resolvers/index.ts';
 import { type OperationName, operations } from '../../src/upstream/operations.ts';
 import { operation } from '../support/example-operation.ts';
-import { actions, read, writes } from '../support/graphql-operation.ts';
+import { actions, writes } from '../support/graphql-operation.ts';
 import { json, type Reply, reply, success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
@@ -145,17 +143,4 @@ test('equal reads of one request are one call', async () => {
     '/getGLCodes5?target=5&project=south&includeHide=false',
     '/getGLCodes5?target=5&project=north&includeHide=true',
   ]);
-});
-
-test('a kept connection does not accumulate listeners', async () => {
-  const sockets: Socket[] = [];
-  const collect = (message: unknown) => sockets.push((message as { socket: Socket }).socket);
-  subscribe('net.client.socket', collect);
-  const { service, gateway } = await startStack(success);
-
-  for (let n = 0; n < 5; n++) await gateway.graphql(read);
-  unsubscribe('net.client.socket', collect);
-
-  const kept = sockets.filter(({ remotePort }) => String(remotePort) === new URL(service.url).port);
-  expect(kept.map((socket) => socket.listenerCount('connect'))).toEqual([0]);
 });

@@ -105,16 +105,6 @@ async function startVerified(behavior: Behavior = {}) {
   return { service, calls, write, reuse };
 }
 
-test('reads reuse connections of a service that announces no keep-alive timeout', async () => {
-  const service = await startKeepAliveService({});
-  const { read } = startOutcomes(service.url);
-  for (let n = 0; n < 5; n++) {
-    expect(await read()).toBe('success');
-    await immediate(); // undici reuses a connection in the next iteration of the event loop.
-  }
-  expect(service.reuse()).toEqual([false, true, true, true, true]);
-});
-
 // These cases depend on time: connections are closed shortly before, while and after they are used.
 test('writes all have an outcome if connections close while idle, whatever time is announced', async () => {
   const run = async (
@@ -144,14 +134,6 @@ test('writes all have an outcome if connections close while idle, whatever time 
     run(12, 5, around12),
     run(4, 5, around4),
   ]);
-});
-
-test('a write does not use the idle connection of a read', async () => {
-  const service = await startKeepAliveService({ resetOnReuse: true });
-  const { read, write } = startOutcomes(service.url);
-  await read(); // Leaves an idle connection, which the service resets if it is reused.
-  for (let n = 0; n < 10; n++) expect(await write()).toBe('success');
-  expect(service.requestsTo('/upgradeToHQ')).toHaveLength(10);
 });
 
 test('a read succeeds at the next attempt if its reused connection is reset', async () => {
