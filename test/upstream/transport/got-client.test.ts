@@ -36,32 +36,29 @@ test('a write is not sent if the host name cannot be resolved', async () => {
 const onRequest = (react: (socket: Socket) => unknown) => (socket: Socket) =>
   void socket.once('data', () => react(socket));
 
-test.each<[string, (socket: Socket) => unknown]>([
-  ['closes the connection', onRequest((socket) => socket.end())],
-  ['resets the connection', onRequest((socket) => socket.resetAndDestroy())],
-  ['responds in plain HTTP', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')],
-  // An alert, as of a server without a certificate.
-  ['reports a failure', onRequest((socket) => socket.end(Buffer.of(0x15, 3, 3, 0, 2, 2, 40)))],
-])('a write is not sent if the service %s during the TLS handshake', async (_, onConnection) => {
-  const { httpsUrl, sockets } = await startTcp(onConnection);
-  const service = startOutcomes(httpsUrl);
-  expect(await service.write()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
-  expect(sockets).toHaveLength(1);
-  expect(await service.read()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
-});
-
-test.each<[string, (socket: Socket) => unknown]>([
-  ['closes', (socket) => socket.destroy()],
-  ['resets', (socket) => socket.resetAndDestroy()],
-  ['responds on and closes', (socket) => socket.end('HTTP/1.1 408 Request Timeout\r\n\r\n')],
-])('a write is not sent if the service %s each new connection', async (_, onConnection) => {
-  const { url, sockets } = await startTcp(onConnection);
-  const service = startOutcomes(url);
-  expect(await service.write()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
-  expect(sockets).toHaveLength(1);
-  expect(await service.read()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
-  expect(sockets).toHaveLength(4);
-});
+test.each<[name: string, 'url' | 'httpsUrl', onConnection: (socket: Socket) => unknown]>([
+  ['closes each new connection', 'url', (socket) => socket.destroy()],
+  ['resets each new connection', 'url', (socket) => socket.resetAndDestroy()],
+  ['responds to nothing and closes', 'url', (socket) => socket.end('HTTP/1.1 408 Late\r\n\r\n')],
+  ['closes during the TLS handshake', 'httpsUrl', onRequest((socket) => socket.end())],
+  ['resets during the TLS handshake', 'httpsUrl', onRequest((socket) => socket.resetAndDestroy())],
+  ['has no TLS', 'httpsUrl', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')],
+  [
+    'has no certificate, and sends an alert',
+    'httpsUrl',
+    onRequest((socket) => socket.end(Buffer.of(0x15, 3, 3, 0, 2, 2, 40))),
+  ],
+])(
+  'a write is not sent, and a read gets three attempts, if the service %s',
+  async (_, protocol, onConnection) => {
+    const tcp = await startTcp(onConnection);
+    const service = startOutcomes(tcp[protocol]);
+    expect(await service.write()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
+    expect(tcp.sockets).toHaveLength(1);
+    expect(await service.read()).toBe(retryable('UPSTREAM_UNAVAILABLE'));
+    expect(tcp.sockets).toHaveLength(4);
+  },
+);
 
 // Maybe sent: the outcome of a write is unknown.
 

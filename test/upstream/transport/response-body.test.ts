@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { setImmediate as immediate } from 'node:timers/promises';
 import { constants, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { responseBody } from '../../../src/upstream/transport/response-body.ts';
 import { type Reply, startService, success } from '../../support/service.ts';
-import { startTcp } from '../../support/tcp-server.ts';
 import {
   glCodesOf,
   scopeOf,
@@ -76,27 +74,6 @@ test.each(endlessBodies)('an endless body %s is cut at the limit', async (_, ...
   }
 });
 
-test('half a megabyte that decompresses to 512 MB is not decompressed whole', async () => {
-  const bomb = Buffer.concat([gzipHeader, ...Array<Buffer>(512).fill(megabyteOfZeros)]);
-  expect(bomb.length).toBeLessThan(600_000);
-  const closed = Promise.withResolvers<void>();
-  const { calls } = await startLimited((response) => {
-    response.socket?.once('close', () => closed.resolve());
-    response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': bomb.length });
-    response.end(bomb);
-  });
-  const before = process.memoryUsage.rss();
-  let most = before;
-  const timer = setInterval(() => {
-    most = Math.max(most, process.memoryUsage.rss());
-  }, 5);
-  expect(await calls.read()).toBe(isInvalid);
-  clearInterval(timer);
-  expect(most - before).toBeLessThan(128 * 1024 * 1024);
-  // All of it fits into the buffers, so only the closed connection shows that it was not read.
-  await closed.promise;
-});
-
 test('error bodies that never arrive do not delay later reads', async () => {
   const closed: Promise<unknown>[] = [];
   const service = await startService((response, received) => {
@@ -120,24 +97,18 @@ function bodyOf(bytes: number): string {
   return head + 'x'.repeat(bytes - head.length - tail.length) + tail;
 }
 
-const encodings: [encoding: string, (text: string) => Buffer][] = [
+test.each<[coding: string, encode: (text: string) => Buffer]>([
   ['identity', Buffer.from],
   ['gzip', gzipSync],
-  ['deflate', deflateSync],
-];
-
-test.each(encodings)(
-  'a response in %s is read up to the limit and not beyond',
-  async (name, encode) => {
-    const bytes = { next: MAX_BYTES };
-    const { calls } = await startLimited((response) => {
-      response.setHeader('content-encoding', name).end(encode(bodyOf(bytes.next)));
-    });
-    for (let n = 0; n < 3; n++) expect(await calls.read()).toBe('success');
-    bytes.next = MAX_BYTES + 1;
-    expect(await calls.read()).toBe(isInvalid);
-  },
-);
+])('a response in %s is read up to the limit and not beyond', async (coding, encode) => {
+  const bytes = { next: MAX_BYTES };
+  const { calls } = await startLimited((response) => {
+    response.setHeader('content-encoding', coding).end(encode(bodyOf(bytes.next)));
+  });
+  for (let n = 0; n < 3; n++) expect(await calls.read()).toBe('success');
+  bytes.next = MAX_BYTES + 1;
+  expect(await calls.read()).toBe(isInvalid);
+});
 
 test('a connection whose response was cut is not reused', async () => {
   const service = await startService();
@@ -156,62 +127,31 @@ test('a connection whose response was cut is not reused', async () => {
   expect(await second).toBe('success');
 });
 
-const list = '{"service_status":{"status":0},"list":[]}';
-const chunk = (bytes: Buffer) => `${bytes.length.toString(16)}\r\n${bytes.toString('latin1')}\r\n`;
-const chunkedHead =
-  'HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\nTransfer-Encoding: chunked\r\n\r\n';
-const compressedChunk = chunk(deflateSync(list));
-
-test.each([
-  ['bytes after it', chunk(Buffer.from('xyz')), /UPSTREAM_TIMEOUT/],
-  ['bytes after it and an end', `${chunk(Buffer.from('xyz'))}0\r\n\r\n`, /INVALID_RESPONSE/],
-  ['no end', '', /UPSTREAM_TIMEOUT/],
-])('compressed data with %s is not accepted', async (_, rest, outcome) => {
-  const { url, sockets } = await startTcp((socket) => {
-    socket.on('data', async () => {
-      socket.write(chunkedHead + compressedChunk, 'latin1');
-      await immediate();
-      socket.write(rest);
-    });
-  });
-  const { calls, read } = startOutcomes(url, { timeoutMs: 300 });
-  expect(await read()).toMatch(outcome);
-  expect(calls.admission.gate.held).toBe(0);
-  const [socket] = sockets;
-  if (outcome.test('UPSTREAM_TIMEOUT') && socket && !socket.closed) await once(socket, 'close');
-});
-
-test.each([
-  ['br', isInvalid],
-  ['gzip, gzip', isInvalid],
-  ['compress', isInvalid],
-  ['zstd', isInvalid],
-  [' identity', 'success'],
-  ['GZip ', 'success'],
-])(
-  'a response with the header "content-encoding: %s" has the outcome %s',
-  async (coding, outcome) => {
-    const body = /gzip/i.test(coding) ? gzipSync(list) : list;
-    const { calls, service } = await startLimited((response) => {
-      response.writeHead(200, { 'content-encoding': coding }).end(body);
-    });
-    expect(await calls.read()).toBe(outcome);
-    expect(service.received).toHaveLength(1);
-  },
-);
-
 // What is decompressed at once, and what waits.
 
 const { signal } = new AbortController();
 const hold = () => true;
+const small = Buffer.from('{}');
 const large = Buffer.alloc(1_000_000);
+
+test.each(['br', 'gzip, gzip', 'compress', 'zstd'])('the coding "%s" is invalid', (coding) => {
+  expect(() => responseBody(small, coding, 1000)).toThrow(expect.objectContaining(invalid));
+});
+
+test.each([
+  [' identity', small],
+  ['GZip ', gzipSync(small)],
+  ['DEFLATE', deflateSync(small)],
+])('the coding "%s" is read', async (coding, rawBody) => {
+  expect(await responseBody(rawBody, coding, 1000)(signal, hold)).toEqual(small);
+});
 
 test('a small body is decompressed at once', () => {
   const isLarge = (coding: string, body: Buffer) =>
     responseBody(body, coding, 1_000_000)(signal, hold) instanceof Promise;
   expect(isLarge('', large)).toBe(false);
-  expect(isLarge('gzip', gzipSync('{}'))).toBe(false);
-  expect(isLarge('deflate', deflateSync('{}'))).toBe(false);
+  expect(isLarge('gzip', gzipSync(small))).toBe(false);
+  expect(isLarge('deflate', deflateSync(small))).toBe(false);
   expect(isLarge('gzip', gzipSync(Buffer.alloc(65_536)))).toBe(false);
   expect(isLarge('gzip', gzipSync(Buffer.alloc(65_537)))).toBe(true);
   expect(isLarge('gzip', gzipSync(randomBytes(20_000)))).toBe(true);
@@ -235,6 +175,7 @@ test('decompression ends when there is no memory for more', async () => {
   };
   const reading = responseBody(gzipSync(large), 'gzip', 1_000_000)(signal, holdSome);
   await expect(reading).rejects.toMatchObject({ code: 'OVERLOADED' });
+  expect(held).toBeLessThan(400_000); // The rest was not decompressed.
 });
 
 test('decompression ends when its signal is aborted', async () => {
@@ -252,7 +193,7 @@ test.each(['gzip', 'deflate'])('a body that is not in %s is invalid', async (cod
 });
 
 test.each([
-  ['deflate', deflateSync('{}')],
+  ['deflate', deflateSync(small)],
   ['deflate', deflateSync(large)],
 ])('bytes after the end of a body in %s are invalid', async (coding, rawBody) => {
   for (const rest of [1, 100_000]) {
