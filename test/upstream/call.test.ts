@@ -308,7 +308,7 @@ test.each([
   },
 );
 
-test('a write is sent when its log line is written, as those of all writes in the same iteration', async () => {
+test('writes of the same iteration are sent when their log lines are written, and are pending until they end', async () => {
   const service = await startService(success);
   const lines: string[] = [];
   const flushes: (() => void)[] = [];
@@ -322,7 +322,9 @@ test('a write is sent when its log line is written, as those of all writes in th
   await calls.read(glCodesOf(), scopeOf()); // In this time, a write would have arrived.
   expect(service.received.map(({ url }) => url.split('?')[0])).toEqual(['/getGLCodes5']);
   expect(lines.filter((line) => line.includes('"msg":"sent"'))).toHaveLength(2);
+  expect(calls.pendingWrites).toMatchObject(Array(2).fill({ operation: 'upgradeToHQ' }));
   for (const done of flushes) done();
   await Promise.all(writing);
   expect(service.received).toHaveLength(3);
+  expect(calls.pendingWrites).toEqual([]);
 });

@@ -39,7 +39,7 @@ const onRequest = (react: (socket: Socket) => unknown) => (socket: Socket) =>
 test.each<[name: string, 'url' | 'httpsUrl', onConnection: (socket: Socket) => unknown]>([
   ['closes each new connection', 'url', (socket) => socket.destroy()],
   ['resets each new connection', 'url', (socket) => socket.resetAndDestroy()],
-  ['responds to nothing and closes', 'url', (socket) => socket.end('HTTP/1.1 408 Late\r\n\r\n')],
+  ['responds on and closes each one', 'url', (socket) => socket.end('HTTP/1.1 408 Late\r\n\r\n')],
   ['closes during the TLS handshake', 'httpsUrl', onRequest((socket) => socket.end())],
   ['resets during the TLS handshake', 'httpsUrl', onRequest((socket) => socket.resetAndDestroy())],
   ['has no TLS', 'httpsUrl', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')],
