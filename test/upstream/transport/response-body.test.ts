@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { constants, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { responseBody } from '../../../src/upstream/transport/response-body.ts';
@@ -29,17 +29,14 @@ function endlessReply(headers: Record<string, string>, head: Buffer, part: Buffe
     const { socket } = response;
     response.once('close', () => closed.resolve({ bytesSent: socket?.bytesWritten ?? 0 }));
     response.writeHead(200, headers).write(head);
-    pump(response, part);
+    const endless = new Readable({
+      read() {
+        this.push(part);
+      },
+    });
+    endless.pipe(response);
   };
   return { reply, closed: closed.promise };
-}
-
-function pump(response: ServerResponse, part: Buffer): void {
-  while (!response.destroyed) {
-    if (response.write(part)) continue;
-    response.once('drain', () => pump(response, part));
-    return;
-  }
 }
 
 const gzipHeader = gzipSync('').subarray(0, 10);
