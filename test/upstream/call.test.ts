@@ -171,30 +171,19 @@ test('a read takes a turn before it is sent, and is neither sent nor logged if i
   expect([service.received, recorder.lines]).toEqual([[], []]);
 });
 
-test.each(['turn', 'decoder'])(
-  'an unexpected error in the %s is logged with its stack and its cause',
-  async (where) => {
-    const bug = () => {
-      throw new TypeError('a bug', { cause: new Error('the cause') });
-    };
-    const scope = { ...scopeOf(), ...(where === 'turn' && { turn: bug }) };
-    if (where === 'decoder')
-      jest.spyOn(operations.upgradeToHQ, 'decode').mockImplementationOnce(bug);
-    const recorder = createLogRecorder();
-    const log = pino({ level: 'error' }, { write: recorder.add });
-    const { calls } = startCalls(await startService(success), { log });
-    const outcome = await calls.write(upgradeToHq, scope);
-    expect(outcome).toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
-    const [stack, cause] = [/TypeError: a bug\n +at /, /Error: the cause\n +at /];
-    expect(recorder.lines).toMatchObject([
-      {
-        msg: 'internal error',
-        requestId: 'request-1',
-        error: { stack: expect.stringMatching(stack), cause: expect.stringMatching(cause) },
-      },
-    ]);
-  },
-);
+test('an unexpected error is logged with its stack and its cause', async () => {
+  jest.spyOn(operations.upgradeToHQ, 'decode').mockImplementationOnce(() => {
+    throw new TypeError('a bug', { cause: new Error('the cause') });
+  });
+  const recorder = createLogRecorder();
+  const log = pino({ level: 'error' }, { write: recorder.add });
+  const { calls } = startCalls(await startService(success), { log });
+  const outcome = await calls.write(upgradeToHq, scopeOf());
+  expect(outcome).toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
+  const [stack, cause] = [/TypeError: a bug\n +at /, /Error: the cause\n +at /];
+  const error = { stack: expect.stringMatching(stack), cause: expect.stringMatching(cause) };
+  expect(recorder.lines).toMatchObject([{ msg: 'internal error', requestId: 'request-1', error }]);
+});
 
 test('a read that does not fit into the memory now is OVERLOADED, one that never will is invalid, and a write is received or its outcome unknown', async () => {
   const message = 'x'.repeat(100_000);
@@ -285,28 +274,23 @@ const serviceInThread = `
   });
   server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`;
 
-test.each([
-  ['plain', {}, '{"status":0}'],
-  ['compressed', { 'content-encoding': 'gzip' }, gzipSync('{"status":0}')],
-])(
-  'a %s response that arrived while the process was frozen counts, even after the deadline',
-  async (_, headers, body) => {
-    const state = new Int32Array(new SharedArrayBuffer(4));
-    const workerData = { state, headers, body };
-    const thread = new Worker(serviceInThread, { eval: true, workerData });
-    closeAfterTest(() => thread.terminate());
-    const [port] = await once(thread, 'message');
-    const { calls } = startCalls({ url: `http://127.0.0.1:${port}/` }, { timeoutMs: 300 });
-    const start = performance.now();
-    const writing = calls.write(upgradeToHq, scopeOf());
-    while (Atomics.load(state, 0) !== 1) await immediate();
-    Atomics.store(state, 0, 2);
-    Atomics.notify(state, 0);
-    Atomics.wait(state, 0, 2);
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, start + 400 - performance.now());
-    expect(await writing).toMatchObject({ status: 0 });
-  },
-);
+test('a response that arrived while the process was frozen counts, even after the deadline', async () => {
+  const state = new Int32Array(new SharedArrayBuffer(4));
+  const compressed = { headers: { 'content-encoding': 'gzip' }, body: gzipSync('{"status":0}') };
+  const workerData = { state, ...compressed };
+  const thread = new Worker(serviceInThread, { eval: true, workerData });
+  closeAfterTest(() => thread.terminate());
+  const [port] = await once(thread, 'message');
+  const { calls } = startCalls({ url: `http://127.0.0.1:${port}/` }, { timeoutMs: 300 });
+  const start = performance.now();
+  const writing = calls.write(upgradeToHq, scopeOf());
+  while (Atomics.load(state, 0) !== 1) await immediate();
+  Atomics.store(state, 0, 2);
+  Atomics.notify(state, 0);
+  Atomics.wait(state, 0, 2);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, start + 400 - performance.now());
+  expect(await writing).toMatchObject({ status: 0 });
+});
 
 test('writes of the same iteration are sent when their log lines are written, and are pending until they end', async () => {
   const service = await startService(success);

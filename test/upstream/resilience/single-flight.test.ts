@@ -119,33 +119,21 @@ test('a client that disconnects does not cancel the call for the others', async 
   expect(counts).toMatchObject({ attempted: 1, shared: 1 });
 });
 
-test('the call is cancelled when the last of its clients disconnects', async () => {
+test('when its last client disconnects, a call is cancelled, and the next read is a new call', async () => {
   const { service, calls, read } = await start();
   const clients = [new AbortController(), new AbortController()];
   const reads = clients.map(({ signal }) => read('ada', 'north', signal));
   const { response } = await service.arrived(1);
   for (const client of clients) client.abort();
+  const other = read('ada');
 
   const rejected = { status: 'rejected', reason: { code: 'CLIENT_DISCONNECTED' } };
   expect(await Promise.allSettled(reads)).toMatchObject([rejected, rejected]);
+  (await service.arrived(2)).respond();
+  expect(await other).toMatchObject(list);
   await service.idle();
   expect(response.writableFinished).toBe(false);
   expect(calls.admission.gate.held).toBe(0);
-});
-
-test('a read that starts right after the last client has disconnected is a new call', async () => {
-  const { service, read } = await start();
-  const client = new AbortController();
-  const disconnected = expect(read('ada', 'north', client.signal)).rejects.toMatchObject({
-    code: 'CLIENT_DISCONNECTED',
-  });
-  await service.arrived(1);
-  client.abort();
-  const other = read('ada');
-  const request = await service.arrived(2);
-  request.respond();
-  expect(await other).toMatchObject(list);
-  await disconnected;
 });
 
 test('a read whose client has already disconnected is cancelled at once', async () => {

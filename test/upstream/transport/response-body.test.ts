@@ -107,23 +107,6 @@ test.each<[coding: string, encode: (text: string) => Buffer]>([
   expect(await calls.read()).toBe(isInvalid);
 });
 
-test('a connection whose response was cut is not reused', async () => {
-  const service = await startService();
-  const { read } = startOutcomes(service.url, { maxResponseBytes: 1000 });
-  const first = read();
-  const { response } = await service.arrived(1);
-  const { socket } = response;
-  response.write(' '.repeat(2000)); // The response does not end here.
-  await first;
-  if (socket && !socket.closed) await once(socket, 'close');
-
-  const second = read();
-  const request = await service.arrived(2);
-  expect(request.response.socket).not.toBe(socket);
-  request.respond();
-  expect(await second).toBe('success');
-});
-
 // What is decompressed at once, and what waits.
 
 const { signal } = new AbortController();
