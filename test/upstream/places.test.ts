@@ -1,7 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { read, write } from '../support/graphql-operation.ts';
 import { metric, metricIs } from '../support/metric.ts';
+import { startService } from '../support/service.ts';
 import { startHeldStack } from '../support/stack.ts';
+import { glCodesOf, scopeOf, startCalls, upgradeToHq } from '../support/upstream-call.ts';
 
 const queued = 'ledger_gateway_calls_queued';
 const inFlight = 'ledger_gateway_calls_in_flight';
@@ -58,19 +60,17 @@ test('a call that waits for a quarter of its timeout gets UPSTREAM_BUSY, is not 
   expect(headers.get('idempotent-replayed')).toBeNull();
 });
 
-test('a read whose client disconnects while it is queued is never sent', async () => {
-  const { service, gateway } = await startHeldStack({ UPSTREAM_MAX_CONCURRENCY: '1' });
-  const first = gateway.graphql(write);
-  await service.arrived(1);
+test('a read whose client disconnects while it is queued leaves the queue, and is never sent', async () => {
+  const service = await startService();
+  const { calls } = startCalls(service, { maxConcurrency: 1 });
+  const writing = calls.write(upgradeToHq, scopeOf());
   const client = new AbortController();
-  const response = gateway.post({ query: read }, {}, client.signal);
-  await metricIs(gateway, queued, 1);
+  const reading = calls.read(glCodesOf(), scopeOf('token', client.signal));
+  expect(calls.admission.gate.waiting).toBe(1);
   client.abort();
-  await expect(response).rejects.toThrow();
-  await metricIs(gateway, queued, 0);
-
+  expect(calls.admission.gate.waiting).toBe(0);
+  await expect(reading).rejects.toMatchObject({ code: 'CLIENT_DISCONNECTED' });
   service.release();
-  await first;
-  await gateway.close();
+  await writing;
   expect(service.received).toHaveLength(1);
 });

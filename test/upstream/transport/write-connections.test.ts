@@ -173,25 +173,19 @@ test('of 257 idle connections, the one that has been idle for longest is closed'
 
 test('writes reuse connections after a response with any status', async () => {
   const reuseAfter = async (status: number) => {
-    const service = await startKeepAliveService({ announcedS: 2 });
-    const { write } = startWrites(service);
-    service.respondWith((response) => {
-      response.writeHead(status).end(status === 204 ? '' : 'x'.repeat(1000));
-    });
-    await write().catch(() => {});
-    await service.closed(0);
-    service.announceLong();
+    const { service, write, reuse } = await startVerified();
+    service.respondWith((response) =>
+      response.writeHead(status).end(status === 204 ? '' : 'x'.repeat(1000)),
+    );
     for (let n = 0; n < 3; n++) {
       await write().catch(() => {});
       await immediate(); // The body of an error is discarded after the error is reported.
     }
-    service.respondWith(success);
-    expect(await write()).toMatchObject({ status: 0 });
-    return [status, service.reuse()];
+    return [status, ...reuse()];
   };
   const statuses = [204, 400, 401, 403, 404, 500, 503];
-  const reuse = [false, false, true, true, true];
-  expect(await Promise.all(statuses.map(reuseAfter))).toEqual(statuses.map((one) => [one, reuse]));
+  const expected = statuses.map((status) => [status, false, true, true]);
+  expect(await Promise.all(statuses.map(reuseAfter))).toEqual(expected);
 });
 
 const closingResponses: [name: string, respond: (response: ServerResponse) => void][] = [
