@@ -4,7 +4,7 @@ import type { JwtConfig } from '../../src/auth/verify.ts';
 import { createTestAuthenticator } from '../support/authenticator.ts';
 import { read, write } from '../support/graphql-operation.ts';
 import { metric } from '../support/metric.ts';
-import { json, reply, startService } from '../support/service.ts';
+import { json, reply, startService, success } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 import { startStack } from '../support/stack.ts';
 import { temporaryFile } from '../support/temporary-folder.ts';
@@ -21,16 +21,13 @@ const { sign } = es256;
 /** A gateway with the keys of a file. */
 async function start(variables: Record<string, string> = {}) {
   const file = await temporaryFile(JSON.stringify(jwks));
-  const { service, gateway } = await startStack(
-    json({ status: 0, service_status: { status: 0 }, list: [] }),
-    {
-      JWT_JWKS_URL: '',
-      JWT_JWKS_FILE: file,
-      JWT_ISSUER: 'issuer',
-      JWT_AUDIENCE: 'gateway',
-      ...variables,
-    },
-  );
+  const { service, gateway } = await startStack(success, {
+    JWT_JWKS_URL: '',
+    JWT_JWKS_FILE: file,
+    JWT_ISSUER: 'issuer',
+    JWT_AUDIENCE: 'gateway',
+    ...variables,
+  });
   return {
     service,
     gateway,

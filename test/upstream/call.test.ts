@@ -54,7 +54,7 @@ const gzipHead = `content-encoding: gzip\r\n\r\na\r\n${gzipSync('').toString('la
 /** A block of a gzip stream with one space. */
 const gzipPart = '6\r\n\0\x01\0\xfe\xff \r\n';
 
-const slowServices: [name: string, onConnection: (socket: Socket) => void][] = [
+test.each<[name: string, onConnection: (socket: Socket) => void]>([
   ['reads nothing', (socket) => socket.pause()],
   ['sends nothing', (socket) => socket.resume()],
   ['trickles early hints', trickle('', 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n')],
@@ -64,9 +64,7 @@ const slowServices: [name: string, onConnection: (socket: Socket) => void][] = [
   ['trickles its chunks', trickle(`${chunked}\r\n`, '1\r\n \r\n')],
   ['trickles a compressed body', trickle(chunked + gzipHead, gzipPart)],
   ['trickles a body of unknown length', trickle(`${ok}connection: close\r\n\r\n{`, ' ')],
-];
-
-test.each(slowServices)(
+])(
   'calls to a service that %s end at the deadline, after one attempt, and close their connections',
   async (_, onConnection) => {
     const { url, sockets } = await startTcp(onConnection);

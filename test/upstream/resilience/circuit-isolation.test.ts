@@ -150,21 +150,21 @@ test('a probe of a hanging service does not keep others from theirs', async () =
 
 test('attempts that started before the circuit opened or closed do not count', async () => {
   const { circuit, read, times } = createCircuit();
-  const held = Promise.withResolvers<void>();
+  const failed = Promise.withResolvers<void>();
   const served = Promise.withResolvers<void>();
-  const start = (send: () => Promise<void>) => {
+  const start = ({ promise }: typeof failed) => {
     const deadline = performance.now() + TIMEOUT_MS;
-    return circuit.run({ caller: 'ada', deadline, send }).catch(() => {});
+    return circuit.run({ caller: 'ada', deadline, send: () => promise }).catch(() => {});
   };
-  const before = Array.from({ length: 10 }, () => start(() => held.promise));
-  const successful = start(() => served.promise);
+  const before = Array.from({ length: 10 }, () => start(failed));
+  const successful = start(served);
   await times(10, 'ada', unavailable);
   served.resolve();
   await successful;
   expect(circuit.state).toBe('open');
   advance(PROBE_MS);
   expect(await read('ada')).toBe('served');
-  held.reject(unavailable);
+  failed.reject(unavailable);
   await Promise.all(before);
   expect(circuit.state).toBe('closed');
 });

@@ -71,7 +71,7 @@ const resetLater = (socket: Socket) => setTimeout(() => socket.resetAndDestroy()
 const unavailable = 'UPSTREAM_UNAVAILABLE';
 const invalid = 'UPSTREAM_INVALID_RESPONSE';
 
-const lostResponses: [name: string, onConnection: (socket: Socket) => void, code: string][] = [
+test.each<[name: string, onConnection: (socket: Socket) => void, code: string]>([
   ['resets before it reads the request', (socket) => resetLater(socket.pause()), unavailable],
   ['resets after the request', onRequest((socket) => socket.resetAndDestroy()), unavailable],
   ['closes after the request', onRequest((socket) => socket.end()), unavailable],
@@ -83,9 +83,7 @@ const lostResponses: [name: string, onConnection: (socket: Socket) => void, code
     invalid,
   ],
   ['closes between two chunks', onRequest((socket) => socket.end(partOfChunks)), invalid],
-];
-
-test.each(lostResponses)(
+])(
   'the outcome of a write is unknown, and a read gets three attempts, if the service %s',
   async (_, onConnection, code) => {
     const tcp = await startTcp(onConnection);
