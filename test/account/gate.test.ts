@@ -50,14 +50,6 @@ test('waiting ends with the signal or the time, and what is behind moves up', as
   expect([gate.waiting, patient.waiting, patient.held]).toEqual([0, 0, 1]);
 });
 
-test('without an error of its own, a gate says whether the client disconnected or too much is in progress', async () => {
-  const gate = new Gate({ limit: 1, maxWaiting: 0 });
-  await gate.enter('a');
-  const signal = AbortSignal.abort();
-  await expect(gate.enter('b', { signal })).rejects.toMatchObject({ code: 'CLIENT_DISCONNECTED' });
-  await expect(gate.enter('b')).rejects.toMatchObject({ code: 'OVERLOADED' });
-});
-
 test('when the oldest of a caller has waited for long, no more of it may wait, but what is urgent', async () => {
   const gate = new Gate({ limit: 1, maxWaitMs: 1000, rejection: Error });
   gate.tryEnter('a');

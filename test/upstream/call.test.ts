@@ -247,19 +247,6 @@ test.each(['declared', 'not declared'])(
   },
 );
 
-test('a list is booked until it is handed over, with what decoding it takes', async () => {
-  const service = await startService();
-  const account = new Account(10_000_000);
-  const { calls } = startCalls(service, { account });
-  const reading = calls.read(glCodesOf(), scopeOf());
-  const { response } = await service.arrived(1);
-  response.write(`{"list":[${'{},'.repeat(100_000)}`);
-  while (account.bytes < 300_000) await immediate();
-  response.end('{}]}');
-  await reading;
-  expect(account.bytes).toBe(0);
-});
-
 /** A service in a thread, which responds while the event loop of the test is blocked. */
 const serviceInThread = `
   const { parentPort, workerData } = require('node:worker_threads');

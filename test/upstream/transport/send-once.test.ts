@@ -90,19 +90,6 @@ test('a signal aborted later ends the request, which may have been sent', async 
   expect(held.response.writableFinished).toBe(false);
 });
 
-test('a signal aborted within the body ends the request, which was sent', async () => {
-  const service = await startService();
-  const controller = new AbortController();
-  const { send } = createClient(service.url);
-  const { exchange, response } = send({ signal: controller.signal });
-  const held = await service.arrived(1);
-  held.response.writeHead(200, { 'content-length': 100 }).write('{');
-  while (exchange.sent === 'maybe') await immediate();
-  controller.abort();
-  await expect(response).rejects.toMatchObject({ name: 'UpstreamError' });
-  expect(exchange.sent).toBe('yes');
-});
-
 test('a request that gets its connection too late is not sent', async () => {
   const service = await startService(success);
   const { send, released } = createClient(service.url);
@@ -125,9 +112,10 @@ test('a request that undici starts again is not sent', async () => {
 });
 
 test('a response for which there is no memory ends the request, which was sent', async () => {
-  const service = await startService(json(' '.repeat(900)));
+  const service = await startService(json(' '.repeat(750)));
   const { send } = createClient(service.url);
-  const { exchange, response } = send({ hold: (bytes) => bytes < 900 });
+  // Its only part takes 200 bytes more.
+  const { exchange, response } = send({ hold: (bytes) => bytes < 950 });
   await expect(response).rejects.toMatchObject({ code: 'OVERLOADED' });
   expect(exchange.sent).toBe('yes');
 });
@@ -176,17 +164,6 @@ test.each([
     (error) => error.fault,
   );
   expect(result).toBe(fault);
-});
-
-test('what a part takes is booked', async () => {
-  const service = await startService(json({ status: 0 }));
-  let held = 0;
-  const hold = (bytes: number) => {
-    held += bytes;
-    return true;
-  };
-  const { rawBody } = await createClient(service.url).send({ hold }).response;
-  expect(held).toBe(rawBody.length + 200);
 });
 
 test.each([
