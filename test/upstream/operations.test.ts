@@ -12,6 +12,8 @@ import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
 
 const names = Object.keys(operations) as OperationName[];
+/** `GET /getGLCodes5` and so on. */
+const rows = names.map((name) => `${operations[name].method} /${name}`).sort();
 const writeNames = names.filter((name) => operations[name].effect === 'write');
 const typeDefs = parse(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'));
 const schema = buildSubgraphSchema([{ typeDefs, resolvers }]);
@@ -25,31 +27,30 @@ function fieldsOf(type: GraphQLObjectType | null | undefined): string[] {
  */
 
 test('the table holds exactly the operations of docs/service-api.md, with their methods', () => {
-  const rows = names.map((name) => `${operations[name].method} /${name}`);
   const page = readFileSync(new URL('../../docs/service-api.md', import.meta.url), 'utf8');
   const [, section = ''] = page.split('\n## 4. Operations\n');
   const documented = [...section.matchAll(/^(?:- )?`((?:GET|POST) \/\w+)`/gm)];
-  expect(rows.sort()).toEqual(documented.map(([, operation]) => operation).sort());
+  expect(rows).toEqual(documented.map(([, operation]) => operation).sort());
 });
 
 test('the reference service has each operation of the table, and no other', () => {
   const sample = [...createOperations([])].map(([path, { method }]) => `${method} ${path}`);
-  expect(sample.sort()).toEqual(names.map((name) => `${operations[name].method} /${name}`).sort());
+  expect(sample.sort()).toEqual(rows);
 });
 
 test('the root fields are those of the table, reads of Query and writes of Mutation', () => {
   const root = { read: 'Query.', write: 'Mutation.' };
-  const rows = new Set(['Mutation.settleWrites']); // It never calls the service.
+  const known = new Set(['Mutation.settleWrites']); // It never calls the service.
   for (const name of names) {
     const { effect, graphql } = operations[name];
     expect([name, graphql]).toEqual([name, expect.stringMatching(`^${root[effect]}`)]);
-    rows.add(graphql);
+    known.add(graphql);
   }
   const fields = [
     ...fieldsOf(schema.getQueryType()).map((field) => `Query.${field}`),
     ...fieldsOf(schema.getMutationType()).map((field) => `Mutation.${field}`),
   ];
-  expect(new Set(fields)).toEqual(rows);
+  expect(new Set(fields)).toEqual(known);
 });
 
 test('every root field has a resolver', () => {
@@ -91,8 +92,8 @@ test('`settleWrites` returns the outcome of each write', () => {
 test('every workflow action is an operation that writes', () => {
   const type = schema.getType('WorkflowAction');
   const values = isEnumType(type) ? type.getValues().map(({ value }) => value) : [];
-  const rows = writeNames.filter((name) => operations[name].graphql === 'Mutation.workflowAction');
-  expect(values.sort()).toEqual(rows.sort());
+  const known = writeNames.filter((name) => operations[name].graphql === 'Mutation.workflowAction');
+  expect(values.sort()).toEqual(known.sort());
 });
 
 const setReply = shareGateway();

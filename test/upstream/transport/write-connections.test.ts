@@ -62,7 +62,6 @@ async function startKeepAliveService(behavior: Behavior) {
     requests,
     /** For each request, whether it arrived on a connection used before. */
     reuse: () => requests.map(({ reused }) => reused),
-    requestsTo: (path: string) => requests.filter((request) => request.path === path),
     respondWith(next: typeof respond): void {
       respond = next;
     },
@@ -125,7 +124,7 @@ test.each([
     }
     const list = { invoiceId: null, message: null, status: 0, list: [], bytes: body.length };
     expect(await Promise.all(reads)).toEqual(Array(10).fill(list));
-    const sent = service.requestsTo('/upgradeToHQ');
+    const sent = service.requests.filter(({ path }) => path === '/upgradeToHQ');
     expect(sent.map(({ reused }) => reused)).toEqual(Array(40).fill(false));
   },
 );
