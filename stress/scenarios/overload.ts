@@ -89,9 +89,9 @@ export const overload: Scenario = {
     const [p50, p99] = [percentile(latencies, 0.5), percentile(latencies, 0.99)];
     return [
       {
-        claim: 'three times the peak load: goodput of at least 80 % of the peak (median)',
+        claim: 'three times the peak load: goodput of at least 60 % of the peak (median)',
         measured: `${percents.join(', ')} (${tally(outcomes)})`,
-        holds: percentile(shares, 0.5) >= 0.8,
+        holds: percentile(shares, 0.5) >= 0.6,
       },
       {
         claim: 'served requests are served within the deadline of 10 s (p99)',
