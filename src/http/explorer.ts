@@ -4,13 +4,16 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** A page for browsers, with a content security policy that allows only what the page needs. */
-type Page = { html: string; contentSecurityPolicy: string };
+/** A page for browsers, and what its content security policy allows besides `commonPolicy`. */
+type Page = { html: string; policy: string[] };
 
-/** The page, compressed once it is asked for: every response sends the same bytes. */
-export type Explorer = Omit<Page, 'html'> & { gzipped(): Promise<Buffer> };
+/** The page, compressed once, because every response sends the same bytes. */
+export type Explorer = { gzipped: Promise<Buffer>; contentSecurityPolicy: string };
 
-const gzip = promisify(zlib.gzip);
+const commonPolicy = [
+  ...['default-src', 'base-uri', 'form-action', 'frame-ancestors'].map((name) => `${name} 'none'`),
+  "connect-src 'self'",
+];
 
 /** Gives each mutation a key, offers to send it again with the same one, and shows the headers of the response. */
 const barFile = new URL('explorer-bar.html', import.meta.url);
@@ -30,15 +33,11 @@ export async function createExplorer(
   const documents = readdirSync(operationsFolder)
     .sort()
     .map((file) => readFileSync(new URL(file, operationsFolder), 'utf8'));
-  const { html, contentSecurityPolicy } =
-    kind === 'sandbox' ? sandbox(documents, headers) : await graphiql(documents, headers);
-  let gzipped: Promise<Buffer> | undefined;
+  const render = kind === 'sandbox' ? sandbox : graphiql;
+  const { html, policy } = await render(documents, headers);
   return {
-    gzipped() {
-      gzipped ??= gzip(html);
-      return gzipped;
-    },
-    contentSecurityPolicy,
+    gzipped: promisify(zlib.gzip)(html),
+    contentSecurityPolicy: [...commonPolicy, ...policy].join('; '),
   };
 }
 
@@ -56,19 +55,15 @@ export function acceptsPage({ method, headers, query }: FastifyRequest): boolean
 }
 
 /** Responds with the page, in gzip, which every browser accepts. */
-export async function sendPage(
-  reply: FastifyReply,
-  { gzipped, contentSecurityPolicy }: Explorer,
-): Promise<FastifyReply> {
+export async function sendPage(reply: FastifyReply, explorer: Explorer): Promise<FastifyReply> {
   return reply
-    .header('content-security-policy', contentSecurityPolicy)
+    .header('content-security-policy', explorer.contentSecurityPolicy)
     .header('content-encoding', 'gzip')
     .type('text/html; charset=utf-8')
-    .send(await gzipped());
+    .send(await explorer.gzipped);
 }
 
 const sandboxScript = 'https://embeddable-sandbox.cdn.apollographql.com';
-const sandboxFrame = 'https://sandbox.embed.apollographql.com';
 
 function sandbox(documents: string[], headers: Record<string, string>): Page {
   const style = `html, body, #sandbox, iframe { margin: 0; width: 100%; height: 100%; border: 0 }
@@ -97,12 +92,11 @@ none: start the gateway with <code>EXPLORER=graphiql</code>.</p>
 </body>
 </html>
 `,
-    contentSecurityPolicy: policy({
-      'script-src': `${sandboxScript} ${hashOf(script)}`,
-      'style-src': hashOf(style),
-      'frame-src': sandboxFrame,
-      'connect-src': "'self'",
-    }),
+    policy: [
+      `script-src ${sandboxScript} ${hashOf(script)}`,
+      `style-src ${hashOf(style)}`,
+      'frame-src https://sandbox.embed.apollographql.com',
+    ],
   };
 }
 
@@ -134,28 +128,15 @@ async function graphiql(documents: string[], headers: Record<string, string>): P
   const scripts = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)];
   return {
     html,
-    contentSecurityPolicy: policy({
-      'script-src': scripts.map(([, script = '']) => hashOf(script)).join(' '),
-      'worker-src': 'blob:',
+    policy: [
+      `script-src ${scripts.map(([, script = '']) => hashOf(script)).join(' ')}`,
+      'worker-src blob:',
       // The editor inserts its styles, which contain its icons and font.
-      'style-src': "'unsafe-inline'",
-      'font-src': 'data:',
-      'img-src': 'data:',
-      'connect-src': "'self'",
-    }),
+      "style-src 'unsafe-inline'",
+      'font-src data:',
+      'img-src data:',
+    ],
   };
-}
-
-function policy(directives: Record<string, string>): string {
-  return Object.entries({
-    'default-src': "'none'",
-    'base-uri': "'none'",
-    'form-action': "'none'",
-    'frame-ancestors': "'none'",
-    ...directives,
-  })
-    .map(([name, value]) => `${name} ${value}`)
-    .join('; ');
 }
 
 function hashOf(content: string): string {
