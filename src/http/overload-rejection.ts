@@ -14,7 +14,7 @@ import type { HttpMetrics, RespondedRequest } from './http-metrics.ts';
 const ID = '<id>';
 
 type Options = {
-  corsOrigins: string[];
+  origins: RegExp[];
   metrics: Pick<HttpMetrics, 'responded'>;
   log: Logger;
   /** The requests in progress. */
@@ -35,7 +35,7 @@ type Reject = (request: IncomingMessage, response: ServerResponse) => boolean;
  * for the requests that are served. `isClosing` tells whether the server is shutting down.
  */
 export function createRejection(
-  { corsOrigins, metrics, log, requests, remembered, shed, mayLog }: Options,
+  { origins, metrics, log, requests, remembered, shed, mayLog }: Options,
   isClosing: () => boolean,
 ): Reject {
   const { status, code, headers, body } = toHttpError(overloaded(), ID, log);
@@ -59,7 +59,7 @@ export function createRejection(
     response.shouldKeepAlive &&= !isClosing();
     response.writeHead(status, {
       ...general,
-      ...corsHeaders(corsOrigins, request.headers.origin),
+      ...corsHeaders(origins, request.headers.origin),
       'content-type': responseType(request.headers),
       'x-request-id': requestId,
       'content-length': beforeId.length + requestId.length + afterId.length,

@@ -11,7 +11,7 @@ import { createLineLimit } from '../telemetry/line-limit.ts';
 import { registerAdminServer, registerHealthChecks } from './admin-server.ts';
 import { ClientConnections } from './client-connections.ts';
 import { registerCompression } from './compression.ts';
-import { corsHeaders, registerCors } from './cors.ts';
+import { corsHeaders, originPattern, registerCors } from './cors.ts';
 import { Drain } from './drain.ts';
 import { createErrorSender, registerErrorHandlers } from './error-response.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
@@ -36,6 +36,7 @@ type ServerOptions = Omit<GraphqlRouteOptions, 'shed'> & {
 /** The HTTP server. Its hooks run in the order in which they are registered here. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { log, metrics } = options;
+  const origins = options.corsOrigins.map(originPattern);
   const mayLog = createLineLimit();
   const connections = new ClientConnections((line) => {
     if (mayLog()) log.info(line, 'request');
@@ -44,10 +45,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const sendError = createErrorSender(log);
   const startRequest = createRequestLog({ connections, log, metrics, sendError, mayLog });
   const shed = countShed(log, metrics.shed);
-  const reject = createRejection({ ...options, shed, mayLog }, () => drain.isClosing);
+  const reject = createRejection({ ...options, origins, shed, mayLog }, () => drain.isClosing);
   const app = createFastify(log, connections, reject, (error, request, reply) => {
     startRequest(request, reply); // No hook runs for these errors.
-    reply.headers(corsHeaders(options.corsOrigins, request.headers.origin));
+    reply.headers(corsHeaders(origins, request.headers.origin));
     sendError(error, request, reply);
   });
   connections.watch(app.server);
@@ -59,7 +60,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     startRequest(request, reply);
     done();
   });
-  await registerCors(app, options.corsOrigins);
+  await registerCors(app, origins);
   registerCompression(app, options.compression);
   registerErrorHandlers(app, sendError);
   registerHeaderCheck(app);
