@@ -2,12 +2,12 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { HttpMetrics } from './http-metrics.ts';
 
-type AdminOptions = {
+export type AdminOptions = {
   /** The port of the second server. Without one, the metrics are on the main port. */
   adminPort: number | undefined;
   host: string;
   isReady(): boolean;
-  metrics: Pick<HttpMetrics, 'text' | 'contentType'>;
+  metrics: HttpMetrics;
   log: Logger;
 };
 

@@ -78,6 +78,7 @@ export class ClientConnections {
       // Something that is not HTTP may follow, so that the rest of the request never arrives.
       if (connection.isBroken) return socket.destroySoon();
       connection.isServing = true;
+      response.shouldKeepAlive &&= !this.#isClosing;
       response.once('close', () => this.#serveNext(message, connection, response));
       serve();
     };

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
@@ -19,11 +20,7 @@ export function longestDelayMs(shutdownDelayMs: number): number {
 export class Drain {
   /** GraphQL requests being executed, including those whose client has disconnected. */
   readonly executing = new WaitGroup();
-  /** Long responses that their clients have not taken yet. */
-  readonly sending = new WaitGroup();
   readonly #delayMs: number;
-  /** Whether responses announce the end of their connections. */
-  isClosing = false;
   /** When a client last sent a GraphQL request, in the time of `performance.now()`. */
   #lastRequestAt = 0;
 
@@ -40,12 +37,12 @@ export class Drain {
     // Fastify calls it first, and adds `connection: close` to all responses from then on.
     app.addHook('preClose', async () => {
       await this.#lastRequest();
-      this.isClosing = true;
-      // A client that does not read its response must not keep the port open. Node would also close connections that it
-      // considers idle, as soon as their response is handed over, and wait for those that never send a request.
+      // Node's own `close` ends a connection as soon as its last response is handed over, before the client has it, and waits
+      // for those that never send a request.
+      const closed = once(app.server, 'close');
       Server.prototype.close.call(app.server);
       connections.close();
-      await this.sending.idle();
+      await closed;
     });
     app.addHook('onClose', () => this.executing.idle());
   }

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { once } from 'node:events';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Account, Holding, IdleClient } from '../account/account.ts';
@@ -18,6 +17,7 @@ import { traceHeaders, withSpan } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
 import { acceptsResponse, pickHeaders, responseType } from './headers.ts';
+import type { HttpMetrics } from './http-metrics.ts';
 import { BODY_LIMIT } from './request-body.ts';
 import { logUndeliveredWrites } from './request-log.ts';
 import { startRequestSpan } from './request-span.ts';
@@ -55,8 +55,7 @@ export type GraphqlRouteOptions = {
   explorer: Explorer | undefined;
   /** The headers of clients that the service gets, in lower case. */
   forwardHeaders: readonly string[];
-  /** Counts a request that is rejected because too many wait. */
-  shed(): void;
+  metrics: HttpMetrics;
   log: Logger;
 };
 
@@ -107,7 +106,7 @@ export function registerGraphqlRoute(
     onSend(request, reply, payload, done) {
       if (request.record.isReplay) reply.header('idempotent-replayed', 'true');
       if (request.record.isInProgress) reply.header('idempotent-in-progress', 'true');
-      done(null, holdResponse(request, reply, payload, drain));
+      done(null, holdResponse(request, reply, payload));
     },
   });
 }
@@ -138,13 +137,13 @@ async function authenticate(
 async function enter(
   request: FastifyRequest,
   reply: FastifyReply,
-  { requests, account, shed }: GraphqlRouteOptions,
+  { requests, account, metrics }: GraphqlRouteOptions,
 ): Promise<Holding> {
   const { accountKey, disconnected: signal, raw } = request;
   try {
     if (!requests.tryEnter(accountKey)) await requests.enter(accountKey, { signal });
   } catch (error) {
-    if (!signal.aborted) shed();
+    if (!signal.aborted) metrics.shed();
     throw error;
   }
   const holding = account.open(accountKey, requests);
@@ -232,7 +231,6 @@ function holdResponse(
   { holding, record, raw: { socket } }: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
-  drain: Drain,
 ): unknown {
   const whole = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : '';
   const isLong = whole.length > 16_384;
@@ -248,7 +246,5 @@ function holdResponse(
     const isOverdue = () => performance.now() - since >= MAX_SENDING_MS.needed;
     holding?.waitForClient({ isOverdue, disconnect });
   }
-  if (!isLong) return payload;
-  void drain.sending.track(once(reply.raw, 'close'));
   return body;
 }

@@ -8,55 +8,41 @@ import { traceIdOf } from '../telemetry/tracing.ts';
 import { operatorPaths } from './admin-server.ts';
 import { corsHeaders } from './cors.ts';
 import { requestIdOf, responseType, securityHeaders } from './headers.ts';
-import type { HttpMetrics, RespondedRequest } from './http-metrics.ts';
+import type { HttpMetrics } from './http-metrics.ts';
 
 /** Stands for the id of a request in the body, which is prepared. */
 const ID = '<id>';
 
-type Options = {
-  origins: RegExp[];
-  metrics: Pick<HttpMetrics, 'responded'>;
-  log: Logger;
+export type RejectionOptions = {
   /** The requests in progress. */
   requests: Gate;
   /** The caller of a request, if it is known without waiting. */
   remembered(request: IncomingMessage): Caller | undefined;
-  /** Counts a rejection. */
-  shed(): void;
-  /** Whether the log line of one more rejection may be written. */
-  mayLog(): boolean;
+  metrics: HttpMetrics;
+  log: Logger;
 };
 
-/** Rejects a request that may be for `/graphql` if its caller has too many. Returns whether it did. */
-type Reject = (request: IncomingMessage, response: ServerResponse) => boolean;
-
 /**
- * Creates the rejection. It does without the framework, because rejections that cost as much as half a request leave no time
- * for the requests that are served. `isClosing` tells whether the server is shutting down.
+ * Creates a function that rejects a request that may be for `/graphql` if its caller has too many, and returns whether it
+ * did. It does without the framework, because rejections that cost as much as half a request leave no time for the requests
+ * that are served. `mayLog` tells whether the line of one more rejection may be written.
  */
 export function createRejection(
-  { origins, metrics, log, requests, remembered, shed, mayLog }: Options,
-  isClosing: () => boolean,
-): Reject {
+  { requests, remembered, metrics, log }: RejectionOptions,
+  origins: RegExp[],
+  mayLog: () => boolean,
+): (request: IncomingMessage, response: ServerResponse) => boolean {
   const { status, code, headers, body } = toHttpError(overloaded(), ID, log);
   const [beforeId = '', afterId = ''] = JSON.stringify(body).split(ID);
   const general = { ...securityHeaders, ...headers, vary: 'Accept' };
   const path = '/graphql';
-  const counted: RespondedRequest = {
-    path,
-    status,
-    disconnected: false,
-    errorCodes: [code],
-    seconds: 0,
-    fields: new Map(),
-  };
+  const counted = { path, status, disconnected: false, errorCodes: [code], seconds: 0 };
 
   return (request, response) => {
     const mayBeFull = requests.waiting > 0 && mayBeGraphql(request);
     const caller = mayBeFull ? remembered(request) : undefined;
     if (!caller || !requests.isFullFor(caller.accountKey)) return false;
     const requestId = requestIdOf(request.headers);
-    response.shouldKeepAlive &&= !isClosing();
     response.writeHead(status, {
       ...general,
       ...corsHeaders(origins, request.headers.origin),
@@ -65,8 +51,8 @@ export function createRejection(
       'content-length': beforeId.length + requestId.length + afterId.length,
     });
     response.end(beforeId + requestId + afterId);
-    shed();
-    metrics.responded(counted);
+    metrics.shed();
+    metrics.responded({ ...counted, fields: new Map() });
     if (!mayLog()) return true;
     const sent = { requestId, traceId: traceIdOf(request.headers), method: request.method };
     log.info({ ...sent, path, outcome: code, status, caller: caller.hash, ms: 0 }, 'request');
@@ -78,18 +64,4 @@ export function createRejection(
 function mayBeGraphql({ method, url = '' }: IncomingMessage): boolean {
   const [path = ''] = url.split('?', 1);
   return (method === 'POST' || method === 'GET') && !operatorPaths.has(path);
-}
-
-/** Returns a function that counts a request that is rejected because too many wait, and logs their number once a second. */
-export function countShed(log: Logger, count: () => void): () => void {
-  let requests = 0;
-  const report = () => {
-    log.warn({ requests }, 'requests shed');
-    requests = 0;
-  };
-  return () => {
-    count();
-    if (requests === 0) setTimeout(report, 1000).unref();
-    requests += 1;
-  };
 }

@@ -1,4 +1,4 @@
-import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
+import { createServer as createHttpServer } from 'node:http';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -6,9 +6,8 @@ import fastify, {
   LogController,
 } from 'fastify';
 import type { Logger } from 'pino';
-import type { Caller } from '../request-scope.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
-import { registerAdminServer, registerHealthChecks } from './admin-server.ts';
+import { type AdminOptions, registerAdminServer, registerHealthChecks } from './admin-server.ts';
 import { ClientConnections } from './client-connections.ts';
 import { registerCompression } from './compression.ts';
 import { corsHeaders, originPattern, registerCors } from './cors.ts';
@@ -16,22 +15,13 @@ import { Drain } from './drain.ts';
 import { createErrorSender, registerErrorHandlers } from './error-response.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
 import { registerHeaderCheck, requestIdOf } from './headers.ts';
-import type { HttpMetrics } from './http-metrics.ts';
-import { countShed, createRejection } from './overload-rejection.ts';
+import { createRejection, type RejectionOptions } from './overload-rejection.ts';
 import { BODY_LIMIT, registerBodyParser } from './request-body.ts';
 import { createRequestLog } from './request-log.ts';
 
-type ServerOptions = Omit<GraphqlRouteOptions, 'shed'> & {
-  /** The caller of a request, if it is known without waiting. */
-  remembered(request: IncomingMessage): Caller | undefined;
-  corsOrigins: string[];
-  adminPort: number | undefined;
-  host: string;
-  compression: boolean;
-  isReady(): boolean;
-  shutdownDelayMs: number;
-  metrics: HttpMetrics;
-};
+type ServerOptions = GraphqlRouteOptions &
+  RejectionOptions &
+  AdminOptions & { corsOrigins: string[]; compression: boolean; shutdownDelayMs: number };
 
 /** The HTTP server. Its hooks run in the order in which they are registered here. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
@@ -44,8 +34,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const drain = new Drain(options.shutdownDelayMs);
   const sendError = createErrorSender(log);
   const startRequest = createRequestLog({ connections, log, metrics, sendError, mayLog });
-  const shed = countShed(log, metrics.shed);
-  const reject = createRejection({ ...options, origins, shed, mayLog }, () => drain.isClosing);
+  const reject = createRejection(options, origins, mayLog);
   const app = createFastify(log, connections, reject, (error, request, reply) => {
     startRequest(request, reply); // No hook runs for these errors.
     reply.headers(corsHeaders(origins, request.headers.origin));
@@ -65,7 +54,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   registerErrorHandlers(app, sendError);
   registerHeaderCheck(app);
   registerHealthChecks(app, options.isReady);
-  registerGraphqlRoute(app, drain, { ...options, shed });
+  registerGraphqlRoute(app, drain, options);
   return app;
 }
 

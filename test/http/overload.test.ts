@@ -99,11 +99,11 @@ describe.each(callers)('for a caller who is %s', (_, remembered) => {
     expect(await response.json()).toEqual({ errors: [{ message, extensions }] });
   });
 
-  test('rejections are counted, and logged one by one and together', async () => {
+  test('each rejection is counted and logged', async () => {
     const { state, log, post } = await startFull(remembered);
     for (const id of ['a', 'b', 'c']) await (await post({ 'x-request-id': id })).text();
     expect(state).toMatchObject({ shed: 3, statuses: [503, 503, 503], executed: 0 });
-    expect(await log.line({ msg: 'requests shed' })).toMatchObject({ level: 40, requests: 3 });
+    await log.line({ requestId: 'c' });
     const known = remembered && { caller: remembered.hash };
     const line = { outcome: 'OVERLOADED', status: 503, ...known };
     const lines = ['a', 'b', 'c'].map((requestId) => ({ ...line, requestId }));
