@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Span } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Account, Holding, IdleClient } from '../account/account.ts';
@@ -24,6 +25,8 @@ import { startRequestSpan } from './request-span.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** Null without an exporter of traces. */
+    span: Span | null;
     /** Null if the request has no token. */
     scope: RequestScope | null;
     /** That of its caller, or the one of all requests without a token. */
@@ -81,7 +84,7 @@ export function registerGraphqlRoute(
     async onRequest(request, reply) {
       drain.requestArrived();
       if (options.explorer && acceptsPage(request)) return sendPage(reply, options.explorer);
-      startRequestSpan(request, reply);
+      request.span = startRequestSpan(request, reply);
       if (!acceptsResponse(request.headers)) throw new InvalidRequest(406);
       const credentials = await authenticate(request, options);
       if (credentials) request.record.caller = credentials.caller;

@@ -6,13 +6,6 @@ const PREFIX = 'ledger_gateway_';
 /** Upper bounds of durations, in seconds. The last is the default deadline of an operation. */
 const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Gauges of the library whose names end in `_total`, as only those of counters should. */
-const misnamed = [
-  'nodejs_active_handles_total',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources_total',
-];
-
 /** What of the log was not written. */
 export type LogBacklog = Pick<LogOutput, 'dropped' | 'heldBytes'>;
 
@@ -28,7 +21,10 @@ export class Metrics {
 
   constructor(build: { version: string; commit: string }, log: LogBacklog) {
     collectDefaultMetrics({ register: this.#registry });
-    for (const name of misnamed) this.#registry.removeSingleMetric(name);
+    // Gauges whose names end in `_total`, as only those of counters should.
+    for (const what of ['handles', 'requests', 'resources']) {
+      this.#registry.removeSingleMetric(`nodejs_active_${what}_total`);
+    }
     const help = 'Always 1, with the version and the commit of the running gateway';
     this.gauge('build_info', help, () => 1, build);
     new Counter({

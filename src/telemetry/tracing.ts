@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -8,6 +7,7 @@ import {
   propagation,
   ROOT_CONTEXT,
   type Span,
+  SpanKind,
   type SpanOptions,
   SpanStatusCode,
   trace,
@@ -18,10 +18,8 @@ import { createLineLimit } from './line-limit.ts';
 const traceparentPattern = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
 
 /** The trace headers of a request (W3C Trace Context); undefined if they are missing or invalid. */
-export function traceHeaders({
-  traceparent,
-  tracestate,
-}: IncomingHttpHeaders): Record<string, string> | undefined {
+export function traceHeaders(headers: IncomingHttpHeaders): Record<string, string> | undefined {
+  const { traceparent, tracestate } = headers;
   if (typeof traceparent !== 'string' || !traceparentPattern.test(traceparent)) return undefined;
   const isShort = typeof tracestate === 'string' && tracestate.length <= 512;
   return isShort ? { traceparent, tracestate } : { traceparent };
@@ -46,17 +44,11 @@ export function inSpan<Result>(
   return tracer.startActiveSpan(name, options, (span) => run(span).finally(() => span.end()));
 }
 
-/**
- * Starts the span of a request, which continues the client's trace. Null without an exporter, and then `describe` is
- * not called.
- */
-export function startServerSpan(
-  headers: IncomingHttpHeaders,
-  describe: () => SpanOptions & { name: string },
-): Span | null {
+/** Starts the span of a request, which continues the client's trace. Null without an exporter. */
+export function startServerSpan(name: string, headers: IncomingHttpHeaders): Span | null {
   if (!isTracing) return null;
-  const { name, ...options } = describe();
-  return tracer.startSpan(name, options, propagation.extract(ROOT_CONTEXT, headers));
+  const parent = propagation.extract(ROOT_CONTEXT, headers);
+  return tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
 }
 
 /** Runs a function as a part of a span that was started before. */
@@ -117,18 +109,15 @@ export async function startTracing(
   const root = sampler.endsWith('traceidratio')
     ? new sdk.TraceIdRatioBasedSampler(sampledShare)
     : new sdk[sampler.endsWith('always_off') ? 'AlwaysOffSampler' : 'AlwaysOnSampler']();
-  const own = {
-    'service.name': 'ledger-gateway',
-    'service.version': version,
-    'service.instance.id': randomUUID(),
-  };
+  const own = { 'service.name': 'ledger-gateway', 'service.version': version };
+  const { envDetector, serviceInstanceIdDetector } = resources;
   const provider = new sdk.TracerProvider({
     sampler: sampler.startsWith('parentbased') ? new sdk.ParentBasedSampler({ root }) : root,
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     resource: resources
       .defaultResource()
       .merge(resources.resourceFromAttributes(own))
-      .merge(resources.detectResources({ detectors: [resources.envDetector] })),
+      .merge(resources.detectResources({ detectors: [serviceInstanceIdDetector, envDetector] })),
     spanProcessors: [
       new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: endpoint.href }) }),
     ],
@@ -142,10 +131,6 @@ export async function startTracing(
     async close() {
       // An unreachable collector must not delay the shutdown or change the exit code.
       await Promise.race([provider.shutdown().catch(() => {}), sleep(2000, null, { ref: false })]);
-      isTracing = false;
-      trace.disable();
-      propagation.disable();
-      context.disable();
     },
   };
 }
