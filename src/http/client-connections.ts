@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { malformedRequest } from '../errors/http-error-format.ts';
 import { JSON_TYPE, securityHeaders } from './headers.ts';
@@ -21,8 +21,6 @@ class Connection {
   current: OpenRequest | undefined;
   /** Starts the requests that arrived behind it, in their order. */
   queue: (() => void)[] = [];
-  /** The client has closed its side. */
-  isHalfClosed = false;
   /** What follows is not HTTP, so the connection closes after the current response. */
   isBroken = false;
 }
@@ -61,10 +59,7 @@ export class ClientConnections {
     server.on('connection', (socket: Socket) => {
       const connection = new Connection();
       this.#connections.set(socket, connection);
-      socket.once('end', () => {
-        connection.isHalfClosed = true;
-        connection.current?.onDisconnect();
-      });
+      socket.once('end', () => connection.current?.onDisconnect());
       socket.once('close', () => this.#connections.delete(socket));
     });
   }
@@ -94,7 +89,7 @@ export class ClientConnections {
     const connection = this.#connections.get(request.message.socket);
     if (!connection) return;
     connection.current = request;
-    if (connection.isHalfClosed) request.onDisconnect();
+    if (request.message.socket.readableEnded) request.onDisconnect();
   }
 
   /** Closes the connections that serve no request, including those that never sent one, and the others after theirs. */
@@ -147,16 +142,12 @@ function rejectMalformed(fault: string | undefined, socket: Socket): MalformedRe
   const status = statusByError[fault ?? ''] ?? 400;
   const requestId = randomUUID();
   const { remoteAddress: address } = socket;
-  const { code: outcome, body: response } = malformedRequest(status, requestId);
-  const body = JSON.stringify(response);
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    `content-type: ${JSON_TYPE}`,
-    `content-length: ${Buffer.byteLength(body)}`,
-    'connection: close',
-    ...Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}`),
-  ];
-  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  const { code: outcome, body } = malformedRequest(status, requestId);
+  const text = JSON.stringify(body);
+  const response = new ServerResponse(new IncomingMessage(socket));
+  response.assignSocket(socket);
+  const headers = { ...securityHeaders, 'content-type': JSON_TYPE };
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) }).end(text);
   socket.destroySoon();
   return { requestId, outcome, status, fault, address };
 }
@@ -171,9 +162,7 @@ export function discardBody(message: IncomingMessage): void {
   discarded.add(message);
   const { socket } = message;
   // The end of the body would make its reader send a second response.
-  message.unpipe();
   for (const event of ['data', 'end', 'error']) message.removeAllListeners(event);
-  message.on('error', () => {});
   message.resume();
   // Thousands of chunks may arrive at once, and Node takes microseconds to parse each, so they are no longer parsed.
   if (isChunked(message)) socket.removeAllListeners('data');

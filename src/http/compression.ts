@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
@@ -26,15 +25,13 @@ export function registerCompression(app: FastifyInstance, isOn: boolean): void {
   // Of the four threads of Node's pool.
   const threads = new Gate({ limit: 3, maxWaiting: Infinity });
   app.addHook('onSend', (request, reply, payload, done) => {
-    const { raw, headers } = request;
+    const { socket } = request.raw;
     const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
     // A shorter one fits into one packet.
     const isLong = isText && payload.length >= 1024 && !reply.hasHeader('content-encoding');
-    // A request whose body is still arriving may be rejected at any time.
-    const isArriving = !raw.complete && hasBody(headers);
-    if (!isLong || isArriving || raw.socket.destroyed) return done(null, payload);
+    if (!isLong || socket.destroyed) return done(null, payload);
     reply.header('vary', `${reply.getHeader('vary')}, Accept-Encoding`);
-    const encoding = acceptedEncoding(headers['accept-encoding'] ?? 'identity');
+    const encoding = acceptedEncoding(request.headers['accept-encoding'] ?? 'identity');
     const encode = encoding && encoders.get(encoding);
     if (!encode) return done(null, payload);
     reply.header('content-encoding', encoding);
@@ -42,7 +39,7 @@ export function registerCompression(app: FastifyInstance, isOn: boolean): void {
       const { accountKey } = request;
       await threads.enter(accountKey);
       try {
-        return raw.socket.destroyed ? '' : await encode(payload);
+        return socket.destroyed ? '' : await encode(payload);
       } finally {
         threads.leave(accountKey);
       }
@@ -57,8 +54,4 @@ function acceptedEncoding(accepted: string): string | undefined {
   if (accepted.length > 200) return undefined;
   const all = new Negotiator({ headers: { 'accept-encoding': accepted } }).encodings(encodings);
   return encodings.find((encoding) => all.includes(encoding));
-}
-
-function hasBody({ 'content-length': length, 'transfer-encoding': coding }: IncomingHttpHeaders) {
-  return coding !== undefined || Number(length ?? 0) > 0;
 }

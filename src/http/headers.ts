@@ -22,8 +22,6 @@ export const securityHeaders = {
 export const JSON_TYPE = 'application/json; charset=utf-8';
 const GRAPHQL_RESPONSE_TYPE = 'application/graphql-response+json; charset=utf-8';
 
-const mediaTypes = [JSON_TYPE, GRAPHQL_RESPONSE_TYPE];
-
 /** Whether the `Accept` header allows one of the media types of a response. */
 export function acceptsResponse({ accept }: IncomingHttpHeaders): boolean {
   return !accept || preferredType(accept) !== undefined;
@@ -45,7 +43,8 @@ function preferredType(accept: string): string | undefined {
   // Parsing a longer one takes time for each character.
   if (accept.length > 500) return undefined;
   if (latest?.accept !== accept) {
-    latest = { accept, type: new Negotiator({ headers: { accept } }).mediaType(mediaTypes) };
+    const negotiator = new Negotiator({ headers: { accept } });
+    latest = { accept, type: negotiator.mediaType([JSON_TYPE, GRAPHQL_RESPONSE_TYPE]) };
   }
   return latest.type;
 }
@@ -67,17 +66,15 @@ export function registerHeaderCheck(app: FastifyInstance): void {
  */
 function findInvalidHeader(request: FastifyRequest): InvalidRequest | undefined {
   const { headers, raw } = request;
-  if (isRepeated(raw, 'host')) {
-    return new InvalidRequest(400, 'The request has several Host headers.');
-  }
-  if (!hasValidHost(request))
-    return new InvalidRequest(400, 'The request has no valid Host header.');
+  const badRequest = (message: string) => new InvalidRequest(400, message);
+  if (isRepeated(raw, 'host')) return badRequest('The request has several Host headers.');
+  if (!hasValidHost(request)) return badRequest('The request has no valid Host header.');
   const transfer = headers['transfer-encoding'];
   if (transfer !== undefined && raw.httpVersion === '1.0') {
-    return new InvalidRequest(400, 'HTTP/1.0 has no transfer codings.');
+    return badRequest('HTTP/1.0 has no transfer codings.');
   }
   if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') {
-    return new InvalidRequest(400, 'The only supported transfer coding is chunked.');
+    return badRequest('The only supported transfer coding is chunked.');
   }
   const content = headers['content-encoding'] ?? 'identity';
   if (content.toLowerCase() !== 'identity') {

@@ -40,11 +40,7 @@ export function createRequestLog(options: RequestLogOptions) {
     request.record = { requestId: request.id, errorCodes: [], fields: new Map(), writes: [] };
     reply.headers({ ...securityHeaders, vary: 'Accept', 'x-request-id': request.id });
 
-    let isLogged = false;
-    const logOnce = () => {
-      if (isLogged) return;
-      isLogged = true;
-      const disconnected = disconnect.signal.aborted;
+    const logEnd = (disconnected: boolean) => {
       // As nginx does.
       const status = disconnected ? 499 : reply.statusCode;
       const outcome = disconnected ? 'CLIENT_DISCONNECTED' : outcomeOf(request.record);
@@ -74,16 +70,17 @@ export function createRequestLog(options: RequestLogOptions) {
       );
     };
     const onDisconnect = () => {
+      if (disconnect.signal.aborted) return;
       disconnect.abort();
-      logOnce();
+      logEnd(true);
     };
     const end = () => {
-      if (!reply.raw.writableFinished) disconnect.abort();
-      logOnce();
+      if (!reply.raw.writableFinished) onDisconnect();
+      else if (!disconnect.signal.aborted) logEnd(false);
     };
     const reject = (statusCode: 400 | 408) => {
-      // A GET may be executed before its body has arrived.
-      if (reply.raw.headersSent || request.processing !== null) request.raw.socket.destroy();
+      // Other methods have no body that is waited for: their response may be on its way.
+      if (reply.raw.headersSent || request.method !== 'POST') request.raw.socket.destroy();
       else sendError({ statusCode }, request, reply.header('connection', 'close'));
     };
     connections.watchRequest({ message: request.raw, onDisconnect, end, reject });

@@ -150,6 +150,7 @@ test.each<[string, string, number, own: object]>([
   const response = await exchange(gateway.url, request);
   expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   expect(response).toMatch(/^content-type: application\/json/im);
+  expect(response).toMatch(/^content-length: \d+\r$/im);
   const body = response.slice(response.indexOf('\r\n\r\n') + 4);
   expectError(body);
   const { requestId } = JSON.parse(body).errors[0].extensions;
