@@ -25,15 +25,6 @@ class Connection {
   isBroken = false;
 }
 
-/** A request that is not HTTP, or arrives too slowly, for its log line. */
-type MalformedRequest = {
-  requestId: string;
-  outcome: string;
-  status: number;
-  fault: string | undefined;
-  address: string | undefined;
-};
-
 const discarded = new WeakSet<IncomingMessage>();
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
@@ -46,12 +37,7 @@ const statusByError: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, [TIMEO
  */
 export class ClientConnections {
   readonly #connections = new Map<Socket, Connection>();
-  readonly #logMalformed: (line: MalformedRequest) => void;
   #isClosing = false;
-
-  constructor(logMalformed: (line: MalformedRequest) => void) {
-    this.#logMalformed = logMalformed;
-  }
 
   watch(server: Server): void {
     // A client that closes its side still gets the outcome of its write (docs/decisions/0016).
@@ -98,19 +84,23 @@ export class ClientConnections {
     for (const [socket, { isServing }] of this.#connections) if (!isServing) socket.destroy();
   }
 
-  /** Handles bytes that are not HTTP, and a request that is not complete after Node's timeouts. */
-  handleError(error: Error & { code?: string }, socket: Socket): void {
+  /**
+   * Handles bytes that are not HTTP, and a request that is not complete after Node's timeouts. Returns the log line of what
+   * was no request yet.
+   */
+  handleError(error: Error & { code?: string }, socket: Socket) {
     const connection = this.#connections.get(socket);
-    if (!connection || connection.isBroken) return;
+    if (!connection || connection.isBroken) return undefined;
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
-      return;
+      return undefined;
     }
     // Node would continue to read, and execute a request that got 408.
     connection.isBroken = true;
     const { current, isServing } = connection;
     if (current && !current.message.complete) current.reject(error.code === TIMEOUT ? 408 : 400);
-    else if (!isServing) this.#logMalformed(rejectMalformed(error.code, socket));
+    else if (!isServing) return rejectMalformed(error.code, socket);
+    return undefined;
   }
 
   #serveNext(message: IncomingMessage, connection: Connection, response: ServerResponse): void {
@@ -136,9 +126,9 @@ function isLast(response: ServerResponse): boolean {
 
 /**
  * Responds to bytes that are not HTTP, and closes the connection. Call it only if no earlier request on the
- * connection waits for its response, because the client would take this one for it.
+ * connection waits for its response, because the client would take this one for it. Returns its log line.
  */
-function rejectMalformed(fault: string | undefined, socket: Socket): MalformedRequest {
+function rejectMalformed(fault: string | undefined, socket: Socket) {
   const status = statusByError[fault ?? ''] ?? 400;
   const requestId = randomUUID();
   const { remoteAddress: address } = socket;
@@ -171,27 +161,20 @@ export function discardBody(message: IncomingMessage): void {
     bytes += length;
     if (bytes > 33_554_432) socket.destroy(); // docs/limits.md
   });
-  lingerUntil(message);
-}
-
-/** Whether the connection of a body that is discarded has to be closed, because nobody looks for the end of its chunks. */
-export function isChunked({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined;
-}
-
-/** Replaces what Node calls after a response with `connection: close`. */
-function lingerUntil(message: IncomingMessage): void {
-  const { socket } = message;
-  const close = () => Socket.prototype.destroySoon.call(socket);
-  let isLingering = false;
+  // Node calls this after a response with `connection: close`.
   socket.destroySoon = () => {
+    const close = () => Socket.prototype.destroySoon.call(socket);
     if (message.complete) return close();
-    if (isLingering) return;
-    isLingering = true;
+    socket.destroySoon = () => {};
     socket.end();
     message.once('end', close);
     socket.once('end', () => socket.destroy());
     const timer = setTimeout(() => socket.destroy(), 5000).unref();
     socket.once('close', () => clearTimeout(timer));
   };
+}
+
+/** Whether the connection of a body that is discarded has to be closed, because nobody looks for the end of its chunks. */
+export function isChunked({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined;
 }

@@ -36,13 +36,11 @@ export function registerBodyParser(app: FastifyInstance, lane: Lane): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
     const body = await readBody(request, reading);
-    // Exactly, because a variable of type ID may be written as a number.
-    const parse = () => parsing(() => parseJson(utf8.decode(body), jsonLimits));
     // It takes less than 0.1 ms.
-    if (body.length < 4096) return parse();
+    if (body.length < 4096) return parse(body);
     // The request holds its body until it is parsed, although its client may have disconnected.
     const turn = Promise.resolve(lane.take(request.accountKey, request.receivedAt));
-    request.processing = turn.then(parse);
+    request.processing = turn.then(() => parse(body));
     return request.processing;
   });
 }
@@ -57,7 +55,6 @@ function readBody({ raw, holding, accountKey }: FastifyRequest, reading: Reading
       raw.off('data', onPart).off('end', onEnd).pause();
       reject(error);
     };
-    const onEnd = () => resolve(joinParts(parts));
     const onPart = (part: Buffer) => {
       bytes += part.length;
       parts.push(part);
@@ -68,24 +65,26 @@ function readBody({ raw, holding, accountKey }: FastifyRequest, reading: Reading
         fail(overloaded('The gateway is processing too many large requests.'));
       }
       // Those of a request of ordinary length are read at once.
-      else if (bytes > 65_536) pauseUntil(reading.take(accountKey));
+      else if (bytes > 65_536) {
+        const turn = reading.take(accountKey);
+        if (turn) raw.pause();
+        void turn?.then(() => raw.resume());
+      }
     };
-    const pauseUntil = (turn: Promise<void> | undefined) => {
-      if (!turn) return;
-      raw.pause();
-      void turn.then(() => raw.resume());
-    };
+    const onEnd = () => resolve(joinParts(parts));
     if (raw.destroyed) fail(new InvalidRequest(400)); // It will never end.
-    raw.on('data', onPart);
-    raw.once('end', onEnd);
+    raw.on('data', onPart).once('end', onEnd);
     raw.once('error', () => reject(new InvalidRequest(400)));
   });
 }
 
-/** Throws `OPERATION_LIMIT_EXCEEDED` if a body exceeds a limit, and a bad request if it is not JSON. */
-function parsing<Result>(step: () => Result): Result {
+/**
+ * Parses a body, with exact numbers, because a variable of type ID may be written as one. Throws `OPERATION_LIMIT_EXCEEDED` if
+ * it exceeds a limit, and a bad request if it is not JSON.
+ */
+function parse(body: Buffer): unknown {
   try {
-    return step();
+    return parseJson(utf8.decode(body), jsonLimits);
   } catch (error) {
     if (!(error instanceof JsonLimitExceeded)) throw new InvalidRequest(400);
     throw limitExceeded(limitNames[error.limit], jsonLimits[error.limit]);

@@ -28,17 +28,27 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const { log, metrics } = options;
   const origins = options.corsOrigins.map(originPattern);
   const mayLog = createLineLimit();
-  const connections = new ClientConnections((line) => {
-    if (mayLog()) log.info(line, 'request');
-  });
+  const connections = new ClientConnections();
   const drain = new Drain(options.shutdownDelayMs);
   const sendError = createErrorSender(log);
   const startRequest = createRequestLog({ connections, log, metrics, sendError, mayLog });
   const reject = createRejection(options, origins, mayLog);
-  const app = createFastify(log, connections, reject, (error, request, reply) => {
-    startRequest(request, reply); // No hook runs for these errors.
-    reply.headers(corsHeaders(origins, request.headers.origin));
-    sendError(error, request, reply);
+  const app = createFastify(log, {
+    frameworkErrors(error, request, reply) {
+      startRequest(request, reply); // No hook runs for these errors.
+      reply.headers(corsHeaders(origins, request.headers.origin));
+      sendError(error, request, reply);
+    },
+    clientErrorHandler(error, socket) {
+      const line = connections.handleError(error, socket);
+      if (line && mayLog()) log.info(line, 'request');
+    },
+    serverFactory: (handle) =>
+      createHttpServer(timeouts, (request, response) => {
+        connections.accept(request, response, () => {
+          if (!reject(request, response)) handle(request, response);
+        });
+      }),
   });
   connections.watch(app.server);
   registerAdminServer(app, options);
@@ -69,29 +79,17 @@ const timeouts = {
 };
 
 /** Fastify with its limits and timeouts, and request ids. */
-function createFastify(
-  log: Logger,
-  connections: ClientConnections,
-  reject: ReturnType<typeof createRejection>,
-  frameworkErrors: NonNullable<FastifyServerOptions['frameworkErrors']>,
-): FastifyInstance {
+function createFastify(log: Logger, handlers: FastifyServerOptions): FastifyInstance {
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     // The framework logs nothing for a request, so a logger for each is unnecessary.
     childLoggerFactory: (logger) => logger,
-    frameworkErrors,
-    clientErrorHandler: (error, socket) => connections.handleError(error, socket),
     genReqId: ({ headers }) => requestIdOf(headers),
     bodyLimit: BODY_LIMIT,
-    serverFactory: (handle) =>
-      createHttpServer(timeouts, (request, response) => {
-        connections.accept(request, response, () => {
-          if (!reject(request, response)) handle(request, response);
-        });
-      }),
     // A load balancer that has not noticed the shutdown is still served.
     return503OnClosing: false,
+    ...handlers,
   });
   // Only the route decides whether a client that waits for it should send the body. Node would respond to the others
   // itself, and at once, however many there are.

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { currentRecord } from './request-record.ts';
 
-/** Milliseconds until the next attempt if standard output accepts no more: a pipe holds only 64 KB. */
+/** Milliseconds between attempts to write what standard output did not accept: a pipe holds only 64 KB. */
 const RETRY_MS = 10;
 
 /**
@@ -14,7 +14,6 @@ export class LogOutput {
   #lines = '';
   #unwritten = Buffer.alloc(0);
   #retry: NodeJS.Timeout | undefined;
-  #waiting: (() => void)[] = [];
   /** The lines that standard output did not accept. */
   dropped = 0;
 
@@ -40,14 +39,13 @@ export class LogOutput {
   }
 
   /**
-   * Calls back when everything is written, or as much as standard output accepts: once for all that is written in
-   * this iteration of the event loop.
+   * Calls back when everything is written, or as much as standard output accepts: at the end of this iteration of the
+   * event loop, where the first call writes the lines of all.
    */
   flush(done: () => void): void {
-    if (this.#waiting.push(done) > 1) return;
     setImmediate(() => {
       this.writeNow();
-      for (const waiting of this.#waiting.splice(0)) waiting();
+      done();
     });
   }
 
