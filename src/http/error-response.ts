@@ -26,10 +26,11 @@ export function createErrorSender(log: Logger): SendError {
   };
 }
 
-/** Sends errors of hooks and handlers, and the response for unknown paths and methods. */
+/** Sends errors of hooks and handlers, and the response for unknown paths and methods, before their body is read. */
 export function registerErrorHandlers(app: FastifyInstance, sendError: SendError): void {
   app.setErrorHandler(sendError);
-  app.setNotFoundHandler((request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!request.is404) return done();
     const [url = ''] = request.url.split('?');
     const allowed = ['GET', 'POST'].filter((method) => app.hasRoute({ url, method }));
     if (allowed.length > 0) reply.header('allow', allowed.join(', '));

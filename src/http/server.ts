@@ -61,8 +61,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   await registerCors(app, origins);
   registerCompression(app, options.compression);
-  registerErrorHandlers(app, sendError);
   registerHeaderCheck(app);
+  registerErrorHandlers(app, sendError);
   registerHealthChecks(app, options.isReady);
   registerGraphqlRoute(app, drain, options);
   return app;
