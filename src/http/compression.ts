@@ -20,8 +20,7 @@ const encoders = new Map<string, (payload: string | Buffer) => Promise<Buffer>>(
 const encodings = [...encoders.keys()];
 
 /** Compresses responses as `Accept-Encoding` asks for it. */
-export function registerCompression(app: FastifyInstance, isOn: boolean): void {
-  if (!isOn) return;
+export function registerCompression(app: FastifyInstance): void {
   // Of the four threads of Node's pool.
   const threads = new Gate({ limit: 3, maxWaiting: Infinity });
   app.addHook('onSend', (request, reply, payload, done) => {

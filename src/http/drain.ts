@@ -16,46 +16,41 @@ export function longestDelayMs(shutdownDelayMs: number): number {
   return shutdownDelayMs * MAX_DELAYS;
 }
 
-/** What the server waits for when it closes, so that no response is lost. */
-export class Drain {
+export type Drain = ReturnType<typeof registerDrain>;
+
+/**
+ * Registers what the server waits for when it closes, so that no response is lost. The port stays open for `delayMs` after the
+ * last GraphQL request, in milliseconds.
+ */
+export function registerDrain(
+  app: FastifyInstance,
+  connections: ClientConnections,
+  delayMs: number,
+) {
   /** GraphQL requests being executed, including those whose client has disconnected. */
-  readonly executing = new WaitGroup();
-  readonly #delayMs: number;
-  /** When a client last sent a GraphQL request, in the time of `performance.now()`. */
-  #lastRequestAt = 0;
-
-  /** `delayMs` is how long the port stays open after the last request, in milliseconds. */
-  constructor(delayMs: number) {
-    this.#delayMs = delayMs;
-  }
-
-  requestArrived(): void {
-    this.#lastRequestAt = performance.now();
-  }
-
-  register(app: FastifyInstance, connections: ClientConnections): void {
-    // Fastify calls it first, and adds `connection: close` to all responses from then on.
-    app.addHook('preClose', async () => {
-      await this.#lastRequest();
-      // Node's own `close` ends a connection as soon as its last response is handed over, before the client has it, and waits
-      // for those that never send a request.
-      const closed = once(app.server, 'close');
-      Server.prototype.close.call(app.server);
-      connections.close();
-      await closed;
-    });
-    app.addHook('onClose', () => this.executing.idle());
-  }
-
-  /** Waits until load balancers have noticed the shutdown and send no more requests. */
-  async #lastRequest(): Promise<void> {
+  const executing = new WaitGroup();
+  let lastRequestAt = 0;
+  // Fastify calls it first, and adds `connection: close` to all responses from then on.
+  app.addHook('preClose', async () => {
+    // Until load balancers have noticed the shutdown and send no more requests.
     const start = performance.now();
-    const end = start + longestDelayMs(this.#delayMs);
-    for (;;) {
-      const quietAt = Math.max(start, this.#lastRequestAt) + this.#delayMs;
-      const leftMs = Math.min(quietAt, end) - performance.now();
-      if (leftMs <= 0) return;
-      await sleep(leftMs);
-    }
-  }
+    const leftMs = () => {
+      const quietAt = Math.max(start, lastRequestAt) + delayMs;
+      return Math.min(quietAt, start + longestDelayMs(delayMs)) - performance.now();
+    };
+    for (let ms = leftMs(); ms > 0; ms = leftMs()) await sleep(ms);
+    // Node's own `close` ends a connection as soon as its last response is handed over, before the client has it, and waits
+    // for those that never send a request.
+    const closed = once(app.server, 'close');
+    Server.prototype.close.call(app.server);
+    connections.close();
+    await closed;
+  });
+  app.addHook('onClose', () => executing.idle());
+  return {
+    executing,
+    requestArrived() {
+      lastRequestAt = performance.now();
+    },
+  };
 }

@@ -11,12 +11,12 @@ import { type AdminOptions, registerAdminServer, registerHealthChecks } from './
 import { ClientConnections } from './client-connections.ts';
 import { registerCompression } from './compression.ts';
 import { corsHeaders, originPattern, registerCors } from './cors.ts';
-import { Drain } from './drain.ts';
+import { registerDrain } from './drain.ts';
 import { createErrorSender, registerErrorHandlers } from './error-response.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
 import { registerHeaderCheck, requestIdOf } from './headers.ts';
 import { createRejection, type RejectionOptions } from './overload-rejection.ts';
-import { BODY_LIMIT, registerBodyParser } from './request-body.ts';
+import { registerBodyParser } from './request-body.ts';
 import { createRequestLog } from './request-log.ts';
 
 type ServerOptions = GraphqlRouteOptions &
@@ -29,7 +29,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const origins = options.corsOrigins.map(originPattern);
   const mayLog = createLineLimit();
   const connections = new ClientConnections();
-  const drain = new Drain(options.shutdownDelayMs);
   const sendError = createErrorSender(log);
   const startRequest = createRequestLog({ connections, log, metrics, sendError, mayLog });
   const reject = createRejection(options, origins, mayLog);
@@ -52,7 +51,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   connections.watch(app.server);
   registerAdminServer(app, options);
-  drain.register(app, connections);
+  const drain = registerDrain(app, connections, options.shutdownDelayMs);
   registerBodyParser(app, options.lane);
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -60,7 +59,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done();
   });
   await registerCors(app, origins);
-  registerCompression(app, options.compression);
+  if (options.compression) registerCompression(app);
   registerHeaderCheck(app);
   registerErrorHandlers(app, sendError);
   registerHealthChecks(app, options.isReady);
@@ -86,7 +85,6 @@ function createFastify(log: Logger, handlers: FastifyServerOptions): FastifyInst
     // The framework logs nothing for a request, so a logger for each is unnecessary.
     childLoggerFactory: (logger) => logger,
     genReqId: ({ headers }) => requestIdOf(headers),
-    bodyLimit: BODY_LIMIT,
     // A load balancer that has not noticed the shutdown is still served.
     return503OnClosing: false,
     ...handlers,
