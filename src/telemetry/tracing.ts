@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   context,
-  type Exception,
   INVALID_SPAN_CONTEXT,
   propagation,
   ROOT_CONTEXT,
@@ -81,16 +80,6 @@ export type TracingConfig = {
   sampledShare: number;
 };
 
-/** Logs what the SDK reports: batches of spans that could not be exported. */
-function createErrorHandler(log: Logger): (error: Exception) => void {
-  const mayLog = createLineLimit(1, 60_000);
-  return (error) => {
-    if (!mayLog()) return;
-    const fault = typeof error === 'string' ? error : (error.message ?? error.name);
-    log.warn({ fault: fault ?? 'unknown' }, 'cannot export traces');
-  };
-}
-
 /** Starts exporting traces over OTLP (HTTP, protobuf). Without an endpoint, the SDK is not loaded. */
 export async function startTracing(
   { endpoint, sampler, sampledShare }: TracingConfig,
@@ -123,7 +112,12 @@ export async function startTracing(
     ],
   });
   isTracing = true;
-  core.setGlobalErrorHandler(createErrorHandler(log));
+  const mayLog = createLineLimit(1, 60_000);
+  // The SDK reports batches of spans that could not be exported.
+  core.setGlobalErrorHandler((error) => {
+    const fault = typeof error === 'string' ? error : (error.message ?? error.name ?? 'unknown');
+    if (mayLog()) log.warn({ fault }, 'cannot export traces');
+  });
   trace.setGlobalTracerProvider(provider);
   propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
