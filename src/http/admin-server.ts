@@ -34,16 +34,11 @@ export function registerHealthChecks(app: FastifyInstance, isReady: () => boolea
  */
 export function registerAdminServer(main: FastifyInstance, options: AdminOptions): void {
   const { adminPort, host, isReady, metrics, log } = options;
-  const serveMetrics = (app: FastifyInstance) =>
-    app.get('/metrics', async (_, reply) =>
-      reply.type(metrics.contentType).send(await metrics.text()),
-    );
-  if (adminPort === undefined) {
-    serveMetrics(main);
-    return;
-  }
-  const admin = fastify();
-  serveMetrics(admin);
+  const admin = adminPort === undefined ? main : fastify();
+  admin.get('/metrics', async (_, reply) =>
+    reply.type(metrics.contentType).send(await metrics.text()),
+  );
+  if (adminPort === undefined) return;
   registerHealthChecks(admin, isReady);
   main.addHook('onReady', async () => {
     const address = await admin.listen({ port: adminPort, host });

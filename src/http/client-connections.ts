@@ -25,8 +25,6 @@ class Connection {
   isBroken = false;
 }
 
-const discarded = new WeakSet<IncomingMessage>();
-
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 const statusByError: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, [TIMEOUT]: 408 };
 
@@ -107,11 +105,12 @@ export class ClientConnections {
     const { socket } = message;
     connection.current?.end();
     connection.current = undefined;
-    if (connection.isBroken || isLast(response) || !socket.writable) connection.queue = [];
+    const isEnd = connection.isBroken || isLast(response) || !socket.writable;
+    if (isEnd) connection.queue = [];
     const next = connection.queue.shift();
     if (connection.queue.length === 0) socket.resume();
     const isUnread = isChunked(message) && !message.complete && !socket.destroyed;
-    if (isUnread) discardBody(message);
+    if (isUnread && !isEnd) discardBody(message);
     if (isUnread || connection.isBroken || (this.#isClosing && !next)) socket.destroySoon();
     connection.isServing = next !== undefined;
     // In another iteration of the event loop, so that other connections are served in between.
@@ -148,8 +147,7 @@ function rejectMalformed(fault: string | undefined, socket: Socket) {
  * open until the body has arrived, the client has closed it, or the time is over.
  */
 export function discardBody(message: IncomingMessage): void {
-  if (message.complete || discarded.has(message)) return;
-  discarded.add(message);
+  if (message.complete) return;
   const { socket } = message;
   // The end of the body would make its reader send a second response.
   for (const event of ['data', 'end', 'error']) message.removeAllListeners(event);

@@ -32,9 +32,9 @@ declare module 'fastify' {
     /** That of its caller, or the one of all requests without a token. */
     accountKey: string;
     /** The memory that the request holds. */
-    holding: Holding | null;
+    holding?: Holding;
     /** Settles when the request has been parsed, or executed, which may be after its client has disconnected. */
-    processing: Promise<unknown> | null;
+    processing?: Promise<unknown>;
   }
 }
 
@@ -71,11 +71,7 @@ export function registerGraphqlRoute(
   drain: Drain,
   options: GraphqlRouteOptions,
 ): void {
-  app.decorateRequest('span', null);
-  app.decorateRequest('scope', null);
   app.decorateRequest('accountKey', ANONYMOUS);
-  app.decorateRequest('holding', null);
-  app.decorateRequest('processing', null);
   app.route({
     method: ['GET', 'POST'],
     url: '/graphql',
@@ -166,7 +162,7 @@ function slowBodyOf(request: FastifyRequest): IdleClient {
   const since = performance.now();
   return {
     isOverdue() {
-      if (raw.complete || request.processing !== null) return false;
+      if (raw.complete || request.processing !== undefined) return false;
       const seconds = (performance.now() - since) / 1000;
       const bytesPerSecond = (raw.socket.bytesRead - bytesRead) / seconds;
       return seconds >= SLOW_BODY.seconds && bytesPerSecond < SLOW_BODY.bytesPerSecond;

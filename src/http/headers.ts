@@ -93,16 +93,9 @@ export function pickHeaders(
   return Object.fromEntries(found.map((name) => [name, String(headers[name])]));
 }
 
-/** Nearly all requests have the same one, which is parsed once. */
-let lastValidHost: string | undefined;
-
 /** Health checks of load balancers use HTTP/1.0, which has no such header. */
 function hasValidHost({ headers: { host }, raw, routeOptions }: FastifyRequest): boolean {
-  if (host !== undefined) {
-    if (host !== lastValidHost && !URL.canParse(`http://${host}`)) return false;
-    lastValidHost = host;
-    return true;
-  }
+  if (host !== undefined) return URL.canParse(`http://${host}`);
   return raw.httpVersion === '1.0' && routeOptions.url !== '/graphql';
 }
 
