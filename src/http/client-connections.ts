@@ -9,8 +9,6 @@ type OpenRequest = {
   readonly message: IncomingMessage;
   /** Called when the client closes its side of the connection. It may still read the response. */
   onDisconnect(): void;
-  /** Called when the response has been sent, or the connection has closed. */
-  end(): void;
   /** Responds with an error, because the body is invalid or too slow. */
   reject(status: 400 | 408): void;
 };
@@ -103,7 +101,6 @@ export class ClientConnections {
 
   #serveNext(message: IncomingMessage, connection: Connection, response: ServerResponse): void {
     const { socket } = message;
-    connection.current?.end();
     connection.current = undefined;
     const isEnd = connection.isBroken || isLast(response) || !socket.writable;
     if (isEnd) connection.queue = [];

@@ -12,12 +12,11 @@ const gzip = promisify(zlib.gzip);
 const zstdCompress = promisify(zlib.zstdCompress);
 
 /** In the order in which they are preferred. All run in the thread pool. */
-const encoders = new Map<string, (payload: string | Buffer) => Promise<Buffer>>([
+const encoders: [encoding: string, encode: (payload: string | Buffer) => Promise<Buffer>][] = [
   ['br', (payload) => brotliCompress(payload, brotli)],
   ['gzip', (payload) => gzip(payload)],
   ['zstd', (payload) => zstdCompress(payload)],
-]);
-const encodings = [...encoders.keys()];
+];
 
 /** Compresses responses as `Accept-Encoding` asks for it. */
 export function registerCompression(app: FastifyInstance): void {
@@ -30,27 +29,24 @@ export function registerCompression(app: FastifyInstance): void {
     const isLong = isText && payload.length >= 1024 && !reply.hasHeader('content-encoding');
     if (!isLong || socket.destroyed) return done(null, payload);
     reply.header('vary', `${reply.getHeader('vary')}, Accept-Encoding`);
-    const encoding = acceptedEncoding(request.headers['accept-encoding'] ?? 'identity');
-    const encode = encoding && encoders.get(encoding);
-    if (!encode) return done(null, payload);
+    const encoder = acceptedEncoder(request.headers['accept-encoding'] ?? 'identity');
+    if (!encoder) return done(null, payload);
+    const [encoding, encode] = encoder;
     reply.header('content-encoding', encoding);
-    const compress = async () => {
-      const { accountKey } = request;
-      await threads.enter(accountKey);
-      try {
-        return socket.destroyed ? '' : await encode(payload);
-      } finally {
-        threads.leave(accountKey);
-      }
-    };
-    compress().then((bytes) => done(null, bytes), done);
+    const { accountKey } = request;
+    const compress = async () => (socket.destroyed ? '' : encode(payload));
+    threads
+      .enter(accountKey)
+      .then(() => compress().finally(() => threads.leave(accountKey)))
+      .then((bytes) => done(null, bytes), done);
   });
 }
 
-/** The first of our encodings that a client accepts: clients list several with the same weight. */
-function acceptedEncoding(accepted: string): string | undefined {
+/** The first that a client accepts: clients list several with the same weight. */
+function acceptedEncoder(accepted: string) {
   // A longer header is not parsed.
   if (accepted.length > 200) return undefined;
-  const all = new Negotiator({ headers: { 'accept-encoding': accepted } }).encodings(encodings);
-  return encodings.find((encoding) => all.includes(encoding));
+  const negotiator = new Negotiator({ headers: { 'accept-encoding': accepted } });
+  const all = negotiator.encodings(encoders.map(([encoding]) => encoding));
+  return encoders.find(([encoding]) => all.includes(encoding));
 }

@@ -222,9 +222,8 @@ async function respond(
 }
 
 /**
- * From now on the request holds only its response. A long one becomes bytes, which avoids copies of the text, and
- * counts as `sending` until the client has it. Its connection may be closed if others need what it holds, unless it
- * tells the outcome of a write.
+ * From now on the request holds only its response. A long one becomes bytes, which avoids copies of the text. Its connection
+ * may be closed if others need what it holds, unless it tells the outcome of a write.
  */
 function holdResponse(
   { holding, record, raw: { socket } }: FastifyRequest,

@@ -33,7 +33,7 @@ type RequestLogOptions = {
 /** Returns the function that starts a request. When the request ends, or its client disconnects, it is logged and counted once. */
 export function createRequestLog(options: RequestLogOptions) {
   const { connections, log, metrics, sendError, mayLog } = options;
-  return (request: FastifyRequest, reply: FastifyReply): void => {
+  return (request: FastifyRequest, reply: FastifyReply) => {
     request.receivedAt = performance.now();
     const disconnect = new AbortController();
     request.disconnected = disconnect.signal;
@@ -74,16 +74,16 @@ export function createRequestLog(options: RequestLogOptions) {
       disconnect.abort();
       logEnd(true);
     };
-    const end = () => {
+    reply.raw.once('close', () => {
       if (!reply.raw.writableFinished) onDisconnect();
       else if (!disconnect.signal.aborted) logEnd(false);
-    };
+    });
     const reject = (statusCode: 400 | 408) => {
       // Other methods have no body that is waited for: their response may be on its way.
       if (reply.raw.headersSent || request.method !== 'POST') request.raw.socket.destroy();
       else sendError({ statusCode }, request, reply.header('connection', 'close'));
     };
-    connections.watchRequest({ message: request.raw, onDisconnect, end, reject });
+    connections.watchRequest({ message: request.raw, onDisconnect, reject });
   };
 }
 
@@ -93,9 +93,8 @@ export function createRequestLog(options: RequestLogOptions) {
  * two, anybody can write these values. They are bounded, and never labels of a metric.
  */
 function senderOf({ record, headers, raw }: FastifyRequest, status: number) {
-  /** The first of these headers that the request has. */
-  const header = (...names: string[]) => {
-    const value = names.map((name) => headers[name]).find((value) => value !== undefined);
+  const header = (name: string, other = name) => {
+    const value = headers[name] ?? headers[other];
     return value === undefined ? undefined : printable(String(value));
   };
   const isRejected = status === 401 || record.rejection !== undefined;

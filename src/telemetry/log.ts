@@ -5,6 +5,9 @@ import { currentRecord } from './request-record.ts';
 /** Milliseconds between attempts to write what standard output did not accept: a pipe holds only 64 KB. */
 const RETRY_MS = 10;
 
+/** The level of lines that are written in batches, as pino counts. */
+const INFO = 30;
+
 /**
  * Writes log lines to standard output in batches, and never waits for it. Node's asynchronous writes would occupy a
  * thread that a pipe without a reader blocks forever. `pino.destination` waits for a reader before it calls back, stops
@@ -80,24 +83,19 @@ export class LogOutput {
 }
 
 /**
- * The log. Lines are written in batches, but warnings and errors immediately. Its `flush` calls back when
- * the lines so far are written.
- * If the output accepts no lines, the gateway continues without a log, and logs their number afterwards.
+ * The log. Lines are written in batches, but warnings and errors immediately. Its `flush` calls back when the lines so far
+ * are written. If the output accepts no lines, the gateway continues without a log, and logs their number afterwards.
  */
 export function createLog(level: string, output: LogOutput): Logger {
-  const { info } = pino.levels.values;
   const log = pino(
     {
       level,
       base: null,
-      mixin() {
-        const { traceId } = currentRecord.getStore() ?? {};
-        return traceId === undefined ? {} : { traceId };
-      },
+      mixin: () => ({ traceId: currentRecord.getStore()?.traceId }),
       hooks: {
         logMethod(line, write, level) {
           write.apply(this, line);
-          if (info !== undefined && level > info) output.writeNow();
+          if (level > INFO) output.writeNow();
         },
       },
     },

@@ -15,7 +15,6 @@ export type LogBacklog = Pick<LogOutput, 'dropped' | 'heldBytes'>;
  */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #registers = [this.#registry];
   /** The media type of `text`. */
   readonly contentType: string = this.#registry.contentType;
 
@@ -30,7 +29,7 @@ export class Metrics {
     new Counter({
       name: `${PREFIX}log_lines_dropped_total`,
       help: 'Log lines dropped because standard output did not accept them',
-      registers: this.#registers,
+      registers: [this.#registry],
       collect() {
         this.reset();
         this.inc(log.dropped);
@@ -47,7 +46,7 @@ export class Metrics {
 
   /** One without an initial value shows no increase at its first step, and alerts would miss it. */
   counter<Label extends string>(name: string, help: string, ...labelNames: Label[]) {
-    return new Counter({ name: PREFIX + name, help, labelNames, registers: this.#registers });
+    return new Counter({ name: PREFIX + name, help, labelNames, registers: [this.#registry] });
   }
 
   /** Measures seconds. */
@@ -58,7 +57,7 @@ export class Metrics {
     buckets = DURATION_BUCKETS,
   ) {
     const names = { name: PREFIX + name, help, labelNames };
-    return new Histogram({ ...names, buckets, registers: this.#registers });
+    return new Histogram({ ...names, buckets, registers: [this.#registry] });
   }
 
   /** A gauge whose value is read at each scrape. */
@@ -77,7 +76,7 @@ export class Metrics {
       name: PREFIX + name,
       help,
       labelNames,
-      registers: this.#registers,
+      registers: [this.#registry],
       collect() {
         for (const [labels, value] of read()) this.set(labels, value);
       },
