@@ -102,7 +102,9 @@ export class ClientConnections {
   #serveNext(message: IncomingMessage, connection: Connection, response: ServerResponse): void {
     const { socket } = message;
     connection.current = undefined;
-    const isEnd = connection.isBroken || isLast(response) || !socket.writable;
+    // Fastify sets the header while it closes.
+    const isLast = !response.shouldKeepAlive || response.getHeader('connection') === 'close';
+    const isEnd = connection.isBroken || isLast || !socket.writable;
     if (isEnd) connection.queue = [];
     const next = connection.queue.shift();
     if (connection.queue.length === 0) socket.resume();
@@ -113,11 +115,6 @@ export class ClientConnections {
     // In another iteration of the event loop, so that other connections are served in between.
     if (next) setImmediate(next);
   }
-}
-
-/** Whether a response announces the end of its connection. Fastify sets the header while it closes. */
-function isLast(response: ServerResponse): boolean {
-  return !response.shouldKeepAlive || response.getHeader('connection') === 'close';
 }
 
 /**

@@ -17,7 +17,7 @@ import { currentRecord } from '../telemetry/request-record.ts';
 import { traceHeaders, withSpan } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
-import { acceptsResponse, pickHeaders, responseType } from './headers.ts';
+import { acceptedType, pickHeaders, responseType } from './headers.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import { BODY_LIMIT } from './request-body.ts';
 import { logUndeliveredWrites } from './request-log.ts';
@@ -81,7 +81,7 @@ export function registerGraphqlRoute(
       drain.requestArrived();
       if (options.explorer && acceptsPage(request)) return sendPage(reply, options.explorer);
       request.span = startRequestSpan(request, reply);
-      if (!acceptsResponse(request.headers)) throw new InvalidRequest(406);
+      if (!acceptedType(request.headers)) throw new InvalidRequest(406);
       const credentials = await authenticate(request, options);
       if (credentials) request.record.caller = credentials.caller;
       if (Number(request.headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);

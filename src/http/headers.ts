@@ -22,24 +22,12 @@ export const securityHeaders = {
 export const JSON_TYPE = 'application/json; charset=utf-8';
 const GRAPHQL_RESPONSE_TYPE = 'application/graphql-response+json; charset=utf-8';
 
-/** Whether the `Accept` header allows one of the media types of a response. */
-export function acceptsResponse({ accept }: IncomingHttpHeaders): boolean {
-  return !accept || preferredType(accept) !== undefined;
-}
-
-/**
- * The media type of a response with a result or errors. Clients read GraphQL errors from a response that is not 2xx
- * only if it has the type of GraphQL.
- */
-export function responseType({ accept }: IncomingHttpHeaders) {
-  const isGraphql = accept && preferredType(accept) === GRAPHQL_RESPONSE_TYPE;
-  return isGraphql ? GRAPHQL_RESPONSE_TYPE : JSON_TYPE;
-}
-
 /** The latest header with its type: most clients send the same one, and parsing it takes several µs. */
 let latest: { accept: string; type: string | undefined } | undefined;
 
-function preferredType(accept: string): string | undefined {
+/** The media type of responses that the `Accept` header prefers; undefined if it allows none. */
+export function acceptedType({ accept }: IncomingHttpHeaders): string | undefined {
+  if (!accept) return JSON_TYPE;
   // Parsing a longer one takes time for each character.
   if (accept.length > 500) return undefined;
   if (latest?.accept !== accept) {
@@ -47,6 +35,14 @@ function preferredType(accept: string): string | undefined {
     latest = { accept, type: negotiator.mediaType([JSON_TYPE, GRAPHQL_RESPONSE_TYPE]) };
   }
   return latest.type;
+}
+
+/**
+ * The media type of a response with a result or errors. Clients read GraphQL errors from a response that is not 2xx
+ * only if it has the type of GraphQL.
+ */
+export function responseType(headers: IncomingHttpHeaders): string {
+  return acceptedType(headers) ?? JSON_TYPE;
 }
 
 /** Rejects requests with invalid headers before they are routed. */

@@ -15,11 +15,11 @@ export type RespondedRequest = Pick<RequestRecord, 'errorCodes' | 'fields' | 're
 
 export type HttpMetrics = ReturnType<typeof registerHttpMetrics>;
 
-type Watched = { requests: Gate; account: Account; isReady(): boolean };
-
 /** Registers the metrics of requests, and of what they hold. */
-export function registerHttpMetrics(metrics: Metrics, watched: Watched) {
-  const { requests, account, isReady } = watched;
+export function registerHttpMetrics(
+  metrics: Metrics,
+  { requests, account, isReady }: { requests: Gate; account: Account; isReady(): boolean },
+) {
   const responses = metrics.counter('http_requests_total', 'HTTP responses, by status', 'status');
   const durations = metrics.histogram(
     'request_duration_seconds',
@@ -43,15 +43,13 @@ export function registerHttpMetrics(metrics: Metrics, watched: Watched) {
       responses.inc({ status });
       if (rejection) rejections.inc({ reason: rejection.reason });
       if (path !== '/graphql') return;
-      const counted = new Set<string>();
-      for (const { operation, outcome } of fields.values()) {
-        const size = counted.size;
-        if (counted.add(`${operation} ${outcome}`).size === size) continue;
+      const timed = new Map<string, { operation: string; outcome: string }>();
+      for (const field of fields.values()) timed.set(`${field.operation} ${field.outcome}`, field);
+      const ofNone = disconnected ? 'CLIENT_DISCONNECTED' : (errorCodes[0] ?? 'ok');
+      if (timed.size === 0) timed.set('', { operation: 'none', outcome: ofNone });
+      for (const { operation, outcome } of timed.values()) {
         durations.observe({ operation, outcome }, seconds);
       }
-      if (fields.size > 0) return;
-      const outcome = disconnected ? 'CLIENT_DISCONNECTED' : (errorCodes[0] ?? 'ok');
-      durations.observe({ operation: 'none', outcome }, seconds);
     },
     shed: () => shed.inc(),
     /** The response to `GET /metrics`. */

@@ -87,14 +87,11 @@ export async function startTracing(
   log: Logger,
 ): Promise<{ close(): Promise<void> }> {
   if (endpoint === undefined) return { async close() {} };
-  const [sdk, { OTLPTraceExporter }, { AsyncLocalStorageContextManager }, core, resources] =
-    await Promise.all([
-      import('@opentelemetry/sdk-trace'),
-      import('@opentelemetry/exporter-trace-otlp-proto'),
-      import('@opentelemetry/context-async-hooks'),
-      import('@opentelemetry/core'),
-      import('@opentelemetry/resources'),
-    ]);
+  const sdk = await import('@opentelemetry/sdk-trace');
+  const core = await import('@opentelemetry/core');
+  const resources = await import('@opentelemetry/resources');
+  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
+  const { AsyncLocalStorageContextManager } = await import('@opentelemetry/context-async-hooks');
   const root = sampler.endsWith('traceidratio')
     ? new sdk.TraceIdRatioBasedSampler(sampledShare)
     : new sdk[sampler.endsWith('always_off') ? 'AlwaysOffSampler' : 'AlwaysOnSampler']();
