@@ -12,11 +12,7 @@ export type AdminOptions = {
 };
 
 /** The paths for operators. Requests for them are cheap, and logged only at level `debug` if they succeed. */
-export const operatorPaths: ReadonlySet<string | undefined> = new Set([
-  '/livez',
-  '/readyz',
-  '/metrics',
-]);
+export const operatorPaths = new Set<string | undefined>(['/livez', '/readyz', '/metrics']);
 
 /** Serves the health checks. */
 export function registerHealthChecks(app: FastifyInstance, isReady: () => boolean): void {

@@ -8,14 +8,12 @@ import { Gate } from '../account/gate.ts';
 const brotli = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 const brotliCompress = promisify(zlib.brotliCompress);
-const gzip = promisify(zlib.gzip);
-const zstdCompress = promisify(zlib.zstdCompress);
 
 /** In the order in which they are preferred. All run in the thread pool. */
 const encoders: [encoding: string, encode: (payload: string | Buffer) => Promise<Buffer>][] = [
   ['br', (payload) => brotliCompress(payload, brotli)],
-  ['gzip', (payload) => gzip(payload)],
-  ['zstd', (payload) => zstdCompress(payload)],
+  ['gzip', promisify(zlib.gzip)],
+  ['zstd', promisify(zlib.zstdCompress)],
 ];
 
 /** Compresses responses as `Accept-Encoding` asks for it. */

@@ -5,15 +5,12 @@ import { toHttpError } from '../errors/http-error-format.ts';
 import { discardBody, isChunked } from './client-connections.ts';
 import { responseType } from './headers.ts';
 
-/** Sends the response for an error outside GraphQL, and notes its code for the log. */
-export type SendError = (
-  error: GatewayError | { statusCode?: number },
-  request: FastifyRequest,
-  reply: FastifyReply,
-) => FastifyReply;
+export type SendError = ReturnType<typeof createErrorSender>;
 
-export function createErrorSender(log: Logger): SendError {
-  return (error, request, reply) => {
+/** Returns a function that sends the response for an error outside GraphQL, and notes its code for the log. */
+export function createErrorSender(log: Logger) {
+  type Fault = GatewayError | { statusCode?: number };
+  return (error: Fault, request: FastifyRequest, reply: FastifyReply) => {
     const { status, headers, code, body } = toHttpError(error, request.id, log);
     // Nobody looks for the end of its chunks.
     if (!request.raw.complete && isChunked(request.raw)) reply.raw.setHeader('connection', 'close');

@@ -10,13 +10,8 @@ type Page = { html: string; policy: string[] };
 /** The page, compressed once, because every response sends the same bytes. */
 export type Explorer = { gzipped: Promise<Buffer>; contentSecurityPolicy: string };
 
-const commonPolicy = [
-  ...['default-src', 'base-uri', 'form-action', 'frame-ancestors'].map((name) => `${name} 'none'`),
-  "connect-src 'self'",
-];
-
-/** Gives each mutation a key, offers to send it again with the same one, and shows the headers of the response. */
-const barFile = new URL('explorer-bar.html', import.meta.url);
+const commonPolicy =
+  "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src 'self'";
 
 /** A document for each operation, ready to run. */
 const operationsFolder = new URL('../../examples/operations/', import.meta.url);
@@ -37,7 +32,7 @@ export async function createExplorer(
   const { html, policy } = await render(documents, headers);
   return {
     gzipped: promisify(zlib.gzip)(html),
-    contentSecurityPolicy: [...commonPolicy, ...policy].join('; '),
+    contentSecurityPolicy: [commonPolicy, ...policy].join('; '),
   };
 }
 
@@ -120,11 +115,11 @@ async function graphiql(documents: string[], headers: Record<string, string>): P
     shouldPersistHeaders: false,
     defaultTabs: documents.map((query) => ({ query, headers: headersText })),
   });
-  const root = '<div id="root"></div>';
-  const bar = readFileSync(barFile, 'utf8');
+  // It gives each mutation a key, offers to send it again with the same one, and shows the headers of the response.
+  const bar = readFileSync(new URL('explorer-bar.html', import.meta.url), 'utf8');
   const html = page
     .replace('<head>', `<head>${viewport}<script>${keepTab}</script>`)
-    .replace(root, () => `${root}\n${bar}`);
+    .replace('<div id="root"></div>', (root) => `${root}\n${bar}`);
   const scripts = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)];
   return {
     html,

@@ -111,20 +111,17 @@ export function registerGraphqlRoute(
 }
 
 /** The credentials of a request, null if it may introspect without. A rejection takes a turn. */
-async function authenticate(
-  request: FastifyRequest,
-  { authenticate, allowsAnonymous, lane }: GraphqlRouteOptions,
-): Promise<Credentials | null> {
+async function authenticate(request: FastifyRequest, options: GraphqlRouteOptions) {
+  const { raw, headers } = request;
   try {
-    const { raw, headers } = request;
-    const credentials = await authenticate(raw);
+    const credentials = await options.authenticate(raw);
     const isShort =
       headers['transfer-encoding'] === undefined &&
       Number(headers['content-length'] ?? 0) <= 16_384; // Enough for introspection.
-    if (!credentials && !(allowsAnonymous && isShort)) throw missingToken();
+    if (!credentials && !(options.allowsAnonymous && isShort)) throw missingToken();
     return credentials;
   } catch (error) {
-    await lane.take(ANONYMOUS, request.receivedAt);
+    await options.lane.take(ANONYMOUS, request.receivedAt);
     throw error;
   }
 }
@@ -133,11 +130,8 @@ async function authenticate(
  * Waits for a place among the requests in progress, and resolves to what the request holds. It is given back when its
  * client has the response or has disconnected, and nothing of it is being parsed or executed.
  */
-async function enter(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { requests, account, metrics }: GraphqlRouteOptions,
-): Promise<Holding> {
+async function enter(request: FastifyRequest, reply: FastifyReply, options: GraphqlRouteOptions) {
+  const { requests, account, metrics } = options;
   const { accountKey, disconnected: signal, raw } = request;
   try {
     if (!requests.tryEnter(accountKey)) await requests.enter(accountKey, { signal });
@@ -201,11 +195,8 @@ function createScope(
 }
 
 /** Checks and executes a request, in a turn of its caller. */
-async function respond(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { lane, execute, log }: GraphqlRouteOptions,
-): Promise<string | Buffer> {
+async function respond(request: FastifyRequest, reply: FastifyReply, options: GraphqlRouteOptions) {
+  const { lane, execute, log } = options;
   const { method, url, headers, body, scope, record } = request;
   const turn = lane.take(request.accountKey, request.receivedAt, request.disconnected);
   if (turn) await turn;
@@ -225,11 +216,9 @@ async function respond(
  * From now on the request holds only its response. A long one becomes bytes, which avoids copies of the text. Its connection
  * may be closed if others need what it holds, unless it tells the outcome of a write.
  */
-function holdResponse(
-  { holding, record, raw: { socket } }: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-): unknown {
+function holdResponse(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
+  const { holding, record } = request;
+  const { socket } = request.raw;
   const whole = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : '';
   const isLong = whole.length > 16_384;
   const body = isLong && typeof whole === 'string' ? Buffer.from(whole) : whole;

@@ -80,10 +80,7 @@ function findInvalidHeader(request: FastifyRequest): InvalidRequest | undefined 
 }
 
 /** The headers with these names; undefined if there are none. */
-export function pickHeaders(
-  headers: IncomingHttpHeaders,
-  names: readonly string[],
-): Record<string, string> | undefined {
+export function pickHeaders(headers: IncomingHttpHeaders, names: readonly string[]) {
   const found = names.filter((name) => headers[name] !== undefined);
   if (found.length === 0) return undefined;
   return Object.fromEntries(found.map((name) => [name, String(headers[name])]));
@@ -95,10 +92,7 @@ function hasValidHost({ headers: { host }, raw, routeOptions }: FastifyRequest):
   return raw.httpVersion === '1.0' && routeOptions.url !== '/graphql';
 }
 
-/** A request id of the client's; any other is replaced. */
-const requestIdPattern = /^[\w.:-]{1,128}$/;
-
-/** The request id that the client gave, or a new one. */
+/** The request id that the client gave, if it is valid, or a new one. */
 export function requestIdOf({ 'x-request-id': given }: IncomingHttpHeaders): string {
-  return typeof given === 'string' && requestIdPattern.test(given) ? given : randomUUID();
+  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
 }

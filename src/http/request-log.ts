@@ -113,10 +113,8 @@ function senderOf({ record, headers, raw }: FastifyRequest, status: number) {
 }
 
 /** If the client disconnects before it has the response, also while it receives it, only the log has the outcomes of its writes. */
-export function logUndeliveredWrites(
-  log: Logger,
-  { id, record, disconnected }: FastifyRequest,
-): void {
+export function logUndeliveredWrites(log: Logger, request: FastifyRequest): void {
+  const { id, record, disconnected } = request;
   const { traceId, writes } = record;
   if (writes.length === 0) return;
   const warn = () =>

@@ -5,9 +5,6 @@ import { currentRecord } from './request-record.ts';
 /** Milliseconds between attempts to write what standard output did not accept: a pipe holds only 64 KB. */
 const RETRY_MS = 10;
 
-/** The level of lines that are written in batches, as pino counts. */
-const INFO = 30;
-
 /**
  * Writes log lines to standard output in batches, and never waits for it. Node's asynchronous writes would occupy a
  * thread that a pipe without a reader blocks forever. `pino.destination` waits for a reader before it calls back, stops
@@ -95,7 +92,7 @@ export function createLog(level: string, output: LogOutput): Logger {
       hooks: {
         logMethod(line, write, level) {
           write.apply(this, line);
-          if (level > INFO) output.writeNow();
+          if (level > 30) output.writeNow(); // Above info.
         },
       },
     },

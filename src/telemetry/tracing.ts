@@ -9,6 +9,7 @@ import {
   SpanKind,
   type SpanOptions,
   SpanStatusCode,
+  type Tracer,
   trace,
 } from '@opentelemetry/api';
 import type { Logger } from 'pino';
@@ -29,9 +30,9 @@ export function traceIdOf(headers: IncomingHttpHeaders): string | undefined {
   return traceHeaders(headers)?.traceparent?.split('-')[1];
 }
 
-const tracer = trace.getTracer('ledger-gateway');
+/** Undefined without an exporter. */
+let tracer: Tracer | undefined;
 const noSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
-let isTracing = false;
 
 /** Runs a function in a span, which ends with it. Without an exporter, the span does nothing. */
 export function inSpan<Result>(
@@ -39,13 +40,13 @@ export function inSpan<Result>(
   options: SpanOptions,
   run: (span: Span) => Promise<Result>,
 ): Promise<Result> {
-  if (!isTracing) return run(noSpan);
+  if (!tracer) return run(noSpan);
   return tracer.startActiveSpan(name, options, (span) => run(span).finally(() => span.end()));
 }
 
 /** Starts the span of a request, which continues the client's trace. Null without an exporter. */
 export function startServerSpan(name: string, headers: IncomingHttpHeaders): Span | null {
-  if (!isTracing) return null;
+  if (!tracer) return null;
   const parent = propagation.extract(ROOT_CONTEXT, headers);
   return tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
 }
@@ -61,10 +62,8 @@ export function fail(span: Span, errorType: string): void {
 }
 
 /** The headers that continue the active span, or else the client's trace. */
-export function outgoingTraceHeaders(
-  incoming: Readonly<Record<string, string>> | undefined,
-): Readonly<Record<string, string>> {
-  if (!isTracing) return incoming ?? {};
+export function outgoingTraceHeaders(incoming: Readonly<Record<string, string>> = {}) {
+  if (!tracer) return incoming;
   const headers = { ...incoming };
   propagation.inject(context.active(), headers);
   return headers;
@@ -108,20 +107,16 @@ export async function startTracing(
       new sdk.BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: endpoint.href }) }),
     ],
   });
-  isTracing = true;
   const mayLog = createLineLimit(1, 60_000);
   // The SDK reports batches of spans that could not be exported.
   core.setGlobalErrorHandler((error) => {
     const fault = typeof error === 'string' ? error : (error.message ?? error.name ?? 'unknown');
     if (mayLog()) log.warn({ fault }, 'cannot export traces');
   });
-  trace.setGlobalTracerProvider(provider);
+  tracer = provider.getTracer('ledger-gateway');
   propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  return {
-    async close() {
-      // An unreachable collector must not delay the shutdown or change the exit code.
-      await Promise.race([provider.shutdown().catch(() => {}), sleep(2000, null, { ref: false })]);
-    },
-  };
+  // An unreachable collector must not delay the shutdown or change the exit code.
+  const shutdown = () => provider.shutdown().catch(() => {});
+  return { close: () => Promise.race([shutdown(), sleep(2000, undefined, { ref: false })]) };
 }
