@@ -178,6 +178,20 @@ test('a request whose body turns out not to be HTTP, behind another one, leaves 
   expect(await inProgress()).toBe(0);
 });
 
+test('a client whose body is invalid while its response is compressed is disconnected', async () => {
+  const { gateway, socket } = await start();
+  socket.on('error', () => {});
+  const closed = once(socket, 'close');
+  const headers = `${host}\r\naccept-encoding: gzip\r\ntransfer-encoding: chunked`;
+  await new Promise((resolve) => {
+    socket.write(`GET /metrics HTTP/1.1\r\n${headers}\r\n\r\n`, resolve);
+  });
+  socket.resume().write('zz\r\n');
+  await closed;
+  await gateway.graphql('{ __typename }');
+  expect(gateway.logs.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+});
+
 test.each(['x-name: value', 'expect: 100-continue', 'expect: other'])(
   'a connection with a long pipeline of requests with %s is closed',
   async (header) => {
