@@ -1,6 +1,5 @@
 import { createClient, ErrorReply } from '@redis/client';
 import { z } from 'zod';
-import { pause } from '../lib/poll.ts';
 import { ReplyLost, StoreUnavailable, type UnavailableReason } from './store.ts';
 
 /** The time to connect, and for the next reply. */
@@ -23,7 +22,7 @@ const replyReasons: Record<string, UnavailableReason> = {
 /** Failures that a new connection may not have: to a new primary, or after the data is loaded. */
 const connectionReasons = new Set<UnavailableReason>(['loading', 'read_only', 'unauthorized']);
 
-/** One connection, to one process of Redis. Every method throws `StoreUnavailable` or `ReplyLost`. */
+/** One connection, to one process of Redis. Its commands throw `StoreUnavailable` or `ReplyLost`. */
 export class RedisSession {
   readonly #client: ReturnType<typeof newClient>;
   readonly #end = Promise.withResolvers<StoreUnavailable>();
@@ -34,39 +33,28 @@ export class RedisSession {
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
 
+  /** @throws Error if the URL cannot be used */
   constructor(url: string) {
     this.#client = newClient(url);
-    const onEnd = (cause?: unknown) => this.close(causeOf(cause));
+    const onEnd = (cause?: unknown) => this.close(failureOf(cause));
     this.#client.once('end', onEnd).once('terminated', onEnd);
     this.#client.on('error', () => {}); // `terminated` follows, or a rejected `connect`.
   }
 
   async connect(): Promise<void> {
     // The client's own timeout ends when the socket is open.
-    const reply = await this.#within(2 * TIMEOUT_MS, () => this.#client.connect());
-    if (reply instanceof ErrorReply) throw failureOf(reply);
-  }
-
-  /** Runs a Lua script. */
-  run(script: string, keys: string[], args: string[]): Promise<unknown> {
-    return this.command(['EVAL', script, String(keys.length), ...keys, ...args]);
+    await this.#within(2 * TIMEOUT_MS, () => this.#client.connect());
   }
 
   /** Sends a command once. */
-  async command(command: string[]): Promise<unknown> {
-    if (this.#failure) throw this.#failure;
-    const reply = await this.#within(TIMEOUT_MS, () => this.#client.sendCommand(command));
-    if (!(reply instanceof ErrorReply)) return reply;
-    const failure = failureOf(reply);
-    if (connectionReasons.has(failure.reason)) this.close(failure);
-    throw failure;
+  command(command: string[]): Promise<unknown> {
+    return this.#within(TIMEOUT_MS, () => this.#client.sendCommand(command));
   }
 
   /** Ends the connection at once. Commands without a reply fail with `ReplyLost`. */
   close(failure = new StoreUnavailable('closed')): void {
-    if (this.#failure !== undefined) return;
-    this.#failure = failure;
-    this.#end.resolve(failure);
+    this.#failure ??= failure;
+    this.#end.resolve(this.#failure);
     if (this.#client.isOpen) this.#client.destroy();
   }
 
@@ -75,14 +63,16 @@ export class RedisSession {
    * its reply sooner. What has arrived while the process was busy is read before.
    */
   async #within(ms: number, send: () => Promise<unknown>): Promise<unknown> {
+    if (this.#failure) throw this.#failure;
     this.#waiting += 1;
     if (this.#waiting === 1) this.#expectReply(ms);
     try {
       return await send();
     } catch (error) {
-      if (error instanceof ErrorReply) return error;
-      this.close(causeOf(error));
-      throw new ReplyLost(this.#failure?.reason ?? 'unreachable');
+      const failure = failureOf(error);
+      const isReply = error instanceof ErrorReply;
+      if (!isReply || connectionReasons.has(failure.reason)) this.close(failure);
+      throw isReply ? failure : new ReplyLost((await this.ended).reason);
     } finally {
       this.#waiting -= 1;
       this.#expectReply(TIMEOUT_MS);
@@ -118,47 +108,14 @@ function newClient(url: string) {
   }
 }
 
-/** Why a connection ended. The message of an error of the network may hold the address. */
-function causeOf(cause: unknown): StoreUnavailable {
-  if (cause instanceof ErrorReply) return failureOf(cause);
-  const { data } = z.object({ code: z.string() }).safeParse(cause);
-  return new StoreUnavailable(
-    'unreachable',
-    `No connection to Redis${data ? `: ${data.code}` : ''}`,
-  );
-}
-
-/** An error of a script has its code inside the message, in some versions of Redis. */
-function failureOf({ message }: ErrorReply): StoreUnavailable {
-  const code = message.match(/[A-Z]+/g)?.find((word) => word in replyReasons);
-  return new StoreUnavailable((code !== undefined && replyReasons[code]) || 'failed');
-}
-
-/**
- * Keeps one connection until `signal` is aborted, and makes a new one whenever it ends.
- *
- * @param onConnect checks a new connection before anything else uses it
- * @param onEnd learns why there is no connection
- */
-export async function keepConnected(
-  url: string,
-  signal: AbortSignal,
-  onConnect: (session: RedisSession) => Promise<void>,
-  onEnd: (failure: StoreUnavailable) => void,
-): Promise<void> {
-  for (let ms = 50; !signal.aborted; ms = Math.min(ms * 2, 2000)) {
-    const session = new RedisSession(url);
-    try {
-      await session.connect();
-      await onConnect(session);
-      ms = 50;
-      if (signal.aborted) session.close();
-      await session.ended;
-    } catch (error) {
-      session.close(error instanceof StoreUnavailable ? error : new StoreUnavailable('failed'));
-    }
-    const { reason, message } = await session.ended;
-    onEnd(new StoreUnavailable(reason, message));
-    await pause(ms, signal);
+/** Why a command failed, or a connection ended. The message of an error of the network may hold the address. */
+function failureOf(error: unknown): StoreUnavailable {
+  if (error instanceof ErrorReply) {
+    // An error of a script has its code inside the message, in some versions of Redis.
+    const code = error.message.match(/[A-Z]+/g)?.find((word) => word in replyReasons);
+    return new StoreUnavailable((code !== undefined && replyReasons[code]) || 'failed');
   }
+  const code = z.object({ code: z.string() }).safeParse(error).data?.code;
+  const message = `No connection to Redis${code === undefined ? '' : `: ${code}`}`;
+  return new StoreUnavailable('unreachable', message);
 }

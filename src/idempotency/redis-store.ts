@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { keepConnected, RedisSession } from './redis-connection.ts';
+import { pause } from '../lib/poll.ts';
+import { RedisSession } from './redis-connection.ts';
 import {
   BasisChanged,
   type Change,
@@ -96,10 +97,7 @@ export class RedisStore implements IdempotencyStore {
   /** @throws Error if the URL cannot be used */
   constructor({ url }: { url: string }) {
     new RedisSession(url).close();
-    const onEnd = (failure: StoreUnavailable) => {
-      this.#current = failure;
-    };
-    this.#connecting = keepConnected(url, this.#closing.signal, this.#check, onEnd);
+    this.#connecting = this.#keepConnected(url);
   }
 
   get usage(): Usage | undefined {
@@ -110,7 +108,8 @@ export class RedisStore implements IdempotencyStore {
     const { session } = this.#connection;
     if (key === COMPLETENESS_KEY) await this.#check(session);
     const { serverId } = this.#connection;
-    const { data } = readReplySchema.safeParse(await session.run(readScript, [keyOf(key)], []));
+    const reply = await session.command(['EVAL', readScript, '1', keyOf(key)]);
+    const { data } = readReplySchema.safeParse(reply);
     if (data === undefined) throw new StoreUnavailable('corrupt');
     const [version, text, seconds, micros] = data;
     const now = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
@@ -130,11 +129,15 @@ export class RedisStore implements IdempotencyStore {
     const room = needsRoom && share < Infinity ? String(share) : '';
     const generation = basis.generation ?? '';
     const args = [expected ?? '', version, text, retention, generation, room, counted];
-    const reply = swapReplySchema.parse(await session.run(swapScript, keys, args));
+    const command = ['EVAL', swapScript, String(keys.length), ...keys, ...args];
+    const reply = swapReplySchema.parse(await session.command(command));
     if (reply === 'basis') throw new BasisChanged();
     if (reply === 'share') throw new StoreUnavailable('share');
-    if (reply === 'swapped' && hasReplicas) await waitForReplica(session);
-    return reply === 'swapped';
+    if (reply === 'other') return false;
+    // Without a confirmation in half a second, the change may be lost with the server.
+    const confirmed = hasReplicas ? await session.command(['WAIT', '1', '500']) : 1;
+    if (!(Number(confirmed) >= 1)) throw new ReplyLost('not_replicated');
+    return true;
   }
 
   isContinuation(writtenOn: string, serverId: string): boolean {
@@ -145,21 +148,37 @@ export class RedisStore implements IdempotencyStore {
     this.#closing.abort();
     if ('session' in this.#current) this.#current.session.close();
     await this.#connecting;
-    this.#current = new StoreUnavailable('closed');
   }
 
   get #connection(): Connection {
-    const { signal } = this.#closing;
-    if (signal.aborted) throw new StoreUnavailable('closed');
+    if (this.#closing.signal.aborted) throw new StoreUnavailable('closed');
     if (this.#current instanceof StoreUnavailable) throw this.#current;
     return this.#current;
+  }
+
+  /** Keeps one connection until the store is closed, and makes a new one whenever it ends. */
+  async #keepConnected(url: string): Promise<void> {
+    const { signal } = this.#closing;
+    for (let ms = 50; !signal.aborted; ms = Math.min(ms * 2, 2000)) {
+      const session = new RedisSession(url);
+      try {
+        await session.connect();
+        await this.#check(session);
+        ms = 50;
+        if (signal.aborted) session.close();
+      } catch (error) {
+        session.close(error instanceof StoreUnavailable ? error : new StoreUnavailable('failed'));
+      }
+      this.#current = await session.ended;
+      await pause(ms, signal);
+    }
   }
 
   /**
    * Reads what the server says about itself, of a new connection and with each check of completeness. A policy that
    * evicts keys would let a write be sent twice: it ends the connection.
    */
-  readonly #check = async (session: RedisSession): Promise<void> => {
+  async #check(session: RedisSession): Promise<void> {
     const text = z.string().parse(await session.command(['INFO']));
     const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(text)?.[1];
     const maxBytes = Number(field('maxmemory') ?? 0) || Infinity;
@@ -182,13 +201,7 @@ export class RedisStore implements IdempotencyStore {
       hasReplicas: Number(field('connected_slaves') ?? 0) > 0,
       usage: { keys, maxKeys: Infinity, bytes, maxBytes },
     };
-  };
-}
-
-/** Without a confirmation in half a second, the change may be lost with the server. */
-async function waitForReplica(session: RedisSession): Promise<void> {
-  const confirmed = await session.command(['WAIT', '1', '500']);
-  if (!(Number(confirmed) >= 1)) throw new ReplyLost('not_replicated');
+  }
 }
 
 function keyOf(key: string): string {
