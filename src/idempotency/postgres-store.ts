@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import DataLoader from 'dataloader';
@@ -133,8 +134,6 @@ const reasons: Record<string, UnavailableReason> = {
   '57P03': 'unreachable', // It starts, or shuts down: the code is the same.
 };
 
-type PostgresStoreOptions = { url: string; maxBytes: number };
-
 /**
  * Keeps keys in PostgreSQL, for several gateways. The changes of one iteration of the event loop are one statement,
  * committed before they are confirmed. The table is created when it is missing.
@@ -156,7 +155,7 @@ export class PostgresStore implements IdempotencyStore {
    * @param options `maxBytes` is shared out among callers when three quarters of it are used
    * @throws Error if the URL cannot be used
    */
-  constructor({ url, maxBytes }: PostgresStoreOptions) {
+  constructor({ url, maxBytes }: { url: string; maxBytes: number }) {
     this.#maxBytes = maxBytes;
     this.#pool = createPool(url);
     // A connection that breaks fails its statement, and is removed.
@@ -215,24 +214,17 @@ export class PostgresStore implements IdempotencyStore {
     if (this.#pool.ending) throw new StoreUnavailable('closed');
     let client: pg.PoolClient | undefined;
     try {
-      const connected = await this.#pool.connect();
-      client = connected;
-      const running = execute(connected, statement, values);
-      const late = Promise.withResolvers<null>();
-      const timer = setTimeout(() => late.resolve(null), TIMEOUT_MS).unref();
-      const ended = Promise.race([running, late.promise]);
-      const result = await ended.finally(() => clearTimeout(timer));
-      if (result === null) {
-        client = undefined;
-        void cancel(connected, running);
-        throw new ReplyLost('timeout');
-      }
-      connected.release();
+      client = await this.#pool.connect();
+      const result = await execute(client, statement, values);
+      client.release();
       return result;
     } catch (error) {
       this.usage = undefined;
-      client?.release(true);
-      throw failureOf(error, client ? ReplyLost : StoreUnavailable);
+      const failure = failureOf(error, client ? ReplyLost : StoreUnavailable);
+      const isRunning = failure.reason === 'timeout' && !(error instanceof pg.DatabaseError);
+      if (client && isRunning) void cancel(client);
+      else client?.release(true);
+      throw failure;
     }
   }
 
@@ -287,43 +279,38 @@ const backendSchema = z.object({
  * still runs, for example waiting for a standby that hangs, and no other connection may take its place: or else a store
  * that hangs would use up the connections of the server.
  */
-async function cancel(client: pg.PoolClient, running: Promise<unknown>): Promise<void> {
-  const ended = running.then(
-    () => 'answered' as const,
-    (error: unknown) => (error instanceof pg.DatabaseError ? 'answered' : 'broken'),
+async function cancel(client: pg.PoolClient): Promise<void> {
+  const isBroken = once(client, 'drain').then(
+    () => false,
+    () => true,
   );
   const backend = backendSchema.safeParse(client).data;
   for (let delivered = 0; delivered < 30; ) {
     if (backend && (await requestCancel(backend))) delivered += 1;
-    const end = await Promise.race([ended, sleep(TIMEOUT_MS, 'late', { ref: false })]);
-    if (end !== 'late') return client.release(end === 'broken');
+    const end = await Promise.race([isBroken, sleep(TIMEOUT_MS, undefined, { ref: false })]);
+    if (end !== undefined) return client.release(end);
   }
   // The server at this address answers, but does not know the statement: the address is that of another one now.
   client.release(true);
 }
 
 /** Sends a request to cancel, on a connection of its own. Resolves to whether a server received or refused it in time. */
-function requestCancel(backend: z.infer<typeof backendSchema>): Promise<boolean> {
+async function requestCancel(backend: z.infer<typeof backendSchema>): Promise<boolean> {
   const { host, port, processID, secretKey } = backend;
   const request = Buffer.alloc(16);
   // Its length, the code of a request to cancel in the protocol of PostgreSQL, and what to cancel.
   for (const [n, value] of [16, 80_877_102, processID, secretKey].entries()) {
     request.writeInt32BE(value | 0, n * 4);
   }
-  const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = host.startsWith('/')
     ? connect(`${host}/.s.PGSQL.${port}`)
     : connect({ host, port });
-  socket.setTimeout(TIMEOUT_MS, () => {
-    resolve(false);
-    socket.destroy();
-  });
-  socket.unref().on('error', () => {});
-  socket
-    .on('close', () => resolve(true))
-    .resume()
-    .write(request);
-  return promise;
+  socket.unref().resume().write(request);
+  const done = () => true;
+  const closed = once(socket, 'close').then(done, done);
+  const isDone = await Promise.race([closed, sleep(TIMEOUT_MS, false, { ref: false })]);
+  socket.destroy();
+  return isDone;
 }
 
 function createPool(url: string): pg.Pool {
@@ -339,6 +326,7 @@ function createPool(url: string): pg.Pool {
       connectionString: url,
       max: 10,
       connectionTimeoutMillis: TIMEOUT_MS,
+      query_timeout: TIMEOUT_MS,
       keepAlive: true,
       application_name: 'ledger-gateway',
     });
