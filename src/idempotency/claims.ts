@@ -70,7 +70,7 @@ type Write = z.infer<typeof writeSchema>;
 const keyRecordSchema = z.object({
   isSettled: z.boolean(),
   /** Whether a settlement has found that nothing but these writes can have been executed. */
-  isComplete: z.boolean().default(false),
+  isComplete: z.boolean(),
   writes: z.array(writeSchema),
 });
 type KeyRecord = z.infer<typeof keyRecordSchema>;

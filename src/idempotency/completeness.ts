@@ -27,10 +27,7 @@ const recordSchema = z.object({
   /** When records may have been lost. Null for a new store, whose first process knew no other. */
   lossAt: z.number().nullable(),
   /** For how long records are kept, on all instances: the setting of the one that started last, in milliseconds. */
-  retentionMs: z.number().default(0),
-  /** Records from before this time were kept for another retention. */
-  retentionSince: z.number().default(0),
-  earlierRetentionMs: z.number().default(0),
+  retentionMs: z.number(),
 });
 type CompletenessRecord = z.infer<typeof recordSchema>;
 
@@ -108,8 +105,10 @@ export class Completeness {
   /** Whether the store has every record from the whole time of an intent: without a record, nothing was executed. */
   knows({ ageMs, receivedAt }: Pick<Intent, 'ageMs' | 'receivedAt'>): boolean {
     if (ageMs === undefined || this.#record === undefined) return false;
+    const { since, retentionMs } = this.#record;
     const sentAt = receivedAt + this.#clockOffset - TRANSIT_MS - ageMs;
-    return sentAt >= keptSince(this.#record, this.now);
+    // Those that are older may have expired.
+    return sentAt >= Math.max(since, this.now - retentionMs);
   }
 
   /** Notes a change that was started at this time of `performance.now()` and has succeeded. */
@@ -180,9 +179,8 @@ export function nextRecord(
   quarantineMs: number,
 ): CompletenessRecord {
   const begin = (isLoss: boolean, rejectMs: number) => {
-    const kept = { retentionMs, retentionSince: now, earlierRetentionMs: retentionMs };
-    const times = { since: now, quarantineEnd: now + rejectMs };
-    return { id: crypto.randomUUID(), serverId, ...times, lossAt: isLoss ? now : null, ...kept };
+    const times = { since: now, quarantineEnd: now + rejectMs, lossAt: isLoss ? now : null };
+    return { id: crypto.randomUUID(), serverId, ...times, retentionMs };
   };
   if (found === null && id === undefined) {
     const isShared = store.exclusiveSince === -Infinity;
@@ -198,16 +196,9 @@ export function nextRecord(
   const isKnown = id === undefined || found?.id === id || isCovered;
   if (!isContinued || !isKnown) return begin(true, quarantineMs);
   if (id === undefined && found.retentionMs !== retentionMs) {
-    // An earlier change counts in full from now on.
-    const since = Math.max(found.since, found.retentionSince);
-    const kept = { retentionMs, retentionSince: now, earlierRetentionMs: found.retentionMs };
-    return { ...found, serverId, since, ...kept };
+    // Earlier records were kept for a shorter time.
+    const since = retentionMs > found.retentionMs ? now : found.since;
+    return { ...found, serverId, since, retentionMs };
   }
   return found.serverId === serverId ? found : { ...found, serverId };
-}
-
-/** Since when there is no record of a key only if it was not executed: those that are older may have expired. */
-function keptSince(record: CompletenessRecord, now: number): number {
-  const { since, retentionMs, retentionSince, earlierRetentionMs } = record;
-  return Math.max(since, now - retentionMs, Math.min(retentionSince, now - earlierRetentionMs));
 }
