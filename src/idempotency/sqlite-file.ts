@@ -85,10 +85,12 @@ export function openClaims(path: string, maxBytes: number) {
       isContinued,
       /** Whether another file, or none, is at the path now: another process could use that one. */
       isMoved: () => inode !== 0 && stateOnDisk(path)?.inode !== inode,
+      /** In the time of the store. */
+      newestChange: Number(
+        readValue(database, "SELECT max(changed_at) FROM record WHERE caller <> ''"),
+      ),
       /** Writes the changes in the log to the file itself. */
-      checkpoint() {
-        if (database.isOpen) database.exec('PRAGMA wal_checkpoint');
-      },
+      checkpoint: () => database.isOpen && database.exec('PRAGMA wal_checkpoint'),
       close() {
         if (!database.isOpen) return;
         // A whole second, which every file system can keep as the time of change.
@@ -102,8 +104,7 @@ export function openClaims(path: string, maxBytes: number) {
   } catch (error) {
     opened?.close();
     const { reason, message } = unavailable(error);
-    const remedy = error instanceof StoreUnavailable ? '' : (remedies[reason] ?? '');
-    const text = `The idempotency store cannot open ${path}: ${message}${remedy}`;
+    const text = `The idempotency store cannot open ${path}: ${message}${remedies[reason] ?? ''}`;
     throw new StoreUnavailable(reason, text);
   }
 }
@@ -129,14 +130,14 @@ function prepare(database: DatabaseSync, path: string, maxBytes: number): void {
   const isEmpty = readValue(database, 'SELECT count(*) FROM sqlite_schema') === 0;
   const isNew = isEmpty && application === 0 && version === 0;
   if (!isNew && application !== APPLICATION_ID) {
-    throw new StoreUnavailable('corrupt', 'it belongs to another application; name another file');
+    throw new StoreUnavailable('failed', 'it belongs to another application; name another file');
   }
   if (!isNew && version !== SCHEMA_VERSION) {
     const fault = `another version of the gateway wrote it (schema ${version}, not ${SCHEMA_VERSION})`;
-    throw new StoreUnavailable('corrupt', fault + remedies.corrupt);
+    throw new StoreUnavailable('corrupt', fault);
   }
   const fault = readValue(database, 'PRAGMA integrity_check');
-  if (fault !== 'ok') throw new StoreUnavailable('corrupt', fault + String(remedies.corrupt));
+  if (fault !== 'ok') throw new StoreUnavailable('corrupt', String(fault));
   // SQLite gives a new log the permissions of the database.
   for (const file of [path, `${path}-wal`]) if (existsSync(file)) chmodSync(file, 0o600);
   const maxPages = Math.floor(maxBytes / Number(readValue(database, 'PRAGMA page_size')));
@@ -146,14 +147,12 @@ function prepare(database: DatabaseSync, path: string, maxBytes: number): void {
 
 function prepareStatements(database: DatabaseSync) {
   return {
-    find: database.prepare('SELECT caller, bytes, version, changed_at FROM record WHERE key = ?'),
-    text: database.prepare('SELECT text FROM record WHERE key = ?'),
+    find: database.prepare('SELECT * FROM record WHERE key = ?'),
     // A replaced row gets a new id.
     put: database.prepare(
       'REPLACE INTO record (key, caller, version, bytes, changed_at, text) VALUES (?, ?, ?, ?, ?, ?)',
     ),
     remove: database.prepare('DELETE FROM record WHERE key = ?'),
-    newest: database.prepare("SELECT max(changed_at) AS value FROM record WHERE caller <> ''"),
     sizes: database.prepare('SELECT caller, bytes FROM record'),
     /** Deletes those that have expired of the oldest keys. */
     sweep: database.prepare(

@@ -21,8 +21,8 @@ const ROW_BYTES = 512;
 
 const sizeSchema = z.object({ caller: z.string(), bytes: z.number() });
 type Size = z.infer<typeof sizeSchema>;
-const rowSchema = sizeSchema.extend({ version: z.string(), changed_at: z.number() });
-const textSchema = z.object({ text: z.string() });
+const entrySchema = z.object({ version: z.string(), text: z.string() });
+const rowSchema = sizeSchema.extend({ ...entrySchema.shape, changed_at: z.number() });
 
 export type SqliteStoreOptions = {
   /** A file path, or `:memory:`. */
@@ -60,8 +60,7 @@ export class SqliteStore implements IdempotencyStore {
     this.#file = openClaims(options.path, options.maxBytes);
     const { clock = () => performance.timeOrigin + performance.now() } = options;
     // The clock starts at the newest change, even if the wall clock was set back since.
-    const newest = Number(this.#file.statements.newest.get()?.value ?? 0);
-    const offset = Math.max(0, newest - clock());
+    const offset = Math.max(0, this.#file.newestChange - clock());
     this.#clock = () => clock() + offset;
     this.exclusiveSince = this.#clock();
     this.#measure();
@@ -77,9 +76,7 @@ export class SqliteStore implements IdempotencyStore {
 
   read(key: string): Promise<Reading> {
     return this.#run(() => {
-      const { version } = this.#find(key) ?? {};
-      const text = () => textSchema.parse(this.#file.statements.text.get(key)).text;
-      const entry = version === undefined ? null : { version, text: text() };
+      const entry = this.#find(key) ?? null;
       return { entry, now: this.#clock(), serverId: this.#file.id };
     });
   }
@@ -101,7 +98,7 @@ export class SqliteStore implements IdempotencyStore {
       if (found) this.#book(found, 'give');
       if (next) this.#book(size, 'take');
       // Since when the file is complete must not be lost with its log.
-      if (caller === null) setImmediate(() => this.#file.checkpoint());
+      if (caller === null) setImmediate(this.#file.checkpoint);
       return true;
     });
   }
@@ -158,8 +155,8 @@ export class SqliteStore implements IdempotencyStore {
 
   #commit(work: readonly (() => unknown)[]): unknown[] {
     const { database } = this.#file;
+    if (!database.isOpen) throw new StoreUnavailable('closed');
     try {
-      if (!database.isOpen) throw new StoreUnavailable('closed');
       if (this.#file.isMoved()) throw new StoreUnavailable('moved');
       database.exec('BEGIN IMMEDIATE');
       const results = work.map((one) => {
@@ -180,7 +177,6 @@ export class SqliteStore implements IdempotencyStore {
 
   #rollBack(): void {
     const { database } = this.#file;
-    if (!database.isOpen) return;
     try {
       if (database.isTransaction) database.exec('ROLLBACK');
       this.#measure();
