@@ -19,6 +19,8 @@ export const idempotencyResults = [
   'unavailable',
 ] as const;
 
+type LogScope = Pick<RequestScope, 'requestId' | 'caller'>;
+
 export type IdempotencyMetrics = ReturnType<typeof createIdempotencyMetrics>;
 
 /** The metrics of keys and their store, and of unknown outcomes when they come about. `kind` is that of the store. */
@@ -49,38 +51,41 @@ export function createIdempotencyMetrics(
     ['operation'],
     [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5],
   );
-  const gauge = (name: string, help: string, value: keyof Usage) =>
-    metrics.gauge(`idempotency_${name}`, help, () => store.usage?.[value] ?? NaN, { store: kind });
-  gauge('keys', 'Keys in the store', 'keys');
-  gauge('keys_limit', 'The most keys that the store takes', 'maxKeys');
-  gauge('bytes', 'Bytes in the store', 'bytes');
-  gauge('bytes_limit', 'The most bytes that the store takes', 'maxBytes');
-  metrics.gauge(
-    'idempotency_store_up',
-    'Whether the store of idempotency keys takes claims: 0 until nothing has failed for ten seconds',
-    () => Number(store.usage !== undefined && !isFailing()),
-    { store: kind },
-  );
+  const gauge = (name: string, help: string, read: () => number) =>
+    metrics.gauge(`idempotency_${name}`, help, read, { store: kind });
+  const used = (value: keyof Usage) => () => store.usage?.[value] ?? NaN;
+  gauge('keys', 'Keys in the store', used('keys'));
+  gauge('keys_limit', 'The most keys that the store takes', used('maxKeys'));
+  gauge('bytes', 'Bytes in the store', used('bytes'));
+  gauge('bytes_limit', 'The most bytes that the store takes', used('maxBytes'));
+  const upHelp =
+    'Whether the store of idempotency keys takes claims: 0 until nothing has failed for ten seconds';
+  gauge('store_up', upHelp, () => Number(store.usage !== undefined && !isFailing()));
   return {
     count: (result: (typeof idempotencyResults)[number]) => claims.inc({ result }),
     /** Counts and logs a write whose outcome became unknown: once, and not its repeats. */
     unknownOutcome(
       operation: WriteName,
       code: string,
-      { requestId, caller }: Pick<RequestScope, 'requestId' | 'caller'>,
+      { requestId, caller }: LogScope,
       claim: string | undefined,
     ) {
       unknown.inc({ operation: operations[operation].graphql, outcome: code });
       log.warn({ requestId, operation, caller: caller.hash, claim, code }, 'outcome unknown');
     },
-    /** Counts what rejected a write or a settlement. Returns the error for the client. */
-    rejected(error: unknown): unknown {
-      if (error instanceof GatewayError && error.code.startsWith('IDEMPOTENCY_KEY_')) {
-        claims.inc({ result: error.code === 'IDEMPOTENCY_KEY_SETTLED' ? 'settled' : 'reused' });
+    /** Counts what rejected a write or a settlement, and logs a key that was reused. Returns the error for the client. */
+    rejected(error: unknown, { requestId, caller }: LogScope, claim: string): unknown {
+      if (error instanceof StoreUnavailable) {
+        claims.inc({ result: 'unavailable' });
+        return storeUnavailable(error.reason === 'quarantine');
       }
-      if (!(error instanceof StoreUnavailable)) return error;
-      claims.inc({ result: 'unavailable' });
-      return storeUnavailable(error.reason === 'quarantine');
+      const code = error instanceof GatewayError ? error.code : undefined;
+      if (code === 'IDEMPOTENCY_KEY_SETTLED') claims.inc({ result: 'settled' });
+      if (code === 'IDEMPOTENCY_KEY_REUSED') {
+        claims.inc({ result: 'reused' });
+        log.warn({ requestId, caller: caller.hash, claim }, 'idempotency key reused');
+      }
+      return error;
     },
     /** Measures and watches a use of the store on behalf of a caller, and gives it a span. */
     timed<Result>(operation: string, caller: string, use: Promise<Result>): Promise<Result> {

@@ -1,5 +1,3 @@
-import type { Logger } from 'pino';
-import { GatewayError } from '../errors/gateway-error.ts';
 import { poll } from '../lib/poll.ts';
 import { textLength, withShortTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -11,10 +9,8 @@ import { keyReused } from './idempotency-error.ts';
 import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
 import type { IdempotencyMetrics } from './idempotency-metrics.ts';
 import type { OpenWrite, OpenWrites } from './open-writes.ts';
-import { type KnownOutcome, readOutcome } from './recorded-outcome.ts';
+import { type KnownOutcome, type Outcome, readOutcome } from './recorded-outcome.ts';
 import { ReplyLost, StoreUnavailable } from './store.ts';
-
-type Outcome = KnownOutcome | OutcomeUnknown;
 
 /** What a claim around a write, and settling, need. */
 export type IdempotencyParts = {
@@ -22,7 +18,6 @@ export type IdempotencyParts = {
   claims: Claims;
   openWrites: OpenWrites;
   metrics: IdempotencyMetrics;
-  log: Logger;
   /** Whether a write without a key is rejected. */
   isRequired: boolean;
   /** The timeout of a call, and of a repeat that waits for one. */
@@ -72,11 +67,7 @@ export class IdempotentCalls implements Calls {
     };
     const write = { request, scope, claim, deadline: performance.now() + timeoutMs };
     const outcome = await this.#resolve(write).catch((error: unknown) => {
-      if (error instanceof GatewayError && error.code === 'IDEMPOTENCY_KEY_REUSED') {
-        const line = { requestId: scope.requestId, caller: scope.caller.hash, claim: claim.key };
-        this.#options.log.warn(line, 'idempotency key reused');
-      }
-      throw this.#options.metrics.rejected(error);
+      throw this.#options.metrics.rejected(error, scope, claim.key);
     });
     // The outcome of a write with the same fingerprint, and so of the same operation.
     return outcome instanceof OutcomeUnknown ? outcome : (outcome.response as Responses[Name]);
@@ -87,43 +78,43 @@ export class IdempotentCalls implements Calls {
     const { scope, deadline } = write;
     let isRepeat = false;
     const attempt = async () => {
-      const outcome = this.#join(write, isRepeat) ?? (await this.#claim(write, isRepeat));
-      if (outcome !== 'in-flight') return outcome;
-      if (!isRepeat) this.#options.metrics.count('joined');
-      isRepeat = true;
-      return null;
+      const joined = this.#join(write, isRepeat);
+      const outcome = joined === undefined ? await this.#claim(write, isRepeat) : joined;
+      if (outcome === null && !isRepeat) this.#options.metrics.count('joined');
+      isRepeat ||= outcome === null;
+      return outcome;
     };
-    const outcome = await poll(attempt, deadline, scope.signal);
+    const outcome = await poll(attempt, deadline, scope.signal).catch((error: unknown) => {
+      // The request that held the key may have taken effect, so this is not an error.
+      if (isRepeat && error instanceof StoreUnavailable) return null;
+      throw error;
+    });
     return outcome ?? new OutcomeUnknown('IN_PROGRESS', scope.requestId);
   }
 
-  /** Joins a write of this process, if there is one: the store may not have its outcome yet. */
-  #join({ scope, claim }: KeyedWrite, isRepeat: boolean): Outcome | 'in-flight' | undefined {
+  /** Joins a write of this process, if there is one: the store may not have its outcome yet. Null if it is in flight. */
+  #join({ scope, claim }: KeyedWrite, isRepeat: boolean): Outcome | null | undefined {
     const open = this.#options.openWrites.ofKey(claim.key);
     const first = open.find(({ responseName }) => responseName === claim.responseName);
     if (!first) return undefined;
     if (first.fingerprint !== claim.fingerprint) throw keyReused();
-    return first.outcome ? this.#replay(first.outcome, scope, isRepeat) : 'in-flight';
+    return first.outcome ? this.#replay(first.outcome, scope, isRepeat) : null;
   }
 
-  /** Claims the key and sends the write, or returns the outcome of the request that holds the key. */
-  async #claim(write: KeyedWrite, isRepeat: boolean): Promise<Outcome | 'in-flight'> {
+  /** Claims the key and sends the write, or returns the outcome of the request that holds the key. Null if in flight. */
+  async #claim(write: KeyedWrite, isRepeat: boolean): Promise<Outcome | null> {
     const { scope, claim } = write;
     const { claims, metrics } = this.#options;
-    const result = await metrics
-      .timed('claim', claim.caller, claims.claim(claim))
-      .catch((error: unknown) => {
-        if (error instanceof ReplyLost) void this.#release(claim, undefined);
-        // The request that held the key may have taken effect, so this is not an error.
-        if (isRepeat && error instanceof StoreUnavailable) return null;
-        throw error;
-      });
-    if (result === null) return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
+    const claiming = metrics.timed('claim', claim.caller, claims.claim(claim));
+    const result = await claiming.catch((error: unknown) => {
+      if (error instanceof ReplyLost) void this.#release(claim, undefined);
+      throw error;
+    });
     if (result.state === 'claimed') {
       metrics.count('claimed');
       return this.#send(write, result.held);
     }
-    if (result.state === 'in-flight') return 'in-flight';
+    if (result.state === 'in-flight') return null;
     const recorded = result.state === 'recorded' ? readOutcome(result.outcome, scope) : null;
     if (recorded) return this.#replay(recorded, scope, isRepeat);
     metrics.count('orphaned');
@@ -133,7 +124,7 @@ export class IdempotentCalls implements Calls {
     return new OutcomeUnknown('ORPHANED', scope.requestId);
   }
 
-  #replay(known: KnownOutcome | OutcomeUnknown, scope: RequestScope, isRepeat: boolean): Outcome {
+  #replay(known: Outcome, scope: RequestScope, isRepeat: boolean): Outcome {
     if (!isRepeat) this.#options.metrics.count('replayed');
     scope.onReplay();
     return known;

@@ -2,8 +2,7 @@ import { Shares } from '../account/shares.ts';
 import { poll } from '../lib/poll.ts';
 import { remove } from '../lib/remove.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
-import type { OutcomeUnknown } from '../upstream/upstream-error.ts';
-import type { KnownOutcome } from './recorded-outcome.ts';
+import type { Outcome } from './recorded-outcome.ts';
 import type { StoreLog } from './store.ts';
 
 export type OpenWrite = {
@@ -11,7 +10,7 @@ export type OpenWrite = {
   responseName: string;
   fingerprint: string;
   /** Undefined while the write is in flight. */
-  outcome?: KnownOutcome | OutcomeUnknown;
+  outcome?: Outcome;
 };
 
 /**

@@ -9,6 +9,8 @@ export type KnownOutcome = {
   [Name in WriteName]: { operation: Name; response: Responses[Name] };
 }[WriteName];
 
+export type Outcome = KnownOutcome | OutcomeUnknown;
+
 export const isWriteName = (name: string): name is WriteName =>
   Object.hasOwn(operations, name) && operations[name as WriteName].effect === 'write';
 
@@ -26,7 +28,7 @@ const recordedOutcome = z.union([
 export function readOutcome(
   outcome: unknown,
   { holding }: Pick<RequestScope, 'holding'>,
-): KnownOutcome | OutcomeUnknown | null {
+): Outcome | null {
   const { data } = recordedOutcome.safeParse(holdTexts(outcome, holding));
   if (data === undefined) return null;
   if ('code' in data) return new OutcomeUnknown(data.code, data.requestId);

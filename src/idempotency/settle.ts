@@ -1,14 +1,13 @@
 import { poll } from '../lib/poll.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { OutcomeUnknown } from '../upstream/upstream-error.ts';
-import type { Settlement } from './claims.ts';
 import { ARGUMENTS, intentOf } from './idempotency-key.ts';
 import type { IdempotencyParts } from './idempotent-call.ts';
-import { type KnownOutcome, readOutcome } from './recorded-outcome.ts';
+import { type Outcome, readOutcome } from './recorded-outcome.ts';
 
 /** What was executed with a key, and whether nothing else can have been. */
 export type SettledWrites = {
-  writes: { responseName: string; outcome: KnownOutcome | OutcomeUnknown }[];
+  writes: { responseName: string; outcome: Outcome }[];
   isComplete: boolean;
 };
 
@@ -28,39 +27,33 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
   ): Promise<SettledWrites> {
     const intent = intentOf(key, ageMs, scope, ARGUMENTS);
     const deadline = performance.now() + timeoutMs;
+    const inProgress = new OutcomeUnknown('IN_PROGRESS', scope.requestId);
+    const orphaned = new OutcomeUnknown('ORPHANED', scope.requestId);
     let settled: SettledWrites | undefined;
     const attempt = async () => {
       const settling = claims.settle(intent);
       const { writes, isComplete } = await metrics.timed('settle', intent.caller, settling);
-      // Those of this process are known before the store has them, and although it may have lost their claims.
-      const open = openWrites.ofKey(intent.key);
-      const inProgress = new OutcomeUnknown('IN_PROGRESS', scope.requestId);
-      const known = new Map(
-        open.map(({ responseName, outcome = inProgress }) => [responseName, outcome]),
-      );
-      let isPending = open.some(({ outcome }) => outcome === undefined);
+      const known = new Map<string, Outcome>();
       for (const write of writes) {
         if (write.state === 'orphaned' && write.isNew) {
           metrics.unknownOutcome(write.operation, 'ORPHANED', scope, intent.key);
         }
-        if (known.has(write.responseName)) continue;
-        known.set(write.responseName, outcomeOf(write, scope));
-        isPending ||= write.state === 'in-flight';
+        const recorded = write.state === 'recorded' ? readOutcome(write.outcome, scope) : null;
+        const unknown = write.state === 'in-flight' ? inProgress : orphaned;
+        known.set(write.responseName, recorded ?? unknown);
+      }
+      // Those of this process are known before the store has them, and although it may have lost their claims.
+      for (const { responseName, outcome = inProgress } of openWrites.ofKey(intent.key)) {
+        known.set(responseName, outcome);
       }
       const outcomes = [...known].map(([responseName, outcome]) => ({ responseName, outcome }));
       settled = { writes: outcomes, isComplete };
-      return isPending ? null : settled;
+      return known.values().some((outcome) => outcome === inProgress) ? null : settled;
     };
     await poll(attempt, deadline, scope.signal).catch((error: unknown) => {
       // The first attempt has closed the key, so the client must learn what is known.
-      if (settled === undefined) throw metrics.rejected(error);
+      if (settled === undefined) throw metrics.rejected(error, scope, intent.key);
     });
     return settled ?? { writes: [], isComplete: false };
   };
-}
-
-function outcomeOf(write: Settlement['writes'][number], scope: RequestScope) {
-  if (write.state === 'in-flight') return new OutcomeUnknown('IN_PROGRESS', scope.requestId);
-  const read = write.state === 'recorded' ? readOutcome(write.outcome, scope) : null;
-  return read ?? new OutcomeUnknown('ORPHANED', scope.requestId);
 }

@@ -280,7 +280,6 @@ function startWithStore(
     timeoutMs,
     isRequired: false,
     metrics: createIdempotencyMetrics(metrics, store, 'memory', silent, watch),
-    log: silent,
   };
   const calls = new IdempotentCalls(parts);
   const scope = { ...scopeOf(), idempotencyKey: 'intent-1' };
