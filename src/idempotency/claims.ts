@@ -6,13 +6,7 @@ import type { Completeness } from './completeness.ts';
 import { keyOverused, keyReused, keySettled } from './idempotency-error.ts';
 import type { Intent } from './idempotency-key.ts';
 import { isWriteName } from './recorded-outcome.ts';
-import {
-  BasisChanged,
-  type Entry,
-  type IdempotencyStore,
-  parseText,
-  StoreUnavailable,
-} from './store.ts';
+import { type Entry, type IdempotencyStore, parseText, StoreUnavailable } from './store.ts';
 
 /** A claim on an idempotency key for one root field. */
 export type Claim = Intent & {
@@ -110,11 +104,10 @@ export class Claims {
    * @throws GatewayError if the key cannot be used for this write, StoreUnavailable
    */
   async claim(claim: Claim): Promise<ClaimResult> {
-    const { responseName, owner, operation, fingerprint, leaseMs } = claim;
     const decide: Decide<ClaimResult | undefined> = (record, now) => {
-      const write = writeOf(record, responseName);
+      const write = writeOf(record, claim);
       if (write !== undefined) {
-        if (write.fingerprint !== fingerprint) throw keyReused();
+        if (write.fingerprint !== claim.fingerprint) throw keyReused();
         if (write.isReleased) throw keySettled();
         return this.#stateOf(record, write, now);
       }
@@ -123,12 +116,11 @@ export class Claims {
       const verdict = record.isSettled ? 'forgotten' : this.#completeness.judge(claim);
       if (verdict === 'quarantine') throw new StoreUnavailable('quarantine');
       if (verdict === 'new') {
-        const times = { claimedAt: now, leaseEnd: now + leaseMs };
-        const claimed = { responseName, owner, operation, fingerprint, ...times };
-        return { next: withWrite(record, claimed), result: undefined };
+        return { next: withWrite(record, newWrite(claim, now)), result: undefined };
       }
-      const next = withWrite(record, orphan(claim, now));
-      return { next, result: { state: 'orphaned', operation, isNew: true } };
+      const { operation } = claim;
+      const result = { state: 'orphaned', operation, isNew: true } as const;
+      return { next: withWrite(record, newOrphan(claim, now)), result };
     };
     // Most keys are new, so the first attempt does not read.
     const isLikelyNew = this.#completeness.judge(claim) === 'new';
@@ -139,14 +131,12 @@ export class Claims {
 
   /** Stores the outcome of a claim, also after its lease. */
   async record(claim: Claim, held: Held | undefined, outcome: unknown): Promise<void> {
-    const { responseName, owner, fingerprint } = claim;
     const decide: Decide<void> = (record, now) => {
       // Without a record, or with one that says so, the store has lost the claim.
-      const write = writeOf(record, responseName) ?? orphan(claim, now);
-      const isLost = write.owner === '' && write.fingerprint === fingerprint;
-      if ((write.owner !== owner && !isLost) || write.outcome !== undefined) {
-        return { result: undefined };
-      }
+      const write = writeOf(record, claim) ?? newOrphan(claim, now);
+      const isLost = write.owner === '' && write.fingerprint === claim.fingerprint;
+      const isOwn = write.owner === claim.owner || isLost;
+      if (!isOwn || write.outcome !== undefined) return { result: undefined };
       return { next: withWrite(record, { ...write, outcome }), result: undefined };
     };
     await this.#change(claim, held, decide, true);
@@ -158,11 +148,10 @@ export class Claims {
    * to the store is not made.
    */
   async release(claim: Claim, held: Held | undefined): Promise<void> {
-    const { responseName, owner } = claim;
     const decide: Decide<void> = (record, now) => {
-      const write = writeOf(record, responseName);
+      const write = writeOf(record, claim);
       if (write === undefined) return { next: record, result: undefined };
-      if (write.owner !== owner || write.outcome !== undefined) return { result: undefined };
+      if (write.owner !== claim.owner || write.outcome !== undefined) return { result: undefined };
       if (write.isOrphaned || write.leaseEnd <= now) {
         return { next: withWrite(record, { ...write, isReleased: true }), result: undefined };
       }
@@ -177,17 +166,16 @@ export class Claims {
     const decide: Decide<Settlement> = (record, now) => {
       const isComplete = this.#completeness.knows(of);
       // What a settlement has found stays true as long as its record exists.
-      let next = { ...record, isSettled: true, isComplete: record.isComplete || isComplete };
-      let isNew = !record.isSettled || next.isComplete !== record.isComplete;
+      const isKnown = record.isSettled && (record.isComplete || !isComplete);
+      let next = isKnown ? record : { ...record, isSettled: true, isComplete };
       const writes = record.writes.flatMap((write) => {
         if (write.isReleased) return [];
         const state = this.#stateOf(next, write, now);
-        isNew ||= state.next !== undefined;
         next = state.next ?? next;
         return { responseName: write.responseName, ...state.result };
       });
       // Hundreds of settlements of one key would replace its record in turns.
-      return { ...(isNew && { next }), result: { writes, isComplete } };
+      return { ...(next !== record && { next }), result: { writes, isComplete } };
     };
     return (await this.#change(of, undefined, decide)).result;
   }
@@ -229,15 +217,11 @@ export class Claims {
     const isNewKey = entry === null && next.isSettled;
     const needsRoom = isNewKey || next.writes.length > record.writes.length;
     const expects = { expected: entry?.version ?? null, needsRoom, basis };
-    try {
-      if (!(await this.#store.swap({ key, caller, next: changed, ...expects }))) return undefined;
-      this.#completeness.used(startedAt);
-      return { result, held: { entry: changed, record: next } };
-    } catch (error) {
-      if (!(error instanceof BasisChanged)) throw error;
-      this.#completeness.invalidate();
-      return undefined;
-    }
+    const swap = await this.#store.swap({ key, caller, next: changed, ...expects });
+    if (swap === 'basis') this.#completeness.invalidate();
+    if (swap !== 'swapped') return undefined;
+    this.#completeness.used(startedAt);
+    return { result, held: { entry: changed, record: next } };
   }
 
   /**
@@ -245,9 +229,9 @@ export class Claims {
    * the senders of earlier claims have ended.
    */
   #stateOf(record: KeyRecord, write: Write, now: number): Decision<WriteState> {
-    const { operation, outcome, isOrphaned = false } = write;
+    const { operation, outcome } = write;
     if (outcome !== undefined) return { result: { state: 'recorded', outcome } };
-    if (isOrphaned) return { result: { state: 'orphaned', operation, isNew: false } };
+    if (write.isOrphaned) return { result: { state: 'orphaned', operation, isNew: false } };
     if (write.leaseEnd > now && write.claimedAt >= this.#store.exclusiveSince) {
       return { result: { state: 'in-flight' } };
     }
@@ -256,7 +240,7 @@ export class Claims {
   }
 }
 
-function writeOf({ writes }: KeyRecord, responseName: string): Write | undefined {
+function writeOf({ writes }: KeyRecord, { responseName }: Claim): Write | undefined {
   return writes.find((write) => write.responseName === responseName);
 }
 
@@ -267,9 +251,14 @@ function withWrite(record: KeyRecord, write: Write): KeyRecord {
   return { ...record, writes: index === -1 ? [...writes, write] : writes.with(index, write) };
 }
 
-function orphan({ responseName, operation, fingerprint }: Claim, now: number): Write {
-  const times = { claimedAt: now, leaseEnd: now };
-  return { responseName, owner: '', operation, fingerprint, ...times, isOrphaned: true };
+function newWrite(claim: Claim, now: number): Write {
+  const { responseName, owner, operation, fingerprint } = claim;
+  const times = { claimedAt: now, leaseEnd: now + claim.leaseMs };
+  return { responseName, owner, operation, fingerprint, ...times };
+}
+
+function newOrphan(claim: Claim, now: number): Write {
+  return { ...newWrite(claim, now), owner: '', isOrphaned: true };
 }
 
 const emptyRecord: KeyRecord = { isSettled: false, isComplete: false, writes: [] };

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Intent } from './idempotency-key.ts';
 import {
-  BasisChanged,
   type Change,
   COMPLETENESS_KEY,
   type IdempotencyStore,
@@ -147,9 +146,7 @@ export class Completeness {
       const basis = { serverId, generation: null, retentionMs: Infinity };
       const expected = entry?.version ?? null;
       const change = { key: COMPLETENESS_KEY, expected, next, caller: null, needsRoom: false };
-      await store.swap({ ...change, basis }).catch((error: unknown) => {
-        if (!(error instanceof BasisChanged)) throw error;
-      });
+      await store.swap({ ...change, basis });
     }
   }
 

@@ -5,7 +5,6 @@ import DataLoader from 'dataloader';
 import pg from 'pg';
 import { z } from 'zod';
 import {
-  BasisChanged,
   byIteration,
   type Change,
   COMPLETENESS_KEY,
@@ -13,6 +12,7 @@ import {
   type Reading,
   ReplyLost,
   StoreUnavailable,
+  type SwapResult,
   shareOf,
   type UnavailableReason,
   type Usage,
@@ -96,8 +96,8 @@ const CHANGE = `
     WHERE record.key = input.key AND record.version = input.expected AND input.version IS NULL
     RETURNING record.key
   )
-  SELECT key, key IN (SELECT * FROM inserted UNION ALL SELECT * FROM updated UNION ALL SELECT * FROM deleted)
-    AS is_changed FROM input`;
+  SELECT key, CASE WHEN key IN (SELECT * FROM inserted UNION ALL SELECT * FROM updated UNION ALL SELECT * FROM deleted)
+    THEN 'swapped' ELSE 'other' END AS result FROM input`;
 const SWEEP = `DELETE FROM ledger_gateway_record WHERE key IN (SELECT key FROM ledger_gateway_record
   WHERE expires_at <= now() LIMIT ${SWEEP_ROWS} FOR UPDATE SKIP LOCKED)`;
 const USAGE = `SELECT greatest(reltuples, 0)::float8 AS keys, pg_total_relation_size(oid)::float8 AS bytes,
@@ -114,7 +114,8 @@ const readSchema = z.tuple([
     text: z.string().nullable(),
   }),
 ]);
-const changesSchema = z.array(z.object({ key: z.string(), is_changed: z.boolean() }));
+const swapResult = z.enum(['swapped', 'other']);
+const changesSchema = z.array(z.object({ key: z.string(), result: swapResult }));
 const usageSchema = z.tuple([
   z.object({ keys: z.number(), bytes: z.number(), rowBytes: z.number() }),
 ]);
@@ -143,7 +144,7 @@ export class PostgresStore implements IdempotencyStore {
   readonly #maxBytes: number;
   readonly #pool: pg.Pool;
   readonly #timer: NodeJS.Timeout;
-  readonly #batch = new DataLoader<Change, boolean>(
+  readonly #batch = new DataLoader<Change, SwapResult>(
     (changes) => this.#change(changes),
     byIteration,
   );
@@ -171,7 +172,7 @@ export class PostgresStore implements IdempotencyStore {
     return { entry: version === null || text === null ? null : { version, text }, now, serverId };
   }
 
-  async swap(change: Change): Promise<boolean> {
+  async swap(change: Change): Promise<SwapResult> {
     const { caller, needsRoom } = change;
     if (needsRoom && caller !== null && this.#largestCallers.has(caller)) {
       throw new StoreUnavailable('share');
@@ -180,20 +181,17 @@ export class PostgresStore implements IdempotencyStore {
   }
 
   /** Makes the changes of one iteration of the event loop in one statement: the first one of each key. */
-  async #change(changes: readonly Change[]): Promise<(boolean | Error)[]> {
+  async #change(changes: readonly Change[]): Promise<SwapResult[]> {
     const first = new Map(changes.toReversed().map((change) => [change.key, change]));
     const rows = [...first.values()].map(({ key, expected, next, caller, basis }) => ({
       ...{ key, expected, ...next, caller, ...basis },
       retention: caller === null ? null : basis.retentionMs,
     }));
-    const { rows: made } = await this.#query(CHANGE, [JSON.stringify(rows)]);
-    const isChanged = new Map(
-      changesSchema.parse(made).map(({ key, is_changed }) => [key, is_changed]),
+    const { rows: swapped } = await this.#query(CHANGE, [JSON.stringify(rows)]);
+    const results = new Map(changesSchema.parse(swapped).map(({ key, result }) => [key, result]));
+    return changes.map((change) =>
+      first.get(change.key) === change ? (results.get(change.key) ?? 'basis') : 'other',
     );
-    return changes.map((change) => {
-      if (first.get(change.key) !== change) return false;
-      return isChanged.get(change.key) ?? new BasisChanged();
-    });
   }
 
   /** A synchronous standby has every committed record when it is promoted. */

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { pause } from '../lib/poll.ts';
 import { RedisSession } from './redis-connection.ts';
 import {
-  BasisChanged,
   type Change,
   COMPLETENESS_KEY,
   type IdempotencyStore,
   type Reading,
   ReplyLost,
   StoreUnavailable,
+  type SwapResult,
   shareOf,
   type Usage,
 } from './store.ts';
@@ -116,9 +116,9 @@ export class RedisStore implements IdempotencyStore {
     return { entry: version === '' ? null : { version, text }, now, serverId };
   }
 
-  async swap({ key, expected, next, caller, needsRoom, basis }: Change): Promise<boolean> {
+  async swap({ key, expected, next, caller, needsRoom, basis }: Change): Promise<SwapResult> {
     const { session, serverId, counted, hasReplicas, usage } = this.#connection;
-    if (serverId !== basis.serverId) throw new BasisChanged();
+    if (serverId !== basis.serverId) return 'basis';
     const keys = [keyOf(key), keyOf(COMPLETENESS_KEY)];
     if (caller !== null) keys.push(`${PREFIX}caller:${caller}`);
     const { version = '', text = '' } = next ?? {};
@@ -131,13 +131,12 @@ export class RedisStore implements IdempotencyStore {
     const args = [expected ?? '', version, text, retention, generation, room, counted];
     const command = ['EVAL', swapScript, String(keys.length), ...keys, ...args];
     const reply = swapReplySchema.parse(await session.command(command));
-    if (reply === 'basis') throw new BasisChanged();
     if (reply === 'share') throw new StoreUnavailable('share');
-    if (reply === 'other') return false;
+    if (reply !== 'swapped' || !hasReplicas) return reply;
     // Without a confirmation in half a second, the change may be lost with the server.
-    const confirmed = hasReplicas ? await session.command(['WAIT', '1', '500']) : 1;
+    const confirmed = await session.command(['WAIT', '1', '500']);
     if (!(Number(confirmed) >= 1)) throw new ReplyLost('not_replicated');
-    return true;
+    return reply;
   }
 
   isContinuation(writtenOn: string, serverId: string): boolean {

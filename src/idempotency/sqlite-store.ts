@@ -9,6 +9,7 @@ import {
   type IdempotencyStore,
   type Reading,
   StoreUnavailable,
+  type SwapResult,
   type Usage,
 } from './store.ts';
 
@@ -81,11 +82,11 @@ export class SqliteStore implements IdempotencyStore {
     });
   }
 
-  swap({ key, expected, next, caller, needsRoom }: Change): Promise<boolean> {
+  swap({ key, expected, next, caller, needsRoom }: Change): Promise<SwapResult> {
     return this.#run(() => {
       const { put, remove } = this.#file.statements;
       const found = this.#find(key);
-      if ((found?.version ?? null) !== expected) return false;
+      if ((found?.version ?? null) !== expected) return 'other';
       const size = {
         caller: caller ?? '',
         bytes: ROW_BYTES + (next ? Buffer.byteLength(next.text) : 0),
@@ -99,7 +100,7 @@ export class SqliteStore implements IdempotencyStore {
       if (next) this.#book(size, 'take');
       // Since when the file is complete must not be lost with its log.
       if (caller === null) setImmediate(this.#file.checkpoint);
-      return true;
+      return 'swapped';
     });
   }
 

@@ -37,6 +37,9 @@ export type Change = {
   };
 };
 
+/** Whether a change was made. `other`: the key has another version. `basis`: that is no longer true. */
+export type SwapResult = 'swapped' | 'other' | 'basis';
+
 /** Reads the text of an entry. */
 export function parseText<Content>(schema: z.ZodType<Content>, text: string): Content {
   try {
@@ -63,12 +66,8 @@ export function shareOf({ bytes, maxBytes }: Pick<Usage, 'bytes' | 'maxBytes'>) 
  */
 export type IdempotencyStore = {
   read(key: string): Promise<Reading>;
-  /**
-   * Makes a change atomically and durably. False if the key has another version.
-   *
-   * @throws BasisChanged, ReplyLost, StoreUnavailable
-   */
-  swap(change: Change): Promise<boolean>;
+  /** Makes a change atomically and durably. Throws `ReplyLost`, too. */
+  swap(change: Change): Promise<SwapResult>;
   /** Whether a server certainly has every record that was written on another. */
   isContinuation(writtenOn: string, serverId: string): boolean;
   /** Since when no other process has changed the store, in its time. -Infinity if others may. */
@@ -117,11 +116,6 @@ export class StoreUnavailable extends Error {
 /** The reply did not arrive: the store may have made the change, or may still make it. */
 export class ReplyLost extends StoreUnavailable {
   override readonly name = 'ReplyLost';
-}
-
-/** Nothing was changed, because the basis of the change is no longer true. */
-export class BasisChanged extends Error {
-  override readonly name = 'BasisChanged';
 }
 
 /** For a DataLoader: collects the work of one iteration of the event loop, such as the changes of one transaction. */

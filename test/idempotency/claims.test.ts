@@ -35,7 +35,7 @@ test('the claims of one caller leave exchanges with the store to others', async 
 test('a change that others always precede is given up after five seconds', async () => {
   const { store, find } = await start();
   const now = performance.now.bind(performance);
-  const swap = jest.spyOn(store, 'swap').mockResolvedValue(false);
+  const swap = jest.spyOn(store, 'swap').mockResolvedValue('other');
   const time = jest.spyOn(performance, 'now');
   closeAfterTest(() => time.mockRestore());
   time.mockImplementation(() => now() + swap.mock.calls.length * 1000);

@@ -89,7 +89,7 @@ async function judge(
   const whole = {
     ...store,
     read: async () => ({ entry: { version: 'v', text }, now: Date.now(), serverId: 'a' }),
-    swap: async () => true,
+    swap: async () => 'swapped' as const,
     usage: undefined,
     close: async () => {},
   };

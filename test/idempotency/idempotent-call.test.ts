@@ -246,10 +246,10 @@ class FailingStore extends SqliteStore {
 
   override async swap(change: Change) {
     if (this.failure) throw this.failure;
-    if (this.losesRecords && change.key !== COMPLETENESS_KEY) return true;
-    const isSwapped = await super.swap(change);
+    if (this.losesRecords && change.key !== COMPLETENESS_KEY) return 'swapped';
+    const result = await super.swap(change);
     if (this.losesReplies && change.key !== COMPLETENESS_KEY) throw new ReplyLost('unreachable');
-    return isSwapped;
+    return result;
   }
 
   async nextRead() {

@@ -194,7 +194,7 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
     await expect(claims.claim('key', 'a', { ageMs: 0 })).rejects.toThrow(ReplyLost);
     claims.store.swap = swap;
     await claims.release('key', 'a');
-    expect(await claims.store.swap(await late.promise)).toBe(false);
+    expect(await claims.store.swap(await late.promise)).toBe('other');
     expect(await claims.find('key')).toBe('claimed');
   });
 
