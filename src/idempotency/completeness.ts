@@ -30,18 +30,6 @@ const recordSchema = z.object({
 });
 type CompletenessRecord = z.infer<typeof recordSchema>;
 
-/** What a process knows when it reads the record. */
-type Known = {
-  /** The id of the record that this process has used before. */
-  id: string | undefined;
-  /** When it last changed a key on this basis, in the time of the store or earlier. */
-  lastUse: number;
-  serverId: string;
-  now: number;
-  /** For how long records are kept, as far as this process knows: its own setting at first. */
-  retentionMs: number;
-};
-
 /** Whether a key without a record may be claimed. `forgotten`: it may have been executed. `quarantine`: later. */
 export type Verdict = 'new' | 'forgotten' | 'quarantine';
 
@@ -132,15 +120,12 @@ export class Completeness {
   }
 
   async #readAndUpdate(): Promise<void> {
-    const { store, quarantineMs } = this.#options;
+    const { store } = this.#options;
     for (;;) {
       const reading = await store.read(COMPLETENESS_KEY);
-      const { entry, now, serverId } = reading;
+      const { entry, serverId } = reading;
       const found = entry && parseText(recordSchema, entry.text);
-      const lastUse = now - (performance.now() - this.#lastUse);
-      const { id, retentionMs } = this.#record ?? { ...this.#options, id: undefined };
-      const known = { id, lastUse, serverId, now, retentionMs };
-      const record = nextRecord(found, known, store, quarantineMs);
+      const record = this.#next(found, reading);
       if (entry !== null && record === found) return this.#adopt(record, entry.version, reading);
       const next = { version: crypto.randomUUID(), text: JSON.stringify(record) };
       const basis = { serverId, generation: null, retentionMs: Infinity };
@@ -166,36 +151,34 @@ export class Completeness {
     this.#basis = { serverId, generation, retentionMs: record.retentionMs };
     this.#clockOffset = now - performance.now();
   }
-}
 
-/** The record as it must be. Returns `found` itself if it is right. */
-export function nextRecord(
-  found: CompletenessRecord | null,
-  { id, lastUse, serverId, now, retentionMs }: Known,
-  store: Pick<IdempotencyStore, 'isContinuation' | 'exclusiveSince'>,
-  quarantineMs: number,
-): CompletenessRecord {
-  const begin = (isLoss: boolean, rejectMs: number) => {
-    const times = { since: now, quarantineEnd: now + rejectMs, lossAt: isLoss ? now : null };
-    return { id: crypto.randomUUID(), serverId, ...times, retentionMs };
-  };
-  if (found === null && id === undefined) {
-    const isShared = store.exclusiveSince === -Infinity;
-    // For 5 s, others that know an earlier record can object.
-    return begin(false, isShared ? Math.min(5000, quarantineMs) : 0);
-  }
-  const isContinued =
-    found !== null &&
-    found.since <= now && // Or else the clock was set back.
-    store.isContinuation(found.serverId, serverId);
-  // A record of another process covers the keys of this one if they are older.
-  const isCovered = found && found.lossAt !== null && lastUse <= found.lossAt;
-  const isKnown = id === undefined || found?.id === id || isCovered;
-  if (!isContinued || !isKnown) return begin(true, quarantineMs);
-  if (id === undefined && found.retentionMs !== retentionMs) {
+  /** The record as it must be. Returns `found` itself if it is right. */
+  #next(found: CompletenessRecord | null, { now, serverId }: Reading): CompletenessRecord {
+    const { store, quarantineMs } = this.#options;
+    const known = this.#record;
+    // The process that starts last decides.
+    const { retentionMs } = known ? (found ?? known) : this.#options;
+    const begin = (isLoss: boolean, rejectMs: number) => {
+      const times = { since: now, quarantineEnd: now + rejectMs, lossAt: isLoss ? now : null };
+      return { id: crypto.randomUUID(), serverId, ...times, retentionMs };
+    };
+    if (found === null && known === undefined) {
+      const isShared = store.exclusiveSince === -Infinity;
+      // For 5 s, others that know an earlier record can object.
+      return begin(false, isShared ? Math.min(5000, quarantineMs) : 0);
+    }
+    const isContinued =
+      found !== null &&
+      found.since <= now && // Or else the clock was set back.
+      store.isContinuation(found.serverId, serverId);
+    // A record of another process covers the keys of this one if they are older.
+    const lastUse = now - (performance.now() - this.#lastUse);
+    const isCovered = found && found.lossAt !== null && lastUse <= found.lossAt;
+    const isKnown = known === undefined || found?.id === known.id || isCovered;
+    if (!isContinued || !isKnown) return begin(true, quarantineMs);
+    if (found.serverId === serverId && found.retentionMs === retentionMs) return found;
     // Earlier records were kept for a shorter time.
     const since = retentionMs > found.retentionMs ? now : found.since;
     return { ...found, serverId, since, retentionMs };
   }
-  return found.serverId === serverId ? found : { ...found, serverId };
 }

@@ -1,12 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { Completeness, nextRecord } from '../../src/idempotency/completeness.ts';
-import type { StoreWatch } from '../../src/idempotency/store-watch.ts';
+import { Completeness } from '../../src/idempotency/completeness.ts';
+import type { Change, Entry } from '../../src/idempotency/store.ts';
+import { closeAfterTest } from '../support/cleanup.ts';
 
 const QUARANTINE_MS = 120_000;
-const store = {
-  exclusiveSince: -Infinity,
-  isContinuation: (writtenOn: string, serverId: string) => writtenOn === serverId,
-};
 const now = 1_000_000;
 const found = {
   id: 'first',
@@ -16,91 +13,112 @@ const found = {
   lossAt: null as number | null,
   retentionMs: 10_000,
 };
-const newcomer = { id: undefined, lastUse: -Infinity, serverId: 'a', now, retentionMs: 10_000 };
-const user = { ...newcomer, id: 'first', lastUse: 900_000 };
+type Content = typeof found;
+
+const entryOf = (content: Content | null): Entry | null =>
+  content && { version: 'v', text: JSON.stringify(content) };
+
+/** A process that knows the record of a store. */
+async function start(
+  content: Content | null,
+  { retentionMs = 10_000, serverId = 'a' },
+  time = now,
+) {
+  const state = { entry: entryOf(content), serverId, isContinuation: false };
+  const store = {
+    exclusiveSince: -Infinity,
+    isContinuation: (writtenOn: string, serverId: string) =>
+      state.isContinuation || writtenOn === serverId,
+    read: async () => ({ ...state, now: time }),
+    swap: async ({ next }: Change) => {
+      state.entry = next;
+      return 'swapped' as const;
+    },
+    usage: undefined,
+    close: async () => {},
+  };
+  const log = { info() {}, warn() {}, error() {} };
+  const options = { store, retentionMs, quarantineMs: QUARANTINE_MS, log };
+  const completeness = new Completeness({ ...options, watch: (use) => use });
+  closeAfterTest(async () => completeness.close());
+  await completeness.basis();
+  return { state, completeness };
+}
+
+type Process = { isUser?: boolean; serverId?: string; retentionMs?: number };
+/** One that knew the first record, and used it at 900,000. */
+const user: Process = { isUser: true };
+
+/** The record that a process leaves where it finds this one. */
+async function next(content: Content | null, process: Process, isContinuation = false) {
+  const { serverId = 'a', isUser, retentionMs = 10_000 } = process;
+  const known = isUser ? { retentionMs } : { retentionMs, serverId };
+  const { state, completeness } = await start(isUser ? found : content, known);
+  if (isUser) {
+    completeness.used(performance.now() - 100_000);
+    Object.assign(state, { entry: entryOf(content), serverId, isContinuation });
+    completeness.invalidate();
+    await completeness.basis();
+  }
+  return JSON.parse(state.entry?.text ?? '');
+}
 
 /** The record of a process that noticed a loss at this time. */
 const lossOf = (at: number) => ({ ...found, id: 'b', since: at, lossAt: at });
 
-const next = (record: typeof found | null, known: typeof newcomer | typeof user) =>
-  nextRecord(record, known, store, QUARANTINE_MS);
-const loss = { since: now, quarantineEnd: now + QUARANTINE_MS, lossAt: now };
-
 test.each([
   ['a record that this process knows', found, user],
-  ['a record that is new to this process', found, newcomer],
+  ['a record that is new to this process', found, {}],
   ['a loss that another process noticed', lossOf(950_000), user],
-])('%s stays', (_, record, known) => {
-  expect(next(record, known)).toBe(record);
+])('%s stays', async (_, content, process) => {
+  expect(await next(content, process)).toEqual(content);
 });
 
-test('a new store begins now, and waits for objections', () => {
-  expect(next(null, newcomer)).toMatchObject({
-    since: now,
-    quarantineEnd: now + 5000,
-    lossAt: null,
-    serverId: 'a',
-  });
+test('a new store begins now, and waits for objections', async () => {
+  const times = { since: now, quarantineEnd: now + 5000, lossAt: null };
+  expect(await next(null, {})).toMatchObject({ ...times, serverId: 'a' });
 });
 
 test.each([
   ['another server', found, { ...user, serverId: 'b' }],
-  ['another server, for a newcomer', found, { ...newcomer, serverId: 'b' }],
+  ['another server, for a newcomer', found, { serverId: 'b' }],
   ['a clock that was set back', { ...found, since: now + 1 }, user],
   ['no record, although this process knows one', null, user],
   ['a record of a newcomer', { ...found, id: 'b', since: 999_000 }, user],
   ['a loss that is older than the last use by this process', lossOf(899_000), user],
-])('%s is a loss', (_, record, known) => {
-  expect(next(record, known)).toMatchObject({ ...loss, serverId: known.serverId });
+])('%s is a loss', async (_, content, process: Process) => {
+  const loss = { since: now, quarantineEnd: now + QUARANTINE_MS, lossAt: now };
+  const { serverId = 'a' } = process;
+  expect(await next(content, process)).toMatchObject({ ...loss, serverId });
 });
 
-test('a server that has all records of the one before only changes the name', () => {
-  const continued = { ...store, isContinuation: () => true };
-  const record = nextRecord(found, { ...user, serverId: 'b' }, continued, QUARANTINE_MS);
-  expect(record).toEqual({ ...found, serverId: 'b' });
+test('a server that has all records of the one before only changes the name', async () => {
+  const content = await next(found, { ...user, serverId: 'b' }, true);
+  expect(content).toEqual({ ...found, serverId: 'b' });
 });
 
-test('the instance that starts last decides for how long records are kept', () => {
-  const longer = { ...newcomer, retentionMs: 60_000 };
-  expect(next(found, longer)).toEqual({ ...found, retentionMs: 60_000, since: now });
-  expect(next(found, { ...user, retentionMs: 60_000 })).toBe(found);
-  expect(next(found, { ...newcomer, retentionMs: 1 })).toEqual({ ...found, retentionMs: 1 });
+test('the instance that starts last decides for how long records are kept', async () => {
+  const longer = { retentionMs: 60_000 };
+  expect(await next(found, longer)).toEqual({ ...found, ...longer, since: now });
+  expect(await next(found, { ...user, ...longer })).toEqual(found);
+  expect(await next(found, { retentionMs: 1 })).toEqual({ ...found, retentionMs: 1 });
 });
 
 /** Judges a key that arrived `heldMs` ago, by a record with times that are so long ago. */
 async function judge(
-  {
-    sinceMs = 3_600_000,
-    quarantineMs = 0,
-    lossMs,
-    ...record
-  }: Partial<typeof found> & Record<string, unknown> = {},
+  { sinceMs = 3_600_000, quarantineMs = 0, lossMs = NaN, retentionMs = 7_200_000 },
   ageMs?: number,
   heldMs = 0,
 ) {
   const present = Date.now();
   const times = {
-    since: present - Number(sinceMs),
-    quarantineEnd: present + Number(quarantineMs),
-    lossAt: lossMs === undefined ? null : present - Number(lossMs),
+    since: present - sinceMs,
+    quarantineEnd: present + quarantineMs,
+    lossAt: Number.isNaN(lossMs) ? null : present - lossMs,
   };
-  const judged = { ...found, ...times, retentionMs: 7_200_000, ...record };
-  const text = JSON.stringify(judged);
-  const whole = {
-    ...store,
-    read: async () => ({ entry: { version: 'v', text }, now: Date.now(), serverId: 'a' }),
-    swap: async () => 'swapped' as const,
-    usage: undefined,
-    close: async () => {},
-  };
-  const log = { info() {}, warn() {}, error() {} };
-  const watch: StoreWatch['watch'] = (use) => use;
-  const options = { retentionMs: judged.retentionMs, quarantineMs: 0, store: whole, log, watch };
-  const completeness = new Completeness(options);
-  await completeness.basis();
-  const verdict = completeness.judge({ ageMs, receivedAt: performance.now() - heldMs });
-  completeness.close();
-  return verdict;
+  const content = { ...found, ...times, retentionMs };
+  const { completeness } = await start(content, { retentionMs }, present);
+  return completeness.judge({ ageMs, receivedAt: performance.now() - heldMs });
 }
 
 test.each([
