@@ -1,16 +1,15 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { Calls } from '../upstream/call.ts';
 import { Claims } from './claims.ts';
 import { Completeness } from './completeness.ts';
 import { createStore } from './create-store.ts';
 import { createIdempotencyMetrics } from './idempotency-metrics.ts';
-import { IdempotentCalls } from './idempotent-call.ts';
+import { type IdempotencyParts, IdempotentCalls } from './idempotent-call.ts';
 import { OpenWrites } from './open-writes.ts';
-import { createSettle, type Settle } from './settle.ts';
+import { createSettle } from './settle.ts';
 import { createStoreWatch } from './store-watch.ts';
 
-type Options = {
+type Options = Pick<IdempotencyParts, 'calls' | 'isRequired' | 'timeoutMs'> & {
   /** The setting IDEMPOTENCY_STORE. */
   store: string;
   retentionMs: number;
@@ -19,27 +18,18 @@ type Options = {
   /** What a `memory` store may take, in bytes. */
   memoryBytes: number;
   maxWritesPerKey: number;
-  /** Whether a write without a key is rejected. */
-  isRequired: boolean;
-  /** The timeout of a call, and of a repeat that waits for one. */
-  timeoutMs: number;
   /** How long closing may take, in milliseconds. */
   shutdownTimeoutMs: number;
-  calls: Calls;
   metrics: Metrics;
   log: Logger;
 };
 
-export type Idempotency = {
-  /** The calls, with idempotency keys for writes. */
-  calls: Calls;
-  settle: Settle;
-  /** Updates the store with what it does not have yet, and closes it. */
-  close(): Promise<void>;
-};
-
-/** Opens the store and connects the parts. @throws what `createStore` throws */
-export async function createIdempotency(options: Options): Promise<Idempotency> {
+/**
+ * Opens the store, and adds idempotency keys to calls. `settle` answers for a key.
+ *
+ * @throws what `createStore` throws
+ */
+export async function createIdempotency(options: Options) {
   const { log } = options;
   const store = await createStore(options.store, options);
   const storeWatch = createStoreWatch(log);
@@ -55,6 +45,7 @@ export async function createIdempotency(options: Options): Promise<Idempotency> 
   return {
     calls: new IdempotentCalls(parts),
     settle: createSettle(parts),
+    /** Updates the store with what it does not have yet, and closes it. */
     async close() {
       completeness.close();
       await openWrites.close();
