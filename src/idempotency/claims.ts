@@ -118,13 +118,11 @@ export class Claims {
       if (verdict === 'new') {
         return { next: withWrite(record, newWrite(claim, now)), result: undefined };
       }
-      const { operation } = claim;
-      const result = { state: 'orphaned', operation, isNew: true } as const;
-      return { next: withWrite(record, newOrphan(claim, now)), result };
+      return this.#stateOf(record, lostWrite(claim, now), now);
     };
     // Most keys are new, so the first attempt does not read.
     const isLikelyNew = this.#completeness.judge(claim) === 'new';
-    const expected = isLikelyNew ? { entry: null, record: emptyRecord } : undefined;
+    const expected = isLikelyNew ? toHeld(null) : undefined;
     const { result, held } = await this.#change(claim, expected, decide);
     return result ?? { state: 'claimed', held };
   }
@@ -133,7 +131,7 @@ export class Claims {
   async record(claim: Claim, held: Held | undefined, outcome: unknown): Promise<void> {
     const decide: Decide<void> = (record, now) => {
       // Without a record, or with one that says so, the store has lost the claim.
-      const write = writeOf(record, claim) ?? newOrphan(claim, now);
+      const write = writeOf(record, claim) ?? lostWrite(claim, now);
       const isLost = write.owner === '' && write.fingerprint === claim.fingerprint;
       const isOwn = write.owner === claim.owner || isLost;
       if (!isOwn || write.outcome !== undefined) return { result: undefined };
@@ -257,12 +255,12 @@ function newWrite(claim: Claim, now: number): Write {
   return { responseName, owner, operation, fingerprint, ...times };
 }
 
-function newOrphan(claim: Claim, now: number): Write {
-  return { ...newWrite(claim, now), owner: '', isOrphaned: true };
+/** The write of a claim that the store may have lost. */
+function lostWrite(claim: Claim, now: number): Write {
+  return { ...newWrite(claim, now), owner: '', leaseEnd: now };
 }
 
-const emptyRecord: KeyRecord = { isSettled: false, isComplete: false, writes: [] };
-
 function toHeld(entry: Entry | null): Held {
-  return { entry, record: entry ? parseText(keyRecordSchema, entry.text) : emptyRecord };
+  if (entry) return { entry, record: parseText(keyRecordSchema, entry.text) };
+  return { entry, record: { isSettled: false, isComplete: false, writes: [] } };
 }

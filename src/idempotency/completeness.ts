@@ -142,10 +142,10 @@ export class Completeness {
       const isRecent = this.#record !== undefined || now < record.quarantineEnd;
       const completeSince = new Date(record.since).toISOString();
       const quarantineEnd = new Date(record.quarantineEnd).toISOString();
+      const { log } = this.#options;
       if (record.lossAt !== null && isRecent) {
-        const details = { completeSince, quarantineEnd };
-        this.#options.log.error(details, 'idempotency store may have lost records');
-      } else this.#options.log.info({ completeSince }, 'idempotency store is complete');
+        log.error({ completeSince, quarantineEnd }, 'idempotency store may have lost records');
+      } else log.info({ completeSince }, 'idempotency store is complete');
     }
     this.#record = record;
     this.#basis = { serverId, generation, retentionMs: record.retentionMs };

@@ -138,10 +138,9 @@ export class IdempotentCalls implements Calls {
     const { claims, metrics, openWrites } = this.#options;
     const { operation } = request;
     const timeoutMs = Math.max(0, deadline - performance.now());
-    const { key, responseName, fingerprint } = claim;
-    const open: OpenWrite = { key, responseName, fingerprint };
+    const open: OpenWrite = { ...claim };
     openWrites.add(open);
-    const sending = this.#call({ ...request, claimId: key, timeoutMs }, scope);
+    const sending = this.#call({ ...request, claimId: claim.key, timeoutMs }, scope);
     const response = await sending.catch(async (error: unknown) => {
       // This error means that the write had no effect. After any other, the outcome is unknown.
       if (error instanceof UpstreamError) await this.#release(claim, held);
@@ -164,7 +163,7 @@ export class IdempotentCalls implements Calls {
   async #release(claim: Claim, held: Held | undefined): Promise<void> {
     const { claims, metrics, openWrites } = this.#options;
     const release = () => metrics.timed('release', claim.caller, claims.release(claim, held));
-    await openWrites.update(claim.caller, release, 0, () => {});
+    await openWrites.update(claim.caller, release);
   }
 
   async #call<Name extends WriteName>(

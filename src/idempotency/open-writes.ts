@@ -2,16 +2,12 @@ import { Shares } from '../account/shares.ts';
 import { poll } from '../lib/poll.ts';
 import { remove } from '../lib/remove.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
+import type { Claim } from './claims.ts';
 import type { Outcome } from './recorded-outcome.ts';
 import type { StoreLog } from './store.ts';
 
-export type OpenWrite = {
-  key: string;
-  responseName: string;
-  fingerprint: string;
-  /** Undefined while the write is in flight. */
-  outcome?: Outcome;
-};
+/** Without an outcome while the write is in flight. */
+export type OpenWrite = Claim & { outcome?: Outcome };
 
 /**
  * The keyed writes of this process that are in flight, or whose outcome the store does not have yet: repeats get it
@@ -52,8 +48,8 @@ export class OpenWrites {
   async update(
     caller: string,
     work: () => Promise<void>,
-    dataBytes: number,
-    onEnd: () => void,
+    dataBytes = 0,
+    onEnd?: () => void,
   ): Promise<void> {
     const done = () => true as const;
     const attempt = () => work().then(done, () => null); // The log says why it fails.

@@ -337,8 +337,7 @@ function createPool(url: string): pg.Pool {
 /** Translates an error. `Unknown` is for those that say nothing about what the server did. */
 function failureOf(error: unknown, Unknown: typeof StoreUnavailable): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
-  const { data } = z.object({ code: z.string() }).safeParse(error);
-  const code = data?.code;
+  const code = z.object({ code: z.string() }).safeParse(error).data?.code;
   const reason = code === undefined ? undefined : reasons[code];
   const reply = `PostgreSQL reports the error ${code}`;
   if (reason !== undefined) return new StoreUnavailable(reason, `${reply}: ${reason}`);
