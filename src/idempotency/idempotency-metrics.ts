@@ -35,12 +35,8 @@ export function createIdempotencyMetrics(
   const claimsHelp = 'Writes with an idempotency key, by result';
   const claims = metrics.counter('idempotency_total', claimsHelp, 'result');
   for (const result of idempotencyResults) claims.inc({ result }, 0);
-  const unknown = metrics.counter(
-    'unknown_outcomes_total',
-    'Writes whose outcome became unknown, without replays and repeats',
-    'operation',
-    'outcome',
-  );
+  const unknownHelp = 'Writes whose outcome became unknown, without replays and repeats';
+  const unknown = metrics.counter('unknown_outcomes_total', unknownHelp, 'operation', 'outcome');
   for (const { effect, graphql: operation } of Object.values(operations)) {
     if (effect === 'read') continue;
     for (const outcome of [...recordableCodes, 'ORPHANED']) unknown.inc({ operation, outcome }, 0);
@@ -89,17 +85,14 @@ export function createIdempotencyMetrics(
     },
     /** Measures and watches a use of the store on behalf of a caller, and gives it a span. */
     timed<Result>(operation: string, caller: string, use: Promise<Result>): Promise<Result> {
-      return inSpan(`idempotency ${operation}`, options, async (span) => {
+      return inSpan(`idempotency ${operation}`, options, (span) => {
         const end = latency.startTimer({ operation });
-        try {
-          return await watch(use, caller);
-        } catch (error) {
+        const ended = watch(use, caller).finally(() => end());
+        return ended.catch((error: unknown) => {
           const reason = error instanceof StoreUnavailable ? error.reason : 'failed';
           if (!(error instanceof GatewayError)) fail(span, reason);
           throw error;
-        } finally {
-          end();
-        }
+        });
       });
     },
   };

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import DataLoader from 'dataloader';
 import pg from 'pg';
 import { z } from 'zod';
 import {
@@ -144,10 +143,7 @@ export class PostgresStore implements IdempotencyStore {
   readonly #maxBytes: number;
   readonly #pool: pg.Pool;
   readonly #timer: NodeJS.Timeout;
-  readonly #batch = new DataLoader<Change, SwapResult>(
-    (changes) => this.#change(changes),
-    byIteration,
-  );
+  readonly #batch = byIteration((changes: readonly Change[]) => this.#change(changes));
   usage: Usage | undefined;
   /** Those who hold more than their share. */
   #largestCallers = new Set<string>();

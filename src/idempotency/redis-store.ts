@@ -16,11 +16,11 @@ import {
 /** One hash tag, so that a script may use both keys on a clustered server. */
 const PREFIX = '{ledger-gateway}:';
 
-/** Returns version, text, and the time in seconds and microseconds. KEYS: the key. */
+/** Returns version, text, and the time in milliseconds. KEYS: the key. */
 const readScript = `
   local version, text = unpack(redis.call('HMGET', KEYS[1], 'version', 'text'))
   local time = redis.call('TIME')
-  return { version or '', text or '', time[1], time[2] }`;
+  return { version or '', text or '', time[1] * 1000 + math.floor(time[2] / 1000) }`;
 
 /** What has changed if a server may lack records although it did not restart: it evicted keys, or was a replica. */
 const counters = ['evicted_keys', 'total_net_repl_input_bytes'];
@@ -71,7 +71,7 @@ const swapScript = `
   redis.call('PEXPIRE', KEYS[3], retention + length)
   return 'swapped'`;
 
-const readReplySchema = z.tuple([z.string(), z.string(), z.string(), z.string()]);
+const readReplySchema = z.tuple([z.string(), z.string(), z.number()]);
 const swapReplySchema = z.enum(['swapped', 'other', 'basis', 'share']);
 
 /** A connection, and what its server says about itself. */
@@ -111,8 +111,7 @@ export class RedisStore implements IdempotencyStore {
     const reply = await session.command(['EVAL', readScript, '1', keyOf(key)]);
     const { data } = readReplySchema.safeParse(reply);
     if (data === undefined) throw new StoreUnavailable('corrupt');
-    const [version, text, seconds, micros] = data;
-    const now = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+    const [version, text, now] = data;
     return { entry: version === '' ? null : { version, text }, now, serverId };
   }
 
@@ -150,7 +149,6 @@ export class RedisStore implements IdempotencyStore {
   }
 
   get #connection(): Connection {
-    if (this.#closing.signal.aborted) throw new StoreUnavailable('closed');
     if (this.#current instanceof StoreUnavailable) throw this.#current;
     return this.#current;
   }

@@ -1,4 +1,3 @@
-import DataLoader from 'dataloader';
 import { z } from 'zod';
 import { Shares } from '../account/shares.ts';
 import { pause } from '../lib/poll.ts';
@@ -49,10 +48,7 @@ export class SqliteStore implements IdempotencyStore {
   readonly #clock: () => number;
   #keys = new Shares(0);
   #bytes = new Shares(0);
-  readonly #batch = new DataLoader<() => unknown, unknown>(
-    async (work) => this.#commit(work),
-    byIteration,
-  );
+  readonly #batch = byIteration(async (work: readonly (() => unknown)[]) => this.#commit(work));
   readonly #closing = new AbortController();
 
   /** @throws StoreUnavailable with a message for the operator */

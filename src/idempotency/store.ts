@@ -1,3 +1,4 @@
+import DataLoader from 'dataloader';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
 
@@ -118,11 +119,13 @@ export class ReplyLost extends StoreUnavailable {
   override readonly name = 'ReplyLost';
 }
 
-/** For a DataLoader: collects the work of one iteration of the event loop, such as the changes of one transaction. */
-export const byIteration = {
-  cache: false,
-  batchScheduleFn: (dispatch: () => void) => void setImmediate(dispatch),
-};
+/** Collects the work of one iteration of the event loop, such as the changes of one transaction. */
+export function byIteration<Work, Result>(
+  run: (work: readonly Work[]) => Promise<(Result | Error)[]>,
+) {
+  const batchScheduleFn = (dispatch: () => void) => void setImmediate(dispatch);
+  return new DataLoader<Work, Result>(run, { cache: false, batchScheduleFn });
+}
 
 /** The part of the log that a store uses. */
 export type StoreLog = Pick<Logger, 'info' | 'warn' | 'error'>;
