@@ -30,9 +30,6 @@ const recordSchema = z.object({
 });
 type CompletenessRecord = z.infer<typeof recordSchema>;
 
-/** Whether a key without a record may be claimed. `forgotten`: it may have been executed. `quarantine`: later. */
-export type Verdict = 'new' | 'forgotten' | 'quarantine';
-
 type Options = {
   store: IdempotencyStore;
   retentionMs: number;
@@ -77,8 +74,11 @@ export class Completeness {
     return performance.now() + this.#clockOffset;
   }
 
-  /** Judges a key without a record by the age of its intent, if the client gave it. */
-  judge(intent: Pick<Intent, 'ageMs' | 'receivedAt'>): Verdict {
+  /**
+   * Judges a key without a record by the age of its intent, if the client gave it: whether it may be claimed, now or after
+   * the quarantine, or may have been executed and forgotten.
+   */
+  judge(intent: Pick<Intent, 'ageMs' | 'receivedAt'>): 'new' | 'quarantine' | 'forgotten' {
     if (this.#record === undefined) return 'forgotten';
     const { lossAt, since, quarantineEnd } = this.#record;
     if (intent.ageMs === undefined) return this.now < quarantineEnd ? 'quarantine' : 'new';

@@ -21,6 +21,12 @@ export const idempotencyResults = [
 
 type LogScope = Pick<RequestScope, 'requestId' | 'caller'>;
 
+const lineOf = ({ requestId, caller }: LogScope, claim?: string) => ({
+  requestId,
+  caller: caller.hash,
+  claim,
+});
+
 export type IdempotencyMetrics = ReturnType<typeof createIdempotencyMetrics>;
 
 /** The metrics of keys and their store, and of unknown outcomes when they come about. `kind` is that of the store. */
@@ -60,17 +66,12 @@ export function createIdempotencyMetrics(
   return {
     count: (result: (typeof idempotencyResults)[number]) => claims.inc({ result }),
     /** Counts and logs a write whose outcome became unknown: once, and not its repeats. */
-    unknownOutcome(
-      operation: WriteName,
-      code: string,
-      { requestId, caller }: LogScope,
-      claim: string | undefined,
-    ) {
+    unknownOutcome(operation: WriteName, code: string, scope: LogScope, claim?: string) {
       unknown.inc({ operation: operations[operation].graphql, outcome: code });
-      log.warn({ requestId, operation, caller: caller.hash, claim, code }, 'outcome unknown');
+      log.warn({ ...lineOf(scope, claim), operation, code }, 'outcome unknown');
     },
     /** Counts what rejected a write or a settlement, and logs a key that was reused. Returns the error for the client. */
-    rejected(error: unknown, { requestId, caller }: LogScope, claim: string): unknown {
+    rejected(error: unknown, scope: LogScope, claim: string): unknown {
       if (error instanceof StoreUnavailable) {
         claims.inc({ result: 'unavailable' });
         return storeUnavailable(error.reason === 'quarantine');
@@ -79,7 +80,7 @@ export function createIdempotencyMetrics(
       if (code === 'IDEMPOTENCY_KEY_SETTLED') claims.inc({ result: 'settled' });
       if (code === 'IDEMPOTENCY_KEY_REUSED') {
         claims.inc({ result: 'reused' });
-        log.warn({ requestId, caller: caller.hash, claim }, 'idempotency key reused');
+        log.warn(lineOf(scope, claim), 'idempotency key reused');
       }
       return error;
     },

@@ -131,10 +131,8 @@ export class IdempotentCalls implements Calls {
   }
 
   /** Sends a claimed write. Until the store has the outcome, repeats get it from `openWrites`. */
-  async #send(
-    { request, scope, claim, deadline }: KeyedWrite,
-    held: Held | undefined,
-  ): Promise<Outcome> {
+  async #send(write: KeyedWrite, held: Held | undefined): Promise<Outcome> {
+    const { request, scope, claim, deadline } = write;
     const { claims, metrics, openWrites } = this.#options;
     const { operation } = request;
     const timeoutMs = Math.max(0, deadline - performance.now());

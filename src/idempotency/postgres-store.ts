@@ -241,11 +241,7 @@ export class PostgresStore implements IdempotencyStore {
 }
 
 /** Executes a statement, and creates the table if it is missing. */
-async function execute(
-  client: pg.PoolClient,
-  statement: string,
-  values: unknown[],
-): Promise<pg.QueryResult> {
+async function execute(client: pg.PoolClient, statement: string, values: unknown[]) {
   const query = () => client.query(statement, values);
   return query().catch(async (error: unknown) => {
     if (failureOf(error, ReplyLost).reason !== 'no_table') throw error;
@@ -296,9 +292,7 @@ async function requestCancel(backend: z.infer<typeof backendSchema>): Promise<bo
   for (const [n, value] of [16, 80_877_102, processID, secretKey].entries()) {
     request.writeInt32BE(value | 0, n * 4);
   }
-  const socket = host.startsWith('/')
-    ? connect(`${host}/.s.PGSQL.${port}`)
-    : connect({ host, port });
+  const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
   socket.unref().resume().write(request);
   const done = () => true;
   const closed = once(socket, 'close').then(done, done);

@@ -81,11 +81,9 @@ export class RedisSession {
 
   #expectReply(ms: number): void {
     clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#waiting === 0) return;
-    const timer = setTimeout(() => {
-      setImmediate(() => this.#timer === timer && this.close(new StoreUnavailable('timeout')));
-    }, ms);
+    const isLate = () => this.#timer === timer;
+    const end = () => isLate() && this.close(new StoreUnavailable('timeout'));
+    const timer = this.#waiting > 0 ? setTimeout(() => setImmediate(end), ms) : undefined;
     this.#timer = timer;
   }
 }
