@@ -18,6 +18,8 @@ export type Claim = Intent & {
   fingerprint: string;
   /** Milliseconds after which an unfinished claim is orphaned. Shorter than the retention. */
   leaseMs: number;
+  /** Its record as it was last seen: the next change need not read it. Kept while a write is in flight. */
+  held?: Held | undefined;
 };
 
 type WriteState =
@@ -28,14 +30,14 @@ type WriteState =
   /** Final. */
   | { state: 'recorded'; outcome: unknown };
 
-/** What a claim finds or makes: the caller may send if the key was free. `held` is for `record` and `release`. */
-export type ClaimResult = { state: 'claimed'; held: Held | undefined } | WriteState;
+/** What a claim finds or makes: the caller may send if the key was free. */
+export type ClaimResult = { state: 'claimed' } | WriteState;
 
 /** How long a change may wait for those of others, and be repeated because of them, in milliseconds. */
 const MAX_WAIT_MS = 5000;
 
-/** A record as it was last seen: the next change need not read it. Kept while a write is in flight. */
-export type Held = { entry: Entry | null; record: KeyRecord };
+type Held = { entry: Entry | null; record: KeyRecord };
+type Changing = Intent & Pick<Claim, 'held'>;
 
 /** What became of the fields that were executed with a key. */
 export type Settlement = {
@@ -71,7 +73,6 @@ type KeyRecord = z.infer<typeof keyRecordSchema>;
 
 /** The decision about a record: the record to store, if it changes, and the result. */
 type Decision<Result> = { next?: KeyRecord; result: Result };
-type Changed<Result> = { result: Result; held?: Held };
 type Decide<Result> = (record: KeyRecord, now: number) => Decision<Result>;
 
 /**
@@ -104,7 +105,7 @@ export class Claims {
    * @throws GatewayError if the key cannot be used for this write, StoreUnavailable
    */
   async claim(claim: Claim): Promise<ClaimResult> {
-    const decide: Decide<ClaimResult | undefined> = (record, now) => {
+    const decide: Decide<ClaimResult> = (record, now) => {
       const write = writeOf(record, claim);
       if (write !== undefined) {
         if (write.fingerprint !== claim.fingerprint) throw keyReused();
@@ -116,19 +117,17 @@ export class Claims {
       const verdict = record.isSettled ? 'forgotten' : this.#completeness.judge(claim);
       if (verdict === 'quarantine') throw new StoreUnavailable('quarantine');
       if (verdict === 'new') {
-        return { next: withWrite(record, newWrite(claim, now)), result: undefined };
+        return { next: withWrite(record, newWrite(claim, now)), result: { state: 'claimed' } };
       }
       return this.#stateOf(record, lostWrite(claim, now), now);
     };
     // Most keys are new, so the first attempt does not read.
-    const isLikelyNew = this.#completeness.judge(claim) === 'new';
-    const expected = isLikelyNew ? toHeld(null) : undefined;
-    const { result, held } = await this.#change(claim, expected, decide);
-    return result ?? { state: 'claimed', held };
+    claim.held = this.#completeness.judge(claim) === 'new' ? toHeld(null) : undefined;
+    return this.#change(claim, decide);
   }
 
   /** Stores the outcome of a claim, also after its lease. */
-  async record(claim: Claim, held: Held | undefined, outcome: unknown): Promise<void> {
+  async record(claim: Claim, outcome: unknown): Promise<void> {
     const decide: Decide<void> = (record, now) => {
       // Without a record, or with one that says so, the store has lost the claim.
       const write = writeOf(record, claim) ?? lostWrite(claim, now);
@@ -137,7 +136,7 @@ export class Claims {
       if (!isOwn || write.outcome !== undefined) return { result: undefined };
       return { next: withWrite(record, { ...write, outcome }), result: undefined };
     };
-    await this.#change(claim, held, decide, true);
+    await this.#change(claim, decide, true);
   }
 
   /**
@@ -145,7 +144,7 @@ export class Claims {
    * stays closed for it. Without a claim in the record, it replaces the record, so that a claim that is still on its way
    * to the store is not made.
    */
-  async release(claim: Claim, held: Held | undefined): Promise<void> {
+  async release(claim: Claim): Promise<void> {
     const decide: Decide<void> = (record, now) => {
       const write = writeOf(record, claim);
       if (write === undefined) return { next: record, result: undefined };
@@ -156,7 +155,7 @@ export class Claims {
       const writes = record.writes.filter((one) => one !== write);
       return { next: { ...record, writes }, result: undefined };
     };
-    await this.#change(claim, held, decide, true);
+    await this.#change(claim, decide, true);
   }
 
   /** Closes a key for the fields without a record, and returns the others. */
@@ -175,41 +174,35 @@ export class Claims {
       // Hundreds of settlements of one key would replace its record in turns.
       return { ...(next !== record && { next }), result: { writes, isComplete } };
     };
-    return (await this.#change(of, undefined, decide)).result;
+    return this.#change({ ...of }, decide);
   }
 
   /**
-   * Applies a rule to a record: first to the one that is expected, if any, then to the actual one, until nobody else has
+   * Applies a rule to a record: first to the one that is held, if any, then to the actual one, until nobody else has
    * changed it meanwhile. Outcomes are urgent: repeats wait for them.
    */
-  async #change<Result>(
-    of: Intent,
-    expected: Held | undefined,
-    decide: Decide<Result>,
-    isUrgent = false,
-  ): Promise<Changed<Result>> {
+  async #change<Result>(of: Changing, decide: Decide<Result>, isUrgent = false): Promise<Result> {
     const since = performance.now();
-    for (let held = expected; ; held = undefined) {
+    for (;;) {
       await this.#changes.enter(of.caller, { isUrgent });
-      const changing = this.#tryToChange(of, held, decide);
+      const changing = this.#tryToChange(of, decide);
       const changed = await changing.finally(() => this.#changes.leave(of.caller));
-      if (changed) return changed;
+      if (changed) return changed.result;
       if (performance.now() > since + MAX_WAIT_MS) throw new StoreUnavailable('busy');
     }
   }
 
   /** Applies a rule to a record once. Undefined if somebody else has changed it meanwhile. */
-  async #tryToChange<Result>(
-    { key, caller }: Intent,
-    held: Held | undefined,
-    decide: Decide<Result>,
-  ): Promise<Changed<Result> | undefined> {
+  async #tryToChange<Result>(of: Changing, decide: Decide<Result>) {
+    const { key, caller, held } = of;
+    of.held = undefined;
     const reading = held ? undefined : await this.#store.read(key);
     const startedAt = performance.now();
     const basis = await this.#completeness.basis();
     const { entry, record } = held ?? toHeld(reading?.entry ?? null);
-    const { next, result } = decide(record, reading?.now ?? this.#completeness.now);
-    if (next === undefined) return { result };
+    const decision = decide(record, reading?.now ?? this.#completeness.now);
+    const { next } = decision;
+    if (next === undefined) return decision;
     const isFree = next !== record && !next.isSettled && next.writes.length === 0;
     const changed = isFree ? null : { version: randomUUID(), text: JSON.stringify(next) };
     const isNewKey = entry === null && next.isSettled;
@@ -219,7 +212,8 @@ export class Claims {
     if (swap === 'basis') this.#completeness.invalidate();
     if (swap !== 'swapped') return undefined;
     this.#completeness.used(startedAt);
-    return { result, held: { entry: changed, record: next } };
+    of.held = { entry: changed, record: next };
+    return decision;
   }
 
   /**

@@ -4,7 +4,7 @@ import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../upstream/upstream-error.ts';
-import type { Claim, Claims, Held } from './claims.ts';
+import type { Claim, Claims } from './claims.ts';
 import { keyReused } from './idempotency-error.ts';
 import { fingerprintOf, intentOf, missingKey } from './idempotency-key.ts';
 import type { IdempotencyMetrics } from './idempotency-metrics.ts';
@@ -95,9 +95,9 @@ export class IdempotentCalls implements Calls {
   /** Joins a write of this process, if there is one: the store may not have its outcome yet. Null if it is in flight. */
   #join({ scope, claim }: KeyedWrite, isRepeat: boolean): Outcome | null | undefined {
     const open = this.#options.openWrites.ofKey(claim.key);
-    const first = open.find(({ responseName }) => responseName === claim.responseName);
+    const first = open.find((write) => write.claim.responseName === claim.responseName);
     if (!first) return undefined;
-    if (first.fingerprint !== claim.fingerprint) throw keyReused();
+    if (first.claim.fingerprint !== claim.fingerprint) throw keyReused();
     return first.outcome ? this.#replay(first.outcome, scope, isRepeat) : null;
   }
 
@@ -107,12 +107,12 @@ export class IdempotentCalls implements Calls {
     const { claims, metrics } = this.#options;
     const claiming = metrics.timed('claim', claim.caller, claims.claim(claim));
     const result = await claiming.catch((error: unknown) => {
-      if (error instanceof ReplyLost) void this.#release(claim, undefined);
+      if (error instanceof ReplyLost) void this.#release(claim);
       throw error;
     });
     if (result.state === 'claimed') {
       metrics.count('claimed');
-      return this.#send(write, result.held);
+      return this.#send(write);
     }
     if (result.state === 'in-flight') return null;
     const recorded = result.state === 'recorded' ? readOutcome(result.outcome, scope) : null;
@@ -131,17 +131,17 @@ export class IdempotentCalls implements Calls {
   }
 
   /** Sends a claimed write. Until the store has the outcome, repeats get it from `openWrites`. */
-  async #send(write: KeyedWrite, held: Held | undefined): Promise<Outcome> {
+  async #send(write: KeyedWrite): Promise<Outcome> {
     const { request, scope, claim, deadline } = write;
     const { claims, metrics, openWrites } = this.#options;
     const { operation } = request;
     const timeoutMs = Math.max(0, deadline - performance.now());
-    const open: OpenWrite = { ...claim };
+    const open: OpenWrite = { claim };
     openWrites.add(open);
     const sending = this.#call({ ...request, claimId: claim.key, timeoutMs }, scope);
     const response = await sending.catch(async (error: unknown) => {
       // This error means that the write had no effect. After any other, the outcome is unknown.
-      if (error instanceof UpstreamError) await this.#release(claim, held);
+      if (error instanceof UpstreamError) await this.#release(claim);
       openWrites.remove(open);
       throw error;
     });
@@ -151,16 +151,16 @@ export class IdempotentCalls implements Calls {
     // Only the first client gets long texts: repeats get the short form from the store, and so from here.
     const kept = isUnknown ? response : known(withShortTexts(response));
     open.outcome = kept;
-    const record = () => metrics.timed('record', claim.caller, claims.record(claim, held, kept));
+    const record = () => metrics.timed('record', claim.caller, claims.record(claim, kept));
     const onEnd = () => openWrites.remove(open);
     const bytes = 2 * textLength(kept); // A character may take two.
     await openWrites.update(claim.caller, record, bytes, onEnd);
     return isUnknown ? response : known(response);
   }
 
-  async #release(claim: Claim, held: Held | undefined): Promise<void> {
+  async #release(claim: Claim): Promise<void> {
     const { claims, metrics, openWrites } = this.#options;
-    const release = () => metrics.timed('release', claim.caller, claims.release(claim, held));
+    const release = () => metrics.timed('release', claim.caller, claims.release(claim));
     await openWrites.update(claim.caller, release);
   }
 

@@ -7,7 +7,7 @@ import type { Outcome } from './recorded-outcome.ts';
 import type { StoreLog } from './store.ts';
 
 /** Without an outcome while the write is in flight. */
-export type OpenWrite = Claim & { outcome?: Outcome };
+export type OpenWrite = { claim: Claim; outcome?: Outcome };
 
 /**
  * The keyed writes of this process that are in flight, or whose outcome the store does not have yet: repeats get it
@@ -30,7 +30,7 @@ export class OpenWrites {
   }
 
   ofKey(key: string): OpenWrite[] {
-    return this.#writes.filter((write) => write.key === key);
+    return this.#writes.filter(({ claim }) => claim.key === key);
   }
 
   add(write: OpenWrite): void {

@@ -44,9 +44,9 @@ export function claimsOn(
     find,
     claim: (key: string, owner: string, more: More = {}) => claims.claim(claimOf(key, owner, more)),
     record: (key: string, owner: string, outcome: unknown, more: More = {}) =>
-      claims.record(claimOf(key, owner, more), undefined, outcome),
+      claims.record(claimOf(key, owner, more), outcome),
     release: (key: string, owner: string, more: More = {}) =>
-      claims.release(claimOf(key, owner, more), undefined),
+      claims.release(claimOf(key, owner, more)),
     /** Settles a key, as if 30 s had passed: nothing from before the records is on its way any more. */
     settle: (key: string, ageMs?: number, receivedAt = performance.now() + 30_000) =>
       claims.settle({ key, caller: 'caller', ageMs, receivedAt }),
