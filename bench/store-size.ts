@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Claims } from '../src/idempotency/claims.ts';
 import { Completeness } from '../src/idempotency/completeness.ts';
 import { createStore } from '../src/idempotency/create-store.ts';
-import { encodeOutcome } from '../src/idempotency/recorded-outcome.ts';
 import { StoreUnavailable } from '../src/idempotency/store.ts';
 import { stop } from './children.ts';
 import { isRedisInstalled, prepareStore, redisMemory, type StoreName } from './stores.ts';
@@ -16,17 +15,15 @@ const KEYS = 100_000;
 /** Written before the first reading, so that fixed costs do not count. */
 const FIRST_KEYS = 10_000;
 
-const outcome = encodeOutcome('restartWorkflow2', {
-  invoiceId: '4711',
-  message: 'Workflow restarted',
-  status: 0,
-});
+const response = { invoiceId: '4711', message: 'Workflow restarted', status: 0 };
+const outcome = { operation: 'restartWorkflow2', response };
 const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-store-size-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
-print(`Bytes per key, from the growth by ${KEYS} keys with an outcome of ${outcome.length} bytes`);
+const { length } = JSON.stringify(outcome);
+print(`Bytes per key, from the growth by ${KEYS} keys with an outcome of ${length} bytes`);
 await measure('memory', 'resident memory of the process', () => {
   globalThis.gc?.();
   return process.memoryUsage.rss();
@@ -72,8 +69,8 @@ async function fill(claims: Claims, count: number): Promise<void> {
     const names = { caller: digest('caller'), responseName: 'workflowAction', operation };
     const times = { leaseMs: 15_000, ageMs: 0, receivedAt: performance.now() };
     const claim = { key, owner, fingerprint: digest(key), ...names, ...times };
-    const result = await claims.claim(claim);
-    await claims.record(claim, result.state === 'claimed' ? result.held : undefined, outcome);
+    await claims.claim(claim);
+    await claims.record(claim, outcome);
   }
 }
 
