@@ -74,14 +74,7 @@ const swapScript = `
 const readReplySchema = z.tuple([z.string(), z.string(), z.number()]);
 const swapReplySchema = z.enum(['swapped', 'other', 'basis', 'share']);
 
-/** A connection, and what its server says about itself. */
-type Connection = {
-  session: RedisSession;
-  serverId: string;
-  counted: string;
-  hasReplicas: boolean;
-  usage: Usage;
-};
+type Connection = Awaited<ReturnType<typeof inspect>>;
 
 /**
  * Keeps keys in Redis or Valkey, for several gateways. Every operation is one script that is sent at most once. The
@@ -105,9 +98,8 @@ export class RedisStore implements IdempotencyStore {
   }
 
   async read(key: string): Promise<Reading> {
-    const { session } = this.#connection;
-    if (key === COMPLETENESS_KEY) await this.#check(session);
-    const { serverId } = this.#connection;
+    if (key === COMPLETENESS_KEY) this.#current = await inspect(this.#connection.session);
+    const { session, serverId } = this.#connection;
     const reply = await session.command(['EVAL', readScript, '1', keyOf(key)]);
     const { data } = readReplySchema.safeParse(reply);
     if (data === undefined) throw new StoreUnavailable('corrupt');
@@ -160,7 +152,7 @@ export class RedisStore implements IdempotencyStore {
       const session = new RedisSession(url);
       try {
         await session.connect();
-        await this.#check(session);
+        this.#current = await inspect(session);
         ms = 50;
         if (signal.aborted) session.close();
       } catch (error) {
@@ -170,35 +162,34 @@ export class RedisStore implements IdempotencyStore {
       await pause(ms, signal);
     }
   }
+}
 
-  /**
-   * Reads what the server says about itself, of a new connection and with each check of completeness. A policy that
-   * evicts keys would let a write be sent twice: it ends the connection.
-   */
-  async #check(session: RedisSession): Promise<void> {
-    const text = z.string().parse(await session.command(['INFO']));
-    const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(text)?.[1];
-    const maxBytes = Number(field('maxmemory') ?? 0) || Infinity;
-    const policy = field('maxmemory_policy') ?? 'noeviction';
-    if (maxBytes !== Infinity && policy !== 'noeviction') {
-      const remedy = `set its maxmemory-policy to noeviction (it is ${policy})`;
-      session.close(
-        new StoreUnavailable('evicting', `Redis would evict idempotency keys: ${remedy}`),
-      );
-      throw await session.ended;
-    }
-    const databases = text.matchAll(/^db\d+:keys=(\d+)/gm);
-    const keys = databases.reduce((sum, [, n]) => sum + Number(n), 0);
-    const bytes = Number(field('used_memory') ?? 0);
-    const counted = counters.map((name) => `:${field(name) ?? ''}`).join('');
-    this.#current = {
-      session,
-      serverId: `${z.string().parse(field('run_id'))}${counted}`,
-      counted,
-      hasReplicas: Number(field('connected_slaves') ?? 0) > 0,
-      usage: { keys, maxKeys: Infinity, bytes, maxBytes },
-    };
+/**
+ * Reads what the server of a connection says about itself, when it is new and with each check of completeness. A policy
+ * that evicts keys would let a write be sent twice: it ends the connection.
+ */
+async function inspect(session: RedisSession) {
+  const text = z.string().parse(await session.command(['INFO']));
+  const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(text)?.[1];
+  const maxBytes = Number(field('maxmemory') ?? 0) || Infinity;
+  const policy = field('maxmemory_policy') ?? 'noeviction';
+  if (maxBytes !== Infinity && policy !== 'noeviction') {
+    const remedy = `set its maxmemory-policy to noeviction (it is ${policy})`;
+    const message = `Redis would evict idempotency keys: ${remedy}`;
+    session.close(new StoreUnavailable('evicting', message));
+    throw await session.ended;
   }
+  const databases = text.matchAll(/^db\d+:keys=(\d+)/gm);
+  const keys = databases.reduce((sum, [, n]) => sum + Number(n), 0);
+  const bytes = Number(field('used_memory') ?? 0);
+  const counted = counters.map((name) => `:${field(name) ?? ''}`).join('');
+  return {
+    session,
+    serverId: `${z.string().parse(field('run_id'))}${counted}`,
+    counted,
+    hasReplicas: Number(field('connected_slaves') ?? 0) > 0,
+    usage: { keys, maxKeys: Infinity, bytes, maxBytes },
+  };
 }
 
 function keyOf(key: string): string {

@@ -76,6 +76,7 @@ export function openClaims(path: string, maxBytes: number) {
     const isContinued = before !== undefined && isSameFile(database, before);
     const inode = stateOnDisk(path)?.inode ?? 0;
     noteOpening(database, inode);
+    const isThere = () => stateOnDisk(path)?.inode === inode;
     return {
       database,
       statements: prepareStatements(database),
@@ -84,7 +85,7 @@ export function openClaims(path: string, maxBytes: number) {
       /** Whether the file has every record of the process that used it before. */
       isContinued,
       /** Whether another file, or none, is at the path now: another process could use that one. */
-      isMoved: () => inode !== 0 && stateOnDisk(path)?.inode !== inode,
+      isMoved: () => inode !== 0 && !isThere(),
       /** In the time of the store. */
       newestChange: Number(
         readValue(database, "SELECT max(changed_at) FROM record WHERE caller <> ''"),
@@ -95,7 +96,6 @@ export function openClaims(path: string, maxBytes: number) {
         if (!database.isOpen) return;
         // A whole second, which every file system can keep as the time of change.
         const closedAt = Math.floor(Date.now() / 1000);
-        const isThere = () => inode !== 0 && !this.isMoved();
         if (isThere()) database.prepare('UPDATE file SET closed_at = ?').run(closedAt);
         database.close();
         if (isThere()) utimesSync(path, closedAt, closedAt);
