@@ -75,8 +75,8 @@ export class Completeness {
   }
 
   /**
-   * Judges a key without a record by the age of its intent, if the client gave it: whether it may be claimed, now or after
-   * the quarantine, or may have been executed and forgotten.
+   * Judges a key without a record by the age of its intent, if the client gave it: whether it may be claimed, now or
+   * after the quarantine, or may have been executed and forgotten.
    */
   judge(intent: Pick<Intent, 'ageMs' | 'receivedAt'>): 'new' | 'quarantine' | 'forgotten' {
     if (this.#record === undefined) return 'forgotten';

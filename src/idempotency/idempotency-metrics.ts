@@ -70,7 +70,7 @@ export function createIdempotencyMetrics(
       unknown.inc({ operation: operations[operation].graphql, outcome: code });
       log.warn({ ...lineOf(scope, claim), operation, code }, 'outcome unknown');
     },
-    /** Counts what rejected a write or a settlement, and logs a key that was reused. Returns the error for the client. */
+    /** Counts what rejected a write or a settlement, and logs a reused key. Returns the error for the client. */
     rejected(error: unknown, scope: LogScope, claim: string): unknown {
       if (error instanceof StoreUnavailable) {
         claims.inc({ result: 'unavailable' });

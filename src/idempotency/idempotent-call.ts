@@ -92,7 +92,7 @@ export class IdempotentCalls implements Calls {
     return outcome ?? new OutcomeUnknown('IN_PROGRESS', scope.requestId);
   }
 
-  /** Joins a write of this process, if there is one: the store may not have its outcome yet. Null if it is in flight. */
+  /** Joins a write of this process, if any: the store may not have its outcome yet. Null if it is in flight. */
   #join({ scope, claim }: KeyedWrite, isRepeat: boolean): Outcome | null | undefined {
     const open = this.#options.openWrites.ofKey(claim.key);
     const first = open.find((write) => write.claim.responseName === claim.responseName);
@@ -101,7 +101,7 @@ export class IdempotentCalls implements Calls {
     return first.outcome ? this.#replay(first.outcome, scope, isRepeat) : null;
   }
 
-  /** Claims the key and sends the write, or returns the outcome of the request that holds the key. Null if in flight. */
+  /** Claims the key and sends the write, or returns the outcome of the request that holds it. Null if in flight. */
   async #claim(write: KeyedWrite, isRepeat: boolean): Promise<Outcome | null> {
     const { scope, claim } = write;
     const { claims, metrics } = this.#options;

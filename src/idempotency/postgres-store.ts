@@ -73,10 +73,10 @@ const CHANGE = `
     SELECT version FROM ledger_gateway_record AS record
     WHERE key = '${COMPLETENESS_KEY}' AND ${IS_ORIGINAL} FOR KEY SHARE
   ), input AS MATERIALIZED (
-    SELECT key, expected, text, caller, coalesce(now() + retention * interval '1 ms', 'infinity') AS expires_at,
+    SELECT key, expected, text, caller, coalesce(now() + "retentionMs" * interval '1 ms', 'infinity') AS expires_at,
       version || CASE WHEN key = '${COMPLETENESS_KEY}' THEN ':' || pg_current_xact_id()::xid ELSE '' END AS version
     FROM durable, json_to_recordset($1) AS change (key text, expected text, version text, text text, caller text,
-      retention float8, "serverId" text, generation text)
+      "retentionMs" float8, "serverId" text, generation text)
     WHERE "serverId" = ${SERVER_ID} AND (generation IS NULL OR generation IN (SELECT version FROM own))
     ORDER BY key
   ), inserted AS (
@@ -146,7 +146,7 @@ export class PostgresStore implements IdempotencyStore {
   readonly #batch = byIteration((changes: readonly Change[]) => this.#change(changes));
   usage: Usage | undefined;
   /** Those who hold more than their share. */
-  #largestCallers = new Set<string>();
+  #largestCallers = new Set<string | null>();
 
   /**
    * @param options `maxBytes` is shared out among callers when three quarters of it are used
@@ -169,21 +169,19 @@ export class PostgresStore implements IdempotencyStore {
   }
 
   async swap(change: Change): Promise<SwapResult> {
-    const { caller, needsRoom } = change;
-    if (needsRoom && caller !== null && this.#largestCallers.has(caller)) {
-      throw new StoreUnavailable('share');
-    }
+    const isLarge = change.needsRoom && this.#largestCallers.has(change.caller);
+    if (isLarge) throw new StoreUnavailable('share');
     return this.#batch.load(change);
   }
 
   /** Makes the changes of one iteration of the event loop in one statement: the first one of each key. */
   async #change(changes: readonly Change[]): Promise<SwapResult[]> {
     const first = new Map(changes.toReversed().map((change) => [change.key, change]));
-    const rows = [...first.values()].map(({ key, expected, next, caller, basis }) => ({
-      ...{ key, expected, ...next, caller, ...basis },
-      retention: caller === null ? null : basis.retentionMs,
-    }));
-    const { rows: swapped } = await this.#query(CHANGE, [JSON.stringify(rows)]);
+    const input = first
+      .values()
+      .map(({ next, basis, ...rest }) => ({ ...rest, ...next, ...basis }));
+    // JSON has null in place of the retention Infinity.
+    const { rows: swapped } = await this.#query(CHANGE, [JSON.stringify([...input])]);
     const results = new Map(changesSchema.parse(swapped).map(({ key, result }) => [key, result]));
     return changes.map((change) =>
       first.get(change.key) === change ? (results.get(change.key) ?? 'basis') : 'other',
