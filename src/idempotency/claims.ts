@@ -224,7 +224,7 @@ export class Claims {
     const { operation, outcome } = write;
     if (outcome !== undefined) return { result: { state: 'recorded', outcome } };
     if (write.isOrphaned) return { result: { state: 'orphaned', operation, isNew: false } };
-    if (write.leaseEnd > now && write.claimedAt >= this.#store.exclusiveSince) {
+    if (write.leaseEnd > now && write.claimedAt >= (this.#store.exclusiveSince ?? 0)) {
       return { result: { state: 'in-flight' } };
     }
     const next = withWrite(record, { ...write, isOrphaned: true });

@@ -163,14 +163,13 @@ export class Completeness {
       return { id: crypto.randomUUID(), serverId, ...times, retentionMs };
     };
     if (found === null && known === undefined) {
-      const isShared = store.exclusiveSince === -Infinity;
       // For 5 s, others that know an earlier record can object.
-      return begin(false, isShared ? Math.min(5000, quarantineMs) : 0);
+      return begin(false, store.exclusiveSince === undefined ? Math.min(5000, quarantineMs) : 0);
     }
     const isContinued =
       found !== null &&
       found.since <= now && // Or else the clock was set back.
-      store.isContinuation(found.serverId, serverId);
+      (found.serverId === serverId || store.isContinuation?.(found.serverId, serverId));
     // A record of another process covers the keys of this one if they are older.
     const lastUse = now - (performance.now() - this.#lastUse);
     const isCovered = found && found.lossAt !== null && lastUse <= found.lossAt;

@@ -139,7 +139,6 @@ const reasons: Record<string, UnavailableReason> = {
  * committed before they are confirmed. The table is created when it is missing.
  */
 export class PostgresStore implements IdempotencyStore {
-  readonly exclusiveSince = -Infinity;
   readonly #maxBytes: number;
   readonly #pool: pg.Pool;
   readonly #timer: NodeJS.Timeout;

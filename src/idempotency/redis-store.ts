@@ -82,7 +82,6 @@ type Connection = Awaited<ReturnType<typeof inspect>>;
  * change counts only when one of them has it.
  */
 export class RedisStore implements IdempotencyStore {
-  readonly exclusiveSince = -Infinity;
   readonly #closing = new AbortController();
   readonly #connecting: Promise<void>;
   #current: Connection | StoreUnavailable = new StoreUnavailable('connecting');
@@ -128,10 +127,6 @@ export class RedisStore implements IdempotencyStore {
     const confirmed = await session.command(['WAIT', '1', '500']);
     if (!(Number(confirmed) >= 1)) throw new ReplyLost('not_replicated');
     return reply;
-  }
-
-  isContinuation(writtenOn: string, serverId: string): boolean {
-    return writtenOn === serverId;
   }
 
   async close(): Promise<void> {

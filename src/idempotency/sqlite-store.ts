@@ -100,8 +100,8 @@ export class SqliteStore implements IdempotencyStore {
     });
   }
 
-  isContinuation(writtenOn: string, serverId: string): boolean {
-    return writtenOn === serverId || this.#file.isContinued;
+  isContinuation(): boolean {
+    return this.#file.isContinued;
   }
 
   async close(): Promise<void> {

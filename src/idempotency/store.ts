@@ -69,10 +69,10 @@ export type IdempotencyStore = {
   read(key: string): Promise<Reading>;
   /** Makes a change atomically and durably. Throws `ReplyLost`, too. */
   swap(change: Change): Promise<SwapResult>;
-  /** Whether a server certainly has every record that was written on another. */
-  isContinuation(writtenOn: string, serverId: string): boolean;
-  /** Since when no other process has changed the store, in its time. -Infinity if others may. */
-  readonly exclusiveSince: number;
+  /** Whether a server certainly has every record that was written on another. Never, if it is missing. */
+  isContinuation?(writtenOn: string, serverId: string): boolean;
+  /** Since when no other process has changed the store, in its time. Undefined if others may. */
+  readonly exclusiveSince?: number;
   /** Undefined while the store cannot be used. */
   readonly usage: Usage | undefined;
   close(): Promise<void>;

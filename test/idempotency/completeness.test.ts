@@ -26,9 +26,7 @@ async function start(
 ) {
   const state = { entry: entryOf(content), serverId, isContinuation: false };
   const store = {
-    exclusiveSince: -Infinity,
-    isContinuation: (writtenOn: string, serverId: string) =>
-      state.isContinuation || writtenOn === serverId,
+    isContinuation: () => state.isContinuation,
     read: async () => ({ ...state, now: time }),
     swap: async ({ next }: Change) => {
       state.entry = next;
