@@ -75,7 +75,10 @@ export function openClaims(path: string, maxBytes: number) {
     prepare(database, path, maxBytes);
     const isContinued = before !== undefined && isSameFile(database, before);
     const inode = stateOnDisk(path)?.inode ?? 0;
-    noteOpening(database, inode);
+    // The file itself says that it is open, and then its log, which from then on must not be missing.
+    database.prepare('UPDATE file SET inode = ?, closed_at = NULL').run(inode);
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    database.prepare('UPDATE file SET inode = ?').run(inode);
     const isThere = () => stateOnDisk(path)?.inode === inode;
     return {
       database,
@@ -176,18 +179,11 @@ function stateOnDisk(path: string): StateOnDisk | undefined {
  * names: who closes a file sets its time of change to what it has noted.
  * A file that was not closed has its newest changes in its log (`-wal`).
  */
-function isSameFile(database: DatabaseSync, { inode, changedAt, hasLog }: StateOnDisk): boolean {
-  if (readValue(database, 'SELECT inode FROM file') !== inode) return false;
-  const closedAt = readValue(database, 'SELECT closed_at FROM file');
-  if (typeof closedAt !== 'number') return hasLog;
-  return changedAt === closedAt * 1000;
-}
-
-/** Writes to the file itself that it is open, and then to its log, which from then on must not be missing. */
-function noteOpening(database: DatabaseSync, inode: number): void {
-  database.prepare('UPDATE file SET inode = ?, closed_at = NULL').run(inode);
-  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-  database.prepare('UPDATE file SET inode = ?').run(inode);
+function isSameFile(database: DatabaseSync, before: StateOnDisk): boolean {
+  const noted = database.prepare('SELECT inode, closed_at FROM file').get();
+  if (noted?.inode !== before.inode) return false;
+  const { closed_at: closedAt } = noted;
+  return typeof closedAt === 'number' ? before.changedAt === closedAt * 1000 : before.hasLog;
 }
 
 /** The first column of the first row. */
