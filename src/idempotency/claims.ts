@@ -174,6 +174,7 @@ export class Claims {
       // Hundreds of settlements of one key would replace its record in turns.
       return { ...(next !== record && { next }), result: { writes, isComplete } };
     };
+    // A copy, which forgets what it holds: settling again must read the record.
     return this.#change({ ...of }, decide);
   }
 
@@ -209,9 +210,8 @@ export class Claims {
     const needsRoom = isNewKey || next.writes.length > record.writes.length;
     const expects = { expected: entry?.version ?? null, needsRoom, basis };
     const swap = await this.#store.swap({ key, caller, next: changed, ...expects });
-    if (swap === 'basis') this.#completeness.invalidate();
+    this.#completeness.note(swap, startedAt);
     if (swap !== 'swapped') return undefined;
-    this.#completeness.used(startedAt);
     of.held = { entry: changed, record: next };
     return decision;
   }

@@ -7,6 +7,7 @@ import {
   parseText,
   type Reading,
   type StoreLog,
+  type SwapResult,
 } from './store.ts';
 import type { StoreWatch } from './store-watch.ts';
 
@@ -98,14 +99,10 @@ export class Completeness {
     return sentAt >= Math.max(since, this.now - retentionMs);
   }
 
-  /** Notes a change that was started at this time of `performance.now()` and has succeeded. */
-  used(startedAt: number): void {
-    this.#lastUse = Math.max(this.#lastUse, startedAt);
-  }
-
-  /** Checks the record before the next change. */
-  invalidate(): void {
-    this.#basis = undefined;
+  /** Notes the result of a change that was started at this time of `performance.now()`. */
+  note(result: SwapResult, startedAt: number): void {
+    if (result === 'basis') this.#basis = undefined; // The next change checks the record first.
+    if (result === 'swapped') this.#lastUse = Math.max(this.#lastUse, startedAt);
   }
 
   close(): void {

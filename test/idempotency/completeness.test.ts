@@ -53,9 +53,9 @@ async function next(content: Content | null, process: Process, isContinuation = 
   const known = isUser ? { retentionMs } : { retentionMs, serverId };
   const { state, completeness } = await start(isUser ? found : content, known);
   if (isUser) {
-    completeness.used(performance.now() - 100_000);
+    completeness.note('swapped', performance.now() - 100_000);
     Object.assign(state, { entry: entryOf(content), serverId, isContinuation });
-    completeness.invalidate();
+    completeness.note('basis', performance.now());
     await completeness.basis();
   }
   return JSON.parse(state.entry?.text ?? '');
