@@ -28,6 +28,9 @@ const recordSchema = z.object({
   lossAt: z.number().nullable(),
   /** For how long records are kept, on all instances: the setting of the one that started last, in milliseconds. */
   retentionMs: z.number(),
+  /** When the retention last got longer, and for how long the records from before that are kept. */
+  longerSince: z.number(),
+  earlierRetentionMs: z.number(),
 });
 type CompletenessRecord = z.infer<typeof recordSchema>;
 
@@ -93,10 +96,8 @@ export class Completeness {
   /** Whether the store has every record from the whole time of an intent: without a record, nothing was executed. */
   knows({ ageMs, receivedAt }: Pick<Intent, 'ageMs' | 'receivedAt'>): boolean {
     if (ageMs === undefined || this.#record === undefined) return false;
-    const { since, retentionMs } = this.#record;
     const sentAt = receivedAt + this.#clockOffset - TRANSIT_MS - ageMs;
-    // Those that are older may have expired.
-    return sentAt >= Math.max(since, this.now - retentionMs);
+    return sentAt >= keptSince(this.#record, this.now);
   }
 
   /** Notes the result of a change that was started at this time of `performance.now()`. */
@@ -157,7 +158,8 @@ export class Completeness {
     const { retentionMs } = known ? (found ?? known) : this.#options;
     const begin = (isLoss: boolean, rejectMs: number) => {
       const times = { since: now, quarantineEnd: now + rejectMs, lossAt: isLoss ? now : null };
-      return { id: crypto.randomUUID(), serverId, ...times, retentionMs };
+      const retention = { retentionMs, longerSince: now, earlierRetentionMs: 0 };
+      return { id: crypto.randomUUID(), serverId, ...times, ...retention };
     };
     if (found === null && known === undefined) {
       // For 5 s, others that know an earlier record can object.
@@ -173,8 +175,15 @@ export class Completeness {
     const isKnown = known === undefined || found?.id === known.id || isCovered;
     if (!isContinued || !isKnown) return begin(true, quarantineMs);
     if (found.serverId === serverId && found.retentionMs === retentionMs) return found;
-    // Earlier records were kept for a shorter time.
-    const since = retentionMs > found.retentionMs ? now : found.since;
-    return { ...found, serverId, since, retentionMs };
+    if (retentionMs <= found.retentionMs) return { ...found, serverId, retentionMs };
+    const since = keptSince(found, now);
+    const earlier = { longerSince: now, earlierRetentionMs: found.retentionMs };
+    return { ...found, serverId, since, retentionMs, ...earlier };
   }
+}
+
+/** Since when all records still exist, in the time of the store: those from before may have expired. */
+function keptSince(record: CompletenessRecord, now: number): number {
+  const earlier = Math.min(record.longerSince, now - record.earlierRetentionMs);
+  return Math.max(record.since, now - record.retentionMs, earlier);
 }

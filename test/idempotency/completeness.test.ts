@@ -12,6 +12,8 @@ const found = {
   quarantineEnd: 0,
   lossAt: null as number | null,
   retentionMs: 10_000,
+  longerSince: 500_000,
+  earlierRetentionMs: 0,
 };
 type Content = typeof found;
 
@@ -97,14 +99,22 @@ test('a server that has all records of the one before only changes the name', as
 
 test('the instance that starts last decides for how long records are kept', async () => {
   const longer = { retentionMs: 60_000 };
-  expect(await next(found, longer)).toEqual({ ...found, ...longer, since: now });
+  const earlier = { since: now - 10_000, longerSince: now, earlierRetentionMs: 10_000 };
+  expect(await next(found, longer)).toEqual({ ...found, ...longer, ...earlier });
   expect(await next(found, { ...user, ...longer })).toEqual(found);
   expect(await next(found, { retentionMs: 1 })).toEqual({ ...found, retentionMs: 1 });
 });
 
 /** Judges a key that arrived `heldMs` ago, by a record with times that are so long ago. */
 async function judge(
-  { sinceMs = 3_600_000, quarantineMs = 0, lossMs = NaN, retentionMs = 7_200_000 },
+  {
+    sinceMs = 3_600_000,
+    quarantineMs = 0,
+    lossMs = NaN,
+    retentionMs = 7_200_000,
+    longerMs = 3_600_000,
+    earlierRetentionMs = 0,
+  },
   ageMs?: number,
   heldMs = 0,
 ) {
@@ -113,8 +123,9 @@ async function judge(
     since: present - sinceMs,
     quarantineEnd: present + quarantineMs,
     lossAt: Number.isNaN(lossMs) ? null : present - lossMs,
+    longerSince: present - longerMs,
   };
-  const content = { ...found, ...times, retentionMs };
+  const content = { ...found, ...times, retentionMs, earlierRetentionMs };
   const { completeness } = await start(content, { retentionMs }, present);
   return completeness.judge({ ageMs, receivedAt: performance.now() - heldMs });
 }
@@ -133,6 +144,15 @@ test.each([
   ['without an age', { quarantineMs: -5000 }, undefined, 0, 'new'],
   ['with nearly the age of the retention', { retentionMs: 100_000 }, 80_000, 0, 'forgotten'],
   ['with less', { retentionMs: 100_000 }, 60_000, 0, 'new'],
+  [
+    'with the retention before',
+    { longerMs: 0, earlierRetentionMs: 100_000 },
+    80_000,
+    0,
+    'forgotten',
+  ],
+  ['with less', { longerMs: 0, earlierRetentionMs: 100_000 }, 60_000, 0, 'new'],
+  ['from after the change', { longerMs: 90_000, earlierRetentionMs: 1000 }, 50_000, 0, 'new'],
 ])('an intent %s: %j, %s, %s: %s', async (_, record, ageMs, heldMs, verdict) => {
   expect(await judge(record, ageMs, heldMs)).toBe(verdict);
 });
