@@ -14,7 +14,8 @@ import {
   type UpstreamRequest,
 } from './operations.ts';
 import type { Transport } from './transport/got-client.ts';
-import { Exchange } from './transport/send-once.ts';
+import { responseBody } from './transport/response-body.ts';
+import { Exchange, type ResponseLimits } from './transport/send-once.ts';
 import { toUpstreamError } from './upstream-error.ts';
 
 /**
@@ -27,6 +28,8 @@ export type AttemptDependencies = {
   baseUrl: URL;
   transport: Transport;
   account: Account;
+  /** After decompression. */
+  maxResponseBytes: number;
   log: Logger;
   observer: CallObserver;
 };
@@ -55,15 +58,18 @@ export function createAttempt(dependencies: AttemptDependencies) {
       const holding = account.open(scope.caller.accountKey);
       // A response of ordinary length to a write is received in any case: its outcome must reach the client.
       let received = 0;
-      const hold = (bytes: number) => {
-        received += bytes;
-        return holding.tryHoldAll(received) || (effect === 'write' && received <= MAX_UNBOOKED);
+      const limits: ResponseLimits = {
+        signal,
+        maxBytes: dependencies.maxResponseBytes,
+        hold(bytes) {
+          received += bytes;
+          return holding.tryHoldAll(received) || (effect === 'write' && received <= MAX_UNBOOKED);
+        },
       };
       const exchange = new Exchange({
-        signal,
+        ...limits,
         sendBy,
         reserve: (bytes) => (effect === 'read' ? holdResponse(holding, bytes, signal) : undefined),
-        hold,
         read: () => reading.take(scope.caller.accountKey, signal),
       });
       let status: number | undefined;
@@ -80,7 +86,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
         const trace = outgoingTraceHeaders(scope.trace);
         const response = await transport.send(request, scope, exchange, trace);
         status = response.statusCode;
-        const bytes = await response.read(signal, hold);
+        const bytes = await responseBody(response, limits);
         // That of a write has arrived, and tells its outcome: the deadline does not end the wait for a turn to read it.
         const until = effect === 'write' ? undefined : signal;
         const result = await decode(request.operation, bytes, scope, holding, until);

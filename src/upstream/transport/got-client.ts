@@ -2,7 +2,6 @@ import type { RequestScope } from '../../request-scope.ts';
 import { operations, perOperation, type UpstreamRequest } from '../operations.ts';
 import { type ConnectionOptions, createConnections } from './connections.ts';
 import { createGotRequest } from './got-request.ts';
-import { responseBody } from './response-body.ts';
 import type { Exchange, RawResponse } from './send-once.ts';
 import { throwForStatus } from './transport-error.ts';
 
@@ -10,19 +9,12 @@ type Headers = Readonly<Record<string, string>>;
 
 export type Transport = ReturnType<typeof createTransport>;
 
-/** The HTTP client of the service: got for the request, undici for the connection. Sizes are in bytes. */
-export function createTransport(
-  options: ConnectionOptions & {
-    maxResponseBytes: number;
-    /** Sent with every request. */
-    headers: Headers;
-  },
-) {
-  const { maxResponseBytes } = options;
+/** The HTTP client of the service: got for the request, undici for the connection. `headers` are sent with every request. */
+export function createTransport(options: ConnectionOptions & { headers: Headers }) {
   let ownHeaders = options.headers;
   const connections = createConnections(options);
   const requests = perOperation((name) =>
-    createGotRequest<RawResponse>(options.baseUrl.href + name, operations[name].method),
+    createGotRequest(options.baseUrl.href + name, operations[name].method),
   );
 
   return {
@@ -32,7 +24,7 @@ export function createTransport(
       scope: RequestScope,
       exchange: Exchange,
       trace: Headers,
-    ) {
+    ): Promise<RawResponse> {
       // In this order, so that a client cannot replace ours.
       const headers = {
         ...scope.forwarded,
@@ -43,13 +35,10 @@ export function createTransport(
         ...(body !== undefined && { 'content-type': 'application/json' }),
       };
       const connection = await connections[operations[operation].effect](scope);
-      const response = await requests[operation]({ search, headers, body }, (sending) =>
-        exchange.send(connection, sending, maxResponseBytes),
-      );
-      const { statusCode, rawBody } = response;
-      throwForStatus(statusCode, response.headers);
-      const coding = String(response.headers['content-encoding'] ?? '');
-      return { statusCode, read: responseBody(rawBody, coding, maxResponseBytes) };
+      const request = requests[operation]({ search, headers, body });
+      const response = await exchange.send(connection, request);
+      throwForStatus(response.statusCode, response.headers);
+      return response;
     },
     /** Sends these headers with every further request. */
     useHeaders(headers: Headers) {

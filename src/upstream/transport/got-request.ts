@@ -2,7 +2,7 @@ import got, { type HandlerFunction, Options } from 'got';
 import type { Dispatcher } from 'undici';
 
 /** What is different in each request of an operation. */
-export type RequestParts = {
+type RequestParts = {
   /** The query string, including the question mark. */
   search: string;
   headers: Record<string, string>;
@@ -26,51 +26,27 @@ const client = got.extend({
   },
 });
 
-/** A request that got hands to undici. */
-class Sending<Response> {
-  readonly response: Promise<Response>;
-
-  constructor(response: Promise<Response>) {
-    this.response = response;
-  }
-}
-
 /**
- * A function that sends requests of one operation with got. got's own transport costs several times as much as
- * undici's, so a handler responds in its place (docs/decisions/0009). What all requests of the operation have in
- * common is merged once. The handler returns no promise, for which got would create a second one.
+ * A function that prepares requests of one operation with got, for undici. got's own transport costs several times as
+ * much as undici's, so a handler returns in its place what to send (docs/decisions/0009). What all requests of the
+ * operation have in common is merged once.
  */
-export function createGotRequest<Response>(url: string, method: 'GET' | 'POST') {
-  type Send = (request: Dispatcher.DispatchOptions) => Promise<Response>;
-  let next: { parts: RequestParts; send: Send } | undefined;
-  const handler = ({ url, method, headers }: Options) => {
-    if (!(url instanceof URL) || !next) throw new TypeError('no request');
-    const { parts, send } = next;
-    return new Sending(
-      send({
-        origin: url.origin,
-        path: url.pathname + parts.search,
-        method: method === 'POST' ? 'POST' : 'GET',
-        headers: { ...headers, ...parts.headers },
-        body: parts.body ?? null,
-      }),
-    );
-  };
+export function createGotRequest(url: string, method: 'GET' | 'POST') {
+  const { origin, pathname } = new URL(url);
+  const prepare = ({ headers }: Options) => ({ origin, method, headers });
   // got declares its own response as the result of a handler.
-  const instance = client.extend({ handlers: [handler as unknown as HandlerFunction] });
+  const instance = client.extend({ handlers: [prepare as unknown as HandlerFunction] });
   const options = new Options(url, { method }, instance.defaults.options);
   // got copies these for each request, in 10 µs, and its own transport, which would use them, is not used.
   options.https = {};
 
-  return (parts: RequestParts, send: Send): Promise<Response> => {
-    next = { parts, send };
-    try {
-      // The third argument, which got does not declare, replaces the defaults of the instance.
-      const sending: unknown = Reflect.apply(instance, undefined, [undefined, undefined, options]);
-      if (sending instanceof Sending) return sending.response;
-      throw new TypeError('got did not call its handler');
-    } finally {
-      next = undefined;
-    }
+  // Nor does it declare the third argument, which replaces the defaults of the instance.
+  type Call = (...all: [undefined, undefined, Options]) => ReturnType<typeof prepare>;
+  const call = instance as unknown as Call;
+
+  return ({ search, headers, body }: RequestParts): Dispatcher.DispatchOptions => {
+    const prepared = call(undefined, undefined, options);
+    const merged = { ...prepared.headers, ...headers };
+    return { ...prepared, path: pathname + search, headers: merged, body: body ?? null };
   };
 }

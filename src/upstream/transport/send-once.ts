@@ -26,15 +26,21 @@ const DISCARD_BYTES = 65_536;
 /** The bytes of a response that are received without booking them first: what waits is lost if the service resets the connection. */
 const AT_ONCE = 65_536;
 
-type Limits = {
+/** What bounds a response, as it arrives and as it is decompressed. */
+export type ResponseLimits = {
   /** Ends the exchange. */
   signal: AbortSignal;
+  /** The longest body. */
+  maxBytes: number;
+  /** Books so many bytes of the response. Returns false if there is no memory for them. */
+  hold(bytes: number): boolean;
+};
+
+type Limits = ResponseLimits & {
   /** Nothing is sent after this time of `performance.now()`. */
   sendBy?: number | undefined;
   /** Books the memory of so many bytes of a response. Undefined if it is booked at once, or never. */
   reserve(bytes: number): Promise<void> | undefined;
-  /** Books so many bytes of the response. Returns false if there is no memory for them. */
-  hold(bytes: number): boolean;
   /** When the next part of a long response may be received. Undefined if it may be at once. */
   read(): Promise<void> | undefined;
 };
@@ -47,7 +53,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #limits: Limits;
   readonly #response = Promise.withResolvers<RawResponse>();
   #connection: Connection | undefined;
-  #maxBytes = 0;
   #controller: Dispatcher.DispatchController | undefined;
   #sent: Sent = 'no';
   #informational = 0;
@@ -75,18 +80,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#isPaused ? this.#statusCode : undefined;
   }
 
-  /**
-   * Sends the request and resolves to the response, with a body of at most `maxBytes`. Rejects with an
-   * UpstreamError; `sent` says whether the request may have reached the service.
-   */
-  send(
-    connection: Connection,
-    request: Dispatcher.DispatchOptions,
-    maxBytes: number,
-  ): Promise<RawResponse> {
+  /** Sends the request and resolves to the response. Rejects with an UpstreamError. */
+  send(connection: Connection, request: Dispatcher.DispatchOptions): Promise<RawResponse> {
     const { signal } = this.#limits;
     this.#connection = connection;
-    this.#maxBytes = maxBytes;
     signal.addEventListener('abort', this.#abort);
     if (signal.aborted) this.#abort();
     else connection.dispatcher.dispatch({ ...request, reset: connection.reset }, this);
@@ -124,18 +121,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     const bytes = Number(headers['content-length']);
-    if (bytes > this.#maxBytes) controller.abort(tooLarge(this.#maxBytes));
+    const { maxBytes } = this.#limits;
+    if (bytes > maxBytes) controller.abort(tooLarge(maxBytes));
     else if (bytes > AT_ONCE) void this.#pauseUntil(this.#reserve(bytes), controller);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { maxBytes, hold } = this.#limits;
     this.#bytes += chunk.length;
     const isTiny = this.#tiny.isTooMany(chunk.length);
     if (this.#isError) {
       if (this.#bytes > DISCARD_BYTES || isTiny) this.#abort();
-    } else if (this.#bytes > this.#maxBytes) controller.abort(tooLarge(this.#maxBytes));
+    } else if (this.#bytes > maxBytes) controller.abort(tooLarge(maxBytes));
     else if (isTiny) controller.abort(invalidResponse('in tiny parts'));
-    else if (!this.#limits.hold(chunk.length + PART_BYTES)) controller.abort(noRoom());
+    else if (!hold(chunk.length + PART_BYTES)) controller.abort(noRoom());
     else {
       this.#parts.push(chunk);
       // After the last part there is nothing to delay, and if the service closed the connection, undici would lose it.

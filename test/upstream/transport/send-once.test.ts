@@ -4,7 +4,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { Pool } from 'undici';
 import { createGotRequest } from '../../../src/upstream/transport/got-request.ts';
-import { Exchange, type RawResponse } from '../../../src/upstream/transport/send-once.ts';
+import { Exchange } from '../../../src/upstream/transport/send-once.ts';
 import { closeAfterTest } from '../../support/cleanup.ts';
 import { speedUp } from '../../support/fast-timeouts.ts';
 import { json, type Reply, startService } from '../../support/service.ts';
@@ -18,7 +18,7 @@ function createClient(url: string, method: 'GET' | 'POST' = 'GET', maxBytes = 10
   const pool = new Pool(new URL(url).origin);
   closeAfterTest(() => pool.destroy());
   const released: unknown[] = [];
-  const request = createGotRequest<RawResponse>(`${url}path`, method);
+  const prepare = createGotRequest(`${url}path`, method);
   const connection = {
     dispatcher: pool,
     reset: false,
@@ -26,14 +26,12 @@ function createClient(url: string, method: 'GET' | 'POST' = 'GET', maxBytes = 10
   };
   return {
     released,
-    send(limits: Limits = {}, parts: Partial<Parameters<typeof request>[0]> = {}) {
+    send(limits: Limits = {}, parts: Partial<Parameters<typeof prepare>[0]> = {}) {
       const none = () => undefined;
-      const own = { signal: neverAborted, hold: () => true, read: none, reserve: none };
+      const own = { signal: neverAborted, maxBytes, hold: () => true, read: none, reserve: none };
       const exchange = new Exchange({ ...own, ...limits });
-      const response = request({ search: '', headers: {}, body: undefined, ...parts }, (sending) =>
-        exchange.send(connection, sending, maxBytes),
-      );
-      return { exchange, response };
+      const request = prepare({ search: '', headers: {}, body: undefined, ...parts });
+      return { exchange, response: exchange.send(connection, request) };
     },
   };
 }
