@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import { loggable } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { operations, type UpstreamRequest } from './operations.ts';
-import type { CircuitChange } from './resilience/circuit-breaker.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 /**
@@ -18,12 +17,6 @@ export function logSent(
   const claim = 'claimId' in request ? request.claimId : undefined;
   log.info({ requestId, operation: request.operation, caller: caller.hash, claim }, 'sent');
   return new Promise((resolve) => log.flush(() => resolve()));
-}
-
-/** Logs each time that the circuit breaker opens or closes. */
-export function logCircuit(log: Logger, to: CircuitChange): void {
-  if (to === 'open') log.warn('circuit opened');
-  else log.info('circuit closed');
 }
 
 /** Logs one attempt, or a call rejected before one. A write whose client disconnected is a warning. */

@@ -1,7 +1,7 @@
+import type { Gate } from '../account/gate.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { OperationName } from './operations.ts';
-import type { Admission } from './resilience/admission.ts';
-import type { CircuitChange } from './resilience/circuit-breaker.ts';
+import type { CircuitBreaker, CircuitChange } from './resilience/circuit-breaker.ts';
 
 const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const;
 
@@ -31,7 +31,10 @@ export function createCallObserver(metrics: Metrics) {
 }
 
 /** Registers gauges of the state of all calls. */
-export function watchCalls(metrics: Metrics, { circuit, gate }: Admission): void {
+export function watchCalls(
+  metrics: Metrics,
+  { circuit, gate }: { circuit: CircuitBreaker; gate: Gate },
+): void {
   const stateHelp = 'The circuit breaker: 0 closed, 1 half-open, 2 open';
   metrics.gauge('circuit_state', stateHelp, () => circuitStates[circuit.state]);
   metrics.gauge('calls_in_flight', 'Calls to the service in flight', () => gate.held);

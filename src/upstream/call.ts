@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache';
+import { Gate } from '../account/gate.ts';
 import { remove } from '../lib/remove.ts';
 import { holdTexts } from '../lib/short-text.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
-import { logCall, logCircuit, logUnexpected } from './call-log.ts';
+import { logCall, logUnexpected } from './call-log.ts';
 import {
   maxRetries,
   type OperationName,
@@ -16,8 +17,7 @@ import {
   type WriteName,
   type WriteRequest,
 } from './operations.ts';
-import { Admission } from './resilience/admission.ts';
-import type { CircuitChange } from './resilience/circuit-breaker.ts';
+import { CircuitBreaker, type GuardedAttempt } from './resilience/circuit-breaker.ts';
 import { RetryBudget, withRetries } from './resilience/retry.ts';
 import { SingleFlight } from './resilience/single-flight.ts';
 import {
@@ -32,14 +32,18 @@ export type Calls = Pick<UpstreamCalls, 'read' | 'write'>;
 
 type CallOptions = AttemptDependencies & { timeoutMs: number; maxConcurrency: number };
 
+/** Made once, because their stack takes longer than the rest of a rejection. */
+const queueFull = new UpstreamError('UPSTREAM_BUSY', { fault: 'queue full' });
+const queuedTooLong = new UpstreamError('UPSTREAM_BUSY', { fault: 'queued too long' });
+
 /**
  * Everything around the attempts of a call, by the policy of its operation: the deadline, retries, and the
- * admission of each attempt.
+ * admission of each attempt, which needs a place among the calls in flight, and the consent of the circuit breaker.
  */
 export class UpstreamCalls {
   readonly #options: CallOptions;
   readonly #attempt: Attempt;
-  readonly admission: Admission;
+  readonly admission: { readonly gate: Gate; readonly circuit: CircuitBreaker };
   /** By caller: the faults of one must not take the retries of others. */
   readonly #retryBudgets = new LRUCache<string, RetryBudget>({
     max: 1000,
@@ -54,11 +58,18 @@ export class UpstreamCalls {
   constructor(options: CallOptions) {
     this.#options = options;
     this.#attempt = createAttempt(options);
-    const onCircuitChange = (to: CircuitChange) => {
-      options.observer.circuitChanged(to);
-      logCircuit(options.log, to);
-    };
-    this.admission = new Admission({ ...options, onCircuitChange });
+    const { log, maxConcurrency, observer, timeoutMs } = options;
+    const gate = new Gate({
+      limit: maxConcurrency,
+      maxWaitMs: timeoutMs / 4, // So that a call is sent with time enough.
+      rejection: (reason) => (reason === 'full' ? queueFull : queuedTooLong),
+    });
+    const circuit = new CircuitBreaker(timeoutMs, (to) => {
+      observer.circuitChanged(to);
+      if (to === 'open') log.warn('circuit opened');
+      else log.info('circuit closed');
+    });
+    this.admission = { gate, circuit };
   }
 
   /** Calls a read. Throws an UpstreamError if it fails. */
@@ -70,8 +81,7 @@ export class UpstreamCalls {
     return this.#singleFlight.join(
       `${operation}${search} ${scope.identity}`,
       scope.signal,
-      (controller) =>
-        this.inFlight.track(this.#run(request, scope, controller, this.#options.timeoutMs)),
+      (controller) => this.inFlight.track(this.#run(request, scope, controller)),
       () => this.#options.observer.shared(operation),
     );
   }
@@ -87,8 +97,8 @@ export class UpstreamCalls {
     try {
       // Its own controller: a write does not end when its client disconnects.
       const controller = new AbortController();
-      const { timeoutMs = this.#options.timeoutMs } = request;
-      const result = await this.inFlight.track(this.#run(request, scope, controller, timeoutMs));
+      const running = this.#run(request, scope, controller, request.timeoutMs);
+      const result = await this.inFlight.track(running);
       // It waits for turns, to be recorded and encoded. Shorter texts do not change its type.
       return holdTexts(result, scope.holding) as Responses[Name];
     } catch (error) {
@@ -105,7 +115,7 @@ export class UpstreamCalls {
     request: UpstreamRequest<Name>,
     scope: RequestScope,
     controller: AbortController,
-    timeoutMs: number,
+    timeoutMs = this.#options.timeoutMs,
   ): Promise<Responses[Name]> {
     const { signal } = controller;
     const deadline = performance.now() + timeoutMs;
@@ -114,26 +124,26 @@ export class UpstreamCalls {
     const timer = setTimeout(abort, timeoutMs);
     const onRetry = () => this.#options.observer.retried(request.operation);
     const { effect } = operations[request.operation];
+    const isWrite = effect === 'write';
     const caller = scope.caller.accountKey;
     const budget = this.#retryBudgets.memo(caller);
     const options = { retries: maxRetries[effect], deadline, signal, budget, onRetry };
     // A write that gets its connection later is not sent: a twentieth of the timeout must be left.
-    const sendBy = effect === 'write' ? deadline - this.#options.timeoutMs / 20 : undefined;
-    const probe = (probeSignal: AbortSignal) => this.#attempt(probeRequest, scope, probeSignal);
+    const sendBy = isWrite ? deadline - this.#options.timeoutMs / 20 : undefined;
+    const sendProbe = (signal: AbortSignal) => this.#attempt(probeRequest, scope, signal);
+    const probe = isWrite ? sendProbe : undefined;
     let isAttempted = false; // And logged.
-    const attempt = (retry: number) => {
-      isAttempted = true;
-      return this.#attempt(request, scope, signal, sendBy, retry);
-    };
     try {
       return await withRetries(options, (retry) => {
         isAttempted = false;
-        const send = () => {
-          // Places become free in bursts, when clients disconnect.
-          const turn = effect === 'read' ? scope.turn(signal) : undefined;
-          return turn ? turn.then(() => attempt(retry)) : attempt(retry);
+        const attempt = () => {
+          isAttempted = true;
+          return this.#attempt(request, scope, signal, sendBy, retry);
         };
-        return this.admission.run({ caller, effect, deadline, signal, send, probe });
+        // Places become free in bursts, when clients disconnect.
+        const takeTurn = () => scope.turn(signal)?.then(attempt) ?? attempt();
+        const send = isWrite ? attempt : takeTurn;
+        return this.#admit({ caller, deadline, send, probe }, signal);
       });
     } catch (cause) {
       const error = toUpstreamError(cause, signal);
@@ -145,6 +155,21 @@ export class UpstreamCalls {
       throw error;
     } finally {
       clearTimeout(timer);
+    }
+  }
+
+  /** Runs an attempt when there is a place for it. Throws an UpstreamError if it is not admitted. */
+  async #admit<Result>(attempt: GuardedAttempt<Result>, signal: AbortSignal): Promise<Result> {
+    const { gate, circuit } = this.admission;
+    const { caller, probe } = attempt;
+    // An attempt does not wait for a place in which it would be rejected.
+    circuit.check(caller);
+    const isUrgent = probe !== undefined;
+    if (!gate.tryEnter(caller)) await gate.enter(caller, { isUrgent, signal });
+    try {
+      return await circuit.run(attempt);
+    } finally {
+      gate.leave(caller);
     }
   }
 }

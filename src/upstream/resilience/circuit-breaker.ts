@@ -17,6 +17,8 @@ export type GuardedAttempt<Result> = {
   /** In the time of `performance.now()`. */
   readonly deadline: number;
   send(): Promise<Result>;
+  /** For a write, which never is the probe itself: sends a read that tells whether the service has recovered. */
+  readonly probe?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
 };
 
 /**
@@ -60,17 +62,20 @@ export class CircuitBreaker {
     if (this.isOpenFor(caller) && !this.#mayProbe(caller)) throw circuitOpen();
   }
 
-  /** Runs an attempt. If the circuit is open, it is the probe, or `probe` is, which runs first: a write never is. */
-  async run<Result>(
-    attempt: GuardedAttempt<Result>,
-    probe?: GuardedAttempt<unknown>['send'],
-  ): Promise<Result> {
-    const { caller, deadline, send } = attempt;
-    if (this.isOpenFor(caller)) {
+  /** Runs an attempt. If the circuit is open, it is the probe, or its own probe runs first. */
+  async run<Result>({ caller, deadline, send, probe }: GuardedAttempt<Result>): Promise<Result> {
+    if (probe && this.isOpenFor(caller)) {
+      const sendProbe = () => {
+        const leftMs = Math.max(0, deadline - performance.now());
+        const probeMs = Math.min(this.#timeoutMs / 2, leftMs); // A hanging service leaves time to say so.
+        return probe(AbortSignal.timeout(Math.ceil(probeMs))); // It throws for a fraction.
+      };
       // The result of the probe does not matter, only whether it closed the circuit.
-      if (probe) await this.run({ ...attempt, send: probe }).catch(() => {});
-      if (this.isOpenFor(caller) && (probe || !this.#mayProbe(caller))) throw circuitOpen();
-      if (!probe) this.#recordProbe(caller);
+      await this.run({ caller, deadline, send: sendProbe }).catch(() => {});
+      if (this.isOpenFor(caller)) throw circuitOpen();
+    } else if (this.isOpenFor(caller)) {
+      this.check(caller);
+      this.#recordProbe(caller);
     }
     const before = this.#changes;
     const hasTime = performance.now() <= deadline - this.#timeoutMs / 2;
