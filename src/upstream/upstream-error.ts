@@ -1,38 +1,31 @@
-/** Why a call to the service failed, with the message for clients. Code branches on the codes, never on a message. */
-const messages = {
+/** Why a call to the service failed, with the message for clients, and whether the same call may succeed later. */
+const failures = {
   /** The service responded with 401 to a token that the gateway had verified. */
-  UNAUTHENTICATED: 'The service does not accept the token.',
+  UNAUTHENTICATED: { message: 'The service does not accept the token.', retryable: false },
   /** The service responded with 403. */
-  FORBIDDEN: 'The service does not permit this operation.',
+  FORBIDDEN: { message: 'The service does not permit this operation.', retryable: false },
   /** The service responded with 400 or another registered 4xx. */
-  UPSTREAM_BAD_REQUEST: 'The service rejected the request.',
+  UPSTREAM_BAD_REQUEST: { message: 'The service rejected the request.', retryable: false },
   /** The service responded with 5xx, with 408, or with a 4xx that HTTP does not register. */
-  UPSTREAM_FAILED: 'The service failed.',
+  UPSTREAM_FAILED: { message: 'The service failed.', retryable: true },
   /** The deadline passed. */
-  UPSTREAM_TIMEOUT: 'The service did not respond in time.',
+  UPSTREAM_TIMEOUT: { message: 'The service did not respond in time.', retryable: true },
   /** No connection, a connection that broke before a response began, or an open circuit breaker. */
-  UPSTREAM_UNAVAILABLE: 'The service is currently unavailable.',
+  UPSTREAM_UNAVAILABLE: { message: 'The service is currently unavailable.', retryable: true },
   /** Too many calls waited for a place. The request was not sent. */
-  UPSTREAM_BUSY: 'Too many calls are waiting for the service. Nothing was sent.',
+  UPSTREAM_BUSY: {
+    message: 'Too many calls are waiting for the service. Nothing was sent.',
+    retryable: true,
+  },
   /** There is no memory for the response to a read. */
-  OVERLOADED: 'The gateway is processing too many large responses.',
+  OVERLOADED: { message: 'The gateway is processing too many large responses.', retryable: true },
   /** The response does not match docs/service-api.md, was cut off, or is too large. */
-  UPSTREAM_INVALID_RESPONSE: 'The service sent an invalid response.',
+  UPSTREAM_INVALID_RESPONSE: { message: 'The service sent an invalid response.', retryable: false },
   /** The client disconnected, or closed its side of the connection, so its read was cancelled. */
-  CLIENT_DISCONNECTED: 'The client disconnected.',
+  CLIENT_DISCONNECTED: { message: 'The client disconnected.', retryable: true },
 } as const;
 
-export type UpstreamErrorCode = keyof typeof messages;
-
-/** Failures after which the same call may succeed. */
-const retryableFailures: ReadonlySet<UpstreamErrorCode> = new Set([
-  'UPSTREAM_FAILED',
-  'UPSTREAM_TIMEOUT',
-  'UPSTREAM_UNAVAILABLE',
-  'UPSTREAM_BUSY',
-  'OVERLOADED',
-  'CLIENT_DISCONNECTED',
-]);
+export type UpstreamErrorCode = keyof typeof failures;
 
 /**
  * Whether a request may have reached the service. Only `transport/send-once.ts` decides it for an exchange. Without one,
@@ -62,7 +55,7 @@ export class UpstreamError extends Error {
   readonly retryAfterMs: number | undefined;
 
   constructor(code: UpstreamErrorCode, details: Details) {
-    super(messages[code]);
+    super(failures[code].message);
     this.code = code;
     this.sent = details.sent ?? 'no';
     this.fault = details.fault;
@@ -73,8 +66,7 @@ export class UpstreamError extends Error {
 
   /** Whether the same call may succeed if it is repeated unchanged. */
   get retryable(): boolean {
-    const isTooMany = this.code === 'UPSTREAM_BAD_REQUEST' && this.status === 429;
-    return retryableFailures.has(this.code) || isTooMany || this.transient;
+    return failures[this.code].retryable || this.transient || this.status === 429;
   }
 }
 
@@ -133,17 +125,15 @@ export type OutcomeUnknownCode =
   /** The first request with the same idempotency key ended without recording its outcome. */
   | 'ORPHANED';
 
-const UNKNOWN_EFFECT = 'The operation may or may not have taken effect. It was not repeated.';
-
 function messageOf(code: OutcomeUnknownCode): string {
-  switch (code) {
-    case 'IN_PROGRESS':
-      return 'The first request with this idempotency key has no recorded outcome yet. Send the same request again to get it.';
-    case 'ORPHANED':
-      return `The first request with this idempotency key did not record its outcome. ${UNKNOWN_EFFECT}`;
-    default:
-      return `${messages[code]} ${UNKNOWN_EFFECT}`;
+  if (code === 'IN_PROGRESS') {
+    return 'The first request with this idempotency key has no recorded outcome yet. Send the same request again to get it.';
   }
+  const reason =
+    code === 'ORPHANED'
+      ? 'The first request with this idempotency key did not record its outcome.'
+      : failures[code].message;
+  return `${reason} The operation may or may not have taken effect. It was not repeated.`;
 }
 
 /** The outcome of a write that may have been sent, and of which no response is known. */
@@ -161,20 +151,16 @@ export class OutcomeUnknown {
   }
 }
 
+/** The service refused the operation. */
+const refusals: UpstreamErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN', 'UPSTREAM_BAD_REQUEST'];
+
 /** The outcome of a write that failed with this error, or null if the write certainly had no effect. */
-export function unknownOutcome(error: UpstreamError, requestId: string): OutcomeUnknown | null {
-  if (error.sent === 'no') return null;
-  switch (error.code) {
-    case 'UNAUTHENTICATED':
-    case 'FORBIDDEN':
-    case 'UPSTREAM_BAD_REQUEST':
-    case 'UPSTREAM_BUSY':
-      return null; // The service, or the gateway, rejected the operation.
-    case 'OVERLOADED': // There was no memory for a long response.
-      return new OutcomeUnknown('UPSTREAM_INVALID_RESPONSE', requestId);
-    case 'CLIENT_DISCONNECTED':
-      return new OutcomeUnknown('UPSTREAM_UNAVAILABLE', requestId);
-    default:
-      return new OutcomeUnknown(error.code, requestId);
-  }
+export function unknownOutcome(
+  { code, sent }: UpstreamError,
+  requestId: string,
+): OutcomeUnknown | null {
+  if (sent === 'no' || refusals.includes(code)) return null;
+  const known = recordableCodes.find((recordable) => recordable === code);
+  // Otherwise there was no memory for a long response.
+  return new OutcomeUnknown(known ?? 'UPSTREAM_INVALID_RESPONSE', requestId);
 }
