@@ -7,7 +7,7 @@ import { invalidToken, keysUnavailable, type Rejection } from '../errors/gateway
 import { isRepeated } from '../lib/repeated-header.ts';
 import { printable } from '../lib/short-text.ts';
 import type { Caller } from '../request-scope.ts';
-import { createKeySource, type KeySource } from './jwks.ts';
+import { createKeySource } from './jwks.ts';
 import { KeysUnavailable } from './remote-key-set.ts';
 import { createVerify, type JwtConfig, reasonOf, unverifiedOf } from './verify.ts';
 
@@ -17,11 +17,7 @@ export type Credentials = { token: string; tokenHash: string; caller: Caller };
 /** Resolves to the credentials of a request, or to null if it has no `Authorization` header. */
 export type Authenticate = (request: IncomingMessage) => Promise<Credentials | null>;
 
-export type Authenticator = Omit<KeySource, 'keysOf'> & {
-  authenticate: Authenticate;
-  /** The caller of a request whose token was verified a short time ago. */
-  remembered(request: IncomingMessage): Caller | undefined;
-};
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 /** The result of checking a token, for a metric. */
 export type VerificationResult = 'verified' | 'remembered' | 'refused' | 'unavailable';
@@ -46,7 +42,7 @@ export function createAuthenticator(
   config: JwtConfig,
   log: Logger,
   count: (result: VerificationResult) => void,
-): Authenticator {
+) {
   const keySource = createKeySource(config.keys, config.issuers, log);
   const verify = createVerify(config, keySource);
   const createCache = () => new LRUCache<string, Caller>({ max: CACHED_TOKENS });
@@ -85,6 +81,7 @@ export function createAuthenticator(
     return { token, tokenHash: digest, caller };
   }
 
+  /** The caller of a request whose token was verified a short time ago. */
   function remembered(request: IncomingMessage): Caller | undefined {
     const token = readToken(request);
     return token === undefined ? undefined : cache.get(digestOf(token));

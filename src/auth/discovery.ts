@@ -7,29 +7,22 @@ import { fetchJson } from './fetch-json.ts';
  */
 export async function discoverKeysUrl(issuer: string, signal: AbortSignal): Promise<URL> {
   const url = new URL(issuer);
-  const schemes = url.protocol === 'http:' ? /^https?:$/ : /^https:$/;
+  const protocol = url.protocol === 'http:' ? /^https?$/ : /^https$/;
   url.pathname = `${url.pathname.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const { jwks_uri } = await fetchJson(url, metadataOf(issuer, schemes), signal);
-  return new URL(jwks_uri);
-}
-
-/** The part of a discovery document that is used. In tokens, the issuer is compared as text, so here too. */
-function metadataOf(issuer: string, schemes: RegExp) {
-  return z.object(
+  const error = 'no acceptable https jwks_uri';
+  const metadata = z.object(
     {
+      // In tokens, the issuer is compared as text, so here too.
       issuer: z.literal(issuer, {
         error: ({ input }) => `names the issuer ${String(input).slice(0, 200)}`,
       }),
+      // Without credentials.
       jwks_uri: z
         .string('no jwks_uri')
-        .refine((uri) => isAcceptable(uri, schemes), 'no acceptable https jwks_uri'),
+        .pipe(z.url({ protocol, error }).refine((uri) => !/\/\/[^/]*@/.test(uri), error)),
     },
     'not a discovery document',
   );
-}
-
-function isAcceptable(uri: string, schemes: RegExp): boolean {
-  if (!URL.canParse(uri)) return false;
-  const { protocol, username, password } = new URL(uri);
-  return schemes.test(protocol) && username === '' && password === '';
+  const { jwks_uri } = await fetchJson(url, metadata, signal);
+  return new URL(jwks_uri);
 }

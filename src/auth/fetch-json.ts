@@ -16,7 +16,7 @@ export async function fetchJson<Document>(
   signal: AbortSignal,
 ): Promise<Document> {
   try {
-    const { data, error } = schema.safeParse(parseJson(await fetchText(url, signal)));
+    const { data, error } = schema.safeParse(JSON.parse(await fetchText(url, signal)));
     if (data === undefined) throw new Fault(error?.issues[0]?.message);
     return data;
   } catch (error) {
@@ -41,17 +41,10 @@ async function fetchText(url: URL, signal: AbortSignal): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Fault('not JSON');
-  }
-}
-
 /** The fault of an error of `fetch`, such as a TimeoutError. Connection errors are the cause of a TypeError. */
 function faultOf(error: unknown): string {
   if (error instanceof Fault) return error.message;
+  if (error instanceof SyntaxError) return 'not JSON';
   const { name = 'unknown', cause }: { name?: string; cause?: { code?: string } } = Object(error);
   return cause?.code ?? name;
 }

@@ -1,23 +1,10 @@
-import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import type { Logger } from 'pino';
 import { discoverKeysUrl } from './discovery.ts';
-import { RemoteKeySet } from './remote-key-set.ts';
-
-/** When the keys of an issuer were last fetched, in seconds since 1970. 0 if they never were. */
-export type KeyFetch = { issuer: string; seconds: number };
+import { createRemoteKeySet } from './remote-key-set.ts';
 
 /** The keys that tokens are verified with. */
-export type KeySource = {
-  /** The keys for tokens of an issuer. Undefined if the issuer is none of those that are configured. */
-  keysOf(issuer: unknown): JWTVerifyGetKey | undefined;
-  /** Whether the keys of any issuer are available. */
-  isReady(): boolean;
-  /** The last fetch for each configured issuer. Empty if the keys are those of a file. */
-  lastFetches(): KeyFetch[];
-  /** Replaces the keys of a file. */
-  useKeys(keys: JSONWebKeySet): void;
-  close(): void;
-};
+export type KeySource = ReturnType<typeof createKeySource>;
 
 /**
  * The keys of a file or URL, which are valid for every issuer; without either, those that each issuer
@@ -27,33 +14,30 @@ export function createKeySource(
   keys: URL | JSONWebKeySet | undefined,
   issuers: readonly string[],
   log: Logger,
-): KeySource {
-  if (keys && !(keys instanceof URL)) {
-    let getKey = createLocalJWKSet(keys);
-    return {
-      keysOf: () => getKey,
-      isReady: () => true,
-      lastFetches: () => [],
-      useKeys(changed) {
-        getKey = createLocalJWKSet(changed);
-      },
-      close() {},
-    };
-  }
-  const shared = keys && new RemoteKeySet(keys, async () => keys, log);
+) {
+  let ofFile = keys && !(keys instanceof URL) ? createLocalJWKSet(keys) : undefined;
+  const ofUrl = keys instanceof URL ? createRemoteKeySet(keys, async () => keys, log) : undefined;
   const discovered = (issuer: string) => {
     const locate = (signal: AbortSignal) => discoverKeysUrl(issuer, signal);
-    return new RemoteKeySet(new URL(issuer), locate, log.child({ issuer }));
+    return createRemoteKeySet(new URL(issuer), locate, log.child({ issuer }));
   };
-  const byIssuer = new Map(issuers.map((issuer) => [issuer, shared ?? discovered(issuer)]));
-  const sets = [...byIssuer.values()];
+  const remote = ofFile
+    ? []
+    : issuers.map((issuer) => [issuer, ofUrl ?? discovered(issuer)] as const);
+  const byIssuer = new Map<unknown, ReturnType<typeof createRemoteKeySet>>(remote);
   return {
-    keysOf: (issuer) => (typeof issuer === 'string' ? byIssuer.get(issuer)?.get : undefined),
-    isReady: () => sets.some(({ isReady }) => isReady),
-    lastFetches: () => [...byIssuer].map(([issuer, set]) => ({ issuer, seconds: set.lastFetch })),
-    useKeys() {},
+    /** The keys for tokens of an issuer. Undefined if the issuer is none of those that are configured. */
+    keysOf: (issuer: unknown) => ofFile ?? byIssuer.get(issuer)?.get,
+    /** Whether the keys of any issuer are available. */
+    isReady: () => ofFile !== undefined || remote.some(([, set]) => set.lastFetch() > 0),
+    /** When the keys of each issuer were last fetched, in seconds since 1970, or 0. Empty if they are those of a file. */
+    lastFetches: () => remote.map(([issuer, set]) => ({ issuer, seconds: set.lastFetch() })),
+    /** Replaces the keys of a file. */
+    useKeys(changed: JSONWebKeySet) {
+      ofFile = createLocalJWKSet(changed);
+    },
     close() {
-      for (const set of sets) set.close();
+      for (const [, set] of remote) set.close();
     },
   };
 }

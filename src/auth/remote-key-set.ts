@@ -1,5 +1,6 @@
-import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, customFetch } from 'jose';
 import type { Logger } from 'pino';
+import { pause } from '../lib/poll.ts';
 import { fetchJson } from './fetch-json.ts';
 import { keySet } from './key-set.ts';
 
@@ -12,73 +13,62 @@ export class KeysUnavailable extends Error {
 }
 
 /**
- * The keys of a key server. They are fetched in the background, and when a token needs a key that is not
- * among them. While the key server fails, the last keys remain in use.
+ * The keys of a key server, whose URL `locate` finds before each fetch. They are fetched in the background, and when a
+ * token needs a key that is not among them. While the key server fails, the last keys remain in use.
  */
-export class RemoteKeySet {
-  /** The key for a token. Throws KeysUnavailable, or an error of jose. */
-  readonly get: JWTVerifyGetKey;
-  /** When the keys were last fetched, in seconds since 1970. 0 before the first time. */
-  lastFetch = 0;
-  readonly #locate: (signal: AbortSignal) => Promise<URL>;
-  readonly #log: Logger;
-  #startedAt = Number.NEGATIVE_INFINITY;
-  #fault: string | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
-
-  /** `locate` finds the URL of the keys, before each fetch. */
-  constructor(url: URL, locate: (signal: AbortSignal) => Promise<URL>, log: Logger) {
-    this.#locate = locate;
-    this.#log = log;
-    const keys = createRemoteJWKSet(url, {
-      cacheMaxAge: Infinity,
-      cooldownDuration: MIN_INTERVAL_MS,
-      timeoutDuration: 4000, // Discovery included: an issuer that was down is used within 5 s.
-      [customFetch]: (_, { signal }) => this.#fetch(signal),
-    });
-    this.get = keys;
-    void this.#keepFresh(keys.reload);
-  }
-
-  /** Whether there are keys to verify tokens with. */
-  get isReady(): boolean {
-    return this.lastFetch > 0;
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-  }
-
-  async #keepFresh(reload: () => Promise<void>): Promise<void> {
-    const failed = () => (this.isReady ? 60_000 : MIN_INTERVAL_MS);
-    const delayMs = await reload().then(() => 600_000, failed);
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(() => this.#keepFresh(reload), delayMs).unref();
-  }
+export function createRemoteKeySet(
+  url: URL,
+  locate: (signal: AbortSignal) => Promise<URL>,
+  log: Logger,
+) {
+  const closed = new AbortController();
+  let lastFetch = 0;
+  let startedAt = Number.NEGATIVE_INFINITY;
+  let lastFault: string | undefined;
 
   /**
    * Fetches the keys for jose, which calls it once for all tokens that wait, and not within a second of a success. After
    * a failure, it fails without a fetch: tokens with invented key ids must not become a flood of requests.
    */
-  async #fetch(signal: AbortSignal): Promise<Response> {
+  async function fetchKeys(signal: AbortSignal): Promise<Response> {
     const now = performance.now();
-    if (now - this.#startedAt < MIN_INTERVAL_MS) throw new KeysUnavailable();
-    this.#startedAt = now;
+    if (now - startedAt < MIN_INTERVAL_MS) throw new KeysUnavailable();
+    startedAt = now;
     try {
-      const keys = await fetchJson(await this.#locate(signal), keySet, signal);
-      this.lastFetch = Date.now() / 1000;
-      if (this.#fault !== undefined) this.#log.info('keys fetched');
-      this.#fault = undefined;
+      const keys = await fetchJson(await locate(signal), keySet, signal);
+      lastFetch = Date.now() / 1000;
+      if (lastFault !== undefined) log.info('keys fetched');
+      lastFault = undefined;
       return Response.json(keys);
     } catch (error) {
       const fault = error instanceof Error ? error.message : 'unknown';
-      if (fault !== this.#fault) {
-        this.#log.warn({ fault, keysAvailable: this.isReady }, 'cannot fetch keys');
-      }
-      this.#fault = fault;
+      const keysAvailable = lastFetch > 0;
+      if (fault !== lastFault) log.warn({ fault, keysAvailable }, 'cannot fetch keys');
+      lastFault = fault;
       throw new KeysUnavailable();
     }
   }
+
+  const keys = createRemoteJWKSet(url, {
+    cacheMaxAge: Infinity,
+    cooldownDuration: MIN_INTERVAL_MS,
+    timeoutDuration: 4000, // Discovery included: an issuer that was down is used within 5 s.
+    [customFetch]: (_, { signal }) => fetchKeys(signal),
+  });
+
+  async function keepFresh(): Promise<void> {
+    while (!closed.signal.aborted) {
+      const failed = () => (lastFetch > 0 ? 60_000 : MIN_INTERVAL_MS);
+      await pause(await keys.reload().then(() => 600_000, failed), closed.signal);
+    }
+  }
+  void keepFresh();
+
+  return {
+    /** The key for a token. Throws KeysUnavailable, or an error of jose. */
+    get: keys,
+    /** When the keys were last fetched, in seconds since 1970. 0 before the first time. */
+    lastFetch: () => lastFetch,
+    close: () => closed.abort(),
+  };
 }

@@ -1,6 +1,6 @@
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { VerificationResult } from './authenticate.ts';
-import type { KeyFetch } from './jwks.ts';
+import type { KeySource } from './jwks.ts';
 
 /** Registers the metric of checked tokens. */
 export function createTokenCounter(metrics: Metrics): (result: VerificationResult) => void {
@@ -11,7 +11,7 @@ export function createTokenCounter(metrics: Metrics): (result: VerificationResul
 }
 
 /** Registers the metric of the last fetch of the keys. */
-export function registerKeyMetrics(metrics: Metrics, lastFetches: () => KeyFetch[]): void {
+export function registerKeyMetrics(metrics: Metrics, lastFetches: KeySource['lastFetches']): void {
   const help = "When an issuer's keys were last fetched; 0 if they never were";
   metrics.gauges('keys_last_fetch_timestamp_seconds', help, ['issuer'], () =>
     lastFetches().map(({ issuer, seconds }) => [{ issuer }, seconds]),

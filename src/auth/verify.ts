@@ -77,22 +77,21 @@ export function unverifiedOf(token: string): Omit<Rejection, 'reason'> {
   };
 }
 
-const reasonByClaim: Partial<Record<string, RejectionReason>> = {
+/** By the code of an error of jose, or by the claim that it is about. */
+const reasons: Partial<Record<string, RejectionReason>> = {
   iss: 'issuer',
   aud: 'audience',
   nbf: 'expired',
+  ERR_JWT_EXPIRED: 'expired',
+  ERR_JWKS_NO_MATCHING_KEY: 'unknown_key',
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'signature',
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'signature',
+  ERR_JOSE_ALG_NOT_ALLOWED: 'signature',
 };
 
 /** Why a token was rejected, from an error of jose. */
 export function reasonOf(error: unknown): RejectionReason {
-  if (error instanceof errors.JWTExpired) return 'expired';
-  if (error instanceof errors.JWTClaimValidationFailed) {
-    return reasonByClaim[error.claim] ?? 'malformed';
-  }
-  if (error instanceof errors.JWKSNoMatchingKey) return 'unknown_key';
-  const isSignature =
-    error instanceof errors.JWSSignatureVerificationFailed ||
-    error instanceof errors.JWKSMultipleMatchingKeys ||
-    error instanceof errors.JOSEAlgNotAllowed;
-  return isSignature ? 'signature' : 'malformed';
+  const isOfClaim = error instanceof errors.JWTClaimValidationFailed;
+  const cause = error instanceof errors.JOSEError ? error.code : '';
+  return reasons[isOfClaim ? error.claim : cause] ?? 'malformed';
 }
