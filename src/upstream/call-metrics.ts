@@ -1,7 +1,7 @@
 import type { Gate } from '../account/gate.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { OperationName } from './operations.ts';
-import type { CircuitBreaker, CircuitChange } from './resilience/circuit-breaker.ts';
+import type { CircuitBreaker } from './resilience/circuit-breaker.ts';
 
 const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const;
 
@@ -22,7 +22,7 @@ export function createCallObserver(metrics: Metrics) {
   const transitions = metrics.counter('circuit_transitions_total', transitionsHelp, 'to');
   for (const to of ['open', 'closed']) transitions.inc({ to }, 0);
   return {
-    circuitChanged: (to: CircuitChange) => transitions.inc({ to }),
+    circuitChanged: (to: 'open' | 'closed') => transitions.inc({ to }),
     attempted: (operation: OperationName, outcome: string, seconds: number) =>
       attempts.observe({ operation, outcome }, seconds),
     retried: (operation: OperationName) => retries.inc({ operation }),

@@ -7,7 +7,6 @@ import type { RequestScope } from '../request-scope.ts';
 import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
 import { logCall, logUnexpected } from './call-log.ts';
 import {
-  maxRetries,
   type OperationName,
   operations,
   probeRequest,
@@ -123,11 +122,12 @@ export class UpstreamCalls {
     const abort = () => setImmediate(() => controller.abort('deadline'));
     const timer = setTimeout(abort, timeoutMs);
     const onRetry = () => this.#options.observer.retried(request.operation);
-    const { effect } = operations[request.operation];
-    const isWrite = effect === 'write';
+    const isWrite = operations[request.operation].effect === 'write';
     const caller = scope.caller.accountKey;
     const budget = this.#retryBudgets.memo(caller);
-    const options = { retries: maxRetries[effect], deadline, signal, budget, onRetry };
+    // Only on connection faults and 502, 503, 504: a write is sent once.
+    const retries = isWrite ? 0 : 2;
+    const options = { retries, deadline, signal, budget, onRetry };
     // A write that gets its connection later is not sent: a twentieth of the timeout must be left.
     const sendBy = isWrite ? deadline - this.#options.timeoutMs / 20 : undefined;
     const sendProbe = (signal: AbortSignal) => this.#attempt(probeRequest, scope, signal);

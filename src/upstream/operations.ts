@@ -115,6 +115,3 @@ export const probeRequest: UpstreamRequest<ReadName> = {
   operation: 'getGLCodes5',
   search: '?target=-1&project=&includeHide=false',
 };
-
-/** The attempts after the first, only on connection faults and 502, 503, 504: a write is sent once. */
-export const maxRetries = { read: 2, write: 0 } as const;

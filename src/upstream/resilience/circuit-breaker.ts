@@ -8,8 +8,7 @@ const CALLERS = 3;
 const PROBE_MS = 500;
 const PROBE_OF_CALLER_MS = 4000;
 
-/** What the circuit changed to. */
-export type CircuitChange = 'open' | 'closed';
+const circuitOpen = new UpstreamError('UPSTREAM_UNAVAILABLE', { fault: 'circuit open' });
 
 /** An attempt at an operation on behalf of a caller. */
 export type GuardedAttempt<Result> = {
@@ -28,7 +27,7 @@ export type GuardedAttempt<Result> = {
  */
 export class CircuitBreaker {
   readonly #timeoutMs: number;
-  readonly #onChange: (to: CircuitChange) => void;
+  readonly #onChange: (to: 'open' | 'closed') => void;
   #faults = 0;
   /** How many of these faults each caller had. */
   readonly #faultyCallers = new Map<string, number>();
@@ -39,7 +38,7 @@ export class CircuitBreaker {
   #probedAt = 0;
 
   /** `timeoutMs` is the timeout of an operation, in milliseconds. */
-  constructor(timeoutMs: number, onChange: (to: CircuitChange) => void) {
+  constructor(timeoutMs: number, onChange: (to: 'open' | 'closed') => void) {
     this.#timeoutMs = timeoutMs;
     this.#onChange = onChange;
   }
@@ -57,9 +56,12 @@ export class CircuitBreaker {
     return this.#faultyCallers.size >= CALLERS || own >= FAULTS;
   }
 
-  /** Throws if a call of this caller would be rejected now. */
+  /** Throws if a call of this caller would be rejected now. A caller whose probe fails must not keep others from theirs. */
   check(caller: string): void {
-    if (this.isOpenFor(caller) && !this.#mayProbe(caller)) throw circuitOpen();
+    if (!this.isOpenFor(caller)) return;
+    const now = performance.now();
+    const last = this.#probes.get(caller) ?? Number.NEGATIVE_INFINITY;
+    if (now - this.#probedAt < PROBE_MS || now - last < PROBE_OF_CALLER_MS) throw circuitOpen;
   }
 
   /** Runs an attempt. If the circuit is open, it is the probe, or its own probe runs first. */
@@ -72,7 +74,7 @@ export class CircuitBreaker {
       };
       // The result of the probe does not matter, only whether it closed the circuit.
       await this.run({ caller, deadline, send: sendProbe }).catch(() => {});
-      if (this.isOpenFor(caller)) throw circuitOpen();
+      if (this.isOpenFor(caller)) throw circuitOpen;
     } else if (this.isOpenFor(caller)) {
       this.check(caller);
       this.#recordProbe(caller);
@@ -86,9 +88,10 @@ export class CircuitBreaker {
       if (counts()) this.#recordSuccess();
       return result;
     } catch (error) {
-      if (counts() && isFault(error)) {
+      if (!(error instanceof UpstreamError) || !counts()) throw error;
+      if (isFault(error)) {
         if (hasTime) this.#recordFault(caller);
-      } else if (counts() && isResponse(error)) this.#recordSuccess();
+      } else if (error.sent === 'yes') this.#recordSuccess(); // With an error of its own.
       throw error;
     }
   }
@@ -109,16 +112,9 @@ export class CircuitBreaker {
     this.#probedAt = performance.now();
   }
 
-  #change(to: CircuitChange): void {
+  #change(to: 'open' | 'closed'): void {
     this.#changes += 1;
     this.#onChange(to);
-  }
-
-  /** A caller whose probe fails must not keep others from theirs. */
-  #mayProbe(caller: string): boolean {
-    const now = performance.now();
-    const last = this.#probes.get(caller) ?? Number.NEGATIVE_INFINITY;
-    return now - this.#probedAt >= PROBE_MS && now - last >= PROBE_OF_CALLER_MS;
   }
 
   #recordProbe(caller: string): void {
@@ -130,18 +126,7 @@ export class CircuitBreaker {
   }
 }
 
-function circuitOpen(): UpstreamError {
-  return new UpstreamError('UPSTREAM_UNAVAILABLE', { fault: 'circuit open' });
-}
-
-/** A connection fault, no response in time, 502, 503 or 504. */
-function isFault(error: unknown): boolean {
-  if (!(error instanceof UpstreamError)) return false;
-  // The time to decode a response is not the service's.
-  return error.transient || (error.code === 'UPSTREAM_TIMEOUT' && error.status === undefined);
-}
-
-/** The service has responded, if only with an error of its own. */
-function isResponse(error: unknown): boolean {
-  return error instanceof UpstreamError && error.sent === 'yes';
+/** A connection fault, no response in time, 502, 503 or 504. The time to decode a response is not the service's. */
+function isFault({ transient, code, status }: UpstreamError): boolean {
+  return transient || (code === 'UPSTREAM_TIMEOUT' && status === undefined);
 }

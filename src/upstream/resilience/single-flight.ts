@@ -14,13 +14,12 @@ type Flight = {
  * (docs/decisions/0007).
  */
 export class SingleFlight {
-  /** An array, since a Map would keep removed entries from being collected early (docs/decisions/0011). */
+  /** Those that reads may join. An array, since a Map would keep removed entries from being collected early (docs/decisions/0011). */
   readonly #flights: Flight[] = [];
-  #writes = 0;
 
   /** Call when a write starts and when it finishes: later reads do not join earlier ones. */
   endSharing(): void {
-    this.#writes += 1;
+    this.#flights.length = 0;
   }
 
   /**
@@ -33,15 +32,16 @@ export class SingleFlight {
     start: (controller: AbortController) => Promise<Result>,
     onJoin: () => void,
   ): Promise<Result> {
-    const current = `${this.#writes} ${key}`;
     // The latest ones: to look through thousands takes longer than a call.
-    const known = this.#flights.slice(-1000).find(({ key }) => key === current);
+    const known = this.#flights.slice(-1000).find((flight) => flight.key === key);
     if (known) onJoin();
-    const flight = known ?? this.#start(current, start);
+    const flight = known ?? this.#start(key, start);
     flight.waiting += 1;
     const leave = () => {
       flight.waiting -= 1;
-      if (flight.waiting === 0) this.#cancel(flight);
+      if (flight.waiting > 0) return;
+      remove(this.#flights, flight);
+      flight.controller.abort('client disconnected');
     };
     if (signal.aborted) leave();
     signal.addEventListener('abort', leave, { once: true });
@@ -60,10 +60,5 @@ export class SingleFlight {
     const forget = () => remove(this.#flights, flight);
     flight.result.then(forget, forget);
     return flight;
-  }
-
-  #cancel(flight: Flight): void {
-    remove(this.#flights, flight);
-    flight.controller.abort('client disconnected');
   }
 }
