@@ -50,7 +50,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
     sendBy?: number,
     retry = 0,
   ): Promise<Responses[Name]> => {
-    const { effect } = operations[request.operation];
+    const isWrite = operations[request.operation].effect === 'write';
     const { name, options } = spans[request.operation];
     return inSpan(name, options, async (span) => {
       if (retry > 0) span.setAttribute('http.request.resend_count', retry);
@@ -63,13 +63,13 @@ export function createAttempt(dependencies: AttemptDependencies) {
         maxBytes: dependencies.maxResponseBytes,
         hold(bytes) {
           received += bytes;
-          return holding.tryHoldAll(received) || (effect === 'write' && received <= MAX_UNBOOKED);
+          return holding.tryHoldAll(received) || (isWrite && received <= MAX_UNBOOKED);
         },
       };
       const exchange = new Exchange({
         ...limits,
         sendBy,
-        reserve: (bytes) => (effect === 'read' ? holdResponse(holding, bytes, signal) : undefined),
+        reserve: (bytes) => (isWrite ? undefined : holdResponse(holding, bytes, signal)),
         read: () => reading.take(scope.caller.accountKey, signal),
       });
       let status: number | undefined;
@@ -82,14 +82,15 @@ export function createAttempt(dependencies: AttemptDependencies) {
         logCall(log, request, scope, { outcome, status, fault, ms: Math.round(ms) });
       };
       try {
-        if (effect === 'write') await logSent(log, request, scope);
+        if (isWrite) await logSent(log, request, scope);
         const trace = outgoingTraceHeaders(scope.trace);
         const response = await transport.send(request, scope, exchange, trace);
         status = response.statusCode;
         const bytes = await responseBody(response, limits);
+        if (!isWrite) await holdResponse(holding, bytes.length, signal);
         // That of a write has arrived, and tells its outcome: the deadline does not end the wait for a turn to read it.
-        const until = effect === 'write' ? undefined : signal;
-        const result = await decode(request.operation, bytes, scope, holding, until);
+        await scope.turn(isWrite ? undefined : signal);
+        const result = decode(request.operation, bytes);
         finish('answered');
         return result;
       } catch (cause) {

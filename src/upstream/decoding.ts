@@ -1,7 +1,6 @@
 import type { Holding } from '../account/account.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded } from '../lib/json.ts';
-import type { RequestScope } from '../request-scope.ts';
 import { type OperationName, operations, type Responses } from './operations.ts';
 import { ContractFault, parseBody } from './records.ts';
 import { invalidResponse, noRoom } from './upstream-error.ts';
@@ -16,7 +15,7 @@ const DECODED = 5;
 export function holdResponse(
   holding: Holding,
   bytes: number,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<void> | undefined {
   return holding.holdAll(bytes * DECODED, signal)?.catch((error: unknown) => {
     const isTooMuch = error instanceof GatewayError && error.code === 'OPERATION_LIMIT_EXCEEDED';
@@ -24,23 +23,14 @@ export function holdResponse(
   });
 }
 
-/**
- * Decodes the body of a response, in a turn of its caller. Throws an UpstreamError if it is invalid, or if there is no
- * memory for a read in time, or never can be.
- */
-export async function decode<Name extends OperationName>(
+/** Decodes the body of a response. Throws an UpstreamError if it is invalid. */
+export function decode<Name extends OperationName>(
   operation: Name,
   body: Uint8Array,
-  scope: RequestScope,
-  holding: Holding,
-  signal: AbortSignal | undefined,
-): Promise<Responses[Name]> {
-  const { effect, decode } = operations[operation];
-  if (effect === 'read') await holdResponse(holding, body.length, signal);
-  await scope.turn(signal);
+): Responses[Name] {
   const value = parse(body);
   try {
-    return decode(value, body.length);
+    return operations[operation].decode(value, body.length);
   } catch (error) {
     if (!(error instanceof ContractFault)) throw error; // A bug.
     throw invalidResponse(`${error.message}, ${body.length} bytes`);

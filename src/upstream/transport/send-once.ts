@@ -50,11 +50,12 @@ type Limits = ResponseLimits & {
  * twice: if undici starts it again, it is aborted.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
+  /** `no` before undici writes the request, `maybe` from then on, and `yes` once a response to it has begun. */
+  sent: Sent = 'no';
   readonly #limits: Limits;
   readonly #response = Promise.withResolvers<RawResponse>();
   #connection: Connection | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  #sent: Sent = 'no';
   #informational = 0;
   #statusCode = 0;
   #headers: IncomingHttpHeaders = {};
@@ -68,11 +69,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(limits: Limits) {
     this.#limits = limits;
-  }
-
-  /** `no` before undici writes the request, `maybe` from then on, and `yes` once a response to it has begun. */
-  get sent(): Sent {
-    return this.#sent;
   }
 
   /** The status of a response that waits for its turn: it is not late because of the service. */
@@ -97,7 +93,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       controller.abort(new UpstreamError('UPSTREAM_TIMEOUT', { fault: 'too late to send' }));
     } else {
       this.#controller = controller;
-      this.#sent = 'maybe';
+      this.sent = 'maybe';
     }
   }
 
@@ -112,10 +108,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
       if (isTooMany) controller.abort(invalidResponse('more than 100 informational responses'));
       return;
     }
-    this.#sent = 'yes';
+    this.sent = 'yes';
     this.#statusCode = statusCode;
     this.#headers = headers;
-    if (this.#isError) {
+    if (statusCode > 299) {
       this.#discardTimer = setTimeout(this.#abort, DISCARD_MS);
       this.#response.resolve({ statusCode, headers, rawBody: Buffer.alloc(0) });
       return;
@@ -130,7 +126,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { maxBytes, hold } = this.#limits;
     this.#bytes += chunk.length;
     const isTiny = this.#tiny.isTooMany(chunk.length);
-    if (this.#isError) {
+    if (this.#discardTimer) {
       if (this.#bytes > DISCARD_BYTES || isTiny) this.#abort();
     } else if (this.#bytes > maxBytes) controller.abort(tooLarge(maxBytes));
     else if (isTiny) controller.abort(invalidResponse('in tiny parts'));
@@ -151,7 +147,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
     this.#end(null);
-    this.#response.reject(connectionError(error, this.#sent));
+    this.#response.reject(connectionError(error, this.sent));
   }
 
   readonly #abort = (): void => {
@@ -193,15 +189,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  get #isError(): boolean {
-    return this.#statusCode > 299;
-  }
-
   /** Ends the transfer, once. */
   #end(headers: IncomingHttpHeaders | null): void {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#discardTimer);
-    this.#connection?.release(headers, this.#sent);
+    this.#connection?.release(headers, this.sent);
   }
 }

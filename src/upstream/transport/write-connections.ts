@@ -70,13 +70,13 @@ export class WriteConnections {
 
   #takeIdle(caller: string): Client | undefined {
     if (!this.#keepAliveVerified) return undefined;
-    for (const [client, idle] of this.#idle.entries()) {
-      if (idle.caller !== caller || performance.now() >= idle.until) continue;
-      this.#idle.delete(client);
-      this.#inUse.add(client);
-      return client;
-    }
-    return undefined;
+    const now = performance.now();
+    const isReusable = ([, idle]: [Client, Idle]) => idle.caller === caller && now < idle.until;
+    const [client] = this.#idle.entries().find(isReusable) ?? [];
+    if (!client) return undefined;
+    this.#idle.delete(client);
+    this.#inUse.add(client);
+    return client;
   }
 
   /** Until keep-alive is verified, one connection is kept to observe it. */
