@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Account } from '../account/account.ts';
 import { Reading } from '../account/reading.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { fail, inSpan, outgoingTraceHeaders } from '../telemetry/tracing.ts';
+import { fail, inSpan } from '../telemetry/tracing.ts';
 import { logCall, logSent, logUnexpected } from './call-log.ts';
 import type { CallObserver } from './call-metrics.ts';
 import { describeCalls } from './call-span.ts';
@@ -83,8 +83,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
       };
       try {
         if (isWrite) await logSent(log, request, scope);
-        const trace = outgoingTraceHeaders(scope.trace);
-        const response = await transport.send(request, scope, exchange, trace);
+        const response = await transport.send(request, scope, exchange);
         status = response.statusCode;
         const bytes = await responseBody(response, limits);
         if (!isWrite) await holdResponse(holding, bytes.length, signal);

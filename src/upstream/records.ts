@@ -136,9 +136,8 @@ export type Decode<Response> = (body: unknown, bytes: number) => Response;
 /** Where a response differs from docs/service-api.md. The message has paths and types, never values. */
 export class ContractFault extends Error {
   constructor(path: readonly PropertyKey[], expected: string, actual: unknown) {
-    const where = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`));
-    const start = where.length > 0 ? `${where.join('').replace(/^\./, '')}: ` : '';
-    super(`${start}expected ${expected}, got ${typeOf(actual)}`);
+    const where = path.length > 0 ? `${z.core.toDotPath(path)}: ` : '';
+    super(`${where}expected ${expected}, got ${typeOf(actual)}`);
   }
 }
 

@@ -92,22 +92,18 @@ export function toUpstreamError(
   const known = cause instanceof UpstreamError ? cause : undefined;
   if (known && !exchange && !signal.aborted) return known;
   const sent = exchange?.sent ?? known?.sent ?? 'maybe';
-  const status = known?.status ?? exchange?.status;
-  if (!signal.aborted) {
-    const error = known ?? unexpected(cause, exchange?.sent);
-    return new UpstreamError(error.code, { ...error, sent, status });
+  const details = { sent, status: known?.status ?? exchange?.status };
+  if (signal.aborted) {
+    const hasClient = signal.reason !== 'client disconnected';
+    const code = hasClient ? 'UPSTREAM_TIMEOUT' : 'CLIENT_DISCONNECTED';
+    const fault = hasClient ? 'deadline' : 'client disconnected';
+    return new UpstreamError(code, { ...details, fault });
   }
-  const hasClient = signal.reason !== 'client disconnected';
-  const code = hasClient ? 'UPSTREAM_TIMEOUT' : 'CLIENT_DISCONNECTED';
-  const fault = hasClient ? 'deadline' : 'client disconnected';
-  return new UpstreamError(code, { sent, status, fault });
-}
-
-/** An error of our own code. Its name is for the log. */
-function unexpected(cause: unknown, sent: Sent | undefined): UpstreamError {
+  if (known) return new UpstreamError(known.code, { ...known, ...details });
+  // An error of our own code. Its name is for the log.
   const fault = `unexpected ${cause instanceof Error ? cause.name : typeof cause}`;
   const code = sent === 'yes' ? 'UPSTREAM_INVALID_RESPONSE' : 'UPSTREAM_UNAVAILABLE';
-  return new UpstreamError(code, { fault });
+  return new UpstreamError(code, { ...details, fault });
 }
 
 /** The codes of an unknown outcome that is final: the response to the write was lost. */

@@ -1,4 +1,5 @@
 import type { RequestScope } from '../../request-scope.ts';
+import { outgoingTraceHeaders } from '../../telemetry/tracing.ts';
 import { operations, perOperation, type UpstreamRequest } from '../operations.ts';
 import { type ConnectionOptions, createConnections } from './connections.ts';
 import { createGotRequest } from './got-request.ts';
@@ -23,7 +24,6 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
       { operation, search = '', body }: UpstreamRequest,
       scope: RequestScope,
       exchange: Exchange,
-      trace: Headers,
     ): Promise<RawResponse> {
       // In this order, so that a client cannot replace ours.
       const headers = {
@@ -31,7 +31,7 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
         ...ownHeaders,
         authorization: `Bearer ${scope.token}`,
         'x-request-id': scope.requestId,
-        ...trace,
+        ...outgoingTraceHeaders(scope.trace),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       };
       const connection = await connections[operations[operation].effect](scope);
