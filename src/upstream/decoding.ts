@@ -1,6 +1,5 @@
 import type { Holding } from '../account/account.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { JsonLimitExceeded } from '../lib/json.ts';
 import { type OperationName, operations, type Responses } from './operations.ts';
 import { ContractFault, parseBody } from './records.ts';
 import { invalidResponse, noRoom } from './upstream-error.ts';
@@ -28,21 +27,10 @@ export function decode<Name extends OperationName>(
   operation: Name,
   body: Uint8Array,
 ): Responses[Name] {
-  const value = parse(body);
   try {
-    return operations[operation].decode(value, body.length);
+    return operations[operation].decode(parseBody(body), body.length);
   } catch (error) {
     if (!(error instanceof ContractFault)) throw error; // A bug.
     throw invalidResponse(`${error.message}, ${body.length} bytes`);
-  }
-}
-
-/** Parses a body. The error of a parser quotes the body, which may be confidential. */
-function parse(body: Uint8Array): unknown {
-  try {
-    return parseBody(body);
-  } catch (error) {
-    const reason = error instanceof JsonLimitExceeded ? error.message : 'not JSON';
-    throw invalidResponse(`${reason}, ${body.length} bytes`);
   }
 }

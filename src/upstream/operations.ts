@@ -63,17 +63,15 @@ const table = {
 } as const satisfies Record<string, Operation<unknown>>;
 
 export type OperationName = keyof typeof table;
-export type ReadName = {
-  [Name in OperationName]: (typeof table)[Name]['effect'] extends 'read' ? Name : never;
+/** The operations whose rows have these values. */
+type NamesWith<Row> = {
+  [Name in OperationName]: (typeof table)[Name] extends Row ? Name : never;
 }[OperationName];
-export type WriteName = Exclude<OperationName, ReadName>;
 
+export type ReadName = NamesWith<{ effect: 'read' }>;
+export type WriteName = NamesWith<{ effect: 'write' }>;
 /** The six operations without parameters and body, each a GET that changes state (docs/service-api.md, section 4.4). */
-export type WorkflowOperation = {
-  [Name in OperationName]: (typeof table)[Name]['graphql'] extends 'Mutation.workflowAction'
-    ? Name
-    : never;
-}[OperationName];
+export type WorkflowOperation = NamesWith<{ graphql: 'Mutation.workflowAction' }>;
 
 /** What the service responds to each operation, decoded. */
 export type Responses = {
@@ -88,8 +86,10 @@ export function perOperation<Value>(
   create: (name: OperationName) => Value,
 ): Record<OperationName, Value> {
   const names = Object.keys(operations) as OperationName[];
-  const entries = names.map((name) => [name, create(name)]);
-  return Object.fromEntries(entries) as Record<OperationName, Value>;
+  return Object.fromEntries(names.map((name) => [name, create(name)])) as Record<
+    OperationName,
+    Value
+  >;
 }
 
 /** A call of an operation. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonLimits, longNumber, parseJson } from '../lib/json.ts';
+import { JsonLimitExceeded, type JsonLimits, longNumber, parseJson } from '../lib/json.ts';
 import { shorten } from '../lib/short-text.ts';
 
 /*
@@ -122,23 +122,28 @@ const limits: JsonLimits = { values: 2_000_000, composites: 300_000, nesting: 10
 /** A number that a double may change, or no integer but one to a double (`1e-400`); or what looks like one in a text. */
 const unusualNumber = /[:[,]\s*-?(?:[\d.]{16}|[\d.]+[eE])/;
 
-/** Parses the body of a response, with integers of any length. Throws if the body is not UTF-8 or not JSON, or has too many values. */
+/** Parses the body of a response, with integers of any length. Throws a ContractFault if it is not UTF-8 or not JSON, or has too many values. */
 export function parseBody(body: Uint8Array): unknown {
-  const text = utf8.decode(body);
-  // A short body takes little memory, whatever it holds.
-  const isPlain = body.length < 262_144 && !unusualNumber.test(text);
-  return isPlain ? (JSON.parse(text) as unknown) : parseJson(text, limits);
+  try {
+    const text = utf8.decode(body);
+    // A short body takes little memory, whatever it holds.
+    const isPlain = body.length < 262_144 && !unusualNumber.test(text);
+    return isPlain ? (JSON.parse(text) as unknown) : parseJson(text, limits);
+  } catch (error) {
+    // The error of a parser quotes the body, which may be confidential.
+    throw new ContractFault(error instanceof JsonLimitExceeded ? error.message : 'not JSON');
+  }
 }
 
 /** Decodes a parsed body, of so many bytes. Throws a ContractFault if it does not match docs/service-api.md. */
 export type Decode<Response> = (body: unknown, bytes: number) => Response;
 
 /** Where a response differs from docs/service-api.md. The message has paths and types, never values. */
-export class ContractFault extends Error {
-  constructor(path: readonly PropertyKey[], expected: string, actual: unknown) {
-    const where = path.length > 0 ? `${z.core.toDotPath(path)}: ` : '';
-    super(`${where}expected ${expected}, got ${typeOf(actual)}`);
-  }
+export class ContractFault extends Error {}
+
+function mismatch(path: readonly PropertyKey[], expected: string, actual: unknown): ContractFault {
+  const where = path.length > 0 ? `${z.core.toDotPath(path)}: ` : '';
+  return new ContractFault(`${where}expected ${expected}, got ${typeOf(actual)}`);
 }
 
 function typeOf(value: unknown): string {
@@ -163,18 +168,18 @@ function parseAs<Result>(schema: z.ZodType<Result>, body: unknown, ...at: Proper
   const path = issue?.path ?? [];
   const actual = path.reduce<unknown>((value, key) => Object(value)[key], body);
   const expected = issue?.code === 'invalid_type' ? issue.expected : 'integer';
-  throw new ContractFault([...at, ...path], expected, actual);
+  throw mismatch([...at, ...path], expected, actual);
 }
 
 /** Reads a status record, which is at a path. By hand, because a schema takes much longer. Throws a ContractFault. */
 function readStatus(record: unknown, ...at: PropertyKey[]): ServiceStatus {
-  if (!isRecord(record)) throw new ContractFault(at, 'object', record);
+  if (!isRecord(record)) throw mismatch(at, 'object', record);
   const { invoice_id = null, message = null, status } = record;
   const invoiceId = invoice_id === null ? null : (textOf(invoice_id) ?? '');
   if (invoiceId !== null && !digits.test(invoiceId)) {
-    throw new ContractFault([...at, 'invoice_id'], 'integer', invoice_id);
+    throw mismatch([...at, 'invoice_id'], 'integer', invoice_id);
   }
-  if (!isText(message)) throw new ContractFault([...at, 'message'], 'string', message);
+  if (!isText(message)) throw mismatch([...at, 'message'], 'string', message);
   return { invoiceId, message, status: isInt32(status) ? status : null };
 }
 
@@ -187,9 +192,9 @@ export function listOf<Item>(
   isPlain: (value: unknown) => value is Item = (value): value is Item => false,
 ): Decode<ListResponse<Item>> {
   return (body, bytes) => {
-    if (!isRecord(body)) throw new ContractFault([], 'object', body);
+    if (!isRecord(body)) throw mismatch([], 'object', body);
     const list: unknown = body.list ?? [];
-    if (!Array.isArray(list)) throw new ContractFault(['list'], 'array', list);
+    if (!Array.isArray(list)) throw mismatch(['list'], 'array', list);
     const status = readStatus(body.service_status ?? {}, 'service_status');
     const items = list.map((value: unknown, index) =>
       isPlain(value) ? value : parseAs(item, value, 'list', index),
@@ -221,9 +226,9 @@ export function decodeServiceStatus(body: unknown, bytes: number): ServiceStatus
  * `status` beside it, is decoded as a status record.
  */
 export function decodeWorkflowCsvResult(body: unknown, bytes: number): WorkflowCsvResult {
-  if (!isRecord(body)) throw new ContractFault([], 'object', body);
+  if (!isRecord(body)) throw mismatch([], 'object', body);
   const { unresolved = null } = body;
-  if (!isText(unresolved)) throw new ContractFault(['unresolved'], 'string', unresolved);
+  if (!isText(unresolved)) throw mismatch(['unresolved'], 'string', unresolved);
   const isStatus = !('unresolved' in body) || 'status' in body;
   return {
     unresolved: shortenIfLarge(unresolved, bytes),

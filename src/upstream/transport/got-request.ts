@@ -14,9 +14,6 @@ const client = got.extend({
   // Each request copies the lists.
   retry: { limit: 0, methods: [], statusCodes: [], errorCodes: [] },
   followRedirect: false,
-  throwHttpErrors: false,
-  decompress: false,
-  responseType: 'buffer',
   headers: {
     // The three types of docs/service-api.md, section 4.1. The type of the response is not checked.
     accept: 'application/json, text/json, text/plain;q=0.9',
