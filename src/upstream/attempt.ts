@@ -1,22 +1,23 @@
 import type { Logger } from 'pino';
-import type { Account } from '../account/account.ts';
+import type { Account, Holding } from '../account/account.ts';
 import { Reading } from '../account/reading.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { logCall, logSent, logUnexpected } from './call-log.ts';
 import type { CallObserver } from './call-metrics.ts';
 import { describeCalls } from './call-span.ts';
-import { decode, holdResponse } from './decoding.ts';
 import {
   type OperationName,
   operations,
   type Responses,
   type UpstreamRequest,
 } from './operations.ts';
+import { ContractFault, parseBody } from './records.ts';
 import type { Transport } from './transport/got-client.ts';
 import { responseBody } from './transport/response-body.ts';
 import { Exchange, type ResponseLimits } from './transport/send-once.ts';
-import { toUpstreamError } from './upstream-error.ts';
+import { invalidResponse, noRoom, toUpstreamError } from './upstream-error.ts';
 
 /**
  * One exchange with the service, up to the decoded response. Ends when `signal` is aborted. Nothing is sent
@@ -36,6 +37,8 @@ export type AttemptDependencies = {
 
 /** The bytes of a response to a write that are received although there is no memory for them: up to 256 are in flight. */
 const MAX_UNBOOKED = 131_072;
+/** The memory of decoding a body, in multiples of it: its parts, its text, and the values. */
+const DECODED = 5;
 
 /** Sends and decodes, with one span, one log line and one observation for each attempt. */
 export function createAttempt(dependencies: AttemptDependencies) {
@@ -104,4 +107,29 @@ export function createAttempt(dependencies: AttemptDependencies) {
       }
     });
   };
+}
+
+/**
+ * Books the memory of receiving and decoding so many bytes of a response to a read. Undefined if it is booked at once.
+ * Rejects with an UpstreamError if there is none in time, or never can be.
+ */
+function holdResponse(
+  holding: Holding,
+  bytes: number,
+  signal: AbortSignal,
+): Promise<void> | undefined {
+  return holding.holdAll(bytes * DECODED, signal)?.catch((error: unknown) => {
+    const isTooMuch = error instanceof GatewayError && error.code === 'OPERATION_LIMIT_EXCEEDED';
+    throw (isTooMuch ? invalidResponse : noRoom)(`no memory to decode ${bytes} bytes`);
+  });
+}
+
+/** Decodes the body of a response. Throws an UpstreamError if it is invalid. */
+function decode<Name extends OperationName>(operation: Name, body: Uint8Array): Responses[Name] {
+  try {
+    return operations[operation].decode(parseBody(body), body.length);
+  } catch (error) {
+    if (!(error instanceof ContractFault)) throw error; // A bug.
+    throw invalidResponse(`${error.message}, ${body.length} bytes`);
+  }
 }
