@@ -8,9 +8,7 @@ import { keySet } from './key-set.ts';
 const MIN_INTERVAL_MS = 1000;
 
 /** The key of a token is not known and cannot be fetched, so the token can neither be verified nor rejected. */
-export class KeysUnavailable extends Error {
-  override readonly name = 'KeysUnavailable';
-}
+export class KeysUnavailable extends Error {}
 
 /**
  * The keys of a key server, whose URL `locate` finds before each fetch. They are fetched in the background, and when a

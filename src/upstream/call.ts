@@ -130,7 +130,11 @@ export class UpstreamCalls {
     const options = { retries, deadline, signal, budget, onRetry };
     // A write that gets its connection later is not sent: a twentieth of the timeout must be left.
     const sendBy = isWrite ? deadline - this.#options.timeoutMs / 20 : undefined;
-    const sendProbe = (signal: AbortSignal) => this.#attempt(probeRequest, scope, signal);
+    const sendProbe = () => {
+      // A hanging service leaves time to say so. A fraction would throw.
+      const half = AbortSignal.timeout(Math.ceil(this.#options.timeoutMs / 2));
+      return this.#attempt(probeRequest, scope, AbortSignal.any([signal, half]));
+    };
     const probe = isWrite ? sendProbe : undefined;
     let isAttempted = false; // And logged.
     try {

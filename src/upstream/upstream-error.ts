@@ -121,29 +121,27 @@ export type OutcomeUnknownCode =
   /** The first request with the same idempotency key ended without recording its outcome. */
   | 'ORPHANED';
 
-function messageOf(code: OutcomeUnknownCode): string {
-  if (code === 'IN_PROGRESS') {
-    return 'The first request with this idempotency key has no recorded outcome yet. Send the same request again to get it.';
-  }
-  const reason =
-    code === 'ORPHANED'
-      ? 'The first request with this idempotency key did not record its outcome.'
-      : failures[code].message;
-  return `${reason} The operation may or may not have taken effect. It was not repeated.`;
-}
-
 /** The outcome of a write that may have been sent, and of which no response is known. */
 export class OutcomeUnknown {
   readonly code: OutcomeUnknownCode;
   /** The request in the log of the gateway. For a replay, it is the first request. */
   readonly requestId: string;
-  /** One sentence for the client. */
-  readonly message: string;
 
   constructor(code: OutcomeUnknownCode, requestId: string) {
     this.code = code;
     this.requestId = requestId;
-    this.message = messageOf(code);
+  }
+
+  /** For the client. */
+  get message(): string {
+    if (this.code === 'IN_PROGRESS') {
+      return 'The first request with this idempotency key has no recorded outcome yet. Send the same request again to get it.';
+    }
+    const reason =
+      this.code === 'ORPHANED'
+        ? 'The first request with this idempotency key did not record its outcome.'
+        : failures[this.code].message;
+    return `${reason} The operation may or may not have taken effect. It was not repeated.`;
   }
 }
 

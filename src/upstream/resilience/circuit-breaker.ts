@@ -17,7 +17,7 @@ export type GuardedAttempt<Result> = {
   readonly deadline: number;
   send(): Promise<Result>;
   /** For a write, which never is the probe itself: sends a read that tells whether the service has recovered. */
-  readonly probe?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
+  readonly probe?: (() => Promise<unknown>) | undefined;
 };
 
 /**
@@ -67,13 +67,8 @@ export class CircuitBreaker {
   /** Runs an attempt. If the circuit is open, it is the probe, or its own probe runs first. */
   async run<Result>({ caller, deadline, send, probe }: GuardedAttempt<Result>): Promise<Result> {
     if (probe && this.isOpenFor(caller)) {
-      const sendProbe = () => {
-        const leftMs = Math.max(0, deadline - performance.now());
-        const probeMs = Math.min(this.#timeoutMs / 2, leftMs); // A hanging service leaves time to say so.
-        return probe(AbortSignal.timeout(Math.ceil(probeMs))); // It throws for a fraction.
-      };
       // The result of the probe does not matter, only whether it closed the circuit.
-      await this.run({ caller, deadline, send: sendProbe }).catch(() => {});
+      await this.run({ caller, deadline, send: probe }).catch(() => {});
       if (this.isOpenFor(caller)) throw circuitOpen;
     } else if (this.isOpenFor(caller)) {
       this.check(caller);
