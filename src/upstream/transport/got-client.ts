@@ -15,7 +15,7 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
   let ownHeaders = options.headers;
   const connections = createConnections(options);
   const requests = perOperation((name) =>
-    createGotRequest(options.baseUrl.href + name, operations[name].method),
+    createGotRequest(new URL(name, options.baseUrl), operations[name].method),
   );
 
   return {
@@ -25,8 +25,10 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
       scope: RequestScope,
       exchange: Exchange,
     ): Promise<RawResponse> {
+      const request = requests[operation]();
       // In this order, so that a client cannot replace ours.
       const headers = {
+        ...request.headers,
         ...scope.forwarded,
         ...ownHeaders,
         authorization: `Bearer ${scope.token}`,
@@ -35,8 +37,13 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
         ...(body !== undefined && { 'content-type': 'application/json' }),
       };
       const connection = await connections[operations[operation].effect](scope);
-      const request = requests[operation]({ search, headers, body });
-      const response = await exchange.send(connection, request);
+      const path = request.path + search;
+      const response = await exchange.send(connection, {
+        ...request,
+        path,
+        headers,
+        body: body ?? null,
+      });
       throwForStatus(response.statusCode, response.headers);
       return response;
     },

@@ -1,13 +1,4 @@
 import got, { type HandlerFunction, Options } from 'got';
-import type { Dispatcher } from 'undici';
-
-/** What is different in each request of an operation. */
-type RequestParts = {
-  /** The query string, including the question mark. */
-  search: string;
-  headers: Record<string, string>;
-  body: string | undefined;
-};
 
 /** got without everything that could repeat a request: by default it retries GETs, and six of ours change state. */
 const client = got.extend({
@@ -24,26 +15,20 @@ const client = got.extend({
 });
 
 /**
- * A function that prepares requests of one operation with got, for undici. got's own transport costs several times as
+ * A function that prepares a request of one operation with got, for undici. got's own transport costs several times as
  * much as undici's, so a handler returns in its place what to send (docs/decisions/0009). What all requests of the
  * operation have in common is merged once.
  */
-export function createGotRequest(url: string, method: 'GET' | 'POST') {
-  const { origin, pathname } = new URL(url);
-  const prepare = ({ headers }: Options) => ({ origin, method, headers });
+export function createGotRequest(url: URL, method: 'GET' | 'POST') {
+  const { origin, pathname: path } = url;
+  const prepare = ({ headers }: Options) => ({ origin, path, method, headers });
   // got declares its own response as the result of a handler.
   const instance = client.extend({ handlers: [prepare as unknown as HandlerFunction] });
   const options = new Options(url, { method }, instance.defaults.options);
   // got copies these for each request, in 10 µs, and its own transport, which would use them, is not used.
   options.https = {};
-
   // Nor does it declare the third argument, which replaces the defaults of the instance.
   type Call = (...all: [undefined, undefined, Options]) => ReturnType<typeof prepare>;
   const call = instance as unknown as Call;
-
-  return ({ search, headers, body }: RequestParts): Dispatcher.DispatchOptions => {
-    const prepared = call(undefined, undefined, options);
-    const merged = { ...prepared.headers, ...headers };
-    return { ...prepared, path: pathname + search, headers: merged, body: body ?? null };
-  };
+  return () => call(undefined, undefined, options);
 }

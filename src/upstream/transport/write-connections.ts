@@ -54,10 +54,8 @@ export class WriteConnections {
     return {
       dispatcher,
       reset: !keep,
-      release: (headers, sent) => {
-        const isLost = idle !== undefined && sent === 'maybe';
-        this.#release(dispatcher, caller, headers, isLost);
-      },
+      release: (headers, sent) =>
+        this.#release(dispatcher, caller, headers, idle !== undefined && sent === 'maybe'),
     };
   }
 

@@ -18,7 +18,7 @@ function createClient(url: string, method: 'GET' | 'POST' = 'GET', maxBytes = 10
   const pool = new Pool(new URL(url).origin);
   closeAfterTest(() => pool.destroy());
   const released: unknown[] = [];
-  const prepare = createGotRequest(`${url}path`, method);
+  const prepare = createGotRequest(new URL('path', url), method);
   const connection = {
     dispatcher: pool,
     reset: false,
@@ -26,12 +26,15 @@ function createClient(url: string, method: 'GET' | 'POST' = 'GET', maxBytes = 10
   };
   return {
     released,
-    send(limits: Limits = {}, parts: Partial<Parameters<typeof prepare>[0]> = {}) {
+    send(limits: Limits = {}, parts: { search?: string; headers?: object; body?: string } = {}) {
       const none = () => undefined;
       const own = { signal: neverAborted, maxBytes, hold: () => true, read: none, reserve: none };
       const exchange = new Exchange({ ...own, ...limits });
-      const request = prepare({ search: '', headers: {}, body: undefined, ...parts });
-      return { exchange, response: exchange.send(connection, request) };
+      const request = prepare();
+      const { search = '', body = null } = parts;
+      const headers = { ...request.headers, ...parts.headers };
+      const sending = { ...request, path: request.path + search, headers, body };
+      return { exchange, response: exchange.send(connection, sending) };
     },
   };
 }
