@@ -4,7 +4,6 @@ import {
   errors,
   type JSONWebKeySet,
   type JWTPayload,
-  type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose';
 import type { Rejection, RejectionReason } from '../errors/gateway-error.ts';
@@ -21,10 +20,7 @@ export type JwtConfig = {
 };
 
 /** Returns a function that verifies a token and resolves to its claims. It throws KeysUnavailable or errors of jose. */
-export function createVerify(
-  config: JwtConfig,
-  keySource: KeySource,
-): (token: string) => Promise<JWTPayload> {
+export function createVerify(config: JwtConfig, keySource: KeySource) {
   const options = {
     issuer: config.issuers,
     audience: config.audiences,
@@ -33,31 +29,26 @@ export function createVerify(
     requiredClaims: ['exp'],
   };
 
-  async function verifyWith(token: string, getKey: JWTVerifyGetKey): Promise<JWTPayload> {
+  return async (token: string): Promise<JWTPayload> => {
+    // Not verified yet: it only selects the keys. jose checks it again with the signature.
+    const claims = decodeJwt(token);
+    const getKey = keySource.keysOf(claims.iss);
+    if (!getKey) {
+      throw new errors.JWTClaimValidationFailed('unexpected "iss" claim value', claims, 'iss');
+    }
     try {
       return (await jwtVerify(token, getKey, options)).payload;
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
       // Several keys match a token without `kid`. It is tried with three, because each costs a verification.
-      let tries = 0;
-      for await (const key of error) {
+      for (const key of (await Array.fromAsync(error)).slice(0, 3)) {
         const result = await jwtVerify(token, key, options).catch((failure: unknown) => {
           if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
         });
         if (result) return result.payload;
-        tries += 1;
-        if (tries === 3) break;
       }
       throw error;
     }
-  }
-
-  return async (token) => {
-    // Not verified yet: it only selects the keys. jose checks it again with the signature.
-    const payload = decodeJwt(token);
-    const getKey = keySource.keysOf(payload.iss);
-    if (getKey) return verifyWith(token, getKey);
-    throw new errors.JWTClaimValidationFailed('unexpected "iss" claim value', payload, 'iss');
   };
 }
 
