@@ -1,13 +1,11 @@
-import { SpanKind, type SpanOptions } from '@opentelemetry/api';
-import { type OperationName, operations, perOperation } from './operations.ts';
-
-type CallSpan = { name: string; options: SpanOptions };
+import { SpanKind } from '@opentelemetry/api';
+import { operations, perOperation } from './operations.ts';
 
 /**
  * The name and the attributes of the spans of an operation, as OpenTelemetry's conventions for HTTP clients name them.
  * The query is left out, because its values are those of the caller.
  */
-export function describeCalls(baseUrl: URL): Record<OperationName, CallSpan> {
+export function describeCalls(baseUrl: URL) {
   const https = baseUrl.protocol === 'https:';
   return perOperation((name) => {
     const { method } = operations[name];
