@@ -168,8 +168,7 @@ export class UpstreamCalls {
     const { caller, probe } = attempt;
     // An attempt does not wait for a place in which it would be rejected.
     circuit.check(caller);
-    const isUrgent = probe !== undefined;
-    if (!gate.tryEnter(caller)) await gate.enter(caller, { isUrgent, signal });
+    if (!gate.tryEnter(caller)) await gate.enter(caller, { isUrgent: probe !== undefined, signal });
     try {
       return await circuit.run(attempt);
     } finally {

@@ -25,6 +25,7 @@ const failures = {
   CLIENT_DISCONNECTED: { message: 'The client disconnected.', retryable: true },
 } as const;
 
+/** Code branches on these, never on a message. */
 export type UpstreamErrorCode = keyof typeof failures;
 
 /**

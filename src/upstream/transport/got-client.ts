@@ -4,7 +4,6 @@ import { operations, perOperation, type UpstreamRequest } from '../operations.ts
 import { type ConnectionOptions, createConnections } from './connections.ts';
 import { createGotRequest } from './got-request.ts';
 import type { Exchange, RawResponse } from './send-once.ts';
-import { throwForStatus } from './transport-error.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -38,14 +37,12 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
       };
       const connection = await connections[operations[operation].effect](scope);
       const path = request.path + search;
-      const response = await exchange.send(connection, {
+      return exchange.send(connection, {
         ...request,
         path,
         headers,
         body: body ?? null,
       });
-      throwForStatus(response.statusCode, response.headers);
-      return response;
     },
     /** Sends these headers with every further request. */
     useHeaders(headers: Headers) {

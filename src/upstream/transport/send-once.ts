@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { joinParts, PART_BYTES, TinyParts } from '../../lib/tiny-parts.ts';
 import { invalidResponse, noRoom, type Sent, UpstreamError } from '../upstream-error.ts';
-import { connectionError, tooLarge } from './transport-error.ts';
+import { connectionError, statusError, tooLarge } from './transport-error.ts';
 
-/** A response as it was received. Its body is empty unless the status is 2xx. */
+/** A response as it was received. Its status is 2xx. */
 export type RawResponse = {
   statusCode: number;
   headers: IncomingHttpHeaders;
@@ -76,7 +76,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#isPaused ? this.#statusCode : undefined;
   }
 
-  /** Sends the request and resolves to the response. Rejects with an UpstreamError. */
+  /** Sends the request and resolves to a 2xx response. Rejects with an UpstreamError. */
   send(connection: Connection, request: Dispatcher.DispatchOptions): Promise<RawResponse> {
     const { signal } = this.#limits;
     this.#connection = connection;
@@ -113,7 +113,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#headers = headers;
     if (statusCode > 299) {
       this.#discardTimer = setTimeout(this.#abort, DISCARD_MS);
-      this.#response.resolve({ statusCode, headers, rawBody: Buffer.alloc(0) });
+      this.#response.reject(statusError(statusCode, headers));
       return;
     }
     const bytes = Number(headers['content-length']);

@@ -15,30 +15,26 @@ export function connectionError(error: unknown, sent: Sent): UpstreamError {
 
 /** The code of an error, or its name: the two properties that hold nothing of a request. */
 export function faultOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return 'unknown';
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  return 'name' in error && typeof error.name === 'string' ? error.name : 'unknown';
+  const { code, name }: { code?: unknown; name?: unknown } = Object(error);
+  return [code, name].find((text) => typeof text === 'string') ?? 'unknown';
 }
 
 export function tooLarge(maxBytes: number): UpstreamError {
   return invalidResponse(`larger than ${maxBytes} bytes`);
 }
 
-/** Throws unless the status is 2xx (docs/service-api.md, section 7). */
-export function throwForStatus(status: number, headers: IncomingHttpHeaders): void {
-  if (status >= 200 && status <= 299) return;
+/** The error for a status that is not 2xx (docs/service-api.md, section 7). */
+export function statusError(status: number, headers: IncomingHttpHeaders): UpstreamError {
   const details = { fault: `status ${status}`, status };
   if (status >= 500) {
-    throw new UpstreamError('UPSTREAM_FAILED', {
-      ...details,
-      transient: status === 502 || status === 503 || status === 504,
-      retryAfterMs: parseRetryAfter(headers['retry-after']),
-    });
+    const transient = status === 502 || status === 503 || status === 504;
+    const retryAfterMs = parseRetryAfter(headers['retry-after']);
+    return new UpstreamError('UPSTREAM_FAILED', { ...details, transient, retryAfterMs });
   }
-  if (status === 401) throw new UpstreamError('UNAUTHENTICATED', details);
-  if (status === 403) throw new UpstreamError('FORBIDDEN', details);
-  if (status < 400) throw new UpstreamError('UPSTREAM_INVALID_RESPONSE', details);
-  throw new UpstreamError(isRefusal(status) ? 'UPSTREAM_BAD_REQUEST' : 'UPSTREAM_FAILED', details);
+  if (status === 401) return new UpstreamError('UNAUTHENTICATED', details);
+  if (status === 403) return new UpstreamError('FORBIDDEN', details);
+  if (status < 400) return new UpstreamError('UPSTREAM_INVALID_RESPONSE', details);
+  return new UpstreamError(isRefusal(status) ? 'UPSTREAM_BAD_REQUEST' : 'UPSTREAM_FAILED', details);
 }
 
 /**

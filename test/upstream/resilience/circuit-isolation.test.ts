@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { CircuitBreaker } from '../../../src/upstream/resilience/circuit-breaker.ts';
-import { throwForStatus } from '../../../src/upstream/transport/transport-error.ts';
+import { statusError } from '../../../src/upstream/transport/transport-error.ts';
 import { UpstreamError, type UpstreamErrorCode } from '../../../src/upstream/upstream-error.ts';
 import { startService, success } from '../../support/service.ts';
 import { stopClock } from '../../support/stopped-clock.ts';
@@ -79,7 +79,7 @@ test.each([302, 400, 401, 403, 404, 429, 500])(
   'status %d never opens the circuit',
   async (status) => {
     const { circuit, times } = createCircuit();
-    const error = await Promise.try(() => throwForStatus(status, {})).catch((error) => error);
+    const error = statusError(status, {});
     for (const caller of ['ada', 'bob', 'cleo']) await times(20, caller, error);
     expect(circuit.state).toBe('closed');
   },
