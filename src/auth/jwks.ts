@@ -24,10 +24,9 @@ export function createKeySource(
   const remote = ofFile
     ? []
     : issuers.map((issuer) => [issuer, ofUrl ?? discovered(issuer)] as const);
-  const byIssuer = new Map<unknown, ReturnType<typeof createRemoteKeySet>>(remote);
   return {
     /** The keys for tokens of an issuer. Undefined if the issuer is none of those that are configured. */
-    keysOf: (issuer: unknown) => ofFile ?? byIssuer.get(issuer)?.get,
+    keysOf: (issuer: unknown) => ofFile ?? remote.find(([name]) => name === issuer)?.[1].get,
     /** Whether the keys of any issuer are available. */
     isReady: () => ofFile !== undefined || remote.some(([, set]) => set.lastFetch() > 0),
     /** When the keys of each issuer were last fetched, in seconds since 1970, or 0. Empty if they are those of a file. */

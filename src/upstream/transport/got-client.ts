@@ -37,12 +37,7 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
       };
       const connection = await connections[operations[operation].effect](scope);
       const path = request.path + search;
-      return exchange.send(connection, {
-        ...request,
-        path,
-        headers,
-        body: body ?? null,
-      });
+      return exchange.send(connection, { ...request, path, headers, body: body ?? null });
     },
     /** Sends these headers with every further request. */
     useHeaders(headers: Headers) {
