@@ -5,11 +5,10 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { invalidToken, keysUnavailable, type Rejection } from '../errors/gateway-error.ts';
 import { isRepeated } from '../lib/repeated-header.ts';
-import { printable } from '../lib/short-text.ts';
 import type { Caller } from '../request-scope.ts';
 import { createKeySource } from './jwks.ts';
 import { KeysUnavailable } from './remote-key-set.ts';
-import { createVerify, type JwtConfig, reasonOf, unverifiedOf } from './verify.ts';
+import { createVerify, type JwtConfig, printableClaim, reasonOf, unverifiedOf } from './verify.ts';
 
 /** A verified bearer token. */
 export type Credentials = { token: string; tokenHash: string; caller: Caller };
@@ -75,8 +74,7 @@ export function createAuthenticator(
     count('verified');
     const { exp = 0, iss = '', sub, azp } = verified;
     const ttl = Math.min(exp * 1000 - Date.now(), CACHE_MS);
-    const application = typeof azp === 'string' ? printable(azp) : undefined;
-    const caller = { ...toCaller(iss, sub, digest), application };
+    const caller = { ...toCaller(iss, sub, digest), application: printableClaim(azp) };
     if (ttl > 0) current.set(digest, caller, { ttl });
     return { token, tokenHash: digest, caller };
   }

@@ -54,18 +54,17 @@ export function createVerify(config: JwtConfig, keySource: KeySource) {
 
 /** What a token that is not accepted says of itself, for the log. Anybody can write it. */
 export function unverifiedOf(token: string): Omit<Rejection, 'reason'> {
-  const text = (read: () => unknown) => {
-    try {
-      const value = read();
-      return typeof value === 'string' ? printable(value) : undefined;
-    } catch {
-      return undefined; // It is no JWT.
-    }
-  };
-  return {
-    issuer: text(() => decodeJwt(token).iss),
-    kid: text(() => decodeProtectedHeader(token).kid),
-  };
+  try {
+    const { kid } = decodeProtectedHeader(token);
+    return { issuer: printableClaim(decodeJwt(token).iss), kid: printableClaim(kid) };
+  } catch {
+    return {}; // It is no JWT.
+  }
+}
+
+/** The beginning of a claim for the log. Undefined if it is not text. */
+export function printableClaim(claim: unknown): string | undefined {
+  return typeof claim === 'string' ? printable(claim) : undefined;
 }
 
 /** By the code of an error of jose, or by the claim that it is about. */

@@ -3,8 +3,6 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { OperationName } from './operations.ts';
 import type { CircuitBreaker } from './resilience/circuit-breaker.ts';
 
-const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const;
-
 /** Counts the events of calls. Operation names come from the table only. */
 export type CallObserver = ReturnType<typeof createCallObserver>;
 
@@ -36,7 +34,8 @@ export function watchCalls(
   { circuit, gate }: { circuit: CircuitBreaker; gate: Gate },
 ): void {
   const stateHelp = 'The circuit breaker: 0 closed, 1 half-open, 2 open';
-  metrics.gauge('circuit_state', stateHelp, () => circuitStates[circuit.state]);
+  const states = ['closed', 'half-open', 'open'];
+  metrics.gauge('circuit_state', stateHelp, () => states.indexOf(circuit.state));
   metrics.gauge('calls_in_flight', 'Calls to the service in flight', () => gate.held);
   metrics.gauge('calls_queued', 'Calls waiting for a place', () => gate.waiting);
 }

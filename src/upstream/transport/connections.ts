@@ -45,9 +45,7 @@ export function createConnections({ baseUrl, timeoutMs, tls, idleMarginMs }: Con
   });
   const writes = new WriteConnections(origin, settings);
   return {
-    read({ caller }: RequestScope): Connection {
-      return { dispatcher: pools.memo(caller.hash), reset: false, release() {} };
-    },
+    read: ({ caller }: RequestScope): Connection => ({ dispatcher: pools.memo(caller.hash) }),
     // If the service closes a reused connection at the wrong moment, the outcome is unknown (docs/decisions/0003).
     write: ({ caller }: RequestScope) => writes.take(caller.hash),
     /** New connections use these files. Idle ones are closed, and those in use after their response. */

@@ -15,9 +15,9 @@ export type RawResponse = {
 export type Connection = {
   dispatcher: Dispatcher;
   /** Whether the connection closes after the exchange. */
-  reset: boolean;
+  reset?: boolean;
   /** Called when the exchange is over, with the headers of a complete response, or null. */
-  release(headers: IncomingHttpHeaders | null, sent: Sent): void;
+  release?(headers: IncomingHttpHeaders | null, sent: Sent): void;
 };
 
 /** Milliseconds and bytes in which the body of an error response may end; then the connection is closed. */
@@ -82,7 +82,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#connection = connection;
     signal.addEventListener('abort', this.#abort);
     if (signal.aborted) this.#abort();
-    else connection.dispatcher.dispatch({ ...request, reset: connection.reset }, this);
+    else connection.dispatcher.dispatch({ ...request, reset: connection.reset ?? false }, this);
     return this.#response.promise;
   }
 
@@ -194,6 +194,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#discardTimer);
-    this.#connection?.release(headers, this.sent);
+    this.#connection?.release?.(headers, this.sent);
   }
 }

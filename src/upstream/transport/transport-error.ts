@@ -34,15 +34,10 @@ export function statusError(status: number, headers: IncomingHttpHeaders): Upstr
   if (status === 401) return new UpstreamError('UNAUTHENTICATED', details);
   if (status === 403) return new UpstreamError('FORBIDDEN', details);
   if (status < 400) return new UpstreamError('UPSTREAM_INVALID_RESPONSE', details);
-  return new UpstreamError(isRefusal(status) ? 'UPSTREAM_BAD_REQUEST' : 'UPSTREAM_FAILED', details);
-}
-
-/**
- * Whether a 4xx is one that HTTP registers (418 is not). The others are of proxies that no longer wait, such as 460
- * and 499; after those and after 408, the service may still be processing the request.
- */
-function isRefusal(status: number): boolean {
-  return status !== 408 && status !== 418 && status in STATUS_CODES;
+  // A 4xx that HTTP registers (418 is not). The others are of proxies that no longer wait, such as 460 and 499; after
+  // those and after 408, the service may still be processing the request.
+  const isRefusal = status !== 408 && status !== 418 && status in STATUS_CODES;
+  return new UpstreamError(isRefusal ? 'UPSTREAM_BAD_REQUEST' : 'UPSTREAM_FAILED', details);
 }
 
 /** Milliseconds until the time in a Retry-After header, which is in seconds or a date. */

@@ -40,7 +40,7 @@ export class WriteConnections {
   }
 
   /** A connection for one write of a caller. */
-  async take(caller: string): Promise<Connection> {
+  async take(caller: string): Promise<Required<Connection>> {
     const idle = this.#takeIdle(caller);
     // A close may have arrived together with the previous response. undici waits for one more iteration of
     // the event loop before it reuses a connection, so there is a poll between the two.

@@ -158,7 +158,8 @@ test('writes of a caller do not use the idle connections of another one', async 
 test('of 257 idle connections, the one that has been idle for longest is closed', async () => {
   const connections = new WriteConnections('http://127.0.0.1', { keepAliveTimeoutThreshold: 1700 });
   closeAfterTest(() => connections.close());
-  const release = ({ release }: Connection) => release({ 'keep-alive': 'timeout=60' }, 'yes');
+  const release = ({ release }: Required<Connection>) =>
+    release({ 'keep-alive': 'timeout=60' }, 'yes');
   const observed = await connections.take('ada');
   observed.release({ 'keep-alive': 'timeout=2' }, 'yes');
   const announced = Object.assign(new Error(), { code: 'UND_ERR_INFO' });
