@@ -74,11 +74,10 @@ export class ResponseLimits {
     this.#count(count * fields, count * length);
   }
 
-  /** Counts failed references. Returns whether they may be reported in their places. */
-  admitFailures(count: number): boolean {
-    this.#counted.failed += count;
-    // The errors of more would take 100 ms.
-    return this.#counted.failed <= 500;
+  /** Counts a failed reference. Throws its error if there are too many to report each in its place. */
+  admitFailure(error: Error): void {
+    this.#counted.failed += 1;
+    if (this.#counted.failed > 500) throw error; // The errors of more would take 100 ms.
   }
 
   /**

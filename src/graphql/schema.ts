@@ -5,7 +5,7 @@ import { clientDisconnected } from '../errors/gateway-error.ts';
 import { resolvers } from '../resolvers/index.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import type { Context } from './context.ts';
-import { limitEntities } from './entities.ts';
+import { entities } from './entities.ts';
 import { codeOf } from './error-format.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, Context>;
@@ -15,11 +15,15 @@ export const schema = createSchema();
 
 function createSchema(): GraphQLSchema {
   const sdl = readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8');
-  const schema = buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]);
+  const federated = {
+    ...resolvers,
+    Query: { ...resolvers.Query, _entities: entities },
+    _Entity: { __resolveType: () => 'GlCode' },
+  };
+  const schema = buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: federated }]);
   for (const type of [schema.getQueryType(), schema.getMutationType()]) {
     for (const field of Object.values(type?.getFields() ?? {})) {
       const name = `${type}.${field.name}`;
-      if (name === 'Query._entities' && field.resolve) field.resolve = limitEntities(field.resolve);
       if (field.resolve) field.resolve = observed(name, field.resolve);
     }
   }

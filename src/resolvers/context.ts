@@ -1,8 +1,7 @@
 import type { Settle } from '../idempotency/settle.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type { WorkflowOperation } from '../upstream/operations.ts';
-import type { Limits } from './limits.ts';
-import type { Loaders } from './loaders.ts';
+import type { Limits, Loaders } from './loaders.ts';
 
 /** What resolvers need of a request. Without a token, its functions throw `UNAUTHENTICATED`. */
 export type Context = {

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { IntegrationTarget } from '../generated/resolvers.ts';
 import { UpstreamError, type UpstreamErrorCode } from '../upstream/upstream-error.ts';
-import type { Context } from './context.ts';
 import { textLimits } from './input.ts';
-import type { GlCodeEntity } from './loaders.ts';
+import type { GlCodeEntity, GlCodeIndex } from './loaders.ts';
 import { outcome } from './outcome.ts';
 
-type Key = Pick<GlCodeEntity, 'target' | 'project' | 'code'>;
+/** The fields of the key of a code. */
+export type GlCodeKey = Pick<GlCodeEntity, 'target' | 'project' | 'code'>;
 
 /** The id of a code (schema.graphql). Null for a code that has none. */
-export function idOf({ target, project, code }: Key): string | null {
+export function idOf({ target, project, code }: GlCodeKey): string | null {
   if (code === null || !code.isWellFormed()) return null;
   return `${target}/${encodeURIComponent(project)}/${encodeURIComponent(code)}`;
 }
@@ -32,13 +32,14 @@ const keySchema = z.object({
 
 const targets = new Map(Object.values(IntegrationTarget).map((value) => [String(value), value]));
 
-/** The longest id, in characters: one of its parts may become nine, as of the euro sign. */
-const MAX_ID_LENGTH = 9 * (textLimits.project + textLimits.code) + '4001//'.length;
+/** No longer parts are read: a character of a part may become nine, as the euro sign does. */
+const idPattern = new RegExp(
+  `^(-?\\d+)/([^/]{0,${9 * textLimits.project}})/([^/]{0,${9 * textLimits.code}})$`,
+);
 
 /** The key in an id. Undefined for any text that `idOf` does not make. */
-function keyOf(id: string): Key | undefined {
-  if (id.length > MAX_ID_LENGTH) return undefined;
-  const [integer = '', ...encoded] = id.split('/');
+function keyOf(id: string): GlCodeKey | undefined {
+  const [, integer = '', ...encoded] = idPattern.exec(id) ?? [];
   const target = targets.get(integer);
   try {
     const [project = '', code = ''] = encoded.map(decodeURIComponent);
@@ -51,28 +52,22 @@ function keyOf(id: string): Key | undefined {
   }
 }
 
-/** The key in a reference, which is null if its id is null, or the fields that are invalid, and why. */
-type Reference = { key: Key | null } | InvalidReference;
-type InvalidReference = { invalid: string[]; problem: string };
-
-/** Reads a reference by id, or by the fields of the other key. */
-export function readReference(representation: unknown): Reference {
+/** Reads a reference by id, or by the fields of the other key. Null if its id is null. */
+export function readReference(representation: unknown): GlCodeKey | null | GatewayError {
   const { id, target }: { id?: unknown; target?: unknown } = Object(representation);
-  if (id === null && target === undefined) return { key: null };
+  if (id === null && target === undefined) return null;
   if (id != null) {
     const key = typeof id === 'string' ? keyOf(id) : undefined;
-    const problem = 'is not the id of a GlCode, such as 5/north-plant/4010';
-    return key ? { key } : { invalid: ['id'], problem };
+    return key ?? invalid(['id'], 'is not the id of a GlCode, such as 5/north-plant/4010');
   }
   const { data, error } = keySchema.safeParse(representation);
-  if (data) return { key: data };
-  const fields = new Set(error.issues.map(({ path }) => path.join('.')));
-  return { invalid: [...fields], problem: 'is invalid' };
+  const fields = error?.issues.map(({ path }) => path.join('.'));
+  return data ?? invalid([...new Set(fields)], 'is invalid');
 }
 
-export function invalidReference({ invalid, problem }: InvalidReference): GatewayError {
-  const message = `A reference to GlCode has invalid fields: ${invalid.join(', ')}.`;
-  const faults = invalid.map((field) => ({ path: [field], message: `"${field}" ${problem}.` }));
+function invalid(fields: string[], problem: string): GatewayError {
+  const message = `A reference to GlCode has invalid fields: ${fields.join(', ')}.`;
+  const faults = fields.map((field) => ({ path: [field], message: `"${field}" ${problem}.` }));
   return new GatewayError('BAD_USER_INPUT', message, { faults });
 }
 
@@ -82,20 +77,9 @@ const errorCodes: Partial<Record<string, UpstreamErrorCode>> = {
   LedgerUnrecognizedStatus: 'UPSTREAM_INVALID_RESPONSE',
 };
 
-/**
- * The code that another subgraph refers to, hidden or not; null if the service does not list it. An
- * entity cannot be a problem type, so a status other than OK is an error.
- */
-export async function resolveReference(
-  representation: unknown,
-  context: Context,
-): Promise<GlCodeEntity | null> {
-  const reference = readReference(representation);
-  if ('invalid' in reference) throw invalidReference(reference);
-  const { key } = reference;
-  if (key === null) return null;
-  const { glCodes, byCode } = await context.loaders().glCodeIndex.load(key);
-  const { __typename } = outcome(glCodes, () => ({ __typename: 'GlCodeList' }) as const);
-  if (__typename === 'GlCodeList') return key.code === null ? null : (byCode.get(key.code) ?? null);
-  throw new UpstreamError(errorCodes[__typename] ?? 'UPSTREAM_FAILED', { fault: __typename });
+/** The codes of a list. An entity cannot be a problem type, so a status other than OK is an error. */
+export function codesOrError({ status, byCode }: GlCodeIndex): GlCodeIndex['byCode'] | Error {
+  const { __typename } = outcome(status, () => ({ __typename: 'GlCodeList' }) as const);
+  if (__typename === 'GlCodeList') return byCode;
+  return new UpstreamError(errorCodes[__typename] ?? 'UPSTREAM_FAILED', { fault: __typename });
 }

@@ -28,8 +28,7 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   const loaders = context.loaders(); // Throws first if the token is missing.
   const limits = context.limits();
   check(glCodesArgs, args);
-  limits.admitLookup(`${args.target} ${args.project}`);
-  const { list: all, bytes, ...status } = await loaders.glCodes.load(args);
+  const { list: all, bytes, ...status } = await loaders.glCodes(args);
   const isFiltered = Boolean(args.only || args.search);
   // A filter may keep all of them, before they are cut.
   const copied = isFiltered ? all.length : lengthOfPart(all, args);

@@ -2,7 +2,7 @@ import { GraphQLScalarType } from 'graphql';
 import { IntegrationTarget, type Resolvers, WorkflowAction } from '../generated/resolvers.ts';
 import type { KnownOutcome } from '../idempotency/recorded-outcome.ts';
 import { approversSaved, saveApprovers } from './approvers.ts';
-import { idOf, resolveReference } from './gl-code-reference.ts';
+import { idOf } from './gl-code-reference.ts';
 import { glCodes } from './gl-codes.ts';
 import { settleWith } from './settle-writes.ts';
 import { actionCompleted, csvUploaded, uploadWorkflowCsv, workflowAction } from './workflows.ts';
@@ -20,7 +20,7 @@ export const resolvers = {
     workflowAction,
     settleWrites: settleWith(memberOf),
   },
-  GlCode: { __resolveReference: resolveReference, id: idOf },
+  GlCode: { id: idOf },
   IntegrationTarget,
   WorkflowAction,
   WorkflowCsvOption: new GraphQLScalarType<number, number>({

@@ -6,8 +6,24 @@ import type {
   GlCodesQuery,
   IntegrationTarget,
   ListResponse,
+  ServiceStatus,
 } from '../upstream/records.ts';
-import type { Limits } from './limits.ts';
+
+/** The limits of a response (graphql/response-limits.ts). */
+export type Limits = {
+  /** Counts a list to ask for. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
+  admitLookup(key: string): void;
+  /** Resolves when errors may be made of calls that have failed. */
+  failureTurn(): Promise<void>;
+  /** Books a list with so many bytes of texts that the request holds. */
+  holdList(list: readonly object[], bytes: number): Promise<void> | undefined;
+  /** Books a copy of a part of a list. */
+  holdCopy(items: number): Promise<void> | undefined;
+  /** Searches a list of so many bytes, in a turn. */
+  search<Result>(bytes: number, search: () => Result): Promise<Result>;
+  /** Visits items, and waits for CPU time meanwhile as often as it is needed. */
+  visit<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void>;
+};
 
 /** A GL code with the target and project it was requested for, which are part of its key in a federated graph. */
 export type GlCodeEntity = {
@@ -20,14 +36,24 @@ export type GlCodeEntity = {
 };
 
 /** The target and project of a list. */
-export type GlCodesKey = Omit<GlCodesQuery, 'includeHide'>;
+type GlCodesKey = Omit<GlCodesQuery, 'includeHide'>;
+
+export type GlCodeIndex = {
+  status: ServiceStatus;
+  /** Without those whose code is null. */
+  byCode: ReadonlyMap<string | null, GlCodeEntity>;
+};
 
 export type Loaders = ReturnType<typeof createLoaders>;
 
 /** Creates the loaders of one request. Only reads have one: a write is never de-duplicated. */
 export function createLoaders(service: UpstreamClient, limits: Limits) {
-  /** By operation and query: an operation with a long list is executed a second time (graphql/execution.ts). */
-  const lists = new Map<string, Promise<ListResponse<object>>>();
+  /** Each is read once, also if the operation is executed a second time (graphql/execution.ts). */
+  const lists = createLoader(
+    limits,
+    ({ read }: { id: string; read: () => Promise<ListResponse<object>> }) => read(),
+    ({ id }) => id,
+  );
 
   /**
    * Reads a list, once for a request, counts it, and books the items that are made of it, to each of which so many bytes
@@ -41,8 +67,9 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
     key?: string,
   ): Promise<ListResponse<Item>> {
     const id = JSON.stringify([name, query]);
+    limits.admitLookup(key ?? id);
     const read = async () => {
-      limits.admitLookup(key ?? id);
+      limits.admitLookup(key ?? id); // Again: by now, all root fields are started and counted.
       const response = await service.read(name, query);
       const { invoiceId, message, status, bytes } = response;
       const items = toItems(response);
@@ -50,39 +77,37 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
       // Without the list of the service, whose memory is free once no request shares the response.
       return { invoiceId, message, status, bytes, list: items };
     };
-    const reading = lists.get(id) ?? read();
-    lists.set(id, reading);
-    return reading as Promise<ListResponse<Item>>; // The items of an operation are of one type.
+    // The items of an operation are of one type.
+    return lists.load({ id, read }) as Promise<ListResponse<Item>>;
   }
 
-  /** Equal queries of one request are one call to the service. All root fields are started and counted before. */
-  const glCodes = createLoader(
-    limits,
-    (query: GlCodesQuery) => {
-      const { target, project, includeHide } = query;
-      const parameters = { target: String(target), project, includeHide: String(includeHide) };
-      const toItems = (response: GlCodeList) => entitiesOf(response, query);
-      const added = Buffer.byteLength(project); // Each of the codes has it.
-      return list('getGLCodes5', parameters, toItems, added, `${target} ${project}`);
-    },
-    ({ target, project, includeHide }) => `${target} ${includeHide} ${project}`,
-  );
+  const glCodes = (query: GlCodesQuery) => {
+    const { target, project, includeHide } = query;
+    const parameters = { target: String(target), project, includeHide: String(includeHide) };
+    const toItems = (response: GlCodeList) => entitiesOf(response, query);
+    const added = Buffer.byteLength(project); // Each of the codes has it.
+    return list('getGLCodes5', parameters, toItems, added, glCodesKey(query));
+  };
   /** The codes of a target and project by `code`, hidden ones included. */
   const glCodeIndex = createLoader(
     limits,
-    async (key: GlCodesKey) => {
-      const response = await glCodes.load({ ...key, includeHide: true });
-      const byCode = new Map<string, GlCodeEntity>();
-      const add = (entity: GlCodeEntity) => {
+    async ({ target, project }: GlCodesKey): Promise<GlCodeIndex> => {
+      const { list, ...status } = await glCodes({ target, project, includeHide: true });
+      const byCode = new Map<string | null, GlCodeEntity>();
+      await limits.visit(list, (entity) => {
         // If the service lists a code twice, the first one counts.
         if (entity.code !== null && !byCode.has(entity.code)) byCode.set(entity.code, entity);
-      };
-      await limits.visit(response.list, add);
-      return { glCodes: response, byCode };
+      });
+      return { status, byCode };
     },
-    ({ target, project }) => `${target} ${project}`,
+    glCodesKey,
   );
   return { list, glCodes, glCodeIndex };
+}
+
+/** The target and project of a list as a text, by which lists are counted. */
+export function glCodesKey({ target, project }: GlCodesKey): string {
+  return `${target} ${project}`;
 }
 
 /**

@@ -65,7 +65,7 @@ test('errors are made of a failed call in a turn, also if the client disconnecte
   const scope = { ...scopeOf(), turn };
   const client = createClient(startCalls(service).calls, scope);
   const { glCodes } = createLoaders(client, new ResponseLimits(scope, MEGABYTE));
-  const loading = glCodes.load({ target: 5, project: 'north', includeHide: false });
+  const loading = glCodes({ target: 5, project: 'north', includeHide: false });
   await expect(loading).rejects.toMatchObject({ code: 'UPSTREAM_BAD_REQUEST' });
   expect(turn.mock.calls.at(-1)).toEqual([]); // Without a signal.
 });
