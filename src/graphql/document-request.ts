@@ -4,9 +4,8 @@ import type { GraphqlRequest } from '../request-scope.ts';
 /** What a request says about its document. */
 export type DocumentRequest = {
   query?: string | undefined;
-  documentId?: string | undefined;
-  /** Of the extension `persistedQuery`. */
-  sha256Hash?: string | undefined;
+  /** The document id, and the hash of the extension `persistedQuery`, if they are given. */
+  ids?: string[];
 };
 
 /** Reads what a request says about its document. Throws an InvalidRequest. */
@@ -16,11 +15,8 @@ export function documentRequestOf({ method, search, body }: GraphqlRequest): Doc
   const { query, documentId, extensions }: Record<string, unknown> = Object(given);
   if (extensions != null && typeof extensions !== 'object') throw new InvalidRequest(400);
   const { sha256Hash }: Record<string, unknown> = Object(Object(extensions).persistedQuery);
-  return {
-    query: textOf(query),
-    documentId: textOf(documentId),
-    sha256Hash: textOf(sha256Hash),
-  };
+  const ids = [documentId, sha256Hash].map(textOf).filter((id) => id !== undefined);
+  return { query: textOf(query), ids };
 }
 
 function textOf(value: unknown): string | undefined {

@@ -62,20 +62,21 @@ export class Documents {
   }
 
   #findAllowed(
-    { query, documentId, sha256Hash }: DocumentRequest,
-    trusted: TrustedDocuments,
+    { query, ids = [] }: DocumentRequest,
+    { byText, byId }: TrustedDocuments,
   ): GraphqlDocument | undefined {
-    if (this.#options.areOthersExecuted && query !== undefined) return trusted.byText.get(query);
-    const byId = findTrusted(documentId, trusted);
-    const byHash = findTrusted(sha256Hash, trusted);
-    const byText = query === undefined ? undefined : trusted.byText.get(query);
-    const document = byId ?? byHash ?? byText;
-    if (query !== undefined && (!byText || byText !== document)) {
+    const document = query === undefined ? undefined : byText.get(query);
+    if (query !== undefined && this.#options.areOthersExecuted) return document;
+    const named = ids.map((id) => byId.get(id));
+    if (named.includes(undefined))
+      throw notInList('No trusted document has the id of this request.');
+    const [first = document] = named;
+    if (query !== undefined && (!document || document !== first)) {
       const message = 'The document is not in the list of trusted documents.';
       throw new GatewayError('QUERY_NOT_IN_SAFELIST', message);
     }
-    if (byHash && byHash !== document) throw notInList('The ids of this request differ.');
-    return document;
+    if (named.some((other) => other !== first)) throw notInList('The ids of this request differ.');
+    return first;
   }
 
   #remembered(text: string): GraphqlDocument {
@@ -120,13 +121,6 @@ const noIntrospection: ValidationRule = (context) => ({
     }
   },
 });
-
-function findTrusted(id: string | undefined, { byId }: TrustedDocuments) {
-  if (id === undefined) return undefined;
-  const document = byId.get(id);
-  if (!document) throw notInList('No trusted document has the id of this request.');
-  return document;
-}
 
 function notInList(message: string): GatewayError {
   return new GatewayError('PERSISTED_QUERY_NOT_IN_LIST', message);

@@ -20,7 +20,6 @@ import {
   OperationTypeNode,
   TypeInfo,
   typeFromAST,
-  type VariableDefinitionNode,
   visit,
   visitWithTypeInfo,
 } from 'graphql';
@@ -39,11 +38,9 @@ export function checkInput(
   operation: OperationDefinitionNode,
   variables: Variables,
 ): void {
-  const definitions = operation.variableDefinitions ?? [];
-  const faults = new OperationFaults(document.ast, operation);
+  const faults = new OperationFaults(() => usesOf(document.ast, operation));
   if (!document.isExact) checkLiterals(document, faults);
-  checkVariables(definitions, variables, faults);
-  checkNulls(document, definitions, variables, faults);
+  checkVariables(operation, variables, faults);
   faults.throwIfAny();
 }
 
@@ -53,31 +50,17 @@ export function checkInput(
  */
 function checkLiterals(document: GraphqlDocument, faults: OperationFaults): void {
   document.isExact = true;
-  let variable: VariableDefinitionNode | undefined;
   const types = new TypeInfo(schema);
   const check: ASTVisitFn<IntValueNode | FloatValueNode> = (node, _, parent, keys, ancestors) => {
     const type = types.getInputType();
     // An ID keeps its digits.
     if ((type && getNamedType(type) === GraphQLID) || isExact(node.value)) return;
     document.isExact = false;
-    const path = argumentPath(keys, [...ancestors, parent]);
-    const message = 'A number in the document cannot be sent exactly.';
-    if (variable) faults.addInVariable(variable, node, path, message);
-    else faults.addAt(node, path, message);
+    const pathOf = (variable: string) => faults.useOf(variable).path;
+    const path = argumentPath(keys, [...ancestors, parent], pathOf);
+    faults.addAt(node, path, 'A number in the document cannot be sent exactly.');
   };
-  const visitor: ASTVisitor = {
-    VariableDefinition: {
-      enter(node) {
-        variable = node;
-      },
-      leave() {
-        variable = undefined;
-      },
-    },
-    IntValue: check,
-    FloatValue: check,
-  };
-  visit(document.ast, visitWithTypeInfo(types, visitor));
+  visit(document.ast, visitWithTypeInfo(types, { IntValue: check, FloatValue: check }));
 }
 
 /**
@@ -85,20 +68,25 @@ function checkLiterals(document: GraphqlDocument, faults: OperationFaults): void
  * whole input and suggest names of the schema. Converts the numbers that `parseJson` left as text.
  */
 function checkVariables(
-  definitions: readonly VariableDefinitionNode[],
+  { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Variables,
   faults: OperationFaults,
 ): void {
-  for (const node of definitions) {
+  for (const node of variableDefinitions) {
     const name = node.variable.name.value;
     const type = typeFromAST(schema, node.type);
     if (!isInputType(type)) continue; // Validation rejects it.
-    if (!Object.hasOwn(variables, name) || variables[name] === undefined) {
-      const isRequired = isNonNullType(type) && !node.defaultValue;
-      if (isRequired) faults.addInVariable(node, node, [], `Variable "$${name}" is required.`);
+    const add = (problem: string, path: readonly PropertyKey[] = []) =>
+      faults.addAt(node, [...faults.useOf(name).path, ...path], `Variable "$${name}" ${problem}`);
+    const given = Object.hasOwn(variables, name) ? variables[name] : undefined;
+    if (given === undefined) {
+      if (isNonNullType(type) && !node.defaultValue) add('is required.');
       continue;
     }
-    const value = convertLongNumbers(variables[name], type);
+    // Validation allows its type there. graphql-js would find the null only below a field, after its write.
+    const mustNotBeNull = given === null && node.defaultValue && faults.useOf(name).isNonNull;
+    if (mustNotBeNull) add('must not be null.');
+    const value = convertLongNumbers(given, type);
     variables[name] = value;
     coerceInputValue(
       value,
@@ -109,8 +97,7 @@ function checkVariables(
         // It may repeat a part of the input.
         const quoted = withLongNumbers(reason).slice(0, 200);
         const place = path.length === 0 ? '' : ` at ${formatPath(path)}`;
-        const message = `Variable "$${name}" is invalid${place}: ${quoted}`;
-        faults.addInVariable(node, node, [...path], message);
+        add(`is invalid${place}: ${quoted}`, path);
       },
       true,
     );
@@ -123,20 +110,15 @@ function checkVariables(
  */
 function convertLongNumbers(value: unknown, type: GraphQLInputType): unknown {
   if (!isObject(value)) return value;
-  const named = getNamedType(type);
+  const nullable = getNullableType(type);
+  if (isListType(nullable)) {
+    const convert = (item: unknown) => convertLongNumbers(item, nullable.ofType);
+    return Array.isArray(value) ? value.map(convert) : convert(value); // A list of one.
+  }
   const text = longNumber(value);
   if (text !== undefined) {
-    if (named === GraphQLID && /^-?\d+$/.test(text)) return text;
-    return isExact(text) || isInputObjectType(named) ? Number(text) : value;
-  }
-  const nullable = getNullableType(type);
-  if (isListType(nullable) && !Array.isArray(value)) {
-    return convertLongNumbers(value, nullable.ofType); // A list of one.
-  }
-  if (isListType(nullable)) {
-    for (const [index, item] of Object.entries(value)) {
-      if (isObject(item)) value[index] = convertLongNumbers(item, nullable.ofType);
-    }
+    if (nullable === GraphQLID && /^-?\d+$/.test(text)) return text;
+    return isExact(text) || isInputObjectType(nullable) ? Number(text) : value;
   }
   if (!isInputObjectType(nullable)) return value;
   // By the fields of the type: those of the value may be many.
@@ -148,35 +130,6 @@ function convertLongNumbers(value: unknown, type: GraphQLInputType): unknown {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
-}
-
-/**
- * Adds a fault for each null where a value is required. A nullable variable with a default value passes
- * validation there. graphql-js would find the null only below a field, after its write.
- */
-function checkNulls(
-  document: GraphqlDocument,
-  definitions: readonly VariableDefinitionNode[],
-  variables: Variables,
-  faults: OperationFaults,
-): void {
-  const isNull = ({ variable, defaultValue }: VariableDefinitionNode) =>
-    defaultValue !== undefined && variables[variable.name.value] === null;
-  if (!definitions.some(isNull)) return;
-  const nulls = new Map(definitions.filter(isNull).map((node) => [node.variable.name.value, node]));
-  const types = new TypeInfo(schema);
-  visit(
-    document.ast,
-    visitWithTypeInfo(types, {
-      VariableDefinition: () => false,
-      Variable({ name: { value: name } }) {
-        const node = nulls.get(name);
-        if (!node || !isNonNullType(types.getInputType())) return;
-        nulls.delete(name);
-        faults.addInVariable(node, node, [], `Variable "$${name}" must not be null.`);
-      },
-    }),
-  );
 }
 
 /** A GraphQL name (section 2.1.9 of the GraphQL specification). */
@@ -205,28 +158,25 @@ function badHeader(problem: string): GatewayError {
 
 /** Collects the faults of the variables and literals of an operation. Nothing of it is executed then. */
 class OperationFaults extends InputFaults {
-  readonly #document: DocumentNode;
-  readonly #operation: OperationDefinitionNode;
-  #uses: Map<string, Path> | undefined;
   readonly #nodes = new Set<ASTNode>();
+  readonly #readUses: () => Map<string, Use>;
+  #uses: Map<string, Use> | undefined;
 
-  constructor(document: DocumentNode, operation: OperationDefinitionNode) {
+  constructor(readUses: () => Map<string, Use>) {
     super();
-    this.#document = document;
-    this.#operation = operation;
+    this.#readUses = readUses;
   }
 
-  /** Adds a fault of a value in the document. */
+  /** How the operation uses a variable. */
+  useOf(variable: string): Use {
+    this.#uses ??= this.#readUses();
+    return this.#uses.get(variable) ?? { path: [], isNonNull: false };
+  }
+
+  /** Adds a fault of a part of the document. */
   addAt(node: ASTNode, path: Path, message: string): void {
     this.#nodes.add(node);
     this.add(path, message);
-  }
-
-  /** Adds a fault inside a variable. Its path begins where the operation first uses the variable. */
-  addInVariable({ variable }: VariableDefinitionNode, node: ASTNode, path: Path, message: string) {
-    this.#uses ??= firstUses(this.#document, this.#operation);
-    const use = this.#uses.get(variable.name.value) ?? [];
-    this.addAt(node, [...use, ...path], message);
   }
 
   protected override toError(message: string, faults: InputFault[]): GraphQLError {
@@ -237,27 +187,34 @@ class OperationFaults extends InputFaults {
   }
 }
 
-/** The path of the first use of each variable of an operation. */
-function firstUses(document: DocumentNode, operation: OperationDefinitionNode): Map<string, Path> {
-  const uses = new Map<string, Path>();
-  visit(document, {
+/** The path of the first use of a variable, and whether a value is required at any of them. */
+type Use = { path: Path; isNonNull: boolean };
+
+function usesOf(document: DocumentNode, operation: OperationDefinitionNode): Map<string, Use> {
+  const uses = new Map<string, Use>();
+  const types = new TypeInfo(schema);
+  const visitor: ASTVisitor = {
     OperationDefinition: (node) => (node === operation ? undefined : false),
     VariableDefinition: () => false,
     Variable({ name }, _key, parent, keys, ancestors) {
-      if (uses.has(name.value)) return;
-      uses.set(name.value, argumentPath(keys, [...ancestors, parent]));
+      const known = uses.get(name.value);
+      const path = known?.path ?? argumentPath(keys, [...ancestors, parent]);
+      const isNonNull = known?.isNonNull || isNonNullType(types.getInputType());
+      uses.set(name.value, { path, isNonNull });
     },
-  });
+  };
+  visit(document, visitWithTypeInfo(types, visitor));
   return uses;
 }
 
 /**
  * The path of a value in a document, from its argument on. `visit` passes the keys from the document to the
- * value, and the node or list in which each of them is.
+ * value, and the node or list in which each of them is. That of a default value begins with `pathOf` its variable.
  */
 function argumentPath(
   keys: readonly (string | number)[],
   parents: readonly (ASTNode | readonly ASTNode[] | undefined)[],
+  pathOf?: (variable: string) => Path,
 ): Path {
   return parents.flatMap((parent, level) => {
     const key = keys[level];
@@ -266,6 +223,7 @@ function argumentPath(
       const list = parents[level - 1];
       return list && 'kind' in list && list.kind === Kind.LIST ? [key] : [];
     }
+    if (parent.kind === Kind.VARIABLE_DEFINITION) return pathOf?.(parent.variable.name.value) ?? [];
     const isNamed = parent.kind === Kind.ARGUMENT || parent.kind === Kind.OBJECT_FIELD;
     return isNamed ? [parent.name.value] : [];
   });

@@ -52,8 +52,8 @@ test('one error reports all faults of the variables, each with its path from the
     { path: ['approvers', 0], message: expect.stringContaining('"limit" is not defined') },
     { path: ['approvers', 2], message: expect.stringContaining('to be an object') },
     { path: ['approvers', 1, 'name'], message: expect.stringContaining('Variable "$name"') },
-    { path: ['input', 'fileName'], message: 'Variable "$file" is required.' },
     { path: ['if'], message: 'Variable "$flag" must not be null.' },
+    { path: ['input', 'fileName'], message: 'Variable "$file" is required.' },
   ];
   const message =
     'The input has 6 faults. The first: Variable "$list" is invalid at [0].name: String cannot represent a non string value: 1';
