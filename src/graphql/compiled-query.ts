@@ -25,8 +25,6 @@ import { fragmentsOf, isIncluded, SelectionCosts } from './selection-cost.ts';
 export const COMPILE_AT = 3;
 /** Compiling a document with more fields could take hundreds of milliseconds. */
 const MAX_FIELDS = 300;
-/** The plans of one document that are remembered: those for the combinations of conditions that were used last. */
-const MAX_PLANS = 8;
 
 /**
  * The compiled form of a query or of a simple mutation, by graphql-jit. Null if it cannot be compiled, or was executed
@@ -40,17 +38,12 @@ export function findCompiled(
 ): Compiled | null {
   const { ast, plans } = document;
   const conditions = conditionsOf(document);
-  const variables = conditions.length > 0 ? withDefaults(operation, given) : given;
+  const variables = conditions.size > 0 ? withDefaults(operation, given) : given;
   // The value of a variable that another operation declares may be anything.
-  const values = conditions.map((name) => variables[name] === true);
+  const values = Array.from(conditions, (name) => variables[name] === true);
   const key = [operation.name?.value, ...values].join();
   const plan = plans.get(key) ?? { executions: 0, compiled: undefined };
-  if (plan.executions === 0 || plans.size > 1) {
-    plans.delete(key);
-    const [oldest] = plans.keys();
-    if (oldest !== undefined && plans.size === MAX_PLANS) plans.delete(oldest);
-    plans.set(key, plan);
-  }
+  if (plan.executions === 0) plans.set(key, plan);
   plan.executions += 1;
   if (plan.compiled === undefined && plan.executions >= threshold) {
     plan.compiled = compile(ast, operation, variables);
@@ -76,7 +69,7 @@ function isSimple({ selectionSet, variableDefinitions = [] }: OperationDefinitio
 export function compileAll(document: GraphqlDocument): void {
   for (const definition of document.ast.definitions) {
     if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
-    if (conditionsOf(document).length === 0) findCompiled(document, definition, {}, 1);
+    if (conditionsOf(document).size === 0) findCompiled(document, definition, {}, 1);
   }
 }
 
@@ -138,7 +131,7 @@ function withDefaults(
 }
 
 /** The names of the variables that decide what is included. */
-function conditionsOf(document: GraphqlDocument): string[] {
+function conditionsOf(document: GraphqlDocument): ReadonlySet<string> {
   if (document.conditions) return document.conditions;
   const names = new Set<string>();
   visit(document.ast, {
@@ -148,8 +141,8 @@ function conditionsOf(document: GraphqlDocument): string[] {
       }
     },
   });
-  document.conditions = [...names];
-  return document.conditions;
+  document.conditions = names;
+  return names;
 }
 
 /** A document without what these values exclude, and without directives: compiled code ignores some of them. */

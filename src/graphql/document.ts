@@ -1,4 +1,5 @@
 import { type DocumentNode, type ExecutionResult, type GraphQLFormattedError, Kind } from 'graphql';
+import { LRUCache } from 'lru-cache';
 import type { Context } from '../resolvers/context.ts';
 
 export type Variables = Record<string, unknown>;
@@ -24,9 +25,9 @@ export class GraphqlDocument {
   /** Whether a double has the value of each number in the document. Undefined before it is executed. */
   isExact: boolean | undefined;
   /** The names of the variables in `@include` and `@skip`. Undefined before a query is executed. */
-  conditions: string[] | undefined;
+  conditions: ReadonlySet<string> | undefined;
   /** How its queries are executed: by operation, and by the values of the variables in `@include` and `@skip`. */
-  readonly plans = new Map<string, Plan>();
+  readonly plans = new LRUCache<string, Plan>({ max: 8 });
 
   constructor(text: string) {
     this.text = text;

@@ -35,7 +35,7 @@ export function createErrorFormatter(log: Logger): FormatError {
   /** One cause, such as a failed list, may be the error of thousands of entities. */
   const logged = new WeakSet<object>();
   return (formatted, thrown) => {
-    const error = causeOf(thrown);
+    const error = unwrapResolverError(thrown);
     const record = currentRecord.getStore();
     const { message, code, retryable } = describe(formatted, error);
     if (code === internalError.code && !(error instanceof Error && logged.has(error))) {
@@ -59,17 +59,6 @@ export function createErrorFormatter(log: Logger): FormatError {
       },
     };
   };
-}
-
-/** An error of the gateway that rejects an operation as a whole, as an error of GraphQL. */
-export function toGraphqlError(error: GatewayError): GraphQLError {
-  return new GraphQLError(error.message, { originalError: error });
-}
-
-/** What a resolver or the gateway has thrown. */
-export function causeOf(error: unknown): unknown {
-  const isOurs = error instanceof GraphQLError && error.originalError instanceof GatewayError;
-  return isOurs ? error.originalError : unwrapResolverError(error);
 }
 
 /** The faults of an invalid input. An error that lists none is a single fault. */

@@ -4,6 +4,7 @@ import type {
   GraphQLRequestListener,
   HTTPGraphQLHead,
 } from '@apollo/server';
+import { unwrapResolverError } from '@apollo/server/errors';
 import { type Span, SpanKind } from '@opentelemetry/api';
 import {
   type ExecutionResult,
@@ -19,7 +20,7 @@ import { fail, inSpan } from '../telemetry/tracing.ts';
 import { findCompiled } from './compiled-query.ts';
 import type { Context } from './context.ts';
 import type { GraphqlDocument } from './document.ts';
-import { causeOf, type FormatError, toGraphqlError } from './error-format.ts';
+import type { FormatError } from './error-format.ts';
 import type { FieldObserver } from './field-metrics.ts';
 import { checkInput, checkResponseName } from './input-checks.ts';
 import type { ResponseLimits } from './response-limits.ts';
@@ -34,7 +35,8 @@ export function createExecution(
   formatError: FormatError,
   observe: FieldObserver,
 ): ApolloServerPlugin<Context> {
-  const format = (error: GraphQLError) => formatError(error.toJSON(), error);
+  const format = (error: GraphQLError | GatewayError) =>
+    formatError(error instanceof GraphQLError ? error.toJSON() : { message: error.message }, error);
   const listener: GraphQLRequestListener<Context> = {
     async didResolveSource(requestContext) {
       const { document } = requestContext.contextValue;
@@ -47,8 +49,7 @@ export function createExecution(
       if (!document) return null; // For the type: didResolveSource has thrown.
       const limits = contextValue.isAuthenticated ? contextValue.limits() : undefined;
       const respond = async (result: FormattedExecutionResult) => {
-        const serializing = limits?.serialize(result);
-        const serialized = serializing && (await serializing);
+        const serialized = await limits?.serialize(result);
         contextValue.response.serialized = serialized;
         return { http, body: { kind: 'single' as const, singleResult: serialized ? {} : result } };
       };
@@ -64,10 +65,10 @@ export function createExecution(
           for (const error of errors) setHead(http, error);
           return await respond(errors.length > 0 ? { errors: errors.map(format), data } : { data });
         } catch (error) {
-          const rejection = error instanceof GatewayError ? toGraphqlError(error) : error;
-          if (!(rejection instanceof GraphQLError)) throw error; // A fault of ours.
-          setHead(http, rejection);
-          return respond({ errors: [format(rejection)] });
+          const isRejection = error instanceof GraphQLError || error instanceof GatewayError;
+          if (!isRejection) throw error; // A fault of ours.
+          setHead(http, error);
+          return respond({ errors: [format(error)] });
         } finally {
           report(record, observe, span);
         }
@@ -78,14 +79,14 @@ export function createExecution(
 }
 
 /** Sets the status and headers that an error asks for. */
-function setHead(head: HTTPGraphQLHead, error: GraphQLError): void {
-  const cause = causeOf(error);
-  const ours = cause instanceof GatewayError ? cause.http : undefined;
-  const status = ours?.status ?? error.extensions.http?.status;
+function setHead(head: HTTPGraphQLHead, error: GraphQLError | GatewayError): void {
+  const cause = unwrapResolverError(error);
+  const http = cause instanceof GatewayError ? cause.http : undefined;
+  const status = http?.status ?? (error instanceof GraphQLError && error.extensions.http?.status);
   // Without memory or time for one list, others are still in the response.
-  if (status === undefined || status === 503) return;
+  if (!status || status === 503) return;
   head.status = status;
-  for (const [name, value] of ours?.headers ?? []) head.headers.set(name, value);
+  for (const [name, value] of http?.headers ?? []) head.headers.set(name, value);
 }
 
 /**

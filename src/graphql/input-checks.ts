@@ -152,8 +152,7 @@ export function checkResponseName(
 }
 
 function badHeader(problem: string): GatewayError {
-  const message = `The header Idempotency-Response-Name ${problem}.`;
-  return new GatewayError('BAD_USER_INPUT', message, { faults: [{ path: [], message }] });
+  return new GatewayError('BAD_USER_INPUT', `The header Idempotency-Response-Name ${problem}.`);
 }
 
 /** Collects the faults of the variables and literals of an operation. Nothing of it is executed then. */

@@ -52,15 +52,10 @@ export class ResponseLimits {
     this.#counted = { ...nothing };
   }
 
-  /** Waits for CPU time, unless the client has disconnected. Undefined if work may run at once. */
-  turn(): Promise<void> | undefined {
-    return this.#scope.turn(this.#scope.signal);
-  }
-
   /** Visits items, and waits for CPU time meanwhile as often as it is needed. */
   async visit<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void> {
     for (const item of items) {
-      const turn = this.turn();
+      const turn = this.#turn();
       if (turn) await turn;
       visit(item);
     }
@@ -69,7 +64,7 @@ export class ResponseLimits {
   /** Counts entity references. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
   admitReferences(count: number, info: GraphQLResolveInfo): void {
     this.#counted.references += count;
-    this.checkLookups();
+    this.#checkLookups();
     const { fields, length } = selectionOf(info);
     this.#count(count * fields, count * length);
   }
@@ -91,11 +86,11 @@ export class ResponseLimits {
   /** Counts a list to ask for, by its key. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
   admitLookup(key: string): void {
     if (this.#lookups.size <= MAX_LOOKUPS) this.#lookups.add(key);
-    this.checkLookups();
+    this.#checkLookups();
   }
 
   /** Throws if too many references or lists were counted: then nothing more is sent, for other fields either. */
-  checkLookups(): void {
+  #checkLookups(): void {
     if (this.#counted.references > MAX_REFERENCES) {
       throw limitExceeded('entity representations', MAX_REFERENCES);
     }
@@ -130,7 +125,7 @@ export class ResponseLimits {
         'The operation searches too much. Request fewer lists with `only` or `search` at a time.',
       );
     }
-    await this.turn();
+    await this.#turn();
     return search();
   }
 
@@ -141,8 +136,7 @@ export class ResponseLimits {
    */
   async admitResult(result: object, info: GraphQLResolveInfo): Promise<void> {
     const { fields: selected, children } = selectionOf(info);
-    const turn = this.turn();
-    if (turn) await turn;
+    await this.#turn();
     let [fields, names, texts, ownFields] = [0, 0, 0, selected];
     for (const { name, cost } of children) {
       const counted = fieldsOf(Reflect.get(result, name), cost);
@@ -177,8 +171,7 @@ export class ResponseLimits {
    */
   async fitOutcome(outcome: unknown, info: GraphQLResolveInfo): Promise<unknown> {
     if (typeof outcome !== 'object' || outcome === null) return outcome;
-    const turn = this.#scope.turn();
-    if (turn) await turn;
+    await this.#scope.turn();
     const { fields } = selectionOf(info);
     let fitting: unknown = outcome;
     for (const maxLength of OUTCOME_TEXTS) {
@@ -197,17 +190,11 @@ export class ResponseLimits {
    * one, which Apollo writes. A long one is measured and booked before. Rejects with `OPERATION_LIMIT_EXCEEDED` if it is
    * too long, and as `Holding.hold` does.
    */
-  serialize(result: object): Promise<Buffer | undefined> | undefined {
-    const expected = this.#counted.bytes + this.#outcomeBytes;
+  async serialize(result: object): Promise<Buffer | undefined> {
+    await this.#scope.turn();
     // A longer one may be too long.
-    const isShort = expected <= Math.min(4_194_304, this.#maxBytes);
-    const turn = this.#scope.turn();
-    if (isShort) return turn?.then(() => undefined);
-    return this.#serialize(result, turn);
-  }
-
-  async #serialize(result: object, turn: Promise<void> | undefined): Promise<Buffer> {
-    await turn;
+    const isShort = this.#counted.bytes + this.#outcomeBytes <= Math.min(4_194_304, this.#maxBytes);
+    if (isShort) return undefined;
     // Outcomes of writes were cut and booked, and errors alone are no longer than their request allows.
     if (this.#outcomeBytes === 0 && 'data' in result) {
       const bytes = jsonLength(result);
@@ -230,11 +217,14 @@ export class ResponseLimits {
   }
 
   async #book(fields: number, bytes: number): Promise<void> {
-    const held = this.#hold(fields * 100 + bytes);
-    if (held) await held;
+    await this.#hold(fields * 100 + bytes);
     this.#textBytes += bytes;
-    const turn = this.turn();
-    if (turn) await turn;
+    await this.#turn();
+  }
+
+  /** Waits for CPU time, unless the client has disconnected. Undefined if work may run at once. */
+  #turn(): Promise<void> | undefined {
+    return this.#scope.turn(this.#scope.signal);
   }
 
   #hold(bytes: number): Promise<void> | undefined {

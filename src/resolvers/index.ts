@@ -4,7 +4,7 @@ import type { KnownOutcome } from '../idempotency/recorded-outcome.ts';
 import { approversSaved, saveApprovers } from './approvers.ts';
 import { idOf } from './gl-code-reference.ts';
 import { glCodes } from './gl-codes.ts';
-import { settleWith } from './settle-writes.ts';
+import { writeOutcome } from './outcome.ts';
 import { actionCompleted, csvUploaded, uploadWorkflowCsv, workflowAction } from './workflows.ts';
 
 /**
@@ -18,7 +18,13 @@ export const resolvers = {
     saveApprovers,
     uploadWorkflowCsv,
     workflowAction,
-    settleWrites: settleWith(memberOf),
+    async settleWrites(_, { idempotencyKey, ageMs }, { settle }) {
+      const { writes, isComplete } = await settle(idempotencyKey, ageMs);
+      const members = writes.map(({ responseName, outcome }) => {
+        return { responseName, outcome: writeOutcome(outcome, memberOf) };
+      });
+      return { writes: members, isComplete };
+    },
   },
   GlCode: { id: idOf },
   IntegrationTarget,
@@ -29,6 +35,7 @@ export const resolvers = {
   }),
 } satisfies Resolvers;
 
+/** The union member of a response, the same as when the write was executed. */
 function memberOf(known: KnownOutcome) {
   switch (known.operation) {
     case 'saveApproverList':

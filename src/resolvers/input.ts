@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { formatPath, InputFaults, type Path } from '../errors/input-fault.ts';
-import type { ApproverInput, WorkflowAction, WorkflowCsvInput } from '../generated/resolvers.ts';
+import type { ApproverInput, WorkflowCsvInput } from '../generated/resolvers.ts';
 import { type Approver, isWorkflowCsvOption, type WorkflowCsvUpload } from '../upstream/records.ts';
 
 /** The longest texts, in UTF-16 code units (docs/limits.md). */
@@ -129,14 +129,6 @@ export function toWorkflowCsvUpload(
   };
   const hasOption = option != null && optionParam !== undefined;
   return { upload, query: hasOption ? { [optionParam]: String(option) } : {} };
-}
-
-/** Checks that a workflow action is one of those that the configuration allows. Throws `BAD_USER_INPUT`. */
-export function checkAction(action: WorkflowAction, allowed: readonly WorkflowAction[]): void {
-  const faults = new InputFaults();
-  const message = '"action" is not allowed by the configuration.';
-  if (!allowed.includes(action)) faults.add(['action'], message);
-  faults.throwIfAny();
 }
 
 /** Checks arguments by their schema. Throws `BAD_USER_INPUT` with all faults. */

@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { MutationResolvers } from '../generated/resolvers.ts';
 import type { WorkflowOperation } from '../upstream/operations.ts';
 import {
@@ -5,7 +6,7 @@ import {
   type ServiceStatus,
   type WorkflowCsvResult,
 } from '../upstream/records.ts';
-import { checkAction, toWorkflowCsvUpload } from './input.ts';
+import { toWorkflowCsvUpload } from './input.ts';
 import { outcome, writeOutcome } from './outcome.ts';
 
 export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv']> = async (
@@ -28,7 +29,10 @@ export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = 
   { path },
 ) => {
   const client = service();
-  checkAction(action, workflowActions);
+  if (!workflowActions.includes(action)) {
+    const message = '"action" is not allowed by the configuration.';
+    throw new GatewayError('BAD_USER_INPUT', message, { faults: [{ path: ['action'], message }] });
+  }
   const result = await client.write(action, String(path.key));
   return writeOutcome(result, (status) => actionCompleted(action, status));
 };

@@ -1,5 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { ApolloServer, type GraphQLRequestContext } from '@apollo/server';
+import { unwrapResolverError } from '@apollo/server/errors';
 import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
@@ -9,7 +10,7 @@ import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { COMPILE_AT } from '../../src/graphql/compiled-query.ts';
 import { type Context, createContext } from '../../src/graphql/context.ts';
 import { Documents } from '../../src/graphql/documents.ts';
-import { causeOf, createErrorFormatter } from '../../src/graphql/error-format.ts';
+import { createErrorFormatter } from '../../src/graphql/error-format.ts';
 import { createExecution } from '../../src/graphql/execution.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
@@ -72,7 +73,7 @@ const apolloAlone = new ApolloServer<Context>({
 /** Sets the status and headers that errors of the gateway ask for, which Apollo does not know. */
 async function setHead({ errors, response: { http } }: GraphQLRequestContext<Context>) {
   for (const error of errors ?? []) {
-    const cause = causeOf(error);
+    const cause = unwrapResolverError(error);
     if (!(cause instanceof GatewayError) || !cause.http) continue;
     http.status = cause.http.status;
     for (const [name, value] of cause.http.headers) http.headers.set(name, value);
