@@ -65,14 +65,6 @@ function isSimple({ selectionSet, variableDefinitions = [] }: OperationDefinitio
   return (field.arguments ?? []).every(isPlain) && variableDefinitions.every(isLeaf);
 }
 
-/** Compiles the operations of a document that need no variables for `@include` and `@skip`. */
-export function compileAll(document: GraphqlDocument): void {
-  for (const definition of document.ast.definitions) {
-    if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
-    if (conditionsOf(document).size === 0) findCompiled(document, definition, {}, 1);
-  }
-}
-
 /**
  * A mutation of one field is compiled as a query: the code of graphql-jit for mutations keeps each request until the
  * next full collection (docs/decisions/0011).

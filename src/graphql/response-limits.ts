@@ -17,7 +17,7 @@ const MAX_INTERPRETED_FIELDS = 50_000;
 const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 100];
 
 /** What an execution has counted so far. */
-const nothing = { references: 0, failed: 0, fields: 0, bytes: 0, searchedBytes: 0 };
+const nothing = { references: 0, failed: 0, fields: 0, bytes: 0 };
 
 const tooLarge = new GatewayError(
   'OPERATION_LIMIT_EXCEEDED',
@@ -28,7 +28,6 @@ const tooLarge = new GatewayError(
 export class ResponseLimits {
   readonly #scope: RequestScope;
   readonly #maxBytes: number;
-  readonly #maxSearched: number;
   readonly #lookups = new Set<string>();
   /** The lists that the request holds, with the bytes of their texts. */
   readonly #lists = new Map<object, { bytes: number; held: Promise<void> | undefined }>();
@@ -43,7 +42,6 @@ export class ResponseLimits {
   constructor(scope: RequestScope, maxUpstreamBytes: number) {
     this.#scope = scope;
     this.#maxBytes = maxUpstreamBytes * 2;
-    this.#maxSearched = maxUpstreamBytes * 16;
   }
 
   /** Starts to count an execution. */
@@ -52,10 +50,15 @@ export class ResponseLimits {
     this.#counted = { ...nothing };
   }
 
+  /** Waits for CPU time, unless the client has disconnected. Undefined if work may run at once. */
+  turn(): Promise<void> | undefined {
+    return this.#scope.turn(this.#scope.signal);
+  }
+
   /** Visits items, and waits for CPU time meanwhile as often as it is needed. */
   async visit<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void> {
     for (const item of items) {
-      const turn = this.#turn();
+      const turn = this.turn();
       if (turn) await turn;
       visit(item);
     }
@@ -114,29 +117,13 @@ export class ResponseLimits {
   }
 
   /**
-   * Searches a list of so many bytes, in a turn. Throws `OPERATION_LIMIT_EXCEEDED` if
-   * the operation searches too much.
-   */
-  async search<Result>(bytes: number, search: () => Result): Promise<Result> {
-    this.#counted.searchedBytes += bytes;
-    if (this.#counted.searchedBytes > this.#maxSearched) {
-      throw new GatewayError(
-        'OPERATION_LIMIT_EXCEEDED',
-        'The operation searches too much. Request fewer lists with `only` or `search` at a time.',
-      );
-    }
-    await this.#turn();
-    return search();
-  }
-
-  /**
    * Counts the fields selected of the items of all lists in a result, and books their result, with the other texts
    * beside them. Throws `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no
    * memory for it. Resolves when it is the turn of the result to be executed.
    */
   async admitResult(result: object, info: GraphQLResolveInfo): Promise<void> {
     const { fields: selected, children } = selectionOf(info);
-    await this.#turn();
+    await this.turn();
     let [fields, names, texts, ownFields] = [0, 0, 0, selected];
     for (const { name, cost } of children) {
       const counted = fieldsOf(Reflect.get(result, name), cost);
@@ -219,12 +206,7 @@ export class ResponseLimits {
   async #book(fields: number, bytes: number): Promise<void> {
     await this.#hold(fields * 100 + bytes);
     this.#textBytes += bytes;
-    await this.#turn();
-  }
-
-  /** Waits for CPU time, unless the client has disconnected. Undefined if work may run at once. */
-  #turn(): Promise<void> | undefined {
-    return this.#scope.turn(this.#scope.signal);
+    await this.turn();
   }
 
   #hold(bytes: number): Promise<void> | undefined {

@@ -11,7 +11,6 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { ConfigError } from '../errors/gateway-error.ts';
-import { compileAll } from './compiled-query.ts';
 import type { GraphqlDocument } from './document.ts';
 import { schema } from './schema.ts';
 import { fragmentsOf } from './selection-cost.ts';
@@ -28,7 +27,7 @@ export type TrustedDocuments = {
 };
 
 /**
- * Parses and compiles the documents of manifests, each in its own iteration of the event loop, because requests may be
+ * Parses the documents of manifests, each in its own iteration of the event loop, because requests may be
  * served meanwhile. Throws a ConfigError that names every document that is invalid, exceeds a limit, or has the id of
  * another one.
  */
@@ -47,7 +46,6 @@ export async function readTrusted(
       const document = byText.get(text) ?? parse(text);
       const [fault] = document.faults;
       if (fault) problems.push(`${id}: ${fault.message}`);
-      else compileAll(document);
       const { ast } = document;
       if (lacksTypename(ast)) withoutTypename.push(nameOf(ast) ?? id);
       if ((byId.get(id) ?? document) !== document) problems.push(`${id}: names two documents`);

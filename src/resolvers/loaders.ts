@@ -19,8 +19,8 @@ export type Limits = {
   holdList(list: readonly object[], bytes: number): Promise<void> | undefined;
   /** Books a copy of a part of a list. */
   holdCopy(items: number): Promise<void> | undefined;
-  /** Searches a list of so many bytes, in a turn. */
-  search<Result>(bytes: number, search: () => Result): Promise<Result>;
+  /** Waits for CPU time, unless the client has disconnected. Undefined if work may run at once. */
+  turn(): Promise<void> | undefined;
   /** Visits items, and waits for CPU time meanwhile as often as it is needed. */
   visit<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void>;
 };
