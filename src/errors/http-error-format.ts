@@ -19,35 +19,26 @@ const httpErrors: Record<number, readonly [code: string, message: string]> = {
   415: ['UNSUPPORTED_MEDIA_TYPE', 'The content type must be application/json.'],
 };
 
-/** The response body of an error outside GraphQL: the same shape as inside. */
-type ErrorBody = {
-  errors: [
-    { message: string; extensions: { code: string; requestId: string; retryable: boolean } },
-  ];
-};
-
 /** The response to a request that does not reach GraphQL. Logs the errors that it masks. */
 export function toHttpError(
   error: GatewayError | { statusCode?: number },
   requestId: string,
   log: Logger,
-): { status: number; headers: Record<string, string>; code: string; body: ErrorBody } {
+) {
   if (error instanceof GatewayError) {
+    const { code, message, http } = error;
+    const headers = Object.fromEntries(http?.headers ?? []);
     return {
-      status: error.http?.status ?? 400,
-      headers: Object.fromEntries(error.http?.headers ?? []),
-      code: error.code,
-      body: errorBody(error.message, error.code, requestId),
+      status: http?.status ?? 400,
+      headers,
+      code,
+      body: errorBody(message, code, requestId),
     };
   }
-  const { statusCode: status = 500 } = error;
-  const known = httpErrors[status];
-  if (!known) {
-    log.error({ requestId, error: loggable(error) }, 'internal error');
-    const { message, code } = internalError;
-    return { status: 500, headers: {}, code, body: errorBody(message, code, requestId) };
-  }
-  const [code, general] = known;
+  const known = httpErrors[error.statusCode ?? 500];
+  if (!known) log.error({ requestId, error: loggable(error) }, 'internal error');
+  const status = (known && error.statusCode) ?? 500;
+  const [code, general] = known ?? [internalError.code, internalError.message];
   const message = (error instanceof InvalidRequest && error.message) || general;
   return { status, headers: {}, code, body: errorBody(message, code, requestId) };
 }
@@ -58,7 +49,8 @@ export function malformedRequest(status: number, requestId: string) {
   return { code, body: errorBody(message, code, requestId) };
 }
 
-function errorBody(message: string, code: string, requestId: string): ErrorBody {
+/** The response body of an error outside GraphQL: the same shape as inside. */
+function errorBody(message: string, code: string, requestId: string) {
   const retryable = retryableCodes.has(code);
   return { errors: [{ message, extensions: { code, requestId, retryable } }] };
 }

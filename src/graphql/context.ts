@@ -1,24 +1,20 @@
 import { missingToken } from '../errors/gateway-error.ts';
 import type { Settle } from '../idempotency/settle.ts';
 import type { RequestScope } from '../request-scope.ts';
+import type { Context as ResolverContext } from '../resolvers/context.ts';
 import { createLoaders } from '../resolvers/loaders.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
 import type { Calls } from '../upstream/call.ts';
 import { createClient } from '../upstream/client.ts';
-import type { WorkflowOperation } from '../upstream/operations.ts';
 import type { GraphqlDocument } from './document.ts';
 import { ResponseLimits } from './response-limits.ts';
 
 /** What resolvers need of a request. Without a token, its functions throw `UNAUTHENTICATED`. */
 export type Context = ReturnType<typeof createContext>;
 
-export type ContextDependencies = {
+export type ContextDependencies = Pick<ResolverContext, 'csvOptionParam' | 'workflowActions'> & {
   calls: Calls;
   settle: Settle;
-  /** The name of the query parameter for a CSV option, if it is configured. */
-  csvOptionParam: string | undefined;
-  /** The workflow actions that the configuration allows. */
-  workflowActions: readonly WorkflowOperation[];
   maxResponseBytes: number;
 };
 
@@ -40,13 +36,12 @@ export function createContext(
   return {
     /** Undefined if the request names none. */
     document,
-    /** The service on behalf of the client. */
+    // What resolvers need, see there.
     service,
-    /** The reads of this request, each made once. */
     loaders: createOnce(() => createLoaders(service(), limits())),
-    /** The limits of its response. */
     limits,
-    /** Closes an idempotency key of the caller. */
+    csvOptionParam,
+    workflowActions,
     settle: async (key: string, ageMs: number | null | undefined) => settle(key, ageMs, getScope()),
     /** The name that a router gives the only root field of a mutation, for its idempotency key. */
     responseName: scope?.idempotencyResponseName,
@@ -56,8 +51,6 @@ export function createContext(
     record,
     /** The response, if it is too long for Apollo to serialize it at once. */
     response,
-    csvOptionParam,
-    workflowActions,
   };
 }
 

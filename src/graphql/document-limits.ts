@@ -1,4 +1,6 @@
 import {
+  type ASTNode,
+  type ASTVisitFn,
   type DocumentNode,
   type FieldNode,
   Kind,
@@ -76,7 +78,7 @@ function checkDefinitions(document: DocumentNode, maxWrites: number): void {
   check('fragments', fragments.size);
   check('operations', definitions.length - fragments.size);
   const costs = new SelectionCosts(fragments);
-  const comparisons = new Comparisons(fragments);
+  const countComparisons = comparisonsOf(fragments);
   for (const definition of definitions) {
     if (!('selectionSet' in definition)) continue;
     const { depth, aliases, directives, fields, spreads } = costs.of(definition.selectionSet);
@@ -85,7 +87,7 @@ function checkDefinitions(document: DocumentNode, maxWrites: number): void {
     check('directives', directives + (definition.directives?.length ?? 0));
     check('fields', fields);
     check('fragment spreads', spreads);
-    const rootFields = comparisons.count([definition.selectionSet]);
+    const rootFields = countComparisons([definition.selectionSet]);
     if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
     if (definition.operation === OperationTypeNode.MUTATION && rootFields > maxWrites) {
       throw limitExceeded('writes', maxWrites);
@@ -93,71 +95,58 @@ function checkDefinitions(document: DocumentNode, maxWrites: number): void {
   }
 }
 
-/** Counts the comparisons of fields with one response name, as validation makes them. */
-class Comparisons {
-  readonly #fragments: Fragments;
-  #total = 0;
-
-  constructor(fragments: Fragments) {
-    this.#fragments = fragments;
-  }
-
+/** Returns a function that counts the comparisons of fields with one response name, as validation makes them. */
+function comparisonsOf(fragments: Fragments) {
+  let total = 0;
   /** Counts those of selection sets that are merged. Returns the number of response names at their first level. */
-  count(sets: readonly SelectionSetNode[]): number {
-    const fieldsByName = new Map<string, FieldNode[]>();
+  return function count(sets: readonly SelectionSetNode[]): number {
     const spread = new Set<string>();
-    for (const set of sets) this.#collect(set, fieldsByName, spread);
-    for (const fields of fieldsByName.values()) {
-      check('fields of one response name', fields.length);
-      this.#total += fields.length ** 2;
-      check('comparisons of fields', this.#total);
-      const inner = fields.flatMap(({ selectionSet }) => selectionSet ?? []);
-      if (inner.length > 0) this.count(inner);
+    const fields = sets.flatMap((set) => [...fieldsIn(set, fragments, spread)]);
+    const byName = Map.groupBy(fields, ({ alias, name }) => (alias ?? name).value);
+    for (const { length } of byName.values()) {
+      check('fields of one response name', length);
+      total += length ** 2;
+      check('comparisons of fields', total);
     }
-    return fieldsByName.size;
-  }
+    for (const equal of byName.values()) {
+      const inner = equal.flatMap(({ selectionSet }) => selectionSet ?? []);
+      if (inner.length > 0) count(inner);
+    }
+    return byName.size;
+  };
+}
 
-  #collect(
-    { selections }: SelectionSetNode,
-    fieldsByName: Map<string, FieldNode[]>,
-    spread: Set<string>,
-  ): void {
-    for (const selection of selections) {
-      if (selection.kind === Kind.FIELD) {
-        const name = (selection.alias ?? selection.name).value;
-        const fields = fieldsByName.get(name);
-        if (fields) fields.push(selection);
-        else fieldsByName.set(name, [selection]);
-      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        this.#collect(selection.selectionSet, fieldsByName, spread);
-      } else if (!spread.has(selection.name.value)) {
-        spread.add(selection.name.value);
-        const fragment = this.#fragments.get(selection.name.value);
-        if (fragment) this.#collect(fragment.selectionSet, fieldsByName, spread);
-      }
+/** The fields of a selection set at its first level, with each fragment expanded once. */
+function* fieldsIn(
+  { selections }: SelectionSetNode,
+  fragments: Fragments,
+  spread: Set<string>,
+): Generator<FieldNode> {
+  for (const selection of selections) {
+    if (selection.kind === Kind.FIELD) yield selection;
+    else if (selection.kind === Kind.INLINE_FRAGMENT) {
+      yield* fieldsIn(selection.selectionSet, fragments, spread);
+    } else if (!spread.has(selection.name.value)) {
+      spread.add(selection.name.value);
+      const fragment = fragments.get(selection.name.value);
+      if (fragment) yield* fieldsIn(fragment.selectionSet, fragments, spread);
     }
   }
 }
 
 function checkNodes(document: DocumentNode): void {
-  const levels = (what: Limit) => {
-    let depth = 0;
-    return {
-      enter() {
-        depth += 1;
-        check(what, depth);
-      },
-      leave() {
-        depth -= 1;
-      },
-    };
+  /** Checks how deep nodes of these kinds are inside each other. */
+  const levels = (what: Limit, ...kinds: Kind[]): ASTVisitFn<ASTNode> => {
+    const isOne = (node: unknown) => kinds.includes(Object(node).kind);
+    return (_, _key, parent, _path, ancestors) =>
+      check(what, [...ancestors, parent].filter(isOne).length + 1);
   };
-  const literal = levels('levels of nesting');
+  const literal = levels('levels of nesting', Kind.LIST, Kind.OBJECT);
   let introspections = 0;
   visit(document, {
     ListValue: literal,
     ObjectValue: literal,
-    ListType: levels('levels of list types'),
+    ListType: levels('levels of list types', Kind.LIST_TYPE),
     Name({ value }) {
       if (value === '__schema' || value === '__type') introspections += 1;
       check('fields for introspection', introspections);

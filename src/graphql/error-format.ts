@@ -25,16 +25,13 @@ const apolloCodes = new Set([
 /** The messages of graphql-js for a null that it finds only during execution. */
 const argumentFault = /^Argument "(\w+)"/;
 
-export type FormatError = (
-  formatted: GraphQLFormattedError,
-  thrown: unknown,
-) => GraphQLFormattedError;
+export type FormatError = ReturnType<typeof createErrorFormatter>;
 
 /** Formats an error of GraphQL execution or of Apollo's HTTP handling. Logs the errors that it masks. */
-export function createErrorFormatter(log: Logger): FormatError {
+export function createErrorFormatter(log: Logger) {
   /** One cause, such as a failed list, may be the error of thousands of entities. */
   const logged = new WeakSet<object>();
-  return (formatted, thrown) => {
+  return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
     const error = unwrapResolverError(thrown);
     const record = currentRecord.getStore();
     const { message, code, retryable } = describe(formatted, error);

@@ -70,11 +70,9 @@ export function fieldsOf(
 }
 
 function add(sum: SelectionCost, other: SelectionCost): void {
-  sum.fields += other.fields;
-  sum.length += other.length;
-  sum.aliases += other.aliases;
-  sum.directives += other.directives;
-  sum.spreads += other.spreads;
+  for (const count of ['fields', 'length', 'aliases', 'directives', 'spreads'] as const) {
+    sum[count] += other[count];
+  }
   sum.depth = Math.max(sum.depth, other.depth);
   if (other.children.length > 0) sum.children = [...sum.children, ...other.children];
 }
@@ -83,8 +81,8 @@ function add(sum: SelectionCost, other: SelectionCost): void {
 export class SelectionCosts {
   readonly #fragments: Fragments;
   readonly #variables: Variables | undefined;
-  readonly #known = new Map<string, SelectionCost>();
-  readonly #open = new Set<string>();
+  /** The costs of fragments. Null for one that is being computed. */
+  readonly #known = new Map<string, SelectionCost | null>();
 
   /** With `variables`, only what their values include is counted. */
   constructor(fragments: Fragments, variables?: Variables) {
@@ -121,14 +119,13 @@ export class SelectionCosts {
   #ofFragment(name: string): SelectionCost {
     const known = this.#known.get(name);
     if (known) return known;
-    if (this.#open.has(name)) {
+    if (known === null) {
       throw new GatewayError('OPERATION_LIMIT_EXCEEDED', 'A fragment spreads itself.');
     }
-    this.#open.add(name);
+    this.#known.set(name, null);
     const fragment = this.#fragments.get(name);
     const cost = this.of(fragment?.selectionSet);
     cost.directives += fragment?.directives?.length ?? 0;
-    this.#open.delete(name);
     this.#known.set(name, cost);
     return cost;
   }
@@ -139,8 +136,6 @@ const constant = new WeakMap<SelectionSetNode, SelectionCost>();
 
 /** What is selected of a field's value, at all levels. */
 export function selectionOf(info: GraphQLResolveInfo): Readonly<SelectionCost> {
-  const [first, ...others] = info.fieldNodes;
-  if (first?.selectionSet && others.length === 0) return costOf(first.selectionSet, info);
   const sum: SelectionCost = { ...nothing, children: [] };
   for (const { selectionSet } of info.fieldNodes) {
     if (selectionSet) add(sum, costOf(selectionSet, info));
