@@ -1,7 +1,6 @@
 import {
   type ArgumentNode,
   type DocumentNode,
-  GraphQLError,
   GraphQLSchema,
   getNamedType,
   isEnumType,
@@ -99,13 +98,7 @@ function compile(
       : [schema, included];
   const result = compileQuery(types, query, name, { disableLeafSerialization });
   if (!isCompiledQuery(result)) return null;
-  return async (context, given) => {
-    const { data, errors } = await result.query(undefined, context, withDefaults(operation, given));
-    return {
-      ...(data !== undefined && { data }),
-      ...(errors && { errors: errors.map(completeError) }),
-    };
-  };
+  return async (context, given) => result.query(undefined, context, withDefaults(operation, given));
 }
 
 /** Variables with their defaults: compiled code ignores the default of a nullable type. */
@@ -142,17 +135,6 @@ function withoutExcluded(document: DocumentNode, variables: Variables): Document
   const enter = (node: Parameters<typeof isIncluded>[0]) =>
     isIncluded(node, variables) ? { ...node, directives: [] } : null;
   return visit(document, { Field: enter, InlineFragment: enter, FragmentSpread: enter });
-}
-
-/** A complete GraphQLError for an error of compiled code, which lacks parts of one. */
-function completeError({ message, path, originalError, locations }: GraphQLError): GraphQLError {
-  const error = new GraphQLError(message, {
-    path: path ?? null,
-    originalError: originalError ?? null,
-    extensions: originalError instanceof GraphQLError ? originalError.extensions : null,
-  });
-  Object.defineProperty(error, 'locations', { value: locations, enumerable: true });
-  return error;
 }
 
 /**

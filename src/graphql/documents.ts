@@ -3,6 +3,7 @@ import {
   GraphQLError,
   type GraphQLFormattedError,
   getLocation,
+  getOperationAST,
   Source,
   specifiedRules,
   type ValidationRule,
@@ -16,7 +17,7 @@ import { GraphqlDocument } from './document.ts';
 import { parseWithinLimits } from './document-limits.ts';
 import type { DocumentRequest } from './document-request.ts';
 import { schema } from './schema.ts';
-import { type Manifest, nameOf, readTrusted, type TrustedDocuments } from './trusted-documents.ts';
+import { type Manifest, readTrusted, type TrustedDocuments } from './trusted-documents.ts';
 
 export type DocumentOptions = {
   introspection: boolean;
@@ -85,7 +86,8 @@ export class Documents {
     const document = this.#parse(text);
     this.#recent.set(text, document);
     if (this.#trusted && this.#mayLog()) {
-      const named = { name: nameOf(document.ast), sha256: hash('sha256', text, 'hex') };
+      const name = getOperationAST(document.ast)?.name?.value;
+      const named = { name, sha256: hash('sha256', text, 'hex') };
       this.#options.log.warn(named, 'document is not trusted');
     }
     return document;

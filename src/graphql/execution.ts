@@ -82,7 +82,8 @@ export function createExecution(
 function setHead(head: HTTPGraphQLHead, error: GraphQLError | GatewayError): void {
   const cause = unwrapResolverError(error);
   const http = cause instanceof GatewayError ? cause.http : undefined;
-  const status = http?.status ?? (error instanceof GraphQLError && error.extensions.http?.status);
+  // An error of compiled code may have no extensions.
+  const status = http?.status ?? ('extensions' in error && error.extensions?.http?.status);
   // Without memory or time for one list, others are still in the response.
   if (!status || status === 503) return;
   head.status = status;

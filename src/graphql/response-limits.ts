@@ -3,6 +3,7 @@ import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { jsonLength } from '../lib/json.ts';
 import { SHORT_TEXT, withShortTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
+import type { Limits } from '../resolvers/loaders.ts';
 import { fieldsOf, selectionOf } from './selection-cost.ts';
 
 /** Entity references that one request may resolve, over all of its aliases. */
@@ -25,12 +26,12 @@ const tooLarge = new GatewayError(
 );
 
 /** Limits the lists and references of one response, books their memory, and spaces out the work on them. */
-export class ResponseLimits {
+export class ResponseLimits implements Limits {
   readonly #scope: RequestScope;
   readonly #maxBytes: number;
   readonly #lookups = new Set<string>();
-  /** The lists that the request holds, with the bytes of their texts. */
-  readonly #lists = new Map<object, { bytes: number; held: Promise<void> | undefined }>();
+  /** The bytes of the texts of the lists that the request holds. */
+  readonly #lists = new Map<object, number>();
   #mode: 'compiled' | 'interpreted' = 'interpreted';
   #counted = { ...nothing };
   #outcomeBytes = 0;
@@ -50,12 +51,10 @@ export class ResponseLimits {
     this.#counted = { ...nothing };
   }
 
-  /** Waits for CPU time, unless the client has disconnected. Undefined if work may run at once. */
   turn(): Promise<void> | undefined {
     return this.#scope.turn(this.#scope.signal);
   }
 
-  /** Visits items, and waits for CPU time meanwhile as often as it is needed. */
   async visit<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void> {
     for (const item of items) {
       const turn = this.turn();
@@ -78,15 +77,10 @@ export class ResponseLimits {
     if (this.#counted.failed > 500) throw error; // The errors of more would take 100 ms.
   }
 
-  /**
-   * Resolves when errors may be made of calls that have failed, one for each field that waits for them: hundreds of
-   * requests may wait for the same call, or have disconnected.
-   */
   async failureTurn(): Promise<void> {
     await this.#scope.turn();
   }
 
-  /** Counts a list to ask for, by its key. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
   admitLookup(key: string): void {
     if (this.#lookups.size <= MAX_LOOKUPS) this.#lookups.add(key);
     this.#checkLookups();
@@ -102,16 +96,11 @@ export class ResponseLimits {
     }
   }
 
-  /** Books a list with so many bytes of texts until its response exists. Throws as `Holding.hold` does. */
   holdList(list: readonly object[], bytes: number): Promise<void> | undefined {
-    const known = this.#lists.get(list); // Equal reads share a response.
-    // An item takes about so much besides its texts.
-    const held = known ? known.held : this.#hold(bytes + list.length * 150);
-    this.#lists.set(list, { bytes, held });
-    return held;
+    this.#lists.set(list, bytes);
+    return this.#hold(bytes + list.length * 150); // An item takes about so much besides its texts.
   }
 
-  /** Books a copy of a part of a list with at most so many items. */
   holdCopy(items: number): Promise<void> | undefined {
     return this.#hold(items * 8);
   }
@@ -135,7 +124,7 @@ export class ResponseLimits {
       const value: unknown = Reflect.get(result, name);
       const known = this.#lists.get(Object(value));
       ownFields -= cost.fields;
-      texts += cost.fields * (known?.bytes ?? (await this.#lengthOf([value].flat())));
+      texts += cost.fields * (known ?? (await this.#lengthOf([value].flat())));
     }
     for (const value of Object.values(result)) {
       if (typeof value !== 'object') texts += jsonLength(value) * ownFields;

@@ -1,19 +1,18 @@
 import { hash } from 'node:crypto';
 import { setImmediate as immediate } from 'node:timers/promises';
 import {
-  type DocumentNode,
+  GraphQLError,
   getNamedType,
+  getOperationAST,
   isAbstractType,
   Kind,
   type SelectionSetNode,
-  TypeInfo,
-  visit,
-  visitWithTypeInfo,
+  type ValidationRule,
+  validate,
 } from 'graphql';
 import { ConfigError } from '../errors/gateway-error.ts';
 import type { GraphqlDocument } from './document.ts';
 import { schema } from './schema.ts';
-import { fragmentsOf } from './selection-cost.ts';
 
 /** Documents by their ids. */
 export type Manifest = ReadonlyMap<string, string>;
@@ -47,7 +46,8 @@ export async function readTrusted(
       const [fault] = document.faults;
       if (fault) problems.push(`${id}: ${fault.message}`);
       const { ast } = document;
-      if (lacksTypename(ast)) withoutTypename.push(nameOf(ast) ?? id);
+      const isMissing = validate(schema, ast, [findMissingTypename]).length > 0;
+      if (isMissing) withoutTypename.push(getOperationAST(ast)?.name?.value ?? id);
       if ((byId.get(id) ?? document) !== document) problems.push(`${id}: names two documents`);
       byText.set(text, document);
       byId.set(id, document).set(hash('sha256', text, 'hex'), document);
@@ -62,11 +62,10 @@ export async function readTrusted(
 }
 
 /**
- * Whether a document selects a union or interface without `__typename`. Apollo Client then takes no fields of it from
- * the response, and reports no error.
+ * Finds unions and interfaces that are selected without `__typename`. Apollo Client then takes no fields of them from the
+ * response, and reports no error.
  */
-function lacksTypename(document: DocumentNode): boolean {
-  const fragments = fragmentsOf(document);
+const findMissingTypename: ValidationRule = (context) => {
   /** Fragments on the type itself count, those on one of its members do not. */
   const has = ({ selections }: SelectionSetNode, type: string): boolean =>
     selections.some((selection) => {
@@ -74,26 +73,15 @@ function lacksTypename(document: DocumentNode): boolean {
         return selection.name.value === '__typename' && !selection.alias;
       }
       const isSpread = selection.kind === Kind.FRAGMENT_SPREAD;
-      const fragment = isSpread ? fragments.get(selection.name.value) : selection;
+      const fragment = isSpread ? context.getFragment(selection.name.value) : selection;
       const condition = fragment?.typeCondition?.name.value ?? type;
-      return fragment !== undefined && condition === type && has(fragment.selectionSet, type);
+      return fragment && condition === type && has(fragment.selectionSet, type);
     });
-  const types = new TypeInfo(schema);
-  let lacks = false;
-  visit(
-    document,
-    visitWithTypeInfo(types, {
-      Field({ selectionSet }) {
-        const type = getNamedType(types.getType());
-        if (selectionSet && isAbstractType(type)) lacks ||= !has(selectionSet, type.name);
-      },
-    }),
-  );
-  return lacks;
-}
-
-/** The name of the operation in a document. Undefined without one. */
-export function nameOf({ definitions }: DocumentNode): string | undefined {
-  const operation = definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION);
-  return operation && 'name' in operation ? operation.name?.value : undefined;
-}
+  return {
+    Field({ selectionSet }) {
+      const type = getNamedType(context.getType());
+      if (!selectionSet || !isAbstractType(type) || has(selectionSet, type.name)) return;
+      context.reportError(new GraphQLError('A __typename is missing.'));
+    },
+  };
+};

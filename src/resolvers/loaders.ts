@@ -11,13 +11,16 @@ import type {
 
 /** The limits of a response (graphql/response-limits.ts). */
 export type Limits = {
-  /** Counts a list to ask for. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
+  /** Counts a list to ask for, by its key. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
   admitLookup(key: string): void;
-  /** Resolves when errors may be made of calls that have failed. */
+  /**
+   * Resolves when errors may be made of calls that have failed, one for each field that waits for them: hundreds of
+   * requests may wait for the same call, or have disconnected.
+   */
   failureTurn(): Promise<void>;
-  /** Books a list with so many bytes of texts that the request holds. */
+  /** Books a list with so many bytes of texts until its response exists. Throws as `Holding.hold` does. */
   holdList(list: readonly object[], bytes: number): Promise<void> | undefined;
-  /** Books a copy of a part of a list. */
+  /** Books a copy of a part of a list with at most so many items. */
   holdCopy(items: number): Promise<void> | undefined;
   /** Waits for CPU time, unless the client has disconnected. Undefined if work may run at once. */
   turn(): Promise<void> | undefined;
