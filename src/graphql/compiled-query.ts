@@ -36,7 +36,8 @@ export function findCompiled(
   threshold = COMPILE_AT,
 ): Compiled | null {
   const { ast, plans } = document;
-  const conditions = conditionsOf(document);
+  document.conditions ??= conditionsOf(ast);
+  const { conditions } = document;
   const variables = conditions.size > 0 ? withDefaults(operation, given) : given;
   // The value of a variable that another operation declares may be anything.
   const values = Array.from(conditions, (name) => variables[name] === true);
@@ -74,29 +75,20 @@ const mutationsAsQueries = new GraphQLSchema({
   mutation: null,
 });
 
-/** A document with its mutations as queries. */
-function asQuery(document: DocumentNode): DocumentNode {
-  return visit(document, {
-    OperationDefinition: (node) => ({ ...node, operation: OperationTypeNode.QUERY }),
-    SelectionSet: () => false,
-  });
-}
-
 function compile(
   document: DocumentNode,
   operation: OperationDefinitionNode,
   variables: Variables,
 ): Compiled | null {
-  if (operation.operation !== OperationTypeNode.QUERY && !isSimple(operation)) return null;
-  const included = withoutExcluded(document, variables);
-  if (!isCompilable(included)) return null;
-  const disableLeafSerialization = !selectsEnum(included);
-  const name = operation.name?.value ?? '';
-  const [types, query] =
-    operation.operation === OperationTypeNode.MUTATION
-      ? [mutationsAsQueries, asQuery(included)]
-      : [schema, included];
-  const result = compileQuery(types, query, name, { disableLeafSerialization });
+  const isQuery = operation.operation === OperationTypeNode.QUERY;
+  if (!isQuery && !isSimple(operation)) return null;
+  const types = isQuery ? schema : mutationsAsQueries;
+  const query = toCompile(document, variables);
+  if (!isCompilable(query)) return null;
+  const disableLeafSerialization = !selectsEnum(types, query);
+  const result = compileQuery(types, query, operation.name?.value ?? '', {
+    disableLeafSerialization,
+  });
   if (!isCompiledQuery(result)) return null;
   return async (context, given) => result.query(undefined, context, withDefaults(operation, given));
 }
@@ -116,25 +108,31 @@ function withDefaults(
 }
 
 /** The names of the variables that decide what is included. */
-function conditionsOf(document: GraphqlDocument): ReadonlySet<string> {
-  if (document.conditions) return document.conditions;
+function conditionsOf(document: DocumentNode): ReadonlySet<string> {
   const names = new Set<string>();
-  visit(document.ast, {
+  visit(document, {
     Directive({ arguments: conditions = [] }) {
       for (const { value } of conditions) {
         if (value.kind === Kind.VARIABLE) names.add(value.name.value);
       }
     },
   });
-  document.conditions = names;
   return names;
 }
 
-/** A document without what these values exclude, and without directives: compiled code ignores some of them. */
-function withoutExcluded(document: DocumentNode, variables: Variables): DocumentNode {
+/**
+ * A document with its operations as queries, without what these values exclude, and without directives: compiled code
+ * ignores some of them.
+ */
+function toCompile(document: DocumentNode, variables: Variables): DocumentNode {
   const enter = (node: Parameters<typeof isIncluded>[0]) =>
     isIncluded(node, variables) ? { ...node, directives: [] } : null;
-  return visit(document, { Field: enter, InlineFragment: enter, FragmentSpread: enter });
+  return visit(document, {
+    OperationDefinition: (node) => ({ ...node, operation: OperationTypeNode.QUERY }),
+    Field: enter,
+    InlineFragment: enter,
+    FragmentSpread: enter,
+  });
 }
 
 /**
@@ -165,7 +163,7 @@ function isCompilable(document: DocumentNode): boolean {
  * Whether a document selects an enum, whose values differ inside and outside. All other leaves already
  * have their final form; checking each again would be a tenth of the cost of a long list.
  */
-function selectsEnum(document: DocumentNode): boolean {
+function selectsEnum(schema: GraphQLSchema, document: DocumentNode): boolean {
   const types = new TypeInfo(schema);
   let found = false;
   visit(

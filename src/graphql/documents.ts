@@ -108,7 +108,7 @@ export class Documents {
       document.faults = errors.map((error) => toFault('GRAPHQL_VALIDATION_FAILED', error));
       if (errors.length === 0) document.ast = ast;
     } catch (error) {
-      if (error instanceof GatewayError || !(error instanceof GraphQLError)) throw error;
+      if (!(error instanceof GraphQLError)) throw error;
       document.faults = [toFault('GRAPHQL_PARSE_FAILED', error)];
     }
     return document;

@@ -30,7 +30,9 @@ const keySchema = z.object({
   code: z.string().max(textLimits.code).nullable(),
 });
 
-const targets = new Map(Object.values(IntegrationTarget).map((value) => [String(value), value]));
+const targetNames = new Map(
+  Object.entries(IntegrationTarget).map(([name, value]) => [String(value), name]),
+);
 
 /** No longer parts are read: a character of a part may become nine, as the euro sign does. */
 const idPattern = new RegExp(
@@ -40,13 +42,11 @@ const idPattern = new RegExp(
 /** The key in an id. Undefined for any text that `idOf` does not make. */
 function keyOf(id: string): GlCodeKey | undefined {
   const [, integer = '', ...encoded] = idPattern.exec(id) ?? [];
-  const target = targets.get(integer);
+  const target = targetNames.get(integer);
   try {
-    const [project = '', code = ''] = encoded.map(decodeURIComponent);
-    const isShort = project.length <= textLimits.project && code.length <= textLimits.code;
-    if (target === undefined || !isShort) return undefined;
-    const key = { target, project, code };
-    return idOf(key) === id ? key : undefined;
+    const [project, code] = encoded.map(decodeURIComponent);
+    const { data } = keySchema.safeParse({ target, project, code });
+    return data && idOf(data) === id ? data : undefined;
   } catch {
     return undefined; // A part is not percent-encoded.
   }

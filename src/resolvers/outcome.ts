@@ -1,13 +1,5 @@
-import type { ResolversUnionTypes } from '../generated/resolvers.ts';
 import type { ServiceStatus } from '../upstream/records.ts';
 import { OutcomeUnknown } from '../upstream/upstream-error.ts';
-
-type Unions = ResolversUnionTypes<Record<string, unknown>>;
-type Member<Typename extends string> = Extract<Unions[keyof Unions], { __typename: Typename }>;
-
-type Problem = Member<
-  'LedgerFailed' | 'LedgerNoMoreInvoices' | 'LedgerNotPermitted' | 'LedgerUnrecognizedStatus'
->;
 
 /** The fields of every member that comes from a status record. */
 type StatusFields = Pick<ServiceStatus, 'invoiceId' | 'message'>;
@@ -19,19 +11,19 @@ type StatusFields = Pick<ServiceStatus, 'invoiceId' | 'message'>;
 export function outcome<Success>(
   { status, invoiceId, message }: ServiceStatus,
   toSuccess: (fields: StatusFields) => Success,
-): Success | Problem {
+) {
   const fields = { invoiceId, message };
   switch (status) {
     case 0:
       return toSuccess(fields);
     case 1:
-      return { __typename: 'LedgerFailed', ...fields };
+      return { __typename: 'LedgerFailed' as const, ...fields };
     case 2:
-      return { __typename: 'LedgerNoMoreInvoices', ...fields };
+      return { __typename: 'LedgerNoMoreInvoices' as const, ...fields };
     case 3:
-      return { __typename: 'LedgerNotPermitted', ...fields };
+      return { __typename: 'LedgerNotPermitted' as const, ...fields };
     default:
-      return { __typename: 'LedgerUnrecognizedStatus', status, ...fields };
+      return { __typename: 'LedgerUnrecognizedStatus' as const, status, ...fields };
   }
 }
 
@@ -39,8 +31,8 @@ export function outcome<Success>(
 export function writeOutcome<Response, Success>(
   result: Response | OutcomeUnknown,
   toMember: (response: Response) => Success,
-): Success | Member<'LedgerOutcomeUnknown'> {
+) {
   if (!(result instanceof OutcomeUnknown)) return toMember(result);
   const { code, message, requestId } = result;
-  return { __typename: 'LedgerOutcomeUnknown', code, message, requestId };
+  return { __typename: 'LedgerOutcomeUnknown' as const, code, message, requestId };
 }
