@@ -1,6 +1,6 @@
 import type { GraphQLFieldResolver } from 'graphql';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { codesOrError, type GlCodeKey, readReference } from '../resolvers/gl-code-reference.ts';
+import { type GlCodeKey, readReference } from '../resolvers/gl-code-reference.ts';
 import { glCodesKey } from '../resolvers/loaders.ts';
 import type { Context } from './context.ts';
 
@@ -31,13 +31,12 @@ export const entities: GraphQLFieldResolver<unknown, Context> = async (_, args, 
     }
   });
   const loaded = await loaders.glCodeIndex.loadMany([...lists.values()]);
-  const codes = loaded.map((index) => (index instanceof Error ? index : codesOrError(index)));
-  const byList = new Map([...lists.keys()].map((key, at) => [key, codes[at]]));
+  const indexes = new Map([...lists.keys()].map((key, at) => [key, loaded[at]]));
   const find = (reference: GlCodeKey) => {
-    const list = byList.get(glCodesKey(reference));
-    if (!(list instanceof Error)) return list?.get(reference.code);
-    limits.admitFailure(list);
-    return list;
+    const index = indexes.get(glCodesKey(reference));
+    if (!(index instanceof Error)) return index?.get(reference.code);
+    limits.admitFailure(index);
+    return index;
   };
   // graphql-js throws an Error that it finds in a list, with its path.
   const found: unknown[] = [];

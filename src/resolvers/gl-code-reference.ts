@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { IntegrationTarget } from '../generated/resolvers.ts';
-import { UpstreamError, type UpstreamErrorCode } from '../upstream/upstream-error.ts';
 import { textLimits } from './input.ts';
-import type { GlCodeEntity, GlCodeIndex } from './loaders.ts';
-import { outcome } from './outcome.ts';
+import type { GlCodeEntity } from './loaders.ts';
 
 /** The fields of the key of a code. */
 export type GlCodeKey = Pick<GlCodeEntity, 'target' | 'project' | 'code'>;
@@ -69,17 +67,4 @@ function invalid(fields: string[], problem: string): GatewayError {
   const message = `A reference to GlCode has invalid fields: ${fields.join(', ')}.`;
   const faults = fields.map((field) => ({ path: [field], message: `"${field}" ${problem}.` }));
   return new GatewayError('BAD_USER_INPUT', message, { faults });
-}
-
-/** The error for a status other than OK. For those that are not here, it is `UPSTREAM_FAILED`. */
-const errorCodes: Partial<Record<string, UpstreamErrorCode>> = {
-  LedgerNotPermitted: 'FORBIDDEN',
-  LedgerUnrecognizedStatus: 'UPSTREAM_INVALID_RESPONSE',
-};
-
-/** The codes of a list. An entity cannot be a problem type, so a status other than OK is an error. */
-export function codesOrError({ status, byCode }: GlCodeIndex): GlCodeIndex['byCode'] | Error {
-  const { __typename } = outcome(status, () => ({ __typename: 'GlCodeList' }) as const);
-  if (__typename === 'GlCodeList') return byCode;
-  return new UpstreamError(errorCodes[__typename] ?? 'UPSTREAM_FAILED', { fault: __typename });
 }

@@ -6,8 +6,9 @@ import type {
   GlCodesQuery,
   IntegrationTarget,
   ListResponse,
-  ServiceStatus,
 } from '../upstream/records.ts';
+import { UpstreamError, type UpstreamErrorCode } from '../upstream/upstream-error.ts';
+import { outcome } from './outcome.ts';
 
 /** The limits of a response (graphql/response-limits.ts). */
 export type Limits = {
@@ -40,12 +41,6 @@ export type GlCodeEntity = {
 
 /** The target and project of a list. */
 type GlCodesKey = Omit<GlCodesQuery, 'includeHide'>;
-
-export type GlCodeIndex = {
-  status: ServiceStatus;
-  /** Without those whose code is null. */
-  byCode: ReadonlyMap<string | null, GlCodeEntity>;
-};
 
 export type Loaders = ReturnType<typeof createLoaders>;
 
@@ -91,22 +86,32 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
     const added = Buffer.byteLength(project); // Each of the codes has it.
     return list('getGLCodes5', parameters, toItems, added, glCodesKey(query));
   };
-  /** The codes of a target and project by `code`, hidden ones included. */
+  /** The codes of a target and project by `code`, hidden ones included. A status other than OK is an error. */
   const glCodeIndex = createLoader(
     limits,
-    async ({ target, project }: GlCodesKey): Promise<GlCodeIndex> => {
+    async ({ target, project }: GlCodesKey) => {
       const { list, ...status } = await glCodes({ target, project, includeHide: true });
+      const { __typename } = outcome(status, () => ({ __typename: 'GlCodeList' as const }));
+      if (__typename !== 'GlCodeList') {
+        throw new UpstreamError(errorCodes[__typename] ?? 'UPSTREAM_FAILED', { fault: __typename });
+      }
       const byCode = new Map<string | null, GlCodeEntity>();
       await limits.visit(list, (entity) => {
         // If the service lists a code twice, the first one counts.
         if (entity.code !== null && !byCode.has(entity.code)) byCode.set(entity.code, entity);
       });
-      return { status, byCode };
+      return byCode;
     },
     glCodesKey,
   );
   return { list, glCodes, glCodeIndex };
 }
+
+/** The error of references to a list, because an entity cannot be a problem type. Others are `UPSTREAM_FAILED`. */
+const errorCodes: Partial<Record<string, UpstreamErrorCode>> = {
+  LedgerNotPermitted: 'FORBIDDEN',
+  LedgerUnrecognizedStatus: 'UPSTREAM_INVALID_RESPONSE',
+};
 
 /** The target and project of a list as a text, by which lists are counted. */
 export function glCodesKey({ target, project }: GlCodesKey): string {
