@@ -76,12 +76,11 @@ export class GatewayError extends Error {
     options: { headers?: Record<string, string>; faults?: unknown[]; rejection?: Rejection } = {},
   ) {
     super(message);
-    const { headers = {}, faults, rejection } = options;
     const status = gatewayCodes[code];
     this.code = code;
-    this.http = status && { status, headers: new Map(Object.entries(headers)) };
-    this.faults = faults;
-    this.rejection = rejection;
+    this.http = status && { status, headers: new Map(Object.entries(options.headers ?? {})) };
+    this.faults = options.faults;
+    this.rejection = options.rejection;
   }
 }
 

@@ -26,39 +26,30 @@ export function createContext(
   document: GraphqlDocument | undefined,
 ) {
   const { calls, settle, maxResponseBytes, csvOptionParam, workflowActions } = dependencies;
-  const getScope = () => {
-    if (scope === null) throw missingToken();
-    return scope;
-  };
-  const service = createOnce(() => createClient(calls, getScope()));
+  const service = scope && createClient(calls, scope);
+  const limits = scope && new ResponseLimits(scope, maxResponseBytes);
+  const loaders = service && limits && createLoaders(service, limits);
   const response: { serialized?: Buffer | undefined } = {};
-  const limits = createOnce(() => new ResponseLimits(getScope(), maxResponseBytes));
   return {
     /** Undefined if the request names none. */
     document,
-    // What resolvers need, see there.
-    service,
-    loaders: createOnce(() => createLoaders(service(), limits())),
-    limits,
-    csvOptionParam,
-    workflowActions,
-    settle: async (key: string, ageMs: number | null | undefined) => settle(key, ageMs, getScope()),
-    /** The name that a router gives the only root field of a mutation, for its idempotency key. */
-    responseName: scope?.idempotencyResponseName,
-    isAuthenticated: scope !== null,
-    /** Whether no response can reach the client. */
-    isClosed: () => scope?.isClosed() ?? false,
+    scope,
     record,
     /** The response, if it is too long for Apollo to serialize it at once. */
     response,
+    // What resolvers need, see there.
+    service: () => required(service),
+    loaders: () => required(loaders),
+    limits: () => required(limits),
+    settle: async (key: string, ageMs: number | null | undefined) =>
+      settle(key, ageMs, required(scope)),
+    csvOptionParam,
+    workflowActions,
   };
 }
 
-/** Returns a function that creates a value when it is first called. */
-function createOnce<Value extends object>(create: () => Value): () => Value {
-  let value: Value | undefined;
-  return () => {
-    value ??= create();
-    return value;
-  };
+/** What only a request with a token has. */
+function required<Value>(value: Value | null): Value {
+  if (value === null) throw missingToken();
+  return value;
 }

@@ -13,13 +13,11 @@ export type Compiled = (
 /** How often an operation was executed, and its compiled form: null if it cannot be compiled. */
 export type Plan = { executions: number; compiled: Compiled | null | undefined };
 
-const noDefinitions: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
-
 /** A document that is within the limits: everything that is known about its text. */
 export class GraphqlDocument {
   readonly text: string;
   /** Empty if the document is invalid. */
-  ast = noDefinitions;
+  ast: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
   /** What is wrong with an invalid document: not as errors, which keep what their stacks refer to. */
   faults: readonly GraphQLFormattedError[] = [];
   /** Whether a double has the value of each number in the document. Undefined before it is executed. */

@@ -45,10 +45,8 @@ export class Documents {
 
   /** Trusts these documents, and no others, from now on. Rejects as `readTrusted` does, and then changes nothing. */
   async trust(manifests: readonly Manifest[]): Promise<void> {
-    this.#trusted = await readTrusted(manifests, (text) => this.#parse(text));
-    const { withoutTypename: documents } = this.#trusted;
-    const message = 'trusted documents select a union or interface without __typename';
-    if (documents.length > 0) this.#options.log.warn({ documents }, message);
+    const { log } = this.#options;
+    this.#trusted = await readTrusted(manifests, (text) => this.#parse(text), log);
   }
 
   /**

@@ -47,7 +47,7 @@ export function createExecution(
     async responseForOperation({ operation, request, contextValue, response: { http } }) {
       const { document, record } = contextValue;
       if (!document) return null; // For the type: didResolveSource has thrown.
-      const limits = contextValue.isAuthenticated ? contextValue.limits() : undefined;
+      const limits = contextValue.scope ? contextValue.limits() : undefined;
       const respond = async (result: FormattedExecutionResult) => {
         const serialized = await limits?.serialize(result);
         contextValue.response.serialized = serialized;
@@ -122,7 +122,7 @@ async function run(
     throw new GraphQLError('Subscriptions are not supported.', { extensions });
   }
   checkInput(document, operation, variables);
-  checkResponseName(operation, contextValue.responseName);
+  checkResponseName(operation, contextValue.scope?.idempotencyResponseName);
   const runCompiled = async (threshold?: number) => {
     const compiled = findCompiled(document, operation, variables, threshold);
     limits?.start('compiled');

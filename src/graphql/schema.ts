@@ -30,11 +30,6 @@ function createSchema(): GraphQLSchema {
   return schema;
 }
 
-/** Whether the result of a query is a member of a union. The entities of a list are limited one by one. */
-function isResult(result: unknown): result is object {
-  return typeof result === 'object' && result !== null && '__typename' in result;
-}
-
 /** Adds a span to the resolver of a root field, limits its result, and notes its outcome. */
 function observed(field: string, resolve: Resolver): Resolver {
   const isWrite = field.startsWith('Mutation.');
@@ -47,13 +42,15 @@ function observed(field: string, resolve: Resolver): Resolver {
       };
       try {
         // Nobody could learn the outcome of a further write. With a key, a repeat executes it (docs/decisions/0016).
-        if (isWrite && context.isClosed()) throw clientDisconnected();
+        if (isWrite && context.scope?.isClosed()) throw clientDisconnected();
         const result = await resolve(source, args, context, info);
-        const { __typename = 'ok', code }: { __typename?: string; code?: string } = Object(result);
-        settle(__typename, code);
+        const member: { __typename?: string; code?: string } = Object(result);
+        const { __typename, code } = member;
+        settle(__typename ?? 'ok', code);
         if (code === 'IN_PROGRESS') context.record.isInProgress = true;
         if (isWrite) return await context.limits().fitOutcome(result, info);
-        if (isResult(result)) await context.limits().admitResult(result, info);
+        // A union member. The entities of a list are limited one by one.
+        if (__typename !== undefined) await context.limits().admitResult(member, info);
         return result;
       } catch (error) {
         settle(codeOf(error));

@@ -10,6 +10,7 @@ import {
   type ValidationRule,
   validate,
 } from 'graphql';
+import type { Logger } from 'pino';
 import { ConfigError } from '../errors/gateway-error.ts';
 import type { GraphqlDocument } from './document.ts';
 import { schema } from './schema.ts';
@@ -21,20 +22,20 @@ export type TrustedDocuments = {
   byText: ReadonlyMap<string, GraphqlDocument>;
   /** By their ids, and by the hashes of their texts. */
   byId: ReadonlyMap<string, GraphqlDocument>;
-  /** The names of those in which a `__typename` is missing. */
-  withoutTypename: string[];
 };
 
 /**
  * Parses the documents of manifests, each in its own iteration of the event loop, because requests may be
  * served meanwhile. Throws a ConfigError that names every document that is invalid, exceeds a limit, or has the id of
- * another one.
+ * another one. Warns of those that select a union or interface without `__typename`.
  */
 export async function readTrusted(
   manifests: readonly Manifest[],
   parse: (text: string) => GraphqlDocument,
+  log: Logger,
 ): Promise<TrustedDocuments> {
-  const withoutTypename: string[] = [];
+  /** Those in which a `__typename` is missing. */
+  const documents: string[] = [];
   const byText = new Map<string, GraphqlDocument>();
   const byId = new Map<string, GraphqlDocument>();
   const problems: string[] = [];
@@ -47,7 +48,7 @@ export async function readTrusted(
       if (fault) problems.push(`${id}: ${fault.message}`);
       const { ast } = document;
       const isMissing = validate(schema, ast, [findMissingTypename]).length > 0;
-      if (isMissing) withoutTypename.push(getOperationAST(ast)?.name?.value ?? id);
+      if (isMissing) documents.push(getOperationAST(ast)?.name?.value ?? id);
       if ((byId.get(id) ?? document) !== document) problems.push(`${id}: names two documents`);
       byText.set(text, document);
       byId.set(id, document).set(hash('sha256', text, 'hex'), document);
@@ -58,7 +59,9 @@ export async function readTrusted(
   if (problems.length > 0) {
     throw new ConfigError(['TRUSTED_DOCUMENTS has invalid documents:', ...problems].join('\n  '));
   }
-  return { byText, byId, withoutTypename };
+  const message = 'trusted documents select a union or interface without __typename';
+  if (documents.length > 0) log.warn({ documents }, message);
+  return { byText, byId };
 }
 
 /**
