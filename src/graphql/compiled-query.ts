@@ -18,7 +18,7 @@ import {
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import type { Compiled, GraphqlDocument, Variables } from './document.ts';
 import { schema } from './schema.ts';
-import { fragmentsOf, isIncluded, SelectionCosts } from './selection-cost.ts';
+import { fragmentsOf, isIncluded, selectionCosts } from './selection-cost.ts';
 
 /** A query is compiled when it is executed for this time: most that occur only once never are. */
 export const COMPILE_AT = 3;
@@ -140,11 +140,11 @@ function toCompile(document: DocumentNode, variables: Variables): DocumentNode {
  * fails on names that its own code uses (docs/decisions/0010).
  */
 function isCompilable(document: DocumentNode): boolean {
-  const costs = new SelectionCosts(fragmentsOf(document));
+  const costOf = selectionCosts(fragmentsOf(document));
   let compilable = true;
   visit(document, {
     OperationDefinition({ selectionSet }) {
-      if (costs.of(selectionSet).fields > MAX_FIELDS) compilable = false;
+      if (costOf(selectionSet).fields > MAX_FIELDS) compilable = false;
     },
     SelectionSet({ selections }) {
       if (selections.length === 0) compilable = false;

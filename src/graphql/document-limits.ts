@@ -11,7 +11,7 @@ import {
   visit,
 } from 'graphql';
 import { type GatewayError, limitExceeded } from '../errors/gateway-error.ts';
-import { type Fragments, fragmentsOf, SelectionCosts } from './selection-cost.ts';
+import { type Fragments, fragmentsOf, selectionCosts } from './selection-cost.ts';
 
 /** The limits of a document (docs/limits.md), checked with fragments expanded and before validation. */
 const limits = {
@@ -77,11 +77,11 @@ function checkDefinitions(document: DocumentNode, maxWrites: number): void {
   const fragments = fragmentsOf(document);
   check('fragments', fragments.size);
   check('operations', definitions.length - fragments.size);
-  const costs = new SelectionCosts(fragments);
+  const costOf = selectionCosts(fragments);
   const countComparisons = comparisonsOf(fragments);
   for (const definition of definitions) {
     if (!('selectionSet' in definition)) continue;
-    const { depth, aliases, directives, fields, spreads } = costs.of(definition.selectionSet);
+    const { depth, aliases, directives, fields, spreads } = costOf(definition.selectionSet);
     check('levels of fields', depth);
     check('aliases', aliases);
     check('directives', directives + (definition.directives?.length ?? 0));

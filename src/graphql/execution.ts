@@ -23,7 +23,7 @@ import type { GraphqlDocument } from './document.ts';
 import type { FormatError } from './error-format.ts';
 import type { FieldObserver } from './field-metrics.ts';
 import { checkInput, checkResponseName } from './input-checks.ts';
-import type { ResponseLimits } from './response-limits.ts';
+import { type ResponseLimits, tooLongToInterpret } from './response-limits.ts';
 import { schema } from './schema.ts';
 
 /**
@@ -101,10 +101,7 @@ function inOperationSpan<Result>(
 ): Promise<Result> {
   const name = node?.value; // At most 256 characters (document-limits.ts).
   record.operation = name ?? type;
-  const attributes = {
-    'graphql.operation.type': type,
-    ...(name !== undefined && { 'graphql.operation.name': name }),
-  };
+  const attributes = { 'graphql.operation.type': type, 'graphql.operation.name': name };
   return inSpan(type, { kind: SpanKind.SERVER, attributes }, run);
 }
 
@@ -135,7 +132,8 @@ async function run(
     const all = { schema, document: document.ast, contextValue, operationName };
     result = await execute({ ...all, variableValues: variables });
     // Its lists have been read, and are not requested again.
-    if (limits?.isTooLargeToInterpret) result = (await runCompiled(1)) ?? result;
+    const isTooLong = result.errors?.some((error) => error.originalError === tooLongToInterpret);
+    if (isTooLong) result = (await runCompiled(1)) ?? result;
   }
   if (result.data === undefined) throw new Error(result.errors?.[0]?.message ?? 'no result');
   return result;

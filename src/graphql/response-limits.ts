@@ -25,6 +25,12 @@ const tooLarge = new GatewayError(
   'The response would be too large. Request fewer lists or entities, or fewer fields of them, at a time.',
 );
 
+/** The error of a field whose list has too many fields for graphql-js. */
+export const tooLongToInterpret = limitExceeded(
+  'fields of a list that is not compiled',
+  MAX_INTERPRETED_FIELDS,
+);
+
 /** Limits the lists and references of one response, books their memory, and spaces out the work on them. */
 export class ResponseLimits implements Limits {
   readonly #scope: RequestScope;
@@ -37,8 +43,6 @@ export class ResponseLimits implements Limits {
   #outcomeBytes = 0;
   /** The bytes of texts that were booked for the result. */
   #textBytes = 0;
-  /** Whether the execution has met a list with too many fields for graphql-js. */
-  isTooLargeToInterpret = false;
 
   constructor(scope: RequestScope, maxUpstreamBytes: number) {
     this.#scope = scope;
@@ -186,10 +190,7 @@ export class ResponseLimits implements Limits {
     if (fields > 0 && this.#counted.fields > MAX_FIELDS)
       throw limitExceeded('fields of list items', MAX_FIELDS);
     this.#counted.bytes += bytes;
-    if (this.#mode === 'interpreted' && fields > MAX_INTERPRETED_FIELDS) {
-      this.isTooLargeToInterpret = true;
-      throw limitExceeded('fields of a list that is not compiled', MAX_INTERPRETED_FIELDS);
-    }
+    if (this.#mode === 'interpreted' && fields > MAX_INTERPRETED_FIELDS) throw tooLongToInterpret;
   }
 
   async #book(fields: number, bytes: number): Promise<void> {

@@ -77,31 +77,26 @@ function add(sum: SelectionCost, other: SelectionCost): void {
   if (other.children.length > 0) sum.children = [...sum.children, ...other.children];
 }
 
-/** Computes the cost of selection sets. Each fragment is computed once and added wherever it is spread. */
-export class SelectionCosts {
-  readonly #fragments: Fragments;
-  readonly #variables: Variables | undefined;
+/**
+ * Returns a function that computes the cost of a selection set. Each fragment is computed once and added wherever it is
+ * spread. With `variables`, only what their values include is counted. It throws `OPERATION_LIMIT_EXCEEDED` for a
+ * fragment that spreads itself.
+ */
+export function selectionCosts(fragments: Fragments, variables?: Variables) {
   /** The costs of fragments. Null for one that is being computed. */
-  readonly #known = new Map<string, SelectionCost | null>();
+  const known = new Map<string, SelectionCost | null>();
 
-  /** With `variables`, only what their values include is counted. */
-  constructor(fragments: Fragments, variables?: Variables) {
-    this.#fragments = fragments;
-    this.#variables = variables;
-  }
-
-  /** Throws `OPERATION_LIMIT_EXCEEDED` for a fragment that spreads itself. */
-  of(set: SelectionSetNode | undefined): SelectionCost {
+  function costOf(set: SelectionSetNode | undefined): SelectionCost {
     const sum: SelectionCost = { ...nothing, children: [] };
     for (const selection of set?.selections ?? []) {
-      if (this.#variables && !isIncluded(selection, this.#variables)) continue;
+      if (variables && !isIncluded(selection, variables)) continue;
       sum.directives += selection.directives?.length ?? 0;
       if (selection.kind === Kind.FRAGMENT_SPREAD) {
-        add(sum, this.#ofFragment(selection.name.value));
+        add(sum, costOfFragment(selection.name.value));
         sum.spreads += 1;
         continue;
       }
-      const inner = this.of(selection.selectionSet);
+      const inner = costOf(selection.selectionSet);
       if (selection.kind === Kind.FIELD) {
         const { alias, name } = selection;
         if (selection.selectionSet) inner.children = [{ name: name.value, cost: { ...inner } }];
@@ -116,19 +111,21 @@ export class SelectionCosts {
     return sum;
   }
 
-  #ofFragment(name: string): SelectionCost {
-    const known = this.#known.get(name);
-    if (known) return known;
-    if (known === null) {
+  function costOfFragment(name: string): SelectionCost {
+    const cost = known.get(name);
+    if (cost) return cost;
+    if (cost === null) {
       throw new GatewayError('OPERATION_LIMIT_EXCEEDED', 'A fragment spreads itself.');
     }
-    this.#known.set(name, null);
-    const fragment = this.#fragments.get(name);
-    const cost = this.of(fragment?.selectionSet);
-    cost.directives += fragment?.directives?.length ?? 0;
-    this.#known.set(name, cost);
-    return cost;
+    known.set(name, null);
+    const fragment = fragments.get(name);
+    const sum = costOf(fragment?.selectionSet);
+    sum.directives += fragment?.directives?.length ?? 0;
+    known.set(name, sum);
+    return sum;
   }
+
+  return costOf;
 }
 
 /** The costs that do not depend on variables. The nodes of a document live as long as it is remembered. */
@@ -150,8 +147,8 @@ function costOf(
   const known = constant.get(set);
   if (known) return known;
   const all = new Map(Object.entries(fragments));
-  const cost = new SelectionCosts(all).of(set);
-  if (cost.directives > 0) return new SelectionCosts(all, variableValues).of(set);
+  const cost = selectionCosts(all)(set);
+  if (cost.directives > 0) return selectionCosts(all, variableValues)(set);
   constant.set(set, cost);
   return cost;
 }
