@@ -13,12 +13,6 @@ export const entities: GraphQLFieldResolver<unknown, Context> = async (_, args, 
   const loaders = context.loaders(); // Throws if the request has no token.
   const limits = context.limits();
   limits.admitReferences(representations.length, info);
-  if (!representations.every((representation) => Object(representation).__typename === 'GlCode')) {
-    throw new GatewayError(
-      'BAD_USER_INPUT',
-      'A representation has a type that is not an entity of this subgraph.',
-    );
-  }
   const references: (GlCodeKey | null | GatewayError)[] = [];
   const lists = new Map<string, GlCodeKey>();
   await limits.visit(representations, (representation) => {

@@ -52,7 +52,8 @@ function keyOf(id: string): GlCodeKey | undefined {
 
 /** Reads a reference by id, or by the fields of the other key. Null if its id is null. */
 export function readReference(representation: unknown): GlCodeKey | null | GatewayError {
-  const { id, target }: { id?: unknown; target?: unknown } = Object(representation);
+  const { __typename, id, target }: Record<string, unknown> = Object(representation);
+  if (__typename !== 'GlCode') return invalid(['__typename'], 'is not an entity of this subgraph');
   if (id === null && target === undefined) return null;
   if (id != null) {
     const key = typeof id === 'string' ? keyOf(id) : undefined;

@@ -31,7 +31,10 @@ export const resolvers = {
   WorkflowAction,
   WorkflowCsvOption: new GraphQLScalarType<number, number>({
     name: 'WorkflowCsvOption',
-    parseValue: readOption,
+    parseValue(value) {
+      if (Number.isInteger(value)) return Number(value);
+      throw new TypeError('A WorkflowCsvOption is an integer.');
+    },
   }),
 } satisfies Resolvers;
 
@@ -45,11 +48,4 @@ function memberOf(known: KnownOutcome) {
     default:
       return actionCompleted(known.operation, known.response);
   }
-}
-
-function readOption(value: unknown): number {
-  if (typeof value !== 'number' || !Number.isInteger(value)) {
-    throw new TypeError('A WorkflowCsvOption is an integer.');
-  }
-  return value;
 }

@@ -174,7 +174,7 @@ test('the error of a reference names all invalid fields, and no values, in a lit
 });
 
 test.each(['{ __typename: "Foo" }', '{ __typename: "Query" }', '5', '{}'])(
-  'an invalid representation %s fails only its own request, and not without a token',
+  'an invalid representation %s is an error in its place, and 401 without a token',
   async (representation) => {
     const { service, gateway } = share(list);
     const rejections: unknown[] = [];
@@ -184,7 +184,8 @@ test.each(['{ __typename: "Foo" }', '{ __typename: "Query" }', '5', '{}'])(
     const document = `{ ${entities('__typename', `[{ __typename: "GlCode" }, ${representation}]`)} }`;
 
     const { errors } = await gateway.graphql(document);
-    expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
+    const extensions = { code: 'BAD_USER_INPUT', faults: [{ path: ['__typename'] }] };
+    expect(errors).toMatchObject([{}, { path: ['_entities', 1], extensions }]);
     expect((await gateway.graphqlWithoutToken(document)).status).toBe(401);
     await new Promise((resolve) => setImmediate(resolve));
     expect(rejections).toEqual([]);
