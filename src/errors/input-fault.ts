@@ -5,11 +5,6 @@ export type InputFault = { path: Path; message: string };
 
 export type Path = PropertyKey[];
 
-/** A path as text, such as `[0].name`. */
-export function formatPath(path: Readonly<Path>): string {
-  return path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
-}
-
 /** The faults that one error reports. */
 const MAX_FAULTS = 100;
 

@@ -23,8 +23,9 @@ import {
   visit,
   visitWithTypeInfo,
 } from 'graphql';
+import { core } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { formatPath, type InputFault, InputFaults, type Path } from '../errors/input-fault.ts';
+import { type InputFault, InputFaults, type Path } from '../errors/input-fault.ts';
 import { isExact, longNumber, withLongNumbers } from '../lib/json.ts';
 import type { GraphqlDocument, Variables } from './document.ts';
 import { schema } from './schema.ts';
@@ -96,7 +97,7 @@ function checkVariables(
         const reason = isNumber ? 'The number cannot be sent exactly.' : error.message;
         // It may repeat a part of the input.
         const quoted = withLongNumbers(reason).slice(0, 200);
-        const place = path.length === 0 ? '' : ` at ${formatPath(path)}`;
+        const place = path.length === 0 ? '' : ` at ${core.toDotPath(path)}`;
         add(`is invalid${place}: ${quoted}`, path);
       },
       true,

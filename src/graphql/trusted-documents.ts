@@ -18,11 +18,7 @@ import { schema } from './schema.ts';
 /** Documents by their ids. */
 export type Manifest = ReadonlyMap<string, string>;
 
-export type TrustedDocuments = {
-  byText: ReadonlyMap<string, GraphqlDocument>;
-  /** By their ids, and by the hashes of their texts. */
-  byId: ReadonlyMap<string, GraphqlDocument>;
-};
+export type TrustedDocuments = Awaited<ReturnType<typeof readTrusted>>;
 
 /**
  * Parses the documents of manifests, each in its own iteration of the event loop, because requests may be
@@ -33,10 +29,11 @@ export async function readTrusted(
   manifests: readonly Manifest[],
   parse: (text: string) => GraphqlDocument,
   log: Logger,
-): Promise<TrustedDocuments> {
+) {
   /** Those in which a `__typename` is missing. */
   const documents: string[] = [];
   const byText = new Map<string, GraphqlDocument>();
+  /** By their ids, and by the hashes of their texts. */
   const byId = new Map<string, GraphqlDocument>();
   const problems: string[] = [];
   for (const [id, text] of manifests.flatMap((manifest) => [...manifest])) {

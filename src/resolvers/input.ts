@@ -3,8 +3,8 @@
  * reports all faults, each with its path, before anything is sent.
  */
 
-import { z } from 'zod';
-import { formatPath, InputFaults, type Path } from '../errors/input-fault.ts';
+import { core, z } from 'zod';
+import { InputFaults, type Path } from '../errors/input-fault.ts';
 import type { ApproverInput, WorkflowCsvInput } from '../generated/resolvers.ts';
 import { type Approver, isWorkflowCsvOption, type WorkflowCsvUpload } from '../upstream/records.ts';
 
@@ -141,7 +141,7 @@ export function check(schema: z.ZodType, args: object): void {
 /** Adds all faults of a value at a path. */
 function addFaults(faults: InputFaults, schema: z.ZodType, value: unknown, ...at: Path): void {
   for (const { path, message } of schema.safeParse(value).error?.issues ?? []) {
-    const [argument = '', ...rest] = [...at, ...path];
-    faults.add([...at, ...path], `"${String(argument)}${formatPath(rest)}" ${message}.`);
+    const full = [...at, ...path];
+    faults.add(full, `"${core.toDotPath(full)}" ${message}.`);
   }
 }
