@@ -1,5 +1,6 @@
 import {
   type ArgumentNode,
+  type ASTVisitor,
   type DocumentNode,
   GraphQLSchema,
   getNamedType,
@@ -42,8 +43,7 @@ export function findCompiled(
   // The value of a variable that another operation declares may be anything.
   const values = Array.from(conditions, (name) => variables[name] === true);
   const key = [operation.name?.value, ...values].join();
-  const plan = plans.get(key) ?? { executions: 0, compiled: undefined };
-  if (plan.executions === 0) plans.set(key, plan);
+  const plan = plans.memo(key);
   plan.executions += 1;
   if (plan.compiled === undefined && plan.executions >= threshold) {
     plan.compiled = compile(ast, operation, variables);
@@ -84,11 +84,10 @@ function compile(
   if (!isQuery && !isSimple(operation)) return null;
   const types = isQuery ? schema : mutationsAsQueries;
   const query = toCompile(document, variables);
-  if (!isCompilable(query)) return null;
-  const disableLeafSerialization = !selectsEnum(types, query);
-  const result = compileQuery(types, query, operation.name?.value ?? '', {
-    disableLeafSerialization,
-  });
+  const { isCompilable, selectsEnum } = inspect(types, query);
+  if (!isCompilable) return null;
+  const options = { disableLeafSerialization: !selectsEnum };
+  const result = compileQuery(types, query, operation.name?.value ?? '', options);
   if (!isCompiledQuery(result)) return null;
   return async (context, given) => result.query(undefined, context, withDefaults(operation, given));
 }
@@ -137,42 +136,29 @@ function toCompile(document: DocumentNode, variables: Variables): DocumentNode {
 
 /**
  * Whether compiled code gives the same result as graphql-js. It loses entities after a rejected reference, and
- * fails on names that its own code uses (docs/decisions/0010).
+ * fails on names that its own code uses (docs/decisions/0010). And whether a document selects an enum, whose values differ
+ * inside and outside: all other leaves already have their final form, and checking each again would be a tenth of the
+ * cost of a long list.
  */
-function isCompilable(document: DocumentNode): boolean {
+function inspect(types: GraphQLSchema, document: DocumentNode) {
   const costOf = selectionCosts(fragmentsOf(document));
-  let compilable = true;
-  visit(document, {
+  const typeInfo = new TypeInfo(types);
+  let [isCompilable, selectsEnum] = [true, false];
+  const visitor: ASTVisitor = {
     OperationDefinition({ selectionSet }) {
-      if (costOf(selectionSet).fields > MAX_FIELDS) compilable = false;
+      if (costOf(selectionSet).fields > MAX_FIELDS) isCompilable = false;
     },
     SelectionSet({ selections }) {
-      if (selections.length === 0) compilable = false;
+      if (selections.length === 0) isCompilable = false;
     },
     Field({ name, alias }) {
-      if (name.value === '_entities' || alias?.value.startsWith('__')) compilable = false;
+      if (name.value === '_entities' || alias?.value.startsWith('__')) isCompilable = false;
+      if (isEnumType(getNamedType(typeInfo.getType()))) selectsEnum = true;
     },
     VariableDefinition({ variable }) {
-      if (variable.name.value in Object.prototype) compilable = false;
+      if (variable.name.value in Object.prototype) isCompilable = false;
     },
-  });
-  return compilable;
-}
-
-/**
- * Whether a document selects an enum, whose values differ inside and outside. All other leaves already
- * have their final form; checking each again would be a tenth of the cost of a long list.
- */
-function selectsEnum(schema: GraphQLSchema, document: DocumentNode): boolean {
-  const types = new TypeInfo(schema);
-  let found = false;
-  visit(
-    document,
-    visitWithTypeInfo(types, {
-      Field() {
-        found ||= isEnumType(getNamedType(types.getType()));
-      },
-    }),
-  );
-  return found;
+  };
+  visit(document, visitWithTypeInfo(typeInfo, visitor));
+  return { isCompilable, selectsEnum };
 }

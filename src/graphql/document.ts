@@ -25,7 +25,10 @@ export class GraphqlDocument {
   /** The names of the variables in `@include` and `@skip`. Undefined before a query is executed. */
   conditions: ReadonlySet<string> | undefined;
   /** How its queries are executed: by operation, and by the values of the variables in `@include` and `@skip`. */
-  readonly plans = new LRUCache<string, Plan>({ max: 8 });
+  readonly plans = new LRUCache<string, Plan>({
+    max: 8,
+    memoMethod: () => ({ executions: 0, compiled: undefined }),
+  });
 
   constructor(text: string) {
     this.text = text;

@@ -35,6 +35,7 @@ export class Documents {
     sizeCalculation: ({ ast, faults }, text) =>
       // A token with its nodes and a few plans, and a fault with its message and places, take about as much.
       2 * text.length + (ast.tokenCount ?? 1) * 3000 + faults.length * 2000,
+    memoMethod: (text) => this.#read(text),
   });
   #trusted: TrustedDocuments | undefined;
   readonly #mayLog = createLineLimit();
@@ -57,7 +58,7 @@ export class Documents {
   find(request: DocumentRequest): GraphqlDocument | undefined {
     const { query = '' } = request;
     const trusted = this.#trusted && this.#findAllowed(request, this.#trusted);
-    return trusted ?? (query === '' ? undefined : this.#remembered(query));
+    return trusted ?? (query === '' ? undefined : this.#recent.memo(query));
   }
 
   #findAllowed(
@@ -78,11 +79,9 @@ export class Documents {
     return first;
   }
 
-  #remembered(text: string): GraphqlDocument {
-    const known = this.#recent.get(text);
-    if (known) return known;
+  /** Parses a document that is not trusted. */
+  #read(text: string): GraphqlDocument {
     const document = this.#parse(text);
-    this.#recent.set(text, document);
     if (this.#trusted && this.#mayLog()) {
       const name = getOperationAST(document.ast)?.name?.value;
       const named = { name, sha256: hash('sha256', text, 'hex') };
