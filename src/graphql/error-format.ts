@@ -34,7 +34,7 @@ export function createErrorFormatter(log: Logger) {
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
     const error = unwrapResolverError(thrown);
     const record = currentRecord.getStore();
-    const { message, code, retryable } = describe(formatted, error);
+    const { message, code, retryable, faults } = describe(formatted, error);
     if (code === internalError.code && !(error instanceof Error && logged.has(error))) {
       if (error instanceof Error) logged.add(error);
       log.error({ requestId: record?.requestId, error: loggable(error) }, 'internal error');
@@ -52,21 +52,11 @@ export function createErrorFormatter(log: Logger) {
         code,
         requestId: record?.requestId,
         retryable,
-        ...(code === 'BAD_USER_INPUT' && { faults: faultsOf(formatted, error, shown) }),
+        // An error that lists none is a single fault.
+        ...(code === 'BAD_USER_INPUT' && { faults: faults ?? [{ path: [], message: shown }] }),
       },
     };
   };
-}
-
-/** The faults of an invalid input. An error that lists none is a single fault. */
-function faultsOf(
-  { extensions, message }: GraphQLFormattedError,
-  error: unknown,
-  shown: string,
-): unknown {
-  if (error instanceof GatewayError && error.faults) return error.faults;
-  const [, argument] = argumentFault.exec(message) ?? [];
-  return extensions?.faults ?? [{ path: argument ? [argument] : [], message: shown }];
 }
 
 /** The code of an error in the response. */
@@ -76,14 +66,20 @@ export function codeOf(error: unknown): string {
     : internalError.code;
 }
 
-function describe({ message, extensions }: GraphQLFormattedError, error: unknown) {
+type Description = { message: string; code: string; retryable: boolean; faults?: unknown };
+
+function describe({ message, extensions }: GraphQLFormattedError, error: unknown): Description {
   if (error instanceof UpstreamError) return error;
-  if (error instanceof GraphQLError && argumentFault.test(error.message)) {
-    return { message, code: 'BAD_USER_INPUT', retryable: false };
+  if (error instanceof GatewayError) {
+    const { code, faults } = error;
+    return { message, code, retryable: retryableCodes.has(code), faults };
   }
-  const code = error instanceof GatewayError ? error.code : String(extensions?.code);
-  if (error instanceof GatewayError || apolloCodes.has(code)) {
-    return { message, code, retryable: retryableCodes.has(code) };
+  const [, argument] = (error instanceof GraphQLError && argumentFault.exec(message)) || [];
+  if (argument) {
+    const faults = [{ path: [argument], message }];
+    return { message, code: 'BAD_USER_INPUT', retryable: false, faults };
   }
-  return { ...internalError, retryable: false };
+  const code = String(extensions?.code);
+  if (!apolloCodes.has(code)) return { ...internalError, retryable: false };
+  return { message, code, retryable: false, faults: extensions?.faults };
 }

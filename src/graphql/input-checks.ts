@@ -146,14 +146,11 @@ export function checkResponseName(
 ): void {
   if (name === undefined || operation !== OperationTypeNode.MUTATION) return;
   const { selections } = selectionSet;
-  if (!namePattern.test(name)) throw badHeader('must be the name of a field');
-  if (selections.length > 1 || selections[0]?.kind !== Kind.FIELD) {
-    throw badHeader('needs an operation with one root field');
-  }
-}
-
-function badHeader(problem: string): GatewayError {
-  return new GatewayError('BAD_USER_INPUT', `The header Idempotency-Response-Name ${problem}.`);
+  const isOneField = selections.length === 1 && selections[0]?.kind === Kind.FIELD;
+  const isName = namePattern.test(name);
+  if (isName && isOneField) return;
+  const problem = isName ? 'needs an operation with one root field' : 'must be the name of a field';
+  throw new GatewayError('BAD_USER_INPUT', `The header Idempotency-Response-Name ${problem}.`);
 }
 
 /** Collects the faults of the variables and literals of an operation. Nothing of it is executed then. */

@@ -149,8 +149,7 @@ export class ResponseLimits implements Limits {
    * The outcome of a write as it fits into the response, with its texts cut if need be. Never an error:
    * the outcome must reach the client.
    */
-  async fitOutcome(outcome: unknown, info: GraphQLResolveInfo): Promise<unknown> {
-    if (typeof outcome !== 'object' || outcome === null) return outcome;
+  async fitOutcome(outcome: object, info: GraphQLResolveInfo): Promise<unknown> {
     await this.#scope.turn();
     const { fields } = selectionOf(info);
     let fitting: unknown = outcome;

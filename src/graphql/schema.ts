@@ -48,7 +48,7 @@ function observed(field: string, resolve: Resolver): Resolver {
         const { __typename, code } = member;
         settle(__typename ?? 'ok', code);
         if (code === 'IN_PROGRESS') context.record.isInProgress = true;
-        if (isWrite) return await context.limits().fitOutcome(result, info);
+        if (isWrite) return await context.limits().fitOutcome(member, info);
         // A union member. The entities of a list are limited one by one.
         if (__typename !== undefined) await context.limits().admitResult(member, info);
         return result;

@@ -13,24 +13,21 @@ export function idOf({ target, project, code }: GlCodeKey): string | null {
   return `${target}/${encodeURIComponent(project)}/${encodeURIComponent(code)}`;
 }
 
+const targets = new Map(Object.entries(IntegrationTarget));
+const targetNames = new Map([...targets].map(([name, value]) => [String(value), name]));
+
 /** A reference comes from another subgraph: no scalar or enum of this schema has checked it. */
 const keySchema = z.object({
   target: z
     .string()
-    .refine((name): name is keyof typeof IntegrationTarget =>
-      Object.hasOwn(IntegrationTarget, name),
-    )
-    .transform((name) => IntegrationTarget[name]),
+    .transform((name) => targets.get(name))
+    .refine((target) => target !== undefined),
   project: z
     .string()
     .max(textLimits.project)
     .refine((project) => project.isWellFormed()),
   code: z.string().max(textLimits.code).nullable(),
 });
-
-const targetNames = new Map(
-  Object.entries(IntegrationTarget).map(([name, value]) => [String(value), name]),
-);
 
 /** No longer parts are read: a character of a part may become nine, as the euro sign does. */
 const idPattern = new RegExp(
