@@ -2,7 +2,7 @@ import { missingToken } from '../errors/gateway-error.ts';
 import type { Settle } from '../idempotency/settle.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Context as ResolverContext } from '../resolvers/context.ts';
-import { createLoaders } from '../resolvers/loaders.ts';
+import { createLoaders, type Loaders } from '../resolvers/loaders.ts';
 import type { RequestRecord } from '../telemetry/request-record.ts';
 import type { Calls } from '../upstream/call.ts';
 import { createClient } from '../upstream/client.ts';
@@ -28,7 +28,7 @@ export function createContext(
   const { calls, settle, maxResponseBytes, csvOptionParam, workflowActions } = dependencies;
   const service = scope && createClient(calls, scope);
   const limits = scope && new ResponseLimits(scope, maxResponseBytes);
-  const loaders = service && limits && createLoaders(service, limits);
+  let loaders: Loaders | undefined;
   const response: { serialized?: Buffer | undefined } = {};
   return {
     /** Undefined if the request names none. */
@@ -39,7 +39,10 @@ export function createContext(
     response,
     // What resolvers need, see there.
     service: () => required(service),
-    loaders: () => required(loaders),
+    loaders() {
+      loaders ??= createLoaders(required(service), required(limits));
+      return loaders;
+    },
     limits: () => required(limits),
     settle: async (key: string, ageMs: number | null | undefined) =>
       settle(key, ageMs, required(scope)),
