@@ -58,7 +58,11 @@ export function createExecution(
         return respond({ errors: document.faults.map((fault) => formatError(fault, fault)) });
       }
       if (!operation) return null; // Apollo reports this error.
-      return inOperationSpan(operation, record, async (span) => {
+      const { operation: type, name } = operation;
+      record.operation = name?.value ?? type; // At most 256 characters (document-limits.ts).
+      // As OpenTelemetry's conventions for GraphQL name them. Clients choose the name: it is no part of the span's.
+      const attributes = { 'graphql.operation.type': type, 'graphql.operation.name': name?.value };
+      return inSpan(type, { kind: SpanKind.SERVER, attributes }, async (span) => {
         try {
           const result = await run(document, operation, request, contextValue, limits);
           const { data = null, errors = [] } = result;
@@ -88,21 +92,6 @@ function setHead(head: HTTPGraphQLHead, error: GraphQLError | GatewayError): voi
   if (!status || status === 503) return;
   head.status = status;
   for (const [name, value] of http?.headers ?? []) head.headers.set(name, value);
-}
-
-/**
- * Executes an operation in a span, as OpenTelemetry's conventions for GraphQL name it, and records its name for the
- * log. The name is no part of that of the span, because clients choose it.
- */
-function inOperationSpan<Result>(
-  { operation: type, name: node }: OperationDefinitionNode,
-  record: RequestRecord,
-  run: (span: Span) => Promise<Result>,
-): Promise<Result> {
-  const name = node?.value; // At most 256 characters (document-limits.ts).
-  record.operation = name ?? type;
-  const attributes = { 'graphql.operation.type': type, 'graphql.operation.name': name };
-  return inSpan(type, { kind: SpanKind.SERVER, attributes }, run);
 }
 
 /** Executes an operation. Rejects with a GraphQLError or a GatewayError if nothing can be executed. */
