@@ -1,9 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { z } from 'zod';
-
-const packageJson = z.object({ version: z.string() });
+import packageJson from '../package.json' with { type: 'json' };
 
 /** The version of the gateway, from package.json. */
-export const { version } = packageJson.parse(
-  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')),
-);
+export const { version } = packageJson;
