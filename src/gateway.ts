@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Account } from './account/account.ts';
-import { freeMemory, shareMemory } from './account/free-memory.ts';
+import { shareMemory } from './account/free-memory.ts';
 import { Gate } from './account/gate.ts';
 import { Lane } from './account/lane.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
@@ -31,7 +31,7 @@ export async function startGateway(
   log.info({ version, settings: settingsOf(config) }, 'starting');
   const tracing = await startTracing(config.tracing, version, log);
   const metrics = new Metrics({ version, commit: config.commit }, output);
-  const memory = shareMemory(freeMemory(), config.idempotency.store === 'memory');
+  const memory = shareMemory(config.idempotency.store === 'memory');
   const account = new Account(memory.requests);
   const lane = new Lane();
   // More than calls to the service, because some need none. The wait is well below the deadline of an operation.

@@ -7,10 +7,8 @@ const MEMORY_SHARE = 0.5;
 const STORE_SHARE = 0.25;
 const MAX_STORE_BYTES = 256 * 1024 * 1024;
 
-/** The memory that was free when the process had started, in bytes: of the heap, and of the container or the machine. */
-type FreeMemory = { heap: number; container: number };
-
-export function freeMemory(): FreeMemory {
+/** The free memory when the process has started, in bytes: of the heap, and of the container or the machine. */
+function freeMemory() {
   const { heap_size_limit, used_heap_size } = getHeapStatistics();
   // Zero, or more than there is, if nothing constrains the process.
   const memory = Math.min(process.constrainedMemory() || Infinity, totalmem());
@@ -21,7 +19,7 @@ export function freeMemory(): FreeMemory {
 }
 
 /** What requests may hold together, and what a store of idempotency keys in memory may, which is outside of the heap. */
-export function shareMemory({ heap, container }: FreeMemory, hasStore: boolean) {
+export function shareMemory(hasStore: boolean, { heap, container } = freeMemory()) {
   const store = hasStore ? Math.min(container * STORE_SHARE, MAX_STORE_BYTES) : 0;
   return { store, requests: Math.min(heap, container - store) * MEMORY_SHARE };
 }

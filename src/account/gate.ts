@@ -6,7 +6,7 @@ import { Shares } from './shares.ts';
 export type NoPlaceReason = 'full' | 'late' | 'aborted';
 
 /** This and other errors are made once, because their stack takes longer than the rest of a rejection. */
-const disconnected = clientDisconnected();
+export const disconnected = clientDisconnected();
 
 /** The error for what does not enter: this one, unless its client disconnected. */
 export function rejectionWith(error: Error): (reason: NoPlaceReason) => Error {

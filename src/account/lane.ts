@@ -1,11 +1,9 @@
-import { clientDisconnected } from '../errors/gateway-error.ts';
+import { remove } from '../lib/remove.ts';
+import { disconnected } from './gate.ts';
 
 /** How long work may take in an iteration of the event loop, in milliseconds: as long as all else did, within these. */
 const MIN_MS = 8;
 const MAX_MS = 32; // Node accepts one connection in each.
-
-/** Made once, because its stack takes longer than the rest of a rejection. */
-const disconnected = clientDisconnected();
 
 /** A piece of work that waits. `since` is when its request arrived. */
 type Waiting = { readonly since: number; begin(): void };
@@ -51,7 +49,7 @@ export class Lane {
     const all = this.#waiting.get(caller) ?? [];
     this.#waiting.set(caller, all);
     const abort = () => {
-      all.splice(all.indexOf(waiting), 1);
+      remove(all, waiting);
       if (all.length === 0) this.#waiting.delete(caller);
       reject(disconnected);
     };
@@ -63,7 +61,7 @@ export class Lane {
       },
     };
     signal?.addEventListener('abort', abort, { once: true });
-    all.splice(positionOf(since, all), 0, waiting);
+    all.splice(all.findLastIndex((other) => other.since <= since) + 1, 0, waiting);
     return promise;
   }
 
@@ -140,15 +138,4 @@ export class Lane {
 function cpuMsOfThread(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
-}
-
-/** Where a request of this age belongs in a list of others, the oldest first: behind those of the same age. */
-function positionOf(since: number, all: readonly Waiting[]): number {
-  let [from, to] = [0, all.length];
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if ((all[middle]?.since ?? 0) <= since) from = middle + 1;
-    else to = middle;
-  }
-  return from;
 }

@@ -17,14 +17,9 @@ export class Reading {
    * `CLIENT_DISCONNECTED` when `signal` is aborted.
    */
   take(caller: string, signal?: AbortSignal): Promise<void> | undefined {
-    if (this.#gate.tryEnter(caller)) {
-      setImmediate(this.#leave, caller);
-      return undefined;
-    }
-    return this.#gate.enter(caller, { signal }).then(() => {
-      setImmediate(this.#leave, caller);
-    });
+    const leave = () => void setImmediate(() => this.#gate.leave(caller));
+    if (!this.#gate.tryEnter(caller)) return this.#gate.enter(caller, { signal }).then(leave);
+    leave();
+    return undefined;
   }
-
-  readonly #leave = (caller: string) => this.#gate.leave(caller);
 }

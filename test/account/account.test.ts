@@ -135,8 +135,8 @@ test('parts of a request that wait for memory at the same time are booked once',
 
 test('requests and a store in memory together fit into the container, and only requests into the heap', () => {
   const free = { heap: 1000, container: 400 };
-  expect(shareMemory(free, true)).toEqual({ store: 100, requests: 150 });
-  expect(shareMemory(free, false)).toEqual({ store: 0, requests: 200 });
-  expect(shareMemory({ heap: 100, container: 1000 }, true).requests).toBe(50);
-  expect(shareMemory({ heap: 2 ** 40, container: 2 ** 40 }, true).store).toBe(2 ** 28);
+  expect(shareMemory(true, free)).toEqual({ store: 100, requests: 150 });
+  expect(shareMemory(false, free)).toEqual({ store: 0, requests: 200 });
+  expect(shareMemory(true, { heap: 100, container: 1000 }).requests).toBe(50);
+  expect(shareMemory(true, { heap: 2 ** 40, container: 2 ** 40 }).store).toBe(2 ** 28);
 });
