@@ -27,7 +27,7 @@ const NUMBER = randomUUID();
 
 /** Each becomes an object. A list of 8 MB with one in each item must fit. */
 const MAX_LONG_NUMBERS = 300_000;
-/** A longer one, in characters, is not examined either. It becomes another number that no double has. */
+/** A longer one, in characters, is not examined. It becomes another number that no double has. */
 const MAX_NUMBER_LENGTH = 10_000;
 const TOO_LONG = '1e99999';
 
@@ -40,8 +40,10 @@ const integer = /^-?\d+$/;
  * it has more than 300,000 numbers of 16 characters or more.
  */
 export function parseJson(text: string, limits: JsonLimits): unknown {
-  const numbers = new LongNumbers(text);
   let [values, composites, nesting, previous] = [1, 0, 0, ''];
+  // The text up to `copied`, with these objects: a reviver would be called for every value, which takes several times as
+  // long as parsing.
+  let [marked, copied, longNumbers] = ['', 0, 0];
   for (let at = 0; at < text.length; at++) {
     const char = text.charAt(at);
     if (char <= ' ') continue;
@@ -55,13 +57,30 @@ export function parseJson(text: string, limits: JsonLimits): unknown {
       nesting -= 1;
       // An empty list or object has no first value.
       if (previous === '[' || previous === '{') values -= 1;
-    } else if (isInNumber(char)) at = numbers.add(at) - 1;
+    } else if (isInNumber(char)) {
+      const mantissa = endOfDigits(text, at);
+      const hasExponent = text[mantissa] === 'e' || text[mantissa] === 'E';
+      const end = hasExponent ? endOfDigits(text, mantissa + 1) : mantissa;
+      // Most numbers are short: they are not copied from the text.
+      // A double keeps the value of a number with fewer characters and a shorter exponent.
+      if (end - at >= 16 || end - mantissa > 3) {
+        longNumbers += 1;
+        const kept = textToKeep(text.slice(at, end));
+        if (kept) {
+          marked += `${text.slice(copied, at)}{"${NUMBER}":"${kept}"}`;
+          copied = end;
+        }
+      }
+      at = end - 1;
+    }
     previous = char;
     if (nesting > limits.nesting) throw new JsonLimitExceeded('nesting');
     if (composites > limits.composites) throw new JsonLimitExceeded('composites');
-    if (values > limits.values) throw new JsonLimitExceeded('values');
+    if (values > limits.values || longNumbers > MAX_LONG_NUMBERS) {
+      throw new JsonLimitExceeded('values');
+    }
   }
-  return JSON.parse(numbers.marked());
+  return JSON.parse(copied === 0 ? text : marked + text.slice(copied));
 }
 
 /** The text of a number that `parseJson` did not convert to a double. Undefined for other values. */
@@ -81,45 +100,6 @@ export function withLongNumbers(message: string): string {
 export function isExact(text: string): boolean {
   const printed = String(Number(text));
   return printed === text || magnitude(printed) === magnitude(text);
-}
-
-/**
- * Replaces each long number of a text by an object with its text: a reviver would be called for every value, which takes
- * several times as long as parsing.
- */
-class LongNumbers {
-  readonly #text: string;
-  /** The text with these objects. What follows `from` is not copied yet. */
-  #copied = '';
-  #from = 0;
-  #count = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  /** Marks the number at `start` if a double would change it, and returns its end. */
-  add(start: number): number {
-    const text = this.#text;
-    const mantissa = endOfDigits(text, start);
-    const hasExponent = text[mantissa] === 'e' || text[mantissa] === 'E';
-    const end = hasExponent ? endOfDigits(text, mantissa + 1) : mantissa;
-    // Most numbers are short: they are not copied from the text.
-    // A double keeps the value of a number with fewer characters and a shorter exponent.
-    if (end - start < 16 && end - mantissa <= 3) return end;
-    this.#count += 1;
-    if (this.#count > MAX_LONG_NUMBERS) throw new JsonLimitExceeded('values');
-    const found = text.slice(start, end);
-    if (!mustMark(found)) return end;
-    const kept = found.length > MAX_NUMBER_LENGTH ? TOO_LONG : found;
-    this.#copied += `${text.slice(this.#from, start)}{"${NUMBER}":"${kept}"}`;
-    this.#from = end;
-    return end;
-  }
-
-  marked(): string {
-    return this.#from === 0 ? this.#text : this.#copied + this.#text.slice(this.#from);
-  }
 }
 
 /** What `JSON.stringify` writes as an escape sequence, and all surrogates: the flag `u` would take three times as long. */
@@ -147,21 +127,19 @@ const numberParts = /^-?(\d*)\.?(\d*)(?:[eE](.*))?$/;
 /** The value of a number without its sign: the digits without zeros at the ends, and an exponent. */
 function magnitude(text: string): string {
   const [, whole = '', fraction = '', exponent = '0'] = numberParts.exec(text) ?? [];
-  const digits = whole + fraction;
-  // Not with a regular expression, which is quadratic for zeros in the middle.
-  let start = 0;
-  let end = digits.length;
-  while (digits[start] === '0') start += 1;
-  while (end > start && digits[end - 1] === '0') end -= 1;
-  if (start === end) return '0';
-  return `${digits.slice(start, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
+  // Trimmed as spaces: a regular expression is quadratic for zeros in the middle.
+  const digits = (whole + fraction).replaceAll('0', ' ').trimEnd();
+  const significant = digits.trimStart();
+  if (significant === '') return '0';
+  return `${significant}e${Number(exponent) + whole.length - digits.length}`;
 }
 
-/** What is not a number stays, so that parsing fails. */
-function mustMark(found: string): boolean {
-  if (!number.test(found)) return false;
-  if (found.length > MAX_NUMBER_LENGTH) return true;
-  return integer.test(found) ? String(Number(found)) !== found : !isExact(found);
+/** The text of a number that a double would change. What is not a number stays, so that parsing fails. */
+function textToKeep(found: string): string | undefined {
+  if (!number.test(found)) return undefined;
+  if (found.length > MAX_NUMBER_LENGTH) return TOO_LONG;
+  const isKept = integer.test(found) ? String(Number(found)) === found : isExact(found);
+  return isKept ? undefined : found;
 }
 
 /** A digit, a sign or a decimal point. */
