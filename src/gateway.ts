@@ -44,6 +44,7 @@ export async function startGateway(
     ...config,
     ...config.upstream,
     ...service.idempotency,
+    areOthersExecuted: config.trustedDocumentsMode === 'log',
     observe: createFieldObserver(metrics),
     log,
   });

@@ -1,53 +1,84 @@
 import type { Logger } from 'pino';
 import type { Authenticator } from '../auth/authenticate.ts';
-import type { Config } from '../config.ts';
+import { type Config, tlsOf } from '../config.ts';
 import type { GraphqlServer } from '../graphql/graphql-server.ts';
-import { type FileSettings, watchFiles } from '../lib/file-setting.ts';
+import type { FileSetting } from '../lib/file-setting.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Transport } from '../upstream/transport/got-client.ts';
 import { checkPair, expiriesOf } from '../upstream/transport/tls-files.ts';
 
-/** Applies the files of settings when they change. Returns a function that ends it. */
-export function watchSettings(
-  { files, upstream }: Config,
-  parts: {
-    transport: Transport;
-    graphql: GraphqlServer;
-    authenticator: Authenticator;
-    metrics: Metrics;
-    log: Logger;
-  },
-): () => void {
+type Parts = {
+  transport: Transport;
+  graphql: GraphqlServer;
+  authenticator: Authenticator;
+  metrics: Metrics;
+  log: Logger;
+};
+
+/**
+ * Reads the files of settings again every ten seconds, and applies those of a setting together when one has changed. If
+ * one is not valid, or does not fit the others, that is logged once, and what was applied last remains in use. Returns a
+ * function that ends it.
+ */
+export function watchSettings({ files }: Config, parts: Parts): () => void {
   const { transport, graphql, authenticator, metrics, log } = parts;
   const applied = new Map<string, boolean>();
   const appliedHelp = 'Whether the content of the files of a setting is in use: 0 after a fault';
   metrics.gauges('changed_files_applied', appliedHelp, ['setting'], () =>
     [...applied].map(([setting, isApplied]) => [{ setting }, Number(isApplied)]),
   );
-  let { tls } = upstream;
+  let tls = tlsOf(files.tls);
   const expiryHelp = 'When the certificates of a file expire';
   metrics.gauges('certificate_expiry_timestamp_seconds', expiryHelp, ['file'], () =>
     expiriesOf(tls),
   );
-  const watch = <Values extends object>(
-    setting: string,
-    given: FileSettings<Values>,
-    apply: (values: Values) => void | Promise<void>,
-  ) => watchFiles(given, apply, log, (isApplied) => applied.set(setting, isApplied));
   const { headers, keys, trustedDocuments } = files;
-  const watches = [
-    watch('tls', files.tls, (changed) => {
+  const watch = (setting: string, given: GivenFiles, apply: () => void | Promise<void>) =>
+    watchFiles(given, apply, log, (isApplied) => applied.set(setting, isApplied));
+  const timers = [
+    watch('tls', Object.values(files.tls), () => {
+      const changed = tlsOf(files.tls);
       checkPair(changed);
       transport.useTls(changed);
       tls = changed;
     }),
-    watch('headers', { headers }, (changed) => transport.useHeaders(changed.headers)),
-    watch('keys', { keys }, (changed) => authenticator.useKeys(changed.keys)),
-    watch('trusted_documents', trustedDocuments, (changed) =>
-      graphql.trust(Object.values(changed)),
+    watch('headers', [headers], () => transport.useHeaders(headers?.value ?? {})),
+    watch('keys', [keys], () => keys && authenticator.useKeys(keys.value)),
+    watch('trusted_documents', trustedDocuments ?? [], () =>
+      graphql.trust(trustedDocuments?.map(({ value }) => value) ?? []),
     ),
   ];
-  return () => {
-    for (const unwatch of watches) unwatch();
+  return () => timers.forEach(clearInterval);
+}
+
+type GivenFiles = readonly (FileSetting<unknown> | undefined)[];
+
+/** Applies files when one has changed. `note` gets whether the content of all is in use. */
+function watchFiles(
+  optional: GivenFiles,
+  apply: () => void | Promise<void>,
+  log: Logger,
+  note: (isApplied: boolean) => void,
+): NodeJS.Timeout | undefined {
+  const given = optional.filter((file) => file !== undefined);
+  if (given.length === 0) return undefined;
+  const files = given.map(({ path }) => path);
+  note(true);
+  const readAgain = async () => {
+    const changes = await Promise.all(given.map((file) => file.readAgain()));
+    if (!changes.includes(true)) return;
+    try {
+      await apply();
+      log.info({ files }, 'changed files applied');
+      note(true);
+    } catch (error) {
+      const fault = error instanceof Error ? error.message : 'unknown';
+      log.warn({ files, fault }, 'cannot apply changed files');
+      note(false);
+    }
   };
+  let reading = Promise.resolve();
+  return setInterval(() => {
+    reading = reading.then(readAgain);
+  }, 10_000).unref();
 }

@@ -3,16 +3,18 @@ import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import { keySet } from '../auth/key-set.ts';
 import { WorkflowAction } from '../generated/resolvers.ts';
-import { readFileSetting } from '../lib/file-setting.ts';
+import { FileSetting } from '../lib/file-setting.ts';
 import { expiryOf } from '../upstream/transport/tls-files.ts';
 
 /*
  * The types of environment variables. Each parses the text of a variable, or has a message that names what it must be.
  */
 
-/** Asymmetric algorithms only: with a shared secret, every verifier could forge tokens. */
-const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
-export const asymmetric = z.enum(algorithms, `must be a list of ${algorithms.join(', ')}`);
+const or = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+/** One of these texts. */
+export const oneOf = <Value extends string>(...values: Value[]) =>
+  z.enum(values, `must be ${or.format(values)}`);
 
 export const integer = (min: number, max: number) =>
   z
@@ -23,9 +25,7 @@ export const integer = (min: number, max: number) =>
     )
     .transform(Number);
 
-export const boolean = z
-  .enum(['true', 'false'], 'must be true or false')
-  .transform((value) => value === 'true');
+export const boolean = oneOf('true', 'false').transform((value) => value === 'true');
 
 export const list = z.string().transform((value) =>
   value
@@ -34,7 +34,15 @@ export const list = z.string().transform((value) =>
     .filter((item) => item !== ''),
 );
 
-export const nonEmptyList = list.pipe(z.array(z.string()).min(1, 'must not be empty'));
+const nonEmptyListOf = <Item>(item: z.ZodType<Item, string>) =>
+  list.pipe(z.array(item).min(1, 'must not be empty'));
+export const nonEmptyList = nonEmptyListOf(z.string());
+
+/** Asymmetric algorithms only: with a shared secret, every verifier could forge tokens. */
+const asymmetric = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
+export const algorithms = nonEmptyListOf(
+  z.enum(asymmetric, `must be a list of ${asymmetric.join(', ')}`),
+);
 
 const actionNames = Object.keys(WorkflowAction) as (keyof typeof WorkflowAction)[];
 const mustBeActions = `must be a list of ${actionNames.join(', ')}`;
@@ -75,19 +83,17 @@ export const store = z
     'must be memory, file:PATH, redis://…, rediss://… or postgres://…',
   );
 
-/** A fault of a file that is named as it is. */
-class FileFault extends Error {}
+/** A fault of a text, in words that quote nothing of it. */
+class TextFault extends Error {}
 
-const faultOf = (error: unknown, message: string) =>
-  error instanceof FileFault ? error.message : message;
-
-/** A text that `parse` reads. If it throws, the variable must be what `message` says. */
+/** A text that `parse` reads. If it throws anything but a TextFault, the variable must be what `message` says. */
 function parsedBy<Value>(parse: (text: string) => Value, message: string) {
   return z.string().transform((text, context) => {
     try {
       return parse(text);
     } catch (error) {
-      context.addIssue({ code: 'custom', message: faultOf(error, message) });
+      const fault = error instanceof TextFault ? error.message : message;
+      context.addIssue({ code: 'custom', message: fault });
       return z.NEVER;
     }
   });
@@ -95,17 +101,14 @@ function parsedBy<Value>(parse: (text: string) => Value, message: string) {
 
 /** A file that `parse` reads, now and when it has changed. */
 function fileOf<Value>(parse: (text: string) => Value, message: string) {
-  const read = (path: string) => ({
-    ...readFileSetting(path, parse),
-    parse(text: string) {
-      try {
-        return parse(text);
-      } catch (error) {
-        throw new FileFault(`${path} ${faultOf(error, message)}`);
-      }
-    },
-  });
-  return parsedBy(read, message);
+  const read = (text: string) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      throw error instanceof TextFault ? error : new TextFault(message);
+    }
+  };
+  return parsedBy((path) => new FileSetting(path, read), message);
 }
 
 /** A file with the store of idempotency keys, whose address may have a password. */
@@ -174,14 +177,14 @@ const documentManifest = fileOf(
 );
 
 /** Manifests of documents. */
-export const documentManifests = list.pipe(z.array(documentManifest).min(1, 'must not be empty'));
+export const documentManifests = nonEmptyListOf(documentManifest);
 
 /** A file with certificates in PEM, as text: a chain, or a list of CAs. */
 export const certificates = (kind: 'chain' | 'list') =>
   fileOf((pem) => {
     const expiry = expiryOf(pem, kind);
     if (expiry > Date.now()) return pem;
-    throw new FileFault(`expired at ${new Date(expiry).toISOString()}`);
+    throw new TextFault(`expired at ${new Date(expiry).toISOString()}`);
   }, 'must be a readable file with certificates in PEM');
 
 /** A file with a private key in PEM, as text. */

@@ -1,4 +1,4 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { readFilesOften } from '../support/fast-timeouts.ts';
 import { read } from '../support/graphql-operation.ts';
@@ -25,11 +25,10 @@ async function startWithFile(variable: keyof typeof settings, text: string, vari
   const isInUse = () =>
     metric(gateway, 'ledger_gateway_changed_files_applied', { setting: settings[variable] });
   expect(await isInUse()).toBe(1);
-  /** Replaces the file, and waits until the gateway has noticed. */
-  const replace = async (changed: string) => {
+  /** Waits until the gateway has noticed a change. */
+  const noticed = async (change: () => Promise<void>) => {
     gateway.logs.length = 0;
-    await writeFile(`${file}.new`, changed);
-    await rename(`${file}.new`, file);
+    await change();
     const line = await Promise.race([
       gateway.logLine({ msg: 'changed files applied' }),
       gateway.logLine({ msg: 'cannot apply changed files' }),
@@ -37,7 +36,11 @@ async function startWithFile(variable: keyof typeof settings, text: string, vari
     expect(await isInUse()).toBe(line.fault === undefined ? 1 : 0);
     return line;
   };
-  return { file, service, gateway, replace };
+  const replace = async (changed: string) => {
+    await writeFile(`${file}.new`, changed);
+    return noticed(() => rename(`${file}.new`, file));
+  };
+  return { file, service, gateway, noticed, replace };
 }
 
 test('changed upstream headers are sent, and invalid ones change nothing', async () => {
@@ -55,6 +58,21 @@ test('changed upstream headers are sent, and invalid ones change nothing', async
   const sent = service.received.map(({ headers }) => headers['x-key']);
   expect(sent).toEqual(['secret-1', 'secret-2', 'secret-2']);
   expect(gateway.logText()).not.toContain('secret-');
+});
+
+test('a file that a symbolic link replaces is applied, and one that was missing for a while, with the same content', async () => {
+  const { file, service, gateway, noticed } = await startWithFile(
+    'UPSTREAM_HEADERS_FILE',
+    'x-key: 1\n',
+  );
+  await writeFile(`${file}.linked`, 'x-key: 2\n');
+  await symlink(`${file}.linked`, `${file}.link`);
+  expect(await noticed(() => rename(`${file}.link`, file))).toMatchObject({ files: [file] });
+  expect(await noticed(() => rm(file))).toMatchObject({ fault: `${file} cannot be read` });
+  expect(gateway.logs.filter(({ fault }) => fault !== undefined)).toHaveLength(1);
+  expect(await noticed(() => rename(`${file}.linked`, file))).not.toHaveProperty('fault');
+  await gateway.graphql(read);
+  expect(service.received[0]?.headers['x-key']).toBe('2');
 });
 
 test('tokens of a key that was added are accepted, and those of a withdrawn key at once no more', async () => {
