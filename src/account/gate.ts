@@ -134,28 +134,22 @@ export class Gate {
     const { amount = 1, isUrgent = false, signal } = options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const line = this.#lines.get(caller) ?? [];
-    const end = () => {
+    const end = (reason?: NoPlaceReason) => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
       remove(line, waiting);
       this.#queued.give(caller, 1);
       if (line.length === 0) this.#lines.delete(caller);
-    };
-    const fail = (reason: NoPlaceReason) => {
-      end();
+      if (!reason) return resolve();
       reject(this.#rejection(reason));
       this.#admit(); // What was behind it may need less.
     };
-    const abort = () => fail('aborted');
+    const abort = () => end('aborted');
     const late = () => {
       if (this.#makeRoom(caller, amount)) this.#admit(); // Something may be overdue by now.
-      if (line.includes(waiting)) fail('late');
+      if (line.includes(waiting)) end('late');
     };
-    const enter = () => {
-      end();
-      resolve();
-    };
-    const waiting = { amount, isUrgent, since: performance.now(), enter };
+    const waiting = { amount, isUrgent, since: performance.now(), enter: () => end() };
     const timer = this.#maxWaitMs < Infinity ? setTimeout(late, this.#maxWaitMs) : undefined;
     signal?.addEventListener('abort', abort, { once: true });
     const at = isUrgent ? line.findIndex((other) => !other.isUrgent) : -1;
