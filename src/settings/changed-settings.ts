@@ -7,20 +7,21 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Transport } from '../upstream/transport/got-client.ts';
 import { checkPair, expiriesOf } from '../upstream/transport/tls-files.ts';
 
-type Parts = {
-  transport: Transport;
-  graphql: GraphqlServer;
-  authenticator: Authenticator;
-  metrics: Metrics;
-  log: Logger;
-};
-
 /**
  * Reads the files of settings again every ten seconds, and applies those of a setting together when one has changed. If
  * one is not valid, or does not fit the others, that is logged once, and what was applied last remains in use. Returns a
  * function that ends it.
  */
-export function watchSettings({ files }: Config, parts: Parts): () => void {
+export function watchSettings(
+  { files }: Config,
+  parts: {
+    transport: Transport;
+    graphql: GraphqlServer;
+    authenticator: Authenticator;
+    metrics: Metrics;
+    log: Logger;
+  },
+): () => void {
   const { transport, graphql, authenticator, metrics, log } = parts;
   const applied = new Map<string, boolean>();
   const appliedHelp = 'Whether the content of the files of a setting is in use: 0 after a fault';
@@ -33,8 +34,7 @@ export function watchSettings({ files }: Config, parts: Parts): () => void {
     expiriesOf(tls),
   );
   const { headers, keys, trustedDocuments } = files;
-  const watch = (setting: string, given: GivenFiles, apply: () => void | Promise<void>) =>
-    watchFiles(given, apply, log, (isApplied) => applied.set(setting, isApplied));
+  const watch = createWatch(applied, log);
   const timers = [
     watch('tls', Object.values(files.tls), () => {
       const changed = tlsOf(files.tls);
@@ -51,34 +51,33 @@ export function watchSettings({ files }: Config, parts: Parts): () => void {
   return () => timers.forEach(clearInterval);
 }
 
-type GivenFiles = readonly (FileSetting<unknown> | undefined)[];
-
-/** Applies files when one has changed. `note` gets whether the content of all is in use. */
-function watchFiles(
-  optional: GivenFiles,
-  apply: () => void | Promise<void>,
-  log: Logger,
-  note: (isApplied: boolean) => void,
-): NodeJS.Timeout | undefined {
-  const given = optional.filter((file) => file !== undefined);
-  if (given.length === 0) return undefined;
-  const files = given.map(({ path }) => path);
-  note(true);
-  const readAgain = async () => {
-    const changes = await Promise.all(given.map((file) => file.readAgain()));
-    if (!changes.includes(true)) return;
-    try {
-      await apply();
-      log.info({ files }, 'changed files applied');
-      note(true);
-    } catch (error) {
-      const fault = error instanceof Error ? error.message : 'unknown';
-      log.warn({ files, fault }, 'cannot apply changed files');
-      note(false);
-    }
+/** Returns a function that watches the files of a setting. `applied` gets whether the content of all is in use. */
+function createWatch(applied: Map<string, boolean>, log: Logger) {
+  return (
+    setting: string,
+    optional: readonly (FileSetting<unknown> | undefined)[],
+    apply: () => void | Promise<void>,
+  ) => {
+    const given = optional.filter((file) => file !== undefined);
+    if (given.length === 0) return undefined;
+    applied.set(setting, true);
+    const files = given.map(({ path }) => path);
+    const readAgain = async () => {
+      const changes = await Promise.all(given.map((file) => file.readAgain()));
+      if (!changes.includes(true)) return;
+      try {
+        await apply();
+        applied.set(setting, true);
+        log.info({ files }, 'changed files applied');
+      } catch (error) {
+        applied.set(setting, false);
+        const fault = error instanceof Error ? error.message : 'unknown';
+        log.warn({ files, fault }, 'cannot apply changed files');
+      }
+    };
+    let reading = Promise.resolve();
+    return setInterval(() => {
+      reading = reading.then(readAgain);
+    }, 10_000).unref();
   };
-  let reading = Promise.resolve();
-  return setInterval(() => {
-    reading = reading.then(readAgain);
-  }, 10_000).unref();
 }

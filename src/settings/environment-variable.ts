@@ -38,19 +38,23 @@ const nonEmptyListOf = <Item>(item: z.ZodType<Item, string>) =>
   list.pipe(z.array(item).min(1, 'must not be empty'));
 export const nonEmptyList = nonEmptyListOf(z.string());
 
+/** A list of some of these names. */
+function someOf<Name extends string>(names: Name[]) {
+  const message = `must be a list of ${names.join(', ')}`;
+  return list.pipe(z.array(z.enum(names, message)).min(1, message));
+}
+
 /** Asymmetric algorithms only: with a shared secret, every verifier could forge tokens. */
-const asymmetric = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
-export const algorithms = nonEmptyListOf(
-  z.enum(asymmetric, `must be a list of ${asymmetric.join(', ')}`),
+export const algorithms = someOf(
+  'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' '),
 );
 
 const actionNames = Object.keys(WorkflowAction) as (keyof typeof WorkflowAction)[];
-const mustBeActions = `must be a list of ${actionNames.join(', ')}`;
 
 /** Names of the schema's enum, as the values that resolvers get. */
-export const workflowActions = list
-  .pipe(z.array(z.enum(actionNames, mustBeActions)).min(1, mustBeActions))
-  .transform((names) => names.map((name) => WorkflowAction[name]));
+export const workflowActions = someOf(actionNames).transform((names) =>
+  names.map((name) => WorkflowAction[name]),
+);
 
 export const url = z
   .string()
@@ -151,13 +155,13 @@ export const headerNames = list
 /** A file with headers, one `Name: value` a line. */
 export const headersFile = fileOf((text) => {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
-  const pairs = lines.map((line) => {
+  const pairs = lines.map((line): [string, string] => {
     const [, name = '', value = ''] =
       /^([^:]+):[ \t]*([\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)[ \t]*$/.exec(line) ?? [];
     if (value === '') throw new TypeError('not a header');
     return [headerName.parse(name), value];
   });
-  return z.record(z.string(), z.string()).parse(Object.fromEntries(pairs));
+  return Object.fromEntries(pairs);
 }, 'must be a readable file with a header `Name: value` in each line, of which none is Authorization or another one of the gateway');
 
 /** A manifest of documents by their ids, of graphql-codegen's client preset or of Apollo's tools. */
