@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { quantile } from './table.ts';
 import { requestOf, workloadNamed } from './workloads.ts';
 
 /** A job for the process that creates the load of a crowd. */
@@ -174,8 +175,7 @@ async function run({ workload, origin, token, seconds, load }: CrowdJob): Promis
   while (performance.now() < lastAnswer && pending() > 0) await sleep(100);
   const lost = counts.lost + pending();
   for (const connection of connections) connection.close();
-  latencies.sort((a, b) => a - b);
-  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0;
+  const at = quantile(latencies.length > 0 ? latencies : [0]);
   return {
     servedPerSecond: counts.inTime / ((end - start - ONSET_MS) / 1000),
     served: counts.served,

@@ -1,4 +1,5 @@
 import autocannon from 'autocannon';
+import { quantile } from './table.ts';
 import { type Protocol, rotationOf, workloadNamed } from './workloads.ts';
 
 /** A job for the load process: a number of requests, all of which are awaited. */
@@ -59,9 +60,7 @@ async function run(job: Job): Promise<Load> {
     failed += 1;
   });
   await new Promise((resolve) => instance.on('done', resolve));
-  latencies.sort((a, b) => a - b);
-  const at = (share: number) =>
-    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
+  const at = quantile(latencies);
   return {
     completed: latencies.length,
     failed,

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { startIssuer } from '../dev/issuer.ts';
+import { freePort } from '../test/support/port.ts';
 import type { PostgresServer } from '../test/support/postgres.ts';
-import { type Child, cores, freePort, start, waitFor } from './children.ts';
+import { type Child, cores, start, waitFor } from './children.ts';
 import { prepareStore, type StoreName } from './stores.ts';
 import { cheapRequest, type Protocol } from './workloads.ts';
 
@@ -58,21 +59,12 @@ export type Credentials = {
 
 /** Creates a token and the key set file that verifies it. The private key is not stored. */
 export async function createCredentials(): Promise<Credentials> {
-  const { publicKey, privateKey } = await generateKeyPair('ES256');
   const folder = mkdtempSync(join(tmpdir(), 'ledger-gateway-bench-'));
   const file = join(folder, 'jwks.json');
-  const key = { ...(await exportJWK(publicKey)), kid: 'bench', alg: 'ES256', use: 'sig' };
-  writeFileSync(file, JSON.stringify({ keys: [key] }));
-  const issuer = 'https://issuer.example.com/';
-  const audience = 'ledger-gateway';
-  const token = await new SignJWT({})
-    .setProtectedHeader({ alg: 'ES256', kid: 'bench', typ: 'JWT' })
-    .setIssuer(issuer)
-    .setAudience(audience)
-    .setSubject('bench')
-    .setIssuedAt()
-    .setExpirationTime('12h')
-    .sign(privateKey);
+  const { jwks, issuer, audience, ...started } = await startIssuer();
+  writeFileSync(file, JSON.stringify(jwks));
+  const token = await started.token({ sub: 'bench' });
+  await started.close();
   return {
     token,
     environment: { JWT_JWKS_FILE: file, JWT_ISSUER: issuer, JWT_AUDIENCE: audience },

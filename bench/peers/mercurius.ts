@@ -1,16 +1,10 @@
-import DataLoader from 'dataloader';
 import fastify from 'fastify';
 import mercurius from 'mercurius';
 import { Pool } from 'undici';
 import {
   type ActionArgs,
-  actionPath,
-  codesPath,
-  type GlCodeInfoSS,
+  createContext,
   type GlCodesArgs,
-  type ServiceStatus,
-  toAction,
-  toGlCodes,
   typeDefs,
   typeOfAction,
   typeOfGlCodes,
@@ -33,23 +27,9 @@ async function get<Body>(path: string, authorization: string): Promise<Body> {
   return (await body.json()) as Body;
 }
 
-function createContext(authorization: string) {
-  return {
-    glCodes: new DataLoader(
-      (queries: readonly GlCodesArgs[]) =>
-        Promise.all(
-          queries.map(async (query) =>
-            toGlCodes(await get<GlCodeInfoSS>(codesPath(query), authorization), query),
-          ),
-        ),
-      { cacheKeyFn: codesPath },
-    ),
-    runAction: async (args: ActionArgs) =>
-      toAction(await get<ServiceStatus>(actionPath(args), authorization), args),
-  };
-}
+const contextFor = (authorization = '') => createContext((path) => get(path, authorization));
 
-type Context = ReturnType<typeof createContext>;
+type Context = ReturnType<typeof contextFor>;
 
 const app = fastify();
 app.register(mercurius, {
@@ -66,7 +46,7 @@ app.register(mercurius, {
     GlCodesResult: { resolveType: typeOfGlCodes },
     WorkflowActionResult: { resolveType: typeOfAction },
   },
-  context: async (request) => createContext(request.headers.authorization ?? ''),
+  context: async (request) => contextFor(request.headers.authorization),
   jit: 1,
 });
 await app.listen({ host: process.env.HOST ?? '', port: Number(process.env.PORT) });

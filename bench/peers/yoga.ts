@@ -1,15 +1,9 @@
 import { createServer } from 'node:http';
-import DataLoader from 'dataloader';
 import { createSchema, createYoga, type YogaInitialContext } from 'graphql-yoga';
 import {
   type ActionArgs,
-  actionPath,
-  codesPath,
-  type GlCodeInfoSS,
+  createContext,
   type GlCodesArgs,
-  type ServiceStatus,
-  toAction,
-  toGlCodes,
   typeDefs,
   typeOfAction,
   typeOfGlCodes,
@@ -24,23 +18,9 @@ async function get<Body>(path: string, authorization: string): Promise<Body> {
   return (await response.json()) as Body;
 }
 
-function createContext(authorization: string) {
-  return {
-    glCodes: new DataLoader(
-      (queries: readonly GlCodesArgs[]) =>
-        Promise.all(
-          queries.map(async (query) =>
-            toGlCodes(await get<GlCodeInfoSS>(codesPath(query), authorization), query),
-          ),
-        ),
-      { cacheKeyFn: codesPath },
-    ),
-    runAction: async (args: ActionArgs) =>
-      toAction(await get<ServiceStatus>(actionPath(args), authorization), args),
-  };
-}
+const contextFor = (authorization = '') => createContext((path) => get(path, authorization));
 
-type Context = YogaInitialContext & ReturnType<typeof createContext>;
+type Context = YogaInitialContext & ReturnType<typeof contextFor>;
 
 const yoga = createYoga({
   schema: createSchema<Context>({
@@ -56,7 +36,7 @@ const yoga = createYoga({
       WorkflowActionResult: { __resolveType: typeOfAction },
     },
   }),
-  context: ({ request }) => createContext(request.headers.get('authorization') ?? ''),
+  context: ({ request }) => contextFor(request.headers.get('authorization') ?? undefined),
   graphiql: false,
   logging: false,
 });
