@@ -1,26 +1,14 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-export type CuttingProxy = {
-  /** Without a slash at the end, such as `http://127.0.0.1:4001`. */
-  readonly url: string;
-  close(): Promise<void>;
-};
-
-export type CuttingProxyOptions = {
-  /** The URL of the server that receives the requests. */
-  readonly target: string;
-  /** 0, the default, selects any free port. */
-  readonly port?: number;
-};
+export type CuttingProxy = Awaited<ReturnType<typeof startCuttingProxy>>;
 
 /**
  * Starts a TCP proxy that loses every response: it forwards requests to a server, and closes the connection
  * to the client as soon as the server responds. Only a preflight gets its response, because without it a browser
- * sends nothing that could be lost.
+ * sends nothing that could be lost. `target` is the URL of that server; port 0 selects any free one.
  */
-export async function startCuttingProxy(options: CuttingProxyOptions): Promise<CuttingProxy> {
-  const { target, port = 0 } = options;
+export async function startCuttingProxy({ target, port = 0 }: { target: string; port?: number }) {
   const { hostname, port: targetPort } = new URL(target);
   const clients = new Set<Socket>();
 
@@ -47,6 +35,7 @@ export async function startCuttingProxy(options: CuttingProxyOptions): Promise<C
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('not listening on a port');
   return {
+    /** Without a slash at the end, such as `http://127.0.0.1:4001`. */
     url: `http://127.0.0.1:${address.port}`,
     async close() {
       for (const client of clients) client.destroy();

@@ -33,16 +33,7 @@ const tokenQuery = z.strictObject({
     .optional(),
 });
 
-export type Issuer = {
-  /** Ends with a slash. */
-  readonly url: string;
-  readonly jwksUrl: string;
-  readonly issuer: string;
-  readonly audience: string;
-  readonly jwks: JSONWebKeySet;
-  token(claims?: TokenClaims): Promise<string>;
-  close(): Promise<void>;
-};
+export type Issuer = Awaited<ReturnType<typeof startIssuer>>;
 
 /**
  * Starts an issuer of bearer JWTs for development, with a new key pair that is not stored. (How to obtain a
@@ -52,13 +43,13 @@ export type Issuer = {
  * returns a token as text, with the optional parameters `scenario`, `sub` and `expiresIn` in seconds, and `GET /scenarios`
  * the names of the scenarios, one per line. Pages of any port of localhost may read them.
  */
-export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> {
+export async function startIssuer(options: IssuerOptions = {}) {
   const { port = 0, host = '127.0.0.1', audience = 'ledger-gateway' } = options;
   const algorithm = 'ES256';
   const keyId = crypto.randomUUID();
   const { publicKey, privateKey } = await generateKeyPair(algorithm);
   const publicJwk = await exportJWK(publicKey);
-  const jwks = { keys: [{ ...publicJwk, kid: keyId, alg: algorithm, use: 'sig' }] };
+  const jwks: JSONWebKeySet = { keys: [{ ...publicJwk, kid: keyId, alg: algorithm, use: 'sig' }] };
 
   const app = Fastify({ forceCloseConnections: true });
   await app.register(cors, { origin: /^http:\/\/localhost(:\d+)?$/ });
@@ -94,6 +85,7 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> 
   }
 
   return {
+    /** Ends with a slash. */
     url,
     jwksUrl,
     issuer,

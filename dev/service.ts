@@ -17,14 +17,7 @@ export type ReferenceServiceOptions = {
   readonly slowMs?: number;
 };
 
-export type ReferenceService = {
-  /** The base URL; ends with a slash. */
-  readonly url: string;
-  /** All saved approvers in order of arrival. One that was saved twice is listed twice. */
-  approvers(): readonly Approver[];
-  /** Also closes open connections, including those that wait for a slow response. */
-  close(): Promise<void>;
-};
+export type ReferenceService = Awaited<ReturnType<typeof startReferenceService>>;
 
 const claimsSchema = z.object({ scenario: scenarioName.optional() });
 
@@ -32,9 +25,7 @@ const claimsSchema = z.object({ scenario: scenarioName.optional() });
  * Starts a strict reference implementation of the REST service: its operations, and nothing else. A
  * refused request gets a status code without a body (docs/service-api.md, section 7).
  */
-export async function startReferenceService(
-  options: ReferenceServiceOptions = {},
-): Promise<ReferenceService> {
+export async function startReferenceService(options: ReferenceServiceOptions = {}) {
   const { port = 0, slowMs = 30_000 } = options;
   const verify = createVerifier(options.issuerKeys);
   const saved: Approver[] = [];
@@ -80,7 +71,14 @@ export async function startReferenceService(
   }
 
   const address = await app.listen({ port, host: '127.0.0.1' });
-  return { url: `${address}/`, approvers: () => [...saved], close: () => app.close() };
+  return {
+    /** The base URL; ends with a slash. */
+    url: `${address}/`,
+    /** All saved approvers in order of arrival. One that was saved twice is listed twice. */
+    approvers: (): readonly Approver[] => [...saved],
+    /** Also closes open connections, including those that wait for a slow response. */
+    close: () => app.close(),
+  };
 }
 
 /** Performs an operation, or what the scenario requires instead. */

@@ -61,8 +61,8 @@ try {
 
 function startWeb(gateway: Gateway, issuer: Issuer): Promise<WebApp> {
   const { DEV_WEB_BUILD: folder, DEV_WEB_PORT: port = '5173' } = process.env;
-  if (folder !== undefined) return serveWebBuild({ folder, host, port: Number(port) });
-  return startWebApp({ gatewayUrl: `${gateway.url}/graphql`, issuerUrl: issuer.url, port });
+  if (folder !== undefined) return serveWebBuild(folder, host, Number(port));
+  return startWebApp(`${gateway.url}/graphql`, issuer.url, port);
 }
 
 type Setup = {

@@ -9,18 +9,17 @@ export type WebApp = {
   close(): Promise<void>;
 };
 
-export type WebAppOptions = {
-  readonly gatewayUrl: string;
-  /** Ends with a slash. */
-  readonly issuerUrl: string;
-  readonly port: string;
-};
-
 const folder = fileURLToPath(new URL('../examples/web/', import.meta.url));
 
-/** Starts the example web app with Vite. Installs its packages first if there are none. */
-export async function startWebApp(options: WebAppOptions): Promise<WebApp> {
-  const { gatewayUrl, issuerUrl, port } = options;
+/**
+ * Starts the example web app with Vite. Installs its packages first if there are none. The URL of the issuer ends with a
+ * slash.
+ */
+export async function startWebApp(
+  gatewayUrl: string,
+  issuerUrl: string,
+  port: string,
+): Promise<WebApp> {
   // npm writes this file at its end: without it, an installation was interrupted.
   if (!existsSync(`${folder}node_modules/.package-lock.json`)) {
     process.stdout.write('Installing the packages of the web app, once …\n');

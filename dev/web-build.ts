@@ -3,22 +3,17 @@ import { basename, extname, join } from 'node:path';
 import Fastify, { type FastifyReply } from 'fastify';
 import type { WebApp } from './web-app.ts';
 
-export type WebBuildOptions = {
-  /** The folder that `vite build` wrote. */
-  readonly folder: string;
-  readonly host: string;
-  /** 0 selects any free port. */
-  readonly port: number;
-};
-
 const contentTypes: Record<string, string> = {
   '.html': 'text/html',
   '.js': 'text/javascript',
   '.css': 'text/css',
 };
 
-/** Serves a build of the example web app at localhost, where browsers allow a page to create keys. */
-export async function serveWebBuild({ folder, host, port }: WebBuildOptions): Promise<WebApp> {
+/**
+ * Serves a build of the example web app, in the folder that `vite build` wrote, at localhost, where browsers allow a page
+ * to create keys. Port 0 selects any free one.
+ */
+export async function serveWebBuild(folder: string, host: string, port: number): Promise<WebApp> {
   const app = Fastify({ forceCloseConnections: true });
   app.get('/', async (_, reply) => send(reply, 'index.html'));
   app.get('/assets/:name', async ({ url }, reply) => send(reply, join('assets', basename(url))));
