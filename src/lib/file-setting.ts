@@ -1,27 +1,32 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import type { z } from 'zod';
 
 /** A setting that is the content of a file. */
 export class FileSetting<Value> {
   readonly path: string;
-  readonly #parse: (text: string) => Value;
+  readonly #type: z.ZodType<Value>;
   /** The content that was read last. Undefined if the file could not be read. */
   #text: string | undefined;
-  #value: Value;
-  #fault: Error | undefined;
+  #result: z.ZodSafeParseResult<Value>;
 
-  /** Throws an error of the file system, or of `parse`, which says what is wrong, and quotes nothing of the text. */
-  constructor(path: string, parse: (text: string) => Value) {
+  /** Throws an error of the file system. The messages of the type must not quote the content. */
+  constructor(path: string, type: z.ZodType<Value>) {
     this.path = path;
-    this.#parse = parse;
+    this.#type = type;
     this.#text = readFileSync(path, 'utf8');
-    this.#value = parse(this.#text);
+    this.#result = type.safeParse(this.#text);
   }
 
-  /** The value of the content that was read last. Throws an error that names the file if it was not valid. */
+  /** What is wrong with the content that was read last. */
+  get fault(): string | undefined {
+    return this.#result.error?.issues[0]?.message;
+  }
+
+  /** The value of that content. Throws an error that names the file if something is wrong with it. */
   get value(): Value {
-    if (this.#fault) throw this.#fault;
-    return this.#value;
+    if (this.#result.success) return this.#result.data;
+    throw new Error(`${this.path} ${this.fault}`);
   }
 
   /**
@@ -32,13 +37,7 @@ export class FileSetting<Value> {
     const text = await readFile(this.path, 'utf8').catch(() => undefined);
     if (text === this.#text) return false;
     this.#text = text;
-    this.#fault = undefined;
-    try {
-      if (text === undefined) throw new Error('cannot be read');
-      this.#value = this.#parse(text);
-    } catch (error) {
-      this.#fault = new Error(`${this.path} ${error instanceof Error ? error.message : ''}`);
-    }
+    this.#result = this.#type.safeParse(text);
     return true;
   }
 }

@@ -92,7 +92,7 @@ class TextFault extends Error {}
 
 /** A text that `parse` reads. If it throws anything but a TextFault, the variable must be what `message` says. */
 function parsedBy<Value>(parse: (text: string) => Value, message: string) {
-  return z.string().transform((text, context) => {
+  return z.string(message).transform((text, context) => {
     try {
       return parse(text);
     } catch (error) {
@@ -105,14 +105,13 @@ function parsedBy<Value>(parse: (text: string) => Value, message: string) {
 
 /** A file that `parse` reads, now and when it has changed. */
 function fileOf<Value>(parse: (text: string) => Value, message: string) {
-  const read = (text: string) => {
-    try {
-      return parse(text);
-    } catch (error) {
-      throw error instanceof TextFault ? error : new TextFault(message);
-    }
+  const content = parsedBy(parse, message);
+  const read = (path: string) => {
+    const file = new FileSetting(path, content);
+    if (file.fault) throw new TextFault(file.fault);
+    return file;
   };
-  return parsedBy((path) => new FileSetting(path, read), message);
+  return parsedBy(read, message);
 }
 
 /** A file with the store of idempotency keys, whose address may have a password. */
@@ -152,16 +151,16 @@ export const headerNames = list
   .pipe(z.array(headerName))
   .transform((names) => [...new Set(names)].sort());
 
+const headerValue = z
+  .string()
+  .trim()
+  .regex(/^[\t\x20-\x7e]+$/);
+
 /** A file with headers, one `Name: value` a line. */
 export const headersFile = fileOf((text) => {
-  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '');
-  const pairs = lines.map((line): [string, string] => {
-    const [, name = '', value = ''] =
-      /^([^:]+):[ \t]*([\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)[ \t]*$/.exec(line) ?? [];
-    if (value === '') throw new TypeError('not a header');
-    return [headerName.parse(name), value];
-  });
-  return Object.fromEntries(pairs);
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const pairs = lines.map((line) => line.split(/:(.*)/s, 2));
+  return z.record(headerName, headerValue).parse(Object.fromEntries(pairs));
 }, 'must be a readable file with a header `Name: value` in each line, of which none is Authorization or another one of the gateway');
 
 /** A manifest of documents by their ids, of graphql-codegen's client preset or of Apollo's tools. */

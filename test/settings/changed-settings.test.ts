@@ -68,7 +68,9 @@ test('a file that a symbolic link replaces is applied, and one that was missing 
   await writeFile(`${file}.linked`, 'x-key: 2\n');
   await symlink(`${file}.linked`, `${file}.link`);
   expect(await noticed(() => rename(`${file}.link`, file))).toMatchObject({ files: [file] });
-  expect(await noticed(() => rm(file))).toMatchObject({ fault: `${file} cannot be read` });
+  expect(await noticed(() => rm(file))).toMatchObject({
+    fault: expect.stringContaining(`${file} must be a readable`),
+  });
   expect(gateway.logs.filter(({ fault }) => fault !== undefined)).toHaveLength(1);
   expect(await noticed(() => rename(`${file}.linked`, file))).not.toHaveProperty('fault');
   await gateway.graphql(read);
