@@ -111,9 +111,3 @@ export function cpuSeconds(pid: number): number {
     .split(' ');
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
-
-/** The resident memory of a process, in MB. */
-export function residentMb(pid: number): number {
-  const kb = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kb) / 1024;
-}

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
-import { type Child, cpuSeconds, residentMb, send } from './children.ts';
+import { residentMb } from '../stress/process.ts';
+import { type Child, cpuSeconds, send } from './children.ts';
 import type { Job, Load } from './load.ts';
 import type { Running } from './peers.ts';
 import { cheapRequest, requestOf, typical, type Workload } from './workloads.ts';
