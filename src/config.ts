@@ -64,10 +64,7 @@ const environment = z.object({
     .transform(Number),
   TRUSTED_DOCUMENTS: types.documentManifests.optional(),
   TRUSTED_DOCUMENTS_MODE: types.oneOf('enforce', 'log').default('enforce'),
-  GIT_COMMIT: z
-    .string()
-    .regex(/^[\w.-]{1,64}$/, 'must be the id of a commit')
-    .default('unknown'),
+  GIT_COMMIT: z.string().default('unknown'),
   LOG_LEVEL: types
     .oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
     .default('info'),
@@ -131,7 +128,7 @@ function jointProblems(given: Record<string, string | undefined>): string[] {
 
 /** All variables: their names, and what parses them. */
 export const variables = environment.shape;
-const variableNames = Object.keys(variables);
+const longNames = Object.keys(variables).filter((name) => name.includes('_'));
 
 /**
  * A line for each variable that looks like one of the gateway's and is none. Names of one word are left
@@ -139,13 +136,12 @@ const variableNames = Object.keys(variables);
  */
 function findMisspelled(names: string[]): string[] {
   return names.flatMap((name) => {
-    if (variableNames.includes(name) || !name.includes('_')) return [];
-    const whole = variableNames.find((known) => known.startsWith(name));
-    const meant = whole ?? closestName(name, variableNames);
+    if (longNames.includes(name) || !name.includes('_')) return [];
+    const whole = longNames.find((known) => known.startsWith(name));
+    const meant = whole ?? closestName(name, longNames);
     const [prefix = ''] = meant.split('_');
-    const isClose = meant.includes('_') && distance(name, meant) <= 3;
-    if (!whole && !(isClose && name.startsWith(prefix))) return [];
-    return [`${name} is unknown. Did you mean ${meant}?`];
+    const isClose = name.startsWith(prefix) && distance(name, meant) <= 3;
+    return whole || isClose ? [`${name} is unknown. Did you mean ${meant}?`] : [];
   });
 }
 
