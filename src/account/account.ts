@@ -47,10 +47,9 @@ export class Holding {
   readonly caller: string;
   readonly #gate: Gate;
   readonly #places: Gate | undefined;
+  /** What is held or waits for room, and what is booked of it. */
   #bytes = 0;
-  /** The part of the bytes that the account knows, and the part that waits for room. */
   #booked = 0;
-  #waiting = 0;
   #unwatch: (() => void)[] = [];
   #isClosed = false;
 
@@ -66,7 +65,7 @@ export class Holding {
    * free in time. Undefined if they are held at once.
    */
   hold(bytes: number, signal?: AbortSignal, isUrgent = false): Promise<void> | undefined {
-    const amount = this.#toBook(bytes);
+    const amount = toBook(this.#bytes + bytes) - toBook(this.#bytes);
     this.#bytes += bytes;
     if (amount > 0 && !this.#gate.tryEnter(this.caller, amount)) {
       return this.#book(bytes, amount, isUrgent, signal);
@@ -85,7 +84,7 @@ export class Holding {
    * Returns false if there is no room, or the request has ended: it may itself be dropped to make room.
    */
   tryHold(bytes: number): boolean {
-    const amount = this.#toBook(bytes);
+    const amount = toBook(this.#bytes + bytes) - toBook(this.#bytes);
     if (amount > 0 && !this.#gate.tryOvertake(this.caller, amount)) return false;
     this.#bytes += bytes;
     this.#entered(amount);
@@ -101,7 +100,7 @@ export class Holding {
   become(bytes: number): void {
     if (this.#isClosed) return;
     this.#bytes = bytes;
-    const change = (bytes > INCLUDED_BYTES ? bytes : 0) - this.#booked;
+    const change = toBook(bytes) - this.#booked;
     this.#booked += change;
     if (change > 0) this.#gate.take(this.caller, change);
     else if (change < 0) this.#gate.leave(this.caller, -change);
@@ -123,40 +122,30 @@ export class Holding {
   /** Gives everything back, once. */
   close(): void {
     if (this.#isClosed) return;
-    this.#isClosed = true;
     for (const unwatch of this.#unwatch) unwatch();
-    this.#giveBack(this.#booked);
+    this.become(0);
+    this.#isClosed = true;
     this.#places?.leave(this.caller);
   }
 
   async #book(bytes: number, amount: number, isUrgent: boolean, signal?: AbortSignal) {
-    this.#waiting += amount;
     try {
-      if (this.#booked + this.#waiting > this.#gate.maxPerCaller) throw needsTooMuch;
+      if (this.#bytes > this.#gate.maxPerCaller) throw needsTooMuch;
       await this.#gate.enter(this.caller, { amount, isUrgent, signal });
-      this.#entered(amount);
     } catch (error) {
       this.#bytes -= bytes;
       throw error;
-    } finally {
-      this.#waiting -= amount;
     }
+    this.#entered(amount);
   }
 
   #entered(amount: number): void {
-    this.#booked += amount;
-    if (this.#isClosed) this.#giveBack(this.#booked); // It waited longer than its request lasted.
+    if (!this.#isClosed) this.#booked += amount;
+    else if (amount > 0) this.#gate.leave(this.caller, amount); // It waited longer than its request lasted.
   }
+}
 
-  #giveBack(bytes: number): void {
-    if (bytes <= 0) return;
-    this.#booked -= bytes;
-    this.#gate.leave(this.caller, bytes);
-  }
-
-  /** What to book for so many bytes more. */
-  #toBook(bytes: number): number {
-    const all = this.#bytes + bytes;
-    return all > INCLUDED_BYTES ? Math.max(0, all - this.#booked - this.#waiting) : 0;
-  }
+/** What to book if so many bytes are held. */
+function toBook(bytes: number): number {
+  return bytes > INCLUDED_BYTES ? bytes : 0;
 }
