@@ -49,12 +49,10 @@ export const algorithms = someOf(
   'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' '),
 );
 
-const actionNames = Object.keys(WorkflowAction) as (keyof typeof WorkflowAction)[];
-
 /** Names of the schema's enum, as the values that resolvers get. */
-export const workflowActions = someOf(actionNames).transform((names) =>
-  names.map((name) => WorkflowAction[name]),
-);
+export const workflowActions = someOf(
+  Object.keys(WorkflowAction) as (keyof typeof WorkflowAction)[],
+).transform((names) => names.map((name) => WorkflowAction[name]));
 
 export const url = z
   .string()
