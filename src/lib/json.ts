@@ -31,7 +31,7 @@ const MAX_LONG_NUMBERS = 300_000;
 const MAX_NUMBER_LENGTH = 10_000;
 const TOO_LONG = '1e99999';
 
-const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const number = /^-?(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 const integer = /^-?\d+$/;
 
 /**
@@ -122,11 +122,9 @@ export function jsonLength(value: unknown): number {
   return length === 1 ? 2 : length;
 }
 
-const numberParts = /^-?(\d*)\.?(\d*)(?:[eE](.*))?$/;
-
 /** The value of a number without its sign: the digits without zeros at the ends, and an exponent. */
 function magnitude(text: string): string {
-  const [, whole = '', fraction = '', exponent = '0'] = numberParts.exec(text) ?? [];
+  const [, whole = '', fraction = '', exponent = '0'] = number.exec(text) ?? [];
   // Trimmed as spaces: a regular expression is quadratic for zeros in the middle.
   const digits = (whole + fraction).replaceAll('0', ' ').trimEnd();
   const significant = digits.trimStart();
