@@ -3,45 +3,29 @@ import { z } from 'zod';
 import type { ServiceStatus } from './records.ts';
 
 /** The scenarios. The claim `scenario` of a token selects one, or a project named `scenario:<name>`. */
-export const scenarios = [
-  { name: 'failed', description: 'Refused with status 1 (FAILED). Nothing is performed.' },
-  {
-    name: 'no-more-invoices',
-    description: 'Responds with status 2 (NO_MORE_INVOICES). Nothing is performed.',
-  },
-  {
-    name: 'not-permitted',
-    description: 'Refused with status 3 (NOT_PERMITTED). Nothing is performed.',
-  },
-  {
-    name: 'unrecognized',
-    description: 'Responds with status 7, which is not documented. Nothing is performed.',
-  },
-  { name: 'http-400', description: 'HTTP 400 without a body. Nothing is performed.' },
-  { name: 'http-401', description: 'HTTP 401 although the token is valid. Nothing is performed.' },
-  { name: 'http-403', description: 'HTTP 403 without a body. Nothing is performed.' },
-  { name: 'http-500', description: 'HTTP 500 without a body. Nothing is performed.' },
-  { name: 'http-503', description: 'HTTP 503 without a body. Nothing is performed.' },
-  { name: 'slow', description: 'The operation is performed at once, and the response comes late.' },
-  {
-    name: 'reset',
-    description: 'The operation is performed, and the connection is reset before the response.',
-  },
-  {
-    name: 'cut-off',
-    description:
-      'The operation is performed, and the connection closes in the middle of the response.',
-  },
-  {
-    name: 'not-json',
-    description: 'The operation is performed, and the response is 200 without JSON.',
-  },
-] as const;
+const descriptions = {
+  failed: 'Refused with status 1 (FAILED). Nothing is performed.',
+  'no-more-invoices': 'Responds with status 2 (NO_MORE_INVOICES). Nothing is performed.',
+  'not-permitted': 'Refused with status 3 (NOT_PERMITTED). Nothing is performed.',
+  unrecognized: 'Responds with status 7, which is not documented. Nothing is performed.',
+  'http-400': 'HTTP 400 without a body. Nothing is performed.',
+  'http-401': 'HTTP 401 although the token is valid. Nothing is performed.',
+  'http-403': 'HTTP 403 without a body. Nothing is performed.',
+  'http-500': 'HTTP 500 without a body. Nothing is performed.',
+  'http-503': 'HTTP 503 without a body. Nothing is performed.',
+  slow: 'The operation is performed at once, and the response comes late.',
+  reset: 'The operation is performed, and the connection is reset before the response.',
+  'cut-off': 'The operation is performed, and the connection closes in the middle of the response.',
+  'not-json': 'The operation is performed, and the response is 200 without JSON.',
+};
 
-export type ScenarioName = (typeof scenarios)[number]['name'];
+export type ScenarioName = keyof typeof descriptions;
+
+const names = Object.keys(descriptions) as ScenarioName[];
+export const scenarios = names.map((name) => ({ name, description: descriptions[name] }));
 
 /** Parses the name of a scenario. */
-export const scenarioName = z.enum(scenarios.map(({ name }) => name));
+export const scenarioName = z.enum(names);
 
 /** A valid request that is ready to be performed or refused. */
 type Exchange = {
