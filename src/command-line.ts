@@ -3,12 +3,6 @@ import { readConfig, settingsOf } from './config.ts';
 import { ConfigError } from './errors/gateway-error.ts';
 import { version } from './version.ts';
 
-const options = {
-  'check-config': { type: 'boolean' },
-  help: { type: 'boolean' },
-  version: { type: 'boolean' },
-} as const;
-
 const help = `Usage: node src/main.ts [option]
 
 Starts the gateway. Environment variables configure it: docs/configuration.md lists them.
@@ -35,6 +29,8 @@ export function textForOption(
 }
 
 function parse(args: string[]) {
+  const type = 'boolean';
+  const options = { 'check-config': { type }, help: { type }, version: { type } } as const;
   try {
     return parseArgs({ args, options }).values;
   } catch (error) {
