@@ -53,13 +53,11 @@ export class Lane {
       if (all.length === 0) this.#waiting.delete(caller);
       reject(disconnected);
     };
-    const waiting: Waiting = {
-      since,
-      begin() {
-        signal?.removeEventListener('abort', abort);
-        resolve();
-      },
+    const begin = () => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
     };
+    const waiting = { since, begin };
     signal?.addEventListener('abort', abort, { once: true });
     all.splice(all.findLastIndex((other) => other.since <= since) + 1, 0, waiting);
     return promise;
