@@ -76,15 +76,6 @@ describe('a write', () => {
     expect(progress.map(({ attempt }) => attempt)).toEqual([1, 2]);
   });
 
-  test('that the gateway tried to send and could not has no age when it is repeated', async () => {
-    const { mutate, ages, progress } = await start([busy, saved]);
-    expect(await mutate()).toEqual(kept);
-    expect(ages()).toEqual(['0', '0']);
-    expect(progress).toEqual([
-      { intent: expect.any(String), attempt: 1, state: 'not-sent', code: 'UPSTREAM_BUSY' },
-    ]);
-  });
-
   test.each(['BAD_USER_INPUT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_UNAVAILABLE'])(
     'is neither repeated nor settled after %s',
     async (code) => {
@@ -174,7 +165,7 @@ describe('a token', () => {
     expect(await mutate()).toMatchObject({ kind: 'lost' });
   });
 
-  test('that cannot be obtained for a repeat is asked for again', async () => {
+  test('that cannot be obtained for a repeat is asked for again; what was not sent has no age', async () => {
     const token = tokensOf(['token', undefined, 'token']);
     const { mutate, ages, progress } = await start([busy, saved], { patienceMs: 20_000, token });
     expect(await mutate()).toEqual(kept);

@@ -338,30 +338,17 @@ const noToken = () => new Promise<string>(() => {});
 const cancelled = { phase: 'failed', error: { code: 'CANCELLED' } };
 
 test.each([
-  ['the token', { token: noToken }, 'Ada'],
-  ['the variables', {}, new Promise<string>(() => {})],
+  ['its token', 1, 'Ada'],
+  ['the token of its client', 2, 'Ada'],
+  ['the variables', 0, new Promise<string>(() => {})],
 ])('cancel ends a write at once that waits for %s, and sends nothing', async (...row) => {
-  const [, options, variables] = row;
-  const { open, kinds, storage } = await start([saved]);
-  const write = open('ada', options);
-  write.submit(variables);
-  write.cancel();
-  expect(write.getState()).toMatchObject(cancelled);
-  expect(kinds()).toEqual([]);
-  expect(storage.items.size).toBe(0);
-});
-
-test('cancel ends at once while the client waits for the token, and sends nothing', async () => {
+  const [, missing, variables] = row;
   const { open, kinds, storage } = await start([saved]);
   let asked = 0;
-  const token = () => {
-    asked += 1;
-    // The first one is for the write itself.
-    return asked === 1 ? tokenOf('ada') : noToken();
-  };
+  const token = () => (++asked === missing ? noToken() : tokenOf('ada'));
   const write = open('ada', { token, attemptMs: 60_000 });
-  const ended = write.click();
-  await until(() => asked === 2);
+  const ended = write.click(variables);
+  await until(() => asked >= missing);
   write.cancel();
   expect(await ended).toMatchObject(cancelled);
   expect(kinds()).toEqual([]);
@@ -581,16 +568,6 @@ test('both clicks of a double click hear why the write takes longer', async () =
   const writes = [openOne(), openOne()];
   await Promise.all(writes.map(({ click }) => click()));
   expect(writes.map(({ waits }) => waits)).toEqual([['lost'], ['lost']]);
-});
-
-test('cancel stops a write, and tells what became of it', async () => {
-  const { open, kinds } = await start([never], executed);
-  const write = open('ada', { attemptMs: 60_000 });
-  const ended = write.click();
-  await until(() => kinds().length > 0);
-  write.cancel();
-  expect(await ended).toMatchObject(done);
-  expect(kinds()).toEqual(['mutation', 'settle']);
 });
 
 test('the types know which members are done and refused, and skip that of Relay for unknown ones', () => {
