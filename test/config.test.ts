@@ -39,11 +39,10 @@ test('values are read as documented: empty ones as missing, and lists with or wi
     port: 4000,
     upstream: { baseUrl: new URL('https://service.example/a/') },
     corsOrigins: ['https://*.a.example.com', 'http://localhost:*'],
-    jwt: { algorithms: ['ES256', 'EdDSA'], audiences: ['gateway'], clockToleranceS: 5 },
+    jwt: { algorithms: ['ES256', 'EdDSA'], audiences: ['gateway'] },
   });
-  const { upstream, jwt } = readConfig(required);
-  expect(upstream.baseUrl).toEqual(new URL('http://service.example/api/'));
-  expect(jwt.algorithms).toEqual(['RS256', 'PS256', 'ES256', 'EdDSA']);
+  const { baseUrl } = readConfig(required).upstream;
+  expect(baseUrl).toEqual(new URL('http://service.example/api/'));
 });
 
 // Invalid values, separated by spaces, and what the error says about valid ones.

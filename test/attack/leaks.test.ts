@@ -8,8 +8,9 @@ import { startGatewayProcess } from '../support/gateway-process.ts';
 import { read } from '../support/graphql-operation.ts';
 import { testIssuer } from '../support/issuer.ts';
 import { exchange } from '../support/raw-request.ts';
-import { json, type Reply, reply, startService } from '../support/service.ts';
+import { json, type Reply, reply } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
+import { startChangingService } from '../support/stack.ts';
 
 /** Part of all that the service sends. */
 const serviceCanary = 'canary-of-the-service';
@@ -84,18 +85,14 @@ const approverTexts = 'name email emailUpload description myBankAccount myEmail 
 const approver = Object.fromEntries(approverTexts.split(' ').map((name) => [name, clientCanary]));
 const file = { fileName: clientCanary, csv: `a;${clientCanary}`, message: clientCanary };
 
-const variables = { UPSTREAM_TIMEOUT_MS: '2500', UPSTREAM_MAX_RESPONSE_BYTES: '100000' };
-
-let serviceReply = success;
-let keysReply = reply(500, serviceCanary, { 'x-a': serviceCanary });
-
 /** Starts a gateway in its own process, and collects everything that it sends and writes. */
 async function start() {
   const collector = await startCollector();
-  const keys = await startService((response, received) => keysReply(response, received));
-  const service = await startService((response, received) => serviceReply(response, received));
+  const keys = await startChangingService(reply(500, serviceCanary, { 'x-a': serviceCanary }));
+  const service = await startChangingService(success);
   const gateway = await startGatewayProcess(service, {
-    ...variables,
+    UPSTREAM_TIMEOUT_MS: '2500',
+    UPSTREAM_MAX_RESPONSE_BYTES: '100000',
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     JWT_JWKS_URL: `${keys.url}?${clientCanary}`,
   });
@@ -103,8 +100,8 @@ async function start() {
   const authorization = `Bearer ${token}`;
   let responses = '';
   return {
+    keys,
     service,
-    collector,
     gateway,
     token,
     authorization,
@@ -165,10 +162,10 @@ beforeAll(async () => {
 
 // First, because the gateway keeps the keys that it gets afterwards.
 test('the response of a failing key server is not quoted', async () => {
-  const { token, send, responses } = stack;
+  const { keys, token, send, responses } = stack;
   expect(await send(read)).toBe('AUTH_UNAVAILABLE');
   expectNone({ responses: responses() }, [...bodies, ...partsOf(token)]);
-  keysReply = json((await testIssuer()).jwks);
+  keys.respondWith(json((await testIssuer()).jwks));
   await eventually(async () => expect(await send(read)).toBe('GlCodeList'));
 });
 
@@ -234,7 +231,7 @@ test('responses never contain tokens or bodies, whatever the service sends', asy
   const { service, token, send, responses } = stack;
 
   for (const [name, fault] of Object.entries(faults)) {
-    serviceReply = fault;
+    service.respondWith(fault);
     const outcomes = await Promise.all([
       send(codes, { project: clientCanary }),
       send(upload, { input: file }),
@@ -243,7 +240,7 @@ test('responses never contain tokens or bodies, whatever the service sends', asy
     for (const done of ['GlCodeList', 'WorkflowCsvUploaded', 'ApproversSaved']) {
       expect([name, ...outcomes]).not.toContain(done);
     }
-    serviceReply = success;
+    service.respondWith(success);
     // Successful calls in between keep the circuit closed, and the budget of retries full.
     for (let times = 0; times < 2; times++) {
       expect([name, await send(codes, { project: 'north' })]).toEqual([name, 'GlCodeList']);

@@ -6,7 +6,8 @@ import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { outcomeFields } from '../support/graphql-operation.ts';
 import { metric } from '../support/metric.ts';
-import { json, type Reply, reply, startService } from '../support/service.ts';
+import { json, type Reply, reply } from '../support/service.ts';
+import { startChangingService } from '../support/stack.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
@@ -90,13 +91,12 @@ function run(folder: string, tool: string, ...args: string[]): string {
 }
 
 let folder: string;
-let service: Awaited<ReturnType<typeof startService>>;
+let service: Awaited<ReturnType<typeof startChangingService>>;
 let gateway: Awaited<ReturnType<typeof startGatewayProcess>>;
-let respond: Reply;
 
 beforeAll(async () => {
   folder = await followExample();
-  service = await startService((response, received) => respond(response, received));
+  service = await startChangingService(saved);
   gateway = await startGatewayProcess(service, {}, [], join(folder, 'src/main.ts'));
 });
 
@@ -106,7 +106,7 @@ beforeEach(() => {
 
 /** Sends an operation to the gateway while the service has this reply. */
 async function graphql(query: string, reply: Reply, headers: Record<string, string> = {}) {
-  respond = reply;
+  service.respondWith(reply);
   const authorization = `Bearer ${gateway.token}`;
   const response = await gateway.post({ query }, { authorization, ...headers });
   return { ...response, ...JSON.parse(response.text) };

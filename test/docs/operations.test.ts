@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { startTestGateway } from '../support/gateway.ts';
 import { read } from '../support/graphql-operation.ts';
-import { json, reply, startService } from '../support/service.ts';
+import { reply, success } from '../support/service.ts';
+import { startStack } from '../support/stack.ts';
 import { anchorsOf } from './anchors.ts';
 
 const docs = new URL('../../docs/', import.meta.url);
@@ -74,11 +74,9 @@ const expressions = [
 
 /** The names and labels of the metrics that a gateway exposes after reads, shared reads and failures. */
 async function exposed() {
-  let serviceReply = json({ service_status: { status: 0 }, list: [] });
-  const service = await startService((response, received) => serviceReply(response, received));
-  const gateway = await startTestGateway(service);
+  const { gateway, respondWith } = await startStack(success);
   await Promise.all([gateway.graphql(read), gateway.graphql(read)]);
-  serviceReply = reply(503);
+  respondWith(reply(503));
   await gateway.graphql(read);
   const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
   const declared = [...metrics.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name = '', type]) =>

@@ -100,8 +100,3 @@ describe.each(operationNames)('%s', (name) => {
     expect(outcome).not.toMatchObject({ __typename: expect.stringMatching(/^Ledger/) });
   });
 });
-
-test('the documents can be joined, as in an explorer', () => {
-  const all = parse(operationNames.map(operation).join('\n'));
-  expect(validate(schema, all)).toEqual([]);
-});
