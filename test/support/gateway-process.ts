@@ -1,4 +1,5 @@
 import { environmentFor } from './environment.ts';
+import { postTo } from './graphql-operation.ts';
 import { testIssuer } from './issuer.ts';
 import { createLogRecorder } from './log-recorder.ts';
 import { startProcess } from './process.ts';
@@ -31,14 +32,7 @@ export async function startGatewayProcess(
     /** Everything written to standard output and standard error. */
     output: () => `${child.lines.join('\n')}\n${child.errorText()}`,
     /** Posts a body: a string unchanged, anything else as JSON. The headers may have a token. */
-    async post(body: unknown, headers: Record<string, string> = {}) {
-      const response = await fetch(`${url}/graphql`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: typeof body === 'string' ? body : JSON.stringify(body),
-      });
-      return { status: response.status, headers: response.headers, text: await response.text() };
-    },
+    post: (body: unknown, headers: Record<string, string> = {}) => postTo(url, body, headers),
     signal: child.signal,
     exited: child.exited,
     /** Sends SIGTERM, as an orchestrator does, and returns the exit code. */

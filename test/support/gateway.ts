@@ -4,6 +4,7 @@ import { readConfig } from '../../src/config.ts';
 import { startGateway } from '../../src/gateway.ts';
 import { closeAfterTest } from './cleanup.ts';
 import { environmentFor } from './environment.ts';
+import { postTo } from './graphql-operation.ts';
 import { testIssuer } from './issuer.ts';
 import { createLogRecorder } from './log-recorder.ts';
 
@@ -44,27 +45,13 @@ export async function startTestGateway(
     pino({ level: config.logLevel, base: null }, destination),
   );
   let closed: Promise<void> | undefined;
-  const close = () => {
-    closed ??= gateway.close();
-    return closed;
-  };
+  const close = () => (closed ??= gateway.close());
   closeAfterTest(close);
-
-  async function send(body: unknown, headers: object, signal: AbortSignal | null = null) {
-    const response = await fetch(`${gateway.url}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-      signal,
-    });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text };
-  }
 
   const authorization = `Bearer ${token}`;
   const post = (body: unknown, headers: Record<string, string> = {}, signal?: AbortSignal | null) =>
-    send(body, { authorization, ...headers }, signal);
-  const parse = (response: Awaited<ReturnType<typeof send>>) => ({
+    postTo(gateway.url, body, { authorization, ...headers }, signal);
+  const parse = (response: Awaited<ReturnType<typeof postTo>>) => ({
     ...response,
     ...responseSchema.parse(JSON.parse(response.text)),
   });
@@ -86,6 +73,6 @@ export async function startTestGateway(
       variables?: Record<string, unknown>,
       headers?: Record<string, string>,
     ) => parse(await post({ query, variables }, headers)),
-    graphqlWithoutToken: async (query: string) => parse(await send({ query }, {})),
+    graphqlWithoutToken: async (query: string) => parse(await postTo(gateway.url, { query }, {})),
   };
 }

@@ -26,6 +26,22 @@ export const writes: Record<string, string> = {
   ),
 };
 
+/** Posts a body to a gateway: a string unchanged, anything else as JSON. `signal` disconnects. */
+export async function postTo(
+  url: string,
+  body: unknown,
+  headers: Record<string, string>,
+  signal: AbortSignal | null = null,
+) {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    signal,
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
 /** The smallest write. Its response name is `result`. */
 export const write = `mutation { result: ${writes.upgradeToHQ} }`;
 
