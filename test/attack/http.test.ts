@@ -4,7 +4,7 @@ import { expect, jest, test } from '@jest/globals';
 import type { Execute } from '../../src/request-scope.ts';
 import { speedUpTimeouts } from '../support/fast-timeouts.ts';
 import { read, write } from '../support/graphql-operation.ts';
-import { authorized, connectTo, exchange, requestOnly } from '../support/raw-request.ts';
+import { authorized, connectTo, exchange, requestOf, requestOnly } from '../support/raw-request.ts';
 import { startTestServer } from '../support/server.ts';
 import { success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -205,9 +205,6 @@ test('100 Continue is sent only after the token is verified', async () => {
 
 // Request smuggling: two requests where a proxy sees one
 
-const smuggled = (gateway: { token: string }) =>
-  post(authorized(gateway), writing).replace('connection: close\n', '');
-
 test.each([
   ['two lengths', 'Content-Length: 2\nContent-Length: 30\n\n{}'],
   ['two lengths in one header', 'Content-Length: 2, 30\n\n{}'],
@@ -225,7 +222,7 @@ test.each([
   ['a chunk size that overflows', 'Transfer-Encoding: chunked\n\nfffffffffffffffff\n{}\n0\n\n'],
 ])('a request with %s cannot smuggle another', async (_, rest) => {
   const { service, gateway } = start();
-  const request = `POST /graphql HTTP/1.1\nHost: a\n${jsonType}${rest}${smuggled(gateway)}`;
+  const request = `POST /graphql HTTP/1.1\nHost: a\n${jsonType}${rest}${requestOf(gateway, write)}`;
   const response = await exchange(gateway.url, request);
   expect(response).toMatch(/^HTTP\/1\.1 400 /);
   expect(response.match(/HTTP\/1\.1 /g)).toHaveLength(1);

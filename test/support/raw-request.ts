@@ -19,7 +19,7 @@ export async function exchange(url: string, request: string): Promise<string> {
 
 /** A request that is the only one of its connection, such as `requestOnly('GET /livez', 'x-a: b')`. */
 export function requestOnly(line: string, headers = '', body = ''): string {
-  const length = body && `content-length: ${body.length}\n`;
+  const length = body && `content-length: ${Buffer.byteLength(body)}\n`;
   const head = `${line} HTTP/1.1\nhost: a\nconnection: close\n${length}`;
   return `${head}${headers.replace(/(?<=.)\n?$/s, '\n')}\n${body}`;
 }
@@ -34,8 +34,7 @@ export function requestOf(
   query: string,
   headers: string[] = [],
 ): string {
-  const body = JSON.stringify({ query });
-  const length = `content-length: ${Buffer.byteLength(body)}`;
-  const lines = [...authorized(gateway).trimEnd().split('\n'), length, ...headers];
-  return `POST /graphql HTTP/1.1\r\nhost: gateway\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
+  const all = `${authorized(gateway)}${headers.join('\n')}`;
+  const request = requestOnly('POST /graphql', all, JSON.stringify({ query }));
+  return request.replace('connection: close\n', '').replaceAll('\n', '\r\n');
 }
