@@ -5,17 +5,11 @@ const root = new URL('../../', import.meta.url);
 const folder = 'packages/client/examples';
 const files = readdirSync(new URL(folder, root)).map((name) => `${folder}/${name}`);
 
-/** How many lines each call of this function has in a file, from its name to the closing bracket. */
+/** How many lines each call of this function has in a file, whose indentation shows where it ends. */
 function linesOfCalls(path: string, name: string): number[] {
-  const [, ...calls] = readFileSync(new URL(path, root), 'utf8').split(`${name}({`);
-  return calls.map((rest) => {
-    let depth = 1;
-    const end = [...rest].findIndex((sign) => {
-      depth += Number('({['.includes(sign)) - Number(')}]'.includes(sign));
-      return depth === 0;
-    });
-    return rest.slice(0, end).split('\n').length;
-  });
+  const call = new RegExp(`^( *).*\\b${name}\\(\\{(.*\\}\\)|[^]*?^\\1\\}\\))`, 'gm');
+  const calls = readFileSync(new URL(path, root), 'utf8').matchAll(call);
+  return [...calls].map(([text]) => text.split('\n').length);
 }
 
 test.each([

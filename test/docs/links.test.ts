@@ -25,7 +25,3 @@ function brokenLinks(page: string): string[] {
 test.each(pages)('every link of %s leads somewhere', (page) => {
   expect(brokenLinks(page)).toEqual([]);
 });
-
-test('a missing heading is noticed', () => {
-  expect(anchorsOf('# One two\n## `A`, [b](c)')).toEqual(new Set(['one-two', 'a-b']));
-});

@@ -35,8 +35,7 @@ export async function startCollector() {
     bytes: () => Buffer.concat(bodies),
     spans: () => bodies.flatMap(readSpans),
     /** The attributes of the resource of the first export. */
-    resource: () =>
-      attributesOf(all(all(bodies[0] ?? Buffer.of(), 1)[0] ?? Buffer.of(), 1)[0] ?? Buffer.of(), 1),
+    resource: () => attributesOf(all(all(bodies[0], 1)[0], 1)[0], 1),
   };
 }
 
@@ -44,7 +43,7 @@ export async function startCollector() {
 type Field = { number: number; value: number | bigint | Buffer };
 
 /** Reads the wire types of protobuf that traces use. */
-function fieldsOf(message: Buffer): Field[] {
+function fieldsOf(message: Buffer = Buffer.of()): Field[] {
   const fields: Field[] = [];
   let at = 0;
   const varint = () => {
@@ -73,7 +72,7 @@ function fieldsOf(message: Buffer): Field[] {
 }
 
 /** The messages, strings or byte arrays of one field. */
-function all(message: Buffer, number: number): Buffer[] {
+function all(message: Buffer | undefined, number: number): Buffer[] {
   return fieldsOf(message).flatMap((field) =>
     field.number === number && Buffer.isBuffer(field.value) ? [field.value] : [],
   );
@@ -95,21 +94,19 @@ function readSpans(request: Buffer): Span[] {
       kind: Number(fieldsOf(span).find(({ number }) => number === 6)?.value ?? 0),
       attributes: attributesOf(span, 9),
       // A status of 2.
-      isError: fieldsOf(all(span, 15)[0] ?? Buffer.of()).some(
-        ({ number, value }) => number === 3 && value === 2,
-      ),
+      isError: fieldsOf(all(span, 15)[0]).some(({ number, value }) => number === 3 && value === 2),
     }));
 }
 
 /** The attributes in a field of a message. */
-function attributesOf(message: Buffer, number: number): Span['attributes'] {
+function attributesOf(message: Buffer | undefined, number: number): Span['attributes'] {
   return Object.fromEntries(
     all(message, number).map((pair) => [text(pair, 1), readValue(all(pair, 2)[0])]),
   );
 }
 
 function readValue(any: Buffer | undefined): string | number {
-  const [field] = any ? fieldsOf(any) : [];
+  const [field] = fieldsOf(any);
   if (field === undefined) return '';
   return Buffer.isBuffer(field.value) ? field.value.toString('utf8') : Number(field.value);
 }
