@@ -24,11 +24,6 @@ type Fault =
   | 'cut'
   /** It does not arrive, and nothing responds. */
   | 'stall'
-  /** A 503 of an overloaded gateway. */
-  | 'busy'
-  /** A 413 of a proxy. */
-  | 'too large'
-  | 'in progress'
   /** The gateway serves it, and nothing responds. */
   | 'hang'
   /** The gateway serves it, gets `kill -9` before it responds, and starts again. */
@@ -43,6 +38,19 @@ export type FaultCase = {
   readonly arrivals: number;
 };
 
+const graphqlType = { 'content-type': 'application/json' };
+const busy: CannedResponse = {
+  status: 503,
+  headers: { 'retry-after': '1', ...graphqlType },
+  body: '{"errors":[{"message":"","extensions":{"code":"OVERLOADED","requestId":"7","retryable":true}}]}',
+};
+const tooLarge = { status: 413, body: '<h1>413 Request Entity Too Large</h1>' };
+const inProgress: CannedResponse = {
+  status: 200,
+  headers: { 'idempotent-in-progress': 'true', ...graphqlType },
+  body: '{"data":{"workflowAction":{"__typename":"LedgerOutcomeUnknown"}}}',
+};
+
 const restarted = { kind: 'member', member: { __typename: 'WorkflowActionCompleted' } };
 const failed = (code: string) => ({ kind: 'error', error: { code } });
 
@@ -51,15 +59,15 @@ export const faultCases: readonly FaultCase[] = [
   { name: 'no fault', faults: [], result: restarted, arrivals: 1 },
   { name: '6 cuts', faults: Array(6).fill('cut'), result: restarted, arrivals: 1 },
   { name: 'a stall', faults: ['stall'], result: restarted, arrivals: 1 },
-  { name: 'a 503', faults: ['busy'], result: restarted, arrivals: 1 },
+  { name: 'a 503', faults: [busy], result: restarted, arrivals: 1 },
   {
     name: 'an outcome in progress',
-    faults: ['cut', 'in progress'],
+    faults: ['cut', inProgress],
     result: restarted,
     arrivals: 1,
   },
-  { name: 'a 413 of a proxy', faults: ['too large'], result: failed('HTTP_413'), arrivals: 0 },
-  { name: 'a 413 after a cut', faults: ['cut', 'too large'], result: restarted, arrivals: 1 },
+  { name: 'a 413 of a proxy', faults: [tooLarge], result: failed('HTTP_413'), arrivals: 0 },
+  { name: 'a 413 after a cut', faults: ['cut', tooLarge], result: restarted, arrivals: 1 },
   {
     name: 'a crash of a gateway with the memory store',
     faults: ['crash'],
@@ -80,22 +88,6 @@ const optionsFor = (faults: readonly Fault[]): LedgerFetchOptions =>
   faults.includes('stall') || faults.includes('hang')
     ? { ...impatient, attemptMs: 300 }
     : impatient;
-
-const graphqlType = { 'content-type': 'application/json' };
-
-const cannedResponses: Readonly<Record<string, CannedResponse>> = {
-  busy: {
-    status: 503,
-    headers: { 'retry-after': '1', ...graphqlType },
-    body: '{"errors":[{"message":"","extensions":{"code":"OVERLOADED","requestId":"7","retryable":true}}]}',
-  },
-  'too large': { status: 413, body: '<h1>413 Request Entity Too Large</h1>' },
-  'in progress': {
-    status: 200,
-    headers: { 'idempotent-in-progress': 'true', ...graphqlType },
-    body: '{"data":{"workflowAction":{"__typename":"LedgerOutcomeUnknown"}}}',
-  },
-};
 
 /** Starts a service, a gateway of its own process that has run for long enough, and a server in front of it that causes faults. */
 export async function startFaultStack(variables: Record<string, string> = {}) {
@@ -121,9 +113,8 @@ export async function startFaultStack(variables: Record<string, string> = {}) {
       events.emit('request');
     }
     const body = await buffer(request);
-    const canned = typeof fault === 'string' ? cannedResponses[fault] : fault;
-    if (canned && !canned.isServed) respond(request, response, canned);
-    else if (fault !== 'stall') pass(request, body, response, canned ?? fault);
+    if (typeof fault === 'object' && !fault.isServed) respond(request, response, fault);
+    else if (fault !== 'stall') pass(request, body, response, fault);
   }
 
   function respond(
