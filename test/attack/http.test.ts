@@ -10,10 +10,9 @@ import { success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 // Introspection opens small requests without a token.
-const share = shareGateway({ INTROSPECTION: 'true' });
+const opened = { INTROSPECTION: 'true', EXPLORER: 'sandbox', CORS_ORIGINS: 'https://a.example' };
+const share = shareGateway(opened);
 const start = () => share(success);
-const withPage = { EXPLORER: 'sandbox', CORS_ORIGINS: 'https://a.example' };
-const sharePage = shareGateway({ INTROSPECTION: 'true', ...withPage });
 
 const query = '{"query":"{ __typename }"}';
 const writing = JSON.stringify({ query: write });
@@ -44,7 +43,7 @@ test.each([
   ['a page', 200, get('/graphql', 'accept: text/html')],
   ['a path that cannot be decoded', 400, get('/%zz')],
 ])('%s has the security headers', async (_, status, request) => {
-  const { gateway } = sharePage(success);
+  const { gateway } = start();
   const response = await exchange(gateway.url, request);
   expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   const headers = response.slice(0, response.indexOf('\r\n\r\n'));

@@ -203,17 +203,14 @@ describe('a token', () => {
 });
 
 test('settling is repeated while an outcome is in progress, and tells what became of each field', async () => {
-  const inProgress = { __typename: 'LedgerOutcomeUnknown', code: 'IN_PROGRESS' };
   const write = (outcome: object) => settled([{ responseName: 'save', outcome }]);
-  const {
-    origin: url,
-    script,
-    requests,
-  } = await start([], {}, (response) => {
-    write(inProgress)(response);
+  const pending = write({ __typename: 'LedgerOutcomeUnknown', code: 'IN_PROGRESS' });
+  const { origin, script, requests } = await start([], {}, (response) => {
+    pending(response);
     script.settling = write({ __typename: 'LedgerFailed' });
   });
-  const result = await settle<Record<'save' | 'other', unknown>>(newIntent(), { url, delayMs: 2 });
+  const options = { url: origin, delayMs: 2 };
+  const result = await settle<Record<'save' | 'other', unknown>>(newIntent(), options);
   expect(requests).toHaveLength(2);
   expect(readField(result, 'save')).toMatchObject({ member: { __typename: 'LedgerFailed' } });
   // The package has no texts.
