@@ -35,7 +35,6 @@ const cutInBody: Reply = (response) => {
 };
 const withoutCode = { data: { save: { __typename: 'LedgerOutcomeUnknown' } } };
 const inProgress = json(withoutCode, 200, { 'idempotent-in-progress': 'true' });
-const busy = fieldError('UPSTREAM_BUSY', { retryable: true });
 
 /** Starts a gateway with these replies, and a client of it. */
 async function start(replies: Reply[], options: LedgerFetchOptions = {}, settling?: Reply) {
@@ -167,6 +166,7 @@ describe('a token', () => {
 
   test('that cannot be obtained for a repeat is asked for again; what was not sent has no age', async () => {
     const token = tokensOf(['token', undefined, 'token']);
+    const busy = fieldError('UPSTREAM_BUSY', { retryable: true });
     const { mutate, ages, progress } = await start([busy, saved], { patienceMs: 20_000, token });
     expect(await mutate()).toEqual(kept);
     expect(ages()).toEqual(['0', '0']);

@@ -138,9 +138,8 @@ async function startLost(options: Options = {}, storage = createStorage()) {
   const write = page.open('ada', options);
   expect(await write.click()).toMatchObject(lost);
   page.script.settling = executed;
-  const [key] = page.keys();
   page.requests.length = 0;
-  return { ...page, write, key };
+  return { ...page, write };
 }
 
 const inProgress = { __typename: 'LedgerOutcomeUnknown', code: 'IN_PROGRESS' };

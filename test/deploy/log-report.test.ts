@@ -53,7 +53,6 @@ test('faults are causes: neither requests that failed because of the service, no
   const { faults } = reportOf([
     { ...call, fault: 'ECONNREFUSED' },
     { ...call, fault: 'circuit open' },
-    { ...call, fault: 'circuit open' },
     { ...request, outcome: 'UPSTREAM_UNAVAILABLE' },
     { ...request, outcome: 'UPSTREAM_UNAVAILABLE,OVERLOADED' },
   ]);

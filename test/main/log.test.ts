@@ -29,10 +29,7 @@ setInterval(() => {}, 1000);
 process.stderr.write(String(output.dropped));
 `;
 
-const argsOf = (lines: number) => [
-  ...['--input-type=module-typescript', '-e', logger],
-  String(lines),
-];
+const argsOf = (lines: number) => ['--input-type=module-typescript', '-e', logger, `${lines}`];
 
 /** How many lines a logger has dropped, when it has logged all. */
 const droppedBy = (child: ReturnType<typeof startProcess>) =>
