@@ -1,5 +1,6 @@
 import { poll } from '../lib/poll.ts';
-import { textLength, withShortTexts } from '../lib/short-text.ts';
+import { remove } from '../lib/remove.ts';
+import { withShortTexts } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
@@ -94,8 +95,9 @@ export class IdempotentCalls implements Calls {
 
   /** Joins a write of this process, if any: the store may not have its outcome yet. Null if it is in flight. */
   #join({ scope, claim }: KeyedWrite, isRepeat: boolean): Outcome | null | undefined {
-    const open = this.#options.openWrites.ofKey(claim.key);
-    const first = open.find((write) => write.claim.responseName === claim.responseName);
+    const first = this.#options.openWrites.writes.find(
+      (write) => write.claim.key === claim.key && write.claim.responseName === claim.responseName,
+    );
     if (!first) return undefined;
     if (first.claim.fingerprint !== claim.fingerprint) throw keyReused();
     return first.outcome ? this.#replay(first.outcome, scope, isRepeat) : null;
@@ -137,12 +139,12 @@ export class IdempotentCalls implements Calls {
     const { operation } = request;
     const timeoutMs = Math.max(0, deadline - performance.now());
     const open: OpenWrite = { claim };
-    openWrites.add(open);
+    openWrites.writes.push(open);
     const sending = this.#call({ ...request, claimId: claim.key, timeoutMs }, scope);
     const response = await sending.catch(async (error: unknown) => {
       // This error means that the write had no effect. After any other, the outcome is unknown.
       if (error instanceof UpstreamError) await this.#release(claim);
-      openWrites.remove(open);
+      remove(openWrites.writes, open);
       throw error;
     });
     // The type does not know that operation and response belong together.
@@ -152,9 +154,7 @@ export class IdempotentCalls implements Calls {
     const kept = isUnknown ? response : known(withShortTexts(response));
     open.outcome = kept;
     const record = () => metrics.timed('record', claim.caller, claims.record(claim, kept));
-    const onEnd = () => openWrites.remove(open);
-    const bytes = 2 * textLength(kept); // A character may take two.
-    await openWrites.update(claim.caller, record, bytes, onEnd);
+    await openWrites.update(claim.caller, record, open);
     return isUnknown ? response : known(response);
   }
 

@@ -1,6 +1,7 @@
 import { Shares } from '../account/shares.ts';
 import { poll } from '../lib/poll.ts';
 import { remove } from '../lib/remove.ts';
+import { textLength } from '../lib/short-text.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { Claim } from './claims.ts';
 import type { Outcome } from './recorded-outcome.ts';
@@ -15,7 +16,7 @@ export type OpenWrite = { claim: Claim; outcome?: Outcome };
  */
 export class OpenWrites {
   /** An array, since a Map would keep removed entries from being collected early (docs/decisions/0011). */
-  readonly #writes: OpenWrite[] = [];
+  readonly writes: OpenWrite[] = [];
   readonly #log: StoreLog;
   readonly #closing = new AbortController();
   readonly #updates = new WaitGroup();
@@ -29,35 +30,19 @@ export class OpenWrites {
     this.#closeMs = closeMs;
   }
 
-  ofKey(key: string): OpenWrite[] {
-    return this.#writes.filter(({ claim }) => claim.key === key);
-  }
-
-  add(write: OpenWrite): void {
-    this.#writes.push(write);
-  }
-
-  remove(write: OpenWrite): void {
-    remove(this.#writes, write);
-  }
-
   /**
-   * Updates the store for a caller, with data of so many bytes. Resolves after the first attempt, and calls `onEnd`
-   * when the update has succeeded or was given up.
+   * Updates the store for a caller: with the outcome of a write, if it is given, which stays open until this has succeeded
+   * or was given up. Resolves after the first attempt.
    */
-  async update(
-    caller: string,
-    work: () => Promise<void>,
-    dataBytes = 0,
-    onEnd?: () => void,
-  ): Promise<void> {
+  async update(caller: string, work: () => Promise<void>, write?: OpenWrite): Promise<void> {
     const done = () => true as const;
     const attempt = () => work().then(done, () => null); // The log says why it fails.
     const first = attempt();
-    const bytes = dataBytes + 1024; // What an update takes besides its data.
+    // A character may take two. The rest is what an update takes besides.
+    const bytes = 2 * textLength(write?.outcome) + 1024;
     const rest = async () => (await first) ?? (await this.#repeat(caller, attempt, bytes));
     // The first attempt counts as well: closing waits for it.
-    void this.#updates.track(rest().finally(onEnd));
+    void this.#updates.track(rest().finally(() => write && remove(this.writes, write)));
     await first;
   }
 

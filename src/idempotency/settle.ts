@@ -43,8 +43,8 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
         known.set(write.responseName, recorded ?? unknown);
       }
       // Those of this process are known before the store has them, and although it may have lost their claims.
-      for (const { claim, outcome = inProgress } of openWrites.ofKey(intent.key)) {
-        known.set(claim.responseName, outcome);
+      for (const { claim, outcome = inProgress } of openWrites.writes) {
+        if (claim.key === intent.key) known.set(claim.responseName, outcome);
       }
       const outcomes = [...known].map(([responseName, outcome]) => ({ responseName, outcome }));
       settled = { writes: outcomes, isComplete };

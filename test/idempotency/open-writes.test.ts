@@ -1,47 +1,48 @@
 import { expect, jest, test } from '@jest/globals';
-import { OpenWrites } from '../../src/idempotency/open-writes.ts';
+import { type OpenWrite, OpenWrites } from '../../src/idempotency/open-writes.ts';
 import { poll } from '../../src/lib/poll.ts';
+import { claimOf } from '../support/claims.ts';
+
+/** Opens a write whose outcome takes 6 MB. */
+function open({ writes }: OpenWrites, caller: string): OpenWrite {
+  const response = { invoiceId: null, message: 'x'.repeat(3_000_000), status: 0 };
+  const claim = claimOf('key', 'owner', { caller });
+  const write: OpenWrite = { claim, outcome: { operation: 'upgradeToHQ', response } };
+  writes.push(write);
+  return write;
+}
 
 test('updates of one caller that are repeated leave room for those of another', async () => {
   const error = jest.fn();
   const openWrites = new OpenWrites({ info() {}, warn() {}, error }, 1000);
-  const ended: string[] = [];
+  const callers = () => openWrites.writes.map(({ claim }) => claim.caller);
   let isDown = true;
-  const update = (caller: string) =>
-    openWrites.update(
-      caller,
-      async () => {
-        if (isDown) throw new Error('down');
-      },
-      6_000_000,
-      () => ended.push(caller),
-    );
-  for (const caller of ['a', 'a', 'a', 'b']) await update(caller);
+  const update = async () => {
+    if (isDown) throw new Error('down');
+  };
+  for (const caller of ['a', 'a', 'a', 'b']) {
+    await openWrites.update(caller, update, open(openWrites, caller));
+  }
   await new Promise(setImmediate);
-  expect([ended, error.mock.calls.length]).toEqual([['a'], 1]);
+  expect([callers(), error.mock.calls.length]).toEqual([['a', 'a', 'b'], 1]);
   const closing = openWrites.close();
   await new Promise(setImmediate);
-  expect(ended).toEqual(['a']); // The last attempt before the end has failed.
+  expect(callers()).toEqual(['a', 'a', 'b']); // The last attempt before the end has failed.
   isDown = false;
   await closing;
-  expect([ended.toSorted(), error.mock.calls.length]).toEqual([['a', 'a', 'a', 'b'], 1]);
+  expect([callers(), error.mock.calls.length]).toEqual([[], 1]);
 });
 
 test('closing waits for a first attempt', async () => {
   const openWrites = new OpenWrites({ info() {}, warn() {}, error() {} }, 1000);
   const { promise, resolve } = Promise.withResolvers<void>();
-  const events: string[] = [];
-  void openWrites.update(
-    'a',
-    () => promise,
-    0,
-    () => events.push('updated'),
-  );
-  const closing = openWrites.close().then(() => events.push('closed'));
+  void openWrites.update('a', () => promise, open(openWrites, 'a'));
+  const closing = openWrites.close();
   await new Promise(setImmediate);
+  const before = openWrites.writes.length;
   resolve();
   await closing;
-  expect(events).toEqual(['updated', 'closed']);
+  expect([before, openWrites.writes]).toEqual([1, []]);
 });
 
 test('the last attempt is at the deadline', async () => {

@@ -60,7 +60,7 @@ export function claimsOn(
 /** What is unusual about a claim. */
 type More = Partial<Claim>;
 
-function claimOf(key: string, owner: string, more: More): Claim {
+export function claimOf(key: string, owner: string, more: More): Claim {
   return {
     key,
     owner,
