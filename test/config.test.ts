@@ -65,7 +65,11 @@ test.each<[name: string, values: string, description: RegExp]>([
   ['CORS_ORIGINS', 'https://*.*.a.example https://*.a.example:*', /must be origins such as/],
   ['CORS_ORIGINS', 'http://localhost:3*', /must be origins such as/],
   ['WORKFLOW_ACTIONS', 'RESTART,upgradeToHQ ,', /list of RESTART, /],
-  ['IDEMPOTENCY_STORE', 'file: mysql://host redis:host', /must be memory, file:PATH/],
+  [
+    'IDEMPOTENCY_STORE',
+    'file: mysql://host redis:host postgres://host:port/db',
+    /must be memory, file:PATH/,
+  ],
   ['IDEMPOTENCY_STORE_FILE', '/nowhere', /a readable file with a value of IDEMPOTENCY_STORE/],
   ['COMPRESSION', 'true', /on or off/],
   ['MAX_WRITES_PER_OPERATION', '0', /integer/],

@@ -11,16 +11,13 @@ const MAX_TOKENS = 20;
 export class RetryBudget {
   #tokens = MAX_TOKENS;
 
-  /** A failure takes one token: retries are at most a tenth of the successes. */
   recordSuccess(): void {
     this.#tokens = Math.min(MAX_TOKENS, this.#tokens + 0.1);
   }
 
-  recordFailure(): void {
+  /** Takes one token: retries are at most a tenth of the successes. Returns whether the attempt may be retried. */
+  recordFailure(): boolean {
     this.#tokens = Math.max(0, this.#tokens - 1);
-  }
-
-  get allowsRetry(): boolean {
     return this.#tokens > MAX_TOKENS / 2;
   }
 }
@@ -50,11 +47,11 @@ export async function withRetries<Result>(
       return result;
     } catch (error) {
       if (!(error instanceof UpstreamError) || !error.transient) throw error;
-      budget.recordFailure();
+      const isAllowed = budget.recordFailure();
       const backoffMs = Math.random() * 100 * 2 ** (retry + 1);
       const delayMs = Math.max(error.retryAfterMs ?? 0, backoffMs);
       const isInTime = performance.now() + delayMs < deadline;
-      if (retry >= retries || !isInTime || !budget.allowsRetry) throw error;
+      if (retry >= retries || !isInTime || !isAllowed) throw error;
       onRetry();
       await sleep(delayMs, undefined, { signal });
     }

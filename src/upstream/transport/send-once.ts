@@ -52,6 +52,8 @@ type Limits = ResponseLimits & {
 export class Exchange implements Dispatcher.DispatchHandler {
   /** `no` before undici writes the request, `maybe` from then on, and `yes` once a response to it has begun. */
   sent: Sent = 'no';
+  /** The status of a response that waits for its turn: it is not late because of the service. */
+  pausedStatus: number | undefined;
   readonly #limits: Limits;
   readonly #response = Promise.withResolvers<RawResponse>();
   #connection: Connection | undefined;
@@ -63,17 +65,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #tiny = new TinyParts();
   #bytes = 0;
   #reserved = AT_ONCE;
-  #isPaused = false;
   #ended = false;
   #discardTimer: NodeJS.Timeout | undefined;
 
   constructor(limits: Limits) {
     this.#limits = limits;
-  }
-
-  /** The status of a response that waits for its turn: it is not late because of the service. */
-  get pausedStatus(): number | undefined {
-    return this.#isPaused ? this.#statusCode : undefined;
   }
 
   /** Sends the request and resolves to a 2xx response. Rejects with an UpstreamError. */
@@ -179,9 +175,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (!condition) return;
     try {
       controller.pause();
-      this.#isPaused = true;
+      this.pausedStatus = this.#statusCode;
       await condition;
-      this.#isPaused = false;
+      this.pausedStatus = undefined;
       controller.resume();
     } catch (error) {
       this.#response.reject(error);

@@ -9,10 +9,7 @@ function retriesOf(...turns: [successes: number, failures: number][]): number {
   let retries = 0;
   for (const [successes, failures] of turns) {
     for (let n = 0; n < successes; n++) budget.recordSuccess();
-    for (let n = 0; n < failures; n++) {
-      budget.recordFailure();
-      if (budget.allowsRetry) retries += 1;
-    }
+    for (let n = 0; n < failures; n++) if (budget.recordFailure()) retries += 1;
   }
   return retries;
 }
