@@ -1,3 +1,4 @@
+import { SpanKind } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { Account, Holding } from '../account/account.ts';
 import { Reading } from '../account/reading.ts';
@@ -6,10 +7,10 @@ import type { RequestScope } from '../request-scope.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { logCall, logSent, logUnexpected } from './call-log.ts';
 import type { CallObserver } from './call-metrics.ts';
-import { describeCalls } from './call-span.ts';
 import {
   type OperationName,
   operations,
+  perOperation,
   type Responses,
   type UpstreamRequest,
 } from './operations.ts';
@@ -43,7 +44,7 @@ const DECODED = 5;
 /** Sends and decodes, with one span, one log line and one observation for each attempt. */
 export function createAttempt(dependencies: AttemptDependencies) {
   const { transport, account, log, observer } = dependencies;
-  const spans = describeCalls(dependencies.baseUrl);
+  const spans = perOperation((name) => spanOf(name, dependencies.baseUrl));
   // Parts of long responses in an iteration of the event loop, of up to 64 KB each: some milliseconds.
   const reading = new Reading(16);
   return <Name extends OperationName>(
@@ -107,6 +108,23 @@ export function createAttempt(dependencies: AttemptDependencies) {
       }
     });
   };
+}
+
+/**
+ * The name and the attributes of the spans of an operation, as OpenTelemetry's conventions for HTTP clients name them.
+ * The query is left out, because its values are those of the caller.
+ */
+function spanOf(operation: OperationName, { protocol, hostname, port, pathname, href }: URL) {
+  const { method } = operations[operation];
+  const template = pathname + operation;
+  const attributes = {
+    'http.request.method': method,
+    'server.address': hostname,
+    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+    'url.full': href + operation,
+    'url.template': template,
+  };
+  return { name: `${method} ${template}`, options: { kind: SpanKind.CLIENT, attributes } };
 }
 
 /**
