@@ -152,8 +152,21 @@ export class PostgresStore implements IdempotencyStore {
    * @throws Error if the URL names several hosts
    */
   constructor({ url, maxBytes }: { url: string; maxBytes: number }) {
+    if (/^[^/]*\/\/[^/]*,/.test(url)) {
+      throw new Error(
+        'The URL of the idempotency store must name one host: several, and target_session_attrs, are not supported. ' +
+          'Name an address that follows the primary, such as that of HAProxy or the name of a cluster',
+      );
+    }
     this.#maxBytes = maxBytes;
-    this.#pool = createPool(url);
+    this.#pool = new pg.Pool({
+      connectionString: url,
+      max: 10,
+      connectionTimeoutMillis: TIMEOUT_MS,
+      query_timeout: TIMEOUT_MS,
+      keepAlive: true,
+      application_name: 'ledger-gateway',
+    });
     // A connection that breaks fails its statement, and is removed.
     const ignore = () => {};
     this.#pool.on('error', ignore).on('connect', (client) => client.on('error', ignore));
@@ -296,23 +309,6 @@ async function requestCancel(backend: z.infer<typeof backendSchema>): Promise<bo
   const isDone = await Promise.race([closed, sleep(TIMEOUT_MS, false, { ref: false })]);
   socket.destroy();
   return isDone;
-}
-
-function createPool(url: string): pg.Pool {
-  if (/^[^/]*\/\/[^/]*,/.test(url)) {
-    throw new Error(
-      'The URL of the idempotency store must name one host: several, and target_session_attrs, are not supported. ' +
-        'Name an address that follows the primary, such as that of HAProxy or the name of a cluster',
-    );
-  }
-  return new pg.Pool({
-    connectionString: url,
-    max: 10,
-    connectionTimeoutMillis: TIMEOUT_MS,
-    query_timeout: TIMEOUT_MS,
-    keepAlive: true,
-    application_name: 'ledger-gateway',
-  });
 }
 
 /** Translates an error. `Unknown` is for those that say nothing about what the server did. */

@@ -20,12 +20,6 @@ import { responseBody } from './transport/response-body.ts';
 import { Exchange, type ResponseLimits } from './transport/send-once.ts';
 import { invalidResponse, noRoom, toUpstreamError } from './upstream-error.ts';
 
-/**
- * One exchange with the service, up to the decoded response. Ends when `signal` is aborted. Nothing is sent
- * after `sendBy`, in the time of `performance.now()`. `retry` is 0 for the first attempt.
- */
-export type Attempt = ReturnType<typeof createAttempt>;
-
 export type AttemptDependencies = {
   baseUrl: URL;
   transport: Transport;
@@ -41,7 +35,11 @@ const MAX_UNBOOKED = 131_072;
 /** The memory of decoding a body, in multiples of it: its parts, its text, and the values. */
 const DECODED = 5;
 
-/** Sends and decodes, with one span, one log line and one observation for each attempt. */
+/**
+ * Creates a function that makes one exchange with the service, up to the decoded response, with one span, one log line and
+ * one observation. It ends when `signal` is aborted. Nothing is sent after `sendBy`, in the time of `performance.now()`.
+ * `retry` is 0 for the first attempt.
+ */
 export function createAttempt(dependencies: AttemptDependencies) {
   const { transport, account, log, observer } = dependencies;
   const spans = perOperation((name) => spanOf(name, dependencies.baseUrl));

@@ -4,7 +4,7 @@ import { remove } from '../lib/remove.ts';
 import { holdTexts } from '../lib/short-text.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
-import { type Attempt, type AttemptDependencies, createAttempt } from './attempt.ts';
+import { type AttemptDependencies, createAttempt } from './attempt.ts';
 import { logCall, logUnexpected } from './call-log.ts';
 import {
   type OperationName,
@@ -41,7 +41,7 @@ const queuedTooLong = new UpstreamError('UPSTREAM_BUSY', { fault: 'queued too lo
  */
 export class UpstreamCalls {
   readonly #options: CallOptions;
-  readonly #attempt: Attempt;
+  readonly #attempt: ReturnType<typeof createAttempt>;
   readonly admission: { readonly gate: Gate; readonly circuit: CircuitBreaker };
   /** By caller: the faults of one must not take the retries of others. */
   readonly #retryBudgets = new LRUCache<string, RetryBudget>({
