@@ -35,9 +35,8 @@ export function intentOf(
   names = HEADERS,
 ): Intent {
   const key = parseKey(text, names.key);
-  const isNumber = typeof age !== 'string' || /^\d{1,11}$/.test(age);
-  const ageMs = age === undefined || age === null ? undefined : isNumber ? Number(age) : NaN;
-  if (ageMs !== undefined && !(Number.isInteger(ageMs) && ageMs >= 0 && ageMs <= MAX_AGE_MS)) {
+  const ageMs = age === undefined || age === null ? undefined : Number(age);
+  if (ageMs !== undefined && !(/^\d{1,11}$/.test(`${age}`) && ageMs <= MAX_AGE_MS)) {
     throw badInput(names.age, `must be an integer from 0 to ${MAX_AGE_MS}`);
   }
   if (caller.subject === null) throw badInput(names.key, 'needs a token with the claim "sub"');
