@@ -84,7 +84,9 @@ export class CircuitBreaker {
       return result;
     } catch (error) {
       if (!(error instanceof UpstreamError) || !counts()) throw error;
-      if (isFault(error)) {
+      // The time to decode a response is not the service's.
+      const isLate = error.code === 'UPSTREAM_TIMEOUT' && error.status === undefined;
+      if (error.transient || isLate) {
         if (hasTime) this.#recordFault(caller);
       } else if (error.sent === 'yes') this.#recordSuccess(); // With an error of its own.
       throw error;
@@ -119,9 +121,4 @@ export class CircuitBreaker {
       if (this.#probedAt - at >= PROBE_OF_CALLER_MS) this.#probes.delete(earlier);
     }
   }
-}
-
-/** A connection fault, no response in time, 502, 503 or 504. The time to decode a response is not the service's. */
-function isFault({ transient, code, status }: UpstreamError): boolean {
-  return transient || (code === 'UPSTREAM_TIMEOUT' && status === undefined);
 }

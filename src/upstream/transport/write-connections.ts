@@ -46,7 +46,10 @@ export class WriteConnections {
     // the event loop before it reuses a connection, so there is a poll between the two.
     if (idle) await immediate();
     const dispatcher = idle ?? this.#open();
-    const keep = idle !== undefined || this.#keepsNew();
+    // Until keep-alive is verified, one connection is kept to observe it.
+    const isFirst = this.#inUse.size + this.#idle.size === 0;
+    const isObserved = isFirst && performance.now() >= this.#cooldownUntil;
+    const keep = idle !== undefined || this.#keepAliveVerified || isObserved;
     if (keep && !idle) {
       this.#inUse.add(dispatcher);
       dispatcher.on('disconnect', (_origin, _targets, error) => this.#onClose(dispatcher, error));
@@ -75,13 +78,6 @@ export class WriteConnections {
     this.#idle.delete(client);
     this.#inUse.add(client);
     return client;
-  }
-
-  /** Until keep-alive is verified, one connection is kept to observe it. */
-  #keepsNew(): boolean {
-    if (this.#keepAliveVerified) return true;
-    const isFirst = this.#inUse.size + this.#idle.size === 0;
-    return isFirst && performance.now() >= this.#cooldownUntil;
   }
 
   #release(
