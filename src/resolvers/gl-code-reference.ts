@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { IntegrationTarget } from '../generated/resolvers.ts';
-import { textLimits } from './input.ts';
+import { exactText, textLimits } from './input.ts';
 import type { GlCodeEntity } from './loaders.ts';
 
 /** The fields of the key of a code. */
@@ -13,34 +13,22 @@ export function idOf({ target, project, code }: GlCodeKey): string | null {
   return `${target}/${encodeURIComponent(project)}/${encodeURIComponent(code)}`;
 }
 
-const targets = new Map(Object.entries(IntegrationTarget));
-const targetNames = new Map([...targets].map(([name, value]) => [String(value), name]));
+/** By their names. */
+const targets = new Map<unknown, IntegrationTarget>(Object.entries(IntegrationTarget));
 
 /** A reference comes from another subgraph: no scalar or enum of this schema has checked it. */
 const keySchema = z.object({
-  target: z
-    .string()
-    .transform((name) => targets.get(name))
-    .refine((target) => target !== undefined),
-  project: z
-    .string()
-    .max(textLimits.project)
-    .refine((project) => project.isWellFormed()),
+  target: z.enum(IntegrationTarget),
+  project: exactText(textLimits.project),
   code: z.string().max(textLimits.code).nullable(),
 });
 
-/** No longer parts are read: a character of a part may become nine, as the euro sign does. */
-const idPattern = new RegExp(
-  `^(-?\\d+)/([^/]{0,${9 * textLimits.project}})/([^/]{0,${9 * textLimits.code}})$`,
-);
-
 /** The key in an id. Undefined for any text that `idOf` does not make. */
 function keyOf(id: string): GlCodeKey | undefined {
-  const [, integer = '', ...encoded] = idPattern.exec(id) ?? [];
-  const target = targetNames.get(integer);
+  const [target, ...encoded] = id.split('/', 4);
   try {
     const [project, code] = encoded.map(decodeURIComponent);
-    const { data } = keySchema.safeParse({ target, project, code });
+    const { data } = keySchema.safeParse({ target: Number(target), project, code });
     return data && idOf(data) === id ? data : undefined;
   } catch {
     return undefined; // A part is not percent-encoded.
@@ -49,14 +37,14 @@ function keyOf(id: string): GlCodeKey | undefined {
 
 /** Reads a reference by id, or by the fields of the other key. Null if its id is null. */
 export function readReference(representation: unknown): GlCodeKey | null | GatewayError {
-  const { __typename, id, target }: Record<string, unknown> = Object(representation);
+  const { __typename, id, target, project, code }: Record<string, unknown> = Object(representation);
   if (__typename !== 'GlCode') return invalid(['__typename'], 'is not an entity of this subgraph');
   if (id === null && target === undefined) return null;
   if (id != null) {
     const key = typeof id === 'string' ? keyOf(id) : undefined;
     return key ?? invalid(['id'], 'is not the id of a GlCode, such as 5/north-plant/4010');
   }
-  const { data, error } = keySchema.safeParse(representation);
+  const { data, error } = keySchema.safeParse({ target: targets.get(target), project, code });
   const fields = error?.issues.map(({ path }) => path.join('.'));
   return data ?? invalid([...new Set(fields)], 'is invalid');
 }

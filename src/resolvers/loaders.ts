@@ -1,12 +1,7 @@
 import DataLoader from 'dataloader';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type { ReadName, Responses } from '../upstream/operations.ts';
-import type {
-  GlCodeList,
-  GlCodesQuery,
-  IntegrationTarget,
-  ListResponse,
-} from '../upstream/records.ts';
+import type { GlCodeList, ListResponse } from '../upstream/records.ts';
 import { UpstreamError, type UpstreamErrorCode } from '../upstream/upstream-error.ts';
 import { outcome } from './outcome.ts';
 
@@ -31,7 +26,8 @@ export type Limits = {
 
 /** A GL code with the target and project it was requested for, which are part of its key in a federated graph. */
 export type GlCodeEntity = {
-  target: IntegrationTarget;
+  /** Its integer (docs/service-api.md, section 2.7). */
+  target: number;
   project: string;
   code: string | null;
   name: string | null;
@@ -40,7 +36,10 @@ export type GlCodeEntity = {
 };
 
 /** The target and project of a list. */
-type GlCodesKey = Omit<GlCodesQuery, 'includeHide'>;
+type GlCodesKey = Pick<GlCodeEntity, 'target' | 'project'>;
+
+/** The query of getGLCodes5 (docs/service-api.md, section 4.1). */
+type GlCodesQuery = GlCodesKey & { includeHide: boolean };
 
 export type Loaders = ReturnType<typeof createLoaders>;
 

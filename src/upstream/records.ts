@@ -68,16 +68,6 @@ export type ListResponse<Item> = ServiceStatus & {
 /** GLCodeInfoSS (section 2.2). */
 export type GlCodeList = ListResponse<GlCodeInfo>;
 
-/** The integration targets (section 2.7). */
-// biome-ignore format: the list reads as in docs/service-api.md
-export type IntegrationTarget =
-  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 20 | 21 | 22 | 23 | 24 | 26 | 27
-  | 33 | 34 | 35 | 36 | 37 | 38 | 39 | 40 | 41 | 42 | 43 | 44 | 45 | 46 | 47 | 48 | 49 | 50 | 51
-  | 4001 | -1;
-
-/** The query of getGLCodes5 (section 4.1). */
-export type GlCodesQuery = { target: IntegrationTarget; project: string; includeHide: boolean };
-
 const approver = z.object({
   approver_id: exactInteger.nullish(),
   claim_limit: z.number().nullish(),
