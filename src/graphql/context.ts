@@ -29,14 +29,11 @@ export function createContext(
   const service = scope && createClient(calls, scope);
   const limits = scope && new ResponseLimits(scope, maxResponseBytes);
   let loaders: Loaders | undefined;
-  const response: { serialized?: Buffer | undefined } = {};
   return {
     /** Undefined if the request names none. */
     document,
     scope,
     record,
-    /** The response, if it is too long for Apollo to serialize it at once. */
-    response,
     // What resolvers need, see there.
     service: () => required(service),
     loaders() {

@@ -48,9 +48,8 @@ export function createExecution(
       if (!document) return null; // For the type: didResolveSource has thrown.
       const limits = contextValue.scope ? contextValue.limits() : undefined;
       const respond = async (result: FormattedExecutionResult) => {
-        const serialized = await limits?.serialize(result);
-        contextValue.response.serialized = serialized;
-        return { http, body: { kind: 'single' as const, singleResult: serialized ? {} : result } };
+        await limits?.admitResponse(result);
+        return { http, body: { kind: 'single' as const, singleResult: result } };
       };
       if (document.faults.length > 0) {
         http.status = 400;

@@ -70,7 +70,7 @@ export async function startGraphql(options: GraphqlOptions) {
       if (response.body.kind !== 'complete')
         throw new Error('Incremental delivery is not supported.');
       const { status = 200, headers } = response;
-      return { status, headers, body: context.response.serialized ?? response.body.string };
+      return { status, headers, body: response.body.string };
     },
     /** Replaces the trusted documents. Rejects with a ConfigError if one is invalid, and then changes nothing. */
     trust: (manifests: readonly Manifest[]) => documents.trust(manifests),

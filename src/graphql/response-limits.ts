@@ -115,16 +115,12 @@ export class ResponseLimits implements Limits {
    * memory for it. Resolves when it is the turn of the result to be executed.
    */
   async admitResult(result: object, info: GraphQLResolveInfo): Promise<void> {
-    const { fields: selected, children } = selectionOf(info);
+    const selection = selectionOf(info);
     await this.turn();
-    let [fields, names, texts, ownFields] = [0, 0, 0, selected];
-    for (const { name, cost } of children) {
-      const counted = fieldsOf(Reflect.get(result, name), cost);
-      fields += counted.fields;
-      names += counted.length;
-    }
-    this.#count(fields, names); // First, because reading the texts of rejected lists would take time.
-    for (const { name, cost } of children) {
+    const { fields, length } = fieldsOf(result, selection);
+    this.#count(fields, length); // First, because reading the texts of rejected lists would take time.
+    let [texts, ownFields] = [0, selection.fields];
+    for (const { name, cost } of selection.children) {
       const value: unknown = Reflect.get(result, name);
       const known = this.#lists.get(Object(value));
       ownFields -= cost.fields;
@@ -134,7 +130,7 @@ export class ResponseLimits implements Limits {
       if (typeof value !== 'object') texts += jsonLength(value) * ownFields;
     }
     this.#count(0, texts);
-    await this.#book(fields, names + texts);
+    await this.#book(fields, length + texts);
   }
 
   /** Does the same for entities, whose number was counted before, with the length of their texts. */
@@ -165,22 +161,19 @@ export class ResponseLimits implements Limits {
   }
 
   /**
-   * Writes a response, also for a client that has disconnected: it may tell the outcome of a write. Undefined for a short
-   * one, which Apollo writes. A long one is measured and booked before. Rejects with `OPERATION_LIMIT_EXCEEDED` if it is
-   * too long, and as `Holding.hold` does.
+   * Resolves when it is the turn of a response to be written, also for a client that has disconnected: it may tell the
+   * outcome of a write. A long one is measured and booked before. Rejects with `OPERATION_LIMIT_EXCEEDED` if it is too
+   * long, and as `Holding.hold` does.
    */
-  async serialize(result: object): Promise<Buffer | undefined> {
+  async admitResponse(result: object): Promise<void> {
     await this.#scope.turn();
     // A longer one may be too long.
-    const isShort = this.#counted.bytes + this.#outcomeBytes <= Math.min(4_194_304, this.#maxBytes);
-    if (isShort) return undefined;
+    const isShort = this.#counted.bytes <= Math.min(4_194_304, this.#maxBytes);
     // Outcomes of writes were cut and booked, and errors alone are no longer than their request allows.
-    if (this.#outcomeBytes === 0 && 'data' in result) {
-      const bytes = jsonLength(result);
-      if (bytes > this.#maxBytes) throw tooLarge;
-      await this.#scope.holding.hold(Math.max(0, bytes - this.#textBytes), undefined, true);
-    }
-    return Buffer.from(JSON.stringify(result));
+    if (isShort || this.#outcomeBytes > 0 || !('data' in result)) return;
+    const bytes = jsonLength(result);
+    if (bytes > this.#maxBytes) throw tooLarge;
+    await this.#scope.holding.hold(Math.max(0, bytes - this.#textBytes), undefined, true);
   }
 
   #count(fields: number, bytes: number): void {

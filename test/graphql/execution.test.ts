@@ -122,10 +122,7 @@ async function execute(
   const response = await server.executeOperation({ query, variables }, { contextValue });
   await immediate(); // After an error in one field, others may start their calls after the response.
   if (response.body.kind !== 'single') throw new Error('not a single result');
-  const { serialized } = contextValue.response;
-  const { data, errors = [] }: Result = serialized
-    ? JSON.parse(String(serialized))
-    : response.body.singleResult;
+  const { data, errors = [] }: Result = response.body.singleResult;
   const { status, headers } = response.http;
   return {
     text: JSON.stringify({ status, headers: [...headers], errors, data }),

@@ -105,11 +105,10 @@ test('a response is measured before it is written, and may have twice as many by
     const limits = limitsOf(new Account(Infinity));
     const value = { message: 'm'.repeat(2 * MEGABYTE) };
     await execute(messages, (info) => limits.admitResult(value, info));
-    return limits.serialize({ data: texts });
+    return limits.admitResponse({ data: texts });
   };
   const half = '\u0001'.repeat((16 * MEGABYTE - 10) / 6); // Each is an escape sequence.
-  const text = JSON.stringify({ data: [half, half] });
-  expect(String(await measure([half, half]))).toBe(text);
+  await measure([half, half]);
   const error = { code: 'OPERATION_LIMIT_EXCEEDED' };
   await expect(measure([half, half, half])).rejects.toMatchObject(error);
 });
