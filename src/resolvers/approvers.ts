@@ -16,5 +16,5 @@ export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = as
 };
 
 export function approversSaved(status: ServiceStatus) {
-  return outcome(status, (fields) => ({ __typename: 'ApproversSaved', ...fields }) as const);
+  return outcome(status, { __typename: 'ApproversSaved' });
 }

@@ -1,17 +1,5 @@
-type Cut = { skip: number; first?: number | null | undefined };
 type Filter = { only?: readonly string[] | null | undefined; search?: string | null | undefined };
 type Item = { code: string | null; name: string | null; value: string | null };
-
-/** How many items of a list `skip` and `first` leave. */
-export function lengthOfPart({ length }: readonly unknown[], { skip, first }: Cut): number {
-  return Math.min(first ?? length, Math.max(length - skip, 0));
-}
-
-/** The part of a list that `skip` and `first` leave. The list itself if that is all of it. */
-export function cut<Code>(codes: Code[], part: Cut): Code[] {
-  const length = lengthOfPart(codes, part);
-  return length === codes.length ? codes : codes.slice(part.skip, part.skip + length);
-}
 
 /** Filters a list by `only` and `search`. */
 export function filterCodes<Code extends Item>(

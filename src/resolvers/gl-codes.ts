@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { QueryResolvers } from '../generated/resolvers.ts';
-import { cut, filterCodes, lengthOfPart } from './gl-code-filter.ts';
+import { filterCodes } from './gl-code-filter.ts';
 import { check, exactText, textLimits } from './input.ts';
 import { outcome } from './outcome.ts';
 
@@ -29,13 +29,15 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   const limits = context.limits();
   check(glCodesArgs, args);
   const { list: all, ...status } = await loaders.glCodes(args);
+  const { skip } = args;
+  const end = Math.min(all.length, skip + (args.first ?? all.length));
   const isFiltered = Boolean(args.only || args.search);
+  const isCut = skip > 0 || end < all.length;
   // A filter may keep all of them, before they are cut.
-  const copied = isFiltered ? all.length : lengthOfPart(all, args);
-  if (isFiltered || copied < all.length) await limits.holdCopy(copied);
+  if (isFiltered || isCut) await limits.holdCopy(isFiltered ? all.length : Math.max(0, end - skip));
   if (isFiltered) await limits.turn();
   const kept = isFiltered ? filterCodes(all, args) : all;
-  const codes = cut(kept, args);
+  const codes = isCut ? kept.slice(skip, end) : kept;
   const totalCount = kept.length;
-  return outcome(status, (fields) => ({ __typename: 'GlCodeList', codes, totalCount, ...fields }));
+  return outcome(status, { __typename: 'GlCodeList', codes, totalCount });
 };

@@ -90,7 +90,7 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
     limits,
     async ({ target, project }: GlCodesKey) => {
       const { list, ...status } = await glCodes({ target, project, includeHide: true });
-      const { __typename } = outcome(status, () => ({ __typename: 'GlCodeList' as const }));
+      const { __typename } = outcome(status, { __typename: 'GlCodeList' });
       if (__typename !== 'GlCodeList') {
         throw new UpstreamError(errorCodes[__typename] ?? 'UPSTREAM_FAILED', { fault: __typename });
       }

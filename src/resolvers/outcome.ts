@@ -1,21 +1,18 @@
 import type { ServiceStatus } from '../upstream/records.ts';
 import { OutcomeUnknown } from '../upstream/upstream-error.ts';
 
-/** The fields of every member that comes from a status record. */
-type StatusFields = Pick<ServiceStatus, 'invoiceId' | 'message'>;
-
 /**
- * The union member for a status record. This is the only code that reads a status (docs/service-api.md,
- * section 3). A status outside 0 to 3 is passed on as it is.
+ * The union member for a status record: `success` with its fields, or a problem. This is the only code that reads a status
+ * (docs/service-api.md, section 3). A status outside 0 to 3 is passed on as it is.
  */
-export function outcome<Success>(
+export function outcome<const Success extends object>(
   { status, invoiceId, message }: ServiceStatus,
-  toSuccess: (fields: StatusFields) => Success,
+  success: Success,
 ) {
   const fields = { invoiceId, message };
   switch (status) {
     case 0:
-      return toSuccess(fields);
+      return { ...success, ...fields };
     case 1:
       return { __typename: 'LedgerFailed' as const, ...fields };
     case 2:

@@ -38,14 +38,10 @@ export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = 
 };
 
 export function csvUploaded({ unresolved, record }: WorkflowCsvResult) {
-  const uploaded = (fields: { invoiceId: string | null; message: string | null }) =>
-    ({ __typename: 'WorkflowCsvUploaded', unresolved, ...fields }) as const;
-  return record ? outcome(record, uploaded) : uploaded({ invoiceId: null, message: null });
+  const success = { __typename: 'WorkflowCsvUploaded', unresolved } as const;
+  return record ? outcome(record, success) : { ...success, invoiceId: null, message: null };
 }
 
 export function actionCompleted(action: WorkflowOperation, status: ServiceStatus) {
-  return outcome(
-    status,
-    (fields) => ({ __typename: 'WorkflowActionCompleted', action, ...fields }) as const,
-  );
+  return outcome(status, { __typename: 'WorkflowActionCompleted', action });
 }
