@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { QueryResolvers } from '../generated/resolvers.ts';
-import { filterCodes } from './gl-code-filter.ts';
+import type { QueryGlCodesArgs, QueryResolvers } from '../generated/resolvers.ts';
 import { check, exactText, textLimits } from './input.ts';
+import type { GlCodeEntity } from './loaders.ts';
 import { outcome } from './outcome.ts';
 
 const notNegative = z.number().min(0, 'is negative');
@@ -41,3 +41,19 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   const totalCount = kept.length;
   return outcome(status, { __typename: 'GlCodeList', codes, totalCount });
 };
+
+/** Filters a list by `only` and `search`. */
+export function filterCodes<Code extends Pick<GlCodeEntity, 'code' | 'name' | 'value'>>(
+  codes: readonly Code[],
+  { only, search }: Pick<QueryGlCodesArgs, 'only' | 'search'>,
+): Code[] {
+  const allowed = only && new Set(only);
+  // Faster than converting each text to lower case.
+  const pattern = search ? new RegExp(RegExp.escape(search), 'iu') : undefined;
+  const isFound = (text: string | null) => text !== null && pattern?.test(text) !== false;
+  return codes.filter(
+    ({ code, name, value }) =>
+      (!allowed || (code !== null && allowed.has(code))) &&
+      (!pattern || isFound(code) || isFound(name) || isFound(value)),
+  );
+}
