@@ -11,6 +11,14 @@ const MAX_FAULTS = 100;
 /** Collects the faults of an input, so that one error reports all of them. */
 export class InputFaults {
   readonly #faults: InputFault[] = [];
+  readonly #toError: (message: string, faults: InputFault[]) => Error;
+
+  constructor(
+    toError = (message: string, faults: InputFault[]): Error =>
+      new GatewayError('BAD_USER_INPUT', message, { faults }),
+  ) {
+    this.#toError = toError;
+  }
 
   /** Adds a fault with a sentence. Throws them all if there are too many for one error. */
   add(path: Path, message: string): void {
@@ -23,13 +31,9 @@ export class InputFaults {
     if (this.#faults.length > 0) throw this.#error(String(this.#faults.length));
   }
 
-  protected toError(message: string, faults: InputFault[]): Error {
-    return new GatewayError('BAD_USER_INPUT', message, { faults });
-  }
-
   #error(count: string): Error {
     const first = this.#faults[0]?.message ?? '';
     const message = count === '1' ? first : `The input has ${count} faults. The first: ${first}`;
-    return this.toError(message, this.#faults);
+    return this.#toError(message, this.#faults);
   }
 }

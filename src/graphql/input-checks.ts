@@ -25,7 +25,7 @@ import {
 } from 'graphql';
 import { core } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { type InputFault, InputFaults, type Path } from '../errors/input-fault.ts';
+import { InputFaults, type Path } from '../errors/input-fault.ts';
 import { isExact, longNumber, withLongNumbers } from '../lib/json.ts';
 import type { GraphqlDocument, Variables } from './document.ts';
 import { schema } from './schema.ts';
@@ -39,17 +39,37 @@ export function checkInput(
   operation: OperationDefinitionNode,
   variables: Variables,
 ): void {
-  const faults = new OperationFaults(() => usesOf(document.ast, operation));
-  if (!document.isExact) checkLiterals(document, faults);
-  checkVariables(operation, variables, faults);
+  const nodes = new Set<ASTNode>();
+  const faults = new InputFaults((message, all) => {
+    const extensions = { code: 'BAD_USER_INPUT', http: { status: 400 }, faults: all };
+    return new GraphQLError(message, { nodes: [...nodes], extensions });
+  });
+  const add: AddFault = (node, path, message) => {
+    nodes.add(node);
+    faults.add(path, message);
+  };
+  let uses: Map<string, Use> | undefined;
+  const useOf: UseOf = (variable) => {
+    uses ??= usesOf(document.ast, operation);
+    return uses.get(variable) ?? { path: [], isNonNull: false };
+  };
+  if (!document.isExact) checkLiterals(document, add, useOf);
+  checkVariables(operation, variables, add, useOf);
   faults.throwIfAny();
 }
+
+/** Adds a fault of a part of the document. */
+type AddFault = (node: ASTNode, path: Path, message: string) => void;
+
+/** How the operation uses a variable: the path of its first use, and whether a value is required at any of them. */
+type UseOf = (variable: string) => Use;
+type Use = { path: Path; isNonNull: boolean };
 
 /**
  * Adds a fault for each number in a document, default values included, that a double would change: graphql-js would
  * send 1e400 as null, and 9007199254740993 as another number.
  */
-function checkLiterals(document: GraphqlDocument, faults: OperationFaults): void {
+function checkLiterals(document: GraphqlDocument, add: AddFault, useOf: UseOf): void {
   document.isExact = true;
   const types = new TypeInfo(schema);
   const check: ASTVisitFn<IntValueNode | FloatValueNode> = (node, _, parent, keys, ancestors) => {
@@ -57,9 +77,8 @@ function checkLiterals(document: GraphqlDocument, faults: OperationFaults): void
     // An ID keeps its digits.
     if ((type && getNamedType(type) === GraphQLID) || isExact(node.value)) return;
     document.isExact = false;
-    const pathOf = (variable: string) => faults.useOf(variable).path;
-    const path = argumentPath(keys, [...ancestors, parent], pathOf);
-    faults.addAt(node, path, 'A number in the document cannot be sent exactly.');
+    const path = argumentPath(keys, [...ancestors, parent], useOf);
+    add(node, path, 'A number in the document cannot be sent exactly.');
   };
   visit(document.ast, visitWithTypeInfo(types, { IntValue: check, FloatValue: check }));
 }
@@ -71,21 +90,22 @@ function checkLiterals(document: GraphqlDocument, faults: OperationFaults): void
 function checkVariables(
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Variables,
-  faults: OperationFaults,
+  addFault: AddFault,
+  useOf: UseOf,
 ): void {
   for (const node of variableDefinitions) {
     const name = node.variable.name.value;
     const type = typeFromAST(schema, node.type);
     if (!isInputType(type)) continue; // Validation rejects it.
     const add = (problem: string, path: readonly PropertyKey[] = []) =>
-      faults.addAt(node, [...faults.useOf(name).path, ...path], `Variable "$${name}" ${problem}`);
+      addFault(node, [...useOf(name).path, ...path], `Variable "$${name}" ${problem}`);
     const given = Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (given === undefined) {
       if (isNonNullType(type) && !node.defaultValue) add('is required.');
       continue;
     }
     // Validation allows its type there. graphql-js would find the null only below a field, after its write.
-    const mustNotBeNull = given === null && node.defaultValue && faults.useOf(name).isNonNull;
+    const mustNotBeNull = given === null && node.defaultValue && useOf(name).isNonNull;
     if (mustNotBeNull) add('must not be null.');
     const value = convertLongNumbers(given, type);
     variables[name] = value;
@@ -153,40 +173,6 @@ export function checkResponseName(
   throw new GatewayError('BAD_USER_INPUT', `The header Idempotency-Response-Name ${problem}.`);
 }
 
-/** Collects the faults of the variables and literals of an operation. Nothing of it is executed then. */
-class OperationFaults extends InputFaults {
-  readonly #nodes = new Set<ASTNode>();
-  readonly #readUses: () => Map<string, Use>;
-  #uses: Map<string, Use> | undefined;
-
-  constructor(readUses: () => Map<string, Use>) {
-    super();
-    this.#readUses = readUses;
-  }
-
-  /** How the operation uses a variable. */
-  useOf(variable: string): Use {
-    this.#uses ??= this.#readUses();
-    return this.#uses.get(variable) ?? { path: [], isNonNull: false };
-  }
-
-  /** Adds a fault of a part of the document. */
-  addAt(node: ASTNode, path: Path, message: string): void {
-    this.#nodes.add(node);
-    this.add(path, message);
-  }
-
-  protected override toError(message: string, faults: InputFault[]): GraphQLError {
-    return new GraphQLError(message, {
-      nodes: [...this.#nodes],
-      extensions: { code: 'BAD_USER_INPUT', http: { status: 400 }, faults },
-    });
-  }
-}
-
-/** The path of the first use of a variable, and whether a value is required at any of them. */
-type Use = { path: Path; isNonNull: boolean };
-
 function usesOf(document: DocumentNode, operation: OperationDefinitionNode): Map<string, Use> {
   const uses = new Map<string, Use>();
   const types = new TypeInfo(schema);
@@ -206,12 +192,12 @@ function usesOf(document: DocumentNode, operation: OperationDefinitionNode): Map
 
 /**
  * The path of a value in a document, from its argument on. `visit` passes the keys from the document to the
- * value, and the node or list in which each of them is. That of a default value begins with `pathOf` its variable.
+ * value, and the node or list in which each of them is. That of a default value begins with the first use of its variable.
  */
 function argumentPath(
   keys: readonly (string | number)[],
   parents: readonly (ASTNode | readonly ASTNode[] | undefined)[],
-  pathOf?: (variable: string) => Path,
+  useOf?: UseOf,
 ): Path {
   return parents.flatMap((parent, level) => {
     const key = keys[level];
@@ -220,7 +206,8 @@ function argumentPath(
       const list = parents[level - 1];
       return list && 'kind' in list && list.kind === Kind.LIST ? [key] : [];
     }
-    if (parent.kind === Kind.VARIABLE_DEFINITION) return pathOf?.(parent.variable.name.value) ?? [];
+    if (parent.kind === Kind.VARIABLE_DEFINITION)
+      return useOf?.(parent.variable.name.value).path ?? [];
     const isNamed = parent.kind === Kind.ARGUMENT || parent.kind === Kind.OBJECT_FIELD;
     return isNamed ? [parent.name.value] : [];
   });
