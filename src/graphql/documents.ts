@@ -15,7 +15,6 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
 import { GraphqlDocument } from './document.ts';
 import { parseWithinLimits } from './document-limits.ts';
-import type { DocumentRequest } from './document-request.ts';
 import { schema } from './schema.ts';
 import { type Manifest, readTrusted, type TrustedDocuments } from './trusted-documents.ts';
 
@@ -25,6 +24,13 @@ export type DocumentOptions = {
   /** Whether documents that are not trusted are executed too, and named in the log. */
   areOthersExecuted: boolean;
   log: Logger;
+};
+
+/** What a request says about its document. */
+export type DocumentRequest = {
+  query?: string | undefined;
+  /** The document id, and the hash of the extension `persistedQuery`, if they are given. */
+  ids?: string[];
 };
 
 /** The documents of requests. Each is parsed and checked once, as long as it is remembered. */

@@ -4,10 +4,10 @@ import {
   ApolloServerPluginInlineTraceDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
+import { InvalidRequest } from '../errors/gateway-error.ts';
 import type { GraphqlRequest, GraphqlResponse } from '../request-scope.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
-import { documentRequestOf } from './document-request.ts';
-import { type DocumentOptions, Documents } from './documents.ts';
+import { type DocumentOptions, type DocumentRequest, Documents } from './documents.ts';
 import { createErrorFormatter } from './error-format.ts';
 import { createExecution } from './execution.ts';
 import type { FieldObserver } from './field-metrics.ts';
@@ -90,6 +90,31 @@ function csrfHeaders({ method, headers }: GraphqlRequest): HeaderMap {
     if (value) read.set(name, String(value));
   }
   return read;
+}
+
+/** Reads what a request says about its document. Throws an InvalidRequest. */
+function documentRequestOf({ method, search, body }: GraphqlRequest): DocumentRequest {
+  const given: unknown = method === 'GET' ? parametersOf(search) : body;
+  if (Array.isArray(given)) return {}; // Apollo rejects it.
+  const { query, documentId, extensions }: Record<string, unknown> = Object(given);
+  if (extensions != null && typeof extensions !== 'object') throw new InvalidRequest(400);
+  const { sha256Hash }: Record<string, unknown> = Object(Object(extensions).persistedQuery);
+  const ids = [documentId, sha256Hash].map(textOf).filter((id) => id !== undefined);
+  return { query: textOf(query), ids };
+}
+
+function textOf(value: unknown): string | undefined {
+  if (value != null && typeof value !== 'string') throw new InvalidRequest(400);
+  return value ?? undefined;
+}
+
+function parametersOf(search: string): object {
+  const { extensions, ...others } = Object.fromEntries(new URLSearchParams(search));
+  try {
+    return extensions === undefined ? others : { ...others, extensions: JSON.parse(extensions) };
+  } catch {
+    throw new InvalidRequest(400);
+  }
 }
 
 /** A request that names its document by its text, which is the only way that Apollo knows. */
