@@ -64,7 +64,7 @@ export const retryableCodes: ReadonlySet<string> = new Set<GatewayCode | 'REQUES
 /** An error of the gateway whose message is meant for the client. */
 export class GatewayError extends Error {
   readonly code: GatewayCode;
-  readonly http: { status: number; headers: Map<string, string> } | undefined;
+  readonly http: { status: number; headers: Record<string, string> } | undefined;
   /** What is wrong with the input of `BAD_USER_INPUT`, if it is more than one fault or has a path. */
   readonly faults: readonly unknown[] | undefined;
   /** Why the token of the request is not accepted. */
@@ -78,7 +78,7 @@ export class GatewayError extends Error {
     super(message);
     const status = gatewayCodes[code];
     this.code = code;
-    this.http = status && { status, headers: new Map(Object.entries(options.headers ?? {})) };
+    this.http = status && { status, headers: options.headers ?? {} };
     this.faults = options.faults;
     this.rejection = options.rejection;
   }

@@ -26,14 +26,9 @@ export function toHttpError(
   log: Logger,
 ) {
   if (error instanceof GatewayError) {
-    const { code, message, http } = error;
-    const headers = Object.fromEntries(http?.headers ?? []);
-    return {
-      status: http?.status ?? 400,
-      headers,
-      code,
-      body: errorBody(message, code, requestId),
-    };
+    const { code, message } = error;
+    const { status, headers } = error.http ?? { status: 400, headers: {} };
+    return { status, headers, code, body: errorBody(message, code, requestId) };
   }
   const known = httpErrors[error.statusCode ?? 500];
   if (!known) log.error({ requestId, error: loggable(error) }, 'internal error');

@@ -26,17 +26,17 @@ export const entities: GraphQLFieldResolver<unknown, Context> = async (_, args, 
   });
   const loaded = await loaders.glCodeIndex.loadMany([...lists.values()]);
   const indexes = new Map([...lists.keys()].map((key, at) => [key, loaded[at]]));
-  const find = (reference: GlCodeKey) => {
+  // graphql-js throws an Error that it finds in a list, with its path.
+  const find = (reference: GlCodeKey | null | GatewayError) => {
+    if (reference === null || reference instanceof GatewayError) return reference;
     const index = indexes.get(glCodesKey(reference));
     if (!(index instanceof Error)) return index?.get(reference.code);
     limits.admitFailure(index);
     return index;
   };
-  // graphql-js throws an Error that it finds in a list, with its path.
   const found: unknown[] = [];
   await limits.visit(references, (reference) => {
-    const isKey = reference && !(reference instanceof GatewayError);
-    found.push(isKey ? find(reference) : reference);
+    found.push(find(reference));
   });
   await limits.admitEntities(found, info);
   return found;

@@ -89,7 +89,7 @@ function setHead(head: HTTPGraphQLHead, error: GraphQLError | GatewayError): voi
   // Without memory or time for one list, others are still in the response.
   if (!status || status === 503) return;
   head.status = status;
-  for (const [name, value] of http?.headers ?? []) head.headers.set(name, value);
+  for (const [name, value] of Object.entries(http?.headers ?? {})) head.headers.set(name, value);
 }
 
 /** Executes an operation. Rejects with a GraphQLError or a GatewayError if nothing can be executed. */

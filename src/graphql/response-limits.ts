@@ -55,13 +55,9 @@ export class ResponseLimits implements Limits {
     this.#counted = { ...nothing };
   }
 
-  turn(): Promise<void> | undefined {
-    return this.#scope.turn(this.#scope.signal);
-  }
-
   async visit<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void> {
     for (const item of items) {
-      const turn = this.turn();
+      const turn = this.#turn();
       if (turn) await turn;
       visit(item);
     }
@@ -106,7 +102,7 @@ export class ResponseLimits implements Limits {
   }
 
   holdCopy(items: number): Promise<void> | undefined {
-    return this.#hold(items * 8);
+    return this.#hold(items * 8)?.then(() => this.#turn()) ?? this.#turn();
   }
 
   /**
@@ -116,7 +112,7 @@ export class ResponseLimits implements Limits {
    */
   async admitResult(result: object, info: GraphQLResolveInfo): Promise<void> {
     const selection = selectionOf(info);
-    await this.turn();
+    await this.#turn();
     const { fields, length } = fieldsOf(result, selection);
     this.#count(fields, length); // First, because reading the texts of rejected lists would take time.
     let [texts, ownFields] = [0, selection.fields];
@@ -188,7 +184,12 @@ export class ResponseLimits implements Limits {
   async #book(fields: number, bytes: number): Promise<void> {
     await this.#hold(fields * 100 + bytes);
     this.#textBytes += bytes;
-    await this.turn();
+    await this.#turn();
+  }
+
+  /** Waits for CPU time, unless the client has disconnected. */
+  #turn(): Promise<void> | undefined {
+    return this.#scope.turn(this.#scope.signal);
   }
 
   #hold(bytes: number): Promise<void> | undefined {

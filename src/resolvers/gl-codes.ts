@@ -35,7 +35,6 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   const isCut = skip > 0 || end < all.length;
   // A filter may keep all of them, before they are cut.
   if (isFiltered || isCut) await limits.holdCopy(isFiltered ? all.length : Math.max(0, end - skip));
-  if (isFiltered) await limits.turn();
   const kept = isFiltered ? filterCodes(all, args) : all;
   const codes = isCut ? kept.slice(skip, end) : kept;
   const totalCount = kept.length;

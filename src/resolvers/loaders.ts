@@ -16,10 +16,8 @@ export type Limits = {
   failureTurn(): Promise<void>;
   /** Books a list with so many bytes of texts until its response exists. Throws as `Holding.hold` does. */
   holdList(list: readonly object[], bytes: number): Promise<void> | undefined;
-  /** Books a copy of a part of a list with at most so many items. */
+  /** Books a copy of a part of a list with at most so many items, and waits for CPU time to make it. */
   holdCopy(items: number): Promise<void> | undefined;
-  /** Waits for CPU time, unless the client has disconnected. Undefined if work may run at once. */
-  turn(): Promise<void> | undefined;
   /** Visits items, and waits for CPU time meanwhile as often as it is needed. */
   visit<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void>;
 };

@@ -76,7 +76,7 @@ async function setHead({ errors, response: { http } }: GraphQLRequestContext<Con
     const cause = unwrapResolverError(error);
     if (!(cause instanceof GatewayError) || !cause.http) continue;
     http.status = cause.http.status;
-    for (const [name, value] of cause.http.headers) http.headers.set(name, value);
+    for (const [name, value] of Object.entries(cause.http.headers)) http.headers.set(name, value);
   }
 }
 
