@@ -41,12 +41,9 @@ const nothing = {
   depth: 0,
 };
 
-/** What is selected of the value of a field, which may be a list. */
-type Child = { name: string; cost: SelectionCost };
-
 type SelectionCost = typeof nothing & {
-  /** The fields that have a selection set of their own. */
-  children: readonly Child[];
+  /** The fields that have a selection set of their own: what is selected of their values, which may be lists. */
+  children: readonly { name: string; cost: SelectionCost }[];
 };
 
 /** The fields of a value that are executed, those of each item of a list, and the length of their JSON text without values. */
