@@ -1,11 +1,4 @@
-import type { Logger } from 'pino';
-import {
-  GatewayError,
-  InvalidRequest,
-  internalError,
-  loggable,
-  retryableCodes,
-} from './gateway-error.ts';
+import { GatewayError, InvalidRequest, internalError, retryableCodes } from './gateway-error.ts';
 
 /** Codes and messages for requests that HTTP itself rules out, by status. */
 const malformed = ['BAD_REQUEST', 'The request is malformed.'] as const;
@@ -17,31 +10,24 @@ const httpErrors: Record<number, readonly [code: string, message: string]> = {
   408: ['REQUEST_TIMEOUT', 'The request arrived too slowly, and was not executed.'],
   413: ['PAYLOAD_TOO_LARGE', 'The request body is too large.'],
   415: ['UNSUPPORTED_MEDIA_TYPE', 'The content type must be application/json.'],
+  431: malformed,
 };
 
-/** The response to a request that does not reach GraphQL. Logs the errors that it masks. */
-export function toHttpError(
-  error: GatewayError | { statusCode?: number },
-  requestId: string,
-  log: Logger,
-) {
+/** An error outside GraphQL. One without a status of the table is unexpected, and masked. */
+export type HttpFault = GatewayError | { statusCode?: number };
+
+/** The response to a request that does not reach GraphQL. */
+export function toHttpError(error: HttpFault, requestId: string) {
   if (error instanceof GatewayError) {
     const { code, message } = error;
     const { status, headers } = error.http ?? { status: 400, headers: {} };
     return { status, headers, code, body: errorBody(message, code, requestId) };
   }
   const known = httpErrors[error.statusCode ?? 500];
-  if (!known) log.error({ requestId, error: loggable(error) }, 'internal error');
   const status = (known && error.statusCode) ?? 500;
   const [code, general] = known ?? [internalError.code, internalError.message];
   const message = (error instanceof InvalidRequest && error.message) || general;
   return { status, headers: {}, code, body: errorBody(message, code, requestId) };
-}
-
-/** The code and the response body for bytes that are not HTTP, or that arrive too slowly. */
-export function malformedRequest(status: number, requestId: string) {
-  const [code, message] = httpErrors[status] ?? malformed;
-  return { code, body: errorBody(message, code, requestId) };
 }
 
 /** The response body of an error outside GraphQL: the same shape as inside. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { malformedRequest } from '../errors/http-error-format.ts';
+import { toHttpError } from '../errors/http-error-format.ts';
 import { JSON_TYPE, securityHeaders } from './headers.ts';
 
 /** The request that a connection serves. */
@@ -122,10 +122,10 @@ export class ClientConnections {
  * connection waits for its response, because the client would take this one for it. Returns its log line.
  */
 function rejectMalformed(fault: string | undefined, socket: Socket) {
-  const status = statusByError[fault ?? ''] ?? 400;
+  const statusCode = statusByError[fault ?? ''] ?? 400;
   const requestId = randomUUID();
   const { remoteAddress: address } = socket;
-  const { code: outcome, body } = malformedRequest(status, requestId);
+  const { status, code: outcome, body } = toHttpError({ statusCode }, requestId);
   const text = JSON.stringify(body);
   const response = new ServerResponse(new IncomingMessage(socket));
   response.assignSocket(socket);

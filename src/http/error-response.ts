@@ -1,30 +1,26 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from 'pino';
-import { GatewayError } from '../errors/gateway-error.ts';
-import { toHttpError } from '../errors/http-error-format.ts';
+import { GatewayError, internalError, loggable } from '../errors/gateway-error.ts';
+import { type HttpFault, toHttpError } from '../errors/http-error-format.ts';
 import { discardBody, isChunked } from './client-connections.ts';
 import { responseType } from './headers.ts';
 
-export type SendError = ReturnType<typeof createErrorSender>;
-
-/** Returns a function that sends the response for an error outside GraphQL, and notes its code for the log. */
-export function createErrorSender(log: Logger) {
-  type Fault = GatewayError | { statusCode?: number };
-  return (error: Fault, request: FastifyRequest, reply: FastifyReply) => {
-    const { status, headers, code, body } = toHttpError(error, request.id, log);
-    // Nobody looks for the end of its chunks.
-    if (!request.raw.complete && isChunked(request.raw)) reply.raw.setHeader('connection', 'close');
-    discardBody(request.raw);
-    request.record.errorCodes.push(code);
-    if (error instanceof GatewayError && error.rejection) {
-      request.record.rejection = error.rejection;
-    }
-    return reply.code(status).headers(headers).type(responseType(request.headers)).send(body);
-  };
+/** Sends the response for an error outside GraphQL, notes its code for the log, and logs an unexpected one. */
+export function sendError(error: HttpFault, request: FastifyRequest, reply: FastifyReply) {
+  const { id: requestId, raw, record, log } = request;
+  const { status, headers, code, body } = toHttpError(error, requestId);
+  if (code === internalError.code) {
+    log.error({ requestId, error: loggable(error) }, 'internal error');
+  }
+  // Nobody looks for the end of its chunks.
+  if (!raw.complete && isChunked(raw)) reply.raw.setHeader('connection', 'close');
+  discardBody(raw);
+  record.errorCodes.push(code);
+  if (error instanceof GatewayError && error.rejection) record.rejection = error.rejection;
+  return reply.code(status).headers(headers).type(responseType(request.headers)).send(body);
 }
 
 /** Sends errors of hooks and handlers, and the response for unknown paths and methods, before their body is read. */
-export function registerErrorHandlers(app: FastifyInstance, sendError: SendError): void {
+export function registerErrorHandlers(app: FastifyInstance): void {
   app.setErrorHandler(sendError);
   app.addHook('onRequest', (request, reply, done) => {
     if (!request.is404) return done();

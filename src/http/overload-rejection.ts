@@ -32,7 +32,7 @@ export function createRejection(
   origins: RegExp[],
   mayLog: () => boolean,
 ): (request: IncomingMessage, response: ServerResponse) => boolean {
-  const { status, code, headers, body } = toHttpError(overloaded(), ID, log);
+  const { status, code, headers, body } = toHttpError(overloaded(), ID);
   const [beforeId = '', afterId = ''] = JSON.stringify(body).split(ID);
   const general = { ...securityHeaders, ...headers, vary: 'Accept' };
   const path = '/graphql';

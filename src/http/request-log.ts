@@ -4,7 +4,7 @@ import { printable } from '../lib/short-text.ts';
 import { outcomeOf, type RequestRecord } from '../telemetry/request-record.ts';
 import { operatorPaths } from './admin-server.ts';
 import type { ClientConnections } from './client-connections.ts';
-import type { SendError } from './error-response.ts';
+import { sendError } from './error-response.ts';
 import { securityHeaders } from './headers.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 
@@ -25,14 +25,13 @@ type RequestLogOptions = {
   connections: ClientConnections;
   log: Logger;
   metrics: Pick<HttpMetrics, 'responded'>;
-  sendError: SendError;
   /** Whether one more line may be written that anybody can cause. */
   mayLog(): boolean;
 };
 
 /** Returns the function that starts a request. When the request ends, or its client disconnects, it is logged and counted once. */
 export function createRequestLog(options: RequestLogOptions) {
-  const { connections, log, metrics, sendError, mayLog } = options;
+  const { connections, log, metrics, mayLog } = options;
   return (request: FastifyRequest, reply: FastifyReply) => {
     request.receivedAt = performance.now();
     const disconnect = new AbortController();

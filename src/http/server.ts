@@ -12,7 +12,7 @@ import { ClientConnections } from './client-connections.ts';
 import { registerCompression } from './compression.ts';
 import { corsHeaders, originPattern, registerCors } from './cors.ts';
 import { registerDrain } from './drain.ts';
-import { createErrorSender, registerErrorHandlers } from './error-response.ts';
+import { registerErrorHandlers, sendError } from './error-response.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
 import { registerHeaderCheck, requestIdOf } from './headers.ts';
 import { createRejection, type RejectionOptions } from './overload-rejection.ts';
@@ -29,8 +29,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const origins = options.corsOrigins.map(originPattern);
   const mayLog = createLineLimit();
   const connections = new ClientConnections();
-  const sendError = createErrorSender(log);
-  const startRequest = createRequestLog({ connections, log, metrics, sendError, mayLog });
+  const startRequest = createRequestLog({ connections, log, metrics, mayLog });
   const reject = createRejection(options, origins, mayLog);
   const app = createFastify(log, {
     frameworkErrors(error, request, reply) {
@@ -61,7 +60,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await registerCors(app, origins);
   if (options.compression) registerCompression(app);
   registerHeaderCheck(app);
-  registerErrorHandlers(app, sendError);
+  registerErrorHandlers(app);
   registerHealthChecks(app, options.isReady);
   registerGraphqlRoute(app, drain, options);
   return app;
