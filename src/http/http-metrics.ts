@@ -3,13 +3,12 @@ import type { Account } from '../account/account.ts';
 import type { Gate } from '../account/gate.ts';
 import { rejectionReasons } from '../errors/gateway-error.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { RequestRecord } from '../telemetry/request-record.ts';
+import type { FieldOutcome, RequestRecord } from '../telemetry/request-record.ts';
 
 /** A request of a client, when its response has been sent or its client has disconnected. */
-export type RespondedRequest = Pick<RequestRecord, 'errorCodes' | 'fields' | 'rejection'> & {
+type RespondedRequest = Pick<RequestRecord, 'errorCodes' | 'fields' | 'rejection'> & {
   path: string | undefined;
   status: number;
-  disconnected: boolean;
   seconds: number;
 };
 
@@ -39,14 +38,14 @@ export function registerHttpMetrics(
   metrics.gauge('ready', 'Whether /readyz responds with 200', () => Number(isReady()));
   return {
     responded(request: RespondedRequest) {
-      const { path, status, disconnected, errorCodes, seconds, fields, rejection } = request;
+      const { path, status, errorCodes, seconds, fields, rejection } = request;
       responses.inc({ status });
       if (rejection) rejections.inc({ reason: rejection.reason });
       if (path !== '/graphql') return;
-      const timed = new Map<string, { operation: string; outcome: string }>();
+      const timed = new Map<string, FieldOutcome>();
       for (const field of fields.values()) timed.set(`${field.operation} ${field.outcome}`, field);
-      const ofNone = disconnected ? 'CLIENT_DISCONNECTED' : (errorCodes[0] ?? 'ok');
-      if (timed.size === 0) timed.set('', { operation: 'none', outcome: ofNone });
+      const [outcome = 'ok'] = errorCodes;
+      if (timed.size === 0) timed.set('', { operation: 'none', outcome });
       for (const { operation, outcome } of timed.values()) {
         durations.observe({ operation, outcome }, seconds);
       }

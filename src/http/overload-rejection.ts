@@ -36,7 +36,7 @@ export function createRejection(
   const [beforeId = '', afterId = ''] = JSON.stringify(body).split(ID);
   const general = { ...securityHeaders, ...headers, vary: 'Accept' };
   const path = '/graphql';
-  const counted = { path, status, disconnected: false, errorCodes: [code], seconds: 0 };
+  const counted = { path, status, errorCodes: [code], fields: new Map(), seconds: 0 };
 
   return (request, response) => {
     const mayBeFull = requests.waiting > 0 && mayBeGraphql(request);
@@ -52,7 +52,7 @@ export function createRejection(
     });
     response.end(beforeId + requestId + afterId);
     metrics.shed();
-    metrics.responded({ ...counted, fields: new Map() });
+    metrics.responded(counted);
     if (!mayLog()) return true;
     const sent = { requestId, traceId: traceIdOf(request.headers), method: request.method };
     log.info({ ...sent, path, outcome: code, status, caller: caller.hash, ms: 0 }, 'request');

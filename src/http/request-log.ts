@@ -40,33 +40,23 @@ export function createRequestLog(options: RequestLogOptions) {
     reply.headers({ ...securityHeaders, vary: 'Accept', 'x-request-id': request.id });
 
     const logEnd = (disconnected: boolean) => {
+      const { record, method } = request;
+      const { requestId, traceId, operation, rejection, isReplay } = record;
       // As nginx does.
       const status = disconnected ? 499 : reply.statusCode;
-      const outcome = disconnected ? 'CLIENT_DISCONNECTED' : outcomeOf(request.record);
+      const errorCodes = disconnected ? ['CLIENT_DISCONNECTED'] : record.errorCodes;
       const ms = performance.now() - request.receivedAt;
       const path = request.routeOptions.url;
-      const { writes } = request.record;
-      metrics.responded({ path, status, disconnected, seconds: ms / 1000, ...request.record });
-      const isCheap = !request.record.caller || status === 503; // Nothing of it was executed.
+      metrics.responded({ ...record, path, status, errorCodes, seconds: ms / 1000 });
+      const isCheap = !record.caller || status === 503; // Nothing of it was executed.
       if (isCheap && !mayLog()) return;
-      log[operatorPaths.has(path) && status < 400 ? 'debug' : 'info'](
-        {
-          requestId: request.id,
-          traceId: request.record.traceId,
-          method: request.method,
-          path,
-          operation: request.record.operation,
-          outcome,
-          status,
-          // After a disconnect, a line of their own has them when all are known.
-          writes: disconnected || writes.length === 0 ? undefined : writes,
-          refusal: request.record.rejection?.reason,
-          ...senderOf(request, status),
-          replay: request.record.isReplay,
-          ms: Math.round(ms),
-        },
-        'request',
-      );
+      const outcome = outcomeOf(errorCodes);
+      // After a disconnect, a line of their own has them when all are known.
+      const writes = disconnected || record.writes.length === 0 ? undefined : record.writes;
+      const line = { requestId, traceId, method, path, operation, outcome, status, writes };
+      const sender = { refusal: rejection?.reason, ...senderOf(request, status) };
+      const level = operatorPaths.has(path) && status < 400 ? 'debug' : 'info';
+      log[level]({ ...line, ...sender, replay: isReplay, ms: Math.round(ms) }, 'request');
     };
     const onDisconnect = () => {
       if (disconnect.signal.aborted) return;

@@ -26,7 +26,7 @@ export function startRequestSpan(request: FastifyRequest, reply: FastifyReply): 
     if (headersSent) span.setAttribute('http.response.status_code', statusCode);
     if (!writableFinished) fail(span, 'CLIENT_DISCONNECTED');
     else if (statusCode >= 500) fail(span, String(statusCode));
-    span.setAttribute('ledger.outcome', outcomeOf(record)).end();
+    span.setAttribute('ledger.outcome', outcomeOf(record.errorCodes)).end();
   });
   return span;
 }

@@ -30,8 +30,8 @@ export type RequestRecord = {
   isInProgress?: boolean;
 };
 
-/** The outcome of a request, for its log line and its span: `ok`, or the codes of its errors. */
-export function outcomeOf({ errorCodes }: RequestRecord): string {
+/** The outcome of a request with these errors, for its log line and its span: `ok`, or their codes. */
+export function outcomeOf(errorCodes: string[]): string {
   return errorCodes.length > 0 ? [...new Set(errorCodes)].join() : 'ok';
 }
 
