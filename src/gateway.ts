@@ -4,7 +4,6 @@ import { shareMemory } from './account/free-memory.ts';
 import { Gate } from './account/gate.ts';
 import { Lane } from './account/lane.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
-import { createTokenCounter, registerKeyMetrics } from './auth/token-metrics.ts';
 import { type Config, settingsOf } from './config.ts';
 import { createFieldObserver } from './graphql/field-metrics.ts';
 import { startGraphql } from './graphql/graphql-server.ts';
@@ -49,17 +48,14 @@ export async function startGateway(
     log,
   });
 
-  const authenticator = createAuthenticator(config.jwt, log, createTokenCounter(metrics));
-  registerKeyMetrics(metrics, authenticator.lastFetches);
+  const authenticator = createAuthenticator(config.jwt, log, metrics);
   let isShuttingDown = false;
   const isReady = () => !isShuttingDown && authenticator.isReady();
   const httpMetrics = registerHttpMetrics(metrics, { requests, account, isReady });
   const server = await createServer({
     account,
     requests,
-    authenticate: authenticator.authenticate,
-    remembered: authenticator.remembered,
-    allowsAnonymous: config.introspection,
+    authenticator,
     execute: graphql.execute,
     lane,
     ...config,

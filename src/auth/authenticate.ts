@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { invalidToken, keysUnavailable, type Rejection } from '../errors/gateway-error.ts';
 import { isRepeated } from '../lib/repeated-header.ts';
 import type { Caller } from '../request-scope.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { createKeySource } from './jwks.ts';
 import { KeysUnavailable } from './remote-key-set.ts';
 import { createVerify, type JwtConfig, printableClaim, reasonOf, unverifiedOf } from './verify.ts';
@@ -13,13 +14,7 @@ import { createVerify, type JwtConfig, printableClaim, reasonOf, unverifiedOf } 
 /** A verified bearer token. */
 export type Credentials = { token: string; tokenHash: string; caller: Caller };
 
-/** Resolves to the credentials of a request, or to null if it has no `Authorization` header. */
-export type Authenticate = (request: IncomingMessage) => Promise<Credentials | null>;
-
 export type Authenticator = ReturnType<typeof createAuthenticator>;
-
-/** The result of checking a token, for a metric. */
-export type VerificationResult = 'verified' | 'remembered' | 'refused' | 'unavailable';
 
 /** The longest token that is verified, in characters. */
 const MAX_TOKEN_LENGTH = 8192;
@@ -32,26 +27,29 @@ const bearerPattern = /^Bearer +([\w.~+/-]+=*)$/i;
 
 /**
  * Verifies bearer tokens (docs/service-api.md, section 5). A verified token is cached by its hash until
- * it expires, at most a minute, so that not every request costs a signature check.
- *
- * `authenticate` throws a GatewayError: `UNAUTHENTICATED` for an invalid token, `AUTH_UNAVAILABLE` if
- * the key of a token cannot be fetched.
+ * it expires, at most a minute, so that not every request costs a signature check. Registers the metrics of tokens and keys.
  */
-export function createAuthenticator(
-  config: JwtConfig,
-  log: Logger,
-  count: (result: VerificationResult) => void,
-) {
+export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Metrics) {
   const keySource = createKeySource(config.keys, config.issuers, log);
   const verify = createVerify(config, keySource);
+  const fetchesHelp = "When an issuer's keys were last fetched; 0 if they never were";
+  const fetches = 'keys_last_fetch_timestamp_seconds';
+  metrics.gauges(fetches, fetchesHelp, ['issuer'], keySource.lastFetches);
+  const help = 'Tokens checked: verified, remembered from the cache, refused, or keys unavailable';
+  const checked = metrics.counter('token_verifications_total', help, 'outcome');
+  checked.inc({ outcome: 'unavailable' }, 0);
   const createCache = () => new LRUCache<string, Caller>({ max: CACHED_TOKENS });
   let cache = createCache();
 
   function rejected(rejection: Rejection) {
-    count('refused');
+    checked.inc({ outcome: 'refused' });
     return invalidToken(rejection);
   }
 
+  /**
+   * Resolves to the credentials of a request, or to null if it has no `Authorization` header. Throws a GatewayError:
+   * `UNAUTHENTICATED` for an invalid token, `AUTH_UNAVAILABLE` if the key of a token cannot be fetched.
+   */
   async function authenticate(request: IncomingMessage): Promise<Credentials | null> {
     if (request.headers.authorization === undefined) return null;
     const token = readToken(request);
@@ -60,7 +58,7 @@ export function createAuthenticator(
     const current = cache;
     const known = current.get(digest);
     if (known) {
-      count('remembered');
+      checked.inc({ outcome: 'remembered' });
       return { token, tokenHash: digest, caller: known };
     }
     const verified = await verify(token).catch((error: unknown) => {
@@ -68,10 +66,10 @@ export function createAuthenticator(
       if (!(error instanceof KeysUnavailable)) {
         throw rejected({ reason: reasonOf(error), ...unverified });
       }
-      count('unavailable');
+      checked.inc({ outcome: 'unavailable' });
       throw keysUnavailable({ reason: 'keys_unavailable', ...unverified });
     });
-    count('verified');
+    checked.inc({ outcome: 'verified' });
     const { exp = 0, iss = '', sub, azp } = verified;
     const ttl = Math.min(exp * 1000 - Date.now(), CACHE_MS);
     const caller = { ...toCaller(iss, sub, digest), application: printableClaim(azp) };

@@ -30,7 +30,8 @@ export function createKeySource(
     /** Whether the keys of any issuer are available. */
     isReady: () => ofFile !== undefined || remote.some(([, set]) => set.lastFetch() > 0),
     /** When the keys of each issuer were last fetched, in seconds since 1970, or 0. Empty if they are those of a file. */
-    lastFetches: () => remote.map(([issuer, set]) => ({ issuer, seconds: set.lastFetch() })),
+    lastFetches: () =>
+      remote.map(([issuer, set]): [{ issuer: string }, number] => [{ issuer }, set.lastFetch()]),
     /** Replaces the keys of a file. */
     useKeys(changed: JSONWebKeySet) {
       ofFile = createLocalJWKSet(changed);

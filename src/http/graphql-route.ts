@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Account, Holding, IdleClient } from '../account/account.ts';
 import type { Gate } from '../account/gate.ts';
 import type { Lane } from '../account/lane.ts';
-import type { Authenticate, Credentials } from '../auth/authenticate.ts';
+import type { Authenticator, Credentials } from '../auth/authenticate.ts';
 import {
   clientDisconnected,
   InvalidRequest,
@@ -49,9 +49,9 @@ export type GraphqlRouteOptions = {
   account: Account;
   /** The requests in progress. */
   requests: Gate;
-  authenticate: Authenticate;
+  authenticator: Pick<Authenticator, 'authenticate' | 'remembered'>;
   /** Whether requests without a token are executed, which may only introspect. */
-  allowsAnonymous: boolean;
+  introspection: boolean;
   lane: Lane;
   execute: Execute;
   /** The page for browsers, if there is one. */
@@ -114,11 +114,11 @@ export function registerGraphqlRoute(
 async function authenticate(request: FastifyRequest, options: GraphqlRouteOptions) {
   const { raw, headers } = request;
   try {
-    const credentials = await options.authenticate(raw);
+    const credentials = await options.authenticator.authenticate(raw);
     const isShort =
       headers['transfer-encoding'] === undefined &&
       Number(headers['content-length'] ?? 0) <= 16_384; // Enough for introspection.
-    if (!credentials && !(options.allowsAnonymous && isShort)) throw missingToken();
+    if (!credentials && !(options.introspection && isShort)) throw missingToken();
     return credentials;
   } catch (error) {
     await options.lane.take(ANONYMOUS, request.receivedAt);

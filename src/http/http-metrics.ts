@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Account } from '../account/account.ts';
 import type { Gate } from '../account/gate.ts';
 import { rejectionReasons } from '../errors/gateway-error.ts';
+import { pause } from '../lib/poll.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { FieldOutcome, RequestRecord } from '../telemetry/request-record.ts';
 
@@ -60,15 +60,14 @@ export function registerHttpMetrics(
 /** Renders once for all that wait for it, after they have asked, and at most for a tenth of the time. */
 export function shareRendering(render: () => Promise<string>): () => Promise<string> {
   let next: Promise<string> | undefined;
-  let pause: Promise<unknown> = Promise.resolve();
+  let rested: Promise<unknown> = Promise.resolve();
   return () => {
-    next ??= pause.then(() => {
+    next ??= rested.then(() => {
       next = undefined;
       const start = performance.now();
       const rendered = render();
-      const rest = () =>
-        sleep(Math.min(9 * (performance.now() - start), 1000), undefined, { ref: false });
-      pause = rendered.then(rest, rest);
+      const rest = () => pause(Math.min(9 * (performance.now() - start), 1000));
+      rested = rendered.then(rest, rest);
       return rendered;
     });
     return next;

@@ -1,26 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Logger } from 'pino';
-import type { Gate } from '../account/gate.ts';
 import { overloaded } from '../errors/gateway-error.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
-import type { Caller } from '../request-scope.ts';
 import { traceIdOf } from '../telemetry/tracing.ts';
 import { operatorPaths } from './admin-server.ts';
 import { corsHeaders } from './cors.ts';
+import type { GraphqlRouteOptions } from './graphql-route.ts';
 import { requestIdOf, responseType, securityHeaders } from './headers.ts';
-import type { HttpMetrics } from './http-metrics.ts';
 
 /** Stands for the id of a request in the body, which is prepared. */
 const ID = '<id>';
-
-export type RejectionOptions = {
-  /** The requests in progress. */
-  requests: Gate;
-  /** The caller of a request, if it is known without waiting. */
-  remembered(request: IncomingMessage): Caller | undefined;
-  metrics: HttpMetrics;
-  log: Logger;
-};
 
 /**
  * Creates a function that rejects a request that may be for `/graphql` if its caller has too many, and returns whether it
@@ -28,7 +16,7 @@ export type RejectionOptions = {
  * that are served. `mayLog` tells whether the line of one more rejection may be written.
  */
 export function createRejection(
-  { requests, remembered, metrics, log }: RejectionOptions,
+  { requests, authenticator, metrics, log }: GraphqlRouteOptions,
   origins: RegExp[],
   mayLog: () => boolean,
 ): (request: IncomingMessage, response: ServerResponse) => boolean {
@@ -40,7 +28,7 @@ export function createRejection(
 
   return (request, response) => {
     const mayBeFull = requests.waiting > 0 && mayBeGraphql(request);
-    const caller = mayBeFull ? remembered(request) : undefined;
+    const caller = mayBeFull ? authenticator.remembered(request) : undefined;
     if (!caller || !requests.isFullFor(caller.accountKey)) return false;
     const requestId = requestIdOf(request.headers);
     response.writeHead(status, {

@@ -15,12 +15,11 @@ import { registerDrain } from './drain.ts';
 import { registerErrorHandlers, sendError } from './error-response.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
 import { registerHeaderCheck, requestIdOf } from './headers.ts';
-import { createRejection, type RejectionOptions } from './overload-rejection.ts';
+import { createRejection } from './overload-rejection.ts';
 import { registerBodyParser } from './request-body.ts';
 import { createRequestLog } from './request-log.ts';
 
 type ServerOptions = GraphqlRouteOptions &
-  RejectionOptions &
   AdminOptions & { corsOrigins: string[]; compression: boolean; shutdownDelayMs: number };
 
 /** The HTTP server. Its hooks run in the order in which they are registered here. */

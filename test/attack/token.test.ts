@@ -56,8 +56,8 @@ const trap = await startService(json(jwks));
 /** The tokens of requests that were accepted. */
 const accepted: unknown[] = [];
 const { url } = await startTestServer({
-  authenticate: authenticateRequest,
-  allowsAnonymous: false,
+  authenticator: { authenticate: authenticateRequest, remembered: () => undefined },
+  introspection: false,
   execute: async ({ scope }) => {
     accepted.push(scope?.token);
     return { status: 200, headers: [], body: '{"data":null}' };

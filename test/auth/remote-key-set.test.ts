@@ -100,7 +100,7 @@ test.each<[string, Reply | undefined]>([
     );
     expect(await resultOf(await rotated.sign())).toBe('keys_unavailable');
     expect(isReady()).toBe(false);
-    expect(lastFetches()).toEqual([{ issuer: 'issuer', seconds: 0 }]);
+    expect(lastFetches()).toEqual([[{ issuer: 'issuer' }, 0]]);
     expect(logs).toEqual([
       expect.objectContaining({ fault: `${address}: ${fault}`, keysAvailable: false }),
     ]);

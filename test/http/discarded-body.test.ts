@@ -6,7 +6,7 @@ import { startTestServer } from '../support/server.ts';
 
 /** Sends the head of a request to a server that rejects it without a token. */
 async function send(head: string) {
-  const { url } = await startTestServer({ allowsAnonymous: false });
+  const { url } = await startTestServer({ introspection: false });
   const socket = connectTo(url).on('error', () => {});
   socket.write(`${head}\r\n\r\n`);
   return socket;

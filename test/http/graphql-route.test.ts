@@ -25,9 +25,12 @@ async function start(limits: { requests?: number; bytes?: number; lane?: Lane } 
     requests,
     lane,
     metrics: { ...silentMetrics, responded: ({ status }) => void statuses.push(status) },
-    authenticate: async ({ headers: { authorization: name = '' } }) => {
-      const caller = { issuer: '', subject: name, hash: name, accountKey: name };
-      return { tokenHash: 'hash', token: name, caller };
+    authenticator: {
+      async authenticate({ headers: { authorization: name = '' } }) {
+        const caller = { issuer: '', subject: name, hash: name, accountKey: name };
+        return { tokenHash: 'hash', token: name, caller };
+      },
+      remembered: () => undefined,
     },
     execute: async ({ scope }) => {
       received.push(scope?.receivedAt ?? Infinity);
@@ -157,7 +160,7 @@ test('a request is executed in a turn of its caller', async () => {
 
 test('a rejection of a token takes a turn of those without one', async () => {
   const { lane, turn, take, taken } = holdTurns();
-  const { url } = await startTestServer({ lane, allowsAnonymous: false });
+  const { url } = await startTestServer({ lane, introspection: false });
   const response = fetch(`${url}/graphql`);
   await taken();
   expect(take.mock.calls[0]?.[0]).toBe('anonymous');

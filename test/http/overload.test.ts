@@ -27,7 +27,7 @@ async function startOverloaded(remembered?: typeof caller) {
   requests.tryEnter('another request');
   const { url } = await startTestServer({
     requests,
-    remembered: () => remembered,
+    authenticator: { authenticate: async () => null, remembered: () => remembered },
     execute: async () => {
       state.executed += 1;
       return { status: 200, headers: [], body: '{"data":null}' };

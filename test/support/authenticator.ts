@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { createAuthenticator } from '../../src/auth/authenticate.ts';
 import type { JwtConfig } from '../../src/auth/verify.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
 import { closeAfterTest } from './cleanup.ts';
 import { createLogRecorder } from './log-recorder.ts';
 
@@ -20,7 +21,7 @@ export function createTestAuthenticator(keys: JwtConfig['keys'], changed: Partia
       ...changed,
     },
     pino({ base: null }, { write: log.add }),
-    () => {},
+    new Metrics({ version: '', commit: '' }, { dropped: 0, heldBytes: 0 }),
   );
   closeAfterTest(authenticator.close);
   const authenticate = async (token: string) =>

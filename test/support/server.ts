@@ -20,9 +20,8 @@ export async function startTestServer(options: Partial<ServerOptions> = {}) {
   const fastify = await createServer({
     account: new Account(Infinity),
     requests: new Gate({ limit: 100 }),
-    authenticate: async () => null,
-    remembered: () => undefined,
-    allowsAnonymous: true,
+    authenticator: { authenticate: async () => null, remembered: () => undefined },
+    introspection: true,
     execute: async () => ({ status: 200, headers: [], body: '{"data":null}' }),
     corsOrigins: [],
     forwardHeaders: [],
