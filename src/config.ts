@@ -2,8 +2,9 @@ import { closest as closestName, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { ConfigError } from './errors/gateway-error.ts';
 import { WorkflowAction } from './generated/resolvers.ts';
+import type { FileSetting } from './lib/file-setting.ts';
 import * as types from './settings/environment-variable.ts';
-import { checkPair, type TlsFiles } from './upstream/transport/tls-files.ts';
+import { pairProblems, type TlsFiles } from './upstream/transport/tls-files.ts';
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */
 export type Config = ReturnType<typeof readConfig>;
@@ -72,16 +73,6 @@ const environment = z.object({
 
 type Environment = z.infer<typeof environment>;
 
-/** What is wrong with certificate and key together. */
-function pairProblems(tls: TlsFiles): string[] {
-  try {
-    checkPair(tls);
-    return [];
-  } catch (error) {
-    return [error instanceof Error ? error.message : 'unknown'];
-  }
-}
-
 /** Where traces are sent: the address for traces as it is, or that for every signal with a path. */
 function tracesEndpointOf(env: Environment): URL | undefined {
   const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_EXPORTER_OTLP_ENDPOINT: shared } = env;
@@ -89,14 +80,10 @@ function tracesEndpointOf(env: Environment): URL | undefined {
   return own ?? (shared && new URL('v1/traces', shared.href.replace(/\/?$/, '/')));
 }
 
-/** The files of TLS, which are read again while the gateway runs. */
-function tlsFilesOf(env: Environment) {
-  const { UPSTREAM_TLS_CA_FILE: ca, UPSTREAM_TLS_CERT_FILE: cert } = env;
-  return { ca, cert, key: env.UPSTREAM_TLS_KEY_FILE };
-}
+type TlsSettings = Record<'ca' | 'cert' | 'key', FileSetting<string> | undefined>;
 
 /** The content of the files of TLS. Throws an error if one of them is not valid any more. */
-export function tlsOf({ ca, cert, key }: ReturnType<typeof tlsFilesOf>): TlsFiles {
+export function tlsOf({ ca, cert, key }: TlsSettings): TlsFiles {
   return { ca: ca?.value, cert: cert?.value, key: key?.value };
 }
 
@@ -156,13 +143,13 @@ export function readConfig(values: Record<string, string | undefined>) {
   const problems = (error?.issues ?? []).map(
     ({ path, message }) => `${String(path[0])} ${message}`,
   );
-  problems.push(...jointProblems(given));
-  if (env) problems.push(...pairProblems(tlsOf(tlsFilesOf(env))));
+  const { UPSTREAM_TLS_CA_FILE: ca, UPSTREAM_TLS_CERT_FILE: cert } = env ?? {};
+  const tls = { ca, cert, key: env?.UPSTREAM_TLS_KEY_FILE };
+  problems.push(...jointProblems(given), ...pairProblems(tlsOf(tls)));
   problems.push(...findMisspelled(Object.keys(given)));
   if (env === undefined || problems.length > 0) {
     throw new ConfigError(['The configuration is invalid:', ...new Set(problems)].join('\n  '));
   }
-  const tls = tlsFilesOf(env);
   return {
     port: env.PORT,
     host: env.HOST,

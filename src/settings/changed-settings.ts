@@ -5,7 +5,7 @@ import type { GraphqlServer } from '../graphql/graphql-server.ts';
 import type { FileSetting } from '../lib/file-setting.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Transport } from '../upstream/transport/got-client.ts';
-import { checkPair, expiriesOf } from '../upstream/transport/tls-files.ts';
+import { expiriesOf, pairProblems } from '../upstream/transport/tls-files.ts';
 
 /**
  * Reads the files of settings again every ten seconds, and applies those of a setting together when one has changed. If
@@ -38,7 +38,8 @@ export function watchSettings(
   const timers = [
     watch('tls', Object.values(files.tls), () => {
       const changed = tlsOf(files.tls);
-      checkPair(changed);
+      const [problem] = pairProblems(changed);
+      if (problem) throw new Error(problem);
       transport.useTls(changed);
       tls = changed;
     }),

@@ -19,10 +19,10 @@ export function expiryOf(pem: string, kind: 'chain' | 'list'): number {
   return kind === 'chain' ? Math.min(...ends) : Math.max(...ends);
 }
 
-/** Throws if the key is not that of the certificate. */
-export function checkPair({ cert, key }: TlsFiles): void {
+/** What is wrong with certificate and key together. */
+export function pairProblems({ cert, key }: TlsFiles): string[] {
   const isPair = !cert || !key || new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
-  if (!isPair) throw new Error('UPSTREAM_TLS_KEY_FILE must be the key of UPSTREAM_TLS_CERT_FILE');
+  return isPair ? [] : ['UPSTREAM_TLS_KEY_FILE must be the key of UPSTREAM_TLS_CERT_FILE'];
 }
 
 /** When the certificates expire, in seconds since 1970, by the variable of their file. */
