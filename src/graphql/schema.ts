@@ -47,7 +47,6 @@ function observed(field: string, resolve: Resolver): Resolver {
         const member: { __typename?: string; code?: string } = Object(result);
         const { __typename, code } = member;
         settle(__typename ?? 'ok', code);
-        if (code === 'IN_PROGRESS') context.record.isInProgress = true;
         if (isWrite) return await context.limits().fitOutcome(member, info);
         // A union member. The entities of a list are limited one by one.
         if (__typename !== undefined) await context.limits().admitResult(member, info);

@@ -104,7 +104,10 @@ export function registerGraphqlRoute(
 
     onSend(request, reply, payload, done) {
       if (request.record.isReplay) reply.header('idempotent-replayed', 'true');
-      if (request.record.isInProgress) reply.header('idempotent-in-progress', 'true');
+      const isInProgress = request.record.fields
+        .values()
+        .some(({ code }) => code === 'IN_PROGRESS');
+      if (isInProgress) reply.header('idempotent-in-progress', 'true');
       done(null, holdResponse(request, reply, payload));
     },
   });

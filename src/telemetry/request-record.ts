@@ -26,8 +26,6 @@ export type RequestRecord = {
   readonly writes: string[];
   /** Whether the outcome of a write is that of an earlier request with the same idempotency key. */
   isReplay?: boolean;
-  /** Whether the outcome of a write is that an earlier request with the same idempotency key is in progress. */
-  isInProgress?: boolean;
 };
 
 /** The outcome of a request with these errors, for its log line and its span: `ok`, or their codes. */
