@@ -15,7 +15,7 @@ export type AdminOptions = {
 export const operatorPaths = new Set<string | undefined>(['/livez', '/readyz', '/metrics']);
 
 /** Serves the health checks. */
-export function registerHealthChecks(app: FastifyInstance, isReady: () => boolean): void {
+function registerHealthChecks(app: FastifyInstance, isReady: () => boolean): void {
   app.get('/livez', async () => ({ status: 'ok' }));
   app.get('/readyz', async ({ record }, reply) => {
     if (isReady()) return { status: 'ok' };
@@ -25,11 +25,12 @@ export function registerHealthChecks(app: FastifyInstance, isReady: () => boolea
 }
 
 /**
- * Serves the metrics, on a port of their own if one is configured, where they can be kept from clients. That server
- * also has the health checks, is not logged, and starts before the main one and ends after it.
+ * Serves the health checks, and the metrics, on a port of their own if one is configured, where they can be kept from
+ * clients. That server also has the health checks, is not logged, and starts before the main one and ends after it.
  */
 export function registerAdminServer(main: FastifyInstance, options: AdminOptions): void {
   const { adminPort, host, isReady, metrics, log } = options;
+  registerHealthChecks(main, isReady);
   const admin = adminPort === undefined ? main : fastify();
   admin.get('/metrics', async (_, reply) =>
     reply.type(metrics.contentType).send(await metrics.text()),

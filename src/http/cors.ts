@@ -12,10 +12,9 @@ const exposedHeaders = [
 /** Allows pages of these origins to send requests. */
 export async function registerCors(app: FastifyInstance, origin: RegExp[]): Promise<void> {
   if (origin.length === 0) return;
-  const methods = ['GET', 'POST'];
   await app.register(cors, {
     origin,
-    methods,
+    methods: ['GET', 'POST'],
     strictPreflight: false,
     exposedHeaders,
     maxAge: 600,

@@ -41,12 +41,8 @@ export async function createExplorer(
  * query is executed only with a token, which a browser does not send when it opens an address.
  */
 export function acceptsPage({ method, headers, query }: FastifyRequest): boolean {
-  const hasQuery = typeof query === 'object' && query !== null && 'query' in query;
-  return (
-    method === 'GET' &&
-    headers.accept?.includes('text/html') === true &&
-    !(hasQuery && headers.authorization !== undefined)
-  );
+  const isQuery = headers.authorization !== undefined && 'query' in Object(query);
+  return method === 'GET' && headers.accept?.includes('text/html') === true && !isQuery;
 }
 
 /** Responds with the page, in gzip, which every browser accepts. */

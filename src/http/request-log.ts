@@ -21,17 +21,15 @@ declare module 'fastify' {
   }
 }
 
-type RequestLogOptions = {
-  connections: ClientConnections;
-  log: Logger;
-  metrics: Pick<HttpMetrics, 'responded'>;
-  /** Whether one more line may be written that anybody can cause. */
-  mayLog(): boolean;
-};
-
-/** Returns the function that starts a request. When the request ends, or its client disconnects, it is logged and counted once. */
-export function createRequestLog(options: RequestLogOptions) {
-  const { connections, log, metrics, mayLog } = options;
+/**
+ * Returns the function that starts a request. When the request ends, or its client disconnects, it is logged and counted
+ * once. `mayLog` tells whether one more line may be written that anybody can cause.
+ */
+export function createRequestLog(
+  { log, metrics }: { log: Logger; metrics: HttpMetrics },
+  connections: ClientConnections,
+  mayLog: () => boolean,
+) {
   return (request: FastifyRequest, reply: FastifyReply) => {
     request.receivedAt = performance.now();
     const disconnect = new AbortController();

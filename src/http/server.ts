@@ -7,7 +7,7 @@ import fastify, {
 } from 'fastify';
 import type { Logger } from 'pino';
 import { createLineLimit } from '../telemetry/line-limit.ts';
-import { type AdminOptions, registerAdminServer, registerHealthChecks } from './admin-server.ts';
+import { type AdminOptions, registerAdminServer } from './admin-server.ts';
 import { ClientConnections } from './client-connections.ts';
 import { registerCompression } from './compression.ts';
 import { corsHeaders, originPattern, registerCors } from './cors.ts';
@@ -24,11 +24,11 @@ type ServerOptions = GraphqlRouteOptions &
 
 /** The HTTP server. Its hooks run in the order in which they are registered here. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { log, metrics } = options;
+  const { log } = options;
   const origins = options.corsOrigins.map(originPattern);
   const mayLog = createLineLimit();
   const connections = new ClientConnections();
-  const startRequest = createRequestLog({ connections, log, metrics, mayLog });
+  const startRequest = createRequestLog(options, connections, mayLog);
   const reject = createRejection(options, origins, mayLog);
   const app = createFastify(log, {
     frameworkErrors(error, request, reply) {
@@ -60,7 +60,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   if (options.compression) registerCompression(app);
   registerHeaderCheck(app);
   registerErrorHandlers(app);
-  registerHealthChecks(app, options.isReady);
   registerGraphqlRoute(app, drain, options);
   return app;
 }

@@ -49,6 +49,5 @@ export function createTestAuthenticator(keys: JwtConfig['keys'], changed: Partia
 function requestWith(token: string): IncomingMessage {
   const request = new IncomingMessage(new Socket());
   request.headers = { authorization: `Bearer ${token}` };
-  request.headersDistinct = { authorization: [`Bearer ${token}`] };
   return request;
 }
