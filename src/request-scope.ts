@@ -52,8 +52,8 @@ export type RequestScope = {
   readonly idempotencyResponseName: string | undefined;
   /** When its headers had arrived, in the time of `performance.now()`. */
   readonly receivedAt: number;
-  /** Called if the outcome of a mutation field is that of an earlier request. */
-  readonly onReplay: () => void;
+  /** Notes whether the outcome of a write is that of an earlier request with the same idempotency key. */
+  readonly record: Pick<RequestRecord, 'isReplay'>;
 };
 
 /** A request to `/graphql`, as HTTP hands it over to GraphQL. */

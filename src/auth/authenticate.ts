@@ -8,7 +8,6 @@ import { isRepeated } from '../lib/repeated-header.ts';
 import type { Caller } from '../request-scope.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createKeySource } from './jwks.ts';
-import { KeysUnavailable } from './remote-key-set.ts';
 import { createVerify, type JwtConfig, printableClaim, reasonOf, unverifiedOf } from './verify.ts';
 
 /** A verified bearer token. */
@@ -42,8 +41,9 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
   let cache = createCache();
 
   function rejected(rejection: Rejection) {
-    checked.inc({ outcome: 'refused' });
-    return invalidToken(rejection);
+    const isUnavailable = rejection.reason === 'keys_unavailable';
+    checked.inc({ outcome: isUnavailable ? 'unavailable' : 'refused' });
+    return isUnavailable ? keysUnavailable(rejection) : invalidToken(rejection);
   }
 
   /**
@@ -62,12 +62,7 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
       return { token, tokenHash: digest, caller: known };
     }
     const verified = await verify(token).catch((error: unknown) => {
-      const unverified = unverifiedOf(token);
-      if (!(error instanceof KeysUnavailable)) {
-        throw rejected({ reason: reasonOf(error), ...unverified });
-      }
-      checked.inc({ outcome: 'unavailable' });
-      throw keysUnavailable({ reason: 'keys_unavailable', ...unverified });
+      throw rejected({ reason: reasonOf(error), ...unverifiedOf(token) });
     });
     checked.inc({ outcome: 'verified' });
     const { exp = 0, iss = '', sub, azp } = verified;

@@ -9,6 +9,7 @@ import {
 import type { Rejection, RejectionReason } from '../errors/gateway-error.ts';
 import { printable } from '../lib/short-text.ts';
 import type { KeySource } from './jwks.ts';
+import { KeysUnavailable } from './remote-key-set.ts';
 
 export type JwtConfig = {
   /** The URL of the keys, or the keys themselves. Undefined if they are found by discovery. */
@@ -79,8 +80,9 @@ const reasons: Partial<Record<string, RejectionReason>> = {
   ERR_JOSE_ALG_NOT_ALLOWED: 'signature',
 };
 
-/** Why a token was rejected, from an error of jose. */
+/** Why a token was rejected, from an error of verifying it. */
 export function reasonOf(error: unknown): RejectionReason {
+  if (error instanceof KeysUnavailable) return 'keys_unavailable';
   const isOfClaim = error instanceof errors.JWTClaimValidationFailed;
   const cause = error instanceof errors.JOSEError ? error.code : '';
   return reasons[isOfClaim ? error.claim : cause] ?? 'malformed';

@@ -2,12 +2,7 @@ import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
 
 /** The response headers that pages of other origins may read. */
-const exposedHeaders = [
-  'x-request-id',
-  'retry-after',
-  'idempotent-replayed',
-  'idempotent-in-progress',
-];
+const exposedHeaders = 'x-request-id, retry-after, idempotent-replayed, idempotent-in-progress';
 
 /** Allows pages of these origins to send requests. */
 export async function registerCors(app: FastifyInstance, origin: RegExp[]): Promise<void> {
@@ -34,7 +29,7 @@ export function corsHeaders(allowed: RegExp[], origin = ''): Record<string, stri
   const isAllowed = allowed.some((pattern) => pattern.test(origin));
   return {
     vary: 'Accept, Origin',
-    'access-control-expose-headers': exposedHeaders.join(', '),
+    'access-control-expose-headers': exposedHeaders,
     ...(isAllowed && { 'access-control-allow-origin': origin }),
   };
 }

@@ -191,9 +191,7 @@ function createScope(
     idempotencyKeyAge: headers['idempotency-key-age']?.toString(),
     idempotencyResponseName: headers['idempotency-response-name']?.toString(),
     receivedAt,
-    onReplay() {
-      record.isReplay = true;
-    },
+    record,
   };
 }
 

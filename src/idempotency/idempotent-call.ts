@@ -128,7 +128,7 @@ export class IdempotentCalls implements Calls {
 
   #replay(known: Outcome, scope: RequestScope, isRepeat: boolean): Outcome {
     if (!isRepeat) this.#options.metrics.count('replayed');
-    scope.onReplay();
+    scope.record.isReplay = true;
     return known;
   }
 

@@ -36,7 +36,7 @@ export function scopeOf(
     idempotencyKeyAge: undefined,
     idempotencyResponseName: undefined,
     receivedAt: performance.now(),
-    onReplay() {},
+    record: {},
   };
 }
 
