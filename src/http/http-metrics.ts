@@ -37,8 +37,7 @@ export function registerHttpMetrics(
   metrics.gauge('memory_limit_bytes', 'Memory that requests may hold', () => account.limit);
   metrics.gauge('ready', 'Whether /readyz responds with 200', () => Number(isReady()));
   return {
-    responded(request: RespondedRequest) {
-      const { path, status, errorCodes, seconds, fields, rejection } = request;
+    responded({ path, status, errorCodes, seconds, fields, rejection }: RespondedRequest) {
       responses.inc({ status });
       if (rejection) rejections.inc({ reason: rejection.reason });
       if (path !== '/graphql') return;

@@ -16,14 +16,11 @@ const or = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 export const oneOf = <Value extends string>(...values: Value[]) =>
   z.enum(values, `must be ${or.format(values)}`);
 
-export const integer = (min: number, max: number) =>
-  z
-    .string()
-    .refine(
-      (value) => /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max,
-      `must be an integer from ${min} to ${max}`,
-    )
-    .transform(Number);
+export function integer(min: number, max: number) {
+  const message = `must be an integer from ${min} to ${max}`;
+  const number = z.number(message).min(min, message).max(max, message);
+  return z.string().regex(/^\d+$/, message).transform(Number).pipe(number);
+}
 
 export const boolean = oneOf('true', 'false').transform((value) => value === 'true');
 
