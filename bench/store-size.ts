@@ -49,7 +49,7 @@ async function measure(
   const store = await createStore(setting, options);
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const completeness = new Completeness({ ...options, store, log, watch: (use) => use });
-  const claims = new Claims(store, completeness, 1);
+  const claims = new Claims(store, completeness, 1, () => false);
   await whenConnected(claims);
   await fill(claims, FIRST_KEYS);
   const before = await read(setting);

@@ -46,6 +46,12 @@ function parseLine(text: string): Line | undefined {
   }
 }
 
+/** Whether a line is about the gateway itself. It is written once, when something begins or ends. */
+function isState({ msg, level, requestId, caller }: Line): boolean {
+  const isEnd = /^(idempotency store is available again|keys fetched|circuit closed)$/.test(msg);
+  return isEnd || (level >= 40 && requestId === undefined && caller === undefined);
+}
+
 /** Whether other lines have the cause: those of calls for a request that failed, and those before the circuit opened. */
 function isConsequence({ msg, outcome = '', fault }: Line): boolean {
   return msg === 'request' ? /^(UPSTREAM_\w+,?)+$/.test(outcome) : fault === 'circuit open';
@@ -55,7 +61,7 @@ type Caller = { requests: number; rejected: number; ms: number; names: Set<strin
 
 /** Collects lines, and reports what they say together. */
 export class LogReport {
-  readonly #faults = new Map<string, { lines: number; last: number }>();
+  readonly #faults = new Map<string, { lines: number; last: number; isState: boolean }>();
   readonly #callers = new Map<string, Caller>();
   readonly #unknown: Line[] = [];
   /** `sent` lines whose `call` line is missing, by request and operation. */
@@ -70,6 +76,7 @@ export class LogReport {
 
   add(line: Line): void {
     this.#last = Math.max(this.#last, line.time);
+    if (isState(line)) return this.#addFault(line);
     if (line.time < this.#since) return;
     const { msg, level, outcome = 'ok', requestId, operation } = line;
     const write = `${requestId} ${operation}`;
@@ -81,7 +88,8 @@ export class LogReport {
     if (msg === 'outcome unknown') this.#unknown.push(line);
   }
 
-  #addFault({ msg, time, operation, outcome, status, error, ...line }: Line): void {
+  #addFault(line: Line): void {
+    const { msg, time, operation, outcome, status, reason, error } = line;
     // The operation of a request is a name that its client has chosen.
     const called = msg === 'request' ? undefined : operation;
     const words = [
@@ -89,7 +97,7 @@ export class LogReport {
       called,
       outcome,
       status,
-      line.reason,
+      ...(reason !== undefined && !msg.endsWith(reason) ? [reason] : []),
       line.refusal,
       line.issuer,
       line.fault,
@@ -97,7 +105,8 @@ export class LogReport {
     const said = new Set([...words, error?.message].filter((word) => word !== undefined));
     const text = [...said].join(' ');
     const { lines = 0, last = 0 } = this.#faults.get(text) ?? {};
-    this.#faults.set(text, { lines: lines + 1, last: Math.max(last, time) });
+    const isOne = isState(line);
+    this.#faults.set(text, { lines: lines + 1, last: Math.max(last, time), isState: isOne });
   }
 
   #addCaller(hash: string, { outcome, ms = 0, azp, client }: Line): void {
@@ -128,6 +137,7 @@ export class LogReport {
   text(now: number): string {
     const faults = [...this.#faults]
       .sort(([, one], [, other]) => other.lines - one.lines)
+      .sort(([, one], [, other]) => Number(other.isState) - Number(one.isState))
       .slice(0, SHOWN_FAULTS)
       .map(([text, { lines, last }]) => `${lines}\t${new Date(last).toISOString()}\t${text}`);
     const callers = [...this.#callers]

@@ -84,6 +84,7 @@ export class Claims {
   readonly #store: IdempotencyStore;
   readonly #completeness: Completeness;
   readonly #maxWritesPerKey: number;
+  readonly #isFailing: () => boolean;
   /** The changes of records in progress, by caller: thousands of one caller would delay those of others. */
   readonly #changes = new Gate({
     limit: 64, // More would only wait for each other in the store.
@@ -92,11 +93,20 @@ export class Claims {
     rejection: rejectionWith(new StoreUnavailable('busy')),
   });
 
-  /** @param maxWritesPerKey the most response names that a key may have */
-  constructor(store: IdempotencyStore, completeness: Completeness, maxWritesPerKey: number) {
+  /**
+   * @param maxWritesPerKey the most response names that a key may have
+   * @param isFailing whether the store has failed a moment ago
+   */
+  constructor(
+    store: IdempotencyStore,
+    completeness: Completeness,
+    maxWritesPerKey: number,
+    isFailing: () => boolean,
+  ) {
     this.#store = store;
     this.#completeness = completeness;
     this.#maxWritesPerKey = maxWritesPerKey;
+    this.#isFailing = isFailing;
   }
 
   /**
@@ -217,14 +227,15 @@ export class Claims {
   }
 
   /**
-   * The state of a write. One that is orphaned is marked, so that it stays so. Where this process alone uses the store,
-   * the senders of earlier claims have ended.
+   * The state of a write. One that is orphaned is marked, so that it stays so: not while its sender could not update the
+   * store. Where this process alone uses the store, the senders of earlier claims have ended.
    */
   #stateOf(record: KeyRecord, write: Write, now: number): Decision<WriteState> {
     const { operation, outcome } = write;
     if (outcome !== undefined) return { result: { state: 'recorded', outcome } };
     if (write.isOrphaned) return { result: { state: 'orphaned', operation, isNew: false } };
-    if (write.leaseEnd > now && write.claimedAt >= (this.#store.exclusiveSince ?? 0)) {
+    const isHeld = write.leaseEnd > now || this.#isFailing();
+    if (isHeld && write.claimedAt >= (this.#store.exclusiveSince ?? 0)) {
       return { result: { state: 'in-flight' } };
     }
     const next = withWrite(record, { ...write, isOrphaned: true });

@@ -38,7 +38,7 @@ export async function createIdempotency(options: Options) {
   const [kind = ''] = options.store.split(':');
   const parts = {
     ...options,
-    claims: new Claims(store, completeness, options.maxWritesPerKey),
+    claims: new Claims(store, completeness, options.maxWritesPerKey, storeWatch.isFailing),
     openWrites,
     metrics: createIdempotencyMetrics(options.metrics, store, kind, log, storeWatch),
   };

@@ -86,19 +86,25 @@ test('a write of a process that ended is reported, unless a repeat has learned i
   expect(codes('90')).toContain('long ago ENDED');
 });
 
-test('faults are counted by what they say, without what differs in each line', () => {
+test('faults are counted by what they say, after what began or ended, however long ago', () => {
   const time = Date.now();
   const request = { level: 30, time, caller: 'c', ms: 0, msg: 'request' };
   const shed = { ...request, outcome: 'OVERLOADED', status: 503 };
   const msg = 'No connection to Redis: ECONNREFUSED';
-  const store = { level: 50, time, reason: 'unreachable', msg };
-  const late = { ...store, reason: 'timeout', msg: 'timeout' };
-  const lines = [{ ...shed, requestId: 'a' }, { ...shed, requestId: 'b', ms: 10 }, store, late];
+  const store = { level: 50, time: 1, reason: 'unreachable', msg };
+  const late = { ...store, reason: 'timeout', msg: 'The store is unavailable: timeout' };
+  const end = { level: 30, time, msg: 'keys fetched' };
+  const requests = [
+    { ...shed, requestId: 'a' },
+    { ...shed, requestId: 'b', ms: 10 },
+  ];
+  const lines = [{ ...shed, time: 1 }, ...requests, store, late, end];
   const { faults, callers } = reportOf(lines);
   expect(faults.map(([count, , text]) => [count, text])).toEqual([
-    ['2', 'request OVERLOADED 503'],
     ['1', 'No connection to Redis: ECONNREFUSED unreachable'],
-    ['1', 'timeout'],
+    ['1', 'The store is unavailable: timeout'],
+    ['1', 'keys fetched'],
+    ['2', 'request OVERLOADED 503'],
   ]);
   expect(callers).toEqual([['2', '2', '5', 'c']]);
 });

@@ -32,6 +32,20 @@ test('the claims of one caller leave exchanges with the store to others', async 
   expect(await Promise.all(claims)).toEqual(Array(100).fill('claimed'));
 });
 
+test('a write is not orphaned while the store fails, in which its sender cannot release it', async () => {
+  let isFailing = true;
+  const store = new SqliteStore({ path: ':memory:', ...SQLITE_LIMITS });
+  const { find, claim, settle, release, close } = claimsOn(store, { isFailing: () => isFailing });
+  closeAfterTest(close);
+  for (const key of ['released', 'lost']) await claim(key, 'sender', { ageMs: 0, leaseMs: 0 });
+  expect(await find('released')).toBe('in-flight');
+  expect(await settle('lost')).toMatchObject({ writes: [{ state: 'in-flight' }] });
+  await release('released', 'sender');
+  isFailing = false;
+  expect(await find('released')).toBe('IDEMPOTENCY_KEY_SETTLED');
+  expect(await find('lost')).toBe('orphaned');
+});
+
 test('a change that others always precede is given up after five seconds', async () => {
   const { store, find } = await start();
   const now = performance.now.bind(performance);

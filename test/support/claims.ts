@@ -12,7 +12,7 @@ const MAX_WRITES_PER_KEY = 3;
 /** The claims of a gateway on top of a store, with functions for the claims of a test. */
 export function claimsOn(
   store: IdempotencyStore,
-  options: { quarantineMs?: number; retentionMs?: number } = {},
+  options: { quarantineMs?: number; retentionMs?: number; isFailing?: () => boolean } = {},
 ) {
   const losses: unknown[] = [];
   const log = { info() {}, warn() {}, error: (details: object) => losses.push(details) };
@@ -24,7 +24,12 @@ export function claimsOn(
     watch: (use) => use,
     ...options,
   });
-  const claims = new Claims(store, completeness, MAX_WRITES_PER_KEY);
+  const claims = new Claims(
+    store,
+    completeness,
+    MAX_WRITES_PER_KEY,
+    options.isFailing ?? (() => false),
+  );
   const find = async (key: string, more: More = {}): Promise<unknown> => {
     try {
       const found = await claims.claim(claimOf(key, randomUUID(), more));
