@@ -7,22 +7,25 @@ import { fetchJson } from './fetch-json.ts';
  */
 export async function discoverKeysUrl(issuer: string, signal: AbortSignal): Promise<URL> {
   const url = new URL(issuer);
-  const protocol = url.protocol === 'http:' ? /^https?$/ : /^https$/;
+  const schemes = url.protocol === 'http:' ? /^https?:$/ : /^https:$/;
   url.pathname = `${url.pathname.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const error = 'no acceptable https jwks_uri';
   const metadata = z.object(
     {
       // In tokens, the issuer is compared as text, so here too.
       issuer: z.literal(issuer, {
         error: ({ input }) => `names the issuer ${String(input).slice(0, 200)}`,
       }),
-      // Without credentials.
       jwks_uri: z
         .string('no jwks_uri')
-        .pipe(z.url({ protocol, error }).refine((uri) => !/\/\/[^/]*@/.test(uri), error)),
+        .refine((uri) => isAcceptable(uri, schemes), 'no acceptable https jwks_uri'),
     },
     'not a discovery document',
   );
   const { jwks_uri } = await fetchJson(url, metadata, signal);
   return new URL(jwks_uri);
+}
+
+function isAcceptable(uri: string, schemes: RegExp): boolean {
+  const { protocol = '', username, password } = URL.parse(uri) ?? {};
+  return schemes.test(protocol) && username === '' && password === '';
 }

@@ -10,7 +10,7 @@ const APPLICATION_ID = 0x4c47494b;
 
 /**
  * An id grows with the time of the change, so that the oldest keys are found without another index. The text is the
- * last column: what comes before it is read without loading a long outcome. `file` has one row, from which a
+ * last column: sizes are read without loading long outcomes. `file` has one row, from which a
  * process learns whether it has the very file that the last one used (see `isSameFile`).
  */
 const SCHEMA = `

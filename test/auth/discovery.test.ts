@@ -57,6 +57,7 @@ test.each<[string, Parameters<typeof startProvider>[0]]>([
   ['no acceptable https jwks_uri', { jwks_uri: 'keys' }],
   ['no acceptable https jwks_uri', { jwks_uri: 'file:///keys.json' }],
   ['no acceptable https jwks_uri', { jwks_uri: 'https://user:secret@issuer.example/keys' }],
+  ['no acceptable https jwks_uri', { jwks_uri: 'https://:secret@issuer.example/keys' }],
 ])(
   'no token is accepted with a discovery document that has a fault: %s (%j)',
   async (fault, document) => {

@@ -62,7 +62,8 @@ test('every root field has a resolver', () => {
 test('a test requests every root field', () => {
   const folder = new URL('../', import.meta.url);
   const tests = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
+    // Without the example of an operation, whose fields may be real ones in a copy.
+    .filter((path) => path.endsWith('.ts') && path !== 'docs/contributing.test.ts')
     .map((path) => readFileSync(new URL(path, folder), 'utf8'))
     .join('\n');
   for (const field of [schema.getQueryType(), schema.getMutationType()].flatMap(fieldsOf)) {

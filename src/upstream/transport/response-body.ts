@@ -14,7 +14,10 @@ export function responseBody(
   { headers, rawBody }: Pick<RawResponse, 'headers' | 'rawBody'>,
   limits: ResponseLimits,
 ): Uint8Array | Promise<Uint8Array> {
-  const encoding = (headers['content-encoding'] ?? '').trim().toLowerCase();
+  // Two such headers are an array.
+  const encoding = String(headers['content-encoding'] ?? '')
+    .trim()
+    .toLowerCase();
   if (encoding === '' || encoding === 'identity') return rawBody;
   if (encoding !== 'gzip' && encoding !== 'deflate') {
     throw invalidResponse('unsupported content coding');

@@ -107,19 +107,21 @@ test.each<[coding: string, encode: (text: string) => Buffer]>([
 
 // What is decompressed at once, and what waits.
 
-/** The body that was received with a coding, read within limits. */
+/** The body that was received with a coding, or several headers of codings, read within limits. */
 function bodyIn(
-  coding: string,
+  coding: string | string[],
   rawBody: Buffer,
   limits: Partial<Parameters<typeof responseBody>[1]> = {},
 ) {
   const all = { signal: neverAborted, maxBytes: 1_000_000, hold: () => true, ...limits };
-  return responseBody({ headers: { 'content-encoding': coding }, rawBody }, all);
+  const headers: object = { 'content-encoding': coding };
+  return responseBody({ headers: { ...headers }, rawBody }, all);
 }
 const small = Buffer.from('{}');
 const large = Buffer.alloc(1_000_000);
 
-test.each(['br', 'gzip, gzip', 'compress', 'zstd'])('the coding "%s" is invalid', (coding) => {
+const codings = ['br', 'gzip, gzip', 'compress', 'zstd', ['gzip', 'gzip']];
+test.each(codings.map((coding) => [coding]))('the coding %j is invalid', (coding) => {
   expect(() => bodyIn(coding, small)).toThrow(expect.objectContaining(invalid));
 });
 
