@@ -124,6 +124,14 @@ export class Gate {
     await waiting;
   }
 
+  /** Enters until this iteration of the event loop ends. Returns undefined if at once, and otherwise what `enter` does. */
+  enterIteration(caller: string, signal?: AbortSignal): Promise<void> | undefined {
+    const leave = () => void setImmediate(() => this.leave(caller));
+    if (!this.tryEnter(caller)) return this.enter(caller, { signal }).then(leave);
+    leave();
+    return undefined;
+  }
+
   /** Gives back what was entered with. */
   leave(caller: string, amount = 1): void {
     this.#held.give(caller, amount);
@@ -206,3 +214,9 @@ export class Gate {
     return isLong || !this.#queued.fits(caller, 1);
   }
 }
+
+/**
+ * For reading from connections: in an iteration of the event loop, 16 parts of up to 64 KB, which take some milliseconds.
+ * Node would read all that has arrived on all connections in one iteration, which can take hundreds of milliseconds.
+ */
+export const createReading = () => new Gate({ limit: 16, maxWaiting: Infinity });

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { createReading, type Gate } from '../account/gate.ts';
 import type { Lane } from '../account/lane.ts';
-import { Reading } from '../account/reading.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded, parseJson } from '../lib/json.ts';
 import { joinParts, PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
@@ -31,8 +31,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Registers the parser for JSON, the only content type. */
 export function registerBodyParser(app: FastifyInstance, lane: Lane): void {
-  // Parts of bodies in an iteration of the event loop, of up to 64 KB each.
-  const reading = new Reading(16);
+  const reading = createReading();
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
     const body = await readBody(request, reading);
@@ -46,7 +45,7 @@ export function registerBodyParser(app: FastifyInstance, lane: Lane): void {
 }
 
 /** Reads a body, each part when it is the caller's turn, and books it. */
-function readBody({ raw, holding, accountKey }: FastifyRequest, reading: Reading): Promise<Buffer> {
+function readBody({ raw, holding, accountKey }: FastifyRequest, reading: Gate): Promise<Buffer> {
   const parts: Buffer[] = [];
   const tiny = new TinyParts();
   let bytes = 0;
@@ -66,7 +65,7 @@ function readBody({ raw, holding, accountKey }: FastifyRequest, reading: Reading
       }
       // Those of a request of ordinary length are read at once.
       else if (bytes > 65_536) {
-        const turn = reading.take(accountKey);
+        const turn = reading.enterIteration(accountKey);
         if (turn) raw.pause();
         void turn?.then(() => raw.resume());
       }

@@ -1,7 +1,7 @@
 import { SpanKind } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { Account, Holding } from '../account/account.ts';
-import { Reading } from '../account/reading.ts';
+import { createReading } from '../account/gate.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
@@ -43,8 +43,7 @@ const DECODED = 5;
 export function createAttempt(dependencies: AttemptDependencies) {
   const { transport, account, log, observer } = dependencies;
   const spans = perOperation((name) => spanOf(name, dependencies.baseUrl));
-  // Parts of long responses in an iteration of the event loop, of up to 64 KB each: some milliseconds.
-  const reading = new Reading(16);
+  const reading = createReading();
   return <Name extends OperationName>(
     request: UpstreamRequest<Name>,
     scope: RequestScope,
@@ -72,7 +71,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
         ...limits,
         sendBy,
         reserve: (bytes) => (isWrite ? undefined : holdResponse(holding, bytes, signal)),
-        read: () => reading.take(scope.caller.accountKey, signal),
+        read: () => reading.enterIteration(scope.caller.accountKey, signal),
       });
       let status: number | undefined;
       const finish = (outcome: string, fault?: string) => {

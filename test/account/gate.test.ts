@@ -98,6 +98,32 @@ test('what becomes overdue while something waits is dropped before that is rejec
   expect([gate.held, gate.waiting]).toEqual([20, 0]);
 });
 
+test('what enters for an iteration of the event loop leaves after it, and callers take turns', async () => {
+  const reading = new Gate({ limit: 1 });
+  const order: string[] = [];
+  const read = async (caller: string) => {
+    await reading.enterIteration(caller);
+    order.push(caller);
+  };
+  expect(reading.enterIteration('a')).toBeUndefined();
+  const all = Promise.all([read('a'), read('a'), read('b')]);
+  expect(order).toEqual([]);
+  await all;
+  expect(order).toEqual(['a', 'b', 'a']);
+  await immediate();
+  await immediate();
+  expect(reading.enterIteration('a')).toBeUndefined();
+});
+
+test('what waits for an iteration is rejected when its signal is aborted', async () => {
+  const reading = new Gate({ limit: 1 });
+  reading.enterIteration('a');
+  const controller = new AbortController();
+  const waiting = reading.enterIteration('b', controller.signal);
+  controller.abort();
+  await expect(waiting).rejects.toMatchObject({ code: 'CLIENT_DISCONNECTED' });
+});
+
 test('what no longer waits for its client is collected young (docs/decisions/0011)', async () => {
   const gate = new Gate({ limit: 1 });
   const watched: (() => void)[] = [];
