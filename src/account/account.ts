@@ -10,29 +10,15 @@ const needsTooMuch = new GatewayError(
   'The operation needs more memory than one caller can have. Request fewer lists or entities, or fewer fields of them, at a time.',
 );
 
-/** The memory that requests hold, by caller. */
-export class Account {
-  /** The bytes that may be booked. */
-  readonly limit: number;
-  readonly #gate: Gate;
-
-  constructor(limitBytes: number) {
-    this.limit = limitBytes;
-    this.#gate = new Gate({
-      limit: limitBytes,
-      maxWaitMs: 2000,
-      rejection: rejectionWith(noMemory),
-    });
-  }
-
-  /** The bytes that are booked. */
-  get bytes(): number {
-    return this.#gate.held;
+/** The memory that requests hold, by caller, in bytes. */
+export class Account extends Gate {
+  constructor(limit: number) {
+    super({ limit, maxWaitMs: 2000, rejection: rejectionWith(noMemory) });
   }
 
   /** Starts to account for one call of a caller, or for a request that has a place in `places`. */
   open(caller: string, places?: Gate): Holding {
-    return new Holding(this.#gate, caller, places);
+    return new Holding(this, caller, places);
   }
 }
 

@@ -14,7 +14,6 @@ export function rejectionWith(error: Error): (reason: NoPlaceReason) => Error {
 }
 
 type GateOptions = {
-  /** How much can be held at the same time: places, or bytes. */
   limit: number;
   /** How long it may take to enter, in milliseconds. */
   maxWaitMs?: number;
@@ -50,6 +49,8 @@ export type Idle = {
  * matched by `leave`.
  */
 export class Gate {
+  /** How much can be held at the same time: places, or bytes. */
+  readonly limit: number;
   readonly #held: Shares;
   readonly #queued: Shares;
   readonly #maxWaitMs: number;
@@ -62,6 +63,7 @@ export class Gate {
 
   constructor(options: GateOptions) {
     const { limit, maxWaitMs = Infinity, maxWaiting = 10_000 } = options;
+    this.limit = limit;
     this.#held = new Shares(limit);
     this.#queued = new Shares(maxWaiting);
     this.#maxWaitMs = maxWaitMs;

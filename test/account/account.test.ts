@@ -9,18 +9,18 @@ test('a small request is not booked, and a large one as a whole', async () => {
   const account = new Account(LIMIT);
   const holding = account.open('a');
   await holding.hold(65_536);
-  expect(account.bytes).toBe(0);
+  expect(account.held).toBe(0);
   expect(holding.tryHold(1)).toBe(true);
-  expect(account.bytes).toBe(65_537);
+  expect(account.held).toBe(65_537);
   holding.become(100_000);
-  expect(account.bytes).toBe(100_000);
+  expect(account.held).toBe(100_000);
   holding.become(60_000);
-  expect(account.bytes).toBe(0);
+  expect(account.held).toBe(0);
   await holding.hold(1_000_000);
-  expect(account.bytes).toBe(1_060_000);
+  expect(account.held).toBe(1_060_000);
   holding.close();
   holding.close();
-  expect(account.bytes).toBe(0);
+  expect(account.held).toBe(0);
 });
 
 test('a caller holds at most a half, and what it could never hold does not wait', async () => {
@@ -42,7 +42,7 @@ test('a request waits for memory, and gives back what it gets after its end', as
   third.close();
   first.close();
   await Promise.all([granted, late]);
-  expect(account.bytes).toBe(3_000_000);
+  expect(account.held).toBe(3_000_000);
 });
 
 test('a request that waits for memory is rejected in time, or when its client disconnects', async () => {
@@ -105,7 +105,7 @@ test('a request that is dropped to make room for itself holds nothing any more',
   holding.waitForClient({ isOverdue: () => true, disconnect() {} });
   expect(holding.tryHold(4_000_000)).toBe(false);
   expect(holding.tryHold(1_000_000)).toBe(false);
-  expect(account.bytes).toBe(0);
+  expect(account.held).toBe(0);
 });
 
 test('a request that has ended is not dropped later', () => {
@@ -128,9 +128,9 @@ test('parts of a request that wait for memory at the same time are booked once',
   const parts = Array.from({ length: 50 }, () => holding.hold(10_000));
   first.close();
   await Promise.all(parts);
-  expect(account.bytes).toBe(560_000);
+  expect(account.held).toBe(560_000);
   holding.close();
-  expect(account.bytes).toBe(0);
+  expect(account.held).toBe(0);
 });
 
 test('requests and a store in memory together fit into the container, and only requests into the heap', () => {

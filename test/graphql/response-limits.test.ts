@@ -43,7 +43,7 @@ test.each(['m', '€', '\u0001'])(
       const { length } = JSON.parse(response).s.a0;
       lengths.push(length);
       if (length > 101) bytes += Buffer.byteLength(response);
-      expect(account.bytes).toBeGreaterThanOrEqual(bytes);
+      expect(account.held).toBeGreaterThanOrEqual(bytes);
     }
     expect([lengths.at(0), lengths.at(-1)]).toEqual([20_000, 101]);
     expect(lengths).toEqual(lengths.toSorted((one, other) => other - one));
@@ -82,7 +82,7 @@ test.each([
     await limits.admitResult(result, info);
     return result;
   });
-  expect(account.bytes).toBeGreaterThanOrEqual(Buffer.byteLength(response) - 1000);
+  expect(account.held).toBeGreaterThanOrEqual(Buffer.byteLength(response) - 1000);
 });
 
 test('the items of a list with any name are counted, and those of the lists in its items', async () => {

@@ -65,7 +65,7 @@ async function start(limits: { requests?: number; bytes?: number; lane?: Lane } 
     async requestWithoutReading() {
       state.response = JSON.stringify('x'.repeat(40_000_000));
       const socket = send('a', 'content-length: 12\r\n\r\n{"query":""}').pause();
-      await until(() => account.bytes > 39_000_000);
+      await until(() => account.held > 39_000_000);
       state.response = 'null';
       return socket;
     },
@@ -85,7 +85,7 @@ test('bodies that are declared and not sent hold places of their caller only, an
   const { requests, account, declare, post } = await start({ requests: 8 });
   const sockets = Array.from({ length: 12 }, () => declare('a', 65_536));
   await until(() => requests.waiting === 4);
-  expect([requests.held, account.bytes]).toEqual([4, 0]);
+  expect([requests.held, account.held]).toEqual([4, 0]);
   expect((await post('b')).status).toBe(200);
   for (const socket of sockets) socket.destroy();
   await until(() => requests.held + requests.waiting === 0);
@@ -101,7 +101,7 @@ test('callers whose bodies do not arrive lose their places when others need them
   const sockets = ['a', 'a', 'b', 'b', 'c', 'd'].map((caller) => declare(caller, 65_536));
   await until(() => requests.held === 8);
   arriving.write('x'.repeat(60_000));
-  await until(() => account.bytes > 0);
+  await until(() => account.held > 0);
   const all = [executed];
   await later(async () => {
     all.push(post('e'), post('f'));
@@ -119,7 +119,7 @@ test('bodies are booked to their caller until they have been executed', async ()
   state.isHeld = true;
   const first = post('a', 150_000);
   await until(() => executions.length === 1);
-  expect(account.bytes).toBeGreaterThan(600_000);
+  expect(account.held).toBeGreaterThan(600_000);
   const second = await post('a', 150_000);
   expect(second.status).toBe(503);
   const client = new AbortController();
@@ -127,10 +127,10 @@ test('bodies are booked to their caller until they have been executed', async ()
   await until(() => executions.length === 2);
   client.abort();
   await lost;
-  expect(account.bytes).toBeGreaterThan(800_000);
+  expect(account.held).toBeGreaterThan(800_000);
   for (const execute of executions) execute();
   expect((await first).status).toBe(200);
-  await until(() => account.bytes === 0);
+  await until(() => account.held === 0);
 });
 
 test('a body in parts of one byte is booked with what the parts take', async () => {
@@ -138,13 +138,13 @@ test('a body in parts of one byte is booked with what the parts take', async () 
   const socket = declare('a', 65_536);
   socket.setNoDelay(true);
   let bytes = 0;
-  for (; account.bytes === 0; bytes++) {
+  for (; account.held === 0; bytes++) {
     socket.write('x');
     await new Promise((resolve) => setImmediate(resolve));
   }
   expect(bytes).toBeLessThan(16_384);
   socket.destroy();
-  await until(() => account.bytes === 0);
+  await until(() => account.held === 0);
 });
 
 test('a request is executed in a turn of its caller', async () => {
@@ -178,7 +178,7 @@ test.each([
   const socket = await gateway.requestWithoutReading();
   const closed = once(socket, 'close');
   await later(async () => expect((await post(caller, bytes)).status).toBe(200));
-  await until(() => requests.held === 0 && account.bytes === 0);
+  await until(() => requests.held === 0 && account.held === 0);
   socket.resume();
   await closed;
 });
@@ -189,7 +189,7 @@ test('a response that is longer than what was booked for it is booked, or not se
   expect((await post('a')).status).toBe(200);
   state.response = JSON.stringify('x'.repeat(4_000_000));
   expect((await post('a')).status).toBe(503);
-  await until(() => account.bytes === 0);
+  await until(() => account.held === 0);
 });
 
 const longBody = JSON.stringify({ query: 'x'.repeat(30_000) });
@@ -203,10 +203,10 @@ test('a request whose client disconnects while its body waits for its turn holds
   await taken();
   socket.resetAndDestroy();
   await until(() => statuses.includes(499));
-  expect([requests.held, account.bytes > 100_000]).toEqual([1, true]);
+  expect([requests.held, account.held > 100_000]).toEqual([1, true]);
   turn.resolve();
   await until(() => requests.held === 0);
-  expect([account.bytes, executions.length]).toEqual([0, 0]);
+  expect([account.held, executions.length]).toEqual([0, 0]);
 });
 
 test('a request is received when its headers have arrived, before it waits for a place', async () => {

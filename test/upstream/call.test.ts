@@ -203,7 +203,7 @@ test('a read that does not fit into the memory now is OVERLOADED, one that never
   expect(await calls.write(upgradeToHq, scopeOf())).toMatchObject({ status: 0, message });
   const writing = startCalls(long, { account }).calls.write(upgradeToHq, scopeOf());
   expect(await writing).toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
-  expect([account.bytes, calls.admission.gate.held]).toEqual([0, 0]);
+  expect([account.held, calls.admission.gate.held]).toEqual([0, 0]);
 });
 
 test('the outcome of a write is booked when it arrives, and cut if there is no memory for it', async () => {
@@ -216,7 +216,7 @@ test('the outcome of a write is booked when it arrives, and cut if there is no m
   const lengths = (await Promise.all(writes)).map((outcome) => Number(outcome.message?.length));
   const sorted = lengths.toSorted((one, other) => one - other);
   expect(sorted).toEqual([...Array(6).fill(10_001), ...Array(2).fill(100_000)]);
-  expect(account.bytes).toBe(400_000);
+  expect(account.held).toBe(400_000);
 });
 
 test.each(['declared', 'not declared'])(
@@ -240,10 +240,10 @@ test.each(['declared', 'not declared'])(
     while (hold.mock.calls.length === 0) await immediate();
     for (let n = 0; n < 20; n++) await immediate();
     expect(isRead).toBe(false);
-    expect(account.bytes).toBeLessThan(1_700_000);
+    expect(account.held).toBeLessThan(1_700_000);
     other.close();
     expect((await reading).list).toHaveLength(40_000);
-    expect(account.bytes).toBe(0);
+    expect(account.held).toBe(0);
   },
 );
 
