@@ -68,11 +68,7 @@ export type GraphqlRequest = {
   record: RequestRecord;
 };
 
-export type GraphqlResponse = {
-  status: number;
-  headers: Iterable<[string, string]>;
-  body: string | Buffer;
-};
-
 /** Executes a request. Rejects with a GatewayError if it is not executed. */
-export type Execute = (request: GraphqlRequest) => Promise<GraphqlResponse>;
+export type Execute = (
+  request: GraphqlRequest,
+) => Promise<{ status: number; headers: Iterable<[string, string]>; body: string }>;

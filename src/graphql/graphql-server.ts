@@ -5,7 +5,7 @@ import {
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
 import { InvalidRequest } from '../errors/gateway-error.ts';
-import type { GraphqlRequest, GraphqlResponse } from '../request-scope.ts';
+import type { GraphqlRequest } from '../request-scope.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
 import { type DocumentOptions, type DocumentRequest, Documents } from './documents.ts';
 import { createErrorFormatter } from './error-format.ts';
@@ -57,7 +57,7 @@ export async function startGraphql(options: GraphqlOptions) {
   });
   await apollo.start();
   return {
-    async execute(request: GraphqlRequest): Promise<GraphqlResponse> {
+    async execute(request: GraphqlRequest) {
       const { method, scope, record } = request;
       const document = documents.find(documentRequestOf(request));
       const isById = options.trustedDocuments !== undefined && document !== undefined;
