@@ -19,7 +19,5 @@ export async function poll<Result>(
 
 /** Waits so many milliseconds, or until `signal` is aborted. Does not keep the process running. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  await sleep(Math.max(0, ms), undefined, { ref: false, ...(signal && { signal }) }).catch(
-    () => {},
-  );
+  await sleep(Math.max(0, ms), undefined, { ref: false, signal }).catch(() => {});
 }
