@@ -46,11 +46,11 @@ export class Holding {
   }
 
   /**
-   * Holds so many bytes more, and waits for them if need be, if they exist already before other requests of the caller.
+   * Holds so many bytes more, and waits for them if need be, before other requests of the caller: they exist already.
    * Rejects with `OPERATION_LIMIT_EXCEEDED` for more than one caller can ever hold, and `OVERLOADED` if they do not become
    * free in time. Undefined if they are held at once.
    */
-  hold(bytes: number, signal?: AbortSignal, isUrgent = false): Promise<void> | undefined {
+  hold(bytes: number, signal?: AbortSignal, isUrgent = true): Promise<void> | undefined {
     const amount = toBook(this.#bytes + bytes) - toBook(this.#bytes);
     this.#bytes += bytes;
     if (amount > 0 && !this.#gate.tryEnter(this.caller, amount)) {
@@ -60,9 +60,9 @@ export class Holding {
     return undefined;
   }
 
-  /** Holds so many bytes in all, as `hold` does. */
+  /** Holds so many bytes in all, as `hold` does, but after what waits: they do not exist yet. */
   holdAll(bytes: number, signal?: AbortSignal): Promise<void> | undefined {
-    return bytes > this.#bytes ? this.hold(bytes - this.#bytes, signal) : undefined;
+    return bytes > this.#bytes ? this.hold(bytes - this.#bytes, signal, false) : undefined;
   }
 
   /**

@@ -169,7 +169,7 @@ export class ResponseLimits implements Limits {
     if (isShort || this.#outcomeBytes > 0 || !('data' in result)) return;
     const bytes = jsonLength(result);
     if (bytes > this.#maxBytes) throw tooLarge;
-    await this.#scope.holding.hold(Math.max(0, bytes - this.#textBytes), undefined, true);
+    await this.#scope.holding.hold(Math.max(0, bytes - this.#textBytes));
   }
 
   #count(fields: number, bytes: number): void {
@@ -193,7 +193,7 @@ export class ResponseLimits implements Limits {
   }
 
   #hold(bytes: number): Promise<void> | undefined {
-    return this.#scope.holding.hold(bytes, this.#scope.signal, true);
+    return this.#scope.holding.hold(bytes, this.#scope.signal);
   }
 
   /** The length of values as JSON, in bytes. */
