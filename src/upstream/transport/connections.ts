@@ -6,7 +6,7 @@ import type { RequestScope } from '../../request-scope.ts';
 import { UpstreamError } from '../upstream-error.ts';
 import type { Connection } from './send-once.ts';
 import type { TlsFiles } from './tls-files.ts';
-import { IDLE_MARGIN_MS, MAX_IDLE_MS, WriteConnections } from './write-connections.ts';
+import { MAX_IDLE_MS, WriteConnections } from './write-connections.ts';
 
 export type ConnectionOptions = {
   baseUrl: URL;
@@ -17,7 +17,8 @@ export type ConnectionOptions = {
 };
 
 /** The connections to the service, by the effect of an operation. */
-export function createConnections({ baseUrl, timeoutMs, tls, idleMarginMs }: ConnectionOptions) {
+export function createConnections(options: ConnectionOptions) {
+  const { baseUrl, timeoutMs, tls, idleMarginMs = 1000 } = options;
   const { origin } = baseUrl;
   // Shared, so that the files are parsed once and TLS sessions are resumed. Its timeout is longer than any deadline.
   const connectorFor = (files: TlsFiles) => {
@@ -33,7 +34,7 @@ export function createConnections({ baseUrl, timeoutMs, tls, idleMarginMs }: Con
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveMaxTimeout: MAX_IDLE_MS,
-    keepAliveTimeoutThreshold: idleMarginMs ?? IDLE_MARGIN_MS,
+    keepAliveTimeoutThreshold: idleMarginMs,
   };
   // A service that sends one response too many would shift those of a connection: it must belong to one caller.
   // A further caller takes the place of the one idle for longest. The connections of a pool have no limit: the gate limits

@@ -6,8 +6,6 @@ import type { Connection } from './send-once.ts';
 
 /** Milliseconds after which an idle connection is not reused, regardless of what the service announced. */
 export const MAX_IDLE_MS = 4000;
-/** Safety margin before the end of the time that the service announced, in milliseconds. */
-export const IDLE_MARGIN_MS = 1000;
 /** How much too early undici's timer may fire, in milliseconds: it ticks twice a second. */
 const TIMER_TOLERANCE_MS = 600;
 /** Cooldown after a broken keep-alive promise, in milliseconds. */
@@ -34,9 +32,9 @@ export class WriteConnections {
   #keepAliveVerified = false;
   #cooldownUntil = 0;
 
-  constructor(origin: string, settings: Client.Options) {
+  constructor(origin: string, settings: Client.Options & { keepAliveTimeoutThreshold: number }) {
     this.#open = () => new Client(origin, settings);
-    this.#marginMs = settings.keepAliveTimeoutThreshold ?? IDLE_MARGIN_MS;
+    this.#marginMs = settings.keepAliveTimeoutThreshold;
   }
 
   /** A connection for one write of a caller. */
