@@ -1,19 +1,23 @@
 import {
+  type ArgumentNode,
   type ASTVisitor,
   type DocumentNode,
+  GraphQLSchema,
   getNamedType,
   isEnumType,
+  isLeafType,
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
   TypeInfo,
+  typeFromAST,
+  type VariableDefinitionNode,
   valueFromASTUntyped,
   visit,
   visitWithTypeInfo,
 } from 'graphql';
-import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
-import type { Context } from './context.ts';
-import type { GraphqlDocument, Variables } from './document.ts';
+import { compileQuery, isCompiledQuery } from 'graphql-jit';
+import type { Compiled, GraphqlDocument, Variables } from './document.ts';
 import { schema } from './schema.ts';
 import { fragmentsOf, isIncluded, selectionCosts } from './selection-cost.ts';
 
@@ -23,21 +27,19 @@ export const COMPILE_AT = 3;
 const MAX_FIELDS = 300;
 
 /**
- * A function that executes a query with these variables, compiled by graphql-jit. Without data, no resolver has run. Null
- * if the query cannot be compiled, or was executed less often than `threshold`.
+ * The compiled form of a query or of a simple mutation, by graphql-jit. Null if it cannot be compiled, or was executed
+ * less often than `threshold`.
  */
 export function findCompiled(
   document: GraphqlDocument,
   operation: OperationDefinitionNode,
   given: Variables,
   threshold = COMPILE_AT,
-): ((context: Context) => ReturnType<CompiledQuery['query']>) | null {
-  // The order of writes must be certain, and compiled mutations are collected late (docs/decisions/0011).
-  if (operation.operation !== OperationTypeNode.QUERY) return null;
+): Compiled | null {
   const { ast, plans } = document;
   document.conditions ??= conditionsOf(ast);
   const { conditions } = document;
-  const variables = withDefaults(operation, given);
+  const variables = conditions.size > 0 ? withDefaults(operation, given) : given;
   // The value of a variable that another operation declares may be anything.
   const values = Array.from(conditions, (name) => variables[name] === true);
   const key = [operation.name?.value, ...values].join();
@@ -46,21 +48,48 @@ export function findCompiled(
   if (plan.compiled === undefined && plan.executions >= threshold) {
     plan.compiled = compile(ast, operation, variables);
   }
-  const { compiled } = plan;
-  return compiled ? (context) => compiled.query(undefined, context, variables) : null;
+  return plan.compiled ?? null;
 }
+
+/**
+ * Whether a mutation has one field, and arguments without objects and defaults: the order of several writes is a
+ * promise of the gateway, and compiled code sends null for what is omitted in an object.
+ */
+function isSimple({ selectionSet, variableDefinitions = [] }: OperationDefinitionNode): boolean {
+  const [field, ...others] = selectionSet.selections;
+  if (field?.kind !== Kind.FIELD || others.length > 0) return false;
+  const isPlain = ({ value: { kind } }: ArgumentNode) =>
+    kind === Kind.VARIABLE || kind === Kind.ENUM;
+  const isLeaf = ({ type, defaultValue }: VariableDefinitionNode) =>
+    defaultValue === undefined && isLeafType(getNamedType(typeFromAST(schema, type)));
+  return (field.arguments ?? []).every(isPlain) && variableDefinitions.every(isLeaf);
+}
+
+/**
+ * A mutation of one field is compiled as a query: the code of graphql-jit for mutations keeps each request until the
+ * next full collection (docs/decisions/0011).
+ */
+const mutationsAsQueries = new GraphQLSchema({
+  ...schema.toConfig(),
+  query: schema.getMutationType(),
+  mutation: null,
+});
 
 function compile(
   document: DocumentNode,
   operation: OperationDefinitionNode,
   variables: Variables,
-): CompiledQuery | null {
+): Compiled | null {
+  const isQuery = operation.operation === OperationTypeNode.QUERY;
+  if (!isQuery && !isSimple(operation)) return null;
+  const types = isQuery ? schema : mutationsAsQueries;
   const query = toCompile(document, variables);
-  const { isCompilable, selectsEnum } = inspect(query);
+  const { isCompilable, selectsEnum } = inspect(types, query);
   if (!isCompilable) return null;
   const options = { disableLeafSerialization: !selectsEnum };
-  const result = compileQuery(schema, query, operation.name?.value ?? '', options);
-  return isCompiledQuery(result) ? result : null;
+  const result = compileQuery(types, query, operation.name?.value ?? '', options);
+  if (!isCompiledQuery(result)) return null;
+  return async (context, given) => result.query(undefined, context, withDefaults(operation, given));
 }
 
 /** Variables with their defaults: compiled code ignores the default of a nullable type. */
@@ -91,12 +120,14 @@ function conditionsOf(document: DocumentNode): ReadonlySet<string> {
 }
 
 /**
- * A document without what these values exclude, and without directives: compiled code ignores some of them.
+ * A document with its operations as queries, without what these values exclude, and without directives: compiled code
+ * ignores some of them.
  */
 function toCompile(document: DocumentNode, variables: Variables): DocumentNode {
   const enter = (node: Parameters<typeof isIncluded>[0]) =>
     isIncluded(node, variables) ? { ...node, directives: [] } : null;
   return visit(document, {
+    OperationDefinition: (node) => ({ ...node, operation: OperationTypeNode.QUERY }),
     Field: enter,
     InlineFragment: enter,
     FragmentSpread: enter,
@@ -109,9 +140,9 @@ function toCompile(document: DocumentNode, variables: Variables): DocumentNode {
  * inside and outside: all other leaves already have their final form, and checking each again would be a tenth of the
  * cost of a long list.
  */
-function inspect(document: DocumentNode) {
+function inspect(types: GraphQLSchema, document: DocumentNode) {
   const costOf = selectionCosts(fragmentsOf(document));
-  const typeInfo = new TypeInfo(schema);
+  const typeInfo = new TypeInfo(types);
   let [isCompilable, selectsEnum] = [true, false];
   const visitor: ASTVisitor = {
     OperationDefinition({ selectionSet }) {

@@ -1,11 +1,17 @@
-import { type DocumentNode, type GraphQLFormattedError, Kind } from 'graphql';
-import type { CompiledQuery } from 'graphql-jit';
+import { type DocumentNode, type ExecutionResult, type GraphQLFormattedError, Kind } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import type { Context } from '../resolvers/context.ts';
 
 export type Variables = Record<string, unknown>;
 
+/** Without data, no resolver has run. */
+export type Compiled = (
+  context: Context,
+  variables: Variables,
+) => Promise<Partial<ExecutionResult>>;
+
 /** How often an operation was executed, and its compiled form: null if it cannot be compiled. */
-export type Plan = { executions: number; compiled: CompiledQuery | null | undefined };
+export type Plan = { executions: number; compiled: Compiled | null | undefined };
 
 /** A document that is within the limits: everything that is known about its text. */
 export class GraphqlDocument {

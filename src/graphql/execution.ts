@@ -27,8 +27,9 @@ import { type ResponseLimits, tooLongToInterpret } from './response-limits.ts';
 import { schema } from './schema.ts';
 
 /**
- * Executes operations in place of Apollo Server, which gets the parsed and checked document of the context. Frequent
- * queries are compiled, everything else is executed by graphql-js, with the same results (docs/decisions/0010).
+ * Executes operations in place of Apollo Server, which gets the parsed and checked document of the context. Queries
+ * that are frequent and simple mutations are compiled, everything else is executed by graphql-js, with the same results
+ * (docs/decisions/0010).
  */
 export function createExecution(
   formatError: FormatError,
@@ -110,8 +111,8 @@ async function run(
   const runCompiled = async (threshold?: number) => {
     const compiled = findCompiled(document, operation, variables, threshold);
     limits?.start('compiled');
-    const result = await compiled?.(contextValue);
-    return result?.data === undefined ? undefined : result;
+    const result = await compiled?.(contextValue, variables);
+    return result?.data === undefined ? undefined : result; // Without data, no resolver has run.
   };
   let result = limits && (await runCompiled());
   if (!result) {
