@@ -24,7 +24,7 @@ export async function startWebServers(variables: Record<string, string> = {}) {
   const counted = await startProxy(service.url, (url) => arrivals.push(url));
   const dist = await mkdtemp(join(tmpdir(), 'ledger-web-'));
   closeAfterTest(() => rm(dist, { recursive: true }));
-  const server = await serveWebBuild({ folder: dist, host: '127.0.0.1', port: 0 });
+  const server = await serveWebBuild(dist, '127.0.0.1', 0);
   closeAfterTest(() => server.close());
   const app = server.url;
   const gateway = await startTestGateway(
