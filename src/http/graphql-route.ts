@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { setImmediate as immediate } from 'node:timers/promises';
 import type { Span } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -205,6 +206,8 @@ async function respond(request: FastifyRequest, reply: FastifyReply, options: Gr
   const response = await execute({ method, headers, search, body, scope, record }).finally(() =>
     logUndeliveredWrites(log, request),
   );
+  // All responses of an iteration of the event loop leave together: to wake a client for each takes a sixth more CPU time.
+  await immediate();
   // Lists were booked before they existed. What else makes a response long are errors and the schema.
   const isBooked = record.writes.length > 0 || request.holding?.tryHoldAll(response.body.length);
   if (isBooked === false) throw overloaded();
