@@ -57,37 +57,28 @@ test.each([
   expect(await bodies()).toEqual([completed]);
 });
 
-test('after the connection of a client has closed, no further write of its mutation is sent', async () => {
+test('when a client has disconnected, its write in flight is finished, logged and counted, and no other is sent', async () => {
   const { service, gateway, socket, request } = await start();
-  const twice = `mutation { settleWrites(idempotencyKey: "k") { isComplete } a: ${field} b: ${field} }`;
+  const settle = 'settleWrites(idempotencyKey: "k") { isComplete }';
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   const headers = ['x-request-id: request-1', `traceparent: 00-${traceId}-b7ad6b7169203331-01`];
-  socket.write(request(twice, headers));
-  const { respond } = await service.arrived(1);
-  socket.resetAndDestroy();
-  await gateway.logLine({ msg: 'request', status: 499 });
-  respond();
-
-  const line = await gateway.logLine({ msg: 'client disconnected before outcome of writes' });
-  const writes = ['WorkflowActionCompleted', 'CLIENT_DISCONNECTED'].map(
-    (outcome) => `Mutation.workflowAction ${outcome}`,
-  );
-  expect(line).toMatchObject({ level: 40, requestId: 'request-1', traceId, writes });
-  expect(service.received).toHaveLength(1);
-});
-
-test('a write that was executed before or after its client disconnected is counted', async () => {
-  const { service, gateway, socket, request } = await start();
-  const labels = { operation: 'Mutation.workflowAction', outcome: 'WorkflowActionCompleted' };
-  socket.write(request(`mutation { a: ${field} b: ${field} }`));
+  socket.write(request(`mutation { ${settle} a: ${field} b: ${field} c: ${field} }`, headers));
   (await service.arrived(1)).respond();
   const { respond } = await service.arrived(2);
   socket.resetAndDestroy();
   await gateway.logLine({ msg: 'request', status: 499 });
+  const outcome = 'WorkflowActionCompleted';
+  const labels = { operation: 'Mutation.workflowAction', outcome };
   expect(await metric(gateway, 'ledger_gateway_request_duration_seconds_count', labels)).toBe(1);
   respond();
-  await gateway.logLine({ msg: 'client disconnected before outcome of writes' });
+
+  const line = await gateway.logLine({ msg: 'client disconnected before outcome of writes' });
+  const writes = [outcome, outcome, 'CLIENT_DISCONNECTED'].map(
+    (one) => `Mutation.workflowAction ${one}`,
+  );
+  expect(line).toMatchObject({ level: 40, requestId: 'request-1', traceId, writes });
   expect(await metric(gateway, 'ledger_gateway_operations_total', labels)).toBe(2);
+  expect(service.received).toHaveLength(2);
 });
 
 test('the outcome of a write is logged if the client disconnects while it receives the response', async () => {
