@@ -29,6 +29,8 @@ function start() {
 }
 
 const deep = JSON.stringify({ query: `{ ${'a { '.repeat(30)} b ${'}'.repeat(30)} }` });
+const manyFaults = JSON.stringify({ query: `{ ${'nothing '.repeat(40)} }` });
+const gzip = { 'accept-encoding': 'gzip' };
 
 // Errors inside and outside Apollo Server.
 test.each<[string, number, string, Record<string, string>, string]>([
@@ -38,6 +40,7 @@ test.each<[string, number, string, Record<string, string>, string]>([
   ['a body that is too large', 413, 'PAYLOAD_TOO_LARGE', {}, ' '.repeat(16_777_217)],
   ['a document over a limit', 400, 'OPERATION_LIMIT_EXCEEDED', {}, deep],
   ['an invalid document', 400, 'GRAPHQL_VALIDATION_FAILED', {}, '{"query":"{ a }"}'],
+  ['an error that is compressed', 400, 'GRAPHQL_VALIDATION_FAILED', gzip, manyFaults],
 ])('%s gets the media type that the client prefers', async (...error) => {
   const [, status, code, headers, body] = error;
   const { send } = start();
@@ -82,23 +85,20 @@ test.each([
   expect(service.received).toEqual([]);
 });
 
-const allowedOrigin = /^access-control-allow-origin: https:\/\/app\.example\r$/im;
-const typeLine = /^content-type: application\/graphql-response\+json; charset=utf-8\r$/im;
-
-test('an error for which the framework runs no hook has CORS headers', async () => {
-  const { url } = start();
-  const get = (from: string) =>
-    exchange(url, requestOnly('GET /%zz', `origin: ${from}\naccept: ${apolloClient}`));
-  const allowed = await get(origin);
-  for (const line of [/^HTTP\/1\.1 400 /, allowedOrigin, typeLine]) expect(allowed).toMatch(line);
-  expect(await get('https://other.example')).not.toMatch(/^access-control-allow-origin:/im);
-});
-
-test('a body with an invalid chunk gets an error that a page can read', async () => {
+test.each([
+  ['a path that cannot be decoded', 'GET /%zz', ''],
+  ['a body with an invalid chunk', 'POST /graphql', 'zz\n'],
+])('%s gets an error that only a page of a listed origin can read', async (_, line, chunk) => {
   const gateway = start();
-  const own = `origin: ${origin}\naccept: ${apolloClient}\nx-request-id: invalid-chunk\n`;
-  const headers = `${own}${authorized(gateway)}transfer-encoding: chunked`;
-  const response = await exchange(gateway.url, `${requestOnly('POST /graphql', headers)}zz\n`);
-  for (const line of [/^HTTP\/1\.1 400 /, allowedOrigin, typeLine]) expect(response).toMatch(line);
-  await gateway.logLine({ requestId: 'invalid-chunk', status: 400, outcome: 'BAD_REQUEST' });
+  const send = (from: string) => {
+    const own = `origin: ${from}\naccept: ${apolloClient}\nx-request-id: invalid\n`;
+    const headers = `${own}${authorized(gateway)}${chunk && 'transfer-encoding: chunked'}`;
+    return exchange(gateway.url, requestOnly(line, headers) + chunk);
+  };
+  const allowed = await send(origin);
+  expect(allowed).toMatch(/^HTTP\/1\.1 400 /);
+  expect(allowed).toMatch(/^access-control-allow-origin: https:\/\/app\.example\r$/im);
+  expect(allowed).toMatch(/^content-type: application\/graphql-response\+json; charset=utf-8\r$/im);
+  expect(await send('https://other.example')).not.toMatch(/^access-control-allow-origin:/im);
+  await gateway.logLine({ requestId: 'invalid', status: 400, outcome: 'BAD_REQUEST' });
 });
