@@ -157,9 +157,3 @@ test.each<[string, string, number, own: object]>([
   const line = { status, outcome: expect.stringMatching(/^[A-Z_]+$/), ...own };
   expect(await gateway.logLine({ msg: 'request', requestId })).toMatchObject(line);
 });
-
-test('the response to an OPTIONS that is not a preflight is not plain text', async () => {
-  const request = requestOnly('OPTIONS /graphql', 'origin: https://a.example');
-  const response = await exchange(start(shareWithCors).gateway.url, request);
-  expect(response).not.toMatch(/^content-type: text\/plain/im);
-});
