@@ -8,7 +8,6 @@ import { startStack } from '../support/stack.ts';
 
 const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 const headers = { Authorization: 'Bearer </script><b>' };
-const withHeaders = { EXPLORER_HEADERS: JSON.stringify(headers) };
 const operationTexts = operationNames.map(operation);
 
 const codes = json({
@@ -44,34 +43,34 @@ const common = Object.fromEntries(
   ['default-src', 'base-uri', 'form-action', 'frame-ancestors'].map((name) => [name, ["'none'"]]),
 );
 
-type Page = Awaited<ReturnType<typeof visit>>;
-
-/** Requests the page once for the tests of a `describe`. */
-function pageOf(explorer: string, variables: Record<string, string> = {}) {
-  const share = shareGateway({ EXPLORER: explorer, ...variables });
-  const started = {} as { gateway: ReturnType<typeof share>['gateway']; page: Page };
+/** Starts a gateway with an explorer, and requests its page once. */
+function pageOf(explorer: string) {
+  const share = shareGateway({ EXPLORER: explorer, EXPLORER_HEADERS: JSON.stringify(headers) });
+  type Started = ReturnType<typeof share> & { page: Awaited<ReturnType<typeof visit>> };
+  const started = {} as Started;
   beforeAll(async () => {
-    const { gateway } = share(codes);
-    Object.assign(started, { gateway, page: await visit(`${gateway.url}/graphql`) });
+    const stack = share(codes);
+    Object.assign(started, stack, { page: await visit(`${stack.gateway.url}/graphql`) });
   });
   return started;
 }
 
-describe.each(['sandbox', 'graphiql'])('EXPLORER=%s', (explorer) => {
-  const started = pageOf(explorer);
+const [sandbox, graphiql] = [pageOf('sandbox'), pageOf('graphiql')];
 
-  test('the page is served to a browser and not cached', () => {
-    const { status, headers, html } = started.page;
+describe.each([
+  ['sandbox', sandbox],
+  ['graphiql', graphiql],
+])('EXPLORER=%s', (_, started) => {
+  test('the page is served to a browser, also for an address with a query, and not cached', async () => {
+    const { gateway, page } = started;
+    const { status, headers, html } = await visit(
+      `${gateway.url}/graphql?query=mutation+%7B+a+%7D`,
+    );
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect([page.status, page.html]).toEqual([200, html]);
     // The page may hold a token.
     expect(headers.get('cache-control')).toBe('no-store');
     expect(html).not.toMatch(/Bearer [\w-]+\./);
-  });
-
-  test('a browser that reloads an address with a query gets the page', async () => {
-    const { gateway, page } = started;
-    const { status, html } = await visit(`${gateway.url}/graphql?query=mutation+%7B+a+%7D`);
-    expect([status, html]).toEqual([200, page.html]);
   });
 
   test('a request with a token is executed, whatever it accepts', async () => {
@@ -86,22 +85,22 @@ describe.each(['sandbox', 'graphiql'])('EXPLORER=%s', (explorer) => {
     expect((await gateway.graphql(read, {}, browser)).data).toEqual(data);
   });
 
-  test('a client that accepts something else gets no page', async () => {
-    for (const accept of ['application/json', '*/*']) {
+  test.each(['application/json', '*/*'])(
+    'a client that accepts %s gets no page',
+    async (accept) => {
       const response = await fetch(`${started.gateway.url}/graphql`, { headers: { accept } });
       expect(response.status).toBe(401);
       expect(response.headers.get('content-type')).toMatch(/json/);
-    }
-  });
+    },
+  );
 });
 
 describe('Apollo Sandbox', () => {
-  const started = pageOf('sandbox', withHeaders);
   const scriptOrigin = 'https://embeddable-sandbox.cdn.apollographql.com';
   const frameOrigin = 'https://sandbox.embed.apollographql.com';
 
   test('contains its own endpoint, the headers and every document, and names the explorer that needs no internet', () => {
-    const { html } = started.page;
+    const { html } = sandbox.page;
     const [library, script, ...others] = elements(html, 'script');
     // A header cannot end the script element.
     expect(others).toEqual([]);
@@ -125,7 +124,7 @@ describe('Apollo Sandbox', () => {
   });
 
   test('allows the two origins of the embed and no other, no inline event handlers and no inline styles', () => {
-    const { html, policy } = started.page;
+    const { html, policy } = sandbox.page;
     const [, script] = elements(html, 'script');
     const [style] = elements(html, 'style');
     expect(policy).toEqual({
@@ -142,17 +141,8 @@ describe('Apollo Sandbox', () => {
 });
 
 describe('GraphiQL', () => {
-  const started = pageOf('graphiql', withHeaders);
-
-  test('is one page that loads no other resources', () => {
-    const inline = /<(script|style)\b[^>]*>[\s\S]*?<\/\1>/g;
-    const markup = started.page.html.replaceAll(inline, '<$1></$1>');
-    expect(markup).not.toMatch(/<(script|img|iframe)[^>]*\ssrc=(?!["']?data:)/);
-    expect(markup).not.toMatch(/<link[^>]*\shref=(?!["']?data:)/);
-  });
-
   test('contains the endpoint, the headers and every document', () => {
-    const { html } = started.page;
+    const { html } = graphiql.page;
     for (const text of operationTexts) {
       // In a script, line breaks and quotes are escaped as in JSON.
       expect(html).toContain(JSON.stringify(text).slice(1, -1));
@@ -162,8 +152,8 @@ describe('GraphiQL', () => {
     expect(html).not.toContain('Bearer </script>');
   });
 
-  test('allows no other origin', () => {
-    const { html, policy } = started.page;
+  test('loads nothing else, and allows no other origin', () => {
+    const { html, policy } = graphiql.page;
     const scripts = elements(html, 'script');
     const inline = scripts.filter(({ attributes }) => !attributes.includes('src='));
     expect(inline).toHaveLength(3);
@@ -176,6 +166,9 @@ describe('GraphiQL', () => {
       'img-src': ['data:'],
       'connect-src': ["'self'"],
     });
+    const markup = html.replaceAll(/<(script|style)\b[^>]*>[\s\S]*?<\/\1>/g, '<$1></$1>');
+    expect(markup).not.toMatch(/<(script|img|iframe)[^>]*\ssrc=(?!["']?data:)/);
+    expect(markup).not.toMatch(/<link[^>]*\shref=(?!["']?data:)/);
   });
 });
 
