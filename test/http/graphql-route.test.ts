@@ -133,20 +133,6 @@ test('bodies are booked to their caller until they have been executed', async ()
   await until(() => account.held === 0);
 });
 
-test('a body in parts of one byte is booked with what the parts take', async () => {
-  const { account, declare } = await start();
-  const socket = declare('a', 65_536);
-  socket.setNoDelay(true);
-  let bytes = 0;
-  for (; account.held === 0; bytes++) {
-    socket.write('x');
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  expect(bytes).toBeLessThan(16_384);
-  socket.destroy();
-  await until(() => account.held === 0);
-});
-
 test('a request is executed in a turn of its caller', async () => {
   const { lane, turn, take, taken } = holdTurns();
   const { post, received } = await start({ lane });
