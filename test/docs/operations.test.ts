@@ -108,12 +108,6 @@ test('every metric of an alert is that of our job, so that other environments an
   }
 });
 
-test('the metrics and labels of a PromQL expression are found', () => {
-  expect(
-    usesOf('sum by (a) (rate(x_total{b=~"c", d!="e"}[5m])) / (y or vector(0)) unless z offset 5m'),
-  ).toEqual({ metrics: ['x_total', 'y', 'z'], labels: ['b', 'd', 'a'] });
-});
-
 test('every metric of the gateway is a row of the reference, and used on the dashboard', async () => {
   const { metrics } = await exposed();
   const page = section(text('operations.md'), 'Metrics');
@@ -145,11 +139,8 @@ test.each([
   expect(named.sort()).toEqual(alerts.map(({ alert }) => alert).sort());
 });
 
-test('at most eight alerts page', () => {
+test('a night on call has at most eight pages, and 1,000 words to read, with the reference 3,500', () => {
   expect(pages.length).toBeLessThanOrEqual(8);
-});
-
-test('the page for a night has at most 1,000 words, and with the reference at most 3,500', () => {
   const words = (page: string) => text(page).split(/\s+/).filter(Boolean).length;
   expect(words('on-call.md')).toBeLessThanOrEqual(1000);
   expect(words('on-call.md') + words('operations.md')).toBeLessThanOrEqual(3500);
