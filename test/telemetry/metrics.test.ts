@@ -21,8 +21,8 @@ async function start(serviceReply: Reply = success, variables: Record<string, st
   };
 }
 
-test('the metrics are in Prometheus text format with descriptions, and need no token', async () => {
-  const { gateway, scrape } = await start();
+test('the metrics are in Prometheus text format with descriptions, name the build, and need no token', async () => {
+  const { gateway, scrape, sample } = await start(success, { GIT_COMMIT: 'abc123' });
   const { status, headers } = await fetch(`${gateway.url}/metrics`);
   expect(status).toBe(200);
   expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
@@ -30,6 +30,7 @@ test('the metrics are in Prometheus text format with descriptions, and need no t
   const names = [...text.matchAll(/^# TYPE (\w+) (?:counter|gauge|histogram|summary)$/gm)];
   expect(names.length).toBeGreaterThan(40);
   for (const [, name] of names) expect(text).toMatch(new RegExp(`^# HELP ${name} \\w.+$`, 'm'));
+  expect(await sample('ledger_gateway_build_info', { version, commit: 'abc123' })).toBe(1);
 });
 
 test('the counters whose first step alerts start at 0', async () => {
@@ -84,11 +85,6 @@ test('root fields are counted by outcome, and their requests timed as clients se
     const count = await sample('ledger_gateway_request_duration_seconds_count', labels);
     expect([operation, outcome, counted, count]).toEqual([operation, outcome, fields, timed]);
   }
-});
-
-test('the build has a metric', async () => {
-  const { sample } = await start(success, { GIT_COMMIT: 'abc123' });
-  expect(await sample('ledger_gateway_build_info', { version, commit: 'abc123' })).toBe(1);
 });
 
 test('attempts at calls are counted and timed by operation and outcome', async () => {
