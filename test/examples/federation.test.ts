@@ -29,7 +29,7 @@ const returned = ['Idempotent-Replayed', 'Idempotent-In-Progress'];
 const lower = (name: string) => name.toLowerCase();
 const ofErrors = ['code', 'retryable', 'requestId', 'faults'];
 
-test('the configuration of Apollo Router forwards the token and passes on error codes', () => {
+test('the configuration of Apollo Router forwards the token, and passes on error codes and headers of keys', () => {
   const request = forwarded.map((name) => ({ propagate: { named: lower(name) } }));
   expect(read('apollo-router.yaml')).toEqual({
     headers: { subgraphs: { ledger: { request } } },
@@ -41,9 +41,6 @@ test('the configuration of Apollo Router forwards the token and passes on error 
       subgraphs: { ledger: { redact_message: false, allow_extensions_keys: ofErrors } },
     },
   });
-});
-
-test('the script of Apollo Router forwards the headers of keys', () => {
   const script = readFileSync(new URL('apollo-router.rhai', folder), 'utf8');
   for (const name of returned.map(lower)) {
     expect(script).toContain(`if "${name}" in response.headers`);
