@@ -163,20 +163,3 @@ test.each(['9007199254740993', '1e400'])('%s is not the code of a reference', as
   expect(errors).toMatchObject([{ extensions }]);
   expect(sent).toEqual([]);
 });
-
-test.each([
-  ['a long number is not an operation name', '"operationName":9007199254740993', 400],
-  ['a long number is not a document', '"query":9007199254740993', 400],
-  ['numbers that no operation reads are ignored', '"variables":{"unused":1e400}', 200],
-  ['a long number counts as no variables', '"variables":9007199254740993', 200],
-  ['a long number counts as no extensions', '"extensions":9007199254740993', 200],
-])('%s', async (_, member, expected) => {
-  const { gateway } = start();
-  const { status } = await gateway.post(`{"query":"query A { __typename }",${member}}`);
-  expect(status).toBe(expected);
-});
-
-test('the message of a fault shows a long number as it was written', async () => {
-  const { errors } = await save('[{"name":{"a":9007199254740993}}]');
-  expect(errors[0].message).toContain('non string value: { a: 9007199254740993 }');
-});

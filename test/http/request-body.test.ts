@@ -40,6 +40,8 @@ const rejected: Record<string, (string | Buffer)[]> = {
     ...['', '{', '"x"', 'null', '{}', '[]', '{"query":1}', '{"query":""}'],
     ...['{"query":"{ a }","variables":"x"}', '{"query":"subscription { a }"}'],
     '[{"query":"{ __typename }"}]',
+    // A number that no double has is no text either.
+    ...['{"query":1e400}', '{"query":"{ __typename }","operationName":9007199254740993}'],
     `[${'{"query":"{ __typename }"},'.repeat(1000)}null]`,
     JSON.stringify(Array(100).fill({ query: write })),
     // Not UTF-8: a lone continuation byte, a truncated character, an overlong encoding, an encoded surrogate, Latin-1.
@@ -102,6 +104,7 @@ test('persisted queries are not supported', async () => {
 test.each([
   ['39,000 values', `[{}],"b":${listOf(39_000, '1')}`, 1],
   ['brackets and commas in a string', `[{}],"b":${JSON.stringify('[{,'.repeat(100_000))}`, 1],
+  ['an unused number that no double has', '[{}],"b":1e400', 1],
   ['5,900 objects', listOf(5_900, '{}'), 5_900],
   ['escaped quotes in a string', `[{}],"b":${JSON.stringify('"\\,'.repeat(50_000))}`, 1],
 ])('variables with %s are sent', async (_, list, count) => {
