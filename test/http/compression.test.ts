@@ -6,11 +6,9 @@ import { buffer } from 'node:stream/consumers';
 import zlib from 'node:zlib';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { speedUp } from '../support/fast-timeouts.ts';
-import { startTestGateway } from '../support/gateway.ts';
 import { read } from '../support/graphql-operation.ts';
 import { connectTo, requestOf } from '../support/raw-request.ts';
-import { json, startService } from '../support/service.ts';
-import { shareGateway } from '../support/shared-gateway.ts';
+import { json } from '../support/service.ts';
 import { startStack } from '../support/stack.ts';
 
 afterEach(() => {
@@ -19,18 +17,14 @@ afterEach(() => {
 
 const query = read.replace('{ code }', '{ code name }');
 
-const setReply = shareGateway();
-
-/** A gateway for lists of this many codes: the shared one, or one with these variables. */
+/** Starts a gateway for lists of this many codes. */
 async function start(codes: number, variables?: Record<string, string>) {
   const list = Array.from({ length: codes }, (_, n) => ({
     Code: `${n}`,
     Name: `Account ${n * 7}`,
   }));
   const reply = json({ service_status: { status: 0 }, list });
-  const gateway = variables
-    ? await startTestGateway(await startService(reply), variables)
-    : setReply(reply).gateway;
+  const { gateway } = await startStack(reply, variables);
   /** Sends a request without decoding the response. */
   async function send(encoding: string, method = 'POST', path = '/graphql', accept = '*/*') {
     const isPost = method === 'POST';
