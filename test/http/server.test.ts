@@ -82,11 +82,6 @@ test.each(['application/json; charset=utf-8', 'Application/JSON'])(
   },
 );
 
-test('a GET with a bearer token, which forces a preflight, executes a query', async () => {
-  const { status, body } = await start().send(pathOf(read));
-  expect([status, JSON.parse(body).data.result.__typename]).toEqual([200, 'GlCodeList']);
-});
-
 test.each([
   [401, 'UNAUTHENTICATED', 'false', share],
   [400, 'BAD_REQUEST', 'true', shareOpen],
