@@ -44,24 +44,16 @@ const keywords = new Set(
 
 /** The metrics and labels in a PromQL expression. */
 function usesOf(expr: string) {
-  const labels = [
-    ...[...expr.matchAll(/\{([^}]*)\}/g)].flatMap(([, matchers = '']) =>
-      [...matchers.matchAll(/(\w+)\s*[=!]~?/g)].map(([, label = '']) => label),
-    ),
-    ...[...expr.matchAll(/\b(?:by|without)\s*\(([^)]*)\)/g)].flatMap(([, names = '']) =>
-      names.split(',').map((name) => name.trim()),
-    ),
-  ];
-  const stripped = expr
-    .replaceAll(/"[^"]*"/g, '')
-    .replaceAll(/\{[^}]*\}/g, '')
-    .replaceAll(/\[[^\]]*\]/g, '')
-    .replaceAll(/\b(by|without)\s*\([^)]*\)/g, '')
-    .replaceAll(/\boffset\s+\w+/g, '');
+  const groups = /\{([^}]*)\}|\b(?:by|without)\s*\(([^)]*)\)/g;
+  const bare = expr.replaceAll(/"[^"]*"/g, '');
+  const labels = [...bare.matchAll(groups)].flatMap(
+    ([, matchers, names]) => (matchers ?? names)?.match(/\w+/g) ?? [],
+  );
+  const stripped = bare.replaceAll(groups, '').replaceAll(/\[[^\]]*\]|\boffset\s+\w+/g, '');
   // A name in front of a parenthesis is a function.
-  const metrics = [...stripped.matchAll(/\b([a-z_]\w*)\b(?!\s*\()/g)]
-    .map(([, name = '']) => name)
-    .filter((name) => !keywords.has(name));
+  const metrics = (stripped.match(/\b[a-z_]\w*\b(?!\s*\()/g) ?? []).filter(
+    (name) => !keywords.has(name),
+  );
   return { metrics, labels };
 }
 
