@@ -1,17 +1,22 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import {
+  type AnyResult,
+  cancel,
   createLedgerFetch,
   type LedgerFetchOptions,
   newIntent,
   type Progress,
   readField,
+  retryQueries,
   settle,
   withIntent,
 } from '../../packages/client/src/index.ts';
+import { closeAfterTest } from '../support/cleanup.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import {
   cut,
+  type Data,
   errorOf,
   executed,
   fieldError,
@@ -19,13 +24,14 @@ import {
   init,
   json,
   kept,
+  never,
   notExecuted,
   type Reply,
   requestError,
   save,
   saved,
   settled,
-  startStubGateway,
+  startStubGateway as start,
   tokenOf,
   unknown,
 } from './stub-gateway.ts';
@@ -36,20 +42,23 @@ const cutInBody: Reply = (response) => {
 const withoutCode = { data: { save: { __typename: 'LedgerOutcomeUnknown' } } };
 const inProgress = json(withoutCode, 200, { 'idempotent-in-progress': 'true' });
 
-/** Starts a gateway with these replies, and a client of it. */
-async function start(replies: Reply[], options: LedgerFetchOptions = {}, settling?: Reply) {
-  const gateway = await startStubGateway(replies, settling);
+/** Collects what a client hears of its repeats. */
+function listen() {
   const progress: Progress[] = [];
-  const all = {
-    doubleClickMs: 0,
-    onProgress: (event: Progress) => progress.push(event),
-    ...options,
-  };
-  const mutate = (request = init()) => save(gateway.origin, all, request);
-  /** Posts a document as it is. */
-  const post = (query: string) =>
-    createLedgerFetch(all)(gateway.origin, { method: 'POST', body: JSON.stringify({ query }) });
-  return { ...gateway, progress, mutate, post };
+  return { progress, onProgress: (event: Progress) => progress.push(event) };
+}
+
+/** The package runs outside of the realm of the tests. */
+const realm: typeof globalThis = createLedgerFetch.constructor('return globalThis')();
+
+/** Replaces a property until the test ends. */
+function replace(object: object, name: string, value: unknown): void {
+  const own = Object.getOwnPropertyDescriptor(object, name);
+  Object.defineProperty(object, name, { value, configurable: true, writable: true });
+  closeAfterTest(() => {
+    if (own) Object.defineProperty(object, name, own);
+    else Reflect.deleteProperty(object, name);
+  });
 }
 
 describe('a write', () => {
@@ -62,10 +71,9 @@ describe('a write', () => {
     ['is in progress', unknown('IN_PROGRESS')],
     ['is in progress, without its code', inProgress],
   ])('whose response %s is repeated with its key and an age', async (_, reply) => {
-    const { mutate, kinds, keys, ages, progress } = await start([reply, reply, saved]);
-
-    expect(await mutate()).toEqual(kept);
-
+    const { origin, kinds, keys, ages } = await start([reply, reply, saved]);
+    const { progress, onProgress } = listen();
+    expect(await save(origin, { onProgress })).toEqual(kept);
     expect(kinds()).toEqual(['mutation', 'mutation', 'mutation']);
     expect(new Set(keys())).toEqual(new Set([progress[0]?.intent]));
     const [first, ...repeated] = ages().map(Number);
@@ -78,19 +86,17 @@ describe('a write', () => {
   test.each(['BAD_USER_INPUT', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_UNAVAILABLE'])(
     'is neither repeated nor settled after %s',
     async (code) => {
-      const { mutate, kinds } = await start([fieldError(code)]);
-      expect(await mutate()).toEqual(errorOf(code));
+      const { origin, kinds } = await start([fieldError(code)]);
+      expect(await save(origin)).toEqual(errorOf(code));
       expect(kinds()).toEqual(['mutation']);
     },
   );
 
   test('waits as long as Retry-After asks', async () => {
-    const headers = { 'retry-after': '60' };
-    const { mutate, kinds } = await start([
-      requestError('OVERLOADED', { retryable: true }, 503, headers),
-    ]);
+    const busy = requestError('OVERLOADED', { retryable: true }, 503, { 'retry-after': '60' });
+    const { origin, kinds } = await start([busy]);
     // The patience is shorter.
-    expect(await mutate()).toEqual(errorOf('OVERLOADED'));
+    expect(await save(origin)).toEqual(errorOf('OVERLOADED'));
     expect(kinds()).toEqual(['mutation', 'settle']);
   });
 
@@ -100,8 +106,10 @@ describe('a write', () => {
     ['that nobody can know', settled([], false), { kind: 'unknown', error: expect.anything() }],
     ['nothing', cut, { kind: 'lost', intent: expect.any(String), error: expect.anything() }],
   ])('of megabytes is not sent again after a loss: settling tells %s', async (_, reply, result) => {
-    const { mutate, requests, progress } = await start([cut], { attemptMs: 200 }, reply);
-    expect(await mutate(init({ csv: 'x'.repeat(1_000_000) }))).toEqual(result);
+    const { origin, requests } = await start([cut], reply);
+    const { progress, onProgress } = listen();
+    const large = init({ csv: 'x'.repeat(1_000_000) });
+    expect(await save(origin, { attemptMs: 200, onProgress }, large)).toEqual(result);
     expect(progress.map(({ state }) => state)).toEqual(['settling']);
     const [sent, settling, ...more] = requests;
     expect(more.map(({ kind }) => kind)).not.toContain('mutation');
@@ -111,22 +119,13 @@ describe('a write', () => {
     expect(settling?.headers).not.toHaveProperty('idempotency-key');
   });
 
-  test('that is aborted while it is sent tells nothing more', async () => {
-    const abort = new AbortController();
-    const { mutate, progress } = await start([() => abort.abort()]);
-    await expect(mutate({ ...init(), signal: abort.signal })).rejects.toThrow();
-    await new Promise(setImmediate);
-    expect(progress).toEqual([]);
-  });
-
   test('that is resumed has the age of its intent', async () => {
-    const { mutate, ages } = await start([saved]);
-    const anHourAgo = (Date.now() - 3_600_000).toString(36);
-    await mutate(withIntent(init(), newIntent().replace(/^[^-]+/, anHourAgo)));
+    const { origin, ages } = await start([saved]);
+    const createdAt = (ms: number) => newIntent().replace(/^[^-]+/, (Date.now() + ms).toString(36));
     // After the clock was set back, the age is not known, and the largest one is safe.
-    const later = (Date.now() + 3_600_000).toString(36);
-    await mutate(withIntent(init(), newIntent().replace(/^[^-]+/, later)));
-    await mutate(withIntent(init(), 'a key of the app'));
+    for (const intent of [createdAt(-3_600_000), createdAt(3_600_000), 'a key of the app']) {
+      await save(origin, { doubleClickMs: 0 }, withIntent(init(), intent));
+    }
     const [resumed, ...others] = ages();
     expect(Number(resumed)).toBeGreaterThanOrEqual(3_600_000);
     expect(others).toEqual(['31536000000', undefined]);
@@ -134,15 +133,16 @@ describe('a write', () => {
 });
 
 describe('a token', () => {
+  const post = (query: string) => ({ method: 'POST', body: JSON.stringify({ query }) });
+
   test.each([
     ['mutation { save }', 'old', 'new'],
     ['{ codes }', 'old', 'new'],
     ['mutation { save }', '', ''],
   ])('is renewed once: %s', async (query, old, renewed) => {
     const token = (rejected?: string) => (rejected === undefined ? old : renewed);
-    const expired = requestError('UNAUTHENTICATED', {}, 401);
-    const { post, requests, keys } = await start([expired], { token });
-    expect((await post(query)).status).toBe(401);
+    const { origin, requests, keys } = await start([requestError('UNAUTHENTICATED', {}, 401)]);
+    expect((await createLedgerFetch({ token })(origin, post(query))).status).toBe(401);
     const sent = requests.filter(({ kind }) => kind === 'mutation');
     expect(sent.map(({ headers }) => headers.authorization)).toEqual(
       [`Bearer ${old}`, `Bearer ${renewed}`].map((value) => value.trim()),
@@ -150,25 +150,39 @@ describe('a token', () => {
     expect(new Set(keys()).size).toBe(1);
   });
 
-  /** The tokens of an issuer, which cannot be reached for those that are undefined. */
-  const tokensOf = (tokens: (string | undefined)[]) => async () => {
-    const token = tokens.shift();
-    if (token === undefined) throw new Error('The issuer cannot be reached.');
-    return token;
-  };
+  const fail = () => Promise.reject(new Error('The issuer cannot be reached.'));
 
-  test('that cannot be obtained is not a rejected one, and does not hide a loss', async () => {
-    const { mutate, kinds } = await start([cut], { token: tokensOf([undefined, 'token']) });
-    expect(await mutate()).toEqual(errorOf('SIGN_IN_FAILED'));
-    expect(kinds()).toEqual([]);
-    expect(await mutate()).toMatchObject({ kind: 'lost' });
+  test.each([
+    ['cannot be obtained', fail],
+    ['fits in no header', () => '<html>\n</html>'],
+    ['does not come', () => new Promise<string>(() => {})],
+  ])('that %s ends as a failed sign-in, and nothing is sent', async (_, token) => {
+    const { origin, requests } = await start([saved]);
+    for (const query of ['mutation { save }', '{ codes }']) {
+      const response = await createLedgerFetch({ attemptMs: 50, token })(origin, post(query));
+      const errors = [{ extensions: { code: 'SIGN_IN_FAILED' } }];
+      expect(await response.json()).toMatchObject({ errors });
+    }
+    expect(requests).toEqual([]);
+  });
+
+  /** The issuer of these tokens cannot be reached for those that are undefined. */
+  const tokensOf =
+    (...tokens: (string | undefined)[]) =>
+    async () =>
+      tokens.shift() ?? fail();
+
+  test('that cannot be obtained for a repeat does not hide a loss', async () => {
+    const { origin } = await start([cut]);
+    expect(await save(origin, { token: tokensOf('token') })).toMatchObject({ kind: 'lost' });
   });
 
   test('that cannot be obtained for a repeat is asked for again; what was not sent has no age', async () => {
-    const token = tokensOf(['token', undefined, 'token']);
+    const token = tokensOf('token', undefined, 'token');
     const busy = fieldError('UPSTREAM_BUSY', { retryable: true });
-    const { mutate, ages, progress } = await start([busy, saved], { patienceMs: 20_000, token });
-    expect(await mutate()).toEqual(kept);
+    const { origin, ages } = await start([busy, saved]);
+    const { progress, onProgress } = listen();
+    expect(await save(origin, { patienceMs: 20_000, token, onProgress })).toEqual(kept);
     expect(ages()).toEqual(['0', '0']);
     expect(progress.map(({ state, code }) => [state, code])).toEqual([
       ['not-sent', 'UPSTREAM_BUSY'],
@@ -176,36 +190,361 @@ describe('a token', () => {
     ]);
   });
 
-  test.each(['mutation { save }', '{ codes }'])('that fits in no header: %s', async (query) => {
-    const { post, requests } = await start([saved], { token: () => '<html>\n</html>' });
-    const errors = [{ extensions: { code: 'SIGN_IN_FAILED' } }];
-    expect(await (await post(query)).json()).toMatchObject({ errors });
-    expect(requests).toHaveLength(0);
-  });
-
   test('of another user does not repeat or settle a write', async () => {
     const users = ['ada', 'ada'];
     const token = () => tokenOf(users.shift() ?? 'bob');
-    const { mutate, kinds } = await start([cut], { token, patienceMs: 1e6 });
+    const { origin, kinds } = await start([cut]);
     // At once: to wait cannot help.
-    expect(await mutate()).toMatchObject({ kind: 'lost' });
+    expect(await save(origin, { token, patienceMs: 1e6 })).toMatchObject({ kind: 'lost' });
     expect(kinds()).toEqual(['mutation', 'mutation']);
   });
+});
 
-  test('that does not come ends as a failed sign-in, and can be cancelled', async () => {
-    const token = () => new Promise<string>(() => {});
-    const { mutate, requests } = await start([saved], { attemptMs: 50, token });
-    expect(await mutate()).toEqual(errorOf('SIGN_IN_FAILED'));
-    const signal = AbortSignal.abort(new Error('cancelled'));
-    await expect(mutate({ ...init(), signal })).rejects.toThrow('cancelled');
-    expect(requests).toHaveLength(0);
+describe('a double click', () => {
+  test.each(['while the first is sent', 'after the first has ended'])(
+    '%s is one write with one result',
+    async (when) => {
+      const { origin, kinds } = await start([saved]);
+      const token = () => tokenOf('ada');
+      // Each click has a client, a token, a trace and an intent of its own, as in an app that creates them in its listener.
+      const click = () => {
+        const traced = init({}, { traceparent: crypto.randomUUID() });
+        return save(origin, { token }, withIntent(traced, newIntent()));
+      };
+      const first = click();
+      if (when === 'after the first has ended') await first;
+      expect(await Promise.all([first, click()])).toEqual([kept, kept]);
+      expect(kinds()).toEqual(['mutation']);
+    },
+  );
+
+  test.each<[string, LedgerFetchOptions, RequestInit]>([
+    ['with other variables', {}, init({ name: 'Bob' })],
+    ['with another header', {}, init({}, { 'x-tenant': 'a' })],
+    ['of another user', { token: () => tokenOf('bob') }, init()],
+    ['with doubleClickMs: 0', { doubleClickMs: 0 }, init()],
+  ])('%s is another write', async (_, options, request) => {
+    const ada = { token: () => tokenOf('ada') };
+    const clicks: [LedgerFetchOptions, RequestInit][] = [
+      [ada, init()],
+      [{ ...ada, ...options }, request],
+    ];
+    for (const ordered of [clicks, clicks.toReversed()]) {
+      const { origin, keys } = await start([saved]);
+      await Promise.all(ordered.map((click) => save(origin, ...click)));
+      expect(new Set(keys()).size).toBe(2);
+    }
+  });
+
+  test('of an impatient user ends after the last click', async () => {
+    const { origin, requests } = await start([saved]);
+    let now = performance.now();
+    replace(realm.performance, 'now', () => now);
+    for (let click = 0; click < 5; click += 1) {
+      expect(await save(origin)).toEqual(kept);
+      now += 400;
+    }
+    expect(requests).toHaveLength(1);
+    now += 400;
+    await save(origin);
+    expect(requests).toHaveLength(2);
+  });
+
+  test('is over once the user has sent another write', async () => {
+    const { origin, requests } = await start([saved]);
+    const names = ['Ada', 'Bob', 'Ada'];
+    for (const name of names) await save(origin, {}, init({ name }));
+    expect(requests.map(({ body }) => JSON.parse(body).variables.name)).toEqual(names);
+  });
+
+  test('can be aborted on its own', async () => {
+    const abort = new AbortController();
+    const { origin } = await start([() => abort.abort(new Error('unmounted'))]);
+    const intent = newIntent();
+    const first = save(origin, {}, withIntent(init(), intent));
+    const second = save(origin, {}, { ...init(), signal: abort.signal });
+    await expect(second).rejects.toThrow('unmounted');
+    cancel(intent);
+    expect(await first).toMatchObject({ error: { code: 'IDEMPOTENCY_KEY_SETTLED' } });
+  });
+
+  test('settles the write that it joined, also by its own intent, and is then over', async () => {
+    const { origin, kinds, keys } = await start([saved], executed);
+    const intent = newIntent();
+    await save(origin);
+    await save(origin, {}, withIntent(init(), intent));
+    const result = await settle<Data>(intent, { url: origin });
+    expect(readField(result, 'save')).toEqual(kept);
+    expect(new Set(keys()).size).toBe(1);
+    // The user has asked: the next click is a new decision.
+    await save(origin);
+    expect(kinds()).toEqual(['mutation', 'settle', 'mutation']);
+  });
+
+  test('knows the intent to ask with if the first click is aborted', async () => {
+    const abort = new AbortController();
+    const { origin } = await start([() => abort.abort(new Error('unmounted'))]);
+    const intent = newIntent();
+    const request = withIntent(init(), intent);
+    const first = save(origin, {}, { ...request, signal: abort.signal });
+    const second = save(origin);
+    await expect(first).rejects.toThrow('unmounted');
+    expect(await second).toMatchObject({ kind: 'lost', intent });
+  });
+});
+
+describe('an intent that has a request already', () => {
+  test('is rejected with another one, and nothing is sent', async () => {
+    const { origin, kinds } = await start([saved], executed);
+    const intent = newIntent();
+    const send = (name: string) => save(origin, {}, withIntent(init({ name }), intent));
+    expect(await send('Ada')).toEqual(kept);
+    expect(await send('Bob')).toEqual(errorOf('INTENT_REUSED'));
+    expect(kinds()).toEqual(['mutation']);
+  });
+
+  test('is lost with another one while the outcome of the first is not known', async () => {
+    const { origin, requests } = await start([never, cut], cut);
+    const intent = newIntent();
+    const send = (name: string) =>
+      save(origin, { attemptMs: 50, patienceMs: 50 }, withIntent(init({ name }), intent));
+    const first = send('Ada');
+    const lost = { kind: 'lost', intent };
+    expect(await send('Bob')).toMatchObject(lost);
+    expect(await first).toMatchObject(lost);
+    expect(await send('Bob')).toMatchObject(lost);
+    const mutations = requests.filter(({ kind }) => kind === 'mutation');
+    expect(new Set(mutations.map(({ body }) => body)).size).toBe(1);
+    // Settling ends it.
+    const other = await start([saved], executed);
+    await settle<Data>(intent, { url: other.origin });
+    expect(await send('Bob')).toMatchObject({ error: { code: 'INTENT_REUSED' } });
+  });
+
+  test('is not forgotten while it is open', async () => {
+    const { origin, requests } = await start([cut], cut);
+    const intent = newIntent();
+    const ada = { token: () => tokenOf('ada'), patienceMs: 5, attemptMs: 5 };
+    await save(origin, ada, withIntent(init(), intent));
+    const { length } = requests;
+    const own = { fetch: async () => Response.json({ data: { save: {} } }) };
+    for (let count = 0; count < 250; count += 1) await save(origin, own, init({ count }));
+    await settle<Data>(intent, { url: origin, token: () => tokenOf('bob') });
+    expect(requests).toHaveLength(length);
+  });
+
+  test('may have another one if the first did nothing, for certain', async () => {
+    const { origin, keys, ages } = await start([fieldError('BAD_USER_INPUT'), saved]);
+    const intent = newIntent();
+    await save(origin, {}, withIntent(init({ name: '' }), intent));
+    expect(await save(origin, {}, withIntent(init({ name: 'Ada' }), intent))).toEqual(kept);
+    expect([keys(), ages()]).toEqual([
+      [intent, intent],
+      ['0', '0'],
+    ]);
+  });
+});
+
+test('the intent of another user is not asked about, and stays for its owner', async () => {
+  const { origin, kinds } = await start([saved], executed);
+  const intent = newIntent();
+  await save(origin, { token: () => tokenOf('ada') }, withIntent(init(), intent));
+  const ask = async (user: string) =>
+    readField(await settle<Data>(intent, { url: origin, token: () => tokenOf(user) }), 'save');
+
+  expect(await ask('bob')).toMatchObject({ kind: 'lost', intent, error: { reason: 'OTHER_USER' } });
+  expect(kinds()).toEqual(['mutation']);
+  expect(await ask('ada')).toEqual(kept);
+  const byHeader = { headers: { authorization: `Bearer ${tokenOf('bob')}` }, url: origin };
+  expect(readField(await settle<Data>(intent, byHeader), 'save')).toMatchObject({ kind: 'lost' });
+});
+
+test.each([
+  ['a refusal of the service', fieldError('UPSTREAM_BAD_REQUEST')],
+  ['a key that another request uses', fieldError('IDEMPOTENCY_KEY_REUSED')],
+  ['a rejected document', requestError('OPERATION_LIMIT_EXCEEDED')],
+])('after a lost attempt, %s does not hide the outcome', async (_, reply) => {
+  const { origin, kinds } = await start([cut, reply], executed);
+  expect(await save(origin)).toEqual(kept);
+  expect(kinds()).toEqual(['mutation', 'mutation', 'settle']);
+});
+
+describe('an error without a path, which may be that of a repeat of the browser,', () => {
+  const rejected = requestError('UNAUTHENTICATED');
+
+  test.each([
+    ['UNAUTHENTICATED', rejected],
+    ['BAD_USER_INPUT', requestError('BAD_USER_INPUT')],
+    ['HTTP_413', html(413)],
+  ])('is the result once settling has confirmed it, and hides no outcome: %s', async (...row) => {
+    const [code, reply] = row;
+    for (const [settling, result] of [
+      [notExecuted, errorOf(code)],
+      [executed, kept],
+    ] as const) {
+      const { origin, kinds } = await start([reply], settling);
+      expect(await save(origin)).toEqual(result);
+      expect(kinds()).toEqual(['mutation', 'settle']);
+    }
+  });
+
+  test('leaves it open if the token is rejected for settling, too', async () => {
+    const { origin, kinds } = await start([rejected], rejected);
+    const intent = newIntent();
+    const result = await save(origin, {}, withIntent(init(), intent));
+    expect(result).toMatchObject({ kind: 'lost', intent });
+    expect(kinds()).toEqual(['mutation', 'settle']);
+  });
+
+  test('lets a large body be sent again with a renewed token', async () => {
+    const { origin, requests } = await start([rejected, saved]);
+    const token = (rejected?: string) => (rejected === undefined ? 'old' : 'new');
+    expect(await save(origin, { token }, init({ csv: 'x'.repeat(300_000) }))).toEqual(kept);
+    const tokens = requests.map(({ headers }) => headers.authorization);
+    expect(tokens).toEqual(['Bearer old', 'Bearer new']);
+  });
+});
+
+test('a listener that throws does not end a write, or its settling', async () => {
+  const { origin } = await start([cut, cut, saved], executed);
+  const onProgress = () => {
+    throw new Error('A fault of the page');
+  };
+  expect(await save(origin, { onProgress })).toEqual(kept);
+  const result = await settle<Data>(newIntent(), { url: origin, onProgress });
+  expect(readField(result, 'save')).toEqual(kept);
+});
+
+test.each([
+  ['an error', fieldError('INTERNAL_SERVER_ERROR', { requestId: undefined })],
+  ['a field without outcome and error', json({ data: { save: null } })],
+])('%s of a router says nothing about a write', async (_, reply) => {
+  const { origin, kinds, keys } = await start([reply], executed);
+  expect(await save(origin, { patienceMs: 30 })).toEqual(kept);
+  expect(kinds().filter((kind) => kind === 'settle')).toHaveLength(1);
+  expect(new Set(keys()).size).toBe(1);
+});
+
+test('a repeat whose token takes long has an age, for a copy of the first may still be on its way', async () => {
+  const busy = fieldError('UPSTREAM_BUSY', { retryable: true });
+  const { origin, requests, ages } = await start([busy, saved]);
+  let now = performance.now();
+  replace(realm.performance, 'now', () => now);
+  const token = () => {
+    if (requests.length > 0) now += 40_000;
+    return tokenOf('ada');
+  };
+  expect(await save(origin, { token, patienceMs: 60_000 })).toEqual(kept);
+  expect(ages()).toEqual(['0', expect.stringMatching(/^[1-9]/)]);
+});
+
+test('after one field was sent, a repeat has an age, and an error does not hide the outcome', async () => {
+  const extensions = { code: 'IDEMPOTENCY_UNAVAILABLE', requestId: '7', retryable: true };
+  const partial = json({
+    data: { save: kept.member, restart: null },
+    errors: [{ path: ['restart'], extensions }],
+  });
+  const { origin, ages } = await start([partial, fieldError('FORBIDDEN')], executed);
+  expect(await save(origin)).toEqual(kept);
+  const [first, repeat] = ages();
+  expect([first, repeat]).toEqual(['0', expect.stringMatching(/^[1-9]/)]);
+});
+
+test('cancel settles, and the promise of the write tells what became of it', async () => {
+  const { origin, kinds } = await start([cut], executed);
+  const intent = newIntent();
+  const onProgress = () => void cancel(intent);
+  const options = { delayMs: 60_000, patienceMs: 1e6, onProgress };
+  expect(await save(origin, options, withIntent(init(), intent))).toEqual(kept);
+  expect(kinds()).toEqual(['mutation', 'settle']);
+  expect(cancel(intent)).toBe(false);
+});
+
+describe('the device', () => {
+  /** Returns what brings the connection back. */
+  function goOffline(): () => void {
+    const state = { onLine: false };
+    const events = new EventTarget();
+    replace(realm, 'navigator', state);
+    replace(realm, 'addEventListener', events.addEventListener.bind(events));
+    replace(realm, 'removeEventListener', events.removeEventListener.bind(events));
+    return () => {
+      state.onLine = true;
+      events.dispatchEvent(new Event('online'));
+    };
+  }
+
+  test('is offline: it says so at once, and continues when it is online', async () => {
+    const { origin, requests, ages } = await start([saved]);
+    const goOnline = goOffline();
+    const states: [string, number][] = [];
+    const result = await save(origin, {
+      patienceMs: 60_000,
+      onProgress({ state }) {
+        states.push([state, requests.length]);
+        setImmediate(goOnline);
+      },
+    });
+    expect(states).toEqual([['offline', 0]]);
+    expect(result).toEqual(kept);
+    expect(ages()).toEqual(['0']);
+  });
+
+  test('stays offline, or the write is cancelled: nothing was sent', async () => {
+    const { origin, requests } = await start([saved]);
+    goOffline();
+    const token = () => Promise.reject(new Error('The issuer cannot be reached.'));
+    expect(await save(origin, { patienceMs: 10, token })).toEqual(errorOf('OFFLINE'));
+    const intent = newIntent();
+    const onProgress = () => void cancel(intent);
+    const request = withIntent(init({ a: 1 }), intent);
+    expect(await save(origin, { onProgress }, request)).toEqual(errorOf('CANCELLED'));
+    expect(requests).toEqual([]);
+  });
+
+  test('has no AbortSignal.any and no crypto', async () => {
+    replace(realm.AbortSignal, 'any', undefined);
+    replace(realm, 'crypto', undefined);
+    const { origin } = await start([cut, saved]);
+    const { signal } = new realm.AbortController();
+    expect(await save(origin, {}, { ...init(), signal })).toEqual(kept);
+  });
+
+  test.each([
+    ['a day ahead', 86_400_000],
+    ['a day behind', -86_400_000],
+  ])('has a clock that is %s: an age is a duration', async (_, aheadMs) => {
+    const { now } = Date;
+    replace(realm.Date, 'now', () => now() + aheadMs);
+    const { origin, ages } = await start([cut, saved]);
+    expect(await save(origin)).toEqual(kept);
+    const age = Number(ages()[1]);
+    expect(age).toBeGreaterThanOrEqual(20_000);
+    expect(age).toBeLessThan(80_000);
+  });
+
+  test('has a full storage: the page still knows its intents', async () => {
+    const setItem = () => {
+      throw new Error('QuotaExceededError');
+    };
+    replace(realm, 'sessionStorage', { getItem: () => null, setItem });
+    const { origin } = await start([saved]);
+    const intent = newIntent();
+    expect(await save(origin, {}, withIntent(init(), intent))).toEqual(kept);
+    const other = withIntent(init({ a: 1 }), intent);
+    expect(await save(origin, {}, other)).toEqual(errorOf('INTENT_REUSED'));
+  });
+
+  test('has no AbortController: it says so when the fetch is created', () => {
+    replace(realm, 'AbortController', undefined);
+    expect(() => createLedgerFetch()).toThrow('createLedgerFetch needs AbortController.');
   });
 });
 
 test('settling is repeated while an outcome is in progress, and tells what became of each field', async () => {
   const write = (outcome: object) => settled([{ responseName: 'save', outcome }]);
   const pending = write({ __typename: 'LedgerOutcomeUnknown', code: 'IN_PROGRESS' });
-  const { origin, script, requests } = await start([], {}, (response) => {
+  const { origin, script, requests } = await start([], (response) => {
     pending(response);
     script.settling = write({ __typename: 'LedgerFailed' });
   });
@@ -230,4 +569,84 @@ test('settles through a gateway that executes only the documents of an app', asy
   const settled = await settle(newIntent(), { url: `${url}/graphql`, token: () => token });
   // The gateway has just started, so it has no records of the time before.
   expect(settled.errors?.[0]?.extensions).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+});
+
+describe('a query', () => {
+  test.each<[string, RequestInit]>([
+    ['by its text', { body: '{"query":"{ codes }"}' }],
+    ['by hash', { headers: { 'operation-type': 'query' }, body: '{"extensions":{}}' }],
+    ['with mutation in a variable', { body: '{"query":"{ a }","variables":{"b":"mutation"}}' }],
+  ])('%s has no key, and its response is passed on', async (_, request) => {
+    const { origin, requests } = await start([html(502)]);
+    const response = await createLedgerFetch()(new Request(origin, { method: 'POST', ...request }));
+    expect([response.status, await response.text()]).toEqual([502, '<html>']);
+    expect(requests).toHaveLength(1);
+    expect(requests[0]?.headers).not.toHaveProperty('idempotency-key');
+    expect(requests[0]?.headers).not.toHaveProperty('operation-type');
+  });
+
+  const query: RequestInit = { method: 'POST', body: '{"query":"{ codes }"}' };
+  const unavailable: Reply = (response) => response.writeHead(503, { 'retry-after': '0' }).end();
+
+  test.each([
+    ['a cut', cut],
+    ['a timeout', never],
+    ['a 503', unavailable],
+  ])('is sent again after %s, if the app asks for it', async (_, fault) => {
+    const { origin, requests } = await start([fault, saved]);
+    const options = { timeoutMs: 500, retries: 1, delayMs: 2 };
+    // A request whose body is sent again, too.
+    const response = await retryQueries(createLedgerFetch(), options)(new Request(origin, query));
+    expect(await response.json()).toMatchObject({ data: {} });
+    expect(requests.map(({ body }) => body)).toEqual([query.body, query.body]);
+  });
+
+  test('that names its document by a hash has a key unless it says that it is a query', async () => {
+    const { origin, requests } = await start([saved]);
+    const body = '{"documentId":"7","variables":{"query":"a"}}';
+    await retryQueries(createLedgerFetch(), { retries: 1 })(origin, { method: 'POST', body });
+    expect(requests[0]?.headers).toHaveProperty('idempotency-key');
+  });
+
+  test('fails after its last attempt', async () => {
+    const { origin, requests } = await start([cut]);
+    const queryFetch = retryQueries(createLedgerFetch(), { retries: 2, delayMs: 2 });
+    await expect(queryFetch(origin, query)).rejects.toThrow();
+    expect(requests).toHaveLength(3);
+  });
+});
+
+describe('readField', () => {
+  const faults = [{ path: ['id'], message: 'is not an integer' }];
+  const error = { code: 'BAD_USER_INPUT', message: '', requestId: '7', faults };
+  const extensions = { code: 'BAD_USER_INPUT', requestId: '7', faults };
+  const errors = [
+    { message: '', path: ['save'], extensions },
+    { message: '', extensions: { code: 'OVERLOADED' } },
+  ];
+  const data = { save: null, other: null };
+
+  test.each<[string, AnyResult<Record<'save' | 'other', null>>]>([
+    ['graphql-request throws', { error: { response: { data, errors } } }],
+    ['Apollo Client throws', { error: { errors } }],
+    ['Relay throws', { error: { source: { errors } } }],
+    ['urql returns', { data, error: { graphQLErrors: errors } }],
+    ['a server responds', { data, errors }],
+  ])('reads what %s', (_, result) => {
+    expect(readField(result, 'save')).toEqual({ kind: 'error', error });
+    expect(readField(result, 'other')).toEqual(errorOf('OVERLOADED'));
+  });
+
+  test('reads the outcomes that come with an error', () => {
+    const error = { response: { errors, data: { other: { __typename: 'ApproversSaved' } } } };
+    expect(readField<{ other: object }, 'other'>({ error }, 'other')).toEqual(kept);
+  });
+
+  test('has the intent of every result that is lost', () => {
+    const aborted = { data: undefined };
+    const intent = newIntent();
+    const read = (intent?: string) => readField<Data, 'save'>(aborted, 'save', intent);
+    expect(read(intent)).toMatchObject({ kind: 'lost', intent });
+    expect(read()).toMatchObject({ kind: 'unknown' });
+  });
 });

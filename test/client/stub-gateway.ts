@@ -102,9 +102,9 @@ export async function startStubGateway(replies: Reply[], settling: Reply = notEx
 }
 
 /** The mutation as an app sends it. */
-export const init = (variables: object = {}): RequestInit => ({
+export const init = (variables: object = {}, headers: object = {}): RequestInit => ({
   method: 'POST',
-  headers: { 'content-type': 'application/json', authorization: 'Bearer token' },
+  headers: { 'content-type': 'application/json', authorization: 'Bearer token', ...headers },
   body: JSON.stringify({ query: 'mutation { save { __typename } }', variables }),
 });
 
