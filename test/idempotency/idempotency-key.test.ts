@@ -51,15 +51,6 @@ test('an intent knows its age, and when its headers arrived', () => {
   expect(intentOf('a', undefined, scope).ageMs).toBeUndefined();
 });
 
-test.each([-1, 0.5, 31_536_000_001])('the age %d in an argument is rejected', (ageMs) => {
-  const faults = [
-    { path: ['ageMs'], message: '"ageMs" must be an integer from 0 to 31536000000.' },
-  ];
-  expect(() => intentOf('a', ageMs, scopeOf(), ARGUMENTS)).toThrow(
-    expect.objectContaining({ faults }),
-  );
-});
-
 test('a token without sub cannot have keys', () => {
   const scope = scopeOf('token', undefined, null);
   expect(() => intentOf('key', undefined, scope)).toThrow(

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { Account } from '../../src/account/account.ts';
 import { readOutcome } from '../../src/idempotency/recorded-outcome.ts';
@@ -7,11 +8,13 @@ import type { startTestGateway } from '../support/gateway.ts';
 import { write, writes } from '../support/graphql-operation.ts';
 import { metricIs } from '../support/metric.ts';
 import { json } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
 import { scopeOf } from '../support/upstream-call.ts';
 
 const key = { 'idempotency-key': 'intent-1' };
 const succeed = json({ invoice_id: 7, message: 'saved', status: 0, unresolved: 'row 3' });
+const completed = { __typename: 'WorkflowActionCompleted' };
 const settleQuery = `mutation ($key: String! = "intent-1", $ageMs: Float) {
   settled: settleWrites(idempotencyKey: $key, ageMs: $ageMs) {
     isComplete
@@ -25,7 +28,10 @@ const settleQuery = `mutation ($key: String! = "intent-1", $ageMs: Float) {
   }
 }`;
 
+type Call = { response: ServerResponse; respond(): void };
 type Gateway = Awaited<ReturnType<typeof startTestGateway>>;
+
+const setReply = shareGateway();
 
 async function settle(gateway: Gateway, variables = {}, headers = {}) {
   const { data, errors } = await gateway.graphql(settleQuery, variables, headers);
@@ -87,37 +93,27 @@ test('an unused key is empty and complete, and is never executed later', async (
   await metricIs(gateway, 'ledger_gateway_idempotency_total', 1, { result: 'settled' });
 });
 
-test('settling waits for a write in flight', async () => {
-  const { service, gateway } = await startHeldStack();
-  const first = gateway.graphql(write, {}, key);
-  const call = await service.arrived(1);
-  const settling = settle(gateway, { ageMs: 0 });
-  call.respond();
-  const { __typename } = (await first).data.result;
-  expect((await settling).writes).toMatchObject([
-    { responseName: 'result', outcome: { __typename } },
-  ]);
-});
-
-test('a write that was refused leaves nothing to report', async () => {
+test.each<[string, (call: Call) => unknown, object[]]>([
+  ['succeeds', ({ respond }) => respond(), [{ responseName: 'result', outcome: completed }]],
+  ['is refused, and leaves nothing to report', ({ response }) => response.writeHead(400).end(), []],
+])('settling waits for a write in flight that %s', async (_, end, writes) => {
   const { service, gateway } = await startHeldStack({ IDEMPOTENCY_STORE: await agedStore() });
   const first = gateway.graphql(write, {}, key);
   const call = await service.arrived(1);
   const settling = settle(gateway, { ageMs: 0 });
-  await metricIs(gateway, 'ledger_gateway_idempotency_total', 1, { result: 'claimed' });
-  call.response.writeHead(400).end();
+  end(call);
   await first;
-  expect(await settling).toEqual({ isComplete: true, writes: [] });
+  expect(await settling).toMatchObject({ isComplete: true, writes });
 });
 
-test('invalid arguments are rejected, each with its path', async () => {
-  const { gateway } = await startStack(succeed);
-  for (const [argument, variables] of Object.entries({
-    ageMs: { ageMs: -1 },
-    idempotencyKey: { key: '' },
-  })) {
-    const { errors } = await gateway.graphql(settleQuery, variables);
-    const faults = [{ path: [argument] }];
-    expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', faults } }]);
-  }
+test.each([
+  [{ key: '' }, 'idempotencyKey', expect.any(String)],
+  [{ ageMs: -1 }, 'ageMs', '"ageMs" must be an integer from 0 to 31536000000.'],
+  [{ ageMs: 0.5 }, 'ageMs', '"ageMs" must be an integer from 0 to 31536000000.'],
+  [{ ageMs: 31_536_000_001 }, 'ageMs', '"ageMs" must be an integer from 0 to 31536000000.'],
+])('the argument %j is rejected with its path', async (variables, argument, message) => {
+  const { gateway } = setReply(succeed);
+  const { errors } = await gateway.graphql(settleQuery, variables);
+  const faults = [{ path: [argument], message }];
+  expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', faults } }]);
 });
