@@ -4,12 +4,11 @@ import {
   type ReferenceService,
   type ReferenceServiceOptions,
   type ScenarioName,
-  scenarios,
   startReferenceService,
 } from '../../dev/service.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { until } from '../support/eventually.ts';
-import { exchange } from '../support/raw-request.ts';
+import { exchange, requestOnly } from '../support/raw-request.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 
 const actions = {
@@ -142,8 +141,7 @@ test.each([
   ['HEAD', 'restartWorkflow2', 'GET'],
   ['PUT', 'saveApproverList', 'POST'],
   ['GET', 'updateWorkflowCSV?a=1', 'POST'],
-  ...Object.keys(actions).map((path) => ['POST', path, 'GET']),
-])('%s %s is not allowed', async (method = '', path = '', allowed) => {
+])('%s %s is not allowed', async (method, path, allowed) => {
   const response = await expectRejected(call(path, { method }), 405);
   expect(response.headers.get('allow')).toBe(allowed);
 });
@@ -156,9 +154,10 @@ const codesQueries = [
   'target=4&project=scenario:unknown&includeHide=true',
 ].join('|');
 
-const paths = ['', 'restartworkflow2', 'restartWorkflow2/', 'restartWorkflow'];
-
-test.each(paths)('HTTP 404 for "%s"', (path) => expectRejected(call(path), 404));
+test.each(['', 'restartworkflow2', 'restartWorkflow2/', 'restartWorkflow'])(
+  'HTTP 404 for "%s"',
+  (path) => expectRejected(call(path), 404),
+);
 
 const options = ['a=28', 'a=x', 'a=', 'a=1&b=2', 'a=1&a=2', 'a=01', 'a=0'];
 const streams = ['YQ', '_-8=', 'YWJj\n', 'a,b'].map((PictureStream) => ({ PictureStream }));
@@ -192,14 +191,10 @@ test.each([
   await expectRejected(call('restartWorkflow2', { body: [], headers }), 405);
 });
 
-test.each([
-  ['a body over 32 MiB', 'POST /saveApproverList', 32 * 1024 * 1024 + 1, '', 413],
-  ['a GET with a body', 'GET /restartWorkflow2', 2, '{}', 400],
-])('%s is rejected', async (_, line, length, body, status) => {
-  const authorization = `authorization: Bearer ${await sign()}\ncontent-type: application/json`;
-  const head = `${line} HTTP/1.1\nhost: a\nconnection: close\n${authorization}`;
-  const response = await exchange(service.url, `${head}\ncontent-length: ${length}\n\n${body}`);
-  expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+test('a GET with a body is rejected', async () => {
+  const head = `authorization: Bearer ${await sign()}\ncontent-type: application/json`;
+  const request = requestOnly('GET /restartWorkflow2', head, '{}');
+  expect(await exchange(service.url, request)).toMatch(/^HTTP\/1\.1 400 /);
 });
 
 test('a token is checked before the body, and without keys any well-formed JWT is accepted', async () => {
@@ -222,11 +217,6 @@ test('a token is checked before the body, and without keys any well-formed JWT i
 });
 
 // Scenarios
-
-test('every scenario has a description, and an unknown one in a token is rejected', async () => {
-  for (const { description } of scenarios) expect(description).toMatch(/^[A-Z].+\.$/);
-  await expectRejected(call(codesPath, { scenario: 'unknown' }), 400);
-});
 
 /** Starts a service, and functions that save an approver and restart a workflow in a scenario. */
 async function startScenario(scenario: ScenarioName, options: ReferenceServiceOptions = {}) {
