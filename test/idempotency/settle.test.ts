@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { Account } from '../../src/account/account.ts';
 import { readOutcome } from '../../src/idempotency/recorded-outcome.ts';
-import { csvUploaded } from '../../src/resolvers/workflows.ts';
 import { agedStore } from '../support/aged-store.ts';
 import type { startTestGateway } from '../support/gateway.ts';
 import { write, writes } from '../support/graphql-operation.ts';
@@ -10,7 +9,6 @@ import { metricIs } from '../support/metric.ts';
 import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
-import { scopeOf } from '../support/upstream-call.ts';
 
 const key = { 'idempotency-key': 'intent-1' };
 const succeed = json({ invoice_id: 7, message: 'saved', status: 0, unresolved: 'row 3' });
@@ -57,20 +55,6 @@ test('settling returns the outcome of each field and sends nothing, and the key 
   }
   expect(await send()).toEqual(data);
   expect(service.received).toHaveLength(fields.length);
-});
-
-test('the record of an upload by version 0.2.0 has the fields of its status record', () => {
-  const record = { invoiceId: '7', message: 'saved', status: 0 };
-  const known = {
-    operation: 'updateWorkflowCSV',
-    response: { unresolved: 'row 3', record },
-  } as const;
-  expect(readOutcome(known, scopeOf())).toEqual(known);
-  expect(csvUploaded(known.response)).toMatchObject({
-    unresolved: 'row 3',
-    invoiceId: '7',
-    message: 'saved',
-  });
 });
 
 test('a recorded outcome for which there is no memory is read with short texts', () => {
