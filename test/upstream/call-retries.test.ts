@@ -3,7 +3,14 @@ import { RetryBudget, withRetries } from '../../src/upstream/resilience/retry.ts
 import { statusError } from '../../src/upstream/transport/transport-error.ts';
 import { UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { type Reply, reply, startService, success } from '../support/service.ts';
-import { neverAborted, retryable, startOutcomes } from '../support/upstream-call.ts';
+import {
+  glCodesOf,
+  neverAborted,
+  retryable,
+  scopeOf,
+  startCalls,
+  startOutcomes,
+} from '../support/upstream-call.ts';
 
 /** Gives one reply after another, and repeats the last one. */
 function inSequence(...replies: Reply[]): Reply {
@@ -13,25 +20,8 @@ function inSequence(...replies: Reply[]): Reply {
   };
 }
 
-test.each([
-  [3, [502, 503, 504]],
-  [1, [200, 204, 307, 400, 401, 403, 404, 408, 409, 429, 500, 501, 505]],
-])('a read gets %d attempts if the status is one of %j', async (attempts, statuses) => {
-  for (const status of statuses) {
-    const service = await startService(
-      reply(status, '', { location: '/', ...(attempts === 1 && { 'retry-after': '0' }) }),
-    );
-    expect(await startOutcomes(service.url).read()).not.toBe('success');
-    expect([status, service.received.length]).toEqual([status, attempts]);
-  }
-});
-
-test.each<[string, Reply]>([
-  ['503', reply(503)],
-  ['a reset connection', (response) => void response.socket?.resetAndDestroy()],
-  ['half a response', (response) => void response.write('{', () => response.destroy())],
-])('a read that gets %s once sends the same request again', async (_, first) => {
-  const service = await startService(inSequence(first, success));
+test('a read that fails once sends the same request again', async () => {
+  const service = await startService(inSequence(reply(503), success));
   expect(await startOutcomes(service.url).read()).toBe('success');
   const [sent, ...repeats] = service.received.map(({ method, url, headers, body }) => {
     return { method, url, headers, body };
@@ -73,4 +63,43 @@ test('all attempts share one deadline', async () => {
   const { read } = startOutcomes(service.url, { timeoutMs: 800 });
   expect(await read()).toBe(retryable('UPSTREAM_TIMEOUT'));
   expect(service.received).toHaveLength(2);
+});
+
+// The budget of retries.
+
+/** The retries that a new budget allows, for so many successes and then so many failures, in turns. */
+function retriesOf(...turns: [successes: number, failures: number][]): number {
+  const budget = new RetryBudget();
+  let retries = 0;
+  for (const [successes, failures] of turns) {
+    for (let n = 0; n < successes; n++) budget.recordSuccess();
+    for (let n = 0; n < failures; n++) if (budget.recordFailure()) retries += 1;
+  }
+  return retries;
+}
+
+test('a budget allows retries until half of its tokens are used, and one more for ten successes', () => {
+  expect(retriesOf([0, 1000])).toBe(9);
+  expect(retriesOf([1000, 1000])).toBe(9);
+  expect(retriesOf([0, 10], [9, 1])).toBe(9);
+  expect(retriesOf([0, 10], [9, 1], [12, 1])).toBe(10);
+});
+
+test('after a long outage, retries resume only after a hundred successes', () => {
+  expect(retriesOf([0, 100_000], [109, 1])).toBe(9);
+  expect(retriesOf([0, 100_000], [112, 1])).toBe(10);
+});
+
+test('if every second call fails, few are retried, and if one in twenty fails, all are', () => {
+  expect(retriesOf(...Array(1000).fill([1, 1]))).toBeLessThan(13);
+  expect(retriesOf(...Array(100).fill([19, 1]))).toBe(100);
+});
+
+test('an outage does not multiply the calls to the service', async () => {
+  const service = await startService(reply(503));
+  const { calls, counts } = startCalls(service);
+  const reads = Array.from({ length: 50 }, (_, n) => calls.read(glCodesOf(`p${n}`), scopeOf()));
+  for (const { status } of await Promise.allSettled(reads)) expect(status).toBe('rejected');
+  expect(counts.retried).toBeLessThan(10);
+  expect(service.received.length).toBeLessThanOrEqual(50 + counts.retried);
 });

@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import { UpstreamError, unknownOutcome } from '../../src/upstream/upstream-error.ts';
 import { read, write, writes } from '../support/graphql-operation.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -9,11 +8,11 @@ const success = { service_status: { status: 0 }, list: [], status: 0 };
 const failed = 'UPSTREAM_FAILED';
 const invalid = 'UPSTREAM_INVALID_RESPONSE';
 
-type Case = [response: string, Reply, code: string, isRetryable: boolean];
-const of = (statuses: number[], code: string, isRetryable: boolean): Case[] =>
-  statuses.map((status) => {
-    const reaction = reply(status, 'text', { location: '/elsewhere' });
-    return [`${status}`, reaction, code, isRetryable];
+type Case = [response: string, Reply, code: string, isRetryable: boolean, reads?: number];
+const of = (statuses: number[], ...rest: [code: string, isRetryable: boolean, reads?: number]) =>
+  statuses.map((status): Case => {
+    const reaction = reply(status, 'text', { location: '/elsewhere', 'retry-after': '0' });
+    return [`${status}`, reaction, ...rest];
   });
 
 /** Responses by which the service refuses an operation: a write gets the same error as a read. */
@@ -26,7 +25,8 @@ const refusals: Case[] = [
 
 /** Responses after which the outcome of a write is unknown. `records.test.ts` has more, and the tests in `transport/`. */
 const unusable: Case[] = [
-  ...of([408, 418, 460, 499, 500, 501, 502, 503, 504], failed, true),
+  ...of([408, 418, 460, 499, 500, 501, 505], failed, true),
+  ...of([502, 503, 504], failed, true, 3),
   ...of([204, 301, 302, 303, 304, 307, 308], invalid, false),
   ['an empty body', reply(200), invalid, false],
   ['HTML', reply(200, '<!doctype html>'), invalid, false],
@@ -52,22 +52,14 @@ test.each(refusals)('%s refuses a read and a write', async (_, reaction, code, i
 });
 
 test.each(unusable)(
-  'after %s a read fails, and the outcome of a write is unknown',
-  async (_, reaction, code, isRetryable) => {
+  'after %s a read fails, at once or at its third attempt, and the outcome of a write is unknown',
+  async (_, reaction, code, isRetryable, reads = 1) => {
     const service = await startService(reaction);
     expect(await send(service)).toEqual([unknown(code), isRetryable ? retryable(code) : code]);
     const paths = service.received.map(({ url }) => url.split('?')[0]);
-    expect(paths.filter((path) => path !== '/getGLCodes5')).toEqual(['/upgradeToHQ']);
+    expect(paths).toEqual(['/upgradeToHQ', ...Array(reads).fill('/getGLCodes5')]);
   },
 );
-
-test('the outcome of a write for whose response there is no memory is unknown unless it was not sent', () => {
-  const outcomeOf = (sent: 'no' | 'maybe' | 'yes') =>
-    unknownOutcome(new UpstreamError('OVERLOADED', { fault: '', sent }), 'request-1');
-  expect(outcomeOf('no')).toBeNull();
-  const unknown = { code: invalid, requestId: 'request-1' };
-  expect([outcomeOf('maybe'), outcomeOf('yes')]).toMatchObject([unknown, unknown]);
-});
 
 // In GraphQL: test/attack/leaks.test.ts has the codes of all faults, and that nothing of the service leaves.
 

@@ -2,9 +2,7 @@ import { expect, test } from '@jest/globals';
 import { CircuitBreaker } from '../../../src/upstream/resilience/circuit-breaker.ts';
 import { statusError } from '../../../src/upstream/transport/transport-error.ts';
 import { UpstreamError, type UpstreamErrorCode } from '../../../src/upstream/upstream-error.ts';
-import { startService, success } from '../../support/service.ts';
 import { stopClock } from '../../support/stopped-clock.ts';
-import { glCodesOf, neverAborted, scopeOf, startCalls } from '../../support/upstream-call.ts';
 
 const advance = stopClock();
 
@@ -167,20 +165,4 @@ test('attempts that started before the circuit opened or closed do not count', a
   failed.reject(unavailable);
   await Promise.all(before);
   expect(circuit.state).toBe('closed');
-});
-
-// Through calls.
-
-test('two callers whose connections are reset do not affect another one', async () => {
-  const service = await startService((response, received) => {
-    if (received.url.includes('bad')) response.socket?.resetAndDestroy();
-    else success(response, received);
-  });
-  const { calls } = startCalls(service, { timeoutMs: 2000 });
-  const read = (subject: string, project: string) =>
-    calls.read(glCodesOf(project), scopeOf(subject, neverAborted, subject));
-  for (let n = 0; n < 12; n++) {
-    await Promise.allSettled(['ada', 'bob'].map((subject) => read(subject, `bad${n}`)));
-  }
-  expect(await read('cleo', 'north')).toMatchObject({ status: 0 });
 });
