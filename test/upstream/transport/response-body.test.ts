@@ -1,18 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { constants, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { responseBody } from '../../../src/upstream/transport/response-body.ts';
-import { type Reply, startService, success } from '../../support/service.ts';
-import {
-  glCodesOf,
-  neverAborted,
-  scopeOf,
-  startCalls,
-  startOutcomes,
-  unknown,
-} from '../../support/upstream-call.ts';
+import { type Reply, startService } from '../../support/service.ts';
+import { neverAborted, startOutcomes, unknown } from '../../support/upstream-call.ts';
 
 const MAX_BYTES = 65_536;
 /** The most that may be in transit when a transfer is stopped: the buffers of both kernels and of Node. */
@@ -69,23 +61,6 @@ test.each<[name: string, headers: Record<string, string>, head: Buffer, part: Bu
   }
 });
 
-test('error bodies that never arrive do not delay later reads', async () => {
-  const closed: Promise<unknown>[] = [];
-  const service = await startService((response, received) => {
-    const status = /bad(\d+)/.exec(received.url)?.[1];
-    if (status === undefined) return success(response, received);
-    closed.push(once(response, 'close'));
-    response.writeHead(Number(status), { 'content-length': 10 }).flushHeaders();
-  });
-  const { calls } = startCalls(service, { maxConcurrency: 2, timeoutMs: 500 });
-  for (const status of [400, 500, 404, 500]) {
-    const reading = calls.read(glCodesOf(`bad${status}`), scopeOf());
-    await expect(reading).rejects.toMatchObject({ status });
-  }
-  expect(await calls.read(glCodesOf(), scopeOf())).toMatchObject({ status: 0 });
-  expect(await Promise.all(closed)).toHaveLength(4);
-});
-
 /** A list of GL codes of exactly so many bytes. */
 function bodyOf(bytes: number): string {
   const [head, tail] = ['{"service_status":{"status":0},"list":[{"Code":"', '"}]}'];
@@ -104,8 +79,6 @@ test.each<[coding: string, encode: (text: string) => Buffer]>([
   bytes.next = MAX_BYTES + 1;
   expect(await calls.read()).toBe(isInvalid);
 });
-
-// What is decompressed at once, and what waits.
 
 /** The body that was received with a coding, or several headers of codings, read within limits. */
 function bodyIn(
@@ -131,17 +104,6 @@ test.each([
   ['DEFLATE', deflateSync(small)],
 ])('the coding "%s" is read', async (coding, rawBody) => {
   expect(await bodyIn(coding, rawBody)).toEqual(small);
-});
-
-test('a small body is decompressed at once', () => {
-  const isLarge = (coding: string, body: Buffer) => bodyIn(coding, body) instanceof Promise;
-  expect(isLarge('', large)).toBe(false);
-  expect(isLarge('gzip', gzipSync(small))).toBe(false);
-  expect(isLarge('deflate', deflateSync(small))).toBe(false);
-  expect(isLarge('gzip', gzipSync(Buffer.alloc(65_536)))).toBe(false);
-  expect(isLarge('gzip', gzipSync(Buffer.alloc(65_537)))).toBe(true);
-  expect(isLarge('gzip', gzipSync(randomBytes(20_000)))).toBe(true);
-  expect(isLarge('deflate', deflateSync(large))).toBe(true);
 });
 
 test.each([

@@ -112,15 +112,6 @@ test('a request that undici starts again is not sent', async () => {
   expect([exchange.sent, service.received]).toEqual(['maybe', []]);
 });
 
-test('a response for which there is no memory ends the request, which was sent', async () => {
-  const service = await startService(json(' '.repeat(750)));
-  const { send } = createClient(service.url);
-  // Its only part takes 200 bytes more.
-  const { exchange, response } = send({ hold: (bytes) => bytes < 950 });
-  await expect(response).rejects.toMatchObject({ code: 'OVERLOADED' });
-  expect(exchange.sent).toBe('yes');
-});
-
 test('whether a request was sent is decided here, and has a default and a fallback outside of an exchange', () => {
   const root = new URL('../../../src/', import.meta.url);
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' });
@@ -167,21 +158,6 @@ test.each([
   expect(result).toBe(fault);
 });
 
-test.each([
-  [65_536, []],
-  [1_000_000, [1_000_000]],
-])(
-  'a response of %d bytes is not paused if its memory is booked at once: %j',
-  async (bytes, books) => {
-    const service = await startService(json(' '.repeat(bytes)));
-    const booked: number[] = [];
-    const reserve = (bytes: number) => void booked.push(bytes);
-    const { rawBody } = await createClient(service.url, 'GET', 1_000_000).send({ reserve })
-      .response;
-    expect([rawBody.length, booked]).toEqual([bytes, books]);
-  },
-);
-
 test.each(['content-length: 1000000', 'connection: close'])(
   'a response whose parts wait is complete although the service closes the connection (%s)',
   async (header) => {
@@ -219,27 +195,7 @@ test('a connection that receives bytes without a request is closed', async () =>
   expect(sockets).toHaveLength(2);
 });
 
-// The body of an error response is discarded, so that its connection can be reused.
-
-test('a connection is kept after an error whose body ends later', async () => {
-  const finishing: (() => void)[] = [];
-  const sockets: unknown[] = [];
-  const service = await startService((response, received) => {
-    sockets.push(response.socket);
-    if (received.url !== '/path?bad') return success(response, received);
-    response.writeHead(403).write('the first part');
-    finishing.push(() => response.end('the last part'));
-  });
-  const { send, released } = createClient(service.url);
-  await expect(send({}, { search: '?bad' }).response).rejects.toMatchObject({ status: 403 });
-  expect(released).toEqual([]);
-
-  for (const finish of finishing) finish();
-  while (released.length === 0) await immediate();
-  await immediate(); // undici reuses a connection in the next iteration of the event loop.
-  await send().response;
-  expect(new Set(sockets).size).toBe(1);
-});
+// The body of an error response is discarded.
 
 test.each<[string, Reply]>([
   [
