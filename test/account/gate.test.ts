@@ -43,10 +43,12 @@ test('waiting ends with the signal or the time, and what is behind moves up', as
   const patient = new Gate({ limit: 1, rejection: Error });
   await patient.enter('a', { amount: 1 });
   const controller = new AbortController();
-  const aborted = patient.enter('b', { signal: controller.signal });
+  const { signal } = controller;
+  const entries = [patient.enter('b', { signal }), patient.enterIteration('c', signal)];
+  const rejected = entries.map((entry) => expect(entry).rejects.toThrow('aborted'));
   controller.abort();
-  await expect(aborted).rejects.toThrow('aborted');
-  await expect(patient.enter('b', { signal: controller.signal })).rejects.toThrow('aborted');
+  await Promise.all(rejected);
+  await expect(patient.enter('b', { signal })).rejects.toThrow('aborted');
   expect([gate.waiting, patient.waiting, patient.held]).toEqual([0, 0, 1]);
 });
 
@@ -67,39 +69,6 @@ test('when the oldest of a caller has waited for long, no more of it may wait, b
   jest.useRealTimers();
 });
 
-/** Takes an amount, and says when it can be dropped because its client keeps it for too long. */
-function takeForLong(gate: Gate, caller: string, amount: number) {
-  const state = { isOverdue: false };
-  gate.take(caller, amount);
-  gate.watch({
-    caller,
-    amount: () => amount,
-    isOverdue: () => state.isOverdue,
-    drop: () => gate.leave(caller, amount),
-  });
-  return state;
-}
-
-test('what was dropped in excess of what work in progress needed is given to those who wait', async () => {
-  const gate = new Gate({ limit: 100 });
-  const held = takeForLong(gate, 'a', 60);
-  gate.take('b', 40);
-  const waiting = gate.enter('c', { amount: 20 });
-  held.isOverdue = true;
-  expect(gate.tryOvertake('d', 10)).toBe(true);
-  await waiting;
-  expect([gate.held, gate.waiting]).toEqual([70, 0]);
-});
-
-test('what becomes overdue while something waits is dropped before that is rejected', async () => {
-  const gate = new Gate({ limit: 100, maxWaitMs: 20 });
-  const held = takeForLong(gate, 'a', 100);
-  const waiting = gate.enter('c', { amount: 20 });
-  held.isOverdue = true;
-  await waiting;
-  expect([gate.held, gate.waiting]).toEqual([20, 0]);
-});
-
 test('what enters for an iteration of the event loop leaves after it, and callers take turns', async () => {
   const reading = new Gate({ limit: 1 });
   const order: string[] = [];
@@ -115,15 +84,6 @@ test('what enters for an iteration of the event loop leaves after it, and caller
   await immediate();
   await immediate();
   expect(reading.enterIteration('a')).toBeUndefined();
-});
-
-test('what waits for an iteration is rejected when its signal is aborted', async () => {
-  const reading = new Gate({ limit: 1 });
-  reading.enterIteration('a');
-  const controller = new AbortController();
-  const waiting = reading.enterIteration('b', controller.signal);
-  controller.abort();
-  await expect(waiting).rejects.toMatchObject({ code: 'CLIENT_DISCONNECTED' });
 });
 
 test('what no longer waits for its client is collected young (docs/decisions/0011)', async () => {

@@ -26,10 +26,3 @@ test('a caller may take more if it only has to leave a part of that', () => {
   while (shares.fits('a', 1)) shares.take('a', 1);
   expect([shares.total, shares.maxPerCaller]).toEqual([6, 6]);
 });
-
-test('one caller may take the only place', () => {
-  const shares = new Shares(1);
-  expect(shares.fits('a', 1)).toBe(true);
-  shares.take('a', 1);
-  expect(shares.fits('b', 1)).toBe(false);
-});
