@@ -127,20 +127,15 @@ test('any filter keeps what a plain one does', () => {
 });
 
 test.each([
-  ['Zürich', 'ZÜRICH'],
-  ['ΟΔΟΣΑ', 'οδος'],
-  ['Straße', 'STRAẞE'],
-  ['a.*b', 'A.*'],
-  ['🏭 Дом', 'дом'],
-  ['\ud800 code', 'CODE'],
-])('%j contains %j', (text, search) => {
-  expect(filterCodes([item(null, text)], { search })).toHaveLength(1);
-});
-
-test.each([
-  ['a.b', 'axb'],
-  ['axb', 'a.b'],
-  ['İstanbul', 'istanbul'],
-])('%j does not contain %j', (text, search) => {
-  expect(filterCodes([item(text)], { search })).toEqual([]);
+  ['Zürich', 'ZÜRICH', 1],
+  ['ΟΔΟΣΑ', 'οδος', 1],
+  ['Straße', 'STRAẞE', 1],
+  ['a.*b', 'A.*', 1],
+  ['🏭 Дом', 'дом', 1],
+  ['\ud800 code', 'CODE', 1],
+  ['a.b', 'axb', 0],
+  ['axb', 'a.b', 0],
+  ['İstanbul', 'istanbul', 0],
+])('of a code named %j, a search for %j finds %d', (name, search, count) => {
+  expect(filterCodes([item(null, name)], { search })).toHaveLength(count);
 });
