@@ -183,11 +183,6 @@ test('a chunked body of HTTP/1.0 is rejected, and its connection closed', async 
   expect(service.received).toEqual([]);
 });
 
-test('a body with the content coding identity is read', async () => {
-  const request = post(`content-encoding: Identity\n${jsonType}`);
-  expect(await exchange(start().gateway.url, request)).toMatch(/^HTTP\/1\.1 200 /);
-});
-
 test('100 Continue is sent only after the token is verified', async () => {
   const { gateway } = start();
   const head = (token: string) =>

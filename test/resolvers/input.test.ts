@@ -49,6 +49,8 @@ test.each<Operation>([
   expect(headers).toMatchObject({
     authorization: `Bearer ${gateway.token}`,
     'x-request-id': 'request-1',
+    'user-agent': 'ledger-gateway',
+    'accept-encoding': 'gzip, deflate',
     accept: expect.stringMatching(/^(?=.*application\/json)(?=.*text\/json)(?=.*text\/plain)/),
   });
   const bytes = String(Buffer.byteLength(body));
@@ -287,30 +289,11 @@ test('values of the largest allowed size are accepted, and larger texts are not'
   expect(ofApprover(lines(1001))).toEqual(faults);
 });
 
-test('an upload without an option has no query, and the name of the option is encoded', async () => {
-  const query = (option: object) => toWorkflowCsvUpload({ ...file, ...option }, undefined).query;
-  expect([query({}), query({ option: null })]).toEqual([{}, {}]);
+test('the name of the option is encoded, and a null is not sent', async () => {
   const { service, gateway } = await startStack(success, { UPSTREAM_CSV_OPTION_PARAM: 'a&b=c' });
-  await gateway.graphql(upload, { input: { ...file, option: 1 } });
-  await gateway.graphql(upload, { input: file });
+  for (const option of [1, null]) await gateway.graphql(upload, { input: { ...file, option } });
   const paths = ['/updateWorkflowCSV?a%26b%3Dc=1', '/updateWorkflowCSV'];
   expect(service.received.map(({ url }) => url)).toEqual(paths);
-});
-
-test('invalid input of one field does not affect the others', async () => {
-  const { service, gateway } = start();
-  const { status, data, errors } = await gateway.graphql(`mutation {
-    invalid: saveApprovers(approvers: [{ approverId: "x" }]) { __typename }
-    valid: saveApprovers(approvers: [{ approverId: "1" }]) { __typename }
-  }`);
-
-  expect(status).toBe(200);
-  expect(data).toEqual({ invalid: null, valid: { __typename: 'ApproversSaved' } });
-  const message = '"approvers[0].approverId" is not an integer.';
-  const faults = [{ path: ['approvers', 0, 'approverId'], message }];
-  const extensions = { code: 'BAD_USER_INPUT', retryable: false, faults };
-  expect(errors).toMatchObject([{ path: ['invalid'], message, extensions }]);
-  expect(service.received).toHaveLength(1);
 });
 
 test('a null for an argument that has a default is BAD_USER_INPUT, and nothing is sent', async () => {
@@ -335,18 +318,19 @@ test('one error reports all faults of an input', async () => {
   expect(service.received).toEqual([]);
 });
 
-test('an action that WORKFLOW_ACTIONS does not list is a fault of the input, and nothing is sent', async () => {
+test('an action that WORKFLOW_ACTIONS does not list is a fault of its field only, and is not sent', async () => {
   const variables = { WORKFLOW_ACTIONS: 'RESTART, UPGRADE_TO_HQ' };
   const { service, gateway } = await startStack(success, variables);
-  const { data, errors } = await gateway.graphql(`mutation {
+  const { status, data, errors } = await gateway.graphql(`mutation {
     allowed: workflowAction(action: RESTART) { __typename }
     other: workflowAction(action: RESTORE_SOLUTION) { __typename }
   }`);
 
+  expect(status).toBe(200);
   expect(data).toEqual({ allowed: { __typename: 'WorkflowActionCompleted' }, other: null });
   const message = '"action" is not allowed by the configuration.';
   const faults = [{ path: ['action'], message }];
   const extensions = { code: 'BAD_USER_INPUT', retryable: false, faults };
-  expect(errors).toMatchObject([{ path: ['other'], extensions }]);
+  expect(errors).toMatchObject([{ path: ['other'], message, extensions }]);
   expect(service.received.map(({ url }) => url)).toEqual(['/restartWorkflow2']);
 });

@@ -2,8 +2,6 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import type { Connection } from '../../../src/upstream/transport/send-once.ts';
-import { WriteConnections } from '../../../src/upstream/transport/write-connections.ts';
 import { OutcomeUnknown } from '../../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../support/cleanup.ts';
 import { startHttpServer } from '../../support/http-server.ts';
@@ -153,22 +151,6 @@ test('writes of a caller do not use the idle connections of another one', async 
   const { write, reuse } = await startVerified();
   for (const subject of ['ada', 'bob', 'ada', 'bob']) await write(subject);
   expect(reuse()).toEqual([false, false, true, true]);
-});
-
-test('of 257 idle connections, the one that has been idle for longest is closed', async () => {
-  const connections = new WriteConnections('http://127.0.0.1', { keepAliveTimeoutThreshold: 1700 });
-  closeAfterTest(() => connections.close());
-  const release = ({ release }: Required<Connection>) =>
-    release({ 'keep-alive': 'timeout=60' }, 'yes');
-  const observed = await connections.take('ada');
-  observed.release({ 'keep-alive': 'timeout=2' }, 'yes');
-  const announced = Object.assign(new Error(), { code: 'UND_ERR_INFO' });
-  observed.dispatcher.emit('disconnect', new URL('http://127.0.0.1'), [], announced);
-  const callers = Array.from({ length: 257 }, (_, n) => `caller ${n}`);
-  const taken = await Promise.all(callers.map((caller) => connections.take(caller)));
-  taken.forEach(release);
-  const isClosed = taken.map(({ dispatcher }) => Reflect.get(dispatcher, 'destroyed'));
-  expect(isClosed).toEqual([true, ...Array(256).fill(false)]);
 });
 
 test('writes reuse connections after a response with any status', async () => {
