@@ -44,25 +44,6 @@ test.each(composers.flatMap((composer) => graphs.map((graph) => [...composer, ..
   },
 );
 
-const contradiction = ['project: String!', 'project: Int!'] as const;
-const missing = [/^ {2}TARGET_51\n/m, ''] as const;
-const unknownKey = ['"target project code"', '"target project nothing"'] as const;
-
-test.each(composers)('%s rejects subgraphs that do not fit', (_, compose) => {
-  for (const [graph, [part, replacement], message] of [
-    [[ledger, invoices], contradiction, /project/],
-    [[ledger, invoices], missing, /TARGET_51/],
-    [[ledger], unknownKey, /nothing/],
-  ] as const) {
-    const { name, sdl } = graph.at(-1) ?? ledger;
-    const changed = { name, sdl: sdl.replace(part, replacement) };
-    expect(changed.sdl).not.toBe(sdl);
-    const { errors, supergraphSdl } = compose([...graph.slice(0, -1), changed]);
-    expect(supergraphSdl).toBeUndefined();
-    expect(errors.join()).toMatch(message);
-  }
-});
-
 test('every type, field, argument and enum value has a description', () => {
   const undescribed: string[] = [];
   let described = 0;
