@@ -57,6 +57,7 @@ test('a request that waits for memory is rejected in time, or when its client di
   jest.useRealTimers();
   await expect(late).rejects.toMatchObject({ code: 'OVERLOADED' });
   await expect(disconnected).rejects.toMatchObject({ code: 'CLIENT_DISCONNECTED' });
+  expect([account.waiting, account.held]).toEqual([0, 5_000_000]);
 });
 
 test('unread responses are dropped when their memory is needed: of others only by a caller within its share', async () => {

@@ -36,22 +36,6 @@ test('what is larger waits without stopping others, and enters when there is roo
   expect([gate.held, gate.waiting]).toEqual([53, 0]);
 });
 
-test('waiting ends with the signal or the time, and what is behind moves up', async () => {
-  const gate = new Gate({ limit: 1, maxWaitMs: 1, rejection: Error });
-  await gate.enter('a');
-  await expect(gate.enter('b')).rejects.toThrow('late');
-  const patient = new Gate({ limit: 1, rejection: Error });
-  await patient.enter('a', { amount: 1 });
-  const controller = new AbortController();
-  const { signal } = controller;
-  const entries = [patient.enter('b', { signal }), patient.enterIteration('c', signal)];
-  const rejected = entries.map((entry) => expect(entry).rejects.toThrow('aborted'));
-  controller.abort();
-  await Promise.all(rejected);
-  await expect(patient.enter('b', { signal })).rejects.toThrow('aborted');
-  expect([gate.waiting, patient.waiting, patient.held]).toEqual([0, 0, 1]);
-});
-
 test('when the oldest of a caller has waited for long, no more of it may wait, but what is urgent', async () => {
   const gate = new Gate({ limit: 1, maxWaitMs: 1000, rejection: Error });
   gate.tryEnter('a');
@@ -84,6 +68,15 @@ test('what enters for an iteration of the event loop leaves after it, and caller
   await immediate();
   await immediate();
   expect(reading.enterIteration('a')).toBeUndefined();
+});
+
+test('what waits for an iteration is rejected when its signal is aborted', async () => {
+  const reading = new Gate({ limit: 1 });
+  reading.enterIteration('a');
+  const controller = new AbortController();
+  const waiting = reading.enterIteration('b', controller.signal);
+  controller.abort();
+  await expect(waiting).rejects.toMatchObject({ code: 'CLIENT_DISCONNECTED' });
 });
 
 test('what no longer waits for its client is collected young (docs/decisions/0011)', async () => {

@@ -77,14 +77,6 @@ test('what follows from a turn belongs to it, until it has taken some millisecon
   await expect(next).resolves.toBeUndefined();
 });
 
-test('what runs in an iteration beside the work does not count', async () => {
-  const lane = new Lane();
-  await lane.take('a', 0);
-  await immediate(); // It has ended.
-  work(20);
-  expect(lane.take('a', 0)).toBeUndefined();
-});
-
 test('work that is not wanted any more does not wait', async () => {
   const lane = new Lane();
   lane.take('a', 0);
