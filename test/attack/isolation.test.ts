@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { startTestGateway } from '../support/gateway.ts';
 import { testIssuer } from '../support/issuer.ts';
+import { metric } from '../support/metric.ts';
 import { json, startService } from '../support/service.ts';
 
 const REQUESTS = 200;
@@ -44,6 +45,7 @@ test('no response contains data of another token', async () => {
   const write =
     'mutation { w: workflowAction(action: RESTART) { ... on WorkflowActionCompleted { message } } }';
   let reads = 0;
+  let lists = 0;
   let writes = 0;
 
   async function send(index: number) {
@@ -61,6 +63,7 @@ test('no response contains data of another token', async () => {
       return;
     }
     reads += 3;
+    lists += new Set([first, second]).size;
     // Equal fields of one request share a call, also with other requests.
     const response = await post(`query ($first: String!, $second: String!) {
       a: glCodes(target: EMAIL, project: $first) ${selection}
@@ -85,6 +88,8 @@ test('no response contains data of another token', async () => {
   const received = (path: string) =>
     service.received.filter(({ url }) => url.startsWith(path)).length;
   expect(received('/getGLCodes5')).toBeLessThan((reads * 2) / 3);
+  const shared = await metric(gateway, 'ledger_gateway_calls_shared_total');
+  expect(received('/getGLCodes5') + shared).toBe(lists);
   expect(received('/restartWorkflow2')).toBe(writes);
 });
 

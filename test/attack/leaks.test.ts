@@ -48,10 +48,7 @@ const unknownFields = { [message]: 1, message: 1, service_status: { message: { [
 
 /** What the service sends, or does, instead of success. */
 const faults: Record<string, Reply> = {
-  'status 1': record(1),
-  'status 2': record(2),
-  'status 3': record(3),
-  'status 7': record(7),
+  ...Object.fromEntries([1, 2, 3, 7].map((n) => [`status ${n}`, record(n)])),
   'a status that is not a number': record(serviceCanary),
   ...Object.fromEntries([400, 401, 403, 404, 429, 500, 502].map((n) => [`HTTP ${n}`, status(n)])),
   'HTTP 503': reply(503, serviceCanary, { 'retry-after': serviceCanary }),

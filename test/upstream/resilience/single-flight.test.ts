@@ -1,9 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
 import { SingleFlight } from '../../../src/upstream/resilience/single-flight.ts';
-import { read } from '../../support/graphql-operation.ts';
-import { metricIs } from '../../support/metric.ts';
 import { startService } from '../../support/service.ts';
-import { startHeldStack } from '../../support/stack.ts';
 import {
   glCodesOf,
   neverAborted,
@@ -136,23 +133,4 @@ test('a failure is shared by the reads of one call, and not by later reads', asy
   service.release();
   await read('ada');
   expect(service.received).toHaveLength(2);
-});
-
-// Through the gateway.
-
-const shared = 'ledger_gateway_calls_shared_total';
-
-test('requests with the same token share a call, and each gets its own selection', async () => {
-  const { service, gateway } = await startHeldStack();
-  const first = gateway.graphql(read);
-  await service.arrived(1);
-  const second = gateway.graphql(
-    '{ other: glCodes(target: EMAIL, project: "north") { __typename } }',
-  );
-  await metricIs(gateway, shared, 1);
-
-  service.release();
-  expect((await first).data).toEqual({ result: { __typename: 'GlCodeList', codes: [] } });
-  expect((await second).data).toEqual({ other: { __typename: 'GlCodeList' } });
-  expect(service.received).toHaveLength(1);
 });
