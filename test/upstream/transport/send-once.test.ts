@@ -45,19 +45,6 @@ test('a signal aborted before sending ends the request, which is not sent', asyn
   expect([exchange.sent, released, service.received]).toEqual(['no', [null], []]);
 });
 
-test('a signal aborted later ends the request, which may have been sent', async () => {
-  const service = await startService();
-  const { send, released } = createClient(service.url);
-  const controller = new AbortController();
-  const { exchange, response } = send({ signal: controller.signal });
-  const held = await service.arrived(1);
-  controller.abort();
-  await expect(response).rejects.toMatchObject({ name: 'UpstreamError' });
-  expect([exchange.sent, released]).toEqual(['maybe', [null]]);
-  await service.idle();
-  expect(held.response.writableFinished).toBe(false);
-});
-
 test('a request that gets its connection too late is not sent', async () => {
   const service = await startService(success);
   const { send, released } = createClient(service.url);
