@@ -25,12 +25,7 @@ test('a list has its codes with their target and project, and null for what a co
 });
 
 test.each([
-  'application/json',
-  'application/json; charset=utf-8',
-  'text/json',
-  'text/plain',
-  'text/html',
-  undefined,
+  ...['application/json; charset=utf-8', 'text/json', 'text/plain', 'text/html', undefined],
 ])('the body of a response with content type %s is read', async (contentType) => {
   const { gateway } = share((response) => {
     if (contentType) response.setHeader('content-type', contentType);

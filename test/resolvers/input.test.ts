@@ -322,8 +322,8 @@ test('an action that WORKFLOW_ACTIONS does not list is a fault of its field only
   const variables = { WORKFLOW_ACTIONS: 'RESTART, UPGRADE_TO_HQ' };
   const { service, gateway } = await startStack(success, variables);
   const { status, data, errors } = await gateway.graphql(`mutation {
-    allowed: workflowAction(action: RESTART) { __typename }
     other: workflowAction(action: RESTORE_SOLUTION) { __typename }
+    allowed: workflowAction(action: RESTART) { __typename }
   }`);
 
   expect(status).toBe(200);

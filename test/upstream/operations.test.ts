@@ -6,10 +6,9 @@ import { createOperations } from '../../dev/operations.ts';
 import { resolvers } from '../../src/resolvers/index.ts';
 import { type OperationName, operations } from '../../src/upstream/operations.ts';
 import { operation } from '../support/example-operation.ts';
-import { actions, writes } from '../support/graphql-operation.ts';
+import { actions } from '../support/graphql-operation.ts';
 import { json, type Reply, reply, success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
-import { startStack } from '../support/stack.ts';
 
 const names = Object.keys(operations) as OperationName[];
 /** `GET /getGLCodes5` and so on. */
@@ -119,15 +118,6 @@ test.each(writeNames)('%s is sent exactly once, whatever the response is', async
       [operations[name].method, `/${name}`],
     ]);
   }
-});
-
-test('equal writes of one request are sent one after another', async () => {
-  const { service, gateway } = await startStack(async (...received) => {
-    await new Promise(setImmediate);
-    await success(...received);
-  });
-  await gateway.graphql(`mutation { a: ${writes.upgradeToHQ} b: ${writes.upgradeToHQ} }`);
-  expect([service.received.length, service.most()]).toEqual([2, 1]);
 });
 
 test('equal reads of one request are one call', async () => {

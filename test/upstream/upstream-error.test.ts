@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { read, write, writes } from '../support/graphql-operation.ts';
+import { read, write } from '../support/graphql-operation.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { retryable, startOutcomes, unknown } from '../support/upstream-call.ts';
@@ -84,17 +84,4 @@ test('an unknown outcome is a member with its code and the id of the request', a
     message: expect.stringContaining('may or may not have taken effect'),
     requestId: 'request-7',
   });
-});
-
-test('a field that fails does not affect other fields', async () => {
-  const { service, gateway } = setReply((response, received) =>
-    (received.url.includes('restart') ? reply(403) : json(success))(response, received),
-  );
-  const { data, errors } = await gateway.graphql(
-    `mutation { a: ${writes.upgradeToHQ} b: ${writes.restartWorkflow2} c: ${writes.upgradeToHQ} }`,
-  );
-  const completed = expect.objectContaining({ __typename: 'WorkflowActionCompleted' });
-  expect(data).toEqual({ a: completed, b: null, c: completed });
-  expect(errors?.map(({ path }) => path)).toEqual([['b']]);
-  expect(service.received).toHaveLength(3);
 });
