@@ -45,8 +45,6 @@ test.each<[name: string, body: object | string]>([
   ['number', rawVariable(approvers, `[{"approverId":${veryLong},"claimLimit":${veryLong}}]`)],
   ['identifier of letters', approver({ workflowId: long })],
   ['content', variable(upload, { fileName: 'a', contentBase64: `${long}!` })],
-  ['project of a reference', referenceWith({ project: long })],
-  ['code of a reference', referenceWith({ code: long })],
   ['target of a reference', referenceWith({ target: long })],
   ['type of a reference', referenceWith({ __typename: long })],
 ])('an error repeats no long %s', async (name, body) => {
