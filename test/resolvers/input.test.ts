@@ -294,6 +294,7 @@ test('the name of the option is encoded, and a null is not sent', async () => {
   for (const option of [1, null]) await gateway.graphql(upload, { input: { ...file, option } });
   const paths = ['/updateWorkflowCSV?a%26b%3Dc=1', '/updateWorkflowCSV'];
   expect(service.received.map(({ url }) => url)).toEqual(paths);
+  expect(ofFile({ ...file, option: null }, '')).toEqual([]);
 });
 
 test('a null for an argument that has a default is BAD_USER_INPUT, and nothing is sent', async () => {
