@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { toHttpError } from '../errors/http-error-format.ts';
@@ -123,7 +122,7 @@ export class ClientConnections {
  */
 function rejectMalformed(fault: string | undefined, socket: Socket) {
   const statusCode = statusByError[fault ?? ''] ?? 400;
-  const requestId = randomUUID();
+  const requestId = crypto.randomUUID();
   const { remoteAddress: address } = socket;
   const { status, code: outcome, body } = toHttpError({ statusCode }, requestId);
   const text = JSON.stringify(body);

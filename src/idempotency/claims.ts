@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { Gate, rejectionWith } from '../account/gate.ts';
 import type { WriteName } from '../upstream/operations.ts';
@@ -215,7 +214,7 @@ export class Claims {
     const { next } = decision;
     if (next === undefined) return decision;
     const isFree = next !== record && !next.isSettled && next.writes.length === 0;
-    const changed = isFree ? null : { version: randomUUID(), text: JSON.stringify(next) };
+    const changed = isFree ? null : { version: crypto.randomUUID(), text: JSON.stringify(next) };
     const isNewKey = entry === null && next.isSettled;
     const needsRoom = isNewKey || next.writes.length > record.writes.length;
     const expects = { expected: entry?.version ?? null, needsRoom, basis };

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, realpathSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
@@ -84,7 +83,7 @@ export function openClaims(path: string, maxBytes: number) {
       database,
       statements: prepareStatements(database),
       /** Random for each process that opens the file. */
-      id: randomUUID(),
+      id: crypto.randomUUID(),
       /** Whether the file has every record of the process that used it before. */
       isContinued,
       /** Whether another file, or none, is at the path now: another process could use that one. */

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-
 declare global {
   interface JSON {
     /** A value that `JSON.stringify` writes as exactly this text. TypeScript's library does not declare it yet. */
@@ -23,7 +21,7 @@ export class JsonLimitExceeded extends Error {
 }
 
 /** The only property of a marked number. Random, so that no text forges it. */
-const NUMBER = randomUUID();
+const NUMBER = crypto.randomUUID();
 
 /** Each becomes an object. A list of 8 MB with one in each item must fit. */
 const MAX_LONG_NUMBERS = 300_000;
