@@ -54,38 +54,14 @@ export async function sendPage(reply: FastifyReply, explorer: Explorer): Promise
     .send(await explorer.gzipped);
 }
 
-const sandboxScript = 'https://embeddable-sandbox.cdn.apollographql.com';
-
 function sandbox(documents: string[], headers: Record<string, string>): Page {
-  const style = `html, body, #sandbox, iframe { margin: 0; width: 100%; height: 100%; border: 0 }
-#sandbox:empty, #sandbox:not(:empty) + p { display: none }
-p { padding: 2em; font: 1em/1.5 sans-serif }`;
   const state = { document: documents.join('\n'), headers, includeCookies: false };
-  const script = `new window.EmbeddedSandbox({
-  target: '#sandbox',
-  initialEndpoint: window.location.origin + window.location.pathname,
-  endpointIsEditable: false,
-  hideCookieToggle: true,
-  runTelemetry: false,
-  allowDynamicStyles: false,
-  initialState: ${inScript(state)},
-});`;
+  const html = readPart('sandbox.html').replace('INITIAL_STATE', () => inScript(state));
   return {
-    html: `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8">${viewport}<title>Ledger Gateway</title><style>${style}</style></head>
-<body>
-<div id="sandbox"></div>
-<p>Apollo Sandbox is loaded from the internet. If it does not appear, there may be no connection. GraphiQL needs
-none: start the gateway with <code>EXPLORER=graphiql</code>.</p>
-<script src="${sandboxScript}/v2/embeddable-sandbox.umd.production.min.js"></script>
-<script>${script}</script>
-</body>
-</html>
-`,
+    html,
     policy: [
-      `script-src ${sandboxScript} ${hashOf(script)}`,
-      `style-src ${hashOf(style)}`,
+      `script-src https://embeddable-sandbox.cdn.apollographql.com ${hashesOf('script', html)}`,
+      `style-src ${hashesOf('style', html)}`,
       'frame-src https://sandbox.embed.apollographql.com',
     ],
   };
@@ -112,15 +88,13 @@ async function graphiql(documents: string[], headers: Record<string, string>): P
     defaultTabs: documents.map((query) => ({ query, headers: headersText })),
   });
   // It gives each mutation a key, offers to send it again with the same one, and shows the headers of the response.
-  const bar = readFileSync(new URL('explorer-bar.html', import.meta.url), 'utf8');
   const html = page
     .replace('<head>', `<head>${viewport}<script>${keepTab}</script>`)
-    .replace('<div id="root"></div>', (root) => `${root}\n${bar}`);
-  const scripts = [...html.matchAll(/<script>([\s\S]*?)<\/script>/g)];
+    .replace('<div id="root"></div>', (root) => `${root}\n${readPart('explorer-bar.html')}`);
   return {
     html,
     policy: [
-      `script-src ${scripts.map(([, script = '']) => hashOf(script)).join(' ')}`,
+      `script-src ${hashesOf('script', html)}`,
       'worker-src blob:',
       // The editor inserts its styles, which contain its icons and font.
       "style-src 'unsafe-inline'",
@@ -130,8 +104,16 @@ async function graphiql(documents: string[], headers: Record<string, string>): P
   };
 }
 
-function hashOf(content: string): string {
-  return `'sha256-${hash('sha256', content, 'base64')}'`;
+/** A file beside this one. */
+function readPart(name: string): string {
+  return readFileSync(new URL(name, import.meta.url), 'utf8');
+}
+
+/** The sources of a policy that allow the inline scripts or styles of a page. */
+function hashesOf(element: 'script' | 'style', html: string): string {
+  const found = html.matchAll(new RegExp(`<${element}>(.*?)</${element}>`, 'gs'));
+  const hashOf = (content: string) => `'sha256-${hash('sha256', content, 'base64')}'`;
+  return Array.from(found, ([, content = '']) => hashOf(content)).join(' ');
 }
 
 /** A value as JSON that is safe in a script. */
