@@ -3,7 +3,7 @@ import { createReading, type Gate } from '../account/gate.ts';
 import type { Lane } from '../account/lane.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded, parseJson } from '../lib/json.ts';
-import { joinParts, PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
+import { PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
 
 /** The largest request body, in bytes: a CSV of 12 MB as base64. */
 export const BODY_LIMIT = 16_777_216;
@@ -70,7 +70,7 @@ function readBody({ raw, holding, accountKey }: FastifyRequest, reading: Gate): 
         void turn?.then(() => raw.resume());
       }
     };
-    const onEnd = () => resolve(joinParts(parts));
+    const onEnd = () => resolve(Buffer.concat(parts));
     if (raw.destroyed) fail(new InvalidRequest(400)); // It will never end.
     raw.on('data', onPart).once('end', onEnd);
     raw.once('error', () => reject(new InvalidRequest(400)));

@@ -1,12 +1,6 @@
 /** The memory that a part of a body takes besides its bytes, even if it is a single byte. */
 export const PART_BYTES = 200;
 
-/** The bytes of all parts. They are not copied if they are a single part. */
-export function joinParts(parts: readonly Buffer[]): Buffer {
-  const [first] = parts;
-  return first && parts.length === 1 ? first : Buffer.concat(parts);
-}
-
 /** A part with fewer bytes is tiny: each costs as much time as a long one. So many may follow one another. */
 const TINY_BYTES = 64;
 const MAX_IN_A_ROW = 1000;

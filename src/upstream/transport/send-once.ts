@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { joinParts, PART_BYTES, TinyParts } from '../../lib/tiny-parts.ts';
+import { PART_BYTES, TinyParts } from '../../lib/tiny-parts.ts';
 import { invalidResponse, noRoom, type Sent, UpstreamError } from '../upstream-error.ts';
 import { connectionError, statusError, tooLarge } from './transport-error.ts';
 
@@ -136,7 +136,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    const rawBody = joinParts(this.#parts);
+    const rawBody = Buffer.concat(this.#parts);
     this.#end(this.#headers);
     this.#response.resolve({ statusCode: this.#statusCode, headers: this.#headers, rawBody });
   }
