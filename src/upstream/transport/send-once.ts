@@ -119,6 +119,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (chunk.length === 0) return; // undici calls this after each `resume`, also if nothing has arrived.
     const { maxBytes, hold } = this.#limits;
     this.#bytes += chunk.length;
     const isTiny = this.#tiny.isTooMany(chunk.length);

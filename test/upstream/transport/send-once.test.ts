@@ -112,6 +112,24 @@ test.each([
   expect(result).toBe(fault);
 });
 
+test('a response that pauses between its parts is received', async () => {
+  const reading = Promise.withResolvers<void>();
+  const { url } = await startTcp((socket) =>
+    socket.once('data', async () => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 200000\r\n\r\n${' '.repeat(100_000)}`);
+      await reading.promise;
+      for (let iteration = 0; iteration < 5000; iteration++) await immediate();
+      socket.write(' '.repeat(100_000));
+    }),
+  );
+  const read = async () => {
+    reading.resolve();
+    await immediate();
+  };
+  const { rawBody } = await createClient(url, 200_000).send({ read }).response;
+  expect(rawBody).toHaveLength(200_000);
+});
+
 test.each(['content-length: 1000000', 'connection: close'])(
   'a response whose parts wait is complete although the service closes the connection (%s)',
   async (header) => {
