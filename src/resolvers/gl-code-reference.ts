@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { IntegrationTarget } from '../generated/resolvers.ts';
-import { exactText, textLimits } from './input.ts';
+import { exactText, textLimits, textOf } from './input.ts';
 import type { GlCodeEntity } from './loaders.ts';
 
 /** The fields of the key of a code. */
@@ -20,7 +20,7 @@ const targets = new Map<unknown, IntegrationTarget>(Object.entries(IntegrationTa
 const keySchema = z.object({
   target: z.enum(IntegrationTarget),
   project: exactText(textLimits.project),
-  code: z.string().max(textLimits.code).nullable(),
+  code: textOf(textLimits.code).nullable(),
 });
 
 /** The key in an id. Undefined for any text that `idOf` does not make. */

@@ -19,14 +19,16 @@ export const textLimits = {
   line: 1000,
 } as const;
 
-const textOf = (limit: number) => z.string().max(limit, `has more than ${limit} characters`);
+/** A text of at most so many UTF-16 code units: `max` of zod counts one for a character with two. */
+export const textOf = (limit: number) =>
+  z.string().refine(({ length }) => length <= limit, `has more than ${limit} characters`);
 const line = textOf(textLimits.line).nullish();
 
 /** A lone surrogate would silently become another character. */
 const wellFormed = <Text extends z.ZodString>(text: Text) =>
   text.refine((value) => value.isWellFormed(), 'is not well-formed Unicode text');
 
-/** A well-formed text of at most so many UTF-16 code units. */
+/** The same, and well-formed. */
 export const exactText = (limit: number) => wellFormed(textOf(limit));
 
 /**

@@ -308,7 +308,8 @@ test('a null for an argument that has a default is BAD_USER_INPUT, and nothing i
 
 test('one error reports all faults of an input', async () => {
   const { service, gateway } = start();
-  const ofFile = { fileName: long(256), csv: '\udc00', contentBase64: 'a' };
+  // 128 characters of two UTF-16 code units.
+  const ofFile = { fileName: '😀'.repeat(128), csv: '\udc00', contentBase64: 'a' };
   const input = { ...ofFile, invoiceId: 'x', option: 0 };
   const { errors } = await gateway.graphql(upload, { input });
   const first = '"input.fileName" has more than 255 characters.';
