@@ -65,6 +65,8 @@ const replies: Record<string, Reply> = {
   random: respondWith(listOf(620, () => randomBytes(1_200).toString('base64'))),
   many: respondWith(listOf(20_000, (n) => `Travel ${n}`)),
   empty: respondWith(`{"list":[${'{},'.repeat(2_600_000)}{}]}`),
+  // As many as a response may have.
+  records: respondWith(`{"list":[${'{},'.repeat(290_000)}{}]}`),
   tiny: (response) => response.socket?.write(tinyChunks),
   bomb: (response) => response.setHeader('content-encoding', 'gzip').end(bomb),
   endless,
@@ -280,6 +282,9 @@ const long: Record<string, Run> = {
   ),
   '20 queries for 40 lists of 20,000 codes, and 60 for one such list': queries([80], (n) =>
     n < 20 ? listsOf(40, (k) => `many-${n}-${k}`) : codesQuery('many', 'codes{code}'),
+  ),
+  '4 queries for 150 lists of 290,000 empty records': queries([2, 2], (n) =>
+    listsOf(150, (k) => `records-${n}-${k}`),
   ),
   '30 queries for 2.6 million empty records, or for chunks of a byte': queries([10, 3], (n) =>
     readQuery(`${n % 2 ? 'empty' : 'tiny'}-${n}`),

@@ -66,6 +66,15 @@ export class Holding {
   }
 
   /**
+   * Resolves when its caller holds no more than its share, and nothing of it waits, so that work may begin whose result takes
+   * more than is booked. Rejects as `hold` does. Undefined if that is so now.
+   */
+  inShare(signal?: AbortSignal): Promise<void> | undefined {
+    if (this.#gate.tryEnter(this.caller, 0)) return undefined;
+    return this.#gate.enter(this.caller, { amount: 0, signal });
+  }
+
+  /**
    * Holds so many bytes more, before requests that wait, because what is in progress frees memory when it ends.
    * Returns false if there is no room, or the request has ended: it may itself be dropped to make room.
    */

@@ -42,6 +42,7 @@ export class Shares {
 
   /** Books so much for a caller, whether it fits or not. */
   take(caller: string, amount: number): void {
+    if (amount === 0) return; // Leaves no trace of a caller that holds nothing.
     this.#total += amount;
     this.#held.set(caller, this.#of(caller) + amount);
   }

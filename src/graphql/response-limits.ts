@@ -97,8 +97,8 @@ export class ResponseLimits implements Limits {
   }
 
   holdList(list: readonly object[], bytes: number): Promise<void> | undefined {
-    this.#lists.set(list, bytes);
-    return this.#hold(bytes + list.length * 150); // An item takes about so much besides its texts.
+    const note = () => void this.#lists.set(list, bytes);
+    return this.#hold(bytes + list.length * 150)?.then(note) ?? note(); // An item takes about 150 bytes besides its texts.
   }
 
   holdCopy(items: number): Promise<void> | undefined {
@@ -112,7 +112,8 @@ export class ResponseLimits implements Limits {
    */
   async admitResult(result: object, info: GraphQLResolveInfo): Promise<void> {
     const selection = selectionOf(info);
-    await this.#turn();
+    const turn = this.#turn();
+    if (turn) await turn;
     const { fields, length } = fieldsOf(result, selection);
     this.#count(fields, length); // First, because reading the texts of rejected lists would take time.
     let [texts, ownFields] = [0, selection.fields];
@@ -142,7 +143,8 @@ export class ResponseLimits implements Limits {
    * the outcome must reach the client.
    */
   async fitOutcome(outcome: object, info: GraphQLResolveInfo): Promise<unknown> {
-    await this.#scope.turn();
+    const turn = this.#scope.turn();
+    if (turn) await turn;
     const { fields } = selectionOf(info);
     let fitting: unknown = outcome;
     for (const maxLength of OUTCOME_TEXTS) {
@@ -162,7 +164,8 @@ export class ResponseLimits implements Limits {
    * long, and as `Holding.hold` does.
    */
   async admitResponse(result: object): Promise<void> {
-    await this.#scope.turn();
+    const turn = this.#scope.turn();
+    if (turn) await turn;
     // A longer one may be too long.
     const isShort = this.#counted.bytes <= Math.min(4_194_304, this.#maxBytes);
     // Outcomes of writes were cut and booked, and errors alone are no longer than their request allows.

@@ -67,10 +67,12 @@ export function createAttempt(dependencies: AttemptDependencies) {
           return holding.tryHoldAll(received) || (isWrite && received <= MAX_UNBOOKED);
         },
       };
+      const reserve = (bytes: number) =>
+        isWrite ? undefined : withMemory(holding.holdAll(bytes * DECODED, signal));
       const exchange = new Exchange({
         ...limits,
         sendBy,
-        reserve: (bytes) => (isWrite ? undefined : holdResponse(holding, bytes, signal)),
+        reserve,
         read: () => reading.enterIteration(scope.caller.accountKey, signal),
       });
       let status: number | undefined;
@@ -87,10 +89,8 @@ export function createAttempt(dependencies: AttemptDependencies) {
         const response = await transport.send(request, scope, exchange);
         status = response.statusCode;
         const bytes = await responseBody(response, limits);
-        if (!isWrite) await holdResponse(holding, bytes.length, signal);
-        // That of a write has arrived, and tells its outcome: the deadline does not end the wait for a turn to read it.
-        await scope.turn(isWrite ? undefined : signal);
-        const result = decode(request.operation, bytes);
+        await reserve(bytes.length);
+        const result = await decodeInTurn(request.operation, bytes, holding, scope, signal);
         finish('answered');
         return result;
       } catch (cause) {
@@ -124,19 +124,33 @@ function spanOf(operation: OperationName, { protocol, hostname, port, pathname, 
   return { name: `${method} ${template}`, options: { kind: SpanKind.CLIENT, attributes } };
 }
 
-/**
- * Books the memory of receiving and decoding so many bytes of a response to a read. Undefined if it is booked at once.
- * Rejects with an UpstreamError if there is none in time, or never can be.
- */
-function holdResponse(
-  holding: Holding,
-  bytes: number,
-  signal: AbortSignal,
-): Promise<void> | undefined {
-  return holding.holdAll(bytes * DECODED, signal)?.catch((error: unknown) => {
+/** Waits for memory. Rejects with an UpstreamError if there is none in time, or never can be. Undefined if it is there. */
+function withMemory(waiting: Promise<void> | undefined): Promise<void> | undefined {
+  return waiting?.catch((error: unknown) => {
     const isTooMuch = error instanceof GatewayError && error.code === 'OPERATION_LIMIT_EXCEEDED';
-    throw (isTooMuch ? invalidResponse : noRoom)(`no memory to decode ${bytes} bytes`);
+    throw (isTooMuch ? invalidResponse : noRoom)('no memory to decode the response');
   });
+}
+
+/**
+ * Decodes the body of a response in a turn of its caller. A write's has arrived, and tells its outcome: neither the deadline
+ * nor memory keeps it from being read. A list may take 50 times its text, and is booked when it exists: those before it must
+ * have been. Rejects with an UpstreamError.
+ */
+async function decodeInTurn<Name extends OperationName>(
+  operation: Name,
+  body: Uint8Array,
+  holding: Holding,
+  scope: RequestScope,
+  signal: AbortSignal,
+): Promise<Responses[Name]> {
+  const isWrite = operations[operation].effect === 'write';
+  const turn = scope.turn(isWrite ? undefined : signal);
+  if (turn) await turn;
+  const inShare = isWrite ? undefined : withMemory(holding.inShare(signal));
+  if (!inShare) return decode(operation, body);
+  await inShare;
+  return decodeInTurn(operation, body, holding, scope, signal);
 }
 
 /** Decodes the body of a response. Throws an UpstreamError if it is invalid. */

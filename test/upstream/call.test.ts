@@ -247,6 +247,20 @@ test.each(['declared', 'not declared'])(
   },
 );
 
+test('a list is decoded when its caller holds no more than its share', async () => {
+  const service = await startService(json({ list: [{}] }));
+  const account = new Account(1_000_000);
+  const others = account.open('ada');
+  others.become(600_000);
+  const { calls, counts } = startCalls(service, { account });
+  const reading = calls.read(glCodesOf(), scopeOf());
+  while (account.waiting === 0) await immediate();
+  expect(counts.attempted).toBe(0);
+  others.close();
+  expect((await reading).list).toEqual([{}]);
+  expect(account.held).toBe(0);
+});
+
 /** A service in a thread, which responds while the event loop of the test is blocked. */
 const serviceInThread = `
   const { parentPort, workerData } = require('node:worker_threads');
