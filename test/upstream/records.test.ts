@@ -187,8 +187,9 @@ test('a number of another type is rejected, where a double would change it', () 
 test('every integer of a response has a type that keeps it', () => {
   for (const name of ['operations', 'records']) {
     const path = new URL(`../../src/upstream/${name}.ts`, import.meta.url);
+    // A coercion would make another text of a long one.
     const numbers = readFileSync(path, 'utf8').match(
-      /.*z\s*\.(number|int|bigint|any|unknown|json)\(.*/g,
+      /.*z\s*\.(coerce\b|(number|int|bigint|any|unknown|json)\().*/g,
     );
     // Of a request, and of a response that the gateway recorded.
     const allowed = ['  claim_limit: z.number().nullish(),', '  status: z.int().nullable(),'];
