@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
+import { isObjectType, isUnionType } from 'graphql';
 import { MAX_LOOKUPS, MAX_REFERENCES } from '../../src/graphql/response-limits.ts';
+import { schema } from '../../src/graphql/schema.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { json, type Reply, reply } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -166,6 +168,17 @@ test('the error of a reference names all invalid fields, and no values, in a lit
     expect(errors).toMatchObject([{ message, extensions: { code: 'BAD_USER_INPUT' } }]);
     expect(text).not.toContain('SECRET');
   }
+});
+
+test('each type with @key is resolved: `readReference`, `entities` and `_Entity.__resolveType` know it', async () => {
+  const types = Object.values(schema.getTypeMap()).filter(isObjectType).map(String);
+  const { errors } = await resolve(types.map((__typename) => ({ __typename })));
+  const isUnknown = ({ extensions }: { extensions: object }) =>
+    JSON.stringify(extensions).includes('"path":["__typename"]');
+  const unknown = errors?.filter(isUnknown).map(({ path }) => types[Number(path?.[1])]) ?? [];
+  const union = schema.getType('_Entity');
+  const withKey = isUnionType(union) ? union.getTypes().map(String) : [];
+  expect(new Set(withKey)).toEqual(new Set(types).difference(new Set(unknown)));
 });
 
 test.each(['{ __typename: "Foo" }', '{ __typename: "Query" }', '5', '{}'])(
