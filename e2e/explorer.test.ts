@@ -24,7 +24,7 @@ test('GraphiQL loads offline, reads GL codes and restarts a workflow', async () 
 
   await run.click();
   await result.getByText('"GlCodeList"').waitFor();
-  await result.getByText('"Packaging"').waitFor();
+  await result.getByText('"Spare parts in stock"').waitFor();
 
   await page.locator('.graphiql-tab', { hasText: 'WorkflowAction' }).click();
   // Shortly after the click, GraphiQL stores the query of the tab and detects its operation.

@@ -3,8 +3,10 @@ import { buildSubgraphSchema } from '@apollo/subgraph';
 import { describe, expect, test } from '@jest/globals';
 import {
   type FieldNode,
+  type GraphQLObjectType,
   type GraphQLUnionType,
   getNamedType,
+  isObjectType,
   isUnionType,
   Kind,
   parse,
@@ -49,6 +51,17 @@ function selectionsOf(document: ReturnType<typeof parse>) {
   return { union, fields };
 }
 
+/** These types, and those of their fields, on all levels. */
+function withNested(types: readonly GraphQLObjectType[]): Set<GraphQLObjectType> {
+  const all = new Set(types);
+  // A set visits what is added meanwhile.
+  for (const type of all) {
+    const nested = Object.values(type.getFields()).map((field) => getNamedType(field.type));
+    for (const one of nested.filter(isObjectType)) all.add(one);
+  }
+  return all;
+}
+
 describe.each(operationNames)('%s', (name) => {
   const document = parse(operation(name));
 
@@ -59,14 +72,14 @@ describe.each(operationNames)('%s', (name) => {
     expect(document.definitions).toMatchObject([own]);
   });
 
-  test('selects every field of every member of its union', () => {
+  test('selects every field of every member of its union, and of the types in them', () => {
     const { union, fields } = selectionsOf(document);
     expect(fields).toContain(`${union.name}.__typename`);
-    for (const member of union.getTypes()) {
-      const types = [member, ...member.getInterfaces()].map((type) => type.name);
-      const all = Object.keys(member.getFields());
+    for (const type of withNested(union.getTypes())) {
+      const types = [type, ...type.getInterfaces()].map(({ name }) => name);
+      const all = Object.keys(type.getFields());
       const left = all.filter((field) => !types.some((type) => fields.has(`${type}.${field}`)));
-      expect([member.name, left]).toEqual([member.name, []]);
+      expect([type.name, left]).toEqual([type.name, []]);
     }
   });
 
