@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { outcomeFields, read, writes } from '../support/graphql-operation.ts';
+import { outcomeFields, read, readFields, writes } from '../support/graphql-operation.ts';
 import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
@@ -7,7 +7,6 @@ import { startHeldStack, startStack } from '../support/stack.ts';
 const share = shareGateway();
 const uploaded = '... on WorkflowCsvUploaded { unresolved invoiceId message }';
 const upload = `uploadWorkflowCsv(input: { fileName: "a", csv: "a" }) { ${outcomeFields} ${uploaded} }`;
-const readFields = outcomeFields.replace('... on LedgerOutcomeUnknown { code requestId }', '');
 const ofUpload = (unresolved: string | null) => ({ __typename: 'WorkflowCsvUploaded', unresolved });
 
 /** Fields, each with the response around or beside a status record, and the member for status 0. */

@@ -1,8 +1,10 @@
 import type { WorkflowOperation } from '../../src/upstream/operations.ts';
 
-/** Every field of the outcomes other than success, and those of a status record. */
-export const outcomeFields =
-  '__typename ... on LedgerStatus { invoiceId message } ... on LedgerProblem { message } ... on LedgerOutcomeUnknown { code requestId } ... on LedgerUnrecognizedStatus { status }';
+/** Every field of the outcomes of a read other than success, and those of a status record. */
+export const readFields =
+  '__typename ... on LedgerStatus { invoiceId message } ... on LedgerProblem { message } ... on LedgerUnrecognizedStatus { status }';
+/** Those of a write. */
+export const outcomeFields = `${readFields} ... on LedgerOutcomeUnknown { code requestId }`;
 
 /** The workflow actions: the name of the operation, and the value in the schema. */
 export const actions: Record<WorkflowOperation, string> = {
