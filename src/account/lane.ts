@@ -78,10 +78,10 @@ export class Lane {
     this.#running = caller;
     this.#startedAt = performance.now();
     this.#countIterations();
-    // The work and all that follows from it are microtasks, and after them a batch of DataLoader with its microtasks.
     queueMicrotask(this.#afterMicrotasks);
   }
 
+  // Four steps: the work; its microtasks; a batch of DataLoader, which runs in nextTick; the microtasks of that.
   readonly #afterMicrotasks = () => process.nextTick(this.#afterBatch);
   readonly #afterBatch = () => queueMicrotask(this.#beforeEnd);
   readonly #beforeEnd = () => process.nextTick(this.#end);
