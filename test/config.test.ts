@@ -70,6 +70,11 @@ test.each<[name: string, values: string, description: RegExp]>([
     'file: mysql://host redis:host postgres://host:port/db',
     /must be memory, file:PATH/,
   ],
+  [
+    'IDEMPOTENCY_STORE',
+    'postgres://u:secret@a,b/db postgres://a:5432,b:5432/db postgres://a,b?target_session_attrs=any redis://a,b',
+    /must name one host/,
+  ],
   ['IDEMPOTENCY_STORE_FILE', '/nowhere', /a readable file with a value of IDEMPOTENCY_STORE/],
   ['COMPRESSION', 'true', /on or off/],
   ['MAX_WRITES_PER_OPERATION', '0', /integer/],
@@ -135,6 +140,14 @@ test('without keys, the issuers must be URLs, so that their keys can be found by
   });
 });
 
+test('commas in the password or in the path of a store are no list of hosts', () => {
+  const values = 'postgres://u:a,b@host/db redis://:a,b@host/0 postgres://host/a,b file:a,b';
+  for (const store of values.split(' ')) {
+    const config = readConfig({ ...required, IDEMPOTENCY_STORE: store });
+    expect(config.idempotency.store).toBe(store);
+  }
+});
+
 test('the store may be in a file, whose text is not shown', async () => {
   const file = await temporaryFile('redis://user:secret@redis.example\n');
   const variables = { ...required, IDEMPOTENCY_STORE_FILE: file };
@@ -145,6 +158,10 @@ test('the store may be in a file, whose text is not shown', async () => {
   writeFileSync(file, 'secret');
   expect(problemsOf(variables)).toEqual([
     'IDEMPOTENCY_STORE_FILE must be a readable file with a value of IDEMPOTENCY_STORE',
+  ]);
+  writeFileSync(file, 'postgres://user:secret@a:5432,b:5432/db\n');
+  expect(problemsOf(variables)).toEqual([
+    expect.stringMatching(/^IDEMPOTENCY_STORE_FILE must name one host(?!.*secret)/),
   ]);
 });
 

@@ -147,17 +147,8 @@ export class PostgresStore implements IdempotencyStore {
   /** Those who hold more than their share. */
   #largestCallers = new Set<string | null>();
 
-  /**
-   * @param options `maxBytes` is shared out among callers when three quarters of it are used
-   * @throws Error if the URL names several hosts
-   */
+  /** @param options `maxBytes` is shared out among callers when three quarters of it are used */
   constructor({ url, maxBytes }: { url: string; maxBytes: number }) {
-    if (/^[^/]*\/\/[^/]*,/.test(url)) {
-      throw new Error(
-        'The URL of the idempotency store must name one host: several, and target_session_attrs, are not supported. ' +
-          'Name an address that follows the primary, such as that of HAProxy or the name of a cluster',
-      );
-    }
     this.#maxBytes = maxBytes;
     this.#pool = new pg.Pool({
       connectionString: url,

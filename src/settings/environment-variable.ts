@@ -72,16 +72,6 @@ export const origin = z.string().refine((value) => {
   return !example.includes('*') && URL.canParse(example) && new URL(example).origin === example;
 }, 'must be origins such as https://app.example.com, https://*.preview.example.com or http://localhost:*');
 
-/** The store of idempotency keys. */
-export const store = z
-  .string()
-  .refine(
-    (value) =>
-      /^(memory|file:.+)$/.test(value) ||
-      (/^(rediss?|postgres(ql)?):\/\/.+$/.test(value) && URL.canParse(value)),
-    'must be memory, file:PATH, redis://…, rediss://… or postgres://…',
-  );
-
 /** A fault of a text, in words that quote nothing of it. */
 class TextFault extends Error {}
 
@@ -109,9 +99,29 @@ function fileOf<Value>(parse: (text: string) => Value, message: string) {
   return parsedBy(read, message);
 }
 
+function parseStore(text: string): string {
+  if (/^(memory|file:.+)$/.test(text)) return text;
+  // Of the text, because URL rejects several ports. A password may have commas.
+  const [, authority] = /^(?:rediss?|postgres(?:ql)?):\/\/(?=.+$)([^/?#]*)/.exec(text) ?? [];
+  if (authority?.split('@').at(-1)?.includes(',')) {
+    throw new TextFault(
+      'must name one host: several, and target_session_attrs, are not supported. ' +
+        'Name an address that follows the primary, such as that of HAProxy or the name of a cluster',
+    );
+  }
+  if (authority !== undefined && URL.canParse(text)) return text;
+  throw new Error('No store.');
+}
+
+/** The store of idempotency keys. */
+export const store = parsedBy(
+  parseStore,
+  'must be memory, file:PATH, redis://…, rediss://… or postgres://…',
+);
+
 /** A file with the store of idempotency keys, whose address may have a password. */
 export const storeFile = fileOf(
-  (text) => store.parse(text.trim()),
+  (text) => parseStore(text.trim()),
   'must be a readable file with a value of IDEMPOTENCY_STORE',
 );
 

@@ -81,13 +81,11 @@ const backends = [
   { name: 'postgres', isInstalled: isPostgresInstalled, start: postgres },
 ];
 
-jestTest.each([
-  ['redis://user:secret@host:port', 'not a valid redis://'],
-  ['postgres://user:secret@a,b:5433/db?target_session_attrs=read-write', 'must name one host'],
-])('the URL %s is rejected without repeating it', async (url, message) => {
+jestTest('a URL that cannot be used is rejected without repeating it', async () => {
   const options = { retentionMs: RETENTION_MS, maxKeys: 10, memoryBytes: 2 ** 30 };
+  const url = 'redis://user:secret@host:port';
   const error = await createStore(url, options).catch((error) => error);
-  expect(error).toMatchObject({ message: expect.stringContaining(message) });
+  expect(error).toMatchObject({ message: expect.stringContaining('not a valid redis://') });
   expect(`${error.stack} ${JSON.stringify(error)}`).not.toContain('secret');
 });
 
