@@ -4,15 +4,17 @@ import { z } from 'zod';
 /**
  * What is wrong, from the log of all instances on standard input: faults, callers, and writes whose outcome is unknown.
  *
- *   node deploy/log-report.ts [minutes] < gateway.log
+ *   node deploy/log-report.ts [minutes] [all] < gateway.log
  *
- * It reports the last hour unless it gets another number of minutes. Each unknown write is one line of JSON.
+ * It reports the last hour unless it gets another number of minutes. Each unknown write is one line of JSON; `all` prints
+ * more than the last ones.
  */
 const DEFAULT_MINUTES = 60;
 /** A write without a `call` line may be in flight for so many milliseconds. */
 const IN_FLIGHT_MS = 60_000;
 const SHOWN_FAULTS = 25;
 const SHOWN_CALLERS = 5;
+const SHOWN_WRITES = 20;
 
 /** The fields of a log line that are read here (docs/operations.md). */
 const lineSchema = z.object({
@@ -28,6 +30,7 @@ const lineSchema = z.object({
   code: z.string().optional(),
   fault: z.string().optional(),
   reason: z.string().optional(),
+  quarantineEnd: z.string().optional(),
   refusal: z.string().optional(),
   issuer: z.string().optional(),
   azp: z.string().optional(),
@@ -46,10 +49,21 @@ function parseLine(text: string): Line | undefined {
   }
 }
 
+function isEnd({ msg }: Line): boolean {
+  return /^(idempotency store is available again|keys fetched|circuit closed)$/.test(msg);
+}
+
 /** Whether a line is about the gateway itself. It is written once, when something begins or ends. */
-function isState({ msg, level, requestId, caller }: Line): boolean {
-  const isEnd = /^(idempotency store is available again|keys fetched|circuit closed)$/.test(msg);
-  return isEnd || (level >= 40 && requestId === undefined && caller === undefined);
+function isState(line: Line): boolean {
+  const { level, requestId, caller } = line;
+  return isEnd(line) || (level >= 40 && requestId === undefined && caller === undefined);
+}
+
+/** What a line about the gateway itself is about, if it has lines for its begin and its end. */
+function subjectOf({ msg, reason, issuer }: Line): string | undefined {
+  if (reason !== undefined || msg === 'idempotency store is available again') return 'store';
+  if (/^(cannot fetch keys|keys fetched)$/.test(msg)) return `keys ${issuer}`;
+  return /^circuit (opened|closed)$/.test(msg) ? 'circuit' : undefined;
 }
 
 /** Whether other lines have the cause: those of calls for a request that failed, and those before the circuit opened. */
@@ -57,11 +71,50 @@ function isConsequence({ msg, outcome = '', fault }: Line): boolean {
   return msg === 'request' ? /^(UPSTREAM_\w+,?)+$/.test(outcome) : fault === 'circuit open';
 }
 
-type Caller = { requests: number; rejected: number; ms: number; names: Set<string> };
+/** What a line says, without what differs from one to the next. */
+function textOf(line: Line): string {
+  const { msg, operation, outcome, status, reason, error } = line;
+  // The operation of a request is a name that its client has chosen.
+  const called = msg === 'request' ? undefined : operation;
+  const words = [
+    msg,
+    called,
+    outcome,
+    status,
+    ...(reason !== undefined && !msg.endsWith(reason) ? [reason] : []),
+    line.refusal,
+    line.issuer,
+    line.fault,
+    line.quarantineEnd,
+  ];
+  const said = new Set([...words, error?.message].filter((word) => word !== undefined));
+  return [...said].join(' ');
+}
+
+/** The faults that have ended. A line does not name its instance, so each must end as often as it began. */
+function endedFaults(states: readonly Line[]): Set<string> {
+  const open = new Map<string, { subject: string; times: number }>();
+  for (const line of states.toSorted((one, other) => one.time - other.time)) {
+    const subject = subjectOf(line);
+    if (subject === undefined) continue;
+    if (isEnd(line)) {
+      for (const fault of open.values()) {
+        if (fault.subject === subject) fault.times = Math.max(0, fault.times - 1);
+      }
+    } else {
+      const text = textOf(line);
+      open.set(text, { subject, times: (open.get(text)?.times ?? 0) + 1 });
+    }
+  }
+  return new Set([...open].flatMap(([text, { times }]) => (times === 0 ? [text] : [])));
+}
+
+type Caller = { requests: number; rejected: number; ms: number; last: Line; names: Set<string> };
 
 /** Collects lines, and reports what they say together. */
 export class LogReport {
   readonly #faults = new Map<string, { lines: number; last: number; isState: boolean }>();
+  readonly #states: Line[] = [];
   readonly #callers = new Map<string, Caller>();
   readonly #unknown: Line[] = [];
   /** `sent` lines whose `call` line is missing, by request and operation. */
@@ -76,6 +129,7 @@ export class LogReport {
 
   add(line: Line): void {
     this.#last = Math.max(this.#last, line.time);
+    if (isState(line)) this.#states.push(line);
     if (isState(line)) this.#addFault(line);
     if (isState(line) || line.time < this.#since) return;
     const { msg, level, outcome = 'ok', requestId, operation } = line;
@@ -89,32 +143,20 @@ export class LogReport {
   }
 
   #addFault(line: Line): void {
-    const { msg, time, operation, outcome, status, reason, error } = line;
-    // The operation of a request is a name that its client has chosen.
-    const called = msg === 'request' ? undefined : operation;
-    const words = [
-      msg,
-      called,
-      outcome,
-      status,
-      ...(reason !== undefined && !msg.endsWith(reason) ? [reason] : []),
-      line.refusal,
-      line.issuer,
-      line.fault,
-    ];
-    const said = new Set([...words, error?.message].filter((word) => word !== undefined));
-    const text = [...said].join(' ');
+    const text = textOf(line);
     const { lines = 0, last = 0 } = this.#faults.get(text) ?? {};
     const isOne = isState(line);
-    this.#faults.set(text, { lines: lines + 1, last: Math.max(last, time), isState: isOne });
+    this.#faults.set(text, { lines: lines + 1, last: Math.max(last, line.time), isState: isOne });
   }
 
-  #addCaller(hash: string, { outcome, ms = 0, azp, client }: Line): void {
-    const none: Caller = { requests: 0, rejected: 0, ms: 0, names: new Set() };
+  #addCaller(hash: string, line: Line): void {
+    const { outcome, ms = 0, azp, client } = line;
+    const none: Caller = { requests: 0, rejected: 0, ms: 0, last: line, names: new Set() };
     const caller = this.#callers.get(hash) ?? none;
     this.#callers.set(hash, caller);
     caller.requests += 1;
     caller.ms += ms;
+    if (line.time >= caller.last.time) caller.last = line;
     // A loop fills the queue to the service before the gateway itself is overloaded.
     if (outcome && /OVERLOADED|UPSTREAM_BUSY/.test(outcome)) caller.rejected += 1;
     for (const name of [azp, client]) if (name !== undefined) caller.names.add(name);
@@ -134,27 +176,36 @@ export class LogReport {
       });
   }
 
-  text(now: number): string {
+  text(now: number, shownWrites = SHOWN_WRITES): string {
+    const ended = endedFaults(this.#states);
     const faults = [...this.#faults]
-      .sort(([, one], [, other]) => other.lines - one.lines)
-      .sort(([, one], [, other]) => Number(other.isState) - Number(one.isState))
+      .sort(([, one], [, other]) => {
+        const order = one.isState ? other.last - one.last : other.lines - one.lines;
+        return Number(other.isState) - Number(one.isState) || order;
+      })
       .slice(0, SHOWN_FAULTS)
-      .map(([text, { lines, last }]) => `${lines}\t${new Date(last).toISOString()}\t${text}`);
+      .map(([text, { lines, last }]) =>
+        [lines, new Date(last).toISOString(), ended.has(text) ? `${text} (ended)` : text].join(
+          '\t',
+        ),
+      );
     const callers = [...this.#callers]
       .sort(([, one], [, other]) => other.requests - one.requests)
       .slice(0, SHOWN_CALLERS)
-      .map(([hash, { requests, rejected, ms, names }]) =>
-        [requests, rejected, Math.round(ms / requests), hash, ...names].join('\t'),
+      .map(([hash, { requests, rejected, ms, last, names }]) =>
+        [requests, rejected, Math.round(ms / requests), hash, last.requestId, ...names].join('\t'),
       );
     const writes = this.unknownWrites(now).map((write) => JSON.stringify(write));
+    const more = Math.max(0, writes.length - shownWrites);
+    const hint = more > 0 ? ` (${more} earlier ones are shown with the argument \`all\`)` : '';
     return [
       ...['FAULTS (lines, last one, what)', ...faults, ''],
       ...[
-        'CALLERS (requests, rejected as OVERLOADED or UPSTREAM_BUSY, ms per request, hash, application)',
+        'CALLERS (requests, rejected as OVERLOADED or UPSTREAM_BUSY, ms per request, hash, a requestId, application)',
         ...callers,
         '',
       ],
-      ...[`UNKNOWN WRITES: ${writes.length}`, ...writes, ''],
+      ...[`UNKNOWN WRITES: ${writes.length}${hint}`, ...writes.slice(more), ''],
       ...[`LAST LINE: ${this.#last ? new Date(this.#last).toISOString() : 'none'}`, ''],
     ].join('\n');
   }
@@ -162,11 +213,12 @@ export class LogReport {
 
 if (import.meta.main) {
   const now = Date.now();
-  const since = now - Number(process.argv[2] ?? DEFAULT_MINUTES) * 60_000;
+  const [minutes = DEFAULT_MINUTES] = process.argv.slice(2).filter((one) => one !== 'all');
+  const since = now - Number(minutes) * 60_000;
   const report = new LogReport(since);
   for await (const text of createInterface(process.stdin)) {
     const line = parseLine(text);
     if (line) report.add(line);
   }
-  process.stdout.write(report.text(now));
+  process.stdout.write(report.text(now, process.argv.includes('all') ? Infinity : SHOWN_WRITES));
 }

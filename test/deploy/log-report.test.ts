@@ -14,6 +14,7 @@ function reportOf(lines: object[], ...args: string[]) {
   const [faults = '', callers = '', unknown = '', last = ''] = text.split('\n\n');
   const rows = (section: string) => section.trim().split('\n').slice(1);
   return {
+    writes: unknown.split('\n')[0],
     faults: rows(faults).map((row) => row.split('\t')),
     callers: rows(callers).map((row) => row.split('\t')),
     unknown: rows(unknown).map((row): unknown => JSON.parse(row)),
@@ -38,7 +39,7 @@ test('the log of a gateway is reported: faults of the service, callers, and unkn
   expect(faults).toEqual([
     ['2', expect.any(String), 'call upgradeToHQ UPSTREAM_FAILED 500 status 500'],
   ]);
-  expect(callers).toEqual([['5', '0', expect.any(String), hash]]);
+  expect(callers).toEqual([['5', '0', expect.any(String), hash, expect.any(String)]]);
   const row = { time: expect.any(String), operation: 'upgradeToHQ', code: 'UPSTREAM_FAILED' };
   expect(unknown).toEqual([
     { ...row, caller: hash, claim: hash, requestId: '1' },
@@ -92,7 +93,7 @@ test('faults are counted by what they say, after what began or ended, however lo
   const shed = { ...request, outcome: 'OVERLOADED', status: 503 };
   const msg = 'No connection to Redis: ECONNREFUSED';
   const store = { level: 50, time: 1, reason: 'unreachable', msg };
-  const late = { ...store, reason: 'timeout', msg: 'The store is unavailable: timeout' };
+  const late = { ...store, time: 2, reason: 'timeout', msg: 'The store is unavailable: timeout' };
   const end = { level: 30, time, msg: 'keys fetched' };
   const requests = [
     { ...shed, requestId: 'a' },
@@ -101,24 +102,81 @@ test('faults are counted by what they say, after what began or ended, however lo
   const lines = [{ ...shed, time: 1 }, ...requests, store, late, end];
   const { faults, callers } = reportOf(lines);
   expect(faults.map(([count, , text]) => [count, text])).toEqual([
-    ['1', 'No connection to Redis: ECONNREFUSED unreachable'],
-    ['1', 'The store is unavailable: timeout'],
     ['1', 'keys fetched'],
+    ['1', 'The store is unavailable: timeout'],
+    ['1', 'No connection to Redis: ECONNREFUSED unreachable'],
     ['2', 'request OVERLOADED 503'],
   ]);
-  expect(callers).toEqual([['2', '2', '5', 'c']]);
+  expect(callers).toEqual([['2', '2', '5', 'c', 'b']]);
+});
+
+test('a fault that began has ended when it has ended as often, on all instances, whose logs follow each other', () => {
+  const line = (level: number, time: number, msg: string, more = {}) => ({
+    level,
+    time,
+    msg,
+    ...more,
+  });
+  const noStore = line(50, 2, 'The store is unavailable', { reason: 'unreachable' });
+  const keys = (issuer: string) =>
+    line(40, 3, 'cannot fetch keys', { issuer, fault: 'TimeoutError' });
+  const lost = { completeSince: 'a', quarantineEnd: '2026-11-21T03:00:00.000Z' };
+  const lines = [
+    noStore,
+    line(50, 4, 'The store is unavailable', { reason: 'timeout' }),
+    line(30, 9, 'idempotency store is available again'),
+    keys('one'),
+    keys('one'),
+    keys('two'),
+    line(30, 6, 'keys fetched', { issuer: 'one' }),
+    line(30, 5, 'circuit closed'),
+    line(40, 1, 'circuit opened'),
+    line(50, 8, 'idempotency store may have lost records', lost),
+    { ...noStore, time: 7 },
+  ];
+  const { faults } = reportOf(lines);
+  expect(faults.map(([, , text]) => text)).toEqual([
+    'idempotency store is available again',
+    'idempotency store may have lost records 2026-11-21T03:00:00.000Z',
+    'The store is unavailable unreachable',
+    'keys fetched one',
+    'circuit closed',
+    'The store is unavailable timeout (ended)',
+    'cannot fetch keys one TimeoutError',
+    'cannot fetch keys two TimeoutError',
+    'circuit opened (ended)',
+  ]);
+});
+
+test('the last 20 unknown writes are reported, or all', () => {
+  const write = { level: 40, msg: 'outcome unknown', operation: 'upgradeToHQ', code: 'ORPHANED' };
+  const time = Date.now() - 1000;
+  const lines = Array.from({ length: 22 }, (_, n) => ({
+    ...write,
+    time: time + n,
+    requestId: `${n}`,
+  }));
+  const { writes, unknown } = reportOf(lines);
+  expect(writes).toBe('UNKNOWN WRITES: 22 (2 earlier ones are shown with the argument `all`)');
+  expect(unknown.map((one) => Object(one).requestId)).toEqual(
+    lines.slice(2).map(({ requestId }) => requestId),
+  );
+  expect(reportOf(lines, '5', 'all').unknown).toHaveLength(22);
+  expect(reportOf(lines, 'all').writes).toBe('UNKNOWN WRITES: 22');
 });
 
 test('what the queue to the service rejects counts for its caller, who may be in a loop', () => {
-  const request = { level: 30, time: Date.now(), msg: 'request', status: 200 };
+  const time = Date.now();
+  const request = { level: 30, time, requestId: 'last', msg: 'request', status: 200, azp: 'app' };
   const { callers } = reportOf([
     { ...request, caller: 'loop', outcome: 'UPSTREAM_BUSY', ms: 0 },
+    { ...request, caller: 'loop', outcome: 'ok', ms: 2, time: time - 1, requestId: 'earlier' },
     { ...request, caller: 'loop', outcome: 'ok', ms: 4 },
     { ...request, caller: 'other', outcome: 'UPSTREAM_TIMEOUT', ms: 1 },
   ]);
   expect(callers).toEqual([
-    ['2', '1', '2', 'loop'],
-    ['1', '0', '1', 'other'],
+    ['3', '1', '2', 'loop', 'last', 'app'],
+    ['1', '0', '1', 'other', 'last', 'app'],
   ]);
 });
 
