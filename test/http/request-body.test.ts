@@ -96,9 +96,10 @@ test.each(
 
 test('persisted queries are not supported', async () => {
   const persistedQuery = { version: 1, sha256Hash: 'a'.repeat(64) };
-  const { text } = await post(JSON.stringify({ extensions: { persistedQuery } }));
+  const { status, text } = await post(JSON.stringify({ extensions: { persistedQuery } }));
   const { data, errors } = JSON.parse(text);
-  expect([data, errors[0].extensions.code]).toEqual([undefined, 'PERSISTED_QUERY_NOT_SUPPORTED']);
+  expect([status, data]).toEqual([200, undefined]);
+  expect(errors[0].extensions.code).toBe('PERSISTED_QUERY_NOT_SUPPORTED');
 });
 
 test.each([
