@@ -23,8 +23,10 @@ test.each([
   expect(Math.max(...lines)).toBeLessThanOrEqual(limit);
 });
 
-test('the first sample of the package is one whose types are checked', () => {
+test('the first samples of the package are some whose types are checked', () => {
   const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
-  const [, sample = 'none'] = /```ts\n([\s\S]*?)```/.exec(read('packages/client/README.md')) ?? [];
-  expect(read(`${folder}/read-field.ts`)).toContain(sample);
+  const blocks = read('packages/client/README.md').matchAll(/```ts\n([\s\S]*?)```/g);
+  const [field, write] = [...blocks].map(([, sample]) => sample);
+  expect(read(`${folder}/read-field.ts`)).toContain(field);
+  expect(read(`${folder}/first-mutation.ts`)).toContain(write);
 });
