@@ -117,7 +117,7 @@ export class ResponseLimits implements Limits {
     const { fields, length } = fieldsOf(result, selection);
     this.#count(fields, length); // First, because reading the texts of rejected lists would take time.
     let [texts, ownFields] = [0, selection.fields];
-    for (const { name, cost } of selection.children) {
+    for (const [name, cost] of selection.children) {
       const value: unknown = Reflect.get(result, name);
       const known = this.#lists.get(Object(value));
       ownFields -= cost.fields;

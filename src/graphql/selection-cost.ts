@@ -42,9 +42,10 @@ const nothing = {
 };
 
 type SelectionCost = typeof nothing & {
-  /** The fields that have a selection set of their own: what is selected of their values, which may be lists. */
-  children: readonly { name: string; cost: SelectionCost }[];
+  /** What is selected of the values of fields, which may be lists, by name: one is walked once, whatever its aliases are. */
+  children: Map<string, SelectionCost>;
 };
+const noCost = (): SelectionCost => ({ ...nothing, children: new Map() });
 
 /** The fields of a value that are executed, those of each item of a list, and the length of their JSON text without values. */
 export function fieldsOf(
@@ -54,7 +55,7 @@ export function fieldsOf(
   if (typeof value !== 'object' || value === null) return { fields: 0, length: 0 };
   const count = Array.isArray(value) ? value.length : 1;
   const sum = { fields: fields * count, length: length * count };
-  for (const { name, cost } of children) {
+  for (const [name, cost] of children) {
     sum.fields -= cost.fields * count;
     sum.length -= cost.length * count;
     for (const item of Array.isArray(value) ? value : [value]) {
@@ -71,7 +72,11 @@ function add(sum: SelectionCost, other: SelectionCost): void {
     sum[count] += other[count];
   }
   sum.depth = Math.max(sum.depth, other.depth);
-  if (other.children.length > 0) sum.children = [...sum.children, ...other.children];
+  for (const [name, cost] of other.children) {
+    const child = sum.children.get(name) ?? noCost();
+    sum.children.set(name, child);
+    add(child, cost);
+  }
 }
 
 /**
@@ -84,7 +89,7 @@ export function selectionCosts(fragments: Fragments, variables?: Variables) {
   const known = new Map<string, SelectionCost | null>();
 
   function costOf(set: SelectionSetNode | undefined): SelectionCost {
-    const sum: SelectionCost = { ...nothing, children: [] };
+    const sum = noCost();
     for (const selection of set?.selections ?? []) {
       if (variables && !isIncluded(selection, variables)) continue;
       sum.directives += selection.directives?.length ?? 0;
@@ -96,7 +101,7 @@ export function selectionCosts(fragments: Fragments, variables?: Variables) {
       const inner = costOf(selection.selectionSet);
       if (selection.kind === Kind.FIELD) {
         const { alias, name } = selection;
-        if (selection.selectionSet) inner.children = [{ name: name.value, cost: { ...inner } }];
+        if (selection.selectionSet) inner.children = new Map([[name.value, { ...inner }]]);
         // A computed field takes as much time as three, and is at most as long: three characters of an id for a byte.
         inner.fields += computed.has(name.value) ? 3 : 1;
         inner.length += (alias ?? name).value.length + '"":null,'.length;
@@ -130,7 +135,7 @@ const constant = new WeakMap<SelectionSetNode, SelectionCost>();
 
 /** What is selected of a field's value, at all levels. */
 export function selectionOf(info: GraphQLResolveInfo): Readonly<SelectionCost> {
-  const sum: SelectionCost = { ...nothing, children: [] };
+  const sum = noCost();
   for (const { selectionSet } of info.fieldNodes) {
     if (selectionSet) add(sum, costOf(selectionSet, info));
   }

@@ -100,6 +100,21 @@ test('the items of a list with any name are counted, and those of the lists in i
   await expect(admit(500)).rejects.toMatchObject({ code: 'OPERATION_LIMIT_EXCEEDED' });
 });
 
+test('the items of a list are looked at once, whatever its aliases are', async () => {
+  const limits = limitsOf(new Account(Infinity));
+  limits.start('compiled');
+  let looks = 0;
+  const vendor = {
+    get sites() {
+      looks += 1;
+      return [];
+    },
+  };
+  const selection = `vendors { ${aliases(50, 'sites { name }')} }`;
+  await execute(selection, (info) => limits.admitResult({ vendors: [vendor] }, info));
+  expect(looks).toBeLessThan(5);
+});
+
 test('a response is measured before it is written, and may have twice as many bytes as one of the service', async () => {
   const measure = async (texts: string[]) => {
     const limits = limitsOf(new Account(Infinity));
