@@ -31,6 +31,12 @@ export const tooLongToInterpret = limitExceeded(
   MAX_INTERPRETED_FIELDS,
 );
 
+/** The number of items in a list, and in the lists in them. */
+function countItems(list: readonly object[]): number {
+  const inner = list.flatMap((item) => Object.values(Object(item)).filter(Array.isArray));
+  return inner.reduce((count, items) => count + countItems(items), list.length);
+}
+
 /** Limits the lists and references of one response, books their memory, and spaces out the work on them. */
 export class ResponseLimits implements Limits {
   readonly #scope: RequestScope;
@@ -98,7 +104,8 @@ export class ResponseLimits implements Limits {
 
   holdList(list: readonly object[], bytes: number): Promise<void> | undefined {
     const note = () => void this.#lists.set(list, bytes);
-    return this.#hold(bytes + list.length * 150)?.then(note) ?? note(); // An item takes about 150 bytes besides its texts.
+    // An item takes about 150 bytes besides its texts.
+    return this.#hold(bytes + countItems(list) * 150)?.then(note) ?? note();
   }
 
   holdCopy(items: number): Promise<void> | undefined {

@@ -100,6 +100,12 @@ test('the items of a list with any name are counted, and those of the lists in i
   await expect(admit(500)).rejects.toMatchObject({ code: 'OPERATION_LIMIT_EXCEEDED' });
 });
 
+test('a list is booked with the items of the lists in it', async () => {
+  const account = new Account(Infinity);
+  await limitsOf(account).holdList([{ sites: Array(999).fill({ name: '' }) }], 50_000);
+  expect(account.held).toBe(200_000);
+});
+
 test('the items of a list are looked at once, whatever its aliases are', async () => {
   const limits = limitsOf(new Account(Infinity));
   limits.start('compiled');
