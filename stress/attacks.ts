@@ -26,7 +26,6 @@ export type Run = (send: Send, token: string, ...tokens: string[]) => Promise<un
 /** Opens a connection and writes to it. What the gateway sends is not read, unless `isRead`. */
 export type Send = (text: string | Buffer, isRead?: boolean) => Socket;
 
-const CODES = 600;
 const ALIASES = 199;
 const listOf = (count: number, name: (n: number) => string, message?: string) => {
   const list = numbers(count).map((n) => {
@@ -57,7 +56,7 @@ const tinyChunks = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\
 
 /** The responses to an attack, by the first part of the project, or by the operation. */
 const replies: Record<string, Reply> = {
-  long: respondWith(listOf(CODES, (n) => `Travel ${n}`)),
+  long: respondWith(listOf(600, (n) => `Travel ${n}`)),
   // V8 has two bytes for each character of a text with one that is not Latin-1.
   wide: respondWith(listOf(2_500, () => `${'x'.repeat(1_590)}€`)),
   message: respondWith(listOf(0, String, 'm'.repeat(1_000_000))),
@@ -65,7 +64,6 @@ const replies: Record<string, Reply> = {
   random: respondWith(listOf(620, () => randomBytes(1_200).toString('base64'))),
   many: respondWith(listOf(20_000, (n) => `Travel ${n}`)),
   empty: respondWith(`{"list":[${'{},'.repeat(2_600_000)}{}]}`),
-  // As many as a response may have.
   records: respondWith(`{"list":[${'{},'.repeat(290_000)}{}]}`),
   tiny: (response) => response.socket?.write(tinyChunks),
   bomb: (response) => response.setHeader('content-encoding', 'gzip').end(bomb),
@@ -114,7 +112,7 @@ const messageQuery = codesQuery(
   'message',
   fields(30, () => 'message'),
 );
-const partsQuery = `{${fields(90, () => codesOf('long', 'codes{code}', `,first:${CODES - 1}`))}}`;
+const partsQuery = `{${fields(90, () => codesOf('long', 'codes{code}', `,first:599`))}}`;
 const uploadMutation =
   'mutation($c:String!){uploadWorkflowCsv(input:{fileName:"a",contentBase64:$c}){__typename}}';
 const approversMutation = 'mutation($a:[ApproverInput!]!){saveApprovers(approvers:$a){__typename}}';
@@ -123,6 +121,7 @@ const tooLongQuery = `query($o:[String!]){${fields(ALIASES, () => 'glCodes(targe
 const compiledQuery = (n: number) =>
   `query q${n}{${fields(42, () => codesOf('x', 'codes{code name value hide __typename}'))}}`;
 const slowQuery = (n: number) => listsOf(ALIASES, (k) => `slow-${n}-${k}`);
+const recordsQuery = (n: number) => listsOf(150, (k) => `records-${n}-${k}`);
 const missingQuery = listsOf(ALIASES, () => 'missing');
 const longNames = Array.from({ length: 190 }, (_, n) => `${'a'.repeat(250)}${n}:value`).join(' ');
 const references = (count: number, project: (n: number) => string) =>
@@ -283,9 +282,7 @@ const long: Record<string, Run> = {
   '20 queries for 40 lists of 20,000 codes, and 60 for one such list': queries([80], (n) =>
     n < 20 ? listsOf(40, (k) => `many-${n}-${k}`) : codesQuery('many', 'codes{code}'),
   ),
-  '4 queries for 150 lists of 290,000 empty records': queries([2, 2], (n) =>
-    listsOf(150, (k) => `records-${n}-${k}`),
-  ),
+  '4 queries for 150 lists of 290,000 empty records': queries([2, 2], recordsQuery),
   '30 queries for 2.6 million empty records, or for chunks of a byte': queries([10, 3], (n) =>
     readQuery(`${n % 2 ? 'empty' : 'tiny'}-${n}`),
   ),
