@@ -106,7 +106,7 @@ export class Gate {
 
   /** Whether one more entry of a caller would be rejected at once. */
   isFullFor(caller: string): boolean {
-    return this.#isFullFor(caller, {}) && !this.#held.fits(caller, 1);
+    return this.#isFullFor(caller, {}) && (this.#isAdmitting || !this.#held.fits(caller, 1));
   }
 
   /** Books what is held already, whether there is a place or not. */

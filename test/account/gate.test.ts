@@ -36,6 +36,17 @@ test('what is larger waits without stopping others, and enters when there is roo
   expect([gate.held, gate.waiting]).toEqual([53, 0]);
 });
 
+test('a place that is about to be given to what waits is not free', async () => {
+  const gate = new Gate({ limit: 1, maxWaiting: 2 });
+  gate.tryEnter('a');
+  const waiting = gate.enter('a');
+  expect(gate.isFullFor('a')).toBe(true);
+  gate.leave('a');
+  expect([gate.isFullFor('a'), gate.tryEnter('b')]).toEqual([true, false]);
+  await waiting;
+  expect([gate.held, gate.isFullFor('a')]).toEqual([1, false]);
+});
+
 test('when the oldest of a caller has waited for long, no more of it may wait, but what is urgent', async () => {
   const gate = new Gate({ limit: 1, maxWaitMs: 1000, rejection: Error });
   gate.tryEnter('a');
