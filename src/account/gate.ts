@@ -139,7 +139,7 @@ export class Gate {
 
   /**
    * Gives back what was entered with. What waits enters at the end of this iteration of the event loop, all together: requests
-   * that leave one by one each wake the service, which takes a third more CPU time in a crowd.
+   * that leave one by one each wake the service, which takes more CPU time the more connections there are.
    */
   leave(caller: string, amount = 1): void {
     this.#held.give(caller, amount);

@@ -206,7 +206,7 @@ async function respond(request: FastifyRequest, reply: FastifyReply, options: Gr
   const response = await execute({ method, headers, search, body, scope, record }).finally(() =>
     logUndeliveredWrites(log, request),
   );
-  // All responses of an iteration of the event loop leave together: to wake a client for each takes a sixth more CPU time.
+  // All responses of an iteration of the event loop leave together: to wake a client for each takes more CPU time.
   await immediate();
   // Lists were booked before they existed. What else makes a response long are errors and the schema.
   const isBooked = record.writes.length > 0 || request.holding?.tryHoldAll(response.body.length);
