@@ -64,6 +64,39 @@ test('when the oldest of a caller has waited for long, no more of it may wait, b
   jest.useRealTimers();
 });
 
+/** Takes an amount, and says when it can be dropped because its client keeps it for too long. */
+function takeForLong(gate: Gate, caller: string, amount: number) {
+  const state = { isOverdue: false };
+  gate.take(caller, amount);
+  gate.watch({
+    caller,
+    amount: () => amount,
+    isOverdue: () => state.isOverdue,
+    drop: () => gate.leave(caller, amount),
+  });
+  return state;
+}
+
+test('what was dropped in excess of what work in progress needed is given to those who wait', async () => {
+  const gate = new Gate({ limit: 100 });
+  const held = takeForLong(gate, 'a', 60);
+  gate.take('b', 40);
+  const waiting = gate.enter('c', { amount: 20 });
+  held.isOverdue = true;
+  expect(gate.tryOvertake('d', 10)).toBe(true);
+  await waiting;
+  expect([gate.held, gate.waiting]).toEqual([70, 0]);
+});
+
+test('what becomes overdue while something waits is dropped before that is rejected', async () => {
+  const gate = new Gate({ limit: 100, maxWaitMs: 20 });
+  const held = takeForLong(gate, 'a', 100);
+  const waiting = gate.enter('c', { amount: 20 });
+  held.isOverdue = true;
+  await waiting;
+  expect([gate.held, gate.waiting]).toEqual([20, 0]);
+});
+
 test('what enters for an iteration of the event loop leaves after it, and callers take turns', async () => {
   const reading = new Gate({ limit: 1 });
   const order: string[] = [];
