@@ -129,9 +129,12 @@ export class LogReport {
 
   add(line: Line): void {
     this.#last = Math.max(this.#last, line.time);
-    if (isState(line)) this.#states.push(line);
-    if (isState(line)) this.#addFault(line);
-    if (isState(line) || line.time < this.#since) return;
+    if (isState(line)) {
+      this.#states.push(line);
+      this.#addFault(line);
+      return;
+    }
+    if (line.time < this.#since) return;
     const { msg, level, outcome = 'ok', requestId, operation } = line;
     const write = `${requestId} ${operation}`;
     const isFault = msg === 'request' ? outcome !== 'ok' : level >= 40 && msg !== 'outcome unknown';

@@ -26,6 +26,7 @@ export type Run = (send: Send, token: string, ...tokens: string[]) => Promise<un
 /** Opens a connection and writes to it. What the gateway sends is not read, unless `isRead`. */
 export type Send = (text: string | Buffer, isRead?: boolean) => Socket;
 
+const CODES = 600;
 const ALIASES = 199;
 const listOf = (count: number, name: (n: number) => string, message?: string) => {
   const list = numbers(count).map((n) => {
@@ -56,7 +57,7 @@ const tinyChunks = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\
 
 /** The responses to an attack, by the first part of the project, or by the operation. */
 const replies: Record<string, Reply> = {
-  long: respondWith(listOf(600, (n) => `Travel ${n}`)),
+  long: respondWith(listOf(CODES, (n) => `Travel ${n}`)),
   // V8 has two bytes for each character of a text with one that is not Latin-1.
   wide: respondWith(listOf(2_500, () => `${'x'.repeat(1_590)}€`)),
   message: respondWith(listOf(0, String, 'm'.repeat(1_000_000))),
@@ -112,7 +113,7 @@ const messageQuery = codesQuery(
   'message',
   fields(30, () => 'message'),
 );
-const partsQuery = `{${fields(90, () => codesOf('long', 'codes{code}', `,first:599`))}}`;
+const partsQuery = `{${fields(90, () => codesOf('long', 'codes{code}', `,first:${CODES - 1}`))}}`;
 const uploadMutation =
   'mutation($c:String!){uploadWorkflowCsv(input:{fileName:"a",contentBase64:$c}){__typename}}';
 const approversMutation = 'mutation($a:[ApproverInput!]!){saveApprovers(approvers:$a){__typename}}';
