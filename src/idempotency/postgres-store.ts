@@ -17,7 +17,7 @@ import {
   type Usage,
 } from './store.ts';
 
-/** The time to connect, for each statement, and for a request to cancel one. */
+/** The time to connect, and for each statement. */
 const TIMEOUT_MS = 1000;
 const SWEEP_ROWS = 1000;
 /** What a row and its index entries take besides the text. */
@@ -41,6 +41,15 @@ const SERVER_ID = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || CASE
   WHEN current_setting('synchronous_standby_names') <> '' THEN '+sync' ELSE '' END`;
 
 /**
+ * Makes the statement durable when it ends, also where other transactions do not wait for that. If somebody cancels the
+ * wait for the standby, PostgreSQL confirms the commit nevertheless, with a warning, so the role must receive warnings.
+ */
+const DURABLE = `
+  WITH durable AS MATERIALIZED (
+    SELECT set_config('synchronous_commit', 'on', true), set_config('client_min_messages', 'warning', true)
+  )`;
+
+/**
  * Whether a row is the very one that a gateway wrote. The version of the record of completeness ends with its transaction,
  * which is another one if the row was restored from a dump.
  */
@@ -50,10 +59,7 @@ const IS_ORIGINAL = `(record.key <> '${COMPLETENESS_KEY}' OR split_part(record.v
  * Reads an entry. What is committed here may not have reached the standby yet. So the read of a key takes a lock where
  * commits wait for one: it waits for all that it has read.
  */
-const READ = `
-  WITH durable AS MATERIALIZED (
-    SELECT set_config('synchronous_commit', 'on', true)
-  ), awaited AS MATERIALIZED (
+const READ = `${DURABLE}, awaited AS MATERIALIZED (
     SELECT FROM durable, ledger_gateway_record AS record WHERE key = '${COMPLETENESS_KEY}' AND $1 <> key
       AND current_setting('synchronous_standby_names') <> '' FOR KEY SHARE OF record
   )
@@ -63,13 +69,10 @@ const READ = `
 
 /**
  * Makes changes of different keys, a JSON array, and returns which of them were made. Those whose basis is not true are
- * left out. They are durable when the statement ends, also where other transactions do not wait for that. The record of
- * completeness is locked, so that a DELETE of all records takes effect before all of the statement or after it.
+ * left out. The record of completeness is locked, so that a DELETE of all records takes effect before all of the statement
+ * or after it.
  */
-const CHANGE = `
-  WITH durable AS MATERIALIZED (
-    SELECT set_config('synchronous_commit', 'on', true)
-  ), own AS MATERIALIZED (
+const CHANGE = `${DURABLE}, own AS MATERIALIZED (
     SELECT version FROM ledger_gateway_record AS record
     WHERE key = '${COMPLETENESS_KEY}' AND ${IS_ORIGINAL} FOR KEY SHARE
   ), input AS MATERIALIZED (
@@ -122,7 +125,9 @@ const callersSchema = z.array(z.object({ caller: z.string() }));
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const reasons: Record<string, UnavailableReason> = {
-  '23505': 'loading', // Another process creates the table at the same time.
+  // Another process creates the table at the same time.
+  '23505': 'loading',
+  '42710': 'loading',
   '25006': 'read_only',
   '28000': 'unauthorized',
   '28P01': 'unauthorized',
@@ -131,7 +136,6 @@ const reasons: Record<string, UnavailableReason> = {
   '53100': 'full',
   '53200': 'full',
   '55000': 'read_only', // A standby has no current place in the log.
-  '57P03': 'unreachable', // It starts, or shuts down: the code is the same.
 };
 
 /**
@@ -144,6 +148,8 @@ export class PostgresStore implements IdempotencyStore {
   readonly #timer: NodeJS.Timeout;
   readonly #batch = byIteration((changes: readonly Change[]) => this.#change(changes));
   usage: Usage | undefined;
+  /** The connections on which the server has sent a warning. */
+  readonly #warned = new WeakSet<pg.PoolClient>();
   /** Those who hold more than their share. */
   #largestCallers = new Set<string | null>();
 
@@ -160,7 +166,11 @@ export class PostgresStore implements IdempotencyStore {
     });
     // A connection that breaks fails its statement, and is removed.
     const ignore = () => {};
-    this.#pool.on('error', ignore).on('connect', (client) => client.on('error', ignore));
+    this.#pool.on('error', ignore).on('connect', (client) => {
+      client.on('error', ignore);
+      // Class 01: https://www.postgresql.org/docs/current/errcodes-appendix.html
+      client.on('notice', ({ code }) => code?.startsWith('01') && this.#warned.add(client));
+    });
     this.#timer = setInterval(() => void this.#sweep(), 10_000).unref();
     void this.#sweep();
   }
@@ -211,6 +221,10 @@ export class PostgresStore implements IdempotencyStore {
     try {
       client = await this.#pool.connect();
       const result = await execute(client, statement, values);
+      if (this.#warned.has(client)) {
+        const message = 'PostgreSQL confirms a commit with a warning: perhaps no standby has it';
+        throw new ReplyLost('not_replicated', message);
+      }
       client.release();
       return result;
     } catch (error) {
@@ -266,27 +280,30 @@ const backendSchema = z.object({
 });
 
 /**
- * Cancels a statement that is late, and gives its connection back to the pool when it has ended. Until then, its backend
- * still runs, for example waiting for a standby that hangs, and no other connection may take its place: or else a store
- * that hangs would use up the connections of the server.
+ * Cancels a statement that is late, and closes its connection when it has ended. Until then, its backend still runs, for
+ * example waiting for a standby that hangs, and no other connection may take its place: or else a store that hangs would
+ * use up the connections of the server. The connection is not used again, because a request to cancel may still be on its
+ * way, and would cancel the next statement.
  */
 async function cancel(client: pg.PoolClient): Promise<void> {
-  const isBroken = once(client, 'drain').then(
-    () => false,
-    () => true,
-  );
+  const end = () => true;
+  const ended = once(client, 'drain').then(end, end);
   const backend = backendSchema.safeParse(client).data;
-  for (let delivered = 0; delivered < 30; ) {
-    if (backend && (await requestCancel(backend))) delivered += 1;
-    const end = await Promise.race([isBroken, sleep(TIMEOUT_MS, undefined, { ref: false })]);
-    if (end !== undefined) return client.release(end);
+  // After 30, the server at this address answers, but does not know the statement: the address is that of another one now.
+  for (let requests = 0; requests < 30; requests += 1) {
+    const request = [backend && requestCancel(backend), sleep(TIMEOUT_MS, null, { ref: false })];
+    const received = Promise.all(request).then(() => false);
+    if (await Promise.race([ended, received])) break;
   }
-  // The server at this address answers, but does not know the statement: the address is that of another one now.
   client.release(true);
 }
 
-/** Sends a request to cancel, on a connection of its own. Resolves to whether a server received or refused it in time. */
-async function requestCancel(backend: z.infer<typeof backendSchema>): Promise<boolean> {
+/**
+ * Sends a request to cancel, on a connection of its own. Resolves when the server has received or refused it, which closes
+ * the connection. The gateway does not close it, because PgBouncer 1.18 may end when the client of such a request leaves
+ * (https://github.com/pgbouncer/pgbouncer/pull/846).
+ */
+async function requestCancel(backend: z.infer<typeof backendSchema>): Promise<void> {
   const { host, port, processID, secretKey } = backend;
   const request = Buffer.alloc(16);
   // Its length, the code of a request to cancel in the protocol of PostgreSQL, and what to cancel.
@@ -295,11 +312,7 @@ async function requestCancel(backend: z.infer<typeof backendSchema>): Promise<bo
   }
   const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
   socket.unref().resume().write(request);
-  const done = () => true;
-  const closed = once(socket, 'close').then(done, done);
-  const isDone = await Promise.race([closed, sleep(TIMEOUT_MS, false, { ref: false })]);
-  socket.destroy();
-  return isDone;
+  await once(socket, 'close').catch(() => {});
 }
 
 /** Translates an error. `Unknown` is for those that say nothing about what the server did. */
@@ -309,8 +322,9 @@ function failureOf(error: unknown, Unknown: typeof StoreUnavailable): StoreUnava
   const reason = code === undefined ? undefined : reasons[code];
   const reply = `PostgreSQL reports the error ${code}`;
   if (reason !== undefined) return new StoreUnavailable(reason, `${reply}: ${reason}`);
-  // Class 57 is an intervention of the operator: a commit that waited for its standby may be made.
-  if (error instanceof pg.DatabaseError && !code?.startsWith('57')) {
+  // Class 08 is a connection that broke behind a pooler. Class 57 is an intervention of the operator: a commit that waited
+  // for its standby may be made.
+  if (error instanceof pg.DatabaseError && !/^(08|57)/.test(code ?? '')) {
     return new StoreUnavailable('failed', reply);
   }
   if (error instanceof Error && /timeout/i.test(error.message)) return new Unknown('timeout');

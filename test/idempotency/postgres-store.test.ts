@@ -3,8 +3,10 @@ import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
 import { ReplyLost } from '../../src/idempotency/store.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
+import { isPgBouncerInstalled, startPgBouncer } from '../support/pgbouncer.ts';
 import { freePort } from '../support/port.ts';
 import { isPostgresInstalled, type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { claimsOnServer, whenUsable } from '../support/server-claims.ts';
 import { startTcp } from '../support/tcp-server.ts';
 
@@ -19,7 +21,49 @@ const openUsable = (url: string, quarantineMs?: number) =>
 if (!isPostgresInstalled) {
   process.stderr.write('The PostgreSQL tests are skipped: no server is installed.\n');
 }
+if (!isPgBouncerInstalled) process.stderr.write('The tests with PgBouncer are skipped.\n');
 const describePostgres = isPostgresInstalled ? describe : describe.skip;
+const describePgBouncer = isPostgresInstalled && isPgBouncerInstalled ? describe : describe.skip;
+
+/** Waits until so many commits wait for a standby. */
+async function whenWaiting({ query }: PostgresServer, count: number) {
+  const waiting = "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+  await eventually(async () => expect(await query(waiting)).toHaveLength(count));
+}
+
+/** Claims so many keys, by about half as many statements. Returns the different results. */
+async function claimAtOnce(claims: ReturnType<typeof open>, count: number) {
+  const claiming: Promise<unknown>[] = [];
+  for (let n = 0; n < count; n++) {
+    claiming.push(claims.probe());
+    await new Promise(setImmediate);
+  }
+  return [...new Set(await Promise.all(claiming))];
+}
+
+async function startPair(
+  settings: Record<string, string> = { synchronous_standby_names: 'standby' },
+) {
+  const primary = await startPostgres({ settings });
+  const standby = await startPostgres({ primary, settings: { synchronous_standby_names: '' } });
+  const states = () => primary.query('SELECT state FROM pg_stat_replication');
+  await eventually(async () => expect(await states()).toEqual([{ state: 'streaming' }]));
+  return { primary, standby, proxy: await startPostgresProxy(primary) };
+}
+
+/** Cancels the commits of a claim and of a read, which wait for the standby. */
+async function cancelCommits(
+  claims: ReturnType<typeof open>,
+  { primary, standby }: Awaited<ReturnType<typeof startPair>>,
+) {
+  standby.pause();
+  const uses = [claims.claim('key', 'a', claims.later()), claims.store.read('key')];
+  const lost = Promise.all(uses.map((use) => expect(use).rejects.toThrow(ReplyLost)));
+  await whenWaiting(primary, 2);
+  const waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+  await primary.query(`SELECT pg_cancel_backend(pid) ${waiting}`);
+  await lost;
+}
 
 test('an unreachable server rejects claims', async () => {
   const claims = open(`postgres://127.0.0.1:${await freePort()}/postgres`);
@@ -31,7 +75,7 @@ test('an unreachable server rejects claims', async () => {
 });
 
 test.each([
-  ['57P03', 'unreachable', 'PostgreSQL reports the error 57P03: unreachable'],
+  ['57P03', 'unreachable', 'No connection to PostgreSQL: 57P03'],
   ['57P01', 'unreachable', 'No connection to PostgreSQL: 57P01'],
   ['28P01', 'unauthorized', 'PostgreSQL reports the error 28P01: unauthorized'],
   ['53300', 'failed', 'PostgreSQL reports the error 53300'],
@@ -153,28 +197,59 @@ describePostgres('a PostgreSQL server', () => {
     await eventually(async () => expect(await server.query(count)).toEqual([{ n: 0 }]));
   });
 
-  async function startPair(settings = { synchronous_standby_names: 'standby' }) {
-    const primary = await startPostgres({ settings });
-    const standby = await startPostgres({ primary, settings: { synchronous_standby_names: '' } });
-    const states = () => primary.query('SELECT state FROM pg_stat_replication');
-    await eventually(async () => expect(await states()).toEqual([{ state: 'streaming' }]));
-    return { primary, standby, claims: await openUsable(primary.url) };
-  }
-
   test('with a synchronous standby loses nothing when that is promoted', async () => {
-    const { primary, standby, claims } = await startPair();
+    const { primary, standby, proxy } = await startPair();
+    const claims = await openUsable(proxy.url);
     await claims.claim('key', 'a', claims.later());
     await primary.kill();
-    const other = open(standby.url);
-    expect(await other.probe()).toBe('read_only');
+    proxy.server = standby;
+    await claims.becomes('read_only');
     standby.promote();
-    await other.becomes('claimed');
-    expect(await other.find('key')).toBe('in-flight');
-    expect(other.losses).toEqual([]);
+    await claims.becomes('claimed');
+    const other = await openUsable(standby.url);
+    for (const gateway of [claims, other]) {
+      expect(await gateway.find('key')).toBe('in-flight');
+      expect(gateway.losses).toEqual([]);
+    }
+  });
+
+  test('that confirms a commit without its standby, because that was cancelled, loses the reply', async () => {
+    const names = { synchronous_standby_names: 'standby' };
+    const pair = await startPair({ ...names, client_min_messages: 'error' });
+    await cancelCommits(await openUsable(pair.primary.url), pair);
+  });
+
+  test('that receives a request to cancel late cancels no other claim', async () => {
+    const { standby, proxy } = await startPair();
+    const claims = await openUsable(proxy.url);
+    proxy.holdsCancels = true;
+    standby.pause();
+    await expect(claims.claim('first', 'a', claims.later())).rejects.toThrow(ReplyLost);
+    await eventually(async () => expect(proxy.cancels).toHaveLength(1));
+    standby.resume();
+    await claims.becomes('claimed');
+    standby.pause();
+    const claiming = claimAtOnce(claims, 40); // They need all connections.
+    const isOver = claiming.then(() => true);
+    const deliver = () => proxy.deliverCancel().then(() => false);
+    while (!(await Promise.race([isOver, deliver()])));
+    expect(await claiming).toEqual(['timeout']);
+  });
+
+  test('that is frozen has the time to receive requests to cancel', async () => {
+    const server = await startPostgres();
+    const proxy = await startPostgresProxy(server);
+    const claims = await openUsable(proxy.url);
+    server.pause();
+    for (let n = 0; n < 3; n++) expect(await claims.probe()).toBe('timeout');
+    expect(proxy.cancels[0]?.socket.closed).toBe(false);
+    server.resume();
+    await claims.becomes('claimed');
   });
 
   test('whose standby pauses frees a key whose claim was still waiting for it', async () => {
-    const { standby, claims } = await startPair();
+    const { primary, standby } = await startPair();
+    const claims = await openUsable(primary.url);
     const [receiver] = await standby.query('SELECT pid FROM pg_stat_wal_receiver');
     const pid = Number(receiver?.pid);
     process.kill(pid, 'SIGSTOP');
@@ -187,7 +262,8 @@ describePostgres('a PostgreSQL server', () => {
   });
 
   test('whose synchronous standby hangs answers nothing, with at most ten backends of a gateway, until that goes on', async () => {
-    const { primary, standby, claims } = await startPair();
+    const { primary, standby } = await startPair();
+    const claims = await openUsable(primary.url);
     standby.pause();
     const backends = async () => {
       const count =
@@ -197,12 +273,7 @@ describePostgres('a PostgreSQL server', () => {
     const before = await backends();
     const counts: number[] = [];
     for (let round = 0; round < 3; round++) {
-      const claiming: Promise<unknown>[] = [];
-      for (let n = 0; n < 12; n++) {
-        claiming.push(claims.find(`${round} ${n}`, claims.later()));
-        await new Promise(setImmediate); // Each is a statement of its own.
-      }
-      expect(new Set(await Promise.all(claiming))).toEqual(new Set(['timeout']));
+      expect(await claimAtOnce(claims, 24)).toEqual(['timeout']);
       counts.push(await backends());
     }
     expect(Math.max(...counts) - before).toBeLessThanOrEqual(10);
@@ -217,6 +288,7 @@ describePostgres('a PostgreSQL server', () => {
 
   test('with an asynchronous standby may have lost records when that is promoted', async () => {
     const { primary, standby } = await startPair({ synchronous_standby_names: '' });
+    await openUsable(primary.url);
     await eventually(async () => {
       const rows = await standby.query('SELECT count(*)::int AS n FROM ledger_gateway_record');
       expect(rows[0]?.n).toBeGreaterThan(0);
@@ -226,5 +298,33 @@ describePostgres('a PostgreSQL server', () => {
     const other = await openUsable(standby.url);
     expect(await other.find('unused', aged)).toBe('orphaned');
     expect(other.losses).toHaveLength(1);
+  });
+});
+
+describePgBouncer('PgBouncer', () => {
+  test('loses the reply if its connection to the server breaks', async () => {
+    const proxy = await startPostgresProxy(await startPostgres());
+    const claims = await openUsable((await startPgBouncer(proxy)).url);
+    proxy.losing = 'swapped';
+    await expect(claims.claim('key', 'a', claims.later())).rejects.toThrow(ReplyLost);
+    await eventually(() => claims.release('key', 'a'));
+    expect(await claims.find('key', claims.later())).toBe('claimed');
+  });
+
+  test('passes on that a commit was confirmed without its standby', async () => {
+    const pair = await startPair();
+    const { url } = await startPgBouncer(pair.primary);
+    await cancelCommits(await openUsable(url), pair);
+  });
+
+  test('goes on with a server that was frozen', async () => {
+    const server = await startPostgres();
+    const bouncer = await startPgBouncer(server);
+    const claims = await openUsable(bouncer.url);
+    server.pause();
+    for (let n = 0; n < 4; n++) expect(await claims.probe()).toBe('timeout');
+    server.resume();
+    await claims.becomes('claimed');
+    expect(bouncer.isRunning()).toBe(true);
   });
 });

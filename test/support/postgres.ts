@@ -60,18 +60,21 @@ function createCluster(data: string): void {
 
 export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>;
 
-/** A PostgreSQL server on a free port of the loopback, with these settings; a standby of `primary` if it is given. It stops after the test. */
+/**
+ * A PostgreSQL server on a free port of the loopback, with these settings; a standby of `primary` with this name if it is
+ * given. It stops after the test.
+ */
 export async function startPostgres(
-  options: { settings?: Record<string, string>; primary?: { port: number } } = {},
+  options: { settings?: Record<string, string>; primary?: { port: number }; name?: string } = {},
 ) {
   if (!isPostgresInstalled) throw new Error('postgres is missing: apt-get install postgresql');
   const folder = await mkdtemp(join(tmpdir(), 'postgres-'));
   await chmod(folder, 0o777);
   const data = join(folder, 'data');
   const port = await freePort();
-  const { primary } = options;
+  const { primary, name = 'standby' } = options;
   if (primary) {
-    const source = `host=127.0.0.1 port=${primary.port} user=postgres application_name=standby`;
+    const source = `host=127.0.0.1 port=${primary.port} user=postgres application_name=${name}`;
     run('pg_basebackup', ['-D', data, '-d', source, '-R', '-c', 'fast']);
   } else {
     createCluster(data);
@@ -124,6 +127,17 @@ export async function startPostgres(
     }
   }
 
+  async function query(text: string): Promise<Record<string, unknown>[]> {
+    const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres' });
+    client.on('error', () => {}); // The server ended. The query rejects.
+    await client.connect();
+    try {
+      return (await client.query(text)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
   const stop = async () => {
     await end('SIGQUIT');
     await rm(folder, { recursive: true, force: true });
@@ -133,15 +147,11 @@ export async function startPostgres(
     port,
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
     /** Executes one statement with a client of its own. */
-    async query(text: string): Promise<Record<string, unknown>[]> {
-      const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres' });
-      client.on('error', () => {}); // The server ended. The query rejects.
-      await client.connect();
-      try {
-        return (await client.query(text)).rows;
-      } finally {
-        await client.end();
-      }
+    query,
+    /** Changes a setting of the running server. */
+    async set(name: string, value: string): Promise<void> {
+      await query(`ALTER SYSTEM SET ${name} = '${value}'`);
+      await query('SELECT pg_reload_conf()');
     },
     /** Ends the server at once, without a checkpoint. */
     kill: () => end('SIGQUIT'),

@@ -1,0 +1,49 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { closeAfterTest } from './cleanup.ts';
+import { freePort } from './port.ts';
+
+/** Tests that need it are skipped where it is missing: npm cannot install it. */
+export const isPgBouncerInstalled =
+  spawnSync('pgbouncer', ['--version'], { stdio: 'ignore' }).error === undefined;
+
+/** PgBouncer in transaction mode on a free port of the loopback, in front of a server. It stops after the test. */
+export async function startPgBouncer(server: { port: number }) {
+  const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'));
+  await chmod(folder, 0o755);
+  const port = await freePort();
+  const path = join(folder, 'pgbouncer.ini');
+  const lines = [
+    '[databases]',
+    `postgres = host=127.0.0.1 port=${server.port} user=postgres`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = any',
+    'pool_mode = transaction',
+    // Another attempt follows sooner than after the 15 s of the default.
+    'server_login_retry = 0.1',
+  ];
+  await writeFile(path, lines.join('\n'));
+  // It does not run as root.
+  const user = process.getuid?.() === 0 ? ['--user', 'postgres'] : [];
+  const child = spawn('pgbouncer', [...user, path], { stdio: ['ignore', 'ignore', 'pipe'] });
+  closeAfterTest(async () => {
+    child.kill('SIGKILL');
+    await rm(folder, { recursive: true, force: true });
+  });
+  let output = '';
+  for await (const chunk of child.stderr.iterator({ destroyOnReturn: false })) {
+    output += chunk;
+    if (output.includes('process up')) break;
+  }
+  child.stderr.resume();
+  if (!output.includes('process up')) throw new Error(`PgBouncer did not start: ${output}`);
+  return {
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+  };
+}
