@@ -45,7 +45,7 @@ type Options = {
 /**
  * Knows since when the records of a store are complete (docs/decisions/0020). The store itself keeps this time, for
  * all processes. It moves to the present when the store may have lost records: another server, an older clock, no
- * such record, or one that another process made although this process knows an earlier one.
+ * such record, or one that another process made, or left on another server, although this process knows a different one.
  */
 export class Completeness {
   readonly #options: Options;
@@ -151,7 +151,8 @@ export class Completeness {
   }
 
   /** The record as it must be. Returns `found` itself if it is right. */
-  #next(found: CompletenessRecord | null, { now, serverId }: Reading): CompletenessRecord {
+  #next(found: CompletenessRecord | null, reading: Reading): CompletenessRecord {
+    const { now, serverId } = reading;
     const { store, quarantineMs } = this.#options;
     const known = this.#record;
     // The process that starts last decides.
@@ -165,14 +166,15 @@ export class Completeness {
       // For 5 s, others that know an earlier record can object.
       return begin(false, store.exclusiveSince === undefined ? Math.min(5000, quarantineMs) : 0);
     }
-    const isContinued =
-      found !== null &&
-      found.since <= now && // Or else the clock was set back.
-      (found.serverId === serverId || store.isContinuation?.(found.serverId, serverId));
+    const isFrom = (record: CompletenessRecord) =>
+      record.serverId === serverId || store.isContinuation?.(record.serverId, reading);
+    // If its time is later, the clock was set back.
+    const isContinued = found !== null && found.since <= now && isFrom(found);
     // A record of another process covers the keys of this one if they are older.
     const lastUse = now - (performance.now() - this.#lastUse);
     const isCovered = found && found.lossAt !== null && lastUse <= found.lossAt;
-    const isKnown = known === undefined || found?.id === known.id || isCovered;
+    // The record that a server has may be older than the one that this process knows.
+    const isKnown = known === undefined || (found?.id === known.id && isFrom(known)) || isCovered;
     if (!isContinued || !isKnown) return begin(true, quarantineMs);
     if (found.serverId === serverId && found.retentionMs === retentionMs) return found;
     if (retentionMs <= found.retentionMs) return { ...found, serverId, retentionMs };

@@ -34,11 +34,11 @@ const TABLE = `CREATE TABLE IF NOT EXISTS ledger_gateway_record (
 CREATE INDEX IF NOT EXISTS ledger_gateway_record_expiry ON ledger_gateway_record (expires_at);`;
 
 /**
- * The timeline of the server, which is new after each promotion of a standby, and whether commits wait for a standby.
- * An error on a standby.
+ * The timeline of the server, which is new after each promotion of a standby, and the standbys for which commits wait,
+ * such as `00000001 FIRST 1 (a)`. An error on a standby.
  */
-const SERVER_ID = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || CASE
-  WHEN current_setting('synchronous_standby_names') <> '' THEN '+sync' ELSE '' END`;
+const SERVER_ID = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+  || ' ' || current_setting('synchronous_standby_names')`;
 
 /**
  * Makes the statement durable when it ends, also where other transactions do not wait for that. If somebody cancels the
@@ -46,8 +46,12 @@ const SERVER_ID = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || CASE
  */
 const DURABLE = `
   WITH durable AS MATERIALIZED (
-    SELECT set_config('synchronous_commit', 'on', true), set_config('client_min_messages', 'warning', true)
+    SELECT set_config('synchronous_commit', 'on', true), set_config('client_min_messages', 'warning', true),
+      pg_current_wal_insert_lsn() AS lsn
   )`;
+
+/** A position in the log of the server as a number of bytes. */
+const bytesOf = (lsn: string) => `(${lsn} - '0/0'::pg_lsn)::float8`;
 
 /**
  * Whether a row is the very one that a gateway wrote. The version of the record of completeness ends with its transaction,
@@ -63,7 +67,8 @@ const READ = `${DURABLE}, awaited AS MATERIALIZED (
     SELECT FROM durable, ledger_gateway_record AS record WHERE key = '${COMPLETENESS_KEY}' AND $1 <> key
       AND current_setting('synchronous_standby_names') <> '' FOR KEY SHARE OF record
   )
-  SELECT ${SERVER_ID} AS "serverId", extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, version, text
+  SELECT ${SERVER_ID} AS "serverId", extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, version, text,
+    ${bytesOf('pg_last_wal_replay_lsn()')} AS "replayedTo"
   FROM (SELECT count(*) FROM awaited) AS one
   LEFT JOIN ledger_gateway_record AS record ON key = $1 AND expires_at > now() AND ${IS_ORIGINAL}`;
 
@@ -76,7 +81,7 @@ const CHANGE = `${DURABLE}, own AS MATERIALIZED (
     SELECT version FROM ledger_gateway_record AS record
     WHERE key = '${COMPLETENESS_KEY}' AND ${IS_ORIGINAL} FOR KEY SHARE
   ), input AS MATERIALIZED (
-    SELECT key, expected, text, caller, coalesce(now() + "retentionMs" * interval '1 ms', 'infinity') AS expires_at,
+    SELECT lsn, key, expected, text, caller, coalesce(now() + "retentionMs" * interval '1 ms', 'infinity') AS expires_at,
       version || CASE WHEN key = '${COMPLETENESS_KEY}' THEN ':' || pg_current_xact_id()::xid ELSE '' END AS version
     FROM durable, json_to_recordset($1) AS change (key text, expected text, version text, text text, caller text,
       "retentionMs" float8, "serverId" text, generation text)
@@ -99,7 +104,7 @@ const CHANGE = `${DURABLE}, own AS MATERIALIZED (
     RETURNING record.key
   )
   SELECT key, CASE WHEN key IN (SELECT * FROM inserted UNION ALL SELECT * FROM updated UNION ALL SELECT * FROM deleted)
-    THEN 'swapped' ELSE 'other' END AS result FROM input`;
+    THEN 'swapped' ELSE 'other' END AS result, ${bytesOf('lsn')} AS lsn FROM input`;
 const SWEEP = `DELETE FROM ledger_gateway_record WHERE key IN (SELECT key FROM ledger_gateway_record
   WHERE expires_at <= now() LIMIT ${SWEEP_ROWS} FOR UPDATE SKIP LOCKED)`;
 const USAGE = `SELECT greatest(reltuples, 0)::float8 AS keys, pg_total_relation_size(oid)::float8 AS bytes,
@@ -114,10 +119,11 @@ const readSchema = z.tuple([
     now: z.number(),
     version: z.string().nullable(),
     text: z.string().nullable(),
+    replayedTo: z.number().nullable(),
   }),
 ]);
 const swapResult = z.enum(['swapped', 'other']);
-const changesSchema = z.array(z.object({ key: z.string(), result: swapResult }));
+const changesSchema = z.array(z.object({ key: z.string(), result: swapResult, lsn: z.number() }));
 const usageSchema = z.tuple([
   z.object({ keys: z.number(), bytes: z.number(), rowBytes: z.number() }),
 ]);
@@ -148,6 +154,8 @@ export class PostgresStore implements IdempotencyStore {
   readonly #timer: NodeJS.Timeout;
   readonly #batch = byIteration((changes: readonly Change[]) => this.#change(changes));
   usage: Usage | undefined;
+  /** Where the last change of a key by this process began, in the log of the server. It ends beyond that. */
+  #changedAt = -1;
   /** The connections on which the server has sent a warning. */
   readonly #warned = new WeakSet<pg.PoolClient>();
   /** Those who hold more than their share. */
@@ -177,8 +185,8 @@ export class PostgresStore implements IdempotencyStore {
 
   async read(key: string): Promise<Reading> {
     const [row] = readSchema.parse((await this.#query(READ, [key])).rows);
-    const { version, text, now, serverId } = row;
-    return { entry: version === null || text === null ? null : { version, text }, now, serverId };
+    const { version, text, ...reading } = row;
+    return { ...reading, entry: version === null || text === null ? null : { version, text } };
   }
 
   async swap(change: Change): Promise<SwapResult> {
@@ -195,16 +203,23 @@ export class PostgresStore implements IdempotencyStore {
       .map(({ next, basis, ...rest }) => ({ ...rest, ...next, ...basis }));
     // JSON has null in place of the retention Infinity.
     const { rows: swapped } = await this.#query(CHANGE, [JSON.stringify([...input])]);
-    const results = new Map(changesSchema.parse(swapped).map(({ key, result }) => [key, result]));
+    const made = changesSchema.parse(swapped);
+    const results = new Map(made.map(({ key, result }) => [key, result]));
+    const one = made.find(({ key, result }) => key !== COMPLETENESS_KEY && result === 'swapped');
+    if (one) this.#changedAt = one.lsn;
     return changes.map((change) =>
       first.get(change.key) === change ? (results.get(change.key) ?? 'basis') : 'other',
     );
   }
 
-  /** A synchronous standby has every committed record when it is promoted. */
-  isContinuation(writtenOn: string, serverId: string): boolean {
-    const [timeline, isSynchronous] = writtenOn.split('+');
-    return isSynchronous !== undefined || serverId.split('+')[0] === timeline;
+  /**
+   * A standby for which every commit waited has every record when it is promoted. Another one does not, but has the same
+   * record of completeness: this process knows it by its own last change.
+   */
+  isContinuation(writtenOn: string, { serverId, replayedTo }: Reading): boolean {
+    const timelineOf = (id: string) => id.slice(0, 8);
+    if (timelineOf(writtenOn) === timelineOf(serverId)) return true;
+    return requiresAll(writtenOn.slice(8).trim()) && (replayedTo ?? 0) > this.#changedAt;
   }
 
   async close(): Promise<void> {
@@ -253,6 +268,20 @@ export class PostgresStore implements IdempotencyStore {
       // The next use reports the same error.
     }
   }
+}
+
+/**
+ * Whether each commit waits for every standby of `synchronous_standby_names`, such as `a` or `ANY 2 (a, b)`. Otherwise the
+ * standby that is promoted may be one for which it did not wait. Also false for names that this does not understand.
+ * https://www.postgresql.org/docs/current/runtime-config-replication.html#GUC-SYNCHRONOUS-STANDBY-NAMES
+ */
+function requiresAll(setting: string): boolean {
+  const [, count = '1', list = setting] =
+    /^(?:(?:FIRST|ANY) *)?(\d+) *\((.*)\)$/i.exec(setting) ?? [];
+  const names = list.split(',').map((name) => name.trim().toLowerCase());
+  const isClear = names.every((name) => /^(?:[\w-]+|"[\w-]+")$/.test(name));
+  const different = new Set(names.map((name) => name.replaceAll('"', '')));
+  return isClear && names.length === Number(count) && different.size === names.length;
 }
 
 /** Executes a statement, and creates the table if it is missing. */

@@ -15,6 +15,8 @@ export type Reading = {
   now: number;
   /** The server that was read. Another one may lack records: see `isContinuation`. */
   serverId: string;
+  /** Up to which byte of its log a PostgreSQL server had the changes of its primary, if it was promoted since it started. */
+  replayedTo?: number | null;
 };
 
 /** Replaces an entry, if it still has the version that the change is based on. */
@@ -70,7 +72,7 @@ export type IdempotencyStore = {
   /** Makes a change atomically and durably. Throws `ReplyLost`, too. */
   swap(change: Change): Promise<SwapResult>;
   /** Whether a server certainly has every record that was written on another. Never, if it is missing. */
-  isContinuation?(writtenOn: string, serverId: string): boolean;
+  isContinuation?(writtenOn: string, reading: Reading): boolean;
   /** Since when no other process has changed the store, in its time. Undefined if others may. */
   readonly exclusiveSince?: number;
   /** Undefined while the store cannot be used. */

@@ -26,9 +26,9 @@ async function start(
   { retentionMs = 10_000, serverId = 'a' },
   time = now,
 ) {
-  const state = { entry: entryOf(content), serverId, isContinuation: false };
+  const state = { entry: entryOf(content), serverId, continued: [] as string[] };
   const store = {
-    isContinuation: () => state.isContinuation,
+    isContinuation: (writtenOn: string) => state.continued.includes(writtenOn),
     read: async () => ({ ...state, now: time }),
     swap: async ({ next }: Change) => {
       state.entry = next;
@@ -50,13 +50,13 @@ type Process = { isUser?: boolean; serverId?: string; retentionMs?: number };
 const user: Process = { isUser: true };
 
 /** The record that a process leaves where it finds this one. */
-async function next(content: Content | null, process: Process, isContinuation = false) {
+async function next(content: Content | null, process: Process, continued: string[] = []) {
   const { serverId = 'a', isUser, retentionMs = 10_000 } = process;
   const known = isUser ? { retentionMs } : { retentionMs, serverId };
   const { state, completeness } = await start(isUser ? found : content, known);
   if (isUser) {
     completeness.note('swapped', performance.now() - 100_000);
-    Object.assign(state, { entry: entryOf(content), serverId, isContinuation });
+    Object.assign(state, { entry: entryOf(content), serverId, continued });
     completeness.note('basis', performance.now());
     await completeness.basis();
   }
@@ -93,9 +93,17 @@ test.each([
 });
 
 test('a server that has all records of the one before only changes the name', async () => {
-  const content = await next(found, { ...user, serverId: 'b' }, true);
+  const content = await next(found, { ...user, serverId: 'b' }, ['a']);
   expect(content).toEqual({ ...found, serverId: 'b' });
 });
+
+test.each(['b', 'before'])(
+  'a server that has all records of "%s", but not of the one that this process knows, is a loss',
+  async (serverId) => {
+    const content = await next({ ...found, serverId }, { ...user, serverId: 'b' }, ['before']);
+    expect(content).toMatchObject({ since: now, lossAt: now, serverId: 'b' });
+  },
+);
 
 test('the instance that starts last decides for how long records are kept', async () => {
   const longer = { retentionMs: 60_000 };

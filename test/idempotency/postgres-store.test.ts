@@ -31,6 +31,15 @@ async function whenWaiting({ query }: PostgresServer, count: number) {
   await eventually(async () => expect(await query(waiting)).toHaveLength(count));
 }
 
+/** Ends the replication from the primary to a standby that has its records of completeness. */
+async function cutOff(standby: PostgresServer) {
+  const records = "SELECT FROM ledger_gateway_record WHERE key = 'complete-since'";
+  await eventually(async () => expect(await standby.query(records)).toHaveLength(1));
+  await standby.set('primary_conninfo', '');
+  const receivers = 'SELECT FROM pg_stat_wal_receiver';
+  await eventually(async () => expect(await standby.query(receivers)).toEqual([]));
+}
+
 /** Claims so many keys, by about half as many statements. Returns the different results. */
 async function claimAtOnce(claims: ReturnType<typeof open>, count: number) {
   const claiming: Promise<unknown>[] = [];
@@ -64,6 +73,34 @@ async function cancelCommits(
   await primary.query(`SELECT pg_cancel_backend(pid) ${waiting}`);
   await lost;
 }
+
+test.each([
+  [' a', true],
+  [' "my-standby"', true],
+  [' FIRST 1 (a)', true],
+  [' 2 (a, b)', true],
+  [' ANY 2 (a, "b")', true],
+  [' ANY 1 (a, b)', false],
+  [' FIRST 1 (a, b)', false],
+  [' a, b', false],
+  [' 2 (a, b, c)', false],
+  [' *', false],
+  [' 2 (*)', false],
+  [' 2 (a, A)', false],
+  [' "a, b"', false],
+  [' ', false],
+  ['+sync', false], // Written by version 1.0.0, which did not distinguish them.
+])(
+  'a server that was promoted after "%s" certainly has all records: %s',
+  async (names, isCertain) => {
+    const url = `postgres://127.0.0.1:${await freePort()}/postgres`;
+    const store = new PostgresStore({ url, maxBytes: Infinity });
+    closeAfterTest(() => store.close());
+    const reading = { entry: null, now: 0, serverId: '00000002 ' };
+    expect(store.isContinuation(`00000001${names}`, reading)).toBe(isCertain);
+    expect(store.isContinuation(`00000002${names}`, reading)).toBe(true);
+  },
+);
 
 test('an unreachable server rejects claims', async () => {
   const claims = open(`postgres://127.0.0.1:${await freePort()}/postgres`);
@@ -211,6 +248,49 @@ describePostgres('a PostgreSQL server', () => {
       expect(await gateway.find('key')).toBe('in-flight');
       expect(gateway.losses).toEqual([]);
     }
+  });
+
+  test('with a quorum of standbys may have lost records when one of them is promoted', async () => {
+    const settings = { synchronous_standby_names: 'ANY 1 (a, b)' };
+    const primary = await startPostgres({ settings });
+    await startPostgres({ primary, name: 'a' });
+    const standby = await startPostgres({ primary, name: 'b' });
+    const claims = await openUsable(primary.url);
+    await cutOff(standby);
+    await claims.claim('key', 'a', claims.later());
+    await primary.kill();
+    standby.promote();
+    await standby.set('synchronous_standby_names', '');
+    const other = await openUsable(standby.url);
+    expect(other.losses).toHaveLength(1);
+  });
+
+  test('whose standby was not synchronous any more lost records when that is promoted, if a gateway knows it', async () => {
+    const { primary, standby, proxy } = await startPair();
+    const claims = await openUsable(proxy.url);
+    await cutOff(standby);
+    await primary.set('synchronous_standby_names', '');
+    await claims.becomes('claimed');
+    await primary.kill();
+    standby.promote();
+    // Another gateway, which does not know it, is there first.
+    await openUsable(standby.url);
+    proxy.server = standby;
+    await eventually(async () => expect(claims.losses).toHaveLength(1));
+  });
+
+  test('with an additional standby that lags lost records when that is promoted, if a gateway has changed them', async () => {
+    const { primary, proxy } = await startPair();
+    const claims = await openUsable(proxy.url);
+    const lagging = await startPostgres({ primary, name: 'lagging' });
+    await cutOff(lagging);
+    await claims.claim('key', 'a', claims.later());
+    await primary.kill();
+    lagging.promote();
+    await lagging.set('synchronous_standby_names', '');
+    await openUsable(lagging.url);
+    proxy.server = lagging;
+    await eventually(async () => expect(claims.losses).toHaveLength(1));
   });
 
   test('that confirms a commit without its standby, because that was cancelled, loses the reply', async () => {
