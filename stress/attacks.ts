@@ -184,6 +184,14 @@ const pipeline =
   (send, token) =>
     repeat(4, 1, () => send(request(token).repeat(count), true));
 
+/** Pipelines of 40 requests on 200 connections at once, four times. */
+const flood =
+  (request: string): Run =>
+  (send) => {
+    const pipelined = Buffer.from(request.repeat(40));
+    return repeat(4, 0.7, () => each(200, () => send(pipelined, true)));
+  };
+
 /** Pipelines of 16 requests, on 20 connections at once. Long ones are made once, so that this process is not busy. */
 const volleys =
   (query: (n: number) => string, variables?: object): Run =>
@@ -338,6 +346,12 @@ const short: Record<string, Run> = {
   '100 different queries, each until it is compiled': volleys((n) => compiledQuery(n % 100)),
   '160 pipelined queries of 20 KB without a token': pipeline(160, () => postOf(costlyQuery)),
   '160 pipelined queries of 20 KB with a token': pipeline(160, (one) => postOf(costlyQuery, one)),
+  '32,000 requests without a token for a path of 15 KB, on 800 connections': flood(
+    headOf(`GET /${'x'.repeat(15_000)}`, []),
+  ),
+  '32,000 requests without a token with 7,500 parameters in the URL': flood(
+    headOf(`GET /graphql?${'a&'.repeat(7_500)}`, []),
+  ),
   '1,900 pipelined requests for /metrics': pipeline(1_900, () => metrics),
   '400 requests for /metrics on connections of their own': waves([100, 4, 1], () => metrics),
   '10 bodies in chunks of one byte, without a token': chunked('POST /graphql', 1, 10),

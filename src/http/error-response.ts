@@ -3,6 +3,7 @@ import { GatewayError, internalError, loggable } from '../errors/gateway-error.t
 import { type HttpFault, toHttpError } from '../errors/http-error-format.ts';
 import { discardBody, isChunked } from './client-connections.ts';
 import { responseType } from './headers.ts';
+import { pathOf, type RouteTable } from './route-table.ts';
 
 /** Sends the response for an error outside GraphQL, notes its code for the log, and logs an unexpected one. */
 export function sendError(error: HttpFault, request: FastifyRequest, reply: FastifyReply) {
@@ -19,13 +20,11 @@ export function sendError(error: HttpFault, request: FastifyRequest, reply: Fast
   return reply.code(status).headers(headers).type(responseType(request.headers)).send(body);
 }
 
-/** Sends errors of hooks and handlers, and the response for unknown paths and methods, before their body is read. */
-export function registerErrorHandlers(app: FastifyInstance): void {
-  app.setErrorHandler(sendError);
+/** Sends the response for unknown paths and methods, before the body is read. */
+export function registerNotFound(app: FastifyInstance, routes: RouteTable): void {
   app.addHook('onRequest', (request, reply, done) => {
     if (!request.is404) return done();
-    const [url = ''] = request.url.split('?');
-    const allowed = ['GET', 'POST'].filter((method) => app.hasRoute({ url, method }));
+    const allowed = routes.methodsOf(pathOf(request.url));
     if (allowed.length > 0) reply.header('allow', allowed.join(', '));
     return sendError({ statusCode: allowed.length > 0 ? 405 : 404 }, request, reply);
   });

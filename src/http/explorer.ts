@@ -40,8 +40,8 @@ export async function createExplorer(
  * Whether a browser requests a page rather than the result of a query. The page writes its query into the address, so a
  * query is executed only with a token, which a browser does not send when it opens an address.
  */
-export function acceptsPage({ method, headers, query }: FastifyRequest): boolean {
-  const isQuery = headers.authorization !== undefined && 'query' in Object(query);
+export function acceptsPage({ method, headers, url }: FastifyRequest): boolean {
+  const isQuery = headers.authorization !== undefined && /[?&]query=/.test(url);
   return method === 'GET' && headers.accept?.includes('text/html') === true && !isQuery;
 }
 

@@ -23,6 +23,7 @@ import type { HttpMetrics } from './http-metrics.ts';
 import { BODY_LIMIT } from './request-body.ts';
 import { logUndeliveredWrites } from './request-log.ts';
 import { startRequestSpan } from './request-span.ts';
+import { searchOf } from './route-table.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -202,7 +203,7 @@ async function respond(request: FastifyRequest, reply: FastifyReply, options: Gr
   const { method, url, headers, body, scope, record } = request;
   const turn = lane.take(request.accountKey, request.receivedAt, request.disconnected);
   if (turn) await turn;
-  const search = /\?.*$/s.exec(url)?.[0] ?? '';
+  const search = searchOf(url);
   const response = await execute({ method, headers, search, body, scope, record }).finally(() =>
     logUndeliveredWrites(log, request),
   );

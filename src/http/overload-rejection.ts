@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { overloaded } from '../errors/gateway-error.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
 import { traceIdOf } from '../telemetry/tracing.ts';
-import { operatorPaths } from './admin-server.ts';
 import { corsHeaders } from './cors.ts';
 import type { GraphqlRouteOptions } from './graphql-route.ts';
 import { requestIdOf, responseType, securityHeaders } from './headers.ts';
+import { pathOf } from './route-table.ts';
 
 /** Stands for the id of a request in the body, which is prepared. */
 const ID = '<id>';
@@ -27,7 +27,7 @@ export function createRejection(
   const counted = { path, status, errorCodes: [code], fields: new Map(), seconds: 0 };
 
   return (request, response) => {
-    const mayBeFull = requests.waiting > 0 && mayBeGraphql(request);
+    const mayBeFull = requests.waiting > 0 && isGraphql(request);
     const caller = mayBeFull ? authenticator.remembered(request) : undefined;
     if (!caller || !requests.isFullFor(caller.accountKey)) return false;
     const requestId = requestIdOf(request.headers);
@@ -48,8 +48,7 @@ export function createRejection(
   };
 }
 
-/** Operators need the other paths during an overload. That of GraphQL can be written in several ways: `/%67raphql`. */
-function mayBeGraphql({ method, url = '' }: IncomingMessage): boolean {
-  const [path = ''] = url.split('?', 1);
-  return (method === 'POST' || method === 'GET') && !operatorPaths.has(path);
+/** Operators need the other paths during an overload. */
+function isGraphql({ method, url }: IncomingMessage): boolean {
+  return (method === 'POST' || method === 'GET') && pathOf(url) === '/graphql';
 }

@@ -2,6 +2,7 @@ import type { Span } from '@opentelemetry/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { outcomeOf } from '../telemetry/request-record.ts';
 import { fail, startServerSpan, traceIdOf } from '../telemetry/tracing.ts';
+import { pathOf } from './route-table.ts';
 
 /**
  * Starts the span of a request to `/graphql`, with the names of OpenTelemetry's conventions for HTTP servers. It ends
@@ -16,7 +17,7 @@ export function startRequestSpan(request: FastifyRequest, reply: FastifyReply): 
     'http.request.method': method,
     'http.route': '/graphql',
     'url.scheme': request.protocol,
-    'url.path': url.split('?', 1)[0],
+    'url.path': pathOf(url),
     'server.address': request.hostname,
     'server.port': request.port ?? 80,
     'ledger.request_id': request.id,

@@ -10,14 +10,15 @@ import { createLineLimit } from '../telemetry/line-limit.ts';
 import { type AdminOptions, registerAdminServer } from './admin-server.ts';
 import { ClientConnections } from './client-connections.ts';
 import { registerCompression } from './compression.ts';
-import { corsHeaders, originPattern, registerCors } from './cors.ts';
+import { originPattern, registerCors } from './cors.ts';
 import { registerDrain } from './drain.ts';
-import { registerErrorHandlers, sendError } from './error-response.ts';
+import { registerNotFound, sendError } from './error-response.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
 import { registerHeaderCheck, requestIdOf } from './headers.ts';
 import { createRejection } from './overload-rejection.ts';
 import { registerBodyParser } from './request-body.ts';
 import { createRequestLog } from './request-log.ts';
+import { RouteTable } from './route-table.ts';
 
 type ServerOptions = GraphqlRouteOptions &
   AdminOptions & { corsOrigins: string[]; compression: boolean; shutdownDelayMs: number };
@@ -30,12 +31,9 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const connections = new ClientConnections();
   const startRequest = createRequestLog(options, connections, mayLog);
   const reject = createRejection(options, origins, mayLog);
+  const routes = new RouteTable();
   const app = createFastify(log, {
-    frameworkErrors(error, request, reply) {
-      startRequest(request, reply); // No hook runs for these errors.
-      reply.headers(corsHeaders(origins, request.headers.origin));
-      sendError(error, request, reply);
-    },
+    rewriteUrl: ({ url }) => routes.toUrl(url),
     clientErrorHandler(error, socket) {
       const line = connections.handleError(error, socket);
       if (line && mayLog()) log.info(line, 'request');
@@ -48,6 +46,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       }),
   });
   connections.watch(app.server);
+  routes.watch(app);
+  app.setErrorHandler(sendError); // Applies to the routes that follow.
   registerAdminServer(app, options);
   const drain = registerDrain(app, connections, options.shutdownDelayMs);
   registerBodyParser(app, options.lane);
@@ -59,7 +59,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   await registerCors(app, origins);
   if (options.compression) registerCompression(app);
   registerHeaderCheck(app);
-  registerErrorHandlers(app);
+  registerNotFound(app, routes);
   registerGraphqlRoute(app, drain, options);
   return app;
 }
@@ -84,6 +84,8 @@ function createFastify(log: Logger, handlers: FastifyServerOptions): FastifyInst
     genReqId: ({ headers }) => requestIdOf(headers),
     // A load balancer that has not noticed the shutdown is still served.
     return503OnClosing: false,
+    // Only `search` is used, by GraphQL. Parsing thousands of parameters would take milliseconds.
+    routerOptions: { querystringParser: () => ({}) },
     ...handlers,
   });
   // Only the route decides whether a client that waits for it should send the body. Node would respond to the others

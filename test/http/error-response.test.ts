@@ -86,19 +86,44 @@ test.each([
 });
 
 test.each([
-  ['a path that cannot be decoded', 'GET /%zz', ''],
-  ['a body with an invalid chunk', 'POST /graphql', 'zz\n'],
-])('%s gets an error that only a page of a listed origin can read', async (_, line, chunk) => {
-  const gateway = start();
-  const send = (from: string) => {
-    const own = `origin: ${from}\naccept: ${apolloClient}\nx-request-id: invalid\n`;
-    const headers = `${own}${authorized(gateway)}${chunk && 'transfer-encoding: chunked'}`;
-    return exchange(gateway.url, requestOnly(line, headers) + chunk);
-  };
-  const allowed = await send(origin);
-  expect(allowed).toMatch(/^HTTP\/1\.1 400 /);
-  expect(allowed).toMatch(/^access-control-allow-origin: https:\/\/app\.example\r$/im);
-  expect(allowed).toMatch(/^content-type: application\/graphql-response\+json; charset=utf-8\r$/im);
-  expect(await send('https://other.example')).not.toMatch(/^access-control-allow-origin:/im);
-  await gateway.logLine({ requestId: 'invalid', status: 400, outcome: 'BAD_REQUEST' });
-});
+  ['a path that cannot be decoded', 404, 'NOT_FOUND', 'GET /%zz', ''],
+  ['a body with an invalid chunk', 400, 'BAD_REQUEST', 'POST /graphql', 'zz\n'],
+])(
+  '%s gets an error that only a page of a listed origin can read',
+  async (_, status, outcome, line, chunk) => {
+    const gateway = start();
+    const send = (from: string) => {
+      const own = `origin: ${from}\naccept: ${apolloClient}\nx-request-id: invalid\n`;
+      const headers = `${own}${authorized(gateway)}${chunk && 'transfer-encoding: chunked'}`;
+      return exchange(gateway.url, requestOnly(line, headers) + chunk);
+    };
+    const allowed = await send(origin);
+    expect(allowed).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(allowed).toMatch(/^access-control-allow-origin: https:\/\/app\.example\r$/im);
+    expect(allowed).toMatch(
+      /^content-type: application\/graphql-response\+json; charset=utf-8\r$/im,
+    );
+    expect(await send('https://other.example')).not.toMatch(/^access-control-allow-origin:/im);
+    await gateway.logLine({ requestId: 'invalid', status, outcome });
+  },
+);
+
+const invalidHeaders: [string, string, number, string][] = [
+  ['two Host headers', 'host: b', 400, 'BAD_REQUEST'],
+  ['another transfer coding', 'transfer-encoding: gzip, chunked', 400, 'BAD_REQUEST'],
+  ['a compressed body', 'content-encoding: gzip', 415, 'UNSUPPORTED_MEDIA_TYPE'],
+];
+
+test.each(invalidHeaders)(
+  'with %s, a request gets the same response on every path',
+  async (_, header, status, code) => {
+    const { url } = start();
+    for (const path of ['/livez', '/readyz', '/metrics', '/nothing', '/graphql']) {
+      const response = await exchange(url, requestOnly(`GET ${path}`, header));
+      expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      const { errors } = JSON.parse(response.slice(response.indexOf('\r\n\r\n') + 4));
+      expect(errors).toEqual([{ message: expect.any(String), extensions: expect.anything() }]);
+      expect(errors[0].extensions).toMatchObject({ code, retryable: false });
+    }
+  },
+);

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { read, write } from '../support/graphql-operation.ts';
+import { metric } from '../support/metric.ts';
 import { exchange, requestOnly } from '../support/raw-request.ts';
 import { success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -21,6 +22,8 @@ function start(shareOne = share) {
 }
 
 const pathOf = (query: string) => `/graphql?query=${encodeURIComponent(query)}`;
+
+const bodyOf = (response: string) => response.slice(response.indexOf('\r\n\r\n') + 4);
 
 /** Expects the body of every error outside GraphQL. */
 function expectError(body: string, code: unknown = expect.any(String)) {
@@ -53,6 +56,31 @@ test.each(['/', '/nothing', '/graphql/', '/graphql/x', '/livez/x'])(
     const { status, body } = await start().send(path);
     expect(status).toBe(404);
     expectError(body, 'NOT_FOUND');
+  },
+);
+
+const noPaths =
+  '/:a( /*x /graphql:a( /graphql:a /graphql* /:a(^.*) /%zz /graphql%zz /livez%2f * http://a/:a(';
+
+test.each(
+  [...noPaths.split(' '), `/${'x'.repeat(15_000)}`].map((path) => [path.slice(0, 20), path]),
+)('%s is not found with any method, and is no error of the gateway', async (_, target) => {
+  const { gateway } = start();
+  for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'TRACE', 'OPTIONS', 'PROPFIND']) {
+    const response = await exchange(gateway.url, requestOnly(`${method} ${target}`));
+    expect(response).toMatch(/^HTTP\/1\.1 404 /);
+    if (method !== 'HEAD') expectError(bodyOf(response), 'NOT_FOUND');
+  }
+  expect(gateway.logs.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  const status = { status: '500' };
+  expect(await metric(gateway, 'ledger_gateway_http_requests_total', status)).toBe(0);
+});
+
+test.each(['http://a/graphql', 'HTTP://a:80/graphql?query=x', 'https://a/graphql'])(
+  'an absolute URL such as %s names a path',
+  async (target) => {
+    const { gateway } = start();
+    expect(await exchange(gateway.url, requestOnly(`GET ${target}`))).toMatch(/^HTTP\/1\.1 401 /);
   },
 );
 
@@ -135,7 +163,6 @@ test('each request with no id or two gets a new one, even if it fails', async ()
 
 const notHttp = { fault: expect.stringMatching(/^HPE_/), address: '127.0.0.1' };
 test.each<[string, string, number, own: object]>([
-  ['a path that cannot be decoded', requestOnly('GET /%zz'), 400, {}],
   ['a request that is not HTTP', 'hello\n\n', 400, notHttp],
   ['headers that are too large', requestOnly('GET /livez', `x: ${'x'.repeat(20_000)}`), 431, {}],
   ['an unknown method', requestOnly('BREW /graphql'), 400, {}],
@@ -145,7 +172,7 @@ test.each<[string, string, number, own: object]>([
   expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   expect(response).toMatch(/^content-type: application\/json/im);
   expect(response).toMatch(/^content-length: \d+\r$/im);
-  const body = response.slice(response.indexOf('\r\n\r\n') + 4);
+  const body = bodyOf(response);
   expectError(body);
   const { requestId } = JSON.parse(body).errors[0].extensions;
   const line = { status, outcome: expect.stringMatching(/^[A-Z_]+$/), ...own };
