@@ -39,6 +39,10 @@ const respondWith = (text: string): Reply => {
   return (response) => response.setHeader('content-length', body.length).end(body);
 };
 
+const decimals = `{"list":[${numbers(290_000)
+  .map((n) => `{"a":0.${123_456_789_012 + n}345678}`)
+  .join()}]}`;
+
 const gzipHeader = gzipSync('').subarray(0, 10);
 /** A megabyte of zeros, as a part of a deflate stream that can be repeated any number of times. */
 const megabyteOfZeros = deflateSync(Buffer.alloc(1_048_576), {
@@ -66,6 +70,7 @@ const replies: Record<string, Reply> = {
   many: respondWith(listOf(20_000, (n) => `Travel ${n}`)),
   empty: respondWith(`{"list":[${'{},'.repeat(2_600_000)}{}]}`),
   records: respondWith(`{"list":[${'{},'.repeat(290_000)}{}]}`),
+  decimals: respondWith(decimals),
   tiny: (response) => response.socket?.write(tinyChunks),
   bomb: (response) => response.setHeader('content-encoding', 'gzip').end(bomb),
   endless,
@@ -184,12 +189,12 @@ const pipeline =
   (send, token) =>
     repeat(4, 1, () => send(request(token).repeat(count), true));
 
-/** Pipelines of 40 requests on 200 connections at once, four times. */
+/** Pipelines of 40 requests on 200 connections at once, three times. */
 const flood =
   (request: string): Run =>
   (send) => {
     const pipelined = Buffer.from(request.repeat(40));
-    return repeat(4, 0.7, () => each(200, () => send(pipelined, true)));
+    return repeat(3, 0.5, () => each(200, () => send(pipelined, true)));
   };
 
 /** Pipelines of 16 requests, on 20 connections at once. Long ones are made once, so that this process is not busy. */
@@ -295,6 +300,9 @@ const long: Record<string, Run> = {
   '30 queries for 2.6 million empty records, or for chunks of a byte': queries([10, 3], (n) =>
     readQuery(`${n % 2 ? 'empty' : 'tiny'}-${n}`),
   ),
+  '30 queries for 290,000 numbers with 18 decimals': queries([10, 3], (n) =>
+    readQuery(`decimals-${n}`),
+  ),
   '240 queries for bombs of 1 GB and endless bodies': queries([60, 4], (n) =>
     readQuery(`${n % 2 ? 'bomb' : 'endless'}-${n}`),
   ),
@@ -311,6 +319,9 @@ const long: Record<string, Run> = {
   ),
   '40 uploads of 15 MB': large(40, uploadMutation, { c: 'AAAA'.repeat(3_750_000) }),
   '20 bodies with a million keys': large(20, approversMutation, { a: [millionKeys] }),
+  '40 bodies with 39,000 numbers of 400 characters': large(40, approversMutation, {
+    a: Array(39_000).fill(JSON.rawJSON(`0.${'123456789'.repeat(44)}`)),
+  }),
   '20 bodies with 3,000 approvers': large(20, approversMutation, {
     a: Array(3_000).fill(approver),
   }),
@@ -346,10 +357,10 @@ const short: Record<string, Run> = {
   '100 different queries, each until it is compiled': volleys((n) => compiledQuery(n % 100)),
   '160 pipelined queries of 20 KB without a token': pipeline(160, () => postOf(costlyQuery)),
   '160 pipelined queries of 20 KB with a token': pipeline(160, (one) => postOf(costlyQuery, one)),
-  '32,000 requests without a token for a path of 15 KB, on 800 connections': flood(
+  '24,000 requests without a token for a path of 15 KB, on 600 connections': flood(
     headOf(`GET /${'x'.repeat(15_000)}`, []),
   ),
-  '32,000 requests without a token with 7,500 parameters in the URL': flood(
+  '24,000 requests without a token with 7,500 parameters in the URL': flood(
     headOf(`GET /graphql?${'a&'.repeat(7_500)}`, []),
   ),
   '1,900 pipelined requests for /metrics': pipeline(1_900, () => metrics),

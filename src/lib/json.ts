@@ -29,11 +29,14 @@ const MAX_LONG_NUMBERS = 300_000;
 const MAX_NUMBER_LENGTH = 10_000;
 const TOO_LONG = '1e99999';
 
-const number = /^-?(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+/** The most significant digits that JavaScript prints of a double. */
+const MAX_DIGITS = 17;
+
+const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const integer = /^-?\d+$/;
 
 /**
- * Parses JSON. A number that a double would change, and an integer that it would not print as digits, become
+ * Parses JSON. A number that a double would change, and an integer that is not safe in one, become
  * objects, whose text `longNumber` returns. Throws a SyntaxError if the text is not JSON, and a JsonLimitExceeded, also if
  * it has more than 300,000 numbers of 16 characters or more.
  */
@@ -94,10 +97,10 @@ export function withLongNumbers(message: string): string {
   return message.replaceAll(inspected, '$1');
 }
 
-/** Whether the shortest text of a double has the same value as the text of this number. */
+/** Whether the shortest text of a double, which is what JavaScript prints, has the same value as the text of this number. */
 export function isExact(text: string): boolean {
-  const printed = String(Number(text));
-  return printed === text || magnitude(printed) === magnitude(text);
+  const value = toExponential(text);
+  return value !== undefined && Math.abs(Number(text)).toExponential() === value;
 }
 
 /** What `JSON.stringify` writes as an escape sequence, and all surrogates: the flag `u` would take three times as long. */
@@ -120,22 +123,36 @@ export function jsonLength(value: unknown): number {
   return length === 1 ? 2 : length;
 }
 
-/** The value of a number without its sign: the digits without zeros at the ends, and an exponent. */
-function magnitude(text: string): string {
-  const [, whole = '', fraction = '', exponent = '0'] = number.exec(text) ?? [];
-  // Trimmed as spaces: a regular expression is quadratic for zeros in the middle.
-  const digits = (whole + fraction).replaceAll('0', ' ').trimEnd();
-  const significant = digits.trimStart();
-  if (significant === '') return '0';
-  return `${significant}e${Number(exponent) + whole.length - digits.length}`;
+/**
+ * The value of a number without its sign, in the notation of JavaScript's `toExponential`. Undefined if it has more
+ * digits than that prints. It visits each character once, because a body may have 16 MB of digits.
+ */
+function toExponential(text: string): string | undefined {
+  let [first, last, point, end] = [-1, -1, -1, text.length];
+  for (let at = 0; at < end; at++) {
+    const char = text.charAt(at);
+    if (char === '.') point = at;
+    else if (char === 'e' || char === 'E') end = at;
+    else if (char >= '1' && char <= '9') {
+      last = at;
+      if (first < 0) first = at;
+    }
+  }
+  if (first < 0) return '0e+0';
+  const digits = text.slice(first, last + 1).replace('.', '');
+  if (digits.length > MAX_DIGITS) return undefined;
+  const whole = point < 0 ? end : point;
+  const exponent = whole - first - (whole > first ? 1 : 0) + Number(text.slice(end + 1));
+  const fraction = digits.length > 1 ? `.${digits.slice(1)}` : '';
+  return `${digits.charAt(0)}${fraction}e${exponent < 0 ? '' : '+'}${exponent}`;
 }
 
 /** The text of a number that a double would change. What is not a number stays, so that parsing fails. */
 function textToKeep(found: string): string | undefined {
   if (!number.test(found)) return undefined;
   if (found.length > MAX_NUMBER_LENGTH) return TOO_LONG;
-  const isKept = integer.test(found) ? String(Number(found)) === found : isExact(found);
-  return isKept ? undefined : found;
+  const fits = integer.test(found) ? Number.isSafeInteger(Number(found)) : isExact(found);
+  return fits ? undefined : found;
 }
 
 /** A digit, a sign or a decimal point. */

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { jsonLength, longNumber, parseJson } from '../../src/lib/json.ts';
+import { isExact, jsonLength, longNumber, parseJson } from '../../src/lib/json.ts';
 
 const limits = { values: 10_000_000, composites: 100_000, nesting: 100 };
 const parseExactly = (text: string) => parseJson(text, limits);
@@ -27,6 +27,33 @@ function fractionOf(text: string): bigint {
   const [whole = '', fraction = ''] = mantissa.split('.');
   return BigInt(whole + fraction) * 10n ** BigInt(1000 + Number(exponent) - fraction.length);
 }
+
+test('a number is exact if JavaScript prints its value, however it is written', () => {
+  const zeros = fc.nat({ max: 30 }).map((count) => '0'.repeat(count));
+  const double = fc.double({ noNaN: true, noDefaultInfinity: true }).filter((value) => value !== 0);
+  fc.assert(
+    fc.property(double, zeros, fc.integer({ min: -9, max: 9 }), (value, added, shift) => {
+      const [mantissa = '', exponent = ''] = value.toExponential().split('e');
+      const [whole = '', fraction = ''] = mantissa.split('.');
+      expect(isExact(`${whole}.${fraction}${added}0e${exponent}`)).toBe(true);
+      expect(
+        isExact(
+          `${whole}${fraction}${added}.0E${Number(exponent) - fraction.length - added.length}`,
+        ),
+      ).toBe(true);
+      const small = `${whole.replace(/\d/, '0')}.${added}${whole.replace('-', '')}${fraction}`;
+      expect(isExact(`${small}e${Number(exponent) + added.length + 1}`)).toBe(true);
+      // No double has more than 17 digits.
+      const long = `${whole}.${fraction.padEnd(17, '0')}1e${shift}`;
+      expect(isExact(long)).toBe(false);
+    }),
+    { numRuns: 2000 },
+  );
+  for (const text of ['0', '-0', '0.000', '0e999999999999', '100', '1e2'])
+    expect(isExact(text)).toBe(true);
+  for (const text of ['1e400', '-1e400', '1e-400', '9007199254740993'])
+    expect(isExact(text)).toBe(false);
+});
 
 test.each([
   'say \\"a\\", 9007199254740993',
