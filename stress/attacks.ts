@@ -71,6 +71,7 @@ const replies: Record<string, Reply> = {
   empty: respondWith(`{"list":[${'{},'.repeat(2_600_000)}{}]}`),
   records: respondWith(`{"list":[${'{},'.repeat(290_000)}{}]}`),
   decimals: respondWith(decimals),
+  name: respondWith(listOf(1, () => 'a'.repeat(8_000_000))),
   tiny: (response) => response.socket?.write(tinyChunks),
   bomb: (response) => response.setHeader('content-encoding', 'gzip').end(bomb),
   endless,
@@ -302,6 +303,9 @@ const long: Record<string, Run> = {
   ),
   '30 queries for 290,000 numbers with 18 decimals': queries([10, 3], (n) =>
     readQuery(`decimals-${n}`),
+  ),
+  '10 queries with 150 searches in a name of 8 MB that nearly matches': queries([5, 2], (n) =>
+    listsOf(150, () => `name-${n}`, `,search:"${'a'.repeat(99)}b"`),
   ),
   '240 queries for bombs of 1 GB and endless bodies': queries([60, 4], (n) =>
     readQuery(`${n % 2 ? 'bomb' : 'endless'}-${n}`),

@@ -92,13 +92,28 @@ const item = (code: string | null, name: string | null = null, value: string | n
   return { code, name, value };
 };
 
-test('any filter keeps what a plain one does', () => {
+/** Visits without waiting, and counts the visits. */
+function countingLimits() {
+  const counted = { visits: 0 };
+  const visit = async <Item>(items: Iterable<Item>, visitOne: (item: Item) => void) => {
+    for (const one of items) {
+      counted.visits += 1;
+      visitOne(one);
+    }
+  };
+  return { visit, counted };
+}
+
+const filter = (codes: ReturnType<typeof item>[], args: Parameters<typeof filterCodes>[1]) =>
+  filterCodes(codes, args, countingLimits());
+
+test('any filter keeps what a plain one does', async () => {
   const text = fc.option(fc.string({ unit: fc.constantFrom('a', 'B', 'b', '.'), maxLength: 4 }));
-  const property = fc.property(
+  const property = fc.asyncProperty(
     fc.array(fc.tuple(text, text, text), { maxLength: 12 }),
     fc.option(fc.array(fc.constantFrom('a', 'b', 'ab', ''), { maxLength: 3 })),
     text,
-    (texts, only, search) => {
+    async (texts, only, search) => {
       const codes = texts.map(([code, name, value]) => item(code, name, value));
       const contains = (text: string | null) =>
         text?.toLowerCase().includes(search?.toLowerCase() ?? '') ?? false;
@@ -107,10 +122,10 @@ test('any filter keeps what a plain one does', () => {
           (!only || only.some((allowed) => allowed === code)) &&
           (!search || [code, name, value].some(contains)),
       );
-      expect(filterCodes(codes, { only, search })).toEqual(kept);
+      expect(await filter(codes, { only, search })).toEqual(kept);
     },
   );
-  fc.assert(property);
+  await fc.assert(property);
 });
 
 test.each([
@@ -123,6 +138,38 @@ test.each([
   ['a.b', 'axb', 0],
   ['axb', 'a.b', 0],
   ['İstanbul', 'istanbul', 0],
-])('of a code named %j, a search for %j finds %d', (name, search, count) => {
-  expect(filterCodes([item(null, name)], { search })).toHaveLength(count);
+])('of a code named %j, a search for %j finds %d', async (name, search, count) => {
+  expect(await filter([item(null, name)], { search })).toHaveLength(count);
+});
+
+test('a long text is searched in parts', async () => {
+  const limits = countingLimits();
+  const name = 'a'.repeat(8_000_000);
+  expect(await filterCodes([item(null, name)], { search: `${name.slice(-99)}b` }, limits)).toEqual(
+    [],
+  );
+  expect(limits.counted.visits).toBeGreaterThan(100);
+});
+
+test('a match is found wherever a part of a text ends, and no half of a character matches', async () => {
+  const at = fc.integer({ min: -110, max: 110 }).map((offset) => 65_536 + offset);
+  const search = fc.string({
+    unit: fc.constantFrom('B', '\u{10400}', 'x'),
+    minLength: 1,
+    maxLength: 50,
+  });
+  const property = fc.asyncProperty(
+    at,
+    fc.integer({ min: 1, max: 3 }),
+    search,
+    async (start, part, text) => {
+      const before = 'a'.repeat(part * 65_536 - 65_536 + start);
+      const found = item(null, null, `${before}${text.toLowerCase()}${'a'.repeat(70_000)}`);
+      const halves = item(null, `${before}${'\u{10400}'.repeat(40_000)}`);
+      expect(await filter([found], { search: text })).toEqual([found]);
+      expect(await filter([halves], { search: '\udc00' })).toEqual([]);
+      expect(await filter([halves], { search: '\ud801' })).toEqual([]);
+    },
+  );
+  await fc.assert(property);
 });
