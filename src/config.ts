@@ -1,5 +1,6 @@
 import { closest as closestName, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
+import type { JwtConfig } from './auth/verify.ts';
 import { ConfigError } from './errors/gateway-error.ts';
 import { WorkflowAction } from './generated/resolvers.ts';
 import type { FileSetting } from './lib/file-setting.ts';
@@ -35,6 +36,8 @@ const environment = z.object({
   JWT_AUDIENCE: z.string(required).pipe(types.nonEmptyList),
   JWT_ALGORITHMS: types.algorithms.default(['RS256', 'PS256', 'ES256', 'EdDSA']),
   JWT_CLOCK_TOLERANCE_S: types.integer(0, 300).default(5),
+  JWT_TYP: types.tokenTypes.optional(),
+  JWT_CNF: types.oneOf('reject', 'proxy').default('reject'),
   EXPLORER: types.oneOf('sandbox', 'graphiql', 'off').default('off'),
   EXPLORER_HEADERS: types.headers.optional(),
   INTROSPECTION: types.boolean.default(false),
@@ -78,6 +81,18 @@ function tracesEndpointOf(env: Environment): URL | undefined {
   const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_EXPORTER_OTLP_ENDPOINT: shared } = env;
   if (env.OTEL_SDK_DISABLED) return undefined;
   return own ?? (shared && new URL('v1/traces', shared.href.replace(/\/?$/, '/')));
+}
+
+function jwtOf(env: Environment): JwtConfig {
+  return {
+    keys: env.JWT_JWKS_FILE?.value ?? env.JWT_JWKS_URL,
+    issuers: env.JWT_ISSUER,
+    audiences: env.JWT_AUDIENCE,
+    algorithms: env.JWT_ALGORITHMS,
+    clockToleranceS: env.JWT_CLOCK_TOLERANCE_S,
+    types: env.JWT_TYP,
+    isBindingChecked: env.JWT_CNF === 'proxy',
+  };
 }
 
 type TlsSettings = Record<'ca' | 'cert' | 'key', FileSetting<string> | undefined>;
@@ -164,13 +179,7 @@ export function readConfig(values: Record<string, string | undefined>) {
       headers: env.UPSTREAM_HEADERS_FILE?.value ?? {},
       tls: tlsOf(tls),
     },
-    jwt: {
-      keys: env.JWT_JWKS_FILE?.value ?? env.JWT_JWKS_URL,
-      issuers: env.JWT_ISSUER,
-      audiences: env.JWT_AUDIENCE,
-      algorithms: env.JWT_ALGORITHMS,
-      clockToleranceS: env.JWT_CLOCK_TOLERANCE_S,
-    },
+    jwt: jwtOf(env),
     explorer: env.EXPLORER,
     explorerHeaders: env.EXPLORER_HEADERS ?? {},
     introspection: env.INTROSPECTION,

@@ -34,12 +34,19 @@ test('values are read as documented: empty ones as missing, and lists with or wi
     UPSTREAM_BASE_URL: 'https://service.example/a/',
     CORS_ORIGINS: 'https://*.a.example.com, http://localhost:*',
     JWT_ALGORITHMS: 'ES256,EdDSA',
+    JWT_TYP: 'at+jwt, application/JWT',
+    JWT_CNF: 'proxy',
   });
   expect(read).toMatchObject({
     port: 4000,
     upstream: { baseUrl: new URL('https://service.example/a/') },
     corsOrigins: ['https://*.a.example.com', 'http://localhost:*'],
-    jwt: { algorithms: ['ES256', 'EdDSA'], audiences: ['gateway'] },
+    jwt: {
+      algorithms: ['ES256', 'EdDSA'],
+      audiences: ['gateway'],
+      types: ['at+jwt', 'jwt'],
+      isBindingChecked: true,
+    },
   });
   const { baseUrl } = readConfig(required).upstream;
   expect(baseUrl).toEqual(new URL('http://service.example/api/'));
@@ -57,6 +64,8 @@ test.each<[name: string, values: string, description: RegExp]>([
   ['UPSTREAM_MAX_CONCURRENCY', '0', /integer/],
   ['JWT_JWKS_URL', 'jwks.json', /http\(s\) URL/],
   ['JWT_ALGORITHMS', 'HS256 RS256,none ,', /list of RS256, /],
+  ['JWT_TYP', ', text/at+jwt at+jwt;v=1', /types such as at\+jwt/],
+  ['JWT_CNF', 'true accept', /reject or proxy/],
   ['JWT_CLOCK_TOLERANCE_S', '-1', /integer/],
   ['EXPLORER', 'on', /sandbox, graphiql or off/],
   ['INTROSPECTION', 'yes', /true or false/],

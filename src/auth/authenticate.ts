@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { JSONWebKeySet } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { invalidToken, keysUnavailable, type Rejection } from '../errors/gateway-error.ts';
@@ -26,10 +25,14 @@ const bearerPattern = /^Bearer +([\w.~+/-]+=*)$/i;
 
 /**
  * Verifies bearer tokens (docs/service-api.md, section 5). A verified token is cached by its hash until
- * it expires, at most a minute, so that not every request costs a signature check. Registers the metrics of tokens and keys.
+ * it expires, at most a minute, and until the keys change, so that not every request costs a signature check. Registers the metrics of tokens and keys.
  */
 export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Metrics) {
-  const keySource = createKeySource(config.keys, config.issuers, log);
+  const createCache = () => new LRUCache<string, Caller>({ max: CACHED_TOKENS });
+  let cache = createCache();
+  const keySource = createKeySource(config.keys, config.issuers, log, () => {
+    cache = createCache(); // A key may have been withdrawn, also that of a token which is being verified.
+  });
   const verify = createVerify(config, keySource);
   const fetchesHelp = "When an issuer's keys were last fetched; 0 if they never were";
   const fetches = 'keys_last_fetch_timestamp_seconds';
@@ -37,8 +40,6 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
   const help = 'Tokens checked: verified, remembered from the cache, refused, or keys unavailable';
   const checked = metrics.counter('token_verifications_total', help, 'outcome');
   checked.inc({ outcome: 'unavailable' }, 0);
-  const createCache = () => new LRUCache<string, Caller>({ max: CACHED_TOKENS });
-  let cache = createCache();
 
   function rejected(rejection: Rejection) {
     const isUnavailable = rejection.reason === 'keys_unavailable';
@@ -78,12 +79,7 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
     return token === undefined ? undefined : cache.get(digestOf(token));
   }
 
-  function useKeys(keys: JSONWebKeySet): void {
-    keySource.useKeys(keys);
-    cache = createCache(); // A key may have been withdrawn, also that of a token which is being verified.
-  }
-
-  return { ...keySource, authenticate, remembered, useKeys };
+  return { ...keySource, authenticate, remembered };
 }
 
 function digestOf(text: string): string {

@@ -8,18 +8,20 @@ export type KeySource = ReturnType<typeof createKeySource>;
 
 /**
  * The keys of a file or URL, which are valid for every issuer; without either, those that each issuer
- * publishes by discovery, which are valid for its own tokens only.
+ * publishes by discovery, which are valid for its own tokens only. `onChange` is called when other keys are in use.
  */
 export function createKeySource(
   keys: URL | JSONWebKeySet | undefined,
   issuers: readonly string[],
   log: Logger,
+  onChange: () => void,
 ) {
   let ofFile = keys && !(keys instanceof URL) ? createLocalJWKSet(keys) : undefined;
-  const ofUrl = keys instanceof URL ? createRemoteKeySet(keys, async () => keys, log) : undefined;
+  const ofUrl =
+    keys instanceof URL ? createRemoteKeySet(keys, async () => keys, log, onChange) : undefined;
   const discovered = (issuer: string) => {
     const locate = (signal: AbortSignal) => discoverKeysUrl(issuer, signal);
-    return createRemoteKeySet(new URL(issuer), locate, log.child({ issuer }));
+    return createRemoteKeySet(new URL(issuer), locate, log.child({ issuer }), onChange);
   };
   const remote = ofFile
     ? []
@@ -35,6 +37,7 @@ export function createKeySource(
     /** Replaces the keys of a file. */
     useKeys(changed: JSONWebKeySet) {
       ofFile = createLocalJWKSet(changed);
+      onChange();
     },
     close() {
       for (const [, set] of remote) set.close();

@@ -12,17 +12,20 @@ export class KeysUnavailable extends Error {}
 
 /**
  * The keys of a key server, whose URL `locate` finds before each fetch. They are fetched in the background, and when a
- * token needs a key that is not among them. While the key server fails, the last keys remain in use.
+ * token needs a key that is not among them. While the key server fails, the last keys remain in use. `onChange` is called
+ * when other keys are in use.
  */
 export function createRemoteKeySet(
   url: URL,
   locate: (signal: AbortSignal) => Promise<URL>,
   log: Logger,
+  onChange: () => void,
 ) {
   const closed = new AbortController();
   let lastFetch = 0;
   let startedAt = Number.NEGATIVE_INFINITY;
   let lastFault: string | undefined;
+  let current: string | undefined;
 
   /**
    * Fetches the keys for jose, which calls it once for all tokens that wait, and not within a second of a success. After
@@ -37,7 +40,11 @@ export function createRemoteKeySet(
       lastFetch = Date.now() / 1000;
       if (lastFault !== undefined) log.info('keys fetched');
       lastFault = undefined;
-      return Response.json(keys);
+      const text = JSON.stringify(keys);
+      // jose uses them once it has read this response: then the reload that waits for it ends too.
+      if (text !== current) void remote.reload().then(onChange, onChange);
+      current = text;
+      return new Response(text);
     } catch (error) {
       const fault = error instanceof Error ? error.message : 'unknown';
       const keysAvailable = lastFetch > 0;
@@ -47,7 +54,7 @@ export function createRemoteKeySet(
     }
   }
 
-  const keys = createRemoteJWKSet(url, {
+  const remote = createRemoteJWKSet(url, {
     cacheMaxAge: Infinity,
     cooldownDuration: MIN_INTERVAL_MS,
     timeoutDuration: 4000, // Discovery included: an issuer that was down is used within 5 s.
@@ -57,14 +64,14 @@ export function createRemoteKeySet(
   async function keepFresh(): Promise<void> {
     while (!closed.signal.aborted) {
       const failed = () => (lastFetch > 0 ? 60_000 : MIN_INTERVAL_MS);
-      await pause(await keys.reload().then(() => 600_000, failed), closed.signal);
+      await pause(await remote.reload().then(() => 600_000, failed), closed.signal);
     }
   }
   void keepFresh();
 
   return {
     /** The key for a token. Throws KeysUnavailable, or an error of jose. */
-    get: keys,
+    get: remote,
     /** When the keys were last fetched, in seconds since 1970. 0 before the first time. */
     lastFetch: () => lastFetch,
     close: () => closed.abort(),

@@ -4,14 +4,16 @@ import {
   errors,
   type JSONWebKeySet,
   type JWTPayload,
+  type JWTVerifyResult,
   jwtVerify,
 } from 'jose';
 import type { Rejection, RejectionReason } from '../errors/gateway-error.ts';
 import { printable } from '../lib/short-text.ts';
 import type { KeySource } from './jwks.ts';
 import { KeysUnavailable } from './remote-key-set.ts';
+import { checkKind, type TokenKinds } from './token-kind.ts';
 
-export type JwtConfig = {
+export type JwtConfig = TokenKinds & {
   /** The URL of the keys, or the keys themselves. Undefined if they are found by discovery. */
   keys: URL | JSONWebKeySet | undefined;
   issuers: string[];
@@ -30,7 +32,7 @@ export function createVerify(config: JwtConfig, keySource: KeySource) {
     requiredClaims: ['exp'],
   };
 
-  return async (token: string): Promise<JWTPayload> => {
+  async function verifySignature(token: string): Promise<JWTVerifyResult> {
     // Not verified yet: it only selects the keys. jose checks it again with the signature.
     const claims = decodeJwt(token);
     const getKey = keySource.keysOf(claims.iss);
@@ -38,7 +40,7 @@ export function createVerify(config: JwtConfig, keySource: KeySource) {
       throw new errors.JWTClaimValidationFailed('unexpected "iss" claim value', claims, 'iss');
     }
     try {
-      return (await jwtVerify(token, getKey, options)).payload;
+      return await jwtVerify(token, getKey, options);
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
       // Several keys match a token without `kid`. It is tried with three, because each costs a verification.
@@ -46,10 +48,16 @@ export function createVerify(config: JwtConfig, keySource: KeySource) {
         const result = await jwtVerify(token, key, options).catch((failure: unknown) => {
           if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
         });
-        if (result) return result.payload;
+        if (result) return result;
       }
       throw error;
     }
+  }
+
+  return async (token: string): Promise<JWTPayload> => {
+    const verified = await verifySignature(token);
+    checkKind(verified, config);
+    return verified.payload;
   };
 }
 
@@ -73,6 +81,8 @@ const reasons: Partial<Record<string, RejectionReason>> = {
   iss: 'issuer',
   aud: 'audience',
   nbf: 'expired',
+  typ: 'type',
+  cnf: 'bound',
   ERR_JWT_EXPIRED: 'expired',
   ERR_JWKS_NO_MATCHING_KEY: 'unknown_key',
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'signature',

@@ -15,6 +15,10 @@ export const rejectionReasons = [
   /** The signature does not verify, or its algorithm is not accepted. */
   'signature',
   'unknown_key',
+  /** No access token, or none of the accepted types. */
+  'type',
+  /** Bound to a key, which nobody checks. */
+  'bound',
   'malformed',
   'missing',
   /** Its key is not known and cannot be fetched at the moment. */

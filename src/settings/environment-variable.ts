@@ -2,6 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import { keySet } from '../auth/key-set.ts';
+import { normalizeType } from '../auth/token-kind.ts';
 import { WorkflowAction } from '../generated/resolvers.ts';
 import { FileSetting } from '../lib/file-setting.ts';
 import { expiryOf } from '../upstream/transport/tls-files.ts';
@@ -44,6 +45,16 @@ function someOf<Name extends string>(names: Name[]) {
 /** Asymmetric algorithms only: with a shared secret, every verifier could forge tokens. */
 export const algorithms = someOf(
   'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' '),
+);
+
+const tokenType = z
+  .string()
+  .regex(/^(application\/)?[\w!#$&^.+-]+$/i, 'must be a list of types such as at+jwt')
+  .transform(normalizeType);
+
+/** Types of tokens, as they are compared. */
+export const tokenTypes = list.pipe(
+  z.array(tokenType).min(1, 'must be a list of types such as at+jwt'),
 );
 
 /** Names of the schema's enum, as the values that resolvers get. */

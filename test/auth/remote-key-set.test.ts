@@ -59,6 +59,19 @@ test('while the key server fails, new keys are AUTH_UNAVAILABLE, and are accepte
   expect(logs).toMatchObject([first, second, { msg: 'keys fetched' }, failed('status 503')]);
 });
 
+test('once the keys are fetched again, a token of a withdrawn key is rejected, although it was verified before', async () => {
+  const { keyServer, resultOf } = await start();
+  const token = await old.sign();
+  keyServer.respondWith(json({ keys: [old.jwk, rotated.jwk] }));
+  expect(await resultOf(token)).toBe('accepted');
+  expect(await resultOf(await rotated.sign())).toBe('accepted');
+  expect(await resultOf(token)).toBe('accepted');
+  nextSecond();
+  keyServer.respondWith(json({ keys: [rotated.jwk] }));
+  expect(await resultOf(await old.sign({}, { kid: 'invented' }))).toBe('unknown_key');
+  expect(await resultOf(token)).toBe('unknown_key');
+});
+
 test('invented key ids cause one fetch a second, and do not delay a rotation by more', async () => {
   const { keyServer, resultOf, logs } = await start();
   const invented = (n: number) => old.sign({}, { kid: `invented-${n}` });

@@ -18,6 +18,8 @@ export function createTestAuthenticator(keys: JwtConfig['keys'], changed: Partia
       audiences: ['gateway'],
       algorithms: ['ES256', 'RS256'],
       clockToleranceS: 0,
+      types: undefined,
+      isBindingChecked: false,
       ...changed,
     },
     pino({ base: null }, { write: log.add }),

@@ -1,0 +1,36 @@
+import { errors, type JWTVerifyResult } from 'jose';
+
+/** Types of JWTs of an issuer that are registered for something else than access tokens. */
+const otherTypes = new Set(['dpop+jwt', 'logout+jwt', 'secevent+jwt', 'token-introspection+jwt']);
+
+/** Claims that only an ID token has (OpenID Connect Core, sections 3.1.3.6 and 3.3.2.11). */
+const idTokenClaims = ['at_hash', 'c_hash'];
+
+export type TokenKinds = {
+  /** The accepted values of `typ`, normalized; undefined if any is. */
+  types: string[] | undefined;
+  /** Whether a proxy checks that the sender of a token that is bound to a key has the key. */
+  isBindingChecked: boolean;
+};
+
+/** A type as it is compared: a media type, whose `application/` may be left out (RFC 7515, section 4.1.9). */
+export function normalizeType(type: string): string {
+  return type.toLowerCase().replace(/^application\//, '');
+}
+
+/**
+ * Throws an error of jose, with `typ` or `cnf` as its claim, if a verified token is certainly no access token, has none
+ * of the accepted types, or is bound to a key that nobody checks.
+ */
+export function checkKind({ payload, protectedHeader }: JWTVerifyResult, kinds: TokenKinds): void {
+  const { typ } = protectedHeader;
+  const type = typeof typ === 'string' ? normalizeType(typ) : '';
+  const isAccepted = kinds.types === undefined || kinds.types.includes(type);
+  const isIdToken = idTokenClaims.some((claim) => claim in payload);
+  if (!isAccepted || otherTypes.has(type) || isIdToken) {
+    throw new errors.JWTClaimValidationFailed('no accepted access token', payload, 'typ');
+  }
+  if ('cnf' in payload && !kinds.isBindingChecked) {
+    throw new errors.JWTClaimValidationFailed('bound to a key', payload, 'cnf');
+  }
+}
