@@ -4,7 +4,11 @@ import { addTypenameSelectionDocumentTransform } from '@graphql-codegen/client-p
 const config: CodegenConfig = {
   overwrite: true,
   schema: '../../schema.client.graphql',
-  documents: 'src/**/*.graphql',
+  documents: [
+    'src/**/*.graphql',
+    // What `settle` sends has to be in the manifest, too.
+    'node_modules/@ledger-gateway/client/dist/settle-document.js',
+  ],
   config: {
     useTypeImports: true,
     strictScalars: true,

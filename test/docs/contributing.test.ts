@@ -51,7 +51,8 @@ const changes: [file: string, from: string, to: string][] = [
 /** Follows the example in a copy of the gateway, and returns its folder. */
 async function followExample(): Promise<string> {
   const folder = await temporaryFolder();
-  for (const path of ['src', 'schema.graphql', 'package.json', 'tsconfig.json', 'codegen.yml']) {
+  const settings = ['package.json', 'tsconfig.json', 'codegen.yml', 'dev/settle-document.ts'];
+  for (const path of ['src', 'schema.graphql', ...settings]) {
     cpSync(join(root, path), join(folder, path), { recursive: true });
   }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));

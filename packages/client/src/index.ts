@@ -12,7 +12,8 @@ export { type Intent, type Progress, withIntent } from './intent.ts';
 export { cancel, newIntent } from './known-intent.ts';
 export { createLedgerFetch } from './ledger-fetch.ts';
 export { type RetryOptions, retryQueries } from './retry-queries.ts';
-export { type SettledResult, type SettleOptions, settle, settleDocument } from './settle.ts';
+export { type SettledResult, type SettleOptions, settle } from './settle.ts';
+export { settleDocument } from './settle-document.ts';
 export type { GetToken } from './token.ts';
 export {
   createWrite,

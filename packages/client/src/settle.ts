@@ -3,17 +3,11 @@ import { attempt, type LedgerFetchOptions } from './attempts.ts';
 import { throwIfAborted } from './deadline.ts';
 import { type Intent, withHeaders } from './intent.ts';
 import { note, recall } from './known-intent.ts';
+import { settleDocument } from './settle-document.ts';
 
-/**
- * The document that `settle` sends, as the client preset of graphql-codegen writes it into a manifest. A gateway
- * with trusted documents needs it there.
- */
-export const settleDocument = [
-  'mutation SettleWrites($ageMs: Float, $idempotencyKey: String!) { __typename settleWrites(idempotencyKey: $idempotencyKey, ageMs: $ageMs) { __typename isComplete',
-  'writes { __typename outcome { __typename ... on LedgerOutcomeUnknown { __typename code requestId } ... on LedgerProblem { __typename message }',
-  '... on LedgerStatus { __typename invoiceId message } ... on LedgerUnrecognizedStatus { __typename status }',
-  '... on WorkflowActionCompleted { __typename action } ... on WorkflowCsvUploaded { __typename invoiceId message unresolved } } responseName } } }',
-].join(' ');
+/** What `settle` of 1.0.0 sends, which every gateway since then knows. It does not change. */
+const firstDocument =
+  'mutation SettleWrites($ageMs: Float, $idempotencyKey: String!) { __typename settleWrites(idempotencyKey: $idempotencyKey, ageMs: $ageMs) { __typename isComplete writes { __typename outcome { __typename ... on LedgerOutcomeUnknown { __typename code requestId } ... on LedgerProblem { __typename message } ... on LedgerStatus { __typename invoiceId message } ... on LedgerUnrecognizedStatus { __typename status } ... on WorkflowActionCompleted { __typename action } ... on WorkflowCsvUploaded { __typename invoiceId message unresolved } } responseName } } }';
 
 export type SettleOptions = LedgerFetchOptions & {
   readonly url: string | URL;
@@ -43,16 +37,18 @@ export async function settle<Data extends object = Record<string, unknown>>(
 ): Promise<SettledResult<Data>> {
   const { sentAs } = recall(intent);
   const known = recall(sentAs);
-  const init = (ageMs?: number) => ({
-    ...withHeaders({ headers }, { 'content-type': 'application/json' }),
-    method: 'POST',
-    body: JSON.stringify({
-      query: settleDocument,
-      variables: { idempotencyKey: sentAs, ageMs },
-    }),
-  });
-  const attempts = { intent: sentAs, url, init, isOpen: true, mayRepeat: true, stop: signal };
-  const { last } = await attempt(attempts, options);
+  const ask = (query: string) => {
+    const init = (ageMs?: number) => ({
+      ...withHeaders({ headers }, { 'content-type': 'application/json' }),
+      method: 'POST',
+      body: JSON.stringify({ query, variables: { idempotencyKey: sentAs, ageMs } }),
+    });
+    const attempts = { intent: sentAs, url, init, isOpen: true, mayRepeat: true, stop: signal };
+    return attempt(attempts, options);
+  };
+  let { last } = await ask(settleDocument);
+  // A gateway, or its manifest, that is older than this package may not know a field.
+  if (/VALIDATION|SAFELIST/.test(`${codeOf(last.body)}`)) ({ last } = await ask(firstDocument));
   throwIfAborted(signal);
   // The next click is a new decision.
   if (known.endedAt) known.joinId = undefined;
