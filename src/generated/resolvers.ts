@@ -296,8 +296,9 @@ export type LedgerUnrecognizedStatus = LedgerProblem & LedgerStatus & {
  *
  * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
  * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
- * milliseconds ago you sent the first request with this key that is still unanswered, or 0. A repeat with
- * an age is never executed twice, even if the gateway has lost its records. Without a key, a mutation that
+ * milliseconds ago you sent the first request with this key. It is 0 only if there was none, or if every
+ * field of every earlier request with this key was an error. A repeat with an age is never executed twice,
+ * even if the gateway has lost its records. Without a key, a mutation that
  * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
  * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
  * or use `settleWrites` to learn it without sending anything.
@@ -328,8 +329,9 @@ export type Mutation = {
  *
  * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
  * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
- * milliseconds ago you sent the first request with this key that is still unanswered, or 0. A repeat with
- * an age is never executed twice, even if the gateway has lost its records. Without a key, a mutation that
+ * milliseconds ago you sent the first request with this key. It is 0 only if there was none, or if every
+ * field of every earlier request with this key was an error. A repeat with an age is never executed twice,
+ * even if the gateway has lost its records. Without a key, a mutation that
  * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
  * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
  * or use `settleWrites` to learn it without sending anything.
@@ -346,8 +348,9 @@ export type MutationSaveApproversArgs = {
  *
  * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
  * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
- * milliseconds ago you sent the first request with this key that is still unanswered, or 0. A repeat with
- * an age is never executed twice, even if the gateway has lost its records. Without a key, a mutation that
+ * milliseconds ago you sent the first request with this key. It is 0 only if there was none, or if every
+ * field of every earlier request with this key was an error. A repeat with an age is never executed twice,
+ * even if the gateway has lost its records. Without a key, a mutation that
  * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
  * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
  * or use `settleWrites` to learn it without sending anything.
@@ -365,8 +368,9 @@ export type MutationSettleWritesArgs = {
  *
  * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
  * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
- * milliseconds ago you sent the first request with this key that is still unanswered, or 0. A repeat with
- * an age is never executed twice, even if the gateway has lost its records. Without a key, a mutation that
+ * milliseconds ago you sent the first request with this key. It is 0 only if there was none, or if every
+ * field of every earlier request with this key was an error. A repeat with an age is never executed twice,
+ * even if the gateway has lost its records. Without a key, a mutation that
  * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
  * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
  * or use `settleWrites` to learn it without sending anything.
@@ -383,8 +387,9 @@ export type MutationUploadWorkflowCsvArgs = {
  *
  * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
  * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
- * milliseconds ago you sent the first request with this key that is still unanswered, or 0. A repeat with
- * an age is never executed twice, even if the gateway has lost its records. Without a key, a mutation that
+ * milliseconds ago you sent the first request with this key. It is 0 only if there was none, or if every
+ * field of every earlier request with this key was an error. A repeat with an age is never executed twice,
+ * even if the gateway has lost its records. Without a key, a mutation that
  * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
  * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
  * or use `settleWrites` to learn it without sending anything.
