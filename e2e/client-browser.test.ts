@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, expect } from '@jest/globals';
+import { z } from 'zod';
 import { faultCases, impatient } from '../test/support/client-faults.ts';
 import { testIssuer } from '../test/support/issuer.ts';
 import { bundle } from './bundle.ts';
@@ -35,26 +36,83 @@ async function resume({ url, token, options }: Run): Promise<unknown> {
   return readField(settled, 'workflowAction');
 }
 
-/** In the page: two clicks on a button whose listener creates an intent and a fetch, 100 ms apart. */
+/** In the page: two clicks on a button, 100 ms apart. It notes the intent of the last request. */
 async function doubleClick({ url, token, options }: Run): Promise<unknown> {
-  const { createLedgerFetch, newIntent, readField } = await import(`${location.origin}/index.js`);
+  const { createLedgerFetch, readField } = await import(`${location.origin}/index.js`);
+  const ledgerFetch = createLedgerFetch({
+    ...options,
+    token: () => token,
+    fetch(url: string, init: RequestInit) {
+      const intent = new Headers(init.headers).get('idempotency-key');
+      if (intent) sessionStorage.setItem('intent', intent);
+      return fetch(url, init);
+    },
+  });
   const click = async () => {
-    const intent = newIntent();
-    sessionStorage.setItem('intent', intent);
-    const ledgerFetch = createLedgerFetch({ ...options, token: () => token });
     const query = 'mutation Click { workflowAction(action: RESTART) { __typename } }';
-    const headers = { 'content-type': 'application/json', 'idempotency-key': intent };
-    const response = await ledgerFetch(url, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify({ query }),
-    });
-    return readField(await response.json(), 'workflowAction');
+    const headers = { 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify({ query }) };
+    return readField(await (await ledgerFetch(url, init)).json(), 'workflowAction');
   };
   const first = click();
   await new Promise((resolve) => setTimeout(resolve, 100));
   return Promise.all([first, click()]);
 }
+
+/**
+ * In the page: shows a button in the middle, where "Cancel" takes its place while the write is sent. Returns the middle of
+ * the button.
+ */
+async function showCentred({ url, token, options }: Run): Promise<{ x: number; y: number }> {
+  const { createLedgerFetch, createWrite } = await import(`${location.origin}/index.js`);
+  const ledger = { ...options, url, token: () => token };
+  const ledgerFetch = createLedgerFetch(ledger);
+  const write = createWrite({
+    ...ledger,
+    field: 'workflowAction',
+    async send(intent: object) {
+      const headers = { 'content-type': 'application/json', ...intent };
+      const query = 'mutation { workflowAction(action: RESTART) { __typename } }';
+      const init = { method: 'POST', headers, body: JSON.stringify({ query }) };
+      return (await ledgerFetch(url, init)).json();
+    },
+  });
+  const seen = { clicked: [] as string[], phase: '' };
+  Object.assign(window, { seen });
+  document.body.style.cssText = 'display: grid; place-content: center; height: 90vh; margin: 0';
+  const show = () => {
+    seen.phase = write.getState().phase;
+    const name = seen.phase === 'sending' ? 'Cancel' : 'Restart';
+    const button = Object.assign(document.createElement('button'), {
+      textContent: name,
+      onclick() {
+        seen.clicked.push(name);
+        if (name === 'Cancel') write.cancel();
+        else write.submit();
+      },
+    });
+    document.body.replaceChildren(button);
+  };
+  write.subscribe(show);
+  show();
+  const { x, y, width, height } = document.body.firstElementChild?.getBoundingClientRect() ?? {
+    x: 0,
+    y: 0,
+    width: 0,
+    height: 0,
+  };
+  return { x: x + width / 2, y: y + height / 2 };
+}
+
+/** In the page: waits for the end of that write. Returns how it ended, and what was clicked on. */
+async function endOfCentred(): Promise<unknown> {
+  const seen = Reflect.get(window, 'seen');
+  while (/sending|asking/.test(seen.phase)) await new Promise((resolve) => setTimeout(resolve, 5));
+  return seen;
+}
+
+/** In the page: leaves this content in the storage of the package. */
+const store = ({ name = '' }: Run) => sessionStorage.setItem('ledger-gateway:intents', name);
 
 /** In the page: shows a button in StrictMode, and clicks it twice. Returns the phases that it showed. */
 async function click({ url, token, options, isLeft }: Run): Promise<unknown> {
@@ -279,7 +337,7 @@ describeBrowsers(
       'worker.js': worker,
     };
   },
-  ({ test, stack, evaluate, reload }) => {
+  ({ test, stack, evaluate, reload, clickAt }) => {
     beforeEach(() => reload());
 
     test('learns after a reload what became of a mutation', async () => {
@@ -292,7 +350,7 @@ describeBrowsers(
       expect(stack().arrivals()).toBe(1);
     });
 
-    test('sends a double click once, and asks about it by either intent, for its user alone', async () => {
+    test('sends a double click once, and asks about it after a reload, for its user alone', async () => {
       stack().prepare([]);
       const options = { ...impatient, doubleClickMs: 5_000 };
       expect(await evaluate(doubleClick, { options })).toEqual([restarted, restarted]);
@@ -305,6 +363,29 @@ describeBrowsers(
       const intent = expect.stringContaining('-');
       expect(await evaluate(resume, { token })).toMatchObject({ kind: 'lost', intent });
       expect(await evaluate(resume)).toMatchObject(restarted);
+    });
+
+    test('the second click of a double click does not cancel, where "Cancel" appears under the pointer', async () => {
+      stack().prepare(['stall']);
+      const options = { ...impatient, attemptMs: 2_000, doubleClickMs: 5_000 };
+      const { x, y } = z
+        .object({ x: z.number(), y: z.number() })
+        .parse(await evaluate(showCentred, { options }));
+      await clickAt(x, y);
+      await clickAt(x, y);
+      expect(await evaluate(endOfCentred)).toEqual({
+        clicked: ['Restart', 'Cancel'],
+        phase: 'done',
+      });
+      expect(stack().arrivals()).toBe(1);
+    });
+
+    test.each(['{}', '[["k",null]]', '[5]'])('a page loads whose storage has %s', async (name) => {
+      stack().prepare(['none', 'cut', 'cut']);
+      await evaluate(store, { name });
+      await reload();
+      expect(await evaluate(restart)).toMatchObject(restarted);
+      expect(stack().arrivals()).toBe(1);
     });
 
     test('the first sample sends a double click once, and asks after a reload', async () => {

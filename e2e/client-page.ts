@@ -19,6 +19,7 @@ export type Page = {
   goto(url: string): Promise<unknown>;
   reload(): Promise<unknown>;
   evaluate(run: (argument: Run) => unknown, argument: Run): Promise<unknown>;
+  readonly mouse: { click(x: number, y: number): Promise<void> };
 };
 
 async function openFirefox(): Promise<Page> {
@@ -41,6 +42,8 @@ type Here = {
   readonly test: typeof test | typeof test.skip;
   readonly stack: () => Stack;
   readonly reload: () => Promise<unknown>;
+  /** Clicks with the mouse on what is there. */
+  readonly clickAt: (x: number, y: number) => Promise<void>;
   readonly evaluate: (
     inPage: (argument: Run) => unknown,
     argument?: Partial<Run>,
@@ -76,6 +79,7 @@ export function describeBrowsers(
       test: isMissing ? test.skip : test,
       stack: () => stack,
       reload: () => page.reload(),
+      clickAt: (x, y) => page.mouse.click(x, y),
       evaluate: (inPage, argument) =>
         page.evaluate(inPage, { ...run, options: stack.options, ...argument }),
     });

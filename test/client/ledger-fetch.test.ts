@@ -1,25 +1,30 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { buildSchema, parse, validate } from 'graphql';
 import {
   type AnyResult,
   cancel,
   createLedgerFetch,
-  type LedgerFetchOptions,
   newIntent,
   type Progress,
   readField,
   retryQueries,
   settle,
+  settleDocument,
   withIntent,
 } from '../../packages/client/src/index.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
+import { until } from '../support/eventually.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import {
+  createSave,
   cut,
   type Data,
   errorOf,
   executed,
   fieldError,
+  hold,
   html,
   init,
   json,
@@ -27,6 +32,7 @@ import {
   never,
   notExecuted,
   type Reply,
+  replace,
   requestError,
   save,
   saved,
@@ -50,16 +56,6 @@ function listen() {
 
 /** The package runs outside of the realm of the tests. */
 const realm: typeof globalThis = createLedgerFetch.constructor('return globalThis')();
-
-/** Replaces a property until the test ends. */
-function replace(object: object, name: string, value: unknown): void {
-  const own = Object.getOwnPropertyDescriptor(object, name);
-  Object.defineProperty(object, name, { value, configurable: true, writable: true });
-  closeAfterTest(() => {
-    if (own) Object.defineProperty(object, name, own);
-    else Reflect.deleteProperty(object, name);
-  });
-}
 
 describe('a write', () => {
   test.each<[string, Reply]>([
@@ -117,18 +113,6 @@ describe('a write', () => {
     expect(variables).toEqual({ idempotencyKey: sent?.key, ageMs: expect.any(Number) });
     expect(settling?.headers).toMatchObject({ authorization: 'Bearer token' });
     expect(settling?.headers).not.toHaveProperty('idempotency-key');
-  });
-
-  test('that is resumed has the age of its intent', async () => {
-    const { origin, ages } = await start([saved]);
-    const createdAt = (ms: number) => newIntent().replace(/^[^-]+/, (Date.now() + ms).toString(36));
-    // After the clock was set back, the age is not known, and the largest one is safe.
-    for (const intent of [createdAt(-3_600_000), createdAt(3_600_000), 'a key of the app']) {
-      await save(origin, { doubleClickMs: 0 }, withIntent(init(), intent));
-    }
-    const [resumed, ...others] = ages();
-    expect(Number(resumed)).toBeGreaterThanOrEqual(3_600_000);
-    expect(others).toEqual(['31536000000', undefined]);
   });
 });
 
@@ -201,16 +185,17 @@ describe('a token', () => {
 });
 
 describe('a double click', () => {
+  // Only a page has clicks.
+  beforeEach(() => replace(realm, 'document', {}));
+
+  const ofAda = { token: () => tokenOf('ada') };
+
   test.each(['while the first is sent', 'after the first has ended'])(
     '%s is one write with one result',
     async (when) => {
       const { origin, kinds } = await start([saved]);
-      const token = () => tokenOf('ada');
-      // Each click has a client, a token, a trace and an intent of its own, as in an app that creates them in its listener.
-      const click = () => {
-        const traced = init({}, { traceparent: crypto.randomUUID() });
-        return save(origin, { token }, withIntent(traced, newIntent()));
-      };
+      // Each click has a token of its own.
+      const click = createSave(origin, ofAda);
       const first = click();
       if (when === 'after the first has ended') await first;
       expect(await Promise.all([first, click()])).toEqual([kept, kept]);
@@ -218,78 +203,180 @@ describe('a double click', () => {
     },
   );
 
-  test.each<[string, LedgerFetchOptions, RequestInit]>([
-    ['with other variables', {}, init({ name: 'Bob' })],
-    ['with another header', {}, init({}, { 'x-tenant': 'a' })],
-    ['of another user', { token: () => tokenOf('bob') }, init()],
-    ['with doubleClickMs: 0', { doubleClickMs: 0 }, init()],
-  ])('%s is another write', async (_, options, request) => {
-    const ada = { token: () => tokenOf('ada') };
-    const clicks: [LedgerFetchOptions, RequestInit][] = [
-      [ada, init()],
-      [{ ...ada, ...options }, request],
+  test.each([
+    ...['traceparent', 'tracestate', 'baggage', 'sentry-trace', 'b3', 'x-b3-traceid'],
+    ...['x-b3-spanid', 'x-b3-parentspanid', 'x-b3-sampled', 'x-b3-flags', 'x-request-id'],
+    ...['request-id', 'x-correlation-id', 'correlation-id', 'x-trace-id', 'x-amzn-trace-id'],
+    ...['x-cloud-trace-context', 'x-datadog-trace-id', 'x-datadog-parent-id', 'x-datadog-origin'],
+    ...['x-datadog-sampling-priority', 'x-datadog-tags', 'uber-trace-id', 'newrelic'],
+    'elastic-apm-traceparent',
+  ])('is one write although a tracer gives each request another %s', async (name) => {
+    const { origin, kinds } = await start([saved]);
+    const click = createSave(origin);
+    const clicks = ['1', '2'].map((value) => click(init({}, { [name]: value })));
+    expect(await Promise.all(clicks)).toEqual([kept, kept]);
+    expect(kinds()).toEqual(['mutation']);
+  });
+
+  test.each([
+    ...['x-contract-id', 'x-subcontractor', 'x-web3-address', 'x-b3-contract', 'b3-id', 'tracer'],
+    ...['authorization-id', 'x-datadog-contract', 'my-request-id', 'x-request-id-2', 'x-tenant'],
+  ])('with another %s is another write', async (name) => {
+    const { origin, requests } = await start([saved]);
+    const click = createSave(origin);
+    const clicks = ['A', 'B'].map((value) => click(init({}, { [name]: value })));
+    expect(await Promise.all(clicks)).toEqual([kept, kept]);
+    expect(requests.map(({ headers }) => headers[name]).sort()).toEqual(['A', 'B']);
+  });
+
+  test('is told apart by its headers, not by their text', async () => {
+    const { origin, kinds } = await start([saved]);
+    const click = createSave(origin);
+    await Promise.all([click(init({}, { a: '1,b,2' })), click(init({}, { a: '1', b: '2' }))]);
+    expect(kinds()).toEqual(['mutation', 'mutation']);
+  });
+
+  test.each<[string, string, RequestInit]>([
+    ['with other variables', 'ada', init({ name: 'Bob' })],
+    ['of another user', 'bob', init()],
+  ])('%s is another write', async (_, other, request) => {
+    const clicks: [string, RequestInit][] = [
+      ['ada', init()],
+      [other, request],
     ];
     for (const ordered of [clicks, clicks.toReversed()]) {
       const { origin, keys } = await start([saved]);
-      await Promise.all(ordered.map((click) => save(origin, ...click)));
+      let user = '';
+      const click = createSave(origin, { token: () => tokenOf(user) });
+      const results = [];
+      for (const [current, request] of ordered) {
+        user = current;
+        results.push(await click(request));
+      }
+      expect(results).toEqual([kept, kept]);
       expect(new Set(keys()).size).toBe(2);
     }
+  });
+
+  test('with doubleClickMs: 0 is another write', async () => {
+    const { origin, keys } = await start([saved]);
+    const click = createSave(origin, { doubleClickMs: 0 });
+    expect(await Promise.all([click(), click()])).toEqual([kept, kept]);
+    expect(new Set(keys()).size).toBe(2);
+  });
+
+  const withKey = () => withIntent(init(), newIntent());
+  test.each<[string, (() => RequestInit)[]]>([
+    ['two keys', [withKey, withKey]],
+    ['a key and one without', [withKey, init]],
+    ['none and a key', [init, withKey]],
+  ])('of an app that gave %s is two writes', async (_, requests) => {
+    for (const when of ['while the first is sent', 'after the first has ended']) {
+      const { origin, keys } = await start([saved]);
+      const click = createSave(origin);
+      const [first, second] = requests.map((request) => request());
+      const sent = click(first);
+      if (when === 'after the first has ended') await sent;
+      expect(await Promise.all([sent, click(second)])).toEqual([kept, kept]);
+      expect(new Set(keys()).size).toBe(2);
+    }
+  });
+
+  test('on two clients is two writes, each by the fetch of its own', async () => {
+    const { origin, keys } = await start([saved]);
+    const sent: string[] = [];
+    const clicks = ['first', 'second'].map((name) =>
+      createSave(origin, {
+        fetch(...request: Parameters<typeof fetch>) {
+          sent.push(name);
+          return fetch(...request);
+        },
+      }),
+    );
+    expect(await Promise.all(clicks.map((click) => click()))).toEqual([kept, kept]);
+    expect(new Set(keys()).size).toBe(2);
+    expect(sent.sort()).toEqual(['first', 'second']);
+  });
+
+  test('has none on a server, which sends the writes of many people with one token', async () => {
+    Reflect.deleteProperty(realm, 'document');
+    const { origin, keys } = await start([saved]);
+    const write = createSave(origin, ofAda);
+    expect(await Promise.all([write(), write()])).toEqual([kept, kept]);
+    expect(await write()).toEqual(kept);
+    expect(new Set(keys()).size).toBe(3);
   });
 
   test('of an impatient user ends after the last click', async () => {
     const { origin, requests } = await start([saved]);
     let now = performance.now();
     replace(realm.performance, 'now', () => now);
-    for (let click = 0; click < 5; click += 1) {
-      expect(await save(origin)).toEqual(kept);
+    const click = createSave(origin);
+    for (let clicks = 0; clicks < 5; clicks += 1) {
+      expect(await click()).toEqual(kept);
       now += 400;
     }
     expect(requests).toHaveLength(1);
     now += 400;
-    await save(origin);
+    await click();
     expect(requests).toHaveLength(2);
   });
 
+  const namesOf = (requests: { body: string }[]) =>
+    requests.map(({ body }) => JSON.parse(body).variables.name);
+
   test('is over once the user has sent another write', async () => {
     const { origin, requests } = await start([saved]);
+    const click = createSave(origin);
     const names = ['Ada', 'Bob', 'Ada'];
-    for (const name of names) await save(origin, {}, init({ name }));
-    expect(requests.map(({ body }) => JSON.parse(body).variables.name)).toEqual(names);
+    for (const name of names) await click(init({ name }));
+    expect(namesOf(requests)).toEqual(names);
+  });
+
+  test('is not over while the first is in flight, also if the user has sent another write', async () => {
+    const { reply, release } = hold(saved);
+    const { origin, requests } = await start([reply, saved]);
+    const click = createSave(origin);
+    const first = click(init({ name: 'Ada' }));
+    await until(() => requests.length === 1);
+    expect(await click(init({ name: 'Bob' }))).toEqual(kept);
+    const again = click(init({ name: 'Ada' }));
+    release();
+    expect(await Promise.all([first, again])).toEqual([kept, kept]);
+    expect(namesOf(requests)).toEqual(['Ada', 'Bob']);
   });
 
   test('can be aborted on its own', async () => {
     const abort = new AbortController();
-    const { origin } = await start([() => abort.abort(new Error('unmounted'))]);
-    const intent = newIntent();
-    const first = save(origin, {}, withIntent(init(), intent));
-    const second = save(origin, {}, { ...init(), signal: abort.signal });
+    const { origin, keys } = await start([() => abort.abort(new Error('unmounted'))]);
+    const click = createSave(origin);
+    const first = click();
+    const second = click({ ...init(), signal: abort.signal });
     await expect(second).rejects.toThrow('unmounted');
-    cancel(intent);
+    cancel(String(keys()[0]));
     expect(await first).toMatchObject({ error: { code: 'IDEMPOTENCY_KEY_SETTLED' } });
   });
 
-  test('settles the write that it joined, also by its own intent, and is then over', async () => {
+  test('is over once the user has asked what became of it', async () => {
     const { origin, kinds, keys } = await start([saved], executed);
-    const intent = newIntent();
-    await save(origin);
-    await save(origin, {}, withIntent(init(), intent));
-    const result = await settle<Data>(intent, { url: origin });
+    const click = createSave(origin);
+    await click();
+    await click();
+    const result = await settle<Data>(String(keys()[0]), { url: origin });
     expect(readField(result, 'save')).toEqual(kept);
-    expect(new Set(keys()).size).toBe(1);
-    // The user has asked: the next click is a new decision.
-    await save(origin);
+    await click();
     expect(kinds()).toEqual(['mutation', 'settle', 'mutation']);
   });
 
   test('knows the intent to ask with if the first click is aborted', async () => {
     const abort = new AbortController();
-    const { origin } = await start([() => abort.abort(new Error('unmounted'))]);
-    const intent = newIntent();
-    const request = withIntent(init(), intent);
-    const first = save(origin, {}, { ...request, signal: abort.signal });
-    const second = save(origin);
+    const { origin, keys } = await start([() => abort.abort(new Error('unmounted'))]);
+    const click = createSave(origin);
+    const first = click({ ...init(), signal: abort.signal });
+    const second = click();
     await expect(first).rejects.toThrow('unmounted');
-    expect(await second).toMatchObject({ kind: 'lost', intent });
+    const result = await second;
+    expect(result).toMatchObject({ kind: 'lost', intent: keys()[0] });
   });
 });
 
@@ -331,6 +418,26 @@ describe('an intent that has a request already', () => {
     for (let count = 0; count < 250; count += 1) await save(origin, own, init({ count }));
     await settle<Data>(intent, { url: origin, token: () => tokenOf('bob') });
     expect(requests).toHaveLength(length);
+  });
+
+  test('that is sent twice at once stays open until both have ended', async () => {
+    const [refused, lost] = [hold(fieldError('FORBIDDEN')), hold(cut)];
+    const { origin, requests, ages, script } = await start([refused.reply, lost.reply, saved], cut);
+    const intent = newIntent();
+    const send = () => save(origin, { patienceMs: 0, attemptMs: 500 }, withIntent(init(), intent));
+    const first = send();
+    await until(() => requests.length === 1);
+    const second = send();
+    await until(() => requests.length === 2);
+    refused.release();
+    expect(await first).toEqual(errorOf('FORBIDDEN'));
+    lost.release();
+    expect(await second).toMatchObject({ kind: 'lost', intent });
+
+    script.replies = [saved];
+    requests.length = 0;
+    expect(await send()).toEqual(kept);
+    expect(Number(ages()[0])).toBeGreaterThan(0);
   });
 
   test('may have another one if the first did nothing, for certain', async () => {
@@ -523,6 +630,20 @@ describe('the device', () => {
     expect(age).toBeLessThan(80_000);
   });
 
+  test('has a clock that is set back in mid-write: the time of the page counts', async () => {
+    const { origin, ages } = await start([cut, saved]);
+    const { now } = Date;
+    const { performance } = realm;
+    const monotonic = performance.now.bind(performance);
+    const onProgress = () => {
+      // 300 s later, after it was set back by 290 s.
+      replace(realm.Date, 'now', () => now() + 10_000);
+      replace(performance, 'now', () => monotonic() + 300_000);
+    };
+    expect(await save(origin, { onProgress, patienceMs: 1e6 })).toEqual(kept);
+    expect(Number(ages()[1])).toBeGreaterThanOrEqual(320_000);
+  });
+
   test('has a full storage: the page still knows its intents', async () => {
     const setItem = () => {
       throw new Error('QuotaExceededError');
@@ -570,6 +691,28 @@ test('settles through a gateway that executes only the documents of an app', asy
   // The gateway has just started, so it has no records of the time before.
   expect(settled.errors?.[0]?.extensions).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
 });
+
+test.each(['GRAPHQL_VALIDATION_FAILED', 'QUERY_NOT_IN_SAFELIST'])(
+  'a gateway that is older than the package, and says %s, is asked with the document of 1.0.0',
+  async (code) => {
+    const { origin, script, requests } = await start([], (response) => {
+      script.settling = executed;
+      requestError(code, {}, 400)(response);
+    });
+    const result = await settle<Data>(newIntent(), { url: origin });
+    expect(readField(result, 'save')).toEqual(kept);
+    const documents = requests.map(({ body }) => JSON.parse(body).query);
+    expect(documents).toEqual([settleDocument, expect.any(String)]);
+    const [, first] = documents;
+    // Its id in the manifests of 1.0.0.
+    expect(createHash('sha256').update(first).digest('hex')).toBe(
+      '5e99c1767f73d970ded5721028db5129a1297dedc62b778d9dfc75f2f55fe7d8',
+    );
+    // The gateways of today know it, too.
+    const schema = readFileSync(new URL('../../schema.client.graphql', import.meta.url), 'utf8');
+    expect(validate(buildSchema(schema), parse(first))).toEqual([]);
+  },
+);
 
 describe('a query', () => {
   test.each<[string, RequestInit]>([

@@ -6,6 +6,7 @@ import {
   type LedgerFetchOptions,
   readField,
 } from '../../packages/client/src/index.ts';
+import { closeAfterTest } from '../support/cleanup.ts';
 import { startHttpServer } from '../support/http-server.ts';
 
 export type Reply = (response: ServerResponse) => void;
@@ -108,9 +109,37 @@ export const init = (variables: object = {}, headers: object = {}): RequestInit 
   body: JSON.stringify({ query: 'mutation { save { __typename } }', variables }),
 });
 
-/** Sends it by a client of its own, which repeats soon, and reads the result of its field. */
-export async function save(url: string, options: LedgerFetchOptions = {}, request = init()) {
+/** Creates a client that repeats soon. What it returns sends the mutation, and reads the result of its field. */
+export function createSave(url: string, options: LedgerFetchOptions = {}) {
   const ledgerFetch = createLedgerFetch({ delayMs: 2, patienceMs: 300, ...options });
-  const response = await ledgerFetch(url, request);
-  return readField<Data, 'save'>(await response.json(), 'save');
+  return async (request = init()) => {
+    const response = await ledgerFetch(url, request);
+    return readField<Data, 'save'>(await response.json(), 'save');
+  };
+}
+
+/** Sends it by a client of its own. */
+export const save = (url: string, options?: LedgerFetchOptions, request?: RequestInit) =>
+  createSave(url, options)(request);
+
+/** Replaces a property until the test ends. */
+export function replace(object: object, name: string, value: unknown): void {
+  const own = Object.getOwnPropertyDescriptor(object, name);
+  Object.defineProperty(object, name, { value, configurable: true, writable: true });
+  closeAfterTest(() => {
+    if (own) Object.defineProperty(object, name, own);
+    else Reflect.deleteProperty(object, name);
+  });
+}
+
+/** A reply that does not come before `release` is called, and then is this one. */
+export function hold(reply: Reply) {
+  let release = () => {};
+  const isReleased = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return {
+    reply: (response: ServerResponse) => void isReleased.then(() => reply(response)),
+    release,
+  };
 }

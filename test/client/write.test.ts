@@ -14,10 +14,12 @@ import {
   type Data,
   executed,
   fieldError,
+  hold,
   member,
   never,
   notExecuted,
   type Reply,
+  replace,
   requestError,
   saved,
   settled,
@@ -29,7 +31,10 @@ import {
 /** Where the package runs. Node has no `reportError`. */
 declare const native: typeof globalThis;
 
-type Options = Partial<WriteOptions<'save', Data['save'], unknown>>;
+type Options = Partial<WriteOptions<'save', Data['save'], unknown>> & {
+  /** The client of the page. By default, each button has one of its own. */
+  readonly ledgerFetch?: typeof fetch;
+};
 
 function createStorage(items = new Map<string, string>()) {
   return {
@@ -56,8 +61,9 @@ async function start(replies: Reply[], settling: Reply = notExecuted, storage = 
   /** Opens a page with one button. */
   function open(user = 'ada', options: Options = {}) {
     const token = () => tokenOf(user);
-    const ledger = { url, token, delayMs: 2, patienceMs: 50, attemptMs: 1_000, ...options };
-    const ledgerFetch = createLedgerFetch({ doubleClickMs: 0, ...ledger });
+    const soon = { delayMs: 2, patienceMs: 50, attemptMs: 1_000, doubleClickMs: 0 };
+    const ledger = { url, token, ...soon, ...options };
+    const ledgerFetch = options.ledgerFetch ?? createLedgerFetch(ledger);
     const write = createWrite<'save', Data['save'], unknown>({
       field: 'save',
       storage,
@@ -541,6 +547,7 @@ test.each<[string, Reply, object, (items: Items) => Items]>([
 });
 
 test('after a double click that was joined, the next component asks about the write that was sent', async () => {
+  replace(native, 'document', {});
   const { open, kinds, keys } = await start([saved], executed);
   const write = open('ada', { doubleClickMs: 60_000 });
   await write.click();
@@ -561,13 +568,90 @@ test('a write in progress is not said to be not sent after a later attempt was n
   expect(write.waits).toEqual(['in-progress', 'lost']);
 });
 
+/** Two buttons of one page, which share a client, but no storage. */
+async function startTwoButtons(replies: Reply[], ...names: string[]) {
+  replace(native, 'document', {});
+  const page = await start(replies);
+  const ledgerFetch = createLedgerFetch({ delayMs: 2, token: () => tokenOf('ada') });
+  const writes = [0, 1].map((index) =>
+    page.open('ada', { ledgerFetch, name: names[index], storage: createStorage() }),
+  );
+  return { ...page, writes };
+}
+
+test.each([
+  ['without names', [], 1],
+  ['with one name', ['row-1', 'row-1'], 1],
+  ['with a name each', ['row-1', 'row-2'], 2],
+  ['of which one has a name', ['row-1'], 2],
+])('clicks on two buttons %s: %j are %i writes', async (_, names, arrivals) => {
+  const { writes, keys } = await startTwoButtons([saved], ...names);
+  const states = await Promise.all(writes.map(({ click }) => click()));
+  expect(states).toEqual([expect.objectContaining(done), expect.objectContaining(done)]);
+  expect(new Set(keys()).size).toBe(arrivals);
+  expect(keys()).toHaveLength(arrivals);
+});
+
 test('both clicks of a double click hear why the write takes longer', async () => {
-  const { open } = await start([cut, saved]);
-  const openOne = () =>
-    open('ada', { doubleClickMs: 500, patienceMs: 60_000, storage: createStorage() });
-  const writes = [openOne(), openOne()];
+  const { writes } = await startTwoButtons([cut, saved]);
   await Promise.all(writes.map(({ click }) => click()));
   expect(writes.map(({ waits }) => waits)).toEqual([['lost'], ['lost']]);
+});
+
+test('a double click on a button whose write ends at once is one write', async () => {
+  const { writes, kinds } = await startTwoButtons([saved], 'row-1');
+  const [write] = writes;
+  expect(await write?.click()).toMatchObject(done);
+  expect(await write?.click()).toMatchObject(done);
+  expect(kinds()).toEqual(['mutation']);
+});
+
+test.each([undefined, 2_000])(
+  'the second click of a double click does not cancel: doubleClickMs %p',
+  async (doubleClickMs) => {
+    const { reply, release } = hold(saved);
+    const { open, kinds } = await start([reply, saved]);
+    let now = performance.now();
+    replace(native.performance, 'now', () => now);
+    const write = open('ada', { doubleClickMs, attemptMs: 1e6 });
+    const ended = write.click();
+    now += (doubleClickMs ?? 500) - 1;
+    write.cancel();
+    await until(() => kinds().length > 0);
+    write.cancel();
+    expect(write.getState().phase).toBe('sending');
+    release();
+    expect(await ended).toMatchObject(done);
+    expect(kinds()).toEqual(['mutation']);
+  },
+);
+
+test('after that, a click on "Cancel" cancels', async () => {
+  const { open, kinds } = await start([never], notExecuted);
+  let now = Math.round(performance.now());
+  replace(native.performance, 'now', () => now);
+  const write = open('ada', { doubleClickMs: 500, attemptMs: 1e6 });
+  const ended = write.click();
+  await until(() => kinds().length > 0);
+  now += 500;
+  write.cancel();
+  expect(await ended).toMatchObject(settledError);
+  expect(kinds()).toEqual(['mutation', 'settle']);
+});
+
+test('the second click of a double click does not say that the user has checked in the ledger', async () => {
+  const { open } = await start([unknown('ORPHANED')]);
+  let now = Math.round(performance.now());
+  replace(native.performance, 'now', () => now);
+  const write = open('ada', { doubleClickMs: 500 });
+  const state = await write.click();
+  expect(state).toMatchObject({ phase: 'unknown', mayDismiss: true });
+  now += 499;
+  write.dismiss();
+  expect(write.getState()).toBe(state);
+  now += 1;
+  write.dismiss();
+  expect(write.getState()).toEqual(idle);
 });
 
 test('the types know which members are done and refused, and skip that of Relay for unknown ones', () => {

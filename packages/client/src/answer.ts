@@ -117,6 +117,9 @@ export function tryTo<Value>(action: () => Value): Value | undefined {
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   Object(value) === value && !Array.isArray(value);
 
+export const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined;
+
 /** How long the server asks to wait, in milliseconds, or until when. */
 export function readRetryAfter(headers: Headers | undefined): number {
   const value = headers?.get('retry-after') ?? '';

@@ -61,6 +61,7 @@ export type Result = {
 };
 
 export const DELAY_MS = 500;
+export const DOUBLE_CLICK_MS = 500;
 
 /** How long a copy of a request may be on its way, in milliseconds: later ones need their true age. */
 const TRANSIT_MS = 30_000;

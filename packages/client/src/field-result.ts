@@ -1,4 +1,4 @@
-import { errorBody, type GraphqlError, isObject } from './answer.ts';
+import { errorBody, type GraphqlError, isObject, textOf } from './answer.ts';
 import type { Intent } from './intent.ts';
 
 /** The codes of errors: those of this package, then those of the gateway, which may add more. */
@@ -120,6 +120,3 @@ function toError({ message, extensions = {} }: GraphqlError): LedgerError {
 
 const isFault = (fault: unknown): fault is Fault =>
   isObject(fault) && Array.isArray(fault.path) && typeof fault.message === 'string';
-
-const textOf = (value: unknown): string | undefined =>
-  typeof value === 'string' ? value : undefined;

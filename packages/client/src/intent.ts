@@ -33,8 +33,23 @@ export function withHeaders<Init extends Headed>(
   return { ...init, headers };
 }
 
+/** The largest difference so far between the clock of the device and the monotonic one, in milliseconds. */
+let aheadMs = Date.now() - performance.now();
+
+/**
+ * The time of the device, in milliseconds since 1970. While a page is open, it is never set back, and runs at least as
+ * fast as the monotonic clock, which stops in some browsers while the device sleeps.
+ */
+export function now(): number {
+  aheadMs = Math.max(aheadMs, Date.now() - performance.now());
+  return aheadMs + performance.now();
+}
+
 /** The largest age that the gateway accepts, in milliseconds. */
 const LARGEST_AGE_MS = 31_536_000_000;
+
+/** Whether a text has the shape of an intent from `newIntent`. */
+export const isIntent = (text: string): boolean => /^[a-z\d]{8,9}(-[a-z\d]{1,7}){4}$/.test(text);
 
 /**
  * How long ago the first request with an intent may have been sent, in milliseconds. Undefined for a key that
@@ -42,9 +57,9 @@ const LARGEST_AGE_MS = 31_536_000_000;
  * that is too large is safe, and one that is too small is not.
  */
 export function ageOf(intent: Intent, delayMs: number): number | undefined {
-  if (!/^[a-z\d]{8,9}(-[a-z\d]{1,7}){4}$/.test(intent)) return undefined;
+  if (!isIntent(intent)) return undefined;
   // It is parsed up to the hyphen.
-  const ageMs = Date.now() - Number.parseInt(intent, 36);
-  // The clock of the device was set back.
+  const ageMs = now() - Number.parseInt(intent, 36);
+  // The clock of the device was set back before the page was loaded again, so the age is not known.
   return ageMs < 0 ? LARGEST_AGE_MS : Math.min(Math.round(ageMs + delayMs), LARGEST_AGE_MS);
 }

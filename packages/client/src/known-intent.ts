@@ -1,5 +1,5 @@
-import { tryTo } from './answer.ts';
-import type { Intent, Progress } from './intent.ts';
+import { parseJson, tryTo } from './answer.ts';
+import { type Intent, now, type Progress } from './intent.ts';
 
 /** What this page knows of an intent. The first four survive a reload, if the tab has a storage with room. */
 export type KnownIntent = {
@@ -11,7 +11,9 @@ export type KnownIntent = {
   isOpen?: boolean;
   /** The intent that was sent for it: itself, or that of the click just before. */
   sentAs: Intent;
-  /** A hash of all that makes two requests a double click, as long as the next one can be. */
+  /** The name of its `createWrite`, or an empty text. Undefined for a key of the app, which joins no other write. */
+  name?: string | undefined;
+  /** All that makes two requests a double click, as long as the next one can be. */
   joinId?: string | undefined;
   /** A hash of the variables of `createWrite`. */
   variables?: string | undefined;
@@ -27,9 +29,21 @@ const ITEM = 'ledger-gateway:intents';
 const KEPT = 200;
 
 /** What this page knows of its intents. Only this file writes the storage. */
-export const knownIntents = new Map<Intent, KnownIntent>(
-  tryTo(() => JSON.parse(`${sessionStorage.getItem(ITEM)}`)),
-);
+export const knownIntents = new Map<Intent, KnownIntent>();
+
+// Anybody may have written what is stored.
+for (const entry of [parseJson(tryTo(() => sessionStorage.getItem(ITEM)))].flat()) {
+  tryTo(() => restore(entry));
+}
+
+/** Restores what was known before a reload, if it is readable. Otherwise, `recall` says that the intent may have been sent. */
+function restore(entry: unknown): void {
+  const [intent, { user, request = '', isOpen, sentAs }] = Object(entry);
+  const isReadable = [intent, user, request, sentAs].every((value) => typeof value === 'string');
+  // What was not sent is not stored.
+  const wasOpen = isOpen !== false || !request;
+  if (isReadable) knownIntents.set(intent, { user, request, isOpen: wasOpen, sentAs });
+}
 
 /** What stops the requests of each intent that this page sends. */
 export const stops = new Map<AbortController, Intent>();
@@ -38,12 +52,15 @@ export const stops = new Map<AbortController, Intent>();
 export const listeners = new Set<(progress: Progress) => void>();
 
 /** Creates an intent. Call it when the user decides, such as in the listener of the click. */
-export function newIntent(): Intent {
+export const newIntent = (): Intent => createIntent();
+
+/** Creates an intent. With a name, it may join another one of this name. */
+export function createIntent(name?: string): Intent {
   // Some engines have no `crypto`. A key only has to differ from the others of the same user.
   const numbers = new Uint32Array(4).map(() => 2 ** 32 * Math.random());
   globalThis.crypto?.getRandomValues?.(numbers);
-  const intent = [Date.now(), ...numbers].map((number) => number.toString(36)).join('-');
-  knownIntents.set(intent, { sentAs: intent });
+  const intent = [Math.floor(now()), ...numbers].map((number) => number.toString(36)).join('-');
+  knownIntents.set(intent, { sentAs: intent, name });
   return intent;
 }
 

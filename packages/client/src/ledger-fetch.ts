@@ -1,13 +1,13 @@
 import { codeOf, errorBody, hasField, lostBody, toResponse } from './answer.ts';
-import { admit, attempt, type LedgerFetchOptions, tell } from './attempts.ts';
+import { admit, attempt, DOUBLE_CLICK_MS, type LedgerFetchOptions, tell } from './attempts.ts';
 import { throwIfAborted, withDeadline } from './deadline.ts';
 import { type Intent, type Progress, withHeaders } from './intent.ts';
 import {
+  createIntent,
   isUnsent,
   type KnownIntent,
   knownIntents,
   listeners,
-  newIntent,
   note,
   recall,
   stops,
@@ -18,6 +18,12 @@ import { settle } from './settle.ts';
 import { ATTEMPT_MS, type Caller, hash } from './token.ts';
 
 const KEY = 'idempotency-key';
+
+/** How many times `createLedgerFetch` was called. */
+let instances = 0;
+
+/** The options of `createLedgerFetch`, and its number: only writes of the same one are joined. */
+type InstanceOptions = LedgerFetchOptions & { readonly instance: number };
 
 /** A body of more bytes is sent once. */
 const LARGE_BODY = 256 * 1024;
@@ -40,21 +46,23 @@ export function createLedgerFetch(options: LedgerFetchOptions = {}): typeof fetc
       throw new Error(`createLedgerFetch needs ${name}.`);
     }
   }
+  instances += 1;
+  const instance = instances;
   return async (input, init) => {
     const [url, request] = await split(input, init);
     const send = isQuery(request) ? sendQuery : write;
     request.headers.delete(OPERATION_TYPE);
-    return send(url, request, options);
+    return send(url, request, { ...options, instance });
   };
 }
 
 async function write(
   url: string | URL,
   request: HeadedRequest,
-  options: LedgerFetchOptions,
+  options: InstanceOptions,
 ): Promise<Response> {
   const { headers, signal } = request;
-  const key = headers.get(KEY) ?? newIntent();
+  const key = headers.get(KEY) ?? createIntent('');
   headers.delete(KEY);
   const onProgress = (progress: Progress) => tell([options.onProgress, ...listeners], progress);
   const stop = new AbortController();
@@ -74,10 +82,10 @@ async function sendOrJoin(
   url: string | URL,
   request: HeadedRequest,
   stop: AbortSignal,
-  options: LedgerFetchOptions,
+  options: InstanceOptions,
 ): Promise<Response> {
   const startedAt = performance.now();
-  const { doubleClickMs = 500 } = options;
+  const { doubleClickMs = DOUBLE_CLICK_MS, instance } = options;
   const { body } = request;
   const id = hash(`${body}`);
   const caller = await admit(key, request, options, stop);
@@ -90,10 +98,12 @@ async function sendOrJoin(
     return toResponse(isNothing ? errorBody(reason) : lostBody(intent, reason));
   }
   const { user } = caller;
-  // What is no text cannot be compared, or sent twice, such as a stream.
+  const { name } = known;
+  // A server has no page: its equal writes may be those of two users. What is no text, such as a stream, cannot be compared.
+  const mayJoin = name !== undefined && doubleClickMs > 0 && 'document' in globalThis;
   const joinId =
-    typeof body === 'string' && doubleClickMs > 0
-      ? hash(`${user} ${url} ${ownHeaders(request)} ${id}`)
+    mayJoin && typeof body === 'string'
+      ? JSON.stringify([instance, name, user, url, ownHeaders(request), id])
       : undefined;
   const others = [...knownIntents.values()];
   const same = others.find(
@@ -107,8 +117,8 @@ async function sendOrJoin(
     sent.endedAt &&= performance.now();
   } else {
     for (const other of others) {
-      // After another write of the user, the same one is a new decision.
-      if (other.user === user && other.endedAt) other.joinId = undefined;
+      // After another write, the same one is a new decision.
+      if (other.endedAt) other.joinId = undefined;
     }
     const wasOpen = !isUnsent(known);
     const own = note(intent, { user, request: id, joinId, isOpen: true, endedAt: undefined });
@@ -158,12 +168,20 @@ async function sendUntilKnown(
     // Where nothing was executed, the last error is the reason.
     const isNothing = codeOf(settled) === 'IDEMPOTENCY_KEY_SETTLED';
     if (!isNothing || !last.body.errors) return toResponse(settled);
-  } else note(intent, { isOpen: false, request: hasField(last.body) ? noted.request : undefined });
+  } else if ([...stops.values()].filter((each) => each === intent).length < 2) {
+    // While the app sends the same key a second time, that one may still take effect.
+    note(intent, { isOpen: false, request: hasField(last.body) ? noted.request : undefined });
+  }
   return toResponse(last.body, last.init);
 }
 
-/** The headers that the gateway may forward to the service. A header of a trace is another one for each request. */
+/**
+ * The headers that differ between two clicks on one button: that of the token, and those with which the common tracers name
+ * each request.
+ */
+const ofEachRequest =
+  /^(authorization|trace(parent|state)|baggage|b3|x-b3-(traceid|spanid|parentspanid|sampled|flags)|x-datadog-(trace-id|parent-id|origin|sampling-priority|tags)|(x-)?(request|correlation)-id|x-(trace-id|amzn-trace-id|cloud-trace-context)|uber-trace-id|sentry-trace|newrelic|elastic-apm-traceparent)$/;
+
+/** The headers by which two writes differ: the gateway may forward them to the service. */
 const ownHeaders = ({ headers }: HeadedRequest): string[][] =>
-  [...headers].filter(
-    ([name]) => !/^authorization|trac|baggage|b3|datadog|(request|correlation)-id/.test(name),
-  );
+  [...headers].filter(([name]) => !ofEachRequest.test(name));

@@ -1,8 +1,8 @@
-import { errorBody, lostBody, parseJson, tryTo } from './answer.ts';
-import { tell } from './attempts.ts';
+import { errorBody, lostBody, parseJson, textOf, tryTo } from './answer.ts';
+import { DOUBLE_CLICK_MS, tell } from './attempts.ts';
 import { type AnyResult, type FieldResult, type LedgerError, readField } from './field-result.ts';
-import type { Intent, Progress } from './intent.ts';
-import { cancel, listeners, newIntent, note, recall } from './known-intent.ts';
+import { type Intent, isIntent, type Progress } from './intent.ts';
+import { cancel, createIntent, listeners, note, recall } from './known-intent.ts';
 import { type SettleOptions, settle } from './settle.ts';
 import { hash, identify } from './token.ts';
 
@@ -77,11 +77,17 @@ export type Write<Member extends Outcome, Variables> = {
    * this page sent it with other variables. Variables that cannot be obtained are not sent.
    */
   readonly submit: (variables: Variables | Promise<Variables>) => void;
-  /** Stops sending, and asks what became of it, if it may have been sent. */
+  /**
+   * Stops sending, and asks what became of it, if it may have been sent. Ignored for `doubleClickMs` after `submit`: it may
+   * be the second click of a double click, under whose pointer "Cancel" has appeared.
+   */
   readonly cancel: () => void;
   /** Asks again what became of it. After a sign-in, it shows what is open of the new user, or nothing. */
   readonly askAgain: () => void;
-  /** Unlocks the button: the user has seen the outcome, or, where `mayDismiss`, has checked in the ledger. */
+  /**
+   * Unlocks the button: the user has seen the outcome, or, where `mayDismiss`, has checked in the ledger. While it is
+   * `unknown`, ignored like `cancel`.
+   */
   readonly dismiss: () => void;
 };
 
@@ -109,13 +115,15 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
 ): Write<Member, Variables> {
   type Data = Record<Name, Member>;
   type Open = { readonly intent?: Intent | undefined; readonly user?: string | undefined };
-  const { url, field, name = field, storage } = getOptions();
-  const kept = keepIntents(`ledger-gateway:write:${name} ${url}`, storage);
+  const { url, field, name, storage } = getOptions();
+  const kept = keepIntents(`ledger-gateway:write:${name ?? field} ${url}`, storage);
   /** Those of this write. */
   const own = new Set<() => void>();
   let state: WriteState<Member> = { phase: kept.find() ? 'asking' : 'idle' };
   /** The click, or the question, that the state is about. */
   let open: Open | undefined;
+  /** When `submit` was called, in the time of `performance.now()`. */
+  let submittedAt = Number.NEGATIVE_INFINITY;
 
   function set(next: WriteState<Member>): void {
     state = next;
@@ -130,6 +138,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
 
   async function submit(source: Variables | Promise<Variables>): Promise<void> {
     if (isLocked(state)) return;
+    submittedAt = performance.now();
     forget();
     const click = {};
     open = click;
@@ -143,7 +152,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     // A write that may have been sent before is not replaced. One with other variables is that of another form.
     const before = kept.find(user, id);
     if (before) return ask({ intent: before, user });
-    const intent = newIntent();
+    const intent = createIntent(name ?? '');
     // It is sent only as the user who clicked. Without a token or headers, this is not known yet.
     note(intent, { variables: id, user: user || undefined });
     kept.set(intent, user);
@@ -199,6 +208,12 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     return user === of.user ? set(toState(said)) : ask();
   }
 
+  /** Whether a click may be the second one of a double click on the button that has just submitted. */
+  function isDoubleClick(): boolean {
+    const { doubleClickMs = DOUBLE_CLICK_MS } = getOptions();
+    return performance.now() - submittedAt < doubleClickMs;
+  }
+
   function forget(): void {
     if (open?.intent) kept.set(open.intent);
     open = undefined;
@@ -215,7 +230,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     },
     submit: (variables) => void submit(variables),
     cancel() {
-      if (state.phase !== 'sending') return;
+      if (state.phase !== 'sending' || isDoubleClick()) return;
       if (!open?.intent) {
         forget();
         set(toState(read(errorBody('CANCELLED'))));
@@ -226,7 +241,8 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     },
     askAgain: () => void (state.phase === 'sending' || ask()),
     dismiss() {
-      if (state.phase === 'unknown' ? !state.mayDismiss : isLocked(state)) return;
+      if (state.phase === 'unknown' ? !state.mayDismiss || isDoubleClick() : isLocked(state))
+        return;
       forget();
       set(idle);
     },
@@ -254,16 +270,19 @@ function keepIntents(item: string, ownStorage: WriteStorage | undefined) {
   const storage = (): WriteStorage => ownStorage ?? sessionStorage;
   /** Those that this write has noted, also without a storage. */
   const own: Record<Intent, string | undefined> = {};
-  const load = (): Record<Intent, unknown> => ({
-    ...Object(parseJson(tryTo(() => storage().getItem(item)))),
-    ...own,
-  });
+  /** Anybody may have written the storage: what is no intent is left out. */
+  const load = (): [Intent, unknown][] =>
+    Object.entries({
+      ...Object(parseJson(tryTo(() => storage().getItem(item)))),
+      ...own,
+    }).filter(([intent, owner]) => isIntent(intent) && owner !== undefined);
   return {
     /** One of a user, or of anybody. With a hash of variables, none that has other ones, as far as this page knows. */
     find(user?: string, id?: string): Intent | undefined {
-      for (const [intent, owner] of Object.entries(load())) {
-        const { variables = id } = recall(intent);
-        const isOfUser = owner === (user ?? owner ?? null);
+      for (const [intent, stored] of load()) {
+        const { variables = id, user: owner = user } = recall(intent);
+        // A write whose user is not readable is not forgotten.
+        const isOfUser = user === undefined || (textOf(stored) ?? owner) === user;
         if (isOfUser && (id ?? variables) === variables) return intent;
       }
       return undefined;
@@ -271,7 +290,7 @@ function keepIntents(item: string, ownStorage: WriteStorage | undefined) {
     /** Notes the user of an open intent, or that it is not open any more. */
     set(intent: Intent, user?: string): void {
       own[intent] = user;
-      const text = JSON.stringify(load());
+      const text = JSON.stringify(Object.fromEntries(load()));
       tryTo(() => (text === '{}' ? storage().removeItem(item) : storage().setItem(item, text)));
     },
   };
