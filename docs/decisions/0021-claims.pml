@@ -6,6 +6,9 @@
  * Times are reduced to what matters: whether the store lost records, or let the one of the key expire, after the client's
  * first request, and whether the lease of a claim has ended, after which its sender does not send any more. No request
  * is on its way for more than the margin of 30 s.
+ *
+ * With STANDBY, the store confirms a change when its synchronous standby has it. So a gateway acts only on changes that the
+ * promotion of this standby keeps. The operator may turn the synchronous replication off, after which the standby lags.
  */
 
 #define FREE 0
@@ -30,6 +33,13 @@ byte keptState = FREE;
 bool keptSettled;
 bool keptAsComplete;
 byte keptVersion;
+/* Whether commits wait for the standby, and whether the record of completeness of the part that a loss leaves says so. */
+bool isSynchronous;
+bool keptIsSynchronous;
+/* The newest version that a gateway has acted on, and the versions that a promotion without a loss has not left. */
+byte confirmed;
+byte lostAfter;
+byte lostUpTo;
 /* The version of the record of completeness, and what it says about the key. */
 byte generation;
 bool lostSinceFirst;
@@ -53,9 +63,58 @@ inline replace(newState) {
 }
 
 inline tellNever() {
-  toldNever = true;
-  assert(executed == 0)
+  if
+  :: isHeard -> confirm(version); toldNever = true; assert(executed == 0)
+  :: else
+  fi
 }
+
+inline tellOrphaned() {
+  if
+  :: isHeard -> confirm(version); toldOrphaned = true
+  :: else
+  fi
+}
+
+/* A gateway acts on a change: its standby has it. */
+inline confirm(ofVersion) {
+  if
+  :: isSynchronous && ofVersion > confirmed -> confirmed = ofVersion
+  :: else
+  fi
+}
+
+/* Whether the gateway gets the replies of the store. With a standby, they may be lost while a change waits for it. */
+inline hear() {
+  if
+  :: isHeard = true
+  :: isSynchronous -> isHeard = false
+  fi
+}
+
+/* A change that a promotion has dropped. Nobody got the reply to it. */
+#define WAS_LOST(ofVersion) (ofVersion > lostAfter && ofVersion <= lostUpTo)
+
+/* A request to cancel hits the wait of a claim, and the server confirms the claim although no standby has it. */
+#ifdef LATE_CANCEL
+#define CONFIRMED_CLAIM 0
+#else
+#define CONFIRMED_CLAIM own
+#endif
+
+/* A member of a quorum may lack what another one has confirmed. The promotion of one is a loss, as without a standby. */
+#ifdef QUORUM_IS_CERTAIN
+#define HAS_ALL true
+#else
+#define HAS_ALL (keptVersion >= confirmed)
+#endif
+
+/* A standby that went stale has an earlier record of completeness than the gateways know: its promotion is a loss. */
+#ifdef NO_REVISION
+#define IS_CERTAIN keptIsSynchronous
+#else
+#define IS_CERTAIN (keptIsSynchronous && isSynchronous)
+#endif
 
 #ifdef NO_RETENTION_RULE
 #define MAY_HAVE_EXPIRED false
@@ -71,7 +130,9 @@ proctype Request(bool isFirst) {
   byte own;
   bool isDone;
   bool isLate;
+  bool isHeard;
 
+  hear();
   /* A copy of the first request arrives before its record can expire. */
   if
   :: isFirst && olderThanRetention -> isDone = true
@@ -103,7 +164,7 @@ proctype Request(bool isFirst) {
           /* Its lease has ended. Who reports that writes so first. */
           leaseEnded[version] = true;
           replace(ORPHANED);
-          toldOrphaned = true;
+          tellOrphaned();
           isDone = true
         }
      :: d_step { state == RELEASED -> tellNever(); isDone = true }
@@ -130,7 +191,7 @@ proctype Request(bool isFirst) {
           !(isFirst && olderThanRetention) ->
 #ifndef NO_AGE_RULE
           if
-          :: isForgotten -> replace(ORPHANED); toldOrphaned = true
+          :: isForgotten -> replace(ORPHANED); tellOrphaned()
           :: else -> replace(CLAIMED); own = version; assert(isFirst || !toldOrphaned)
           fi;
 #else
@@ -173,7 +234,8 @@ proctype Request(bool isFirst) {
           :: else
           fi
         }
-     :: atomic { !leaseEnded[own] ->
+     :: atomic { isHeard && !leaseEnded[own] && !WAS_LOST(own) ->
+          confirm(CONFIRMED_CLAIM);
           executed++;
           assert(executed <= 1);
           assert(!toldNever)
@@ -197,7 +259,9 @@ proctype Settle() {
   byte seenState;
   bool isComplete;
   bool isDone;
+  bool isHeard;
 
+  hear();
   do
   :: isDone -> break
   :: else ->
@@ -230,8 +294,8 @@ proctype Settle() {
 }
 
 /*
- * Makes a part of the records durable at any time, and loses the rest once. The gateways use a store after a loss only
- * when the record of completeness says so, so both are one step. The record expires once, long after the first request.
+ * Makes a part of the records durable at any time, and loses the rest once, with or without a promotion. The gateways use
+ * a store after a loss only when the record of completeness says so, so both are one step. The record expires once, long after the first request.
  */
 proctype Store() {
   do
@@ -239,18 +303,24 @@ proctype Store() {
        keptState = state;
        keptSettled = settled;
        keptAsComplete = settledAsComplete;
-       keptVersion = version
+       keptVersion = version;
+       keptIsSynchronous = isSynchronous
      }
   :: d_step {
-       mayLose ->
+       mayLose && (!IS_CERTAIN || !isSynchronous || HAS_ALL) ->
        mayLose = false;
+       if
+       :: IS_CERTAIN -> lostAfter = keptVersion; lostUpTo = newest
+       :: else -> lostSinceFirst = firstSent
+       fi;
+       isSynchronous = false; /* No other loss follows. */
        state = keptState;
        settled = keptSettled;
        settledAsComplete = keptAsComplete;
        version = keptVersion;
-       generation++;
-       lostSinceFirst = firstSent
+       generation++
      }
+  :: d_step { isSynchronous -> isSynchronous = false; generation++ } /* The operator turns it off. */
   :: d_step {
        mayExpire && firstSent && state == RECORDED ->
        mayExpire = false;
@@ -265,6 +335,10 @@ proctype Store() {
 
 init {
   byte n;
+#ifdef STANDBY
+  isSynchronous = true;
+  keptIsSynchronous = true;
+#endif
   run Store();
   firstSent = true;
   run Request(true);
