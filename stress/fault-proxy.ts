@@ -4,6 +4,9 @@ import { closeAfterTest } from '../test/support/cleanup.ts';
 import { portOf } from '../test/support/port.ts';
 
 const MAX_DELAY_MS = 400;
+const MAX_CANCEL_DELAY_MS = 5000;
+/** The share of responses before which a connection is cut. */
+const CUT_SHARE = 0.02;
 
 type Forward = (client: Socket, target: Socket, cut: () => void) => unknown;
 
@@ -28,6 +31,22 @@ const forwardWith = {
     target.once('end', () => target.destroy());
   },
   delay: (...sockets) => setTimeout(join, Math.random() * MAX_DELAY_MS, ...sockets),
+  'cut before a response': (client, target, cut) => {
+    client.pipe(target);
+    target.on('data', (chunk: Buffer) => (Math.random() < CUT_SHARE ? cut() : client.write(chunk)));
+    target.once('end', () => client.end());
+  },
+  'delay a request to cancel': (client, target) =>
+    client.once('data', (chunk: Buffer) => {
+      if (!isCancel(chunk)) {
+        target.write(chunk);
+        client.pipe(target).pipe(client);
+        return;
+      }
+      // It arrives even if its sender has left.
+      setTimeout(() => target.end(chunk), Math.random() * MAX_CANCEL_DELAY_MS);
+      target.pipe(client);
+    }),
 } satisfies Record<string, Forward>;
 
 export type Fault = keyof typeof forwardWith;
@@ -89,4 +108,9 @@ export async function startFaultProxy(
 
 function firstHalf(chunk: Buffer): Buffer {
   return chunk.subarray(0, chunk.length / 2);
+}
+
+/** Whether PostgreSQL is to cancel a statement: 16 bytes with this code. */
+function isCancel(chunk: Buffer): boolean {
+  return chunk.length === 16 && chunk.readInt32BE(4) === 80_877_102;
 }

@@ -58,9 +58,14 @@ export type Ledger = Awaited<ReturnType<typeof startLedger>>;
  */
 export async function startLedger(isRefused: (id: string) => boolean = () => false) {
   const arrivals = new Map<string, Arrival[]>();
+  let inFlight = 0;
   const service = await startService((response, received) => {
     const id = intentOf(received);
     if (id === undefined) return success(response, received);
+    inFlight += 1;
+    response.once('close', () => {
+      inFlight -= 1;
+    });
     const earlier = arrivals.get(id) ?? [];
     const text = `${id}, arrival ${earlier.length + 1}`;
     const answer = isRefused(id) ? 'refusal' : pickAnswer();
@@ -70,6 +75,8 @@ export async function startLedger(isRefused: (id: string) => boolean = () => fal
   });
   return {
     service,
+    /** The writes that have no response yet. */
+    inFlight: () => inFlight,
     /** The arrivals of each intent, by its id. */
     arrivals,
     /** The arrivals of an intent that the service did not refuse. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Harness, Row } from '../harness.ts';
-import { forEach } from '../load.ts';
+import { numbers } from '../load.ts';
 import { tally, withExamples } from '../statistics.ts';
 import { contradictionOf, nameOf } from './history.ts';
 import {
@@ -17,6 +17,9 @@ export const CLIENTS = 20;
 /** A client that waits no longer leaves its request unanswered. */
 const PATIENCE_MS = { first: 60, last: 2500 };
 const MAX_REPEATS = 4;
+/** The share of intents whose client repeats its request until the response is final, and for how long. */
+const PERSISTENT = 0.25;
+const PERSISTENT_MS = 20_000;
 const SETTLE_TIMEOUT_MS = 3000;
 /** The share of intents of which a copy is on its way for long, and the longest time, in milliseconds. */
 const SLOW_COPIES = 0.1;
@@ -24,12 +27,20 @@ const SLOW_WAY_MS = 20_000;
 /** How long a client asks gateways that respond. On a slow machine, one that was killed may need longer to start. */
 const SETTLED_WITHIN_MS = 60_000;
 
+/** An answer that is true, but that only a death of the sender or a loss explains. */
+const NOT_SENT = 'ORPHANED (not sent)';
+
 type Result = {
   id: string;
   told: Told[];
+  /** The error that says that repeating does not help, before the key was settled. There is no reason for one. */
+  refused: string | undefined;
   /** When each request was sent, in the time of `performance.now()`. */
   sentAt: number[];
   settled: Settled | undefined;
+  settleAgain: () => Promise<Settled | string>;
+  /** What an intent that was `ORPHANED` is in the end: by then its sender may have reported. */
+  settledAgain?: Settled;
   /** Why settling had to be repeated. */
   reasons: string[];
   /** What a copy of the request got after the key was settled. */
@@ -52,11 +63,19 @@ type Options = {
  */
 export async function runSettledIntents(harness: Harness, options: Options): Promise<Result[]> {
   const results: Result[] = [];
-  for (let round = 0; options.running.load; round++) {
-    const intents = await createIntents(harness, `${options.prefix}-${round}`, 100);
-    await forEach(CLIENTS, intents, async (intent) => {
-      results.push(await runIntent(intent, options));
-    });
+  const runClient = async (client: number) => {
+    for (let round = 0; options.running.load; round++) {
+      const prefix = `${options.prefix}-${client}-${round}`;
+      for (const intent of await createIntents(harness, prefix, 10)) {
+        if (options.running.load) results.push(await runIntent(intent, options));
+      }
+    }
+  };
+  await Promise.all(numbers(CLIENTS).map(runClient));
+  for (const result of results) {
+    if (result.settled?.member?.code !== 'ORPHANED') continue;
+    const again = await result.settleAgain();
+    if (typeof again !== 'string') result.settledAgain = again;
   }
   return results;
 }
@@ -68,7 +87,9 @@ async function runIntent(intent: Intent, { urls, notesStarts, ageing }: Options)
   const age = () => Math.max(0, performance.now() - unanswered);
   const told: Told[] = [];
   const sentAt: number[] = [];
-  for (let n = 0; n < MAX_REPEATS; n++) {
+  const persistentUntil = Math.random() < PERSISTENT ? performance.now() + PERSISTENT_MS : 0;
+  let refused: string | undefined;
+  for (let n = 0; n < MAX_REPEATS || performance.now() < persistentUntil; n++) {
     const { first, last } = PATIENCE_MS;
     const timeoutMs = n === 0 && Math.random() < 0.5 ? first : last;
     const start = performance.now();
@@ -77,6 +98,7 @@ async function runIntent(intent: Intent, { urls, notesStarts, ageing }: Options)
     told.push(one);
     const olderMs = n === 0 && ageing ? await ageing() : 0;
     if (olderMs > 0) unanswered = start - olderMs;
+    if (one.kind === 'refused') refused = one.code;
     if (one.kind !== 'repeat') break;
     if (one.reason !== 'IDEMPOTENCY_UNAVAILABLE') unanswered = Math.min(unanswered, start);
     await sleep(50 + Math.random() * 200);
@@ -102,10 +124,11 @@ async function runIntent(intent: Intent, { urls, notesStarts, ageing }: Options)
     if (answer === 'no response') end = performance.now() + SETTLED_WITHIN_MS;
     await sleep(200);
   }
+  const settleAgain = () => settleIntent(pickUrl(), intent, age(), SETTLE_TIMEOUT_MS);
   const keyed = { isKeyed: true, timeoutMs: PATIENCE_MS.last, ageMs: age() };
   const late = settled ? await send(pickUrl(), intent, keyed) : undefined;
   await copied;
-  return { id: intent.id, told, sentAt, settled, reasons, late };
+  return { id: intent.id, told, refused, sentAt, settled, settleAgain, reasons, late };
 }
 
 /** The claims about settled intents, compared with what arrived at the service. */
@@ -113,19 +136,22 @@ export function rowsOfSettled(
   what: string,
   results: Result[],
   ledger: Ledger,
-  lossesAt: number[],
+  { lossesAt, isAllKnown }: { lossesAt: number[]; isAllKnown: boolean },
 ): Row[] {
   const twice = results.filter(({ id }) => ledger.accepted(id).length > 1);
   const unsettled = results.filter(({ settled }) => settled === undefined);
-  const contradictions = results.flatMap(({ id, told, settled, late }) => {
+  const contradictions = results.flatMap(({ id, told, refused, settled, settledAgain, late }) => {
     const arrivals = ledger.accepted(id).length;
     const members = told.flatMap((one) => (one.kind === 'member' ? one.member : []));
-    const faults = [...members, ...(settled?.member ? [settled.member] : [])].flatMap(
+    const settlements = [settled, settledAgain].filter((one) => one !== undefined);
+    const settledMembers = settlements.flatMap(({ member }) => member ?? []);
+    const faults = [...members, ...settledMembers].flatMap(
       (member) => contradictionOf(id, { kind: 'member', member }, ledger) ?? [],
     );
-    if (!settled?.member && settled?.isComplete && arrivals > 0) {
+    if (arrivals > 0 && settlements.some(({ member, isComplete }) => !member && isComplete)) {
       faults.push(`${id}: empty and complete, but ${arrivals} arrivals`);
     }
+    if (refused) faults.push(`${id}: ${told.map(nameOf).join(', ')} before it was settled`);
     const isClosed = late?.kind !== 'refused' || late.code === 'IDEMPOTENCY_KEY_SETTLED';
     if (settled && !settled.member && late?.kind === 'member' && settled.isComplete) {
       faults.push(`${id}: empty and complete, but later ${nameOf(late)}`);
@@ -133,8 +159,10 @@ export function rowsOfSettled(
     if (!isClosed) faults.push(`${id}: after settling ${nameOf(late)}`);
     return faults;
   });
-  const answers = results.map(({ settled }) => {
+  const answers = results.map(({ id, settled: first, settledAgain }) => {
+    const settled = settledAgain ?? first;
     if (settled === undefined) return 'unsettled';
+    if (settled.member?.code === 'ORPHANED' && ledger.accepted(id).length === 0) return NOT_SENT;
     if (settled.member) return settled.member.code ?? 'known outcome';
     return settled.isComplete ? 'not executed' : 'empty, not complete';
   });
@@ -153,7 +181,10 @@ export function rowsOfSettled(
         `${unsettled.length} unsettled, ${contradictions.length} contradictions of ${results.length}: ${tally(answers)}`,
         [...contradictions, ...unsettled.map(({ id, reasons }) => `${id}: ${tally(reasons)}`)],
       ),
-      holds: unsettled.length === 0 && contradictions.length === 0,
+      holds:
+        unsettled.length === 0 &&
+        contradictions.length === 0 &&
+        !(isAllKnown && answers.includes(NOT_SENT)),
     },
   ];
 }

@@ -29,10 +29,12 @@ function run(program: string, args: string[]): void {
   execFileSync(command, rest, { stdio: 'ignore' });
 }
 
-function commandOf(program: string, args: string[]): [string, string[]] {
-  const path = `${bin}${program}`;
-  if (!isRoot) return [path, args];
-  return ['setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', path, ...args]];
+/** The environment is that of the program alone: what libfaketime shares must belong to the user `postgres`. */
+function commandOf(program: string, args: string[], env = {}): [string, string[]] {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const command = [...variables, `${bin}${program}`, ...args];
+  if (!isRoot) return ['env', command];
+  return ['setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', 'env', ...command]];
 }
 
 /** What `initdb` created once, which takes more than a second of a core. Each server gets a copy. */
@@ -60,13 +62,19 @@ function createCluster(data: string): void {
 
 export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>;
 
+type Options = {
+  settings?: Record<string, string>;
+  primary?: { port: number };
+  name?: string;
+  /** Additional environment variables, such as those of a clock (fake-clock.ts). */
+  env?: Record<string, string>;
+};
+
 /**
  * A PostgreSQL server on a free port of the loopback, with these settings; a standby of `primary` with this name if it is
  * given. It stops after the test.
  */
-export async function startPostgres(
-  options: { settings?: Record<string, string>; primary?: { port: number }; name?: string } = {},
-) {
+export async function startPostgres(options: Options = {}) {
   if (!isPostgresInstalled) throw new Error('postgres is missing: apt-get install postgresql');
   const folder = await mkdtemp(join(tmpdir(), 'postgres-'));
   await chmod(folder, 0o777);
@@ -93,7 +101,7 @@ export async function startPostgres(
   let child = await startServer();
 
   async function startServer() {
-    const [command, args] = commandOf('postgres', ['-D', data, '-p', String(port)]);
+    const [command, args] = commandOf('postgres', ['-D', data, '-p', String(port)], options.env);
     const server = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     let output = '';
     for await (const chunk of server.stderr.iterator({ destroyOnReturn: false })) {

@@ -16,8 +16,15 @@ const READY = 'Ready to accept connections';
 /** Its duplicates share its class, whose many methods take a while to create. */
 const anyClient = createClient();
 
+type Options = {
+  port?: number;
+  args?: string[];
+  /** Additional environment variables, such as those of a clock (fake-clock.ts). */
+  env?: Record<string, string>;
+};
+
 /** A Redis server that keeps nothing on disk, on a port of its own unless one is given. It stops after the test. */
-export async function startRedis(options: { port?: number; args?: string[] } = {}) {
+export async function startRedis(options: Options = {}) {
   if (!isRedisInstalled) throw new Error('redis-server is missing: apt-get install redis-server');
   for (let attempts = 3; ; attempts--) {
     try {
@@ -31,7 +38,7 @@ export async function startRedis(options: { port?: number; args?: string[] } = {
   }
 }
 
-async function startServer({ port, args = [] }: { port?: number; args?: string[] }) {
+async function startServer({ port, args = [], env }: Options) {
   const directory = await mkdtemp(join(tmpdir(), 'redis-'));
   const usedPort = port ?? (await freePort());
   const fixed = ['--port', String(usedPort), '--bind', '127.0.0.1', '--dir', directory];
@@ -40,6 +47,7 @@ async function startServer({ port, args = [] }: { port?: number; args?: string[]
     const settings = ['--save', '', '--appendonly', 'no', '--repl-diskless-sync-delay', '0'];
     const child = spawn('redis-server', [...fixed, ...settings, ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, ...env },
     });
     let output = '';
     for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
