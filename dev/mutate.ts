@@ -1,0 +1,148 @@
+import { spawnSync } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { parseSync, Visitor } from 'oxc-parser';
+import { z } from 'zod';
+
+/*
+ * Mutation testing: puts single faults into a copy of the project, and prints those with which the tests still pass.
+ *
+ *   npm run mutate -- --files src/idempotency [--sample 60] [--seed 1]
+ *
+ * V8's block coverage (test/support/coverage-environment.js) tells which test files execute the place of a fault. They
+ * run first, then those that start processes, whose coverage is not known.
+ */
+const startsProcesses = /support\/(client-faults|gateway-process|postgres|process|redis)\.ts/;
+const swapped: Record<string, string> = {
+  ...{ '&&': '||', '||': '&&', '??': '&&', '===': '!==', '!==': '===', '+': '-', '-': '+' },
+  ...{ '<': '<=', '<=': '<', '>': '>=', '>=': '>', '*': '/', '/': '*' },
+};
+
+type Span = { start: number; end: number };
+type Mutant = Span & { file: string; text: string };
+
+/** The faults that can be put into a file: each replaces a span of it by a text. */
+function mutantsOf(file: string): Mutant[] {
+  const source = readFileSync(file, 'utf8');
+  const mutants: Mutant[] = [];
+  const inTypes = new Set<number>();
+  const textOf = ({ start, end }: Span) => source.slice(start, end);
+  const replace = ({ start, end }: Span, text: string) => mutants.push({ file, start, end, text });
+  const remove = (node: Span) => replace(node, ';');
+  const negate = ({ test }: { test: Span | null }) => test && replace(test, `!(${textOf(test)})`);
+  const swap = (node: { left: Span; right: Span; operator: string }) => {
+    const other = swapped[node.operator];
+    const between = { start: node.left.end, end: node.right.start };
+    if (other) replace(between, textOf(between).replace(node.operator, other));
+  };
+  new Visitor({
+    ...{ IfStatement: negate, ConditionalExpression: negate, WhileStatement: negate },
+    ...{ ForStatement: negate, BinaryExpression: swap, LogicalExpression: swap },
+    ...{ ExpressionStatement: remove, ThrowStatement: remove, ContinueStatement: remove },
+    AwaitExpression: (node) => replace(node, textOf(node.argument)),
+    UnaryExpression: (node) => node.operator === '!' && replace(node, textOf(node.argument)),
+    ReturnStatement: (node) => node.argument && replace(node, 'return;'),
+    TSLiteralType: ({ literal }) => inTypes.add(literal.start),
+    Literal(node) {
+      if (inTypes.has(node.start)) return;
+      if (typeof node.value === 'number') replace(node, String(node.value + 1));
+      if (typeof node.value === 'boolean') replace(node, String(!node.value));
+    },
+  }).visit(parseSync(file, source).program);
+  return mutants;
+}
+
+const rangeSchema = z.object({ startOffset: z.number(), endOffset: z.number(), count: z.number() });
+const coverageSchema = z.record(z.string(), z.array(rangeSchema));
+const testSchema = z.object({ name: z.string(), status: z.string(), endTime: z.number() });
+const resultSchema = z.object({ success: z.boolean(), testResults: z.array(testSchema) });
+type Range = z.infer<typeof rangeSchema>;
+
+/** Whether a place was executed, as the innermost range around it says. The first one, the module itself, runs only once. */
+function executes(ranges: Range[], { start, end }: Span): boolean {
+  const size = ({ startOffset, endOffset }: Range) => endOffset - startOffset;
+  const [innermost] = ranges
+    .filter(({ startOffset, endOffset }) => startOffset <= start && end <= endOffset)
+    .sort((one, other) => size(one) - size(other));
+  return innermost !== undefined && (innermost.count > 0 || innermost === ranges[0]);
+}
+
+const { values: options } = parseArgs({
+  options: {
+    files: { type: 'string', multiple: true, default: ['src'] },
+    sample: { type: 'string', default: 'Infinity' },
+    seed: { type: 'string', default: '1' },
+  },
+});
+const print = (line: string) => process.stdout.write(`${line}\n`);
+const copy = mkdtempSync(join(tmpdir(), 'mutate-'));
+process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
+const git = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard']);
+const files = String(git.stdout).split('\0').filter(Boolean);
+for (const file of files) cpSync(file, join(copy, file));
+symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+
+/** Runs test files in the copy. Undefined if they do not end in time. */
+function runTests(args: string[], env = {}, timeout = 120_000) {
+  const output = join(copy, 'result.json');
+  rmSync(output, { force: true });
+  const all = ['test', '--', '--silent', '--json', `--outputFile=${output}`, ...args];
+  spawnSync('npm', all, { cwd: copy, env: { ...process.env, ...env }, timeout });
+  try {
+    return resultSchema.parse(JSON.parse(readFileSync(output, 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+const environment = `--env=${join(copy, 'test/support/coverage-environment.js')}`;
+const folder = join(copy, 'coverage');
+const baseline = runTests([environment], { COVERAGE_FOLDER: folder }, 900_000);
+const passed = baseline?.testResults.filter(({ status }) => status === 'passed') ?? [];
+const tests = passed.map(({ name }) => {
+  const text = readFileSync(join(folder, `${encodeURIComponent(name)}.json`), 'utf8');
+  const isProcess = startsProcesses.test(readFileSync(name, 'utf8'));
+  return { name, coverage: coverageSchema.parse(JSON.parse(text)), isProcess };
+});
+
+/** Whether the tests pass with a fault. */
+function survives(mutant: Mutant): boolean {
+  const { file, start, end, text } = mutant;
+  const source = readFileSync(file, 'utf8');
+  const target = join(copy, file);
+  writeFileSync(target, source.slice(0, start) + text + source.slice(end));
+  const ranges = (coverage: Record<string, Range[]>) => coverage[pathToFileURL(target).href] ?? [];
+  const covering = tests.filter((one) => !one.isProcess && executes(ranges(one.coverage), mutant));
+  // The tests beside the file find most faults, and take least.
+  const beside = dirname(target).replace(/\/src\b/, '/test');
+  const { near = [], far = [] } = Object.groupBy(covering, ({ name }) =>
+    dirname(name) === beside ? 'near' : 'far',
+  );
+  const passes = [near, far, tests.filter(({ isProcess }) => isProcess)].every((run) => {
+    const names = run.map(({ name }) => name);
+    return names.length === 0 || runTests(['--bail', ...names])?.success === true;
+  });
+  writeFileSync(target, source);
+  return passes;
+}
+
+const mutants = files
+  .filter((file) => options.files.some((prefix) => file.startsWith(prefix)))
+  .filter((file) => file.endsWith('.ts') && !file.includes('/generated/'))
+  .flatMap(mutantsOf)
+  .map((mutant) => ({ ...mutant, order: hash('sha1', options.seed + JSON.stringify(mutant)) }))
+  .sort((one, other) => (one.order < other.order ? -1 : 1));
+const sample = mutants.slice(0, Number(options.sample));
+print(`${sample.length} of ${mutants.length} faults, ${tests.length} test files`);
+const survivors = sample.filter((mutant) => {
+  if (!survives(mutant)) return false;
+  const source = readFileSync(mutant.file, 'utf8');
+  const line = source.slice(0, mutant.start).split('\n').length;
+  const before = source.slice(mutant.start, mutant.end);
+  return print(`${mutant.file}:${line}: ${before.trim()} -> ${mutant.text.trim()}`);
+});
+print(`${survivors.length} of ${sample.length} survive`);
