@@ -5,8 +5,8 @@ export default {
   ...base,
   testEnvironment: '<rootDir>/test/support/compiled-environment.js',
   testMatch: [
-    '<rootDir>/test/resolvers/(approvers|gl-codes|input|workflows).test.ts',
-    '<rootDir>/test/graphql/(exact-numbers|execution).test.ts',
+    '<rootDir>/test/resolvers/(gl-codes|input).test.ts',
+    '<rootDir>/test/graphql/execution.test.ts',
     '<rootDir>/test/(attack/isolation|examples/operations|federation/references).test.ts',
     // The writes of one mutation: their keys, and those that follow after the client has disconnected.
     '<rootDir>/test/(idempotency/idempotent-call|http/client-connections).test.ts',
