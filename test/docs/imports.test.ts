@@ -1,27 +1,30 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { parseSync, type StaticImport } from 'oxc-parser';
 
 const src = new URL('../../src/', import.meta.url).pathname;
 
 /**
- * What each folder of src/ may import: other folders or single files of src/, and packages that only some
+ * What each folder of src/ may import: other folders (`lib/`) or single files of src/, and packages that only some
  * folders use. A folder imports itself, `request-scope.ts` and every other package freely.
  */
 const allowed: Record<string, string> = {
   lib: '',
-  account: 'errors/gateway-error.ts lib',
-  errors: 'lib',
+  account: 'errors/gateway-error.ts lib/',
+  errors: 'lib/',
   telemetry: 'errors/gateway-error.ts node:http',
-  auth: 'errors lib jose node:http telemetry/metrics.ts',
-  upstream: 'account errors/gateway-error.ts lib telemetry got undici node:http',
-  idempotency: 'account/gate.ts account/shares.ts errors/gateway-error.ts lib telemetry upstream',
+  auth: 'errors/ lib/ jose node:http telemetry/metrics.ts',
+  upstream: 'account/ errors/gateway-error.ts lib/ telemetry/ got undici node:http',
+  idempotency:
+    'account/gate.ts account/shares.ts errors/gateway-error.ts lib/ telemetry/ upstream/',
   resolvers:
-    'errors/gateway-error.ts errors/input-fault.ts generated idempotency/recorded-outcome.ts idempotency/settle.ts upstream graphql',
-  graphql: 'account errors idempotency/settle.ts lib resolvers telemetry upstream graphql @apollo',
+    'errors/gateway-error.ts errors/input-fault.ts generated/ idempotency/recorded-outcome.ts idempotency/settle.ts upstream/ graphql',
+  graphql:
+    'account/ errors/ idempotency/settle.ts lib/ resolvers/ telemetry/ upstream/ graphql @apollo',
   generated: 'resolvers/context.ts resolvers/loaders.ts graphql',
-  http: 'account auth/authenticate.ts errors lib telemetry fastify @fastify node:http',
-  settings: 'auth config.ts generated graphql lib telemetry upstream/transport jose',
+  http: 'account/ auth/authenticate.ts errors/ lib/ telemetry/ fastify @fastify node:http',
+  settings: 'auth/ config.ts generated/ graphql/ lib/ telemetry/ upstream/transport/ jose',
 };
 
 /** Packages that a folder may import only if its list names them. */
@@ -35,15 +38,17 @@ describe.each(files.filter((file) => file.includes('/')))('%s', (file) => {
 
   test('imports only what its folder may import', () => {
     if (allowed[folder] === undefined) throw new Error(`Add ${folder}/ to the table`);
-    const free = [folder, 'request-scope.ts', ...rules].map((name) => `src/${name}`);
+    const free = [`${folder}/`, 'request-scope.ts', ...rules].map((name) => `src/${name}`);
+    const isFree = (target: string) =>
+      free.some((name) => target === name || (name.endsWith('/') && target.startsWith(name)));
     const targets = importsOf(file).filter((target) => target.startsWith('src/'));
-    expect(targets.filter((target) => !isInside(target, free))).toEqual([]);
+    expect(targets.filter((target) => !isFree(target))).toEqual([]);
   });
 
   test('imports and loads only packages that its folder may import', () => {
     const targets = [...importsOf(file), ...loadedBy(file)];
-    const packages = targets.filter((target) => isInside(target, restricted));
-    expect(packages.filter((target) => !isInside(target, rules))).toEqual([]);
+    const packages = targets.filter((target) => isOf(target, restricted));
+    expect(packages.filter((target) => !isOf(target, rules))).toEqual([]);
   });
 });
 
@@ -61,8 +66,7 @@ test('no files import each other in a circle', () => {
 
 /** What is loaded with a file: whatever it imports as a value, and what that imports. */
 function loadedBy(file: string, seen = new Set<string>()): Set<string> {
-  const types = /^import type [^;]*;|^import \{(\s*type \w+,?)+\s*\} from .*/gm;
-  for (const target of importsOf(file, types)) {
+  for (const target of importsOf(file, ({ entries }) => !isOfTypes(entries))) {
     if (seen.has(target)) continue;
     seen.add(target);
     if (target.startsWith('src/')) loadedBy(target.replace('src/', ''), seen);
@@ -70,15 +74,26 @@ function loadedBy(file: string, seen = new Set<string>()): Set<string> {
   return seen;
 }
 
-/** What a file imports: files as `src/…`, packages by name. `ignored` is not looked at. */
-function importsOf(file: string, ignored = /$^/): string[] {
-  const text = readFileSync(join(src, file), 'utf8').replace(ignored, '');
-  return [...text.matchAll(/(?:from|import)\s*\(?'([^']+)'/g)].map(([, target = '']) =>
-    target.startsWith('.') ? join('src', file, '..', target) : target,
+const isOfTypes = (entries: StaticImport['entries']) =>
+  entries.length > 0 && entries.every(({ isType }) => isType);
+
+/** What a file imports: files as `src/…`, packages by name. */
+function importsOf(file: string, isWanted: (one: StaticImport) => boolean = () => true): string[] {
+  const text = readFileSync(join(src, file), 'utf8');
+  const { module } = parseSync(file, text);
+  const dynamic = module.dynamicImports.map(({ moduleRequest: { start, end } }) =>
+    text.slice(start + 1, end - 1),
+  );
+  const names = module.staticImports.filter(isWanted).map((one) => one.moduleRequest.value);
+  const exported = module.staticExports.flatMap(({ entries }) =>
+    entries.flatMap(({ moduleRequest }) => moduleRequest?.value ?? []),
+  );
+  return [...names, ...exported, ...dynamic].map((name) =>
+    name.startsWith('.') ? join('src', file, '..', name) : name,
   );
 }
 
-/** Whether a target is one of these files or packages, or in one of these folders. */
-function isInside(target: string, names: string[]): boolean {
-  return names.some((name) => target === name || target.startsWith(`${name}/`));
+/** Whether a target is one of these packages, or a part of one. */
+function isOf(target: string, packages: string[]): boolean {
+  return packages.some((name) => target === name || target.startsWith(`${name}/`));
 }
