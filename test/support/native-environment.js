@@ -1,18 +1,17 @@
 import { createRequire, flushCompileCache } from 'node:module';
-import { isMap, isNativeError, isPromise, isRegExp, isSet } from 'node:util/types';
 import { TestEnvironment } from 'jest-environment-node';
 
-/** Classes of which each environment has its own. Modules are loaded outside of it, where they are others. */
-const classes = {
-  Error: isNativeError,
-  Map: isMap,
-  Promise: isPromise,
-  RangeError: (value) => isNativeError(value) && value.name === 'RangeError',
-  RegExp: isRegExp,
-  Set: isSet,
-  SyntaxError: (value) => isNativeError(value) && value.name === 'SyntaxError',
-  TypeError: (value) => isNativeError(value) && value.name === 'TypeError',
-};
+/** Classes of which each environment has its own. Modules are loaded outside of it, so its tests use theirs. */
+const classes = [
+  'Error',
+  'Map',
+  'Promise',
+  'RangeError',
+  'RegExp',
+  'Set',
+  'SyntaxError',
+  'TypeError',
+];
 
 /** What tests replace in the modules that they test, and use themselves. */
 const clocks = ['Date', 'setInterval', 'setTimeout', 'clearInterval', 'clearTimeout'];
@@ -30,7 +29,7 @@ export default class NativeEnvironment extends TestEnvironment {
       config: config.projectConfig,
       global: globalThis,
     });
-    recognizeOthers(this.global);
+    for (const name of classes) this.global[name] = globalThis[name];
   }
 
   /** What a test replaced is there again for the next test file. */
@@ -42,21 +41,5 @@ export default class NativeEnvironment extends TestEnvironment {
   }
 }
 
-recognizeOthers(globalThis);
-
 // Without freeing what the tests of a worker have used, which would take as long. Jest itself sets its exit code later.
 if (process.send) process.once('exit', (code) => process.exit(code));
-
-/** Makes `instanceof` true for the objects of other environments, too. */
-function recognizeOthers(environment) {
-  for (const [name, isOne] of Object.entries(classes)) {
-    const Class = environment[name];
-    const isInstance = Class[Symbol.hasInstance];
-    Object.defineProperty(Class, Symbol.hasInstance, {
-      configurable: true,
-      value(value) {
-        return isInstance.call(this, value) || (this === Class && isOne(value));
-      },
-    });
-  }
-}
