@@ -22,6 +22,9 @@ export default {
   // Fake timers replace those of Node itself, which does not work without these.
   fakeTimers: { doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] },
   setupFilesAfterEnv: [`${support}/setup.ts`],
+  // The tests of a file run in random order. `--seed` repeats one.
+  randomize: true,
+  showSeed: true,
   // Generous, because it only ends a test that hangs: a busy machine must not fail one.
   testTimeout: 60_000,
   // More than the cores of a small machine: much of a test is waiting for timers and processes.

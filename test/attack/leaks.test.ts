@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Documents } from '../../src/graphql/documents.ts';
 import { startCollector } from '../support/collector.ts';
@@ -118,13 +118,24 @@ async function start() {
       responses = '';
       return texts;
     },
-    /** Stops the gateway, which exports the last traces, and returns what it wrote. */
+    /** Stops the gateway, which exports the last traces, and returns what it wrote. None of it is empty. */
     async collected() {
       const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
       expect(await gateway.stop()).toBe(0);
-      return { metrics, log: gateway.output(), traces: collector.bytes().toString('latin1') };
+      const traces = collector.bytes().toString('latin1');
+      expect(traces).toContain('POST /graphql');
+      return { metrics, log: gateway.output(), traces };
     },
   };
+}
+
+/** Starts such a gateway, which has the keys. */
+async function startWithKeys() {
+  const stack = await start();
+  stack.keys.respondWith(json((await testIssuer()).jwks));
+  await eventually(async () => expect(await stack.send(read)).toBe('GlCodeList'));
+  stack.responses();
+  return stack;
 }
 
 /** The text, and its encoded forms. */
@@ -152,22 +163,15 @@ function expectNone(places: Record<string, string>, secrets: string[]) {
 
 const bodies = [...encodings(serviceCanary), ...encodings(clientCanary)];
 
-let stack: Awaited<ReturnType<typeof start>>;
-beforeAll(async () => {
-  stack = await start();
-});
-
-// First, because the gateway keeps the keys that it gets afterwards.
 test('the response of a failing key server is not quoted', async () => {
-  const { keys, token, send, responses } = stack;
+  const { token, send, responses, collected } = await start();
   expect(await send(read)).toBe('AUTH_UNAVAILABLE');
-  expectNone({ responses: responses() }, [...bodies, ...partsOf(token)]);
-  keys.respondWith(json((await testIssuer()).jwks));
-  await eventually(async () => expect(await send(read)).toBe('GlCodeList'));
+  const places = { responses: responses(), ...(await collected()) };
+  expectNone(places, [...bodies, ...partsOf(token)]);
 });
 
 test('a response has what was asked for, and an error quotes the client', async () => {
-  const { send, responses } = stack;
+  const { token, send, responses, collected } = await startWithKeys();
   const whole = '__typename ... on LedgerStatus { message }';
   const ofList = `${whole} ... on GlCodeList { codes { code name project } }`;
   await send(codes.replace('__typename', ofList), { project: clientCanary });
@@ -179,10 +183,11 @@ test('a response has what was asked for, and an error quotes the client', async 
   const texts = responses();
   expect(texts).toContain(serviceCanary);
   expect(texts).toContain('BAD_USER_INPUT');
+  expectNone(await collected(), [...bodies, clientName, ...partsOf(token)]);
 });
 
-test('the response to a rejected request contains nothing of it', async () => {
-  const { gateway, token, authorization, send, add, responses } = stack;
+test('neither the response to a rejected request nor what is logged contains any of it', async () => {
+  const { gateway, token, authorization, send, add, responses, collected } = await startWithKeys();
 
   const aliases = Array.from({ length: 201 }, (_, n) => `a${n}: __typename`).join(' ');
   for (const [code, query, variables] of [
@@ -221,11 +226,12 @@ test('the response to a rejected request contains nothing of it', async () => {
   const wrongType = { authorization, 'content-type': `text/${clientCanary}` };
   await add(gateway.post(clientCanary, wrongType).then(({ text }) => text));
 
-  expectNone({ responses: responses() }, [...encodings(clientCanary), ...partsOf(token)]);
+  const places = { responses: responses(), ...(await collected()) };
+  expectNone(places, [...encodings(clientCanary), clientName, ...partsOf(token)]);
 });
 
-test('responses never contain tokens or bodies, whatever the service sends', async () => {
-  const { service, token, send, responses } = stack;
+test('responses, logs, metrics and traces contain neither tokens nor bodies, whatever the service sends', async () => {
+  const { service, token, send, responses, collected } = await startWithKeys();
 
   for (const [name, fault] of Object.entries(faults)) {
     service.respondWith(fault);
@@ -253,18 +259,13 @@ test('responses never contain tokens or bodies, whatever the service sends', asy
 
   const texts = responses();
   expect(texts).toContain('UPSTREAM_FAILED');
-  expectNone({ texts }, [...bodies, ...partsOf(token)]);
-});
-
-// Last, because it stops the gateway of all tests above.
-test('logs, metrics and traces never contain tokens or bodies, either', async () => {
-  const places = await stack.collected();
-  // The test is only meaningful if none of the three is empty.
+  const places = await collected();
+  // The test is only meaningful if none of them is empty.
   expect(places.log).toContain('"operation":"updateWorkflowCSV"');
   expect(places.metrics).toContain('operation="updateWorkflowCSV"');
   expect(places.traces).toContain('updateWorkflowCSV');
   expect(places.metrics).toMatch(/^ledger_gateway_circuit_state [12]$/m);
-  expectNone(places, [...bodies, clientName, ...partsOf(stack.token)]);
+  expectNone({ texts, ...places }, [...bodies, clientName, ...partsOf(token)]);
 });
 
 /** A query with an enum value as a variable. */

@@ -67,7 +67,7 @@ const { url } = await startTestServer({
 afterEach(() => {
   accepted.length = 0;
   expect(trap.received).toEqual([]);
-  expect([...new Set(keys.received.map(({ url }) => url))]).toEqual(['/jwks.json']);
+  expect(keys.received.filter(({ url }) => url !== '/jwks.json')).toEqual([]);
 });
 
 /** A valid token of this length. */

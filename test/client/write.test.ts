@@ -351,7 +351,9 @@ test.each([
   const [, missing, variables] = row;
   const { open, kinds, storage } = await start([saved]);
   let asked = 0;
-  const token = () => (++asked === missing ? noToken() : tokenOf('ada'));
+  const late = Promise.withResolvers<string>();
+  closeAfterTest(() => late.resolve(''));
+  const token = () => (++asked === missing ? late.promise : tokenOf('ada'));
   const write = open('ada', { token, attemptMs: 60_000 });
   const ended = write.click(variables);
   await until(() => asked >= missing);

@@ -1,4 +1,5 @@
 import { createRequire, flushCompileCache } from 'node:module';
+import { setTimeout as pause } from 'node:timers/promises';
 import { TestEnvironment } from 'jest-environment-node';
 
 /** Classes of which each environment has its own. Modules are loaded outside of it, so its tests use theirs. */
@@ -18,6 +19,8 @@ const clocks = ['Date', 'setInterval', 'setTimeout', 'clearInterval', 'clearTime
 
 /** The environment of Jest, in which `native-module.js` finds Node's own `require`, and whose timers are Node's own. */
 export default class NativeEnvironment extends TestEnvironment {
+  #open = openResources();
+
   constructor(config, context) {
     super(config, context);
     this.global.requireNative = createRequire(import.meta.url);
@@ -38,7 +41,28 @@ export default class NativeEnvironment extends TestEnvironment {
     // At its exit, a worker would write all of it, which takes longer than Jest waits for its end.
     flushCompileCache();
     await super.teardown();
+    await this.#expectNothingOpen();
   }
+
+  /** Fails a test file that leaves a server, a connection or a timer behind, which would keep a worker running. */
+  async #expectNothingOpen() {
+    for (let waits = 0; ; waits++) {
+      const left = openResources();
+      for (const resource of this.#open) {
+        const index = left.indexOf(resource);
+        if (index >= 0) left.splice(index, 1);
+      }
+      if (left.length === 0) return;
+      // What is closed may take some iterations of the event loop.
+      if (waits === 100) throw new Error(`The test file leaves open: ${left.join(', ')}`);
+      await pause(20);
+    }
+  }
+}
+
+/** What keeps a worker running, without its pipes to Jest. */
+function openResources() {
+  return process.getActiveResourcesInfo().filter((resource) => resource !== 'PipeWrap');
 }
 
 // Without freeing what the tests of a worker have used, which would take as long. Jest itself sets its exit code later.
