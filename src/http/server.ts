@@ -86,6 +86,8 @@ function createFastify(log: Logger, handlers: FastifyServerOptions): FastifyInst
     return503OnClosing: false,
     // Only `search` is used, by GraphQL. Parsing thousands of parameters would take milliseconds.
     routerOptions: { querystringParser: () => ({}) },
+    // It would only stop the start on a busy machine: no plugin waits for anything.
+    pluginTimeout: 0,
     ...handlers,
   });
   // Only the route decides whether a client that waits for it should send the body. Node would respond to the others
