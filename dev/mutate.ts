@@ -138,7 +138,8 @@ const mutants = files
   .sort((one, other) => (one.order < other.order ? -1 : 1));
 const sample = mutants.slice(0, Number(options.sample));
 print(`${sample.length} of ${mutants.length} faults, ${tests.length} test files`);
-const survivors = sample.filter((mutant) => {
+const survivors = sample.filter((mutant, index) => {
+  process.stderr.write(`${index} of ${sample.length} tried\r`);
   if (!survives(mutant)) return false;
   const source = readFileSync(mutant.file, 'utf8');
   const line = source.slice(0, mutant.start).split('\n').length;

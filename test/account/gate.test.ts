@@ -1,7 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { Gate } from '../../src/account/gate.ts';
-import { promotedBy } from '../support/promoted.ts';
 
 test('callers take turns', async () => {
   const gate = new Gate({ limit: 1 });
@@ -121,17 +120,4 @@ test('what waits for an iteration is rejected when its signal is aborted', async
   const waiting = reading.enterIteration('b', controller.signal);
   controller.abort();
   await expect(waiting).rejects.toMatchObject({ code: 'CLIENT_DISCONNECTED' });
-});
-
-test('what no longer waits for its client is collected young (docs/decisions/0011)', async () => {
-  const gate = new Gate({ limit: 1 });
-  const watched: (() => void)[] = [];
-  // 2 KB each, of which 64 are watched at a time.
-  const bytes = await promotedBy((n) => {
-    const held = Array.from({ length: 256 }, () => n);
-    const idle = { caller: 'c', amount: () => held.length, isOverdue: () => false, drop() {} };
-    watched.push(gate.watch(idle));
-    if (watched.length > 64) watched.shift()?.();
-  });
-  expect(bytes).toBeLessThan(4_000_000);
 });

@@ -2,7 +2,6 @@ import { expect, test } from '@jest/globals';
 import { Kind, parse } from 'graphql';
 import { findCompiled } from '../../src/graphql/compiled-query.ts';
 import { GraphqlDocument } from '../../src/graphql/document.ts';
-import { promotedBy } from '../support/promoted.ts';
 
 const names = ['a', 'b', 'c', 'd'];
 const text = `query One(${names.map((name) => `$${name}: Boolean!`).join()}) {
@@ -35,14 +34,4 @@ test('variables that an operation does not declare make no further plans', async
   const { document, find } = start();
   for (const a of ['1', 2, null, 'x'.repeat(1_000_000)]) await find('Other', { a });
   expect([...document.plans.values()]).toEqual([expect.objectContaining({ executions: 4 })]);
-});
-
-test('what a mutation refers to is collected young (docs/decisions/0011)', async () => {
-  const compiled = await start().find('Write', {}, 1);
-  if (!compiled) throw new Error('not compiled');
-  // 2 KB each.
-  const bytes = await promotedBy((n) =>
-    Reflect.apply(compiled, undefined, [Array.from({ length: 256 }, () => n), {}]),
-  );
-  expect(bytes).toBeLessThan(4_000_000);
 });
