@@ -1,0 +1,105 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setImmediate as immediate } from 'node:timers/promises';
+import { expect, jest, test } from '@jest/globals';
+import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
+import { byIteration, type Change, StoreUnavailable } from '../../src/idempotency/store.ts';
+import { claimsOn, SQLITE_LIMITS } from '../support/claims.ts';
+import { closeAfterTest } from '../support/cleanup.ts';
+import { write } from '../support/graphql-operation.ts';
+import { metricIs } from '../support/metric.ts';
+import { json } from '../support/service.ts';
+import { startStack } from '../support/stack.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const key = { 'idempotency-key': 'intent-1' };
+const done = json({ status: 0 });
+const fileStore = async () => `file:${join(await temporaryFolder(), 'keys.db')}`;
+
+/** Runs `intervene` before the store records an outcome. */
+function beforeRecording(intervene: () => unknown): void {
+  const { swap } = SqliteStore.prototype;
+  const spy = jest.spyOn(SqliteStore.prototype, 'swap').mockImplementation(async function (
+    this: SqliteStore,
+    change: Change,
+  ) {
+    if (change.next?.text.includes('"outcome"')) await intervene();
+    return swap.call(this, change);
+  });
+  closeAfterTest(() => spy.mockRestore());
+}
+
+test('a client gets an outcome only when the store has it', async () => {
+  const recording = Promise.withResolvers<void>();
+  const recorded = Promise.withResolvers<void>();
+  beforeRecording(() => {
+    recording.resolve();
+    return recorded.promise;
+  });
+  const { gateway } = await startStack(done, { IDEMPOTENCY_STORE: await fileStore() });
+  const events: string[] = [];
+  const sent = gateway.graphql(write, {}, key).then(() => events.push('response'));
+  await recording.promise;
+  // Each takes longer than the rest of the response to the write.
+  for (let n = 0; n < 3; n++) await gateway.graphql('{ __typename }');
+  events.push('recorded');
+  recorded.resolve();
+  await sent;
+  expect(events).toEqual(['recorded', 'response']);
+});
+
+test('an outcome that the store rejects at first is recorded before the gateway closes the store', async () => {
+  let failuresLeft = Infinity;
+  beforeRecording(() => {
+    if (failuresLeft-- > 0) throw new StoreUnavailable('failed');
+  });
+  const settings = { IDEMPOTENCY_STORE: await fileStore() };
+  const first = await startStack(done, settings);
+  const { data } = await first.gateway.graphql(write, {}, key);
+  failuresLeft = 2;
+  await first.gateway.close();
+  const second = await startStack(done, settings);
+  const repeated = await second.gateway.graphql(write, {}, key);
+  expect(repeated.data).toEqual(data);
+  expect(repeated.headers.get('idempotent-replayed')).toBe('true');
+  expect(second.service.received).toEqual([]);
+});
+
+test('only the owner of a claim records its outcome', async () => {
+  const { claim, record, find, close } = claimsOn(
+    new SqliteStore({ path: ':memory:', ...SQLITE_LIMITS }),
+  );
+  closeAfterTest(close);
+  await claim('key', 'owner', { ageMs: 0 });
+  await record('key', 'another', 'outcome of another');
+  expect(await find('key')).toBe('in-flight');
+  await record('key', 'owner', 'outcome');
+  expect(await find('key')).toBe('outcome');
+});
+
+test('what rejects a write because the store is unavailable is counted', async () => {
+  const { gateway, service } = await startStack(done, {
+    IDEMPOTENCY_STORE: 'redis://127.0.0.1:1',
+  });
+  expect((await gateway.graphql(write, {}, key)).errors).toHaveLength(1);
+  expect(service.received).toEqual([]);
+  const labels = { result: 'unavailable' };
+  await metricIs(gateway, 'ledger_gateway_idempotency_total', 1, labels);
+});
+
+test('equal work of a later iteration is done again', async () => {
+  let runs = 0;
+  const batch = byIteration(async (work: readonly string[]) => work.map(() => ++runs));
+  expect(await batch.load('work')).toBe(1);
+  expect(await batch.load('work')).toBe(2);
+});
+
+test('a store that nobody uses does not use the database on each iteration of the event loop', async () => {
+  const exec = jest.spyOn(DatabaseSync.prototype, 'exec');
+  closeAfterTest(() => exec.mockRestore());
+  const store = new SqliteStore({ path: ':memory:', ...SQLITE_LIMITS });
+  closeAfterTest(() => store.close());
+  for (let n = 0; n < 200; n++) await immediate();
+  const transactions = exec.mock.calls.filter(([sql]) => sql.startsWith('BEGIN'));
+  expect(transactions.length).toBeLessThan(10);
+});
