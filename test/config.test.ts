@@ -60,7 +60,7 @@ test.each<[name: string, values: string, description: RegExp]>([
   ['UPSTREAM_BASE_URL', 'http://ada:secret@service.example', /credentials/],
   ['UPSTREAM_BASE_URL', 'http://a.example/?a=b http://a.example/a? http://a.example/a#', /query/],
   ['UPSTREAM_TIMEOUT_MS', '0 10s', /integer/],
-  ['UPSTREAM_MAX_RESPONSE_BYTES', '16MB', /integer/],
+  ['UPSTREAM_MAX_RESPONSE_BYTES', '16MB 0 268435457', /integer from 1 to 268435456/],
   ['UPSTREAM_MAX_CONCURRENCY', '0', /integer/],
   ['JWT_JWKS_URL', 'jwks.json', /http\(s\) URL/],
   ['JWT_ALGORITHMS', 'HS256 RS256,none ,', /list of RS256, /],

@@ -133,3 +133,18 @@ test('a response is measured before it is written, and may have twice as many by
   const error = { code: 'OPERATION_LIMIT_EXCEEDED' };
   await expect(measure([half, half, half])).rejects.toMatchObject(error);
 });
+
+test('a response whose entities have long texts is measured, and not sent if it is too long', async () => {
+  const holding = new Account(Infinity).open('a');
+  const limits = new ResponseLimits({ ...scopeOf(), holding }, MEGABYTE);
+  const entity = { message: 'm'.repeat(MEGABYTE / 8) };
+  const response = await execute(messages, async (info) => {
+    await limits.admitEntities([entity], info);
+    return entity;
+  });
+  const isTooLong = limits.admitResponse({ data: JSON.parse(response) }).then(
+    () => false,
+    ({ code }) => code === 'OPERATION_LIMIT_EXCEEDED',
+  );
+  expect(await isTooLong).toBe(true);
+});

@@ -44,3 +44,18 @@ test.each(['content-length: 100000000', 'transfer-encoding: chunked'])(
     expect(socket.destroyed).toBe(true);
   },
 );
+
+test('a client learns at once that nothing follows, while the rest of its body is discarded', async () => {
+  const { server, url } = await startTestServer({ introspection: false });
+  const socket = connectTo(url);
+  socket.allowHalfOpen = true;
+  const headers = 'host: a\r\nconnection: close\r\ncontent-length: 10';
+  socket.write(`POST /graphql HTTP/1.1\r\n${headers}\r\n\r\nx`);
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 401/);
+  const connections = await new Promise((resolve) =>
+    server.getConnections((_, count) => resolve(count)),
+  );
+  expect(connections).toBe(1);
+  socket.end('x'.repeat(9));
+  await once(socket, 'close');
+});

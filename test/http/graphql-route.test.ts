@@ -169,6 +169,15 @@ test.each([
   await closed;
 });
 
+test('a response that has just been sent is not dropped, although its memory is needed', async () => {
+  const gateway = await start({ bytes: 100_000_000 });
+  const socket = await gateway.requestWithoutReading();
+  expect((await gateway.post('a', 12_000_000)).status).toBe(503);
+  expect(gateway.account.held).toBeGreaterThan(39_000_000);
+  socket.destroy();
+  await until(() => gateway.account.held === 0);
+});
+
 test('a response that is longer than what was booked for it is booked, or not sent', async () => {
   const { account, state, post } = await start({ bytes: 5_000_000 });
   state.response = JSON.stringify('x'.repeat(2_000_000));

@@ -48,6 +48,8 @@ test('with ADMIN_PORT, metrics are only on that port, which also has the health 
   await gateway.graphql(read);
   const text = await (await fetch(`${address}/metrics`)).text();
   expect(text).toContain('ledger_gateway_operations_total{');
+  await gateway.close();
+  await expect(fetch(`${address}/livez`)).rejects.toThrow('fetch failed');
 });
 
 test.each(['/', '/nothing', '/graphql/', '/graphql/x', '/livez/x'])(

@@ -114,6 +114,7 @@ describe('with an endpoint', () => {
     expect(resolver).toMatchObject({
       kind: 1,
       parentSpanId: operation?.spanId,
+      isError: false,
       attributes: { 'ledger.outcome': 'GlCodeList' },
     });
     expect(call).toMatchObject({

@@ -1,7 +1,9 @@
+import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { read, write } from '../support/graphql-operation.ts';
 import { json, type Reply, reply, startService } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
+import { startHeldStack } from '../support/stack.ts';
 import { retryable, startOutcomes, unknown } from '../support/upstream-call.ts';
 
 const success = { service_status: { status: 0 }, list: [], status: 0 };
@@ -84,4 +86,17 @@ test('an unknown outcome is a member with its code and the id of the request', a
     message: expect.stringContaining('may or may not have taken effect'),
     requestId: 'request-7',
   });
+});
+
+test('the log tells a deadline from a client that disconnected', async () => {
+  const { service, gateway } = await startHeldStack({ UPSTREAM_TIMEOUT_MS: '300' });
+  await gateway.graphql(read);
+  await gateway.logLine({ msg: 'call', outcome: 'UPSTREAM_TIMEOUT', fault: 'deadline' });
+  const client = new AbortController();
+  const lost = gateway.post({ query: read }, {}, client.signal);
+  while (service.received.length < 2) await immediate();
+  client.abort();
+  await expect(lost).rejects.toThrow();
+  const line = { msg: 'call', outcome: 'CLIENT_DISCONNECTED', fault: 'client disconnected' };
+  expect(await gateway.logLine(line)).toMatchObject({ operation: 'getGLCodes5' });
 });

@@ -154,6 +154,24 @@ test('a response that waits for memory ends with its request', async () => {
   expect([exchange.sent, released]).toEqual(['yes', [null]]);
 });
 
+test('a response for which there is no memory ends its connection', async () => {
+  const closed = Promise.withResolvers<void>();
+  const { url } = await startTcp((socket) => {
+    socket.once('close', () => closed.resolve());
+    const part = ' '.repeat(500_000);
+    socket.once('data', () =>
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n${part}`),
+    );
+  });
+  const reserve = async () => {
+    throw new Error('no memory');
+  };
+  const { send, released } = createClient(url, 2_000_000);
+  await expect(send({ reserve }).response).rejects.toThrow('no memory');
+  await closed.promise;
+  expect(released).toEqual([null]);
+});
+
 test('a connection that receives bytes without a request is closed', async () => {
   const { url, sockets } = await startTcp((socket) =>
     socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')),

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { WriteConnections } from '../../../src/upstream/transport/write-connections.ts';
 import { OutcomeUnknown } from '../../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../support/cleanup.ts';
 import { startHttpServer } from '../../support/http-server.ts';
@@ -187,4 +188,18 @@ test('a write lost on a reused connection ends the reuse', async () => {
   expect(lost).toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
   for (let n = 0; n < 5; n++) expect(await write()).toMatchObject({ status: 0 });
   expect(reuse()).toEqual([false, true, ...Array(5).fill(false)]);
+});
+
+test('closing ends idle connections at once, and those in use after their response', async () => {
+  const writes = new WriteConnections('http://127.0.0.1:1', { keepAliveTimeoutThreshold: 1000 });
+  const announced = { 'keep-alive': 'timeout=60' };
+  const idle = await writes.take('ada');
+  idle.release(announced, 'yes');
+  writes.close();
+  expect(idle.dispatcher).toMatchObject({ destroyed: true });
+  const inUse = await writes.take('ada');
+  writes.close();
+  expect(inUse.dispatcher).toMatchObject({ destroyed: false });
+  inUse.release(announced, 'yes');
+  expect(inUse.dispatcher).toMatchObject({ closed: true });
 });
