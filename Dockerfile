@@ -30,12 +30,13 @@ ENTRYPOINT ["node", "src/main.ts"]
 # The build of the example web app, for the demo only.
 FROM ${BASE} AS web
 WORKDIR /app
-COPY tsconfig.json ./
+COPY package.json package-lock.json .npmrc tsconfig.json ./
 COPY packages/client packages/client
 COPY examples/web examples/web
-RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm --prefix examples/web ci --ignore-scripts --no-fund \
-  && examples/web/node_modules/.bin/tsc --project packages/client \
-  && npm --prefix examples/web run build
+RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
+  npm ci --workspaces --workspace packages/client --workspace examples/web --ignore-scripts --no-fund \
+  && node_modules/.bin/tsc --project packages/client \
+  && npm run web build
 
 # For a first look, not for production: gateway, reference service, token issuer and example web app in one process.
 # docker build --target demo -t ledger-gateway-demo . (docs/deployment.md#demo)

@@ -21,7 +21,7 @@ try {
   for (const file of ['package.json', 'package-lock.json', '.npmrc'])
     cpSync(join(root, file), join(cwd, file));
   npm('ci', '--omit=dev', '--ignore-scripts');
-  npm('pkg', 'delete', 'devDependencies');
+  npm('pkg', 'delete', 'devDependencies', 'workspaces');
   process.stdout.write(npm('sbom', '--sbom-format=cyclonedx', '--sbom-type=application'));
 } finally {
   rmSync(folder, { recursive: true });

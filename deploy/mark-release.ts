@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
  * npm runs this between setting the version and committing it (`npm run release`). It gives the unreleased entries of the
- * CHANGELOG the version and the date, and sets the version of the client package, in the example too, and of the image in
+ * CHANGELOG the version and the date, and sets the version of the client package, in the lockfile too, and of the image in
  * Kubernetes.
  */
 const version = process.env.npm_package_version;
@@ -23,7 +23,7 @@ replace(
 );
 replace('packages/client/package.json', /"version": "[^"]*"/, `"version": "${version}"`);
 replace(
-  'examples/web/package-lock.json',
+  'package-lock.json',
   /("name": "@ledger-gateway\/client",\s+"version": )"[^"]*"/,
   `$1"${version}"`,
 );

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 
@@ -9,7 +9,8 @@ export type WebApp = {
   close(): Promise<void>;
 };
 
-const folder = fileURLToPath(new URL('../examples/web/', import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
+const folder = `${root}examples/web/`;
 
 /**
  * Starts the example web app with Vite. Installs its packages first if there are none. The URL of the issuer ends with a
@@ -20,14 +21,15 @@ export async function startWebApp(
   issuerUrl: string,
   port: string,
 ): Promise<WebApp> {
-  // npm writes this file at its end: without it, an installation was interrupted.
-  if (!existsSync(`${folder}node_modules/.package-lock.json`)) {
+  if (!isInstalled()) {
     process.stdout.write('Installing the packages of the web app, once …\n');
-    const npm = spawn('npm', ['ci'], { cwd: folder, stdio: 'inherit' });
+    const workspaces = ['packages/client', 'examples/web'].map((name) => `--workspace=${name}`);
+    const install = ['install', '--no-save', '--workspaces', ...workspaces];
+    const npm = spawn('npm', install, { cwd: root, stdio: 'inherit' });
     const [code] = await once(npm, 'exit');
-    if (code !== 0) throw new Error('npm ci failed in examples/web.');
+    if (code !== 0) throw new Error('npm install failed for examples/web.');
   }
-  const vite = spawn(process.execPath, ['node_modules/vite/bin/vite.js', '--port', port], {
+  const vite = spawn(process.execPath, [`${root}node_modules/vite/bin/vite.js`, '--port', port], {
     cwd: folder,
     env: { ...process.env, VITE_GATEWAY_URL: gatewayUrl, VITE_ISSUER_URL: issuerUrl },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -47,4 +49,10 @@ export async function startWebApp(
       await exited;
     },
   };
+}
+
+/** Whether npm has installed the packages of the web app. It writes this list at its end. */
+function isInstalled(): boolean {
+  const list = `${root}node_modules/.package-lock.json`;
+  return existsSync(list) && readFileSync(list, 'utf8').includes('"node_modules/vite"');
 }

@@ -3,17 +3,38 @@ import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const webFolder = fileURLToPath(new URL('../examples/web/', import.meta.url));
-const clientFolder = fileURLToPath(new URL('../packages/client/', import.meta.url));
-const built = fileURLToPath(new URL('node_modules/.cache/web', import.meta.url));
+const root = fileURLToPath(new URL('..', import.meta.url));
+const webFolder = join(root, 'examples/web');
+const built = join(root, 'node_modules/.cache/web');
 /** The origins in the build, which a copy replaces. */
 const gatewayOrigin = 'http://gateway.invalid';
 const issuerOrigin = 'http://issuer.invalid';
 
-/** Builds the client package and the example web app once for all tests. */
+/** In a process of its own, because Jest cannot load the package here. */
+const unpackBrowser = `import chromium from '@sparticuz/chromium'; await chromium.executablePath();`;
+
+/** Builds the client package and the example web app once for all tests, and unpacks the browser that they share. */
 export default function build(): void {
-  execFileSync('npm', ['run', '--silent', 'build'], { cwd: clientFolder, stdio: 'inherit' });
-  const vite = ['node_modules/vite/bin/vite.js', 'build', '--logLevel', 'warn', '--emptyOutDir'];
+  if (process.env.CHROMIUM_PATH === undefined) {
+    execFileSync(process.execPath, ['--input-type=module', '--eval', unpackBrowser], {
+      cwd: import.meta.dirname,
+    });
+  }
+  execFileSync(
+    'npm',
+    ['run', '--silent', '--workspaces', '--workspace=packages/client', 'prepare'],
+    {
+      cwd: root,
+      stdio: 'inherit',
+    },
+  );
+  const vite = [
+    join(root, 'node_modules/vite/bin/vite.js'),
+    'build',
+    '--logLevel',
+    'warn',
+    '--emptyOutDir',
+  ];
   execFileSync(process.execPath, [...vite, '--outDir', built], {
     cwd: webFolder,
     env: {

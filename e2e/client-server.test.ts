@@ -55,11 +55,10 @@ test.each(['18.3.1', '19.3.1'])(
   'React %s: a server renders an idle button, and two clicks send once',
   async (react) => {
     const cwd = await temporaryFolder();
-    const pack = await run(
-      'npm',
-      ['pack', '--silent', '--ignore-scripts', '--pack-destination', cwd],
-      { cwd: client },
-    );
+    const pack = await run('npm', [
+      ...['pack', '--silent', '--ignore-scripts', '--pack-destination', cwd],
+      client,
+    ]);
     const packages = ['react', 'react-dom', 'react-test-renderer'].map(
       (name) => `${name}@${react}`,
     );

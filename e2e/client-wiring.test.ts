@@ -78,7 +78,7 @@ async function createFolder(): Promise<string> {
 beforeAll(async () => {
   const folder = await createFolder();
   const pack = ['pack', '--ignore-scripts', '--pack-destination', folder, '--json'];
-  const { stdout } = await run('npm', pack, { cwd: join(root, 'packages/client') });
+  const { stdout } = await run('npm', [...pack, join(root, 'packages/client')]);
   const [, name] = /"filename": "([^"]+)"/.exec(stdout) ?? [];
   tarball = join(folder, name ?? 'nothing was packed');
 });

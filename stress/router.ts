@@ -7,7 +7,7 @@ import { startChild } from './process.ts';
 
 const hive = new URL('../e2e/hive.ts', import.meta.url).pathname;
 
-/** Starts what STRESS_ROUTER names, `nginx` or `hive` (after `npm --prefix e2e ci`), in front of a port. Returns its port. */
+/** Starts what STRESS_ROUTER names, `nginx` or `hive` (after `npm run setup`), in front of a port. Returns its port. */
 export async function startRouter({ token }: Harness, target: number): Promise<number> {
   const router = process.env.STRESS_ROUTER;
   if (router === undefined) return target;
