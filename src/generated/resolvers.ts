@@ -416,11 +416,11 @@ export type Query = {
 /** Reads. A query never changes state in the service. */
 export type QueryGlCodesArgs = {
   first?: InputMaybe<Scalars['Int']['input']>;
-  includeHide?: Scalars['Boolean']['input'];
+  includeHide: Scalars['Boolean']['input'];
   only?: InputMaybe<Array<Scalars['String']['input']>>;
   project: Scalars['String']['input'];
   search?: InputMaybe<Scalars['String']['input']>;
-  skip?: Scalars['Int']['input'];
+  skip: Scalars['Int']['input'];
   target: IntegrationTarget;
 };
 
