@@ -1,0 +1,22 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+
+const folder = fileURLToPath(new URL('../../docs/decisions/', import.meta.url));
+const pages = readdirSync(folder)
+  .filter((name) => /^\d.*\.md$/.test(name))
+  .sort();
+const numberOf = (page: string) => Number(page.split('-')[0]);
+
+test('no decision is missing, and none has the number of another one', () => {
+  expect(pages.map(numberOf)).toEqual(pages.map((_, index) => index + 1));
+});
+
+test.each(pages)('%s has its number, its status and its date', (page) => {
+  const [title = '', , status = ''] = readFileSync(folder + page, 'utf8').split('\n');
+  expect(title).toMatch(new RegExp(`^# ${numberOf(page)}\\. .`));
+  const [, text = '', date = ''] = /^\*\*Status:\*\* (.+) · \*\*Date:\*\* (.+)$/.exec(status) ?? [];
+  expect(new Date(date).toISOString().slice(0, 10)).toBe(date);
+  const [, successor] = /^superseded by \[\d+\]\((.+)\)$/.exec(text) ?? [];
+  expect(text === 'accepted' || existsSync(folder + successor)).toBe(true);
+});
