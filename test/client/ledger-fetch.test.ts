@@ -116,6 +116,27 @@ describe('a write', () => {
   });
 });
 
+describe('a large body', () => {
+  test('may take longer, by its size', async () => {
+    const { origin, requests } = await start([saved]);
+    const { progress, onProgress } = listen();
+    const request = init({ csv: 'x'.repeat(250_000) });
+    // Of 250 KB: 16 s more.
+    expect(await save(origin, { attemptMs: 1, onProgress }, request)).toEqual(kept);
+    expect(progress).toEqual([]);
+    expect(requests).toHaveLength(1);
+  });
+
+  test('of a size that is not known may take 10 minutes, and its age includes them', async () => {
+    const { origin, ages } = await start([saved]);
+    const intent = newIntent().replace(/^(.*)-[^-]+$/, '$1-another');
+    const request = withIntent({ ...init(), body: new Blob([`${init().body}`]) }, intent);
+    expect(await save(origin, {}, request)).toEqual(kept);
+    expect(Number(ages()[0])).toBeGreaterThanOrEqual(620_000);
+    expect(Number(ages()[0])).toBeLessThan(700_000);
+  });
+});
+
 describe('a token', () => {
   const post = (query: string) => ({ method: 'POST', body: JSON.stringify({ query }) });
 
@@ -749,6 +770,26 @@ describe('a query', () => {
     const body = '{"documentId":"7","variables":{"query":"a"}}';
     await retryQueries(createLedgerFetch(), { retries: 1 })(origin, { method: 'POST', body });
     expect(requests[0]?.headers).toHaveProperty('idempotency-key');
+  });
+
+  test.each([
+    ['60 seconds', () => '60'],
+    ['a minute from now', () => new Date(Date.now() + 60_000).toUTCString()],
+  ])(
+    'is not sent again if the server asks to wait for longer than a user does: %s',
+    async (...row) => {
+      const busy: Reply = (response) => response.writeHead(503, { 'retry-after': row[1]() }).end();
+      const { origin, requests } = await start([busy, saved]);
+      const queryFetch = retryQueries(createLedgerFetch(), { retries: 1, delayMs: 2 });
+      expect((await queryFetch(origin, query)).status).toBe(503);
+      expect(requests).toHaveLength(1);
+    },
+  );
+
+  test('is sent once by default', async () => {
+    const { origin, requests } = await start([cut]);
+    await expect(retryQueries(createLedgerFetch(), {})(origin, query)).rejects.toThrow();
+    expect(requests).toHaveLength(1);
   });
 
   test('fails after its last attempt', async () => {
