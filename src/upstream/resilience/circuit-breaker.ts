@@ -65,15 +65,9 @@ export class CircuitBreaker {
   }
 
   /** Runs an attempt. If the circuit is open, it is the probe, or its own probe runs first. */
-  async run<Result>({ caller, deadline, send, probe }: GuardedAttempt<Result>): Promise<Result> {
-    if (probe && this.isOpenFor(caller)) {
-      // The result of the probe does not matter, only whether it closed the circuit.
-      await this.run({ caller, deadline, send: probe }).catch(() => {});
-      if (this.isOpenFor(caller)) throw circuitOpen;
-    } else if (this.isOpenFor(caller)) {
-      this.check(caller);
-      this.#recordProbe(caller);
-    }
+  async run<Result>(attempt: GuardedAttempt<Result>): Promise<Result> {
+    const { caller, deadline, send } = attempt;
+    if (this.isOpenFor(caller)) await this.#probe(attempt);
     const before = this.#changes;
     const hasTime = performance.now() <= deadline - this.#timeoutMs / 2;
     // An attempt that started before the circuit last changed says nothing about the service now.
@@ -83,14 +77,28 @@ export class CircuitBreaker {
       if (counts()) this.#recordSuccess();
       return result;
     } catch (error) {
-      if (!(error instanceof UpstreamError) || !counts()) throw error;
-      // The time to decode a response is not the service's.
-      const isLate = error.code === 'UPSTREAM_TIMEOUT' && error.status === undefined;
-      if (error.transient || isLate) {
-        if (hasTime) this.#recordFault(caller);
-      } else if (error.sent === 'yes') this.#recordSuccess(); // With an error of its own.
+      if (error instanceof UpstreamError && counts()) this.#recordError(error, caller, hasTime);
       throw error;
     }
+  }
+
+  /** Lets an attempt be the probe, or runs its own. Throws if it may not, or if the circuit is still open after that. */
+  async #probe({ caller, deadline, probe }: GuardedAttempt<unknown>): Promise<void> {
+    if (!probe) {
+      this.check(caller);
+      return this.#recordProbe(caller);
+    }
+    // The result of the probe does not matter, only whether it closed the circuit.
+    await this.run({ caller, deadline, send: probe }).catch(() => {});
+    if (this.isOpenFor(caller)) throw circuitOpen;
+  }
+
+  #recordError(error: UpstreamError, caller: string, hasTime: boolean): void {
+    // The time to decode a response is not the service's.
+    const isLate = error.code === 'UPSTREAM_TIMEOUT' && error.status === undefined;
+    if (error.transient || isLate) {
+      if (hasTime) this.#recordFault(caller);
+    } else if (error.sent === 'yes') this.#recordSuccess(); // With an error of its own.
   }
 
   #recordSuccess(): void {

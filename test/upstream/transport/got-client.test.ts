@@ -1,5 +1,8 @@
+import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { until } from '../../support/eventually.ts';
 import { freePort } from '../../support/port.ts';
 import { startTcp } from '../../support/tcp-server.ts';
 import {
@@ -133,4 +136,23 @@ test('a surplus response that arrives late reaches no other caller', async () =>
     expect(message).toBe(name);
   };
   for (let n = 0; n < 300; n += 3) await Promise.all([read(n), read(n + 1), read(n + 2)]);
+});
+
+test('the deadline of a call alone limits how long a response may pause', async () => {
+  const body = '{"service_status":{"status":0}}';
+  // The clock by which undici ends a response that pauses.
+  const timers = createRequire(import.meta.url)('undici/lib/util/timers.js');
+  const { url, sockets } = await startTcp((socket) =>
+    socket.once('data', () =>
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n{`),
+    ),
+  );
+  const outcome = startOutcomes(url, { timeoutMs: 30_000 }).read();
+  await until(() => sockets[0] !== undefined && sockets[0].bytesWritten > 0);
+  for (let minutes = 0; minutes < 10; minutes++) {
+    for (let n = 0; n < 20; n++) await immediate();
+    timers.tick(60_000);
+  }
+  sockets[0]?.write(body.slice(1));
+  expect(await outcome).toBe('success');
 });
