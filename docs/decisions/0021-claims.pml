@@ -109,8 +109,8 @@ inline hear() {
 #define HAS_ALL (keptVersion >= confirmed)
 #endif
 
-/* A standby that went stale has an earlier record of completeness than the gateways know: its promotion is a loss. */
-#ifdef NO_REVISION
+/* A standby that stayed behind has an earlier record of completeness than the gateways know: its promotion is a loss. */
+#ifdef STALE_IS_CERTAIN
 #define IS_CERTAIN keptIsSynchronous
 #else
 #define IS_CERTAIN (keptIsSynchronous && isSynchronous)

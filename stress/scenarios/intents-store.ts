@@ -21,7 +21,10 @@ const stores: Record<string, ((harness: Harness) => Promise<Row[]>)[]> = {
   file: [async (harness) => killGateway(harness, await fileStore()), fillDisk, stepClock('file')],
   redis: [failOverRedis, emptyRedis, evictRedis, stepClock('redis')],
   postgres: [emptyPostgres, rollRetention, stepClock('postgres')],
-  standby: [failOverToStandby, pauseStandby, failOverToLagging, failOverToStale, cancelLate],
+  standby: [failOverToStandby, pauseStandby],
+  quorum: [failOverToLagging],
+  stale: [failOverToStale],
+  cancel: [cancelLate],
   pgbouncer: [behindPgBouncer],
 };
 const fileStore = async () => `file:${join(await temporaryFolder(), 'keys.db')}`;

@@ -4,7 +4,7 @@ import { createFakeClock } from '../../test/support/fake-clock.ts';
 import { startPostgres } from '../../test/support/postgres.ts';
 import { startRedis } from '../../test/support/redis.ts';
 import { temporaryFolder } from '../../test/support/temporary-folder.ts';
-import type { Harness, Row } from '../harness.ts';
+import { type Harness, type Row, until } from '../harness.ts';
 import { killAll, type Stage, underLoad, whenBack } from './stage.ts';
 
 /** By how many hours the clock of the store is ahead of that of the system, in turns; at last it is before the store's creation. */
@@ -30,7 +30,7 @@ export const stepClock =
     const clock = await createFakeClock();
     const fail = async (stage: Stage, n: number) => {
       await sleep(1000);
-      await stage.whenSending();
+      await until(() => stage.ledger.inFlight() > 0, 10_000);
       const startAgain = await killAll(stage);
       await clock.set((STEPS_H[n % STEPS_H.length] ?? 0) * 3600);
       await startAgain();

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../test/support/port.ts';
 import { outcomeOf, post, writeMutation } from '../client.ts';
 import { type Harness, type Row, type RunningGateway, until } from '../harness.ts';
-import { startLedger } from '../intents/ledger.ts';
+import { type Ledger, startLedger } from '../intents/ledger.ts';
 import { rowsOfSettled, runSettledIntents } from '../intents/settled-intents.ts';
 import { percentile } from '../statistics.ts';
 
@@ -36,8 +36,7 @@ export type Stage = {
   start(port?: string, retentionS?: number): Promise<void>;
   urls(): string[];
   token: string;
-  /** Resolves when a write waits for the response of the service, or after 10 s. */
-  whenSending(): Promise<unknown>;
+  ledger: Ledger;
   /** How long each gateway took to accept a keyed write, after the store was back. */
   backAfter: number[];
   /** When records were lost, in the time of `performance.now()`. */
@@ -73,7 +72,7 @@ export async function underLoad(harness: Harness, what: string, play: Play): Pro
     start,
     urls,
     token: harness.token,
-    whenSending: () => until(() => ledger.inFlight() > 0, 10_000),
+    ledger,
     backAfter: [],
     lossesAt: [],
   };

@@ -12,16 +12,22 @@ export async function pauseStandby(harness: Harness): Promise<Row[]> {
   const standby = await startPostgres({ primary, settings });
   const what = 'postgres, standby paused';
   const fail = async (stage: Stage, n: number) => {
-    const [receiver] = await standby.query('SELECT pid FROM pg_stat_wal_receiver');
-    const pid = Number(receiver?.pid);
-    process.kill(pid, 'SIGSTOP');
-    await sleep(n % 2 === 0 ? 3000 : 8000);
-    process.kill(pid, 'SIGCONT');
+    await pauseReceiver(standby, n % 2 === 0 ? 3000 : 8000, 0);
     await whenBack(stage);
     await sleep(2000);
   };
   const prepare = () => primary.query(AN_HOUR_LATER);
   return underLoad(harness, what, { store: primary.url, prepare, fail, isAllKnown: true });
+}
+
+/** Stops the replication to a standby for so many milliseconds, and waits for some more. */
+async function pauseReceiver(standby: PostgresServer, ms: number, moreMs: number) {
+  const [receiver] = await standby.query('SELECT pid FROM pg_stat_wal_receiver');
+  const pid = Number(receiver?.pid);
+  process.kill(pid, 'SIGSTOP');
+  await sleep(ms);
+  process.kill(pid, 'SIGCONT');
+  await sleep(moreMs);
 }
 
 /** Kills the primary, and promotes its synchronous standby. */
@@ -73,16 +79,25 @@ export async function cancelLate(harness: Harness): Promise<Row[]> {
   const pick = (): Fault => 'delay a request to cancel';
   const group = await startGroup({ members: ['standby'], synchronous: 'standby', pick });
   const what = 'postgres, requests to cancel arrive late, and the standby is promoted';
+  let sent = 0;
   const fail = async (stage: Stage) => {
+    // Requests to cancel are on their way when the standby is back.
+    for (let n = 0; n < 4; n++) await pauseReceiver(group.standby('standby'), 1600, 400);
     await group.cutOff('standby');
-    await sleep(6000);
+    await sleep(500);
+    const start = performance.now();
+    await sleep(3500);
+    const arrivals = [...stage.ledger.arrivals.values()].flat();
+    sent += arrivals.filter(({ at }) => at > start).length;
     const startAgain = await killAll(stage);
     await group.failOverTo('standby');
     await startAgain();
     await whenBack(stage);
     await sleep(2000);
   };
-  return underLoad(harness, what, { ...group.play, fail });
+  const rows = await underLoad(harness, what, { ...group.play, fail });
+  const claim = `${what}: nothing is sent while no standby confirms`;
+  return [...rows, { claim, measured: `${sent} writes`, holds: sent === 0 }];
 }
 
 type Group = { members: string[]; synchronous: string; pick?: () => Fault };
@@ -99,7 +114,13 @@ async function startGroup({ members, synchronous, pick }: Group) {
       standbys.set(name, await startPostgres({ settings, name, primary }));
   };
   await follow();
+  const standby = (name: string) => {
+    const server = standbys.get(name);
+    if (server === undefined) throw new Error(`no standby ${name}`);
+    return server;
+  };
   return {
+    standby,
     play: {
       store: `postgres://postgres@127.0.0.1:${address.port}/postgres`,
       // Or else most intents would be older than the records.
@@ -108,13 +129,13 @@ async function startGroup({ members, synchronous, pick }: Group) {
     primary: () => primary,
     /** Ends the replication to a standby, until the next failover. */
     async cutOff(name: string) {
-      await standbys.get(name)?.set('primary_conninfo', '');
+      await standby(name).set('primary_conninfo', '');
     },
     /** Kills the primary, promotes a standby, and replaces all others. */
     async failOverTo(name: string) {
       const old = [primary, ...standbys.values()];
       await primary.kill();
-      primary = standbys.get(name) ?? primary;
+      primary = standby(name);
       primary.promote();
       address.to(primary.port);
       for (const server of old) if (server !== primary) await server.stop();
