@@ -93,7 +93,7 @@ export function openClaims(path: string, maxBytes: number) {
         readValue(database, "SELECT max(changed_at) FROM record WHERE caller <> ''"),
       ),
       /** Writes the changes in the log to the file itself. */
-      checkpoint: () => database.isOpen && database.exec('PRAGMA wal_checkpoint'),
+      checkpoint: () => database.exec('PRAGMA wal_checkpoint'),
       close() {
         if (!database.isOpen) return;
         // A whole second, which every file system can keep as the time of change.

@@ -5,6 +5,7 @@ import { type ClaimsFile, openClaims, unavailable } from './sqlite-file.ts';
 import {
   byIteration,
   type Change,
+  COMPLETENESS_KEY,
   type IdempotencyStore,
   type Reading,
   StoreUnavailable,
@@ -50,6 +51,8 @@ export class SqliteStore implements IdempotencyStore {
   #bytes = new Shares(0);
   readonly #batch = byIteration(async (work: readonly (() => unknown)[]) => this.#commit(work));
   readonly #closing = new AbortController();
+  /** Whether the store's own record is in the log of the file, and not yet in the file itself. */
+  #needsCheckpoint = false;
 
   /** @throws StoreUnavailable with a message for the operator */
   constructor(options: SqliteStoreOptions) {
@@ -71,11 +74,13 @@ export class SqliteStore implements IdempotencyStore {
     return { keys, maxKeys, bytes, maxBytes: maxBytes * CLAIMABLE_PART };
   }
 
-  read(key: string): Promise<Reading> {
-    return this.#run(() => {
+  async read(key: string): Promise<Reading> {
+    const reading = await this.#run(() => {
       const entry = this.#find(key) ?? null;
       return { entry, now: this.#clock(), serverId: this.#file.id };
     });
+    if (key === COMPLETENESS_KEY) this.#checkpoint();
+    return reading;
   }
 
   swap({ key, expected, next, caller, needsRoom }: Change): Promise<SwapResult> {
@@ -94,8 +99,7 @@ export class SqliteStore implements IdempotencyStore {
       else put.run(key, size.caller, next.version, size.bytes, changedAt, next.text);
       if (found) this.#book(found, 'give');
       if (next) this.#book(size, 'take');
-      // Since when the file is complete must not be lost with its log.
-      if (caller === null) setImmediate(this.#file.checkpoint);
+      this.#needsCheckpoint ||= caller === null;
       return 'swapped';
     });
   }
@@ -109,6 +113,17 @@ export class SqliteStore implements IdempotencyStore {
     // What has been started, such as recording the last outcome, ends first: two reads and the change that follows.
     for (let n = 0; n < 3; n++) await this.#run(() => {}).catch(() => {});
     this.#file.close();
+  }
+
+  /** Since when the file is complete must not be lost with its log. If this fails, the next check of completeness tries again. */
+  #checkpoint(): void {
+    if (!this.#needsCheckpoint) return;
+    try {
+      this.#file.checkpoint();
+      this.#needsCheckpoint = false;
+    } catch (error) {
+      throw unavailable(error);
+    }
   }
 
   #find(key: string): z.infer<typeof rowSchema> | undefined {

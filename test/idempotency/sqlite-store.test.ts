@@ -17,7 +17,10 @@ import { claimsOn, RETENTION_MS, SQLITE_LIMITS } from '../support/claims.ts';
 import { closeAfterTest } from '../support/cleanup.ts';
 import { eventually } from '../support/eventually.ts';
 import { speedUp } from '../support/fast-timeouts.ts';
+import { write } from '../support/graphql-operation.ts';
 import { startProcess } from '../support/process.ts';
+import { success } from '../support/service.ts';
+import { startStack } from '../support/stack.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const QUARANTINE_MS = 60_000;
@@ -350,4 +353,26 @@ describe('expiry', () => {
     now += RETENTION_MS;
     expect(await second.find('recorded')).toBe('claimed');
   });
+});
+
+test('a checkpoint that fails is logged and tried again, and until then nothing is claimed', async () => {
+  const { exec } = DatabaseSync.prototype;
+  let failures = 0;
+  const spy = jest.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
+    this: DatabaseSync,
+    sql,
+  ) {
+    if (sql === 'PRAGMA wal_checkpoint' && failures++ < 2) {
+      throw Object.assign(new Error('disk I/O error'), { errcode: 10 });
+    }
+    return exec.call(this, sql);
+  });
+  closeAfterTest(() => spy.mockRestore());
+  const { service, gateway } = await startStack(success, { IDEMPOTENCY_STORE: `file:${path}` });
+  const { errors } = await gateway.graphql(write, {}, { 'idempotency-key': 'a' });
+  expect(errors).toMatchObject([{ extensions: { code: 'IDEMPOTENCY_UNAVAILABLE' } }]);
+  expect(service.received).toEqual([]);
+  await gateway.logLine({ level: 50, reason: 'not_writable', msg: 'disk I/O error' });
+  const { data } = await gateway.graphql(write, {}, { 'idempotency-key': 'a' });
+  expect(data.result.__typename).toBe('WorkflowActionCompleted');
 });
