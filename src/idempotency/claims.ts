@@ -55,7 +55,7 @@ const writeSchema = z.object({
   claimedAt: z.number(),
   leaseEnd: z.number(),
   isOrphaned: z.boolean().optional(),
-  /** Its sender has said that it was not sent, after its lease. It never will be. */
+  /** Its sender has said that it was not sent, after it was reported as orphaned. It never will be. */
   isReleased: z.boolean().optional(),
   /** In the form of recorded-outcome.ts. */
   outcome: z.unknown().optional(),
@@ -149,16 +149,16 @@ export class Claims {
   }
 
   /**
-   * Frees a key whose write was not sent or was refused. After its lease others may have read the claim: then the key
-   * stays closed for it. Without a claim in the record, it replaces the record, so that a claim that is still on its way
-   * to the store is not made.
+   * Frees a key whose write was not sent or was refused, also after its lease. If the claim was reported as orphaned, the
+   * key stays closed for it: who was told so may have sent the write with another key. Without a claim in the record, it
+   * replaces the record, so that a claim that is still on its way to the store is not made.
    */
   async release(claim: Claim): Promise<void> {
-    const decide: Decide<void> = (record, now) => {
+    const decide: Decide<void> = (record) => {
       const write = writeOf(record, claim);
       if (write === undefined) return { next: record, result: undefined };
       if (write.owner !== claim.owner || write.outcome !== undefined) return { result: undefined };
-      if (write.isOrphaned || write.leaseEnd <= now) {
+      if (write.isOrphaned) {
         return { next: withWrite(record, { ...write, isReleased: true }), result: undefined };
       }
       const writes = record.writes.filter((one) => one !== write);
@@ -233,13 +233,18 @@ export class Claims {
     const { operation, outcome } = write;
     if (outcome !== undefined) return { result: { state: 'recorded', outcome } };
     if (write.isOrphaned) return { result: { state: 'orphaned', operation, isNew: false } };
-    const isHeld = write.leaseEnd > now || this.#isFailing();
+    const isHeld = !hasLeaseEnded(write, now) || this.#isFailing();
     if (isHeld && write.claimedAt >= (this.#store.exclusiveSince ?? 0)) {
       return { result: { state: 'in-flight' } };
     }
     const next = withWrite(record, { ...write, isOrphaned: true });
     return { next, result: { state: 'orphaned', operation, isNew: true } };
   }
+}
+
+/** Whether the store's time is further from that of a claim than its lease lasts, in either direction: its clock may be set back. */
+function hasLeaseEnded({ claimedAt, leaseEnd }: Write, now: number): boolean {
+  return Math.abs(now - claimedAt) >= leaseEnd - claimedAt;
 }
 
 function writeOf({ writes }: KeyRecord, { responseName }: Claim): Write | undefined {

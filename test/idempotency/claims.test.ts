@@ -42,7 +42,7 @@ test('a write is not orphaned while the store fails, in which its sender cannot 
   expect(await settle('lost')).toMatchObject({ writes: [{ state: 'in-flight' }] });
   await release('released', 'sender');
   isFailing = false;
-  expect(await find('released')).toBe('IDEMPOTENCY_KEY_SETTLED');
+  expect(await find('released')).toBe('claimed');
   expect(await find('lost')).toBe('orphaned');
 });
 
@@ -55,4 +55,46 @@ test('a change that others always precede is given up after five seconds', async
   time.mockImplementation(() => now() + swap.mock.calls.length * 1000);
   expect(await find('key', { ageMs: 0 })).toBe('busy');
   expect(swap.mock.calls.length).toBeLessThan(10);
+});
+
+test('a key whose write was not sent is free, also after its lease, unless it was reported as orphaned', async () => {
+  const store = new SqliteStore({ path: ':memory:', ...SQLITE_LIMITS });
+  const { find, claim, settle, release, close } = claimsOn(store);
+  closeAfterTest(close);
+  for (const key of ['late', 'reported', 'settled']) {
+    await claim(key, 'sender', { ageMs: 0, leaseMs: 0 });
+  }
+  expect(await find('reported')).toBe('orphaned');
+  expect(await settle('settled', 0)).toMatchObject({ writes: [{ state: 'orphaned' }] });
+  for (const key of ['late', 'reported', 'settled']) await release(key, 'sender');
+  expect(await find('late')).toBe('claimed');
+  expect(await find('reported')).toBe('IDEMPOTENCY_KEY_SETTLED');
+  expect(await settle('settled', 0)).toEqual({ writes: [], isComplete: true });
+});
+
+const HOUR_MS = 3_600_000;
+test.each([
+  ['back by a second', -1000, 'in-flight'],
+  ['back by an hour', -HOUR_MS, 'orphaned'],
+  ['forward by a second', 1000, 'in-flight'],
+  ['forward by an hour', HOUR_MS, 'orphaned'],
+])('a claim, and then a clock of the store that is set %s (%d ms): %s', async (_, ms, state) => {
+  let now = 0;
+  const retentionMs = 24 * HOUR_MS;
+  const options = { path: ':memory:', ...SQLITE_LIMITS, retentionMs, clock: () => now };
+  const store = new SqliteStore(options);
+  const before = claimsOn(store, { retentionMs });
+  await before.settle('other');
+  now = 2 * HOUR_MS;
+  const { find, claim, record, settle, close } = claimsOn(store, { retentionMs });
+  closeAfterTest(async () => {
+    await before.close();
+    await close();
+  });
+  await claim('key', 'sender', { ageMs: 0 });
+  now += ms;
+  expect(await settle('key', 0)).toMatchObject({ writes: [{ state }] });
+  expect(await find('key')).toBe(state);
+  await record('key', 'sender', 'outcome');
+  expect(await find('key')).toBe('outcome');
 });

@@ -170,7 +170,7 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
     expect((await find('key')) === outcome).toBe(true);
   });
 
-  test('a key that was released after its lease stays closed, as it was not executed', async () => {
+  test('a key that was released after it was orphaned stays closed, as it was not executed', async () => {
     const { claim, find, release, settle } = await openClaims();
     await claim('key', 'a', { leaseMs: -60_000 });
     expect(await find('key')).toBe('orphaned');
