@@ -67,6 +67,8 @@ const keyRecordSchema = z.object({
   /** Whether a settlement has found that nothing but these writes can have been executed. */
   isComplete: z.boolean(),
   writes: z.array(writeSchema),
+  /** A claim that was released may still be on its way to the store. It would be made if the key had no record. */
+  isReplaced: z.boolean().optional(),
 });
 type KeyRecord = z.infer<typeof keyRecordSchema>;
 
@@ -150,14 +152,18 @@ export class Claims {
 
   /**
    * Frees a key whose write was not sent or was refused, also after its lease. If the claim was reported as orphaned, the
-   * key stays closed for it: who was told so may have sent the write with another key. Without a claim in the record, it
+   * key stays closed for it: who was told so may have sent the write with another key. Without its claim in the record, it
    * replaces the record, so that a claim that is still on its way to the store is not made.
    */
   async release(claim: Claim): Promise<void> {
     const decide: Decide<void> = (record) => {
       const write = writeOf(record, claim);
-      if (write === undefined) return { next: record, result: undefined };
-      if (write.owner !== claim.owner || write.outcome !== undefined) return { result: undefined };
+      const replaced = { ...record, isReplaced: true };
+      if (write === undefined) return { next: replaced, result: undefined };
+      if (write.outcome !== undefined) return { result: undefined };
+      if (write.owner !== claim.owner) {
+        return { ...(!record.isReplaced && { next: replaced }), result: undefined };
+      }
       if (write.isOrphaned) {
         return { next: withWrite(record, { ...write, isReleased: true }), result: undefined };
       }
@@ -213,7 +219,7 @@ export class Claims {
     const decision = decide(record, reading?.now ?? this.#completeness.now);
     const { next } = decision;
     if (next === undefined) return decision;
-    const isFree = next !== record && !next.isSettled && next.writes.length === 0;
+    const isFree = !next.isReplaced && !next.isSettled && next.writes.length === 0;
     const changed = isFree ? null : { version: crypto.randomUUID(), text: JSON.stringify(next) };
     const isNewKey = entry === null && next.isSettled;
     const needsRoom = isNewKey || next.writes.length > record.writes.length;

@@ -179,21 +179,26 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
     expect(await settle('key', 0)).toEqual({ writes: [], isComplete: true });
   });
 
-  test('a claim that arrives at the store after its release is not made', async () => {
-    const backend = await start();
-    const claims = await openOn(backend);
-    const { swap } = claims.store;
-    const late = Promise.withResolvers<Change>();
-    claims.store.swap = (change) => {
-      late.resolve(change);
-      return Promise.reject(new ReplyLost('timeout'));
-    };
-    await expect(claims.claim('key', 'a', { ageMs: 0 })).rejects.toThrow(ReplyLost);
-    claims.store.swap = swap;
-    await claims.release('key', 'a');
-    expect(await claims.store.swap(await late.promise)).toBe('other');
-    expect(await claims.find('key')).toBe('claimed');
-  });
+  test.each(['before', 'after'])(
+    'a claim that arrives at the store after its release is not made, although another one of the key, made %s that, was freed',
+    async (order) => {
+      const claims = await openOn(await start());
+      const { swap } = claims.store;
+      const late = Promise.withResolvers<Change>();
+      claims.store.swap = (change) => {
+        late.resolve(change);
+        return Promise.reject(new ReplyLost('timeout'));
+      };
+      await expect(claims.claim('key', 'a', { ageMs: 0 })).rejects.toThrow(ReplyLost);
+      claims.store.swap = swap;
+      if (order === 'after') await claims.release('key', 'a');
+      await claims.claim('key', 'b', { ageMs: 0 });
+      if (order === 'before') await claims.release('key', 'a');
+      await claims.release('key', 'b');
+      expect(await claims.store.swap(await late.promise)).toBe('other');
+      expect(await claims.find('key')).toBe('claimed');
+    },
+  );
 
   test('a key that is older than the records is orphaned, and gains an outcome, as a lost claim does', async () => {
     const { claim, find, record } = await openClaims();
