@@ -3,6 +3,7 @@ import { closeAll } from '../test/support/cleanup.ts';
 import { type Row, type Scenario, withHarness } from './harness.ts';
 import { faults } from './scenarios/faults.ts';
 import { intents } from './scenarios/intents.ts';
+import { intentsSimulated } from './scenarios/intents-simulated.ts';
 import { intentsStore } from './scenarios/intents-store.ts';
 import { oneCaller } from './scenarios/one-caller.ts';
 import { overload } from './scenarios/overload.ts';
@@ -21,6 +22,7 @@ const scenarios: Scenario[] = [
   oneCaller,
   surplusResponses,
   intents,
+  intentsSimulated,
   intentsStore,
 ];
 

@@ -1,0 +1,91 @@
+import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+
+const claims = 'src/idempotency/claims.ts';
+const completeness = 'src/idempotency/completeness.ts';
+const store = 'test/simulation/model-store.ts';
+const schedule = 'test/simulation/schedule.ts';
+
+type Fault = [file: string, from: string, to: string, seed: number];
+
+/**
+ * Rules that can be taken out, to show that the simulation finds it: what the code says, what it says without, and the
+ * first seed that finds it. That is another one when the simulation changes: run it with `--fault <name>` from seed 1.
+ */
+export const faults: Record<string, Fault> = {
+  'no rule of age': [
+    completeness,
+    "return this.knows(intent) ? 'new' : 'forgotten'",
+    "return 'new'",
+    1,
+  ],
+  'no margin': [completeness, 'TRANSIT_MS = 30_000', 'TRANSIT_MS = 0', 175],
+  'no rule of retention': [completeness, 'now - record.retentionMs, earlier', '0', 6],
+  'another server goes unnoticed': [completeness, 'found.serverId === serverId ||', 'true ||', 17],
+  'a new record of completeness is trusted': [
+    completeness,
+    'found?.id === known.id || isCovered',
+    'true',
+    14356,
+  ],
+  'a change without its basis': [store, '|| !isBasis', '', 134],
+  'a change of another version': [store, "!== expected) return 'other'", '!== expected) {}', 4],
+  'a release does not replace': [
+    claims,
+    'return { next: replaced, result: undefined };',
+    'return { result: undefined };',
+    572,
+  ],
+  'an orphaned claim is freed': [claims, 'if (write.isOrphaned) {', 'if (false) {', 1092],
+  'an orphan is reported before it is marked': [
+    claims,
+    "return { next, result: { state: 'orphaned'",
+    "return { result: { state: 'orphaned'",
+    44,
+  ],
+  'a late release closes the key': [
+    claims,
+    'if (write.isOrphaned) {',
+    'if (write.isOrphaned || write.leaseEnd <= this.#completeness.now) {',
+    151,
+  ],
+  'a lease lasts until a clock has caught up': [
+    claims,
+    'Math.abs(now - claimedAt) >= leaseEnd - claimedAt',
+    'leaseEnd <= now',
+    1021,
+  ],
+  'each settled key is certain': [
+    claims,
+    'if (record.isComplete) throw',
+    'if (record.isSettled) throw',
+    51,
+  ],
+  'a settled key stays open': [claims, "record.isSettled ? 'forgotten' : this", 'this', 22],
+  'a copy of a request that got an error': [
+    schedule,
+    '#firstOf(responses, isError)',
+    '#firstOf(responses)',
+    288,
+  ],
+  'the age 0 after settling': [
+    schedule,
+    'isError: false }); // From',
+    'isError: true }); // From',
+    303,
+  ],
+};
+
+/** Takes a rule out of the modules that are loaded from now on. */
+export function putBack(name: string): void {
+  const [file = '', from = '', to = ''] = faults[name] ?? [];
+  const url = new URL(`../../${file}`, import.meta.url);
+  const text = readFileSync(url, 'utf8');
+  if (text.split(from).length !== 2) throw new Error(`${file} does not have once: ${from}`);
+  registerHooks({
+    load(loaded, context, next) {
+      const result = next(loaded, context);
+      return loaded === url.href ? { ...result, source: text.replace(from, () => to) } : result;
+    },
+  });
+}
