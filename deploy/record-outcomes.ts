@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { pino } from 'pino';
+import { startIssuer } from '../dev/issuer.ts';
+import { startReferenceService } from '../dev/service.ts';
+import { readConfig } from '../src/config.ts';
+import { startGateway } from '../src/gateway.ts';
+import { type OperationName, operations } from '../src/upstream/operations.ts';
+
+/*
+ * `node deploy/record-outcomes.ts <version>` writes what this version records for the outcomes of each write, and what
+ * `settleWrites` returns for it, to test/fixtures/recorded-outcomes. Each later version must read it. The release runs it.
+ */
+
+const [version] = process.argv.slice(2);
+if (version === undefined) throw new Error('which version?');
+
+const root = new URL('../', import.meta.url);
+const folder = mkdtempSync(join(tmpdir(), 'recorded-outcomes-'));
+const issuer = await startIssuer({ issuer: 'https://issuer.example' });
+const authorization = `Bearer ${await issuer.token({ sub: 'ada' })}`;
+
+/** A response of the service that has nothing to do with the operation. */
+type Respond = (response: ServerResponse) => unknown;
+const status =
+  (record: string): Respond =>
+  (response) =>
+    response.setHeader('content-type', 'application/json').end(record);
+const others: Record<string, Respond> = {
+  'status-0': status('{"status":0}'),
+  'status-1': status('{"status":1,"invoice_id":9007199254740993,"message":"é"}'),
+  'status-2': status('{"status":2,"invoice_id":7,"message":null}'),
+  'status-3': status('{"status":3,"message":"not permitted"}'),
+  'status-77': status('{"status":77}'),
+  'status-missing': status('{"message":"none"}'),
+  invalid: status('[]'),
+  failed: (response) => response.writeHead(500).end(),
+  lost: (response) => response.socket?.resetAndDestroy(),
+  late: () => {},
+};
+
+/** Starts a gateway in front of a service, with a file of its own for keys. */
+async function start(service: string, name: string) {
+  const config = readConfig({
+    HOST: '127.0.0.1',
+    PORT: '0',
+    UPSTREAM_BASE_URL: service,
+    UPSTREAM_TIMEOUT_MS: '2000',
+    JWT_JWKS_URL: issuer.jwksUrl,
+    JWT_ISSUER: issuer.issuer,
+    JWT_AUDIENCE: issuer.audience,
+    SHUTDOWN_DELAY_MS: '0',
+    IDEMPOTENCY_STORE: `file:${join(folder, name)}`,
+    LOG_LEVEL: 'silent',
+  });
+  const gateway = await startGateway(config, pino({ level: 'silent' }));
+  const send = async (query: string, variables: object, key?: string) => {
+    const response = await fetch(`${gateway.url}/graphql`, {
+      method: 'POST',
+      headers: {
+        authorization,
+        'content-type': 'application/json',
+        ...(key && { 'idempotency-key': key, 'idempotency-key-age': '0' }),
+      },
+      body: JSON.stringify({ query, variables }),
+    });
+    const { data } = Object(await response.json());
+    return data;
+  };
+  return { gateway, send };
+}
+
+const documentOf = (name: string) =>
+  readFileSync(new URL(`examples/operations/${name}.graphql`, root), 'utf8');
+const settling = documentOf('SettleWrites');
+
+/** Sends each write with a key of its own, and returns what the store keeps, and what settling returns for it. */
+async function record(service: string, what: string) {
+  const { gateway, send } = await start(service, what);
+  const answers: object[] = [];
+  for (const name of writeNames) {
+    const key = `${name}-${what}`;
+    const [, field = ''] = operations[name].graphql.split('.');
+    const document = documentOf(`${field[0]?.toUpperCase()}${field.slice(1)}`);
+    await send(document, { action: actionOf(name) }, key);
+    const { settleWrites } = await send(settling, { idempotencyKey: key });
+    answers.push({ key, writes: settleWrites.writes });
+  }
+  await gateway.close();
+  const database = new DatabaseSync(join(folder, what), { readOnly: true });
+  const rows = database.prepare('SELECT text FROM record ORDER BY id').all();
+  database.close();
+  const texts = rows.map(({ text }) => JSON.parse(String(text)));
+  const [completeness, ...records] = texts.toSorted(
+    (a, b) => Number('writes' in a) - Number('writes' in b),
+  );
+  const operationsOf = records.map(({ writes: [write] }) => write.operation);
+  if (operationsOf.join() !== writeNames.join()) throw new Error(`not all writes: ${operationsOf}`);
+  return { completeness, keys: answers.map((answer, n) => ({ ...answer, record: records[n] })) };
+}
+
+const writeNames = (Object.keys(operations) as OperationName[]).filter(
+  (name) => operations[name].effect === 'write',
+);
+
+/** `RESTART_AND_MOVE_TO_NEXT` and so on, where a field is of several operations. */
+function actionOf(name: OperationName): string | undefined {
+  const codegen = readFileSync(new URL('codegen.yml', root), 'utf8');
+  return new RegExp(`(\\w+): '?${name}'?$`, 'm').exec(codegen)?.[1];
+}
+
+let respond: Respond = () => {};
+const stub = createServer((_, response) => void respond(response)).listen(0, '127.0.0.1');
+await once(stub, 'listening');
+const address = stub.address();
+const stubUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`;
+const reference = await startReferenceService({ issuerKeys: issuer.jwks });
+
+const { completeness, keys } = await record(reference.url, 'success');
+for (const [name, next] of Object.entries(others)) {
+  respond = next;
+  keys.push(...(await record(stubUrl, name)).keys);
+}
+const file = new URL(`test/fixtures/recorded-outcomes/${version}.json`, root);
+const lines = keys.map((key) => JSON.stringify(key)).join(',\n');
+writeFileSync(file, `{"completeness":${JSON.stringify(completeness)},"keys":[\n${lines}\n]}\n`);
+
+stub.closeAllConnections();
+stub.close();
+await Promise.all([reference.close(), issuer.close()]);
+rmSync(folder, { recursive: true });
