@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { jsonLength } from '../lib/json.ts';
-import { SHORT_TEXT, withShortTexts } from '../lib/short-text.ts';
+import { SHORT_TEXT, shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Limits } from '../resolvers/loaders.ts';
 import { fieldsOf, selectionOf } from './selection-cost.ts';
@@ -14,7 +14,7 @@ export const MAX_LOOKUPS = 200;
 const MAX_FIELDS = 500_000;
 /** Fields of one list that graphql-js executes, which takes ten times as long as compiled code. */
 const MAX_INTERPRETED_FIELDS = 50_000;
-/** The lengths of the texts of an outcome, in characters: the first that fits, or else the last. */
+/** The lengths of the texts and lists of an outcome, in characters: the first that fits, or else the last. */
 const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 100];
 
 /** What an execution has counted so far. */
@@ -32,9 +32,13 @@ export const tooLongToInterpret = limitExceeded(
 );
 
 /** The number of items in a list, and in the lists in them. */
-function countItems(list: readonly object[]): number {
-  const inner = list.flatMap((item) => Object.values(Object(item)).filter(Array.isArray));
-  return inner.reduce((count, items) => count + countItems(items), list.length);
+function countItems(list: readonly unknown[]): number {
+  let count = list.length;
+  for (const item of list) {
+    if (typeof item !== 'object' || item === null) continue;
+    for (const inner of Object.values(item)) if (Array.isArray(inner)) count += countItems(inner);
+  }
+  return count;
 }
 
 /** Limits the lists and references of one response, books their memory, and spaces out the work on them. */
@@ -146,7 +150,7 @@ export class ResponseLimits implements Limits {
   }
 
   /**
-   * The outcome of a write as it fits into the response, with its texts cut if need be. Never an error:
+   * The outcome of a write as it fits into the response, with its texts and lists cut if need be. Never an error:
    * the outcome must reach the client.
    */
   async fitOutcome(outcome: object, info: GraphQLResolveInfo): Promise<unknown> {
@@ -155,11 +159,14 @@ export class ResponseLimits implements Limits {
     const { fields } = selectionOf(info);
     let fitting: unknown = outcome;
     for (const maxLength of OUTCOME_TEXTS) {
-      if (maxLength < Infinity) fitting = withShortTexts(outcome, maxLength);
+      if (maxLength < Infinity) fitting = shortForm(outcome, maxLength);
       const bytes = jsonLength(fitting) * fields;
-      const fits = this.#outcomeBytes + bytes <= 33_554_432; // docs/limits.md
-      if (!fits || !this.#scope.holding.tryHold(bytes)) continue;
+      const items = countItems([fitting]) * fields;
+      const isInLimits = // docs/limits.md
+        this.#outcomeBytes + bytes <= 33_554_432 && this.#counted.fields + items <= MAX_FIELDS;
+      if (!isInLimits || !this.#scope.holding.tryHold(bytes)) continue;
       this.#outcomeBytes += bytes;
+      this.#counted.fields += items;
       break;
     }
     return fitting;

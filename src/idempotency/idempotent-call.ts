@@ -1,6 +1,6 @@
 import { poll } from '../lib/poll.ts';
 import { remove } from '../lib/remove.ts';
-import { withShortTexts } from '../lib/short-text.ts';
+import { shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
 import type { Responses, WriteName, WriteRequest } from '../upstream/operations.ts';
@@ -150,8 +150,8 @@ export class IdempotentCalls implements Calls {
     // The type does not know that operation and response belong together.
     const known = (response: unknown) => ({ operation, response }) as KnownOutcome;
     const isUnknown = response instanceof OutcomeUnknown;
-    // Only the first client gets long texts: repeats get the short form from the store, and so from here.
-    const kept = isUnknown ? response : known(withShortTexts(response));
+    // Only the first client gets long texts and lists: repeats get the short form from the store, and so from here.
+    const kept = isUnknown ? response : known(shortForm(response));
     open.outcome = kept;
     const record = () => metrics.timed('record', claim.caller, claims.record(claim, kept));
     await openWrites.update(claim.caller, record, open);

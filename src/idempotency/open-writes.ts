@@ -1,7 +1,7 @@
 import { Shares } from '../account/shares.ts';
 import { poll } from '../lib/poll.ts';
 import { remove } from '../lib/remove.ts';
-import { textLength } from '../lib/short-text.ts';
+import { bytesOf } from '../lib/short-text.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { Claim } from './claims.ts';
 import type { Outcome } from './recorded-outcome.ts';
@@ -38,8 +38,7 @@ export class OpenWrites {
     const done = () => true as const;
     const attempt = () => work().then(done, () => null); // The log says why it fails.
     const first = attempt();
-    // A character may take two. The rest is what an update takes besides.
-    const bytes = 2 * textLength(write?.outcome) + 1024;
+    const bytes = bytesOf(write?.outcome) + 1024; // What an update takes besides.
     const rest = async () => (await first) ?? (await this.#repeat(caller, attempt, bytes));
     // The first attempt counts as well: closing waits for it.
     void this.#updates.track(rest().finally(() => write && remove(this.writes, write)));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { holdTexts } from '../lib/short-text.ts';
+import { holdOrShorten } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { operations, type Responses, type WriteName } from '../upstream/operations.ts';
 import { OutcomeUnknown, recordableCodes } from '../upstream/upstream-error.ts';
@@ -22,14 +22,13 @@ const recordedOutcome = z.union([
 
 /**
  * Reads a recorded outcome; null if it is not one. It takes memory of the request, because any number of requests may
- * repeat a long one. Without that memory its texts are in their short form, because the outcome of a write is never an
- * error.
+ * repeat a long one. Without that memory it is in its short form, because the outcome of a write is never an error.
  */
 export function readOutcome(
   outcome: unknown,
   { holding }: Pick<RequestScope, 'holding'>,
 ): Outcome | null {
-  const { data } = recordedOutcome.safeParse(holdTexts(outcome, holding));
+  const { data } = recordedOutcome.safeParse(holdOrShorten(outcome, holding));
   if (data === undefined) return null;
   if ('code' in data) return new OutcomeUnknown(data.code, data.requestId);
   const { operation } = data;

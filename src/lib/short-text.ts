@@ -1,4 +1,6 @@
-/** The length of a text in the short form, in characters. */
+import { jsonLength } from './json.ts';
+
+/** The length of a text or a list in the short form, in characters. */
 export const SHORT_TEXT = 10_000;
 
 /** A text in its short form: its beginning and an ellipsis, or all of it if it is short. */
@@ -8,20 +10,36 @@ export function shorten(text: string, maxLength = SHORT_TEXT): string {
   return Buffer.from(`${text.slice(0, maxLength)}…`, 'utf16le').toString('utf16le');
 }
 
-/** The same values with all texts in their short form, inside lists and objects too. */
-export function withShortTexts(value: unknown, maxLength = SHORT_TEXT): unknown {
+/**
+ * The same values in their short form, inside lists and objects too: texts are shortened, and a list ends before its JSON
+ * is longer than a text may be.
+ */
+export function shortForm(value: unknown, maxLength = SHORT_TEXT): unknown {
   if (typeof value === 'string') return shorten(value, maxLength);
   if (typeof value !== 'object' || value === null) return value;
-  const inner = (item: unknown) => withShortTexts(item, maxLength);
-  if (Array.isArray(value)) return value.map(inner);
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, inner(item)]));
+  if (Array.isArray(value)) return shortList(value, maxLength);
+  const entries = Object.entries(value);
+  return Object.fromEntries(entries.map(([name, item]) => [name, shortForm(item, maxLength)]));
 }
 
-/** The length of all texts in a value, inside lists and objects too. */
-export function textLength(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 0;
-  return Object.values(value).reduce<number>((sum, item) => sum + textLength(item), 0);
+function shortList(list: readonly unknown[], maxLength: number): unknown[] {
+  const items: unknown[] = [];
+  let length = 0;
+  for (const item of list) {
+    const short = shortForm(item, maxLength);
+    length += jsonLength(short) + 1; // And a comma.
+    if (length > maxLength) break;
+    items.push(short);
+  }
+  return items;
+}
+
+/** The memory that a value takes, in bytes: two for each character, because it may not be Latin-1. */
+export function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return value.length * 2;
+  if (typeof value !== 'object' || value === null) return 8;
+  const own = Array.isArray(value) ? 0 : 150; // An object takes about so much besides its texts.
+  return Object.values(value).reduce<number>((sum, item) => sum + bytesOf(item), own);
 }
 
 /** The beginning of a text that a client chose, for the log, with all characters but printable ASCII replaced. */
@@ -29,8 +47,10 @@ export function printable(text: string): string {
   return shorten(text, 100).replaceAll(/[^\x20-\x7e…]/g, '?');
 }
 
-/** Returns a value whose texts can be held in memory: the given one, or its short form if there is no room for it. */
-export function holdTexts(value: unknown, holding: { tryHold(bytes: number): boolean }): unknown {
-  // Two bytes a character: it may not be Latin-1.
-  return holding.tryHold(textLength(value) * 2) ? value : withShortTexts(value);
+/** Returns a value that can be held in memory: the given one, or its short form if there is no room for it. */
+export function holdOrShorten(
+  value: unknown,
+  holding: { tryHold(bytes: number): boolean },
+): unknown {
+  return holding.tryHold(bytesOf(value)) ? value : shortForm(value);
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { Gate } from '../account/gate.ts';
 import { remove } from '../lib/remove.ts';
-import { holdTexts } from '../lib/short-text.ts';
+import { holdOrShorten } from '../lib/short-text.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type AttemptDependencies, createAttempt } from './attempt.ts';
@@ -98,8 +98,8 @@ export class UpstreamCalls {
       const controller = new AbortController();
       const running = this.#run(request, scope, controller, request.timeoutMs);
       const result = await this.inFlight.track(running);
-      // It waits for turns, to be recorded and encoded. Shorter texts do not change its type.
-      return holdTexts(result, scope.holding) as Responses[Name];
+      // It waits for turns, to be recorded and encoded. The short form does not change its type.
+      return holdOrShorten(result, scope.holding) as Responses[Name];
     } catch (error) {
       const unknown = error instanceof UpstreamError && unknownOutcome(error, scope.requestId);
       if (unknown) return unknown;

@@ -44,6 +44,31 @@ const changes: [file: string, from: string, to: string][] = [
     'import ',
     "import { blockVendor, vendorBlocked, vendors } from './vendors.ts'; import ",
   ],
+  // A list in the response to a write.
+  [
+    'src/upstream/operations.ts',
+    "decode: decodeServiceStatus,\n     recorded: recordedStatus,\n     graphql: 'Mutation.blockVendor'",
+    "decode: decodeBlocked, recorded: blocked, graphql: 'Mutation.blockVendor'",
+  ],
+  [
+    'src/upstream/operations.ts',
+    'const vendorBlock =',
+    `const blockedRows = z.object({ rows: z.array(z.int()).nullish() });
+     const blocked = recordedStatus.extend(blockedRows.shape);
+     const decodeBlocked = (body: unknown, bytes: number) =>
+       ({ ...blockedRows.parse(body), ...decodeServiceStatus(body, bytes) });
+     const vendorBlock =`,
+  ],
+  [
+    'schema.graphql',
+    'type VendorBlocked implements LedgerStatus {',
+    'type VendorBlocked implements LedgerStatus {\n"Blocked rows."\nrows: [Int!]',
+  ],
+  [
+    resolverFile,
+    "(status: ServiceStatus) =>\n     outcome(status, { __typename: 'VendorBlocked' })",
+    "(status: ServiceStatus & { rows?: number[] | null | undefined }) =>\n     outcome(status, { __typename: 'VendorBlocked', rows: status.rows ?? null })",
+  ],
   ['src/resolvers/index.ts', 'Query: {', 'Query: { vendors,'],
   ['src/resolvers/index.ts', 'Mutation: {', 'Mutation: { blockVendor,'],
 ];
@@ -246,4 +271,24 @@ test('a write with a key is executed once, and settled with its outcome', async 
     writes: [{ responseName: 'blockVendor', outcome: first.data.blockVendor }],
   });
   expect(service.received).toHaveLength(1);
+});
+
+test('a list in the response to a write reaches the client as far as the limits allow, and its record is short', async () => {
+  const key = () => ({ 'idempotency-key': crypto.randomUUID(), 'idempotency-key-age': '0' });
+  const send = async (rows: number, headers: Record<string, string>) => {
+    const response = json({ status: 0, rows: Array(rows).fill(123_456) });
+    const selection = '... on VendorBlocked { rows }';
+    const query = write.replace('reason: "late") {', `reason: "late") { ${selection}`);
+    const { data } = await graphql(query, response, headers);
+    return data.blockVendor.rows.length;
+  };
+  const bytes = () => metric(gateway, 'ledger_gateway_idempotency_bytes');
+  const before = await bytes();
+  const [long, longest] = [key(), key()];
+  const short = Math.floor(10_000 / '123456,'.length);
+  // A replay has as much as is recorded.
+  expect([await send(10_000, long), await send(10_000, long)]).toEqual([10_000, short]);
+  expect([await send(1_000_000, longest), await send(1_000_000, longest)]).toEqual([short, short]);
+  expect(service.received).toHaveLength(2);
+  expect((await bytes()) - before).toBeLessThan(50_000);
 });

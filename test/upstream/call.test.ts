@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Account, Holding } from '../../src/account/account.ts';
+import { bytesOf } from '../../src/lib/short-text.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import type { UpstreamError } from '../../src/upstream/upstream-error.ts';
@@ -216,7 +217,7 @@ test('the outcome of a write is booked when it arrives, and cut if there is no m
   const lengths = (await Promise.all(writes)).map((outcome) => Number(outcome.message?.length));
   const sorted = lengths.toSorted((one, other) => one - other);
   expect(sorted).toEqual([...Array(6).fill(10_001), ...Array(2).fill(100_000)]);
-  expect(account.held).toBe(400_000);
+  expect(account.held).toBe(2 * bytesOf({ status: 0, message, invoiceId: null }));
 });
 
 test.each(['declared', 'not declared'])(
