@@ -50,9 +50,6 @@ const DURABLE = `
       pg_current_wal_insert_lsn() AS lsn
   )`;
 
-/** A position in the log of the server as a number of bytes. */
-const bytesOf = (lsn: string) => `(${lsn} - '0/0'::pg_lsn)::float8`;
-
 /**
  * Whether a row is the very one that a gateway wrote. The version of the record of completeness ends with its transaction,
  * which is another one if the row was restored from a dump.
@@ -68,7 +65,7 @@ const READ = `${DURABLE}, awaited AS MATERIALIZED (
       AND current_setting('synchronous_standby_names') <> '' FOR KEY SHARE OF record
   )
   SELECT ${SERVER_ID} AS "serverId", extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, version, text,
-    ${bytesOf('pg_last_wal_replay_lsn()')} AS "replayedTo"
+    pg_last_wal_replay_lsn() AS "replayedTo"
   FROM (SELECT count(*) FROM awaited) AS one
   LEFT JOIN ledger_gateway_record AS record ON key = $1 AND expires_at > now() AND ${IS_ORIGINAL}`;
 
@@ -104,7 +101,7 @@ const CHANGE = `${DURABLE}, own AS MATERIALIZED (
     RETURNING record.key
   )
   SELECT key, CASE WHEN key IN (SELECT * FROM inserted UNION ALL SELECT * FROM updated UNION ALL SELECT * FROM deleted)
-    THEN 'swapped' ELSE 'other' END AS result, ${bytesOf('lsn')} AS lsn FROM input`;
+    THEN 'swapped' ELSE 'other' END AS result, lsn FROM input`;
 const SWEEP = `DELETE FROM ledger_gateway_record WHERE key IN (SELECT key FROM ledger_gateway_record
   WHERE expires_at <= now() LIMIT ${SWEEP_ROWS} FOR UPDATE SKIP LOCKED)`;
 const USAGE = `SELECT greatest(reltuples, 0)::float8 AS keys, pg_total_relation_size(oid)::float8 AS bytes,
@@ -119,11 +116,11 @@ const readSchema = z.tuple([
     now: z.number(),
     version: z.string().nullable(),
     text: z.string().nullable(),
-    replayedTo: z.number().nullable(),
+    replayedTo: z.string().nullable(),
   }),
 ]);
 const swapResult = z.enum(['swapped', 'other']);
-const changesSchema = z.array(z.object({ key: z.string(), result: swapResult, lsn: z.number() }));
+const changesSchema = z.array(z.object({ key: z.string(), result: swapResult, lsn: z.string() }));
 const usageSchema = z.tuple([
   z.object({ keys: z.number(), bytes: z.number(), rowBytes: z.number() }),
 ]);
@@ -155,7 +152,7 @@ export class PostgresStore implements IdempotencyStore {
   readonly #batch = byIteration((changes: readonly Change[]) => this.#change(changes));
   usage: Usage | undefined;
   /** Where the last change of a key by this process began, in the log of the server. It ends beyond that. */
-  #changedAt = -1;
+  #changedAt: string | undefined;
   /** The connections on which the server has sent a warning. */
   readonly #warned = new WeakSet<pg.PoolClient>();
   /** Those who hold more than their share. */
@@ -219,7 +216,8 @@ export class PostgresStore implements IdempotencyStore {
   isContinuation(writtenOn: string, { serverId, replayedTo }: Reading): boolean {
     const timelineOf = (id: string) => id.slice(0, 8);
     if (timelineOf(writtenOn) === timelineOf(serverId)) return true;
-    return requiresAll(writtenOn.slice(8).trim()) && (replayedTo ?? 0) > this.#changedAt;
+    if (!requiresAll(writtenOn.slice(8).trim())) return false;
+    return this.#changedAt === undefined || bytesOf(replayedTo ?? '0/0') > bytesOf(this.#changedAt);
   }
 
   async close(): Promise<void> {
@@ -282,6 +280,12 @@ function requiresAll(setting: string): boolean {
   const isClear = names.every((name) => /^(?:[\w-]+|"[\w-]+")$/.test(name));
   const different = new Set(names.map((name) => name.replaceAll('"', '')));
   return isClear && names.length === Number(count) && different.size === names.length;
+}
+
+/** A position in the log of a server, such as `16/B374D848`, as a number of bytes. */
+function bytesOf(lsn: string): number {
+  const [high = 0, low = 0] = lsn.split('/').map((part) => Number.parseInt(part, 16));
+  return high * 2 ** 32 + low;
 }
 
 /** Executes a statement, and creates the table if it is missing. */

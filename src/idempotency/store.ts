@@ -15,8 +15,8 @@ export type Reading = {
   now: number;
   /** The server that was read. Another one may lack records: see `isContinuation`. */
   serverId: string;
-  /** Up to which byte of its log a PostgreSQL server had the changes of its primary, if it was promoted since it started. */
-  replayedTo?: number | null;
+  /** Up to where in its log a PostgreSQL server had the changes of its primary, if it was promoted since it started. */
+  replayedTo?: string | null;
 };
 
 /** Replaces an entry, if it still has the version that the change is based on. */
