@@ -21,10 +21,10 @@ export const faults: Record<string, Fault> = {
   ],
   'no margin': [completeness, 'TRANSIT_MS = 30_000', 'TRANSIT_MS = 0', 175],
   'no rule of retention': [completeness, 'now - record.retentionMs, earlier', '0', 6],
-  'another server goes unnoticed': [completeness, 'found.serverId === serverId ||', 'true ||', 17],
+  'another server goes unnoticed': [completeness, 'record.serverId === serverId ||', 'true ||', 17],
   'a new record of completeness is trusted': [
     completeness,
-    'found?.id === known.id || isCovered',
+    '(found?.id === known.id && isFrom(known)) || isCovered',
     'true',
     14356,
   ],
