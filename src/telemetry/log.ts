@@ -79,12 +79,9 @@ export class LogOutput {
   }
 }
 
-/**
- * The log. Lines are written in batches, but warnings and errors immediately. Its `flush` calls back when the lines so far
- * are written. If the output accepts no lines, the gateway continues without a log, and logs their number afterwards.
- */
-export function createLog(level: string, output: LogOutput): Logger {
-  const log = pino(
+/** Makes lines in the format of the log. What is above `info` is written immediately. */
+export function createLogger(level: string, output: Pick<LogOutput, 'write' | 'writeNow'>): Logger {
+  return pino(
     {
       level,
       base: null,
@@ -98,6 +95,14 @@ export function createLog(level: string, output: LogOutput): Logger {
     },
     output,
   );
+}
+
+/**
+ * The log. Lines are written in batches, but warnings and errors immediately. Its `flush` calls back when the lines so far
+ * are written. If the output accepts no lines, the gateway continues without a log, and logs their number afterwards.
+ */
+export function createLog(level: string, output: LogOutput): Logger {
+  const log = createLogger(level, output);
   let reported = 0;
   setInterval(() => {
     const isWritten = output.writeNow() === undefined;

@@ -1,7 +1,7 @@
-import { pino } from 'pino';
 import { z } from 'zod';
 import { readConfig } from '../../src/config.ts';
 import { startGateway } from '../../src/gateway.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
 import { closeAfterTest } from './cleanup.ts';
 import { environmentFor } from './environment.ts';
 import { postTo } from './graphql-operation.ts';
@@ -25,7 +25,10 @@ const responseSchema = z.object({
     .optional(),
 });
 
-/** Starts the gateway in this process, in front of a service, with these environment variables. */
+/**
+ * Starts the gateway in this process, in front of a service, with these environment variables. Its log has the format of
+ * production.
+ */
 export async function startTestGateway(
   service: { url: string },
   variables: Record<string, string> = {},
@@ -39,11 +42,9 @@ export async function startTestGateway(
       logText += line;
       log.add(line);
     },
+    writeNow: () => undefined,
   };
-  const gateway = await startGateway(
-    config,
-    pino({ level: config.logLevel, base: null }, destination),
-  );
+  const gateway = await startGateway(config, createLogger(config.logLevel, destination));
   let closed: Promise<void> | undefined;
   const close = () => (closed ??= gateway.close());
   closeAfterTest(close);
