@@ -135,7 +135,6 @@ export class Completeness {
 
   #adopt(record: CompletenessRecord, generation: string, { now, serverId }: Reading): void {
     if (record.id !== this.#record?.id) {
-      this.#lastUse = -Infinity;
       // A process that starts after the quarantine does not report the loss again.
       const isRecent = this.#record !== undefined || now < record.quarantineEnd;
       const completeSince = new Date(record.since).toISOString();

@@ -92,6 +92,17 @@ test.each([
   expect(await next(content, process)).toMatchObject({ ...loss, serverId });
 });
 
+test('a loss that another process noticed before the last use is a loss, also after one of this process', async () => {
+  const { state, completeness } = await start(found, {});
+  completeness.note('swapped', performance.now() - 100_000);
+  for (const content of [null, lossOf(899_000)]) {
+    state.entry = entryOf(content);
+    completeness.note('basis', performance.now());
+    await completeness.basis();
+  }
+  expect(JSON.parse(state.entry?.text ?? '')).toMatchObject({ since: now, lossAt: now });
+});
+
 test('a server that has all records of the one before only changes the name', async () => {
   const content = await next(found, { ...user, serverId: 'b' }, ['a']);
   expect(content).toEqual({ ...found, serverId: 'b' });
