@@ -82,7 +82,7 @@ export async function runSettledIntents(harness: Harness, options: Options): Pro
 
 async function runIntent(intent: Intent, { urls, notesStarts, ageing }: Options): Promise<Result> {
   const pickUrl = () => urls()[Math.floor(Math.random() * urls().length)] ?? '';
-  /** When the first request was sent that is unanswered: no error says that nothing was sent. */
+  /** When the first request was sent of which no error says that nothing was executed. */
   let unanswered = Infinity;
   const age = () => Math.max(0, performance.now() - unanswered);
   const told: Told[] = [];
@@ -99,8 +99,10 @@ async function runIntent(intent: Intent, { urls, notesStarts, ageing }: Options)
     const olderMs = n === 0 && ageing ? await ageing() : 0;
     if (olderMs > 0) unanswered = start - olderMs;
     if (one.kind === 'refused') refused = one.code;
+    // Only an error proves that nothing was executed: with an outcome, the intent keeps its age.
+    const isUnavailable = one.kind === 'repeat' && one.reason === 'IDEMPOTENCY_UNAVAILABLE';
+    if (one.kind !== 'refused' && !isUnavailable) unanswered = Math.min(unanswered, start);
     if (one.kind !== 'repeat') break;
-    if (one.reason !== 'IDEMPOTENCY_UNAVAILABLE') unanswered = Math.min(unanswered, start);
     await sleep(50 + Math.random() * 200);
   }
   // Somewhere on the way, a copy of the last request waits, with the age that it was sent with.
@@ -149,7 +151,9 @@ export function rowsOfSettled(
       (member) => contradictionOf(id, { kind: 'member', member }, ledger) ?? [],
     );
     if (arrivals > 0 && settlements.some(({ member, isComplete }) => !member && isComplete)) {
-      faults.push(`${id}: empty and complete, but ${arrivals} arrivals`);
+      faults.push(
+        `${id}: empty and complete, but ${arrivals} arrivals (${told.map(nameOf).join(', ')})`,
+      );
     }
     if (refused) faults.push(`${id}: ${told.map(nameOf).join(', ')} before it was settled`);
     const isClosed = late?.kind !== 'refused' || late.code === 'IDEMPOTENCY_KEY_SETTLED';
