@@ -641,21 +641,6 @@ test('after that, a click on "Cancel" cancels', async () => {
   expect(kinds()).toEqual(['mutation', 'settle']);
 });
 
-test('the second click of a double click does not say that the user has checked in the ledger', async () => {
-  const { open } = await start([unknown('ORPHANED')]);
-  let now = Math.round(performance.now());
-  replace(native.performance, 'now', () => now);
-  const write = open('ada', { doubleClickMs: 500 });
-  const state = await write.click();
-  expect(state).toMatchObject({ phase: 'unknown', mayDismiss: true });
-  now += 499;
-  write.dismiss();
-  expect(write.getState()).toBe(state);
-  now += 1;
-  write.dismiss();
-  expect(write.getState()).toEqual(idle);
-});
-
 test('the types know which members are done and refused, and skip that of Relay for unknown ones', () => {
   type Named<Name> = { readonly __typename: Name; readonly message: string };
   type OfRelay = Named<'ApproversSaved'> | Named<'LedgerFailed'> | Named<'LedgerOutcomeUnknown'>;

@@ -84,10 +84,7 @@ export type Write<Member extends Outcome, Variables> = {
   readonly cancel: () => void;
   /** Asks again what became of it. After a sign-in, it shows what is open of the new user, or nothing. */
   readonly askAgain: () => void;
-  /**
-   * Unlocks the button: the user has seen the outcome, or, where `mayDismiss`, has checked in the ledger. While it is
-   * `unknown`, ignored like `cancel`.
-   */
+  /** Unlocks the button: the user has seen the outcome, or, where `mayDismiss`, has checked in the ledger. */
   readonly dismiss: () => void;
 };
 
@@ -208,12 +205,6 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     return user === of.user ? set(toState(said)) : ask();
   }
 
-  /** Whether a click may be the second one of a double click on the button that has just submitted. */
-  function isDoubleClick(): boolean {
-    const { doubleClickMs = DOUBLE_CLICK_MS } = getOptions();
-    return performance.now() - submittedAt < doubleClickMs;
-  }
-
   function forget(): void {
     if (open?.intent) kept.set(open.intent);
     open = undefined;
@@ -230,7 +221,9 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     },
     submit: (variables) => void submit(variables),
     cancel() {
-      if (state.phase !== 'sending' || isDoubleClick()) return;
+      const { doubleClickMs = DOUBLE_CLICK_MS } = getOptions();
+      const isDoubleClick = performance.now() - submittedAt < doubleClickMs;
+      if (state.phase !== 'sending' || isDoubleClick) return;
       if (!open?.intent) {
         forget();
         set(toState(read(errorBody('CANCELLED'))));
@@ -241,8 +234,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     },
     askAgain: () => void (state.phase === 'sending' || ask()),
     dismiss() {
-      if (state.phase === 'unknown' ? !state.mayDismiss || isDoubleClick() : isLocked(state))
-        return;
+      if (state.phase === 'unknown' ? !state.mayDismiss : isLocked(state)) return;
       forget();
       set(idle);
     },
