@@ -1,23 +1,28 @@
 import type { FastifyRequest } from 'fastify';
-import { z } from 'zod';
-import {
-  type Approver,
-  approver,
-  codesQuery,
-  csvQuery,
-  csvUpload,
-  noQuery,
-  type ServiceStatus,
-} from './records.ts';
-import { codesByProject, invoiceIds } from './sample-data.ts';
+import { declarations } from '../src/upstream/declarations.ts';
+import type { OperationName } from '../src/upstream/operations.ts';
+import type { WireType } from '../src/upstream/wire-types.ts';
+import { parseWithBigInt } from './bigint-json.ts';
+import { codesByProject } from './sample-data.ts';
 import { type ScenarioName, scenarioName } from './scenarios.ts';
+import { bodyCheck, queryReader } from './strict-types.ts';
 
-/** An operation of the service (docs/service-api.md, section 4). */
+/** A request of the service that is no request of its operation. */
+export class InvalidRequest extends Error {}
+
+/** docs/service-api.md, section 2.1. */
+export type ServiceStatus = {
+  readonly invoice_id: bigint;
+  readonly message: string;
+  readonly status: number;
+};
+
+/** An operation of the service (docs/service-api.md, section 4), as `src/upstream/declarations.ts` describes it. */
 export type Operation = {
   readonly method: 'GET' | 'POST';
   /** The content types of the response, the preferred one first. */
   readonly contentTypes: readonly [string, ...string[]];
-  /** Checks the request and returns what to do, without doing it. Throws a ZodError if it is invalid. */
+  /** Checks the request and returns what to do, without doing it. Throws an InvalidRequest. */
   parse(request: FastifyRequest): Task;
   /** The response of this operation for a status record that is not a success. */
   refusal(record: ServiceStatus): unknown;
@@ -25,96 +30,85 @@ export type Operation = {
 
 type Task = {
   /** A scenario that the request itself selects. */
-  readonly scenario?: ScenarioName;
+  readonly scenario?: ScenarioName | undefined;
   /** Performs the operation and returns the response. */
   perform(): unknown;
 };
 
+type Values = Readonly<Record<string, unknown>>;
+/** What an operation does with a request that is as declared, in place of responding with its sample. */
+type Behaviour = (query: Values, body: unknown, sample: Values) => Task;
+
+/** An approver, as received. An integer beyond 2^53 is a bigint. */
+export type Approver = Values;
+
 /** The operations by path. `saved` collects the approvers. */
 export function createOperations(saved: Approver[]): ReadonlyMap<string, Operation> {
-  return new Map([
-    ['/getGLCodes5', getGLCodes5],
-    ['/saveApproverList', saveApproverList(saved)],
-    ['/updateWorkflowCSV', updateWorkflowCSV],
-    ['/restartWorkflowAndMoveToNext', action('restartWorkflowAndMoveToNext', 'Moved to next.')],
-    ['/reStoreGlobalSolution', action('reStoreGlobalSolution', 'Global solution restored.')],
-    ['/reStoreSolution', action('reStoreSolution', 'Solution restored.')],
-    ['/restartWorkflow2', action('restartWorkflow2', 'Workflow restarted.')],
-    ['/updateSolutionGuide', action('updateSolutionGuide', 'Solution guide updated.')],
-    ['/upgradeToHQ', action('upgradeToHQ', 'Account upgraded.')],
-  ]);
+  const behaviours: Partial<Record<OperationName, Behaviour>> = {
+    getGLCodes5,
+    saveApproverList: saveApproverList(saved),
+    updateWorkflowCSV,
+  };
+  const names = Object.keys(declarations) as OperationName[];
+  return new Map(
+    names.map((name) => [`/${declarations[name].path}`, operationOf(name, behaviours[name])]),
+  );
+}
+
+function operationOf(name: OperationName, behaviour: Behaviour | undefined): Operation {
+  const { method, effect, parameters, body, response } = declarations[name];
+  const readQuery = queryReader(parameters);
+  const isBody = bodyCheck(body);
+  const sample = Object(parseWithBigInt(declarations[name].sample));
+  const [wire]: readonly WireType[] = response.wire;
+  const isList = wire?.properties?.service_status !== undefined;
+  return {
+    method,
+    // docs/service-api.md, section 4.1.
+    contentTypes:
+      effect === 'read' ? ['application/json', 'text/plain', 'text/json'] : ['application/json'],
+    parse(request) {
+      const query = readQuery(request.query);
+      if (!query || !isBody(request.body)) throw new InvalidRequest();
+      return behaviour?.(query, request.body, sample) ?? { perform: () => sample };
+    },
+    // A refused upload is a status record, which is not documented for this operation.
+    refusal: (record) => (isList ? { service_status: record, list: [] } : record),
+  };
 }
 
 const SCENARIO_PREFIX = 'scenario:';
 
-/** docs/service-api.md, section 4.1. */
-const getGLCodes5: Operation = {
-  method: 'GET',
-  contentTypes: ['application/json', 'text/plain', 'text/json'],
-  parse({ query }) {
-    const { project, includeHide } = codesQuery.parse(query);
-    const task = {
-      perform: () => ({
-        service_status: success('getGLCodes5', ''),
-        list: (codesByProject.get(project) ?? []).filter(
-          ({ Hide }) => Hide === 0 || includeHide === 'true',
-        ),
-      }),
+const getGLCodes5: Behaviour = ({ project, includeHide }, _body, sample) => {
+  const name = String(project);
+  const codes = codesByProject.get(name) ?? [];
+  const list = codes.filter(({ Hide }) => Hide === 0 || includeHide === true);
+  const task = { perform: () => ({ ...sample, list }) };
+  if (!name.startsWith(SCENARIO_PREFIX)) return task;
+  const { data: scenario } = scenarioName.safeParse(name.slice(SCENARIO_PREFIX.length));
+  if (!scenario) throw new InvalidRequest();
+  return { ...task, scenario };
+};
+
+const saveApproverList =
+  (saved: Approver[]): Behaviour =>
+  (_query, body, sample) => {
+    const approvers = [body].flat().map((approver): Approver => Object(approver));
+    return {
+      perform() {
+        for (const approver of approvers) saved.push(approver);
+        return { ...sample, message: `Approvers saved: ${approvers.length}.` };
+      },
     };
-    return project.startsWith(SCENARIO_PREFIX)
-      ? { ...task, scenario: scenarioName.parse(project.slice(SCENARIO_PREFIX.length)) }
-      : task;
-  },
-  refusal: (record) => ({ service_status: record, list: [] }),
-};
-
-/** docs/service-api.md, section 4.2. */
-function saveApproverList(saved: Approver[]): Operation {
-  return {
-    method: 'POST',
-    contentTypes: ['application/json'],
-    parse({ query, body }) {
-      noQuery.parse(query);
-      const approvers = z.array(approver).parse(body);
-      return {
-        perform() {
-          for (const approver of approvers) saved.push(approver);
-          return success('saveApproverList', `Approvers saved: ${approvers.length}.`);
-        },
-      };
-    },
-    refusal: (record) => record,
   };
-}
 
-/** docs/service-api.md, section 4.3. A refusal is a status record, which is not documented for this operation. */
-const updateWorkflowCSV: Operation = {
-  method: 'POST',
-  contentTypes: ['application/json'],
-  parse({ query, body }) {
-    csvQuery.parse(query);
-    const { PictureStream } = csvUpload.parse(body);
-    return { perform: () => ({ unresolved: unresolvedRows(PictureStream ?? '') }) };
-  },
-  refusal: (record) => record,
+const updateWorkflowCSV: Behaviour = (_query, body) => {
+  const { PictureStream }: Values = Object(body);
+  const base64 = String(PictureStream ?? '');
+  // Decoded and encoded again, since a regular expression may fail on 32 MiB.
+  if (Buffer.from(base64, 'base64').toString('base64') !== base64) throw new InvalidRequest();
+  return { perform: () => ({ unresolved: unresolvedRows(base64) }) };
 };
-
-/** docs/service-api.md, section 4.4. */
-function action(name: keyof typeof invoiceIds, message: string): Operation {
-  return {
-    method: 'GET',
-    contentTypes: ['application/json'],
-    parse({ query }) {
-      noQuery.parse(query);
-      return { perform: () => success(name, message) };
-    },
-    refusal: (record) => record,
-  };
-}
-
-function success(name: keyof typeof invoiceIds, message: string): ServiceStatus {
-  return { invoice_id: invoiceIds[name], message, status: 0 };
-}
 
 /**
  * The rows whose second column is empty. This rule is an invention of the reference service: what makes a

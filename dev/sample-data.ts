@@ -79,21 +79,6 @@ function manyCodes(): SampleCode[] {
   });
 }
 
-/**
- * The `invoice_id` in the response of each operation. Two are beyond 2^53, to show that large identifiers
- * are not changed on the way.
- */
-export const invoiceIds = {
-  getGLCodes5: 48_213n,
-  saveApproverList: 48_214n,
-  restartWorkflowAndMoveToNext: 48_310n,
-  reStoreGlobalSolution: 48_311n,
-  reStoreSolution: 9_007_199_254_740_993n,
-  restartWorkflow2: 9_223_372_036_854_775_807n,
-  updateSolutionGuide: 48_313n,
-  upgradeToHQ: 48_314n,
-} as const;
-
 function visible(Code: string, Name: string, Value: string): SampleCode {
   return { Code, Name, Value, Hide: 0 };
 }

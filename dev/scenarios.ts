@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { ServiceStatus } from './records.ts';
+import type { ServiceStatus } from './operations.ts';
 
 /** The scenarios. The claim `scenario` of a token selects one, or a project named `scenario:<name>`. */
 const descriptions = {

@@ -1,9 +1,8 @@
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
-import { ZodError, z } from 'zod';
+import { z } from 'zod';
 import { parseWithBigInt, stringifyWithBigInt } from './bigint-json.ts';
-import { createOperations, type Operation } from './operations.ts';
-import type { Approver } from './records.ts';
+import { type Approver, createOperations, InvalidRequest, type Operation } from './operations.ts';
 import { respond, scenarioName } from './scenarios.ts';
 
 export { type ScenarioName, scenarios } from './scenarios.ts';
@@ -58,7 +57,7 @@ export async function startReferenceService(options: ReferenceServiceOptions = {
   app.setNotFoundHandler(async (_request, reply) => reply.code(404).send());
 
   app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
-    const isInvalid = error instanceof ZodError || error instanceof SyntaxError;
+    const isInvalid = error instanceof InvalidRequest || error instanceof SyntaxError;
     reply.code(isInvalid ? 400 : (error.statusCode ?? 500)).send();
   });
 

@@ -5,7 +5,7 @@ import { clientDisconnected } from '../errors/gateway-error.ts';
 import { resolvers } from '../resolvers/index.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import type { Context } from './context.ts';
-import { entities } from './entities.ts';
+import { resolveEntities } from './entities.ts';
 import { codeOf } from './error-format.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, Context>;
@@ -17,8 +17,7 @@ function createSchema(): GraphQLSchema {
   const sdl = readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8');
   const federated = {
     ...resolvers,
-    Query: { ...resolvers.Query, _entities: entities },
-    _Entity: { __resolveType: () => 'GlCode' },
+    Query: { ...resolvers.Query, _entities: resolveEntities },
   };
   const schema = buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: federated }]);
   for (const type of [schema.getQueryType(), schema.getMutationType()]) {

@@ -31,7 +31,7 @@ export function readOutcome(
   const { data } = recordedOutcome.safeParse(holdOrShorten(outcome, holding));
   if (data === undefined) return null;
   if ('code' in data) return new OutcomeUnknown(data.code, data.requestId);
-  const { operation } = data;
-  const response = operations[operation].recorded?.safeParse(data.response).data;
-  return response ? ({ operation, response } as KnownOutcome) : null;
+  const { operation, response } = data;
+  const isKnown = operations[operation].isRecorded(response);
+  return isKnown ? ({ operation, response } as KnownOutcome) : null;
 }

@@ -37,10 +37,11 @@ const integer = /^-?\d+$/;
 
 /**
  * Parses JSON. A number that a double would change, and an integer that is not safe in one, become
- * objects, whose text `longNumber` returns. Throws a SyntaxError if the text is not JSON, and a JsonLimitExceeded, also if
+ * objects, whose text `longNumber` returns; with `keepsDigits`, so does a number that a double would not print as it is written,
+ * such as 10.50. Throws a SyntaxError if the text is not JSON, and a JsonLimitExceeded, also if
  * it has more than 300,000 numbers of 16 characters or more.
  */
-export function parseJson(text: string, limits: JsonLimits): unknown {
+export function parseJson(text: string, limits: JsonLimits, keepsDigits = false): unknown {
   let [values, composites, nesting, previous] = [1, 0, 0, ''];
   // The text up to `copied`, with these objects: a reviver would be called for every value, which takes several times as
   // long as parsing.
@@ -64,9 +65,10 @@ export function parseJson(text: string, limits: JsonLimits): unknown {
       const end = hasExponent ? endOfDigits(text, mantissa + 1) : mantissa;
       // Most numbers are short: they are not copied from the text.
       // A double keeps the value of a number with fewer characters and a shorter exponent.
-      if (end - at >= 16 || end - mantissa > 3) {
-        longNumbers += 1;
-        const kept = textToKeep(text.slice(at, end));
+      const isLong = end - at >= 16 || end - mantissa > 3;
+      if (isLong || keepsDigits) {
+        const kept = textToKeep(text.slice(at, end), keepsDigits);
+        if (isLong || kept) longNumbers += 1;
         if (kept) {
           marked += `${text.slice(copied, at)}{"${NUMBER}":"${kept}"}`;
           copied = end;
@@ -148,9 +150,10 @@ function toExponential(text: string): string | undefined {
 }
 
 /** The text of a number that a double would change. What is not a number stays, so that parsing fails. */
-function textToKeep(found: string): string | undefined {
+function textToKeep(found: string, keepsDigits: boolean): string | undefined {
   if (!number.test(found)) return undefined;
   if (found.length > MAX_NUMBER_LENGTH) return TOO_LONG;
+  if (keepsDigits) return String(Number(found)) === found ? undefined : found;
   const fits = integer.test(found) ? Number.isSafeInteger(Number(found)) : isExact(found);
   return fits ? undefined : found;
 }

@@ -1,5 +1,5 @@
 import type { MutationResolvers } from '../generated/resolvers.ts';
-import { encodeApprovers, type ServiceStatus } from '../upstream/records.ts';
+import type { ServiceStatus } from '../upstream/responses.ts';
 import { toApprovers } from './input.ts';
 import { outcome, writeOutcome } from './outcome.ts';
 
@@ -10,8 +10,9 @@ export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = as
   { path },
 ) => {
   const client = service(); // Throws first if the token is missing.
-  const body = encodeApprovers(toApprovers(approvers));
-  const result = await client.write('saveApproverList', String(path.key), body);
+  const result = await client.write('saveApproverList', String(path.key), {
+    body: toApprovers(approvers),
+  });
   return writeOutcome(result, approversSaved);
 };
 

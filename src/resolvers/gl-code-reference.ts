@@ -1,11 +1,8 @@
 import { z } from 'zod';
-import { GatewayError } from '../errors/gateway-error.ts';
 import { IntegrationTarget } from '../generated/resolvers.ts';
+import { invalidReference, type ReadReference, type Reference } from './entity.ts';
+import { type GlCodeKey, glCodesKey, readGlCodes } from './gl-code.ts';
 import { exactText, textLimits, textOf } from './input.ts';
-import type { GlCodeEntity } from './loaders.ts';
-
-/** The fields of the key of a code. */
-export type GlCodeKey = Pick<GlCodeEntity, 'target' | 'project' | 'code'>;
 
 /** The id of a code (schema.graphql). Null for a code that has none. */
 export function idOf({ target, project, code }: GlCodeKey): string | null {
@@ -36,21 +33,28 @@ function keyOf(id: string): GlCodeKey | undefined {
 }
 
 /** Reads a reference by id, or by the fields of the other key. Null if its id is null. */
-export function readReference(representation: unknown): GlCodeKey | null | GatewayError {
-  const { __typename, id, target, project, code }: Record<string, unknown> = Object(representation);
-  if (__typename !== 'GlCode') return invalid(['__typename'], 'is not an entity of this subgraph');
+export const readGlCodeReference: ReadReference = ({ id, target, project, code }) => {
   if (id === null && target === undefined) return null;
   if (id != null) {
     const key = typeof id === 'string' ? keyOf(id) : undefined;
-    return key ?? invalid(['id'], 'is not the id of a GlCode, such as 5/north-plant/4010');
+    const problem = 'is not the id of a GlCode, such as 5/north-plant/4010';
+    return key ? referenceTo(key) : invalidReference('GlCode', ['id'], problem);
   }
   const { data, error } = keySchema.safeParse({ target: targets.get(target), project, code });
-  const fields = error?.issues.map(({ path }) => path.join('.'));
-  return data ?? invalid([...new Set(fields)], 'is invalid');
-}
+  if (data) return referenceTo(data);
+  const fields = new Set(error.issues.map(({ path }) => path.join('.')));
+  return invalidReference('GlCode', [...fields], 'is invalid');
+};
 
-function invalid(fields: string[], problem: string): GatewayError {
-  const message = `A reference to GlCode has invalid fields: ${fields.join(', ')}.`;
-  const faults = fields.map((field) => ({ path: [field], message: `"${field}" ${problem}.` }));
-  return new GatewayError('BAD_USER_INPUT', message, { faults });
+/** A reference to a code, which is found whether it is hidden or not. */
+function referenceTo(key: GlCodeKey): Reference {
+  const list = glCodesKey(key);
+  return {
+    list,
+    key: key.code,
+    readIndex(loaders) {
+      const read = () => readGlCodes(loaders, { ...key, includeHide: true });
+      return loaders.index(list, read, ({ code }) => code);
+    },
+  };
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { QueryGlCodesArgs, QueryResolvers } from '../generated/resolvers.ts';
+import { type GlCodeEntity, readGlCodes } from './gl-code.ts';
 import { check, exactText, textLimits } from './input.ts';
-import type { GlCodeEntity, Limits } from './loaders.ts';
+import type { Limits } from './loaders.ts';
 import { outcome } from './outcome.ts';
 
 const notNegative = z.number().min(0, 'is negative');
@@ -28,7 +29,7 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   const loaders = context.loaders(); // Throws first if the token is missing.
   const limits = context.limits();
   check(glCodesArgs, args);
-  const { list: all, ...status } = await loaders.glCodes(args);
+  const { list: all, ...status } = await readGlCodes(loaders, args);
   const { skip } = args;
   const end = Math.min(all.length, skip + (args.first ?? all.length));
   const isFiltered = Boolean(args.only || args.search);

@@ -2,7 +2,8 @@ import { GraphQLScalarType } from 'graphql';
 import { IntegrationTarget, type Resolvers, WorkflowAction } from '../generated/resolvers.ts';
 import type { KnownOutcome } from '../idempotency/recorded-outcome.ts';
 import { approversSaved, saveApprovers } from './approvers.ts';
-import { idOf } from './gl-code-reference.ts';
+import type { ReadReference } from './entity.ts';
+import { idOf, readGlCodeReference } from './gl-code-reference.ts';
 import { glCodes } from './gl-codes.ts';
 import { writeOutcome } from './outcome.ts';
 import { actionCompleted, csvUploaded, uploadWorkflowCsv, workflowAction } from './workflows.ts';
@@ -37,6 +38,9 @@ export const resolvers = {
     },
   }),
 } satisfies Resolvers;
+
+/** The types with `@key`: how a reference of another subgraph to one is read. */
+export const entities: Readonly<Record<string, ReadReference>> = { GlCode: readGlCodeReference };
 
 /** The union member of a response, the same as when the write was executed. */
 function memberOf(known: KnownOutcome) {

@@ -6,7 +6,11 @@
 import { core, z } from 'zod';
 import { InputFaults, type Path } from '../errors/input-fault.ts';
 import type { ApproverInput, WorkflowCsvInput } from '../generated/resolvers.ts';
-import { type Approver, isWorkflowCsvOption, type WorkflowCsvUpload } from '../upstream/records.ts';
+import {
+  type Approver,
+  isWorkflowCsvOption,
+  type WorkflowCsvUpload,
+} from '../upstream/declarations.ts';
 
 /** The longest texts, in UTF-16 code units (docs/limits.md). */
 export const textLimits = {
@@ -113,24 +117,24 @@ function toApprover(input: ApproverInput): Approver {
 }
 
 /**
- * Converts a CSV upload (docs/service-api.md, sections 2.5 and 4.3) to a body and a query. `service_status`
+ * Converts a CSV upload (docs/service-api.md, sections 2.5 and 4.3) to a body and parameters. `service_status`
  * is left out if neither of its fields is given. Section 4.3 does not name the query parameter of the
  * option: `optionParam` is the configured name. Throws `BAD_USER_INPUT`.
  */
 export function toWorkflowCsvUpload(
   input: WorkflowCsvInput,
   optionParam: string | undefined,
-): { upload: WorkflowCsvUpload; query: Record<string, string> } {
+): { body: WorkflowCsvUpload; parameters: Record<string, number> } {
   check(csvUploadArgs, { input, optionParam });
   const { fileName, csv, contentBase64, invoiceId, message, option } = input;
   const hasStatus = invoiceId !== undefined || message !== undefined;
-  const upload = {
+  const body = {
     PictureName: fileName,
     PictureStream: contentBase64 ?? Buffer.from(csv ?? '', 'utf8').toString('base64'),
     ...(hasStatus && { service_status: { invoice_id: invoiceId, message } }),
   };
   const hasOption = option != null && optionParam !== undefined;
-  return { upload, query: hasOption ? { [optionParam]: String(option) } : {} };
+  return { body, parameters: hasOption ? { [optionParam]: option } : {} };
 }
 
 /** Checks arguments by their schema. Throws `BAD_USER_INPUT` with all faults. */

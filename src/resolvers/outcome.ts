@@ -1,4 +1,4 @@
-import type { ServiceStatus } from '../upstream/records.ts';
+import type { ServiceStatus } from '../upstream/responses.ts';
 import { OutcomeUnknown } from '../upstream/upstream-error.ts';
 
 /**

@@ -1,11 +1,8 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { MutationResolvers } from '../generated/resolvers.ts';
+import type { WorkflowCsvResult } from '../upstream/declarations.ts';
 import type { WorkflowOperation } from '../upstream/operations.ts';
-import {
-  encodeCsvUpload,
-  type ServiceStatus,
-  type WorkflowCsvResult,
-} from '../upstream/records.ts';
+import type { ServiceStatus } from '../upstream/responses.ts';
 import { toWorkflowCsvUpload } from './input.ts';
 import { outcome, writeOutcome } from './outcome.ts';
 
@@ -16,9 +13,8 @@ export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv
   { path },
 ) => {
   const client = service(); // Throws first if the token is missing.
-  const { upload, query } = toWorkflowCsvUpload(input, csvOptionParam);
-  const body = encodeCsvUpload(upload);
-  const result = await client.write('updateWorkflowCSV', String(path.key), body, query);
+  const upload = toWorkflowCsvUpload(input, csvOptionParam);
+  const result = await client.write('updateWorkflowCSV', String(path.key), upload);
   return writeOutcome(result, csvUploaded);
 };
 
@@ -33,7 +29,7 @@ export const workflowAction: NonNullable<MutationResolvers['workflowAction']> = 
     const message = '"action" is not allowed by the configuration.';
     throw new GatewayError('BAD_USER_INPUT', message, { faults: [{ path: ['action'], message }] });
   }
-  const result = await client.write(action, String(path.key));
+  const result = await client.write(action, String(path.key), {});
   return writeOutcome(result, (status) => actionCompleted(action, status));
 };
 

@@ -14,11 +14,11 @@ import {
   type Responses,
   type UpstreamRequest,
 } from './operations.ts';
-import { ContractFault, parseBody } from './records.ts';
 import type { Transport } from './transport/got-client.ts';
 import { responseBody } from './transport/response-body.ts';
 import { Exchange, type ResponseLimits } from './transport/send-once.ts';
 import { invalidResponse, noRoom, toUpstreamError } from './upstream-error.ts';
+import { ContractFault } from './wire-types.ts';
 
 export type AttemptDependencies = {
   baseUrl: URL;
@@ -156,7 +156,7 @@ async function decodeInTurn<Name extends OperationName>(
 /** Decodes the body of a response. Throws an UpstreamError if it is invalid. */
 function decode<Name extends OperationName>(operation: Name, body: Uint8Array): Responses[Name] {
   try {
-    return operations[operation].decode(parseBody(body), body.length);
+    return operations[operation].decode(body);
   } catch (error) {
     if (!(error instanceof ContractFault)) throw error; // A bug.
     throw invalidResponse(`${error.message}, ${body.length} bytes`);

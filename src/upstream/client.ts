@@ -1,8 +1,20 @@
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from './call.ts';
-import type { ReadName, WriteName } from './operations.ts';
+import {
+  type Body,
+  operations,
+  type Parameters,
+  type ReadName,
+  type WriteName,
+} from './operations.ts';
 
 export type UpstreamClient = ReturnType<typeof createClient>;
+
+/** What a write sends. Parameters that are all optional may be left out. */
+type Input<Name extends WriteName> = (object extends Parameters<Name>
+  ? { parameters?: Parameters<Name> }
+  : { parameters: Parameters<Name> }) &
+  (undefined extends Body<Name> ? { body?: undefined } : { body: Body<Name> });
 
 /**
  * The service on behalf of one client (docs/service-api.md, section 4). A read throws an UpstreamError if it fails. A
@@ -10,25 +22,17 @@ export type UpstreamClient = ReturnType<typeof createClient>;
  */
 export function createClient(calls: Calls, scope: RequestScope) {
   return {
-    /** Sends a read with these query parameters. */
-    read<Name extends ReadName>(operation: Name, query: Record<string, string>) {
-      return calls.read({ operation, search: toSearch(query) }, scope);
+    /** Sends a read. */
+    read<Name extends ReadName>(operation: Name, parameters: Parameters<Name>) {
+      return calls.read({ operation, search: operations[operation].toSearch(parameters) }, scope);
     },
 
-    /** Sends a write with this JSON text, for the root field with this response name. */
-    write<Name extends WriteName>(
-      operation: Name,
-      responseName: string,
-      body?: string,
-      query: Record<string, string> = {},
-    ) {
-      return calls.write({ operation, search: toSearch(query), body, responseName }, scope);
+    /** Sends a write, for the root field with this response name. */
+    write<Name extends WriteName>(operation: Name, responseName: string, input: Input<Name>) {
+      const { toSearch, toBody } = operations[operation];
+      const search = toSearch(input.parameters);
+      const body = toBody(input.body);
+      return calls.write({ operation, search, body, responseName }, scope);
     },
   };
-}
-
-/** As `URLSearchParams` writes a query, in a fraction of its time. */
-function toSearch(query: Record<string, string>): string {
-  const pairs = Object.entries(query).map((pair) => pair.map(encodeURIComponent).join('='));
-  return pairs.length === 0 ? '' : `?${pairs.join('&').replaceAll('%20', '+')}`;
 }

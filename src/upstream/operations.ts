@@ -1,85 +1,75 @@
-import type { z } from 'zod';
-import {
-  type Decode,
-  decodeGlCodeList,
-  decodeServiceStatus,
-  decodeWorkflowCsvResult,
-  recordedCsvResult,
-  recordedStatus,
-} from './records.ts';
+import type { Static, TSchema } from 'typebox';
+import { type Declaration, declarations, services } from './declarations.ts';
+import { parseBody } from './parse-body.ts';
+import { encoderOf, guardOf, hasDecimals, type WireType } from './wire-types.ts';
 
-type Operation<Response> = {
-  readonly method: 'GET' | 'POST';
-  /** Whether the operation may change state. Retries, connections and decoding follow from it. */
-  readonly effect: 'read' | 'write';
-  readonly decode: Decode<Response>;
-  /** Reads back a response that was recorded for an idempotency key. Null for a read. */
-  readonly recorded: z.ZodType<Response> | null;
-  /** The field of the schema. */
-  readonly graphql: `Query.${string}` | `Mutation.${string}`;
-};
-
-const workflowAction = {
-  method: 'GET',
-  effect: 'write',
-  decode: decodeServiceStatus,
-  recorded: recordedStatus,
-  graphql: 'Mutation.workflowAction',
-} as const;
-
-/**
- * The operations of the service (docs/service-api.md, section 4), one row each. De-duplication and abort follow from the
- * row too: only a read can be passed to `Calls.read`. Other code names an operation only to build its request or its
- * union member.
- */
-const table = {
-  getGLCodes5: {
-    method: 'GET',
-    effect: 'read',
-    decode: decodeGlCodeList,
-    recorded: null,
-    graphql: 'Query.glCodes',
-  },
-  saveApproverList: {
-    method: 'POST',
-    effect: 'write',
-    decode: decodeServiceStatus,
-    recorded: recordedStatus,
-    graphql: 'Mutation.saveApprovers',
-  },
-  updateWorkflowCSV: {
-    method: 'POST',
-    effect: 'write',
-    decode: decodeWorkflowCsvResult,
-    recorded: recordedCsvResult,
-    graphql: 'Mutation.uploadWorkflowCsv',
-  },
-  restartWorkflowAndMoveToNext: workflowAction,
-  reStoreGlobalSolution: workflowAction,
-  reStoreSolution: workflowAction,
-  restartWorkflow2: workflowAction,
-  updateSolutionGuide: workflowAction,
-  upgradeToHQ: workflowAction,
-} as const satisfies Record<string, Operation<unknown>>;
-
-export type OperationName = keyof typeof table;
-/** The operations whose rows have these values. */
+export type OperationName = keyof typeof declarations;
+type Declared<Name extends OperationName> = (typeof declarations)[Name];
+/** The operations whose declarations have these values. */
 type NamesWith<Row> = {
-  [Name in OperationName]: (typeof table)[Name] extends Row ? Name : never;
+  [Name in OperationName]: Declared<Name> extends Row ? Name : never;
 }[OperationName];
 
 export type ReadName = NamesWith<{ effect: 'read' }>;
 export type WriteName = NamesWith<{ effect: 'write' }>;
-/** The six operations without parameters and body, each a GET that changes state (docs/service-api.md, section 4.4). */
+/** The operations that change a workflow, a solution or an account (docs/service-api.md, section 4.4). */
 export type WorkflowOperation = NamesWith<{ graphql: 'Mutation.workflowAction' }>;
 
 /** What the service responds to each operation, decoded. */
 export type Responses = {
-  [Name in OperationName]: ReturnType<(typeof table)[Name]['decode']>;
+  [Name in OperationName]: ReturnType<Declared<Name>['response']['decode']>;
 };
 
-/** The table, typed by operation. */
-export const operations: { readonly [Name in OperationName]: Operation<Responses[Name]> } = table;
+/** The parameters of an operation, and its body, with exact numbers as texts. */
+export type Parameters<Name extends OperationName> = Static<Declared<Name>['parameters']>;
+export type Body<Name extends OperationName> = Declared<Name>['body'] extends infer Type extends
+  TSchema
+  ? Static<Type>
+  : undefined;
+
+/** An operation, with what follows from its declaration. */
+export type Operation<Name extends OperationName = OperationName> = Declaration & {
+  /** Encodes the parameters to a query, including the question mark. Throws a TypeError if they are not as declared. */
+  toSearch(parameters: Parameters<Name> | undefined): string;
+  /** Encodes the body to JSON. Throws a TypeError if it is not as declared. */
+  toBody(body: Body<Name> | undefined): string | undefined;
+  /** Decodes the body of a response. Throws a ContractFault if it is not as declared. */
+  decode(body: Uint8Array): Responses[Name];
+  /** Whether a value is a response to a write that was recorded for an idempotency key. */
+  isRecorded(value: unknown): value is Responses[Name];
+};
+
+/** The operations. Other code names one only to build its request or its union member. */
+export const operations = Object.fromEntries(
+  Object.entries(declarations).map(([name, declaration]) => [name, derive(declaration)]),
+) as unknown as { readonly [Name in OperationName]: Operation<Name> }; // Entries do not keep the types of their names.
+
+function derive(declaration: Declaration) {
+  const { parameters, body, response } = declaration;
+  const encode = body && encoderOf(body);
+  const isExact = response.wire.some((type) => hasDecimals(type));
+  return {
+    ...declaration,
+    toSearch: searchEncoderOf(parameters),
+    toBody: (value: unknown) => (encode ? encode(value) : undefined),
+    decode: (bytes: Uint8Array) => response.decode(parseBody(bytes, isExact), bytes.length),
+    isRecorded: response.isRecorded,
+  };
+}
+
+/** Encodes a query as `URLSearchParams` does, in a fraction of its time. */
+function searchEncoderOf(parameters: WireType): (values: unknown) => string {
+  const isValid = guardOf(parameters);
+  const declared = parameters.properties && Object.keys(parameters.properties);
+  return (values = {}) => {
+    if (!isValid(values)) throw new TypeError('The parameters do not match their declaration.');
+    const pairs = (declared ?? Object.keys(Object(values))).flatMap((name) => {
+      const value: unknown = Reflect.get(Object(values), name);
+      return value == null ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(`${value}`)}`];
+    });
+    return pairs.length === 0 ? '' : `?${pairs.join('&').replaceAll('%20', '+')}`;
+  };
+}
 
 /** Creates a value for each operation. */
 export function perOperation<Value>(
@@ -110,8 +100,9 @@ export type WriteRequest<Name extends WriteName = WriteName> = UpstreamRequest<N
   readonly timeoutMs?: number;
 };
 
+const { operation, parameters } = services.ledger.probe;
 /** The read that probes an open circuit before a write is sent (docs/decisions/0005). */
 export const probeRequest: UpstreamRequest<ReadName> = {
-  operation: 'getGLCodes5',
-  search: '?target=-1&project=&includeHide=false',
+  operation,
+  search: operations[operation].toSearch(parameters),
 };

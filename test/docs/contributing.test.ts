@@ -17,11 +17,12 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const resolverFile = 'src/resolvers/vendors.ts';
+const declarationsFile = 'src/upstream/declarations.ts';
 
 /** Where the code blocks of the example belong, in their order: in a file, before a text. */
 const places: [file: string, before: string][] = [
-  ['src/upstream/operations.ts', '/**\n * The operations of the service'],
-  ['src/upstream/operations.ts', '  getGLCodes5: {'],
+  [declarationsFile, '/** The operations, by name. */'],
+  [declarationsFile, '  getGLCodes5: {'],
   ['schema.graphql', '"Reads. A query never'],
   [resolverFile, ''],
   ['src/resolvers/index.ts', '    default:\n'],
@@ -34,8 +35,7 @@ const changes: [file: string, from: string, to: string][] = [
     '',
     `import { z } from 'zod';
      import type { MutationResolvers, QueryResolvers } from '../generated/resolvers.ts';
-     import { encodeVendorBlock } from '../upstream/operations.ts';
-     import type { ServiceStatus } from '../upstream/records.ts';
+     import type { ServiceStatus } from '../upstream/responses.ts';
      import { check, exactText, identifier, textLimits } from './input.ts';
      import { outcome, writeOutcome } from './outcome.ts';\n`,
   ],
@@ -97,18 +97,8 @@ async function followExample(): Promise<string> {
     const changed = text.replace(from, () => to);
     writeFileSync(path, changed);
   }
-  const table = join(folder, 'src/upstream/operations.ts');
-  writeFileSync(table, withImports(readFileSync(table, 'utf8')));
   run(folder, 'graphql-codegen', '--config', 'codegen.yml');
   return folder;
-}
-
-/** The table with the imports of the example, of which an operation that was added since may need some, too. */
-function withImports(text: string): string {
-  const table = text.replace("import type { z } from 'zod';", "import { z } from 'zod';");
-  const [imports = ''] = table.split('\n\n');
-  const lacking = ['exactInteger', 'listOf'].filter((name) => !imports.includes(` ${name},`));
-  return `import { ${lacking.join(', ')} } from './records.ts';\n${table}`;
 }
 
 function run(folder: string, tool: string, ...args: string[]): string {

@@ -22,7 +22,7 @@ const allowed: Record<string, string> = {
     'errors/gateway-error.ts errors/input-fault.ts generated/ idempotency/recorded-outcome.ts idempotency/settle.ts upstream/ graphql',
   graphql:
     'account/ errors/ idempotency/settle.ts lib/ resolvers/ telemetry/ upstream/ graphql @apollo',
-  generated: 'resolvers/context.ts resolvers/loaders.ts graphql',
+  generated: 'resolvers/context.ts resolvers/gl-code.ts graphql',
   http: 'account/ auth/authenticate.ts errors/ lib/ telemetry/ fastify @fastify node:http',
   settings: 'auth/ config.ts generated/ graphql/ lib/ telemetry/ upstream/transport/ jose',
 };

@@ -17,7 +17,6 @@ import type { RequestScope } from '../../src/request-scope.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import type { OperationName, Responses, UpstreamRequest } from '../../src/upstream/operations.ts';
 import { operations } from '../../src/upstream/operations.ts';
-import { parseBody } from '../../src/upstream/records.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { scopeOf } from '../support/upstream-call.ts';
 
@@ -45,7 +44,7 @@ async function respond<Name extends OperationName>({
   calls.push(`${operation} ends`);
   const body = bodies[new URLSearchParams(search).get('project') ?? operation];
   if (!body) throw new UpstreamError('UPSTREAM_FAILED', { sent: 'yes', fault: 'test' });
-  return operations[operation].decode(parseBody(Buffer.from(body)), body.length);
+  return operations[operation].decode(Buffer.from(body));
 }
 
 const service: Calls = {

@@ -2,6 +2,7 @@ import { expect, jest, test } from '@jest/globals';
 import { buildSchema, type GraphQLResolveInfo, graphql } from 'graphql';
 import { Account } from '../../src/account/account.ts';
 import { ResponseLimits } from '../../src/graphql/response-limits.ts';
+import { readGlCodes } from '../../src/resolvers/gl-code.ts';
 import { createLoaders } from '../../src/resolvers/loaders.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import { reply, startService } from '../support/service.ts';
@@ -64,8 +65,8 @@ test('errors are made of a failed call in a turn, also if the client disconnecte
   const turn = jest.fn(scopeOf().turn);
   const scope = { ...scopeOf(), turn };
   const client = createClient(startCalls(service).calls, scope);
-  const { glCodes } = createLoaders(client, new ResponseLimits(scope, MEGABYTE));
-  const loading = glCodes({ target: 5, project: 'north', includeHide: false });
+  const loaders = createLoaders(client, new ResponseLimits(scope, MEGABYTE));
+  const loading = readGlCodes(loaders, { target: 5, project: 'north', includeHide: false });
   await expect(loading).rejects.toMatchObject({ code: 'UPSTREAM_BAD_REQUEST' });
   expect(turn.mock.calls.at(-1)).toEqual([]); // Without a signal.
 });

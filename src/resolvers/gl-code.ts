@@ -1,0 +1,52 @@
+import type { Responses } from '../upstream/operations.ts';
+import type { Loaders } from './loaders.ts';
+
+/** A GL code with the target and project it was requested for, which are part of its key in a federated graph. */
+export type GlCodeEntity = {
+  __typename: 'GlCode';
+  /** Its integer (docs/service-api.md, section 2.7). */
+  target: number;
+  project: string;
+  code: string | null;
+  name: string | null;
+  value: string | null;
+  hide: number | null;
+};
+
+/** The fields of the key of a code. */
+export type GlCodeKey = Pick<GlCodeEntity, 'target' | 'project' | 'code'>;
+
+/** The target and project of a list. */
+type GlCodesKey = Pick<GlCodeEntity, 'target' | 'project'>;
+
+/** The target and project of a list as a text, by which lists are counted. */
+export function glCodesKey({ target, project }: GlCodesKey): string {
+  return `${target} ${project}`;
+}
+
+/** Reads a list of codes (docs/service-api.md, section 4.1). */
+export function readGlCodes(
+  { list }: Loaders,
+  { target, project, includeHide }: GlCodesKey & { includeHide: boolean },
+) {
+  const added = Buffer.byteLength(project); // Each of the codes has it.
+  const key = { target, project };
+  const toItems = (response: Responses['getGLCodes5']) => entitiesOf(response, key);
+  return list('getGLCodes5', { ...key, includeHide }, toItems, added, glCodesKey(key));
+}
+
+/**
+ * The entities of a list, which requests that share the response share: each of them would need as much memory
+ * again. A property, because the garbage collector would keep the values of a WeakMap for longer.
+ */
+function entitiesOf(
+  response: Responses['getGLCodes5'] & { entities?: GlCodeEntity[] },
+  { target, project }: GlCodesKey,
+): GlCodeEntity[] {
+  response.entities ??= response.list.map(
+    ({ Code: code = null, Name: name = null, Value: value = null, Hide: hide = null }) => {
+      return { __typename: 'GlCode', target, project, code, name, value, hide };
+    },
+  );
+  return response.entities;
+}

@@ -1,0 +1,220 @@
+import Type, { type Static, type TSchema } from 'typebox';
+import {
+  listResponse,
+  readStatus,
+  recordedStatus,
+  type ServiceResponse,
+  serviceStatus,
+  shortenIfLarge,
+  statusResponse,
+} from './responses.ts';
+import {
+  double,
+  exactInteger,
+  flag,
+  guardOf,
+  int32,
+  integerIn,
+  list,
+  optional,
+  readerOf,
+  record,
+  text,
+  unnamed,
+} from './wire-types.ts';
+
+/*
+ * What is known of the operations of the service (docs/service-api.md), and said nowhere else: the check of a response, the
+ * encoding of a request, the metrics, the reference service and the OpenAPI description follow from it.
+ */
+
+/**
+ * The services, by name: each has a base URL, connections, a circuit breaker and metrics of its own. `probe` is the read that
+ * probes an open circuit before a write is sent (docs/decisions/0005).
+ */
+export const services = {
+  ledger: {
+    probe: {
+      operation: 'getGLCodes5',
+      parameters: { target: -1, project: '', includeHide: false },
+    },
+  },
+} as const;
+
+export type ServiceName = keyof typeof services;
+
+/** An operation of the service. De-duplication and abort follow from it too: only a read can be passed to `Calls.read`. */
+export type Declaration = {
+  readonly service: ServiceName;
+  /** The section of docs/service-api.md. */
+  readonly section: string;
+  readonly method: 'GET' | 'POST';
+  /** Relative to the base URL of the service. */
+  readonly path: string;
+  /** Whether the operation may change state. Retries, connections and decoding follow from it. */
+  readonly effect: 'read' | 'write';
+  /** The parameters of the query, in the order in which they are sent. */
+  readonly parameters: TSchema;
+  /** The record that is sent, or null. */
+  readonly body: TSchema | null;
+  readonly response: ServiceResponse<unknown>;
+  /** A response as JSON, for the description and the reference service. */
+  readonly sample: string;
+  /** The field of the schema. */
+  readonly graphql: `Query.${string}` | `Mutation.${string}`;
+};
+
+/** The integration target (section 2.7). */
+const integrationTarget = integerIn([0, 12], [20, 24], [26, 27], [33, 51], [4001, 4001], [-1, -1]);
+
+/** GLCodeInfo (section 2.3). */
+const glCodeInfo = record({
+  Code: optional(text),
+  Name: optional(text),
+  Value: optional(text),
+  Hide: optional(int32),
+});
+
+/** Approver (section 2.4). An undefined field is not sent; null is sent as null. */
+const approver = record({
+  approver_id: optional(exactInteger),
+  claim_limit: optional(double),
+  description: optional(text),
+  email: optional(text),
+  email_upload: optional(text),
+  is_disable_approval: optional(flag),
+  is_expense_claim: optional(flag),
+  my_bank_account: optional(text),
+  my_email: optional(text),
+  name: optional(text),
+  workflow_id: optional(exactInteger),
+  workflow_name: optional(text),
+});
+export type Approver = Static<typeof approver>;
+
+/** The body of updateWorkflowCSV (section 2.5). */
+const csvUpload = record({
+  PictureName: optional(text),
+  /** Base64. */
+  PictureStream: optional(text),
+  service_status: optional(record({ invoice_id: optional(exactInteger), message: optional(text) })),
+});
+export type WorkflowCsvUpload = Static<typeof csvUpload>;
+
+/** The values of the unnamed query parameter of updateWorkflowCSV (section 4.3). */
+const workflowCsvOption = integerIn(
+  [-6, -1],
+  [1, 27],
+  [30, 31],
+  [99, 99],
+  [101, 160],
+  [208, 360],
+  [369, 421],
+  [423, 454],
+  [461, 500],
+);
+export const isWorkflowCsvOption = guardOf(workflowCsvOption);
+
+const unresolved = record({ unresolved: optional(text) });
+const readUnresolved = readerOf(unresolved);
+const recordedUpload = record({
+  unresolved: Type.Union([text, Type.Null()]),
+  record: Type.Union([recordedStatus, Type.Null()]),
+});
+/** The decoded response of updateWorkflowCSV (section 2.6), or the status record that the service returns instead. */
+export type WorkflowCsvResult = Static<typeof recordedUpload>;
+
+/**
+ * The response of updateWorkflowCSV. docs/service-api.md shows only `unresolved`; a record without it, or with a `status`
+ * beside it, is decoded as a status record.
+ */
+const uploadResponse: ServiceResponse<WorkflowCsvResult> = {
+  wire: [unresolved, serviceStatus],
+  decode(body, bytes) {
+    const { unresolved = null } = readUnresolved(body);
+    const isStatus = !Object.hasOwn(Object(body), 'unresolved') || 'status' in Object(body);
+    return shortenIfLarge({ unresolved, record: isStatus ? readStatus(body) : null }, bytes);
+  },
+  isRecorded: guardOf(recordedUpload),
+};
+
+/** One of the operations without parameters and body (section 4.4), each a GET that changes state. */
+const action = <Path extends string>(path: Path, sample: string) =>
+  ({
+    service: 'ledger',
+    section: '4.4',
+    method: 'GET',
+    path,
+    effect: 'write',
+    parameters: record({}),
+    body: null,
+    response: statusResponse(),
+    sample,
+    graphql: 'Mutation.workflowAction',
+  }) as const;
+
+/** The operations, by name. */
+export const declarations = {
+  getGLCodes5: {
+    service: 'ledger',
+    section: '4.1',
+    method: 'GET',
+    path: 'getGLCodes5',
+    effect: 'read',
+    parameters: record({ target: integrationTarget, project: text, includeHide: flag }),
+    body: null,
+    response: listResponse(glCodeInfo),
+    sample:
+      '{"service_status":{"invoice_id":48213,"message":"","status":0},"list":[{"Code":"4010","Name":"Raw materials","Value":"NP-4010","Hide":0}]}',
+    graphql: 'Query.glCodes',
+  },
+  saveApproverList: {
+    service: 'ledger',
+    section: '4.2',
+    method: 'POST',
+    path: 'saveApproverList',
+    effect: 'write',
+    parameters: record({}),
+    body: list(approver),
+    response: statusResponse(),
+    sample: '{"invoice_id":48214,"message":"Approvers saved.","status":0}',
+    graphql: 'Mutation.saveApprovers',
+  },
+  updateWorkflowCSV: {
+    service: 'ledger',
+    section: '4.3',
+    method: 'POST',
+    path: 'updateWorkflowCSV',
+    effect: 'write',
+    // Its name is not documented: it is configured.
+    parameters: unnamed(workflowCsvOption),
+    body: csvUpload,
+    response: uploadResponse,
+    sample: '{"unresolved":"INV-2,"}',
+    graphql: 'Mutation.uploadWorkflowCsv',
+  },
+  restartWorkflowAndMoveToNext: action(
+    'restartWorkflowAndMoveToNext',
+    '{"invoice_id":48310,"message":"Moved to next.","status":0}',
+  ),
+  reStoreGlobalSolution: action(
+    'reStoreGlobalSolution',
+    '{"invoice_id":48311,"message":"Global solution restored.","status":0}',
+  ),
+  reStoreSolution: action(
+    'reStoreSolution',
+    '{"invoice_id":9007199254740993,"message":"Solution restored.","status":0}',
+  ),
+  restartWorkflow2: action(
+    'restartWorkflow2',
+    '{"invoice_id":9223372036854775807,"message":"Workflow restarted.","status":0}',
+  ),
+  updateSolutionGuide: action(
+    'updateSolutionGuide',
+    '{"invoice_id":48313,"message":"Solution guide updated.","status":0}',
+  ),
+  upgradeToHQ: action(
+    'upgradeToHQ',
+    '{"invoice_id":48314,"message":"Account upgraded.","status":0}',
+  ),
+} as const satisfies Record<string, Declaration>;

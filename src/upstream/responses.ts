@@ -1,0 +1,125 @@
+import Type, { type Static, type TObject, type TOptional, type TSchema } from 'typebox';
+import { shortForm } from '../lib/short-text.ts';
+import {
+  exactInteger,
+  guardOf,
+  int32,
+  lenient,
+  list as listOf,
+  optional,
+  readerOf,
+  record,
+  text,
+} from './wire-types.ts';
+
+/** What the service responds to an operation with, and what becomes of it. */
+export type ServiceResponse<Result> = {
+  /** The record on the wire. Several if the service responds with one of them. */
+  readonly wire: readonly TSchema[];
+  /** Decodes a parsed body, of so many bytes. Throws a ContractFault if it does not match its declaration. */
+  decode(body: unknown, bytes: number): Result;
+  /** Whether a value is a result that was recorded for an idempotency key, by this version or an earlier one. */
+  isRecorded(value: unknown): value is Result;
+};
+
+const isInt32 = guardOf(int32);
+const nullable = <T extends TSchema>(type: T) => Type.Union([type, Type.Null()]);
+
+/** ServiceStatus (docs/service-api.md, section 2.1). */
+export const serviceStatus = record({
+  invoice_id: optional(exactInteger),
+  message: optional(text),
+  // A status that is not documented is an outcome of its own: see `outcome`.
+  status: Type.Optional(lenient('integer')),
+});
+/** Reads a status record. Throws a ContractFault. */
+export const readStatus = (body: unknown): ServiceStatus => statusOf(readRecord(body));
+const readRecord = readerOf(serviceStatus);
+
+/** A decoded ServiceStatus. `status` is null if it is missing or not a 32-bit integer. */
+export type ServiceStatus = Static<typeof recordedStatus>;
+
+/** A decoded ServiceStatus, as it is recorded for an idempotency key. A store may have those of earlier versions. */
+export const recordedStatus = record({
+  invoiceId: nullable(text),
+  message: nullable(text),
+  status: nullable(Type.Integer()),
+});
+
+function statusOf(checked: Static<typeof serviceStatus>): ServiceStatus {
+  const { invoice_id = null, message = null, status } = checked;
+  return { invoiceId: invoice_id, message, status: isInt32(status) ? status : null };
+}
+
+/** Fields that a response may lack: what is recorded by an earlier version does. */
+type OptionalFields = Record<string, TOptional<TSchema>>;
+
+/** Creates a function that reads these fields of a record, and leaves the others out. Throws a ContractFault. */
+function fieldsReader<Fields extends Record<string, TSchema>>(fields: Fields) {
+  const names = Object.keys(fields);
+  const read = readerOf(record(fields));
+  return (body: unknown): Static<TObject<Fields>> => {
+    const all: Record<string, unknown> = Object(read(body));
+    // Exactly the declared fields.
+    return Object.fromEntries(names.map((name) => [name, all[name]])) as Static<TObject<Fields>>;
+  };
+}
+
+/** A response to a write of more than 1 MiB is passed on in a short form: its outcome must reach the client. */
+export function shortenIfLarge<Result>(result: Result, bytes: number): Result {
+  // Shorter texts do not change its type.
+  return bytes <= 1_048_576 ? result : (shortForm(result) as Result);
+}
+
+/** A status record, with these fields beside those of every one. */
+export function statusResponse(): ServiceResponse<ServiceStatus>;
+export function statusResponse<Fields extends OptionalFields>(
+  fields: Fields,
+): ServiceResponse<ServiceStatus & Static<TObject<Fields>>>;
+export function statusResponse(fields: OptionalFields = {}): ServiceResponse<ServiceStatus> {
+  const readFields = fieldsReader(fields);
+  return {
+    wire: [record({ ...serviceStatus.properties, ...fields })],
+    decode: (body, bytes) => shortenIfLarge({ ...readStatus(body), ...readFields(body) }, bytes),
+    isRecorded: guardOf(record({ ...recordedStatus.properties, ...fields })),
+  };
+}
+
+/** A list of the service with its status record. */
+export type ListResponse<Item> = ServiceStatus & {
+  list: Item[];
+  /** The length of the response body. */
+  bytes: number;
+};
+
+const container = record({
+  service_status: optional(serviceStatus),
+  list: optional(listOf(lenient('object'))),
+});
+const readContainer = readerOf(container);
+
+/** A `list` of records with a `service_status`, and these fields beside them. A missing or null `list` is an empty one. */
+export function listResponse<Item extends TSchema>(
+  item: Item,
+): ServiceResponse<ListResponse<Static<Item>>>;
+export function listResponse<Item extends TSchema, Fields extends Record<string, TSchema>>(
+  item: Item,
+  fields: Fields,
+): ServiceResponse<ListResponse<Static<Item>> & Static<TObject<Fields>>>;
+export function listResponse<Item extends TSchema>(
+  item: Item,
+  fields: Record<string, TSchema> = {},
+): ServiceResponse<ListResponse<Static<Item>>> {
+  const readItems = readerOf(listOf(item));
+  const readFields = fieldsReader(fields);
+  return {
+    wire: [record({ ...container.properties, list: optional(listOf(item)), ...fields })],
+    decode(body, bytes) {
+      const { service_status, list } = readContainer(body);
+      const status = statusOf(service_status ?? {});
+      return { ...readFields(body), ...status, list: readItems(list ?? [], 'list'), bytes };
+    },
+    // A read has no key.
+    isRecorded: (_value): _value is ListResponse<Static<Item>> => false,
+  };
+}

@@ -1,0 +1,213 @@
+import Type, { type Static, type TOptional, type TSchema, type TUnsafe } from 'typebox';
+import { Check, Compile } from 'typebox/schema';
+import { core } from 'zod';
+import { longNumber } from '../lib/json.ts';
+
+/*
+ * The types of the service's JSON. Each is a JSON Schema and a type of TypeScript at once: the check of a response is
+ * compiled from it, a request is encoded by it, and `npm run openapi` describes it. A field is required unless it is
+ * `optional`.
+ */
+
+/** A record of the service, by the names of its fields. Fields that are not declared are ignored. */
+export const record = Type.Object;
+/** A list. */
+export const list = Type.Array;
+/** A text. A date is a text, too: the gateway passes it on as the service writes it. */
+export const text = Type.String();
+export const flag = Type.Boolean();
+/** A number that is exact as a double. For an amount, use `decimal`. */
+export const double = Type.Number();
+/** An integer of 32 bits, as the type `Int` of GraphQL. */
+export const int32 = Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647 });
+
+/** An integer of one of these ranges, which include both ends. */
+export const integerIn = (...ranges: readonly (readonly [first: number, last: number])[]) =>
+  Type.Integer({ anyOf: ranges.map(([minimum, maximum]) => ({ minimum, maximum })) });
+
+/** A record with at most one field, whose name is not documented. */
+export const unnamed = <T extends TSchema>(field: T): TUnsafe<Record<string, Static<T>>> =>
+  Type.Unsafe({ type: 'object', additionalProperties: field, maxProperties: 1 });
+
+/** Any value: what it means is decided where it is read. `documented` is its type in the description of the service. */
+export const lenient = (documented: string): TUnsafe<unknown> => Type.Unsafe({ documented });
+
+/** What the types above use of JSON Schema, and what is added to it. */
+export type WireType = TSchema & {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, WireType>>;
+  readonly required?: readonly string[] | undefined;
+  readonly additionalProperties?: WireType;
+  readonly items?: WireType;
+  readonly pattern?: string;
+  /** A number on the wire whose digits are a text in the code. */
+  readonly exact?: keyof typeof exactPatterns;
+  /** The type in the description of the service, if the check is not that of JSON Schema. */
+  readonly documented?: string;
+};
+
+/** No real number has more digits, and each may be selected hundreds of times. */
+const exactPatterns = {
+  integer: /^-?\d{1,1000}$/,
+  number: /^-?\d{1,1000}(\.\d{1,1000})?([eE][-+]?\d{1,3})?$/,
+};
+
+function exact(kind: keyof typeof exactPatterns, isOptional = false): TUnsafe<string> {
+  const check = (value: unknown) => {
+    if (Number.isSafeInteger(value) || (value === null && isOptional)) return true;
+    return exactPatterns[kind].test(textOf(value) ?? '');
+  };
+  const error = () => kind;
+  return Type.Unsafe<string>({ exact: kind, documented: kind, '~refine': [{ check, error }] });
+}
+
+/** An integer of any size: a number in JSON, its digits as a text in the code, because a double would change a large one. */
+export const exactInteger = exact('integer');
+/**
+ * A decimal number: a number in JSON, and a text in the code and in GraphQL, which has the digits as the service writes them
+ * (docs/decisions/0026).
+ */
+export const decimal = exact('number');
+
+/** A field that may be missing or null. */
+export function optional<T extends TSchema>(
+  type: T,
+): TOptional<TUnsafe<Static<T> | null | undefined>> {
+  const wire: WireType = type;
+  const nullable = wire.exact
+    ? exact(wire.exact, true)
+    : { ...type, ...(wire.type !== undefined && { type: [wire.type, 'null'].flat() }) };
+  return Type.Optional(Type.Unsafe<Static<T> | null | undefined>(nullable));
+}
+
+/** The digits of a parsed number, whatever its length. Undefined for other values. */
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'number' ? String(value) : longNumber(value);
+}
+
+/** Where a response differs from its declaration. The message has paths and types, never values. */
+export class ContractFault extends Error {}
+
+/** Reads a parsed JSON value, which is at a path of a response. Throws a ContractFault. */
+type Reader<T extends TSchema> = (value: unknown, ...at: PropertyKey[]) => Static<T>;
+
+/** Creates a function that checks values of this type, and replaces their exact numbers by their digits, in place. */
+export function readerOf<T extends TSchema>(type: T): Reader<T> {
+  const validator = Compile(type);
+  const replace = replacerOf(type);
+  return (value, ...at) => {
+    if (!validator.Check(value)) throw faultIn(type, value, at);
+    replace?.(value);
+    return value as Static<T>; // Checked, with texts in place of exact numbers.
+  };
+}
+
+/** Creates a function that tells whether a value of the code, with its exact numbers as texts, is of this type. */
+export function guardOf<T extends TSchema>(type: T): (value: unknown) => value is Static<T> {
+  const validator = Compile(inCode(type));
+  return (value): value is Static<T> => validator.Check(value);
+}
+
+/** The same type for values of the code. */
+function inCode(type: WireType): WireType {
+  const { properties, items, exact } = type;
+  if (exact) {
+    const isNullable = Compile(type).Check(null);
+    return {
+      type: isNullable ? ['string', 'null'] : 'string',
+      pattern: exactPatterns[exact].source,
+    };
+  }
+  return {
+    ...type,
+    ...(items && { items: inCode(items) }),
+    ...(properties && { properties: mapValues(properties, inCode) }),
+  };
+}
+
+/**
+ * Creates a function that writes a value of this type as JSON, with the fields in the order of their declaration. An
+ * undefined field is left out. Throws a TypeError for a value that is not of this type: it must not be sent.
+ */
+export function encoderOf<T extends TSchema>(type: T): (value: Static<T>) => string {
+  const checked = inCode(type);
+  const validator = Compile(checked);
+  return (value) => {
+    if (!validator.Check(value)) throw new TypeError(faultIn(checked, value, []).message);
+    return JSON.stringify(toWire(type, value));
+  };
+}
+
+function toWire({ exact, items, properties }: WireType, value: unknown): unknown {
+  if (value === null || value === undefined) return value;
+  if (exact) return JSON.rawJSON(String(value));
+  if (items && Array.isArray(value)) return value.map((item) => toWire(items, item));
+  if (!properties) return value;
+  return mapValues(properties, (field, name) => toWire(field, Reflect.get(Object(value), name)));
+}
+
+function mapValues<Value, Result>(
+  values: Readonly<Record<string, Value>>,
+  change: (value: Value, name: string) => Result,
+): Record<string, Result> {
+  const entries = Object.entries(values).map(([name, value]) => [name, change(value, name)]);
+  return Object.fromEntries(entries) as Record<string, Result>;
+}
+
+type Replace = (value: unknown) => unknown;
+
+/** Replaces exact numbers in a checked value by their digits, and returns it. Undefined if it can have none. */
+function replacerOf({ exact, items, properties = {} }: WireType): Replace | undefined {
+  if (exact) return (value) => textOf(value) ?? value;
+  const item = items && replacerOf(items);
+  if (item) return (value) => (Array.isArray(value) ? inPlace(value, value.keys(), item) : value);
+  const fields = Object.entries(properties).flatMap(([name, type]) => {
+    const replace = replacerOf(type);
+    return replace ? [{ name, replace }] : [];
+  });
+  if (fields.length === 0) return undefined;
+  return (value) => {
+    const object: Record<string, unknown> = Object(value);
+    for (const { name, replace } of fields) {
+      if (object[name] != null) object[name] = replace(object[name]);
+    }
+    return value;
+  };
+}
+
+function inPlace(values: unknown[], indexes: Iterable<number>, replace: Replace): unknown[] {
+  for (const index of indexes) values[index] = replace(values[index]);
+  return values;
+}
+
+/** Whether values of this type have decimals, whose digits `JSON.parse` would change. */
+export function hasDecimals({ exact, items, properties = {} }: WireType): boolean {
+  if (exact === 'number' || (items && hasDecimals(items))) return true;
+  return Object.values(properties).some(hasDecimals);
+}
+
+/** Names the first fault of a value by its path, the type that is declared there, and the type of the value. */
+function faultIn(type: WireType, value: unknown, at: readonly PropertyKey[]): ContractFault {
+  const { items, properties = {}, required = [] } = type;
+  if (items && Array.isArray(value)) {
+    const item = Compile(items); // A list may be long.
+    const index = value.findIndex((one) => !item.Check(one));
+    return faultIn(items, value[index], [...at, index]);
+  }
+  if (typeOf(value) === 'object') {
+    for (const [name, field] of Object.entries(properties)) {
+      const inner: unknown = Reflect.get(Object(value), name);
+      const isAllowed = inner === undefined && !required.includes(name);
+      if (!isAllowed && !Check(field, inner)) return faultIn(field, inner, [...at, name]);
+    }
+  }
+  const [expected] = [type.documented ?? type.type].flat();
+  const where = at.length > 0 ? `${core.toDotPath(at)}: ` : '';
+  return new ContractFault(`${where}expected ${expected}, got ${typeOf(value)}`);
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return longNumber(value) === undefined ? typeof value : 'number';
+}
