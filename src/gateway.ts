@@ -14,9 +14,8 @@ import { createIdempotency } from './idempotency/idempotency.ts';
 import { watchSettings } from './settings/changed-settings.ts';
 import { type LogBacklog, Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
-import { UpstreamCalls } from './upstream/call.ts';
-import { createCallObserver, watchCalls } from './upstream/call-metrics.ts';
-import { createTransport } from './upstream/transport/got-client.ts';
+import { services as declared, type ServiceName } from './upstream/declarations.ts';
+import { connectServices, type ServiceSettings } from './upstream/services.ts';
 import { version } from './version.ts';
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
@@ -36,13 +35,13 @@ export async function startGateway(
   // More than calls to the service, because some need none. The wait is well below the deadline of an operation.
   const maxRequests = Math.max(64, config.upstream.maxConcurrency * 1.25);
   const requests = new Gate({ limit: maxRequests, maxWaitMs: 2000, maxWaiting: 4096 });
-  const shared = { account, log, memoryBytes: memory.store };
-  const service = await connectService(config, metrics, shared);
+  const shared = { account, log, metrics };
+  const { services, idempotency } = await connectUpstream(config, memory.store, shared);
 
   const graphql = await startGraphql({
     ...config,
     ...config.upstream,
-    ...service.idempotency,
+    ...idempotency,
     areOthersExecuted: config.trustedDocumentsMode === 'log',
     observe: createFieldObserver(metrics),
     log,
@@ -64,7 +63,8 @@ export async function startGateway(
     metrics: httpMetrics,
     log,
   });
-  const unwatch = watchSettings(config, { ...service, graphql, authenticator, metrics, log });
+  const transport = services.transportOf('ledger');
+  const unwatch = watchSettings(config, { transport, graphql, authenticator, metrics, log });
   // Node accepts one connection per iteration of its event loop, so bursts have to wait.
   const url = await server.listen({ port: config.port, host: config.host, backlog: 4096 });
 
@@ -73,7 +73,7 @@ export async function startGateway(
     url,
     /** Logs the writes in flight, before an exit that does not wait for them. */
     logPendingWrites() {
-      for (const write of service.upstreamCalls.pendingWrites) {
+      for (const write of services.pendingWrites()) {
         log.warn({ ...write, outcome: 'UNKNOWN', fault: 'process exited' }, 'call');
       }
     },
@@ -82,38 +82,32 @@ export async function startGateway(
       isShuttingDown = true;
       unwatch();
       await server.close();
-      await service.upstreamCalls.inFlight.idle();
-      await service.idempotency.close();
+      await services.idle();
+      await idempotency.close();
       await graphql.stop();
       authenticator.close();
-      service.transport.close();
+      services.close();
       await tracing.close();
     },
   };
 }
 
-/** The service's side: connections, calls, and the idempotency keys of writes. */
-async function connectService(
+/** The side of the services: connections and calls of each, and the idempotency keys of writes. */
+async function connectUpstream(
   config: Config,
-  metrics: Metrics,
-  shared: { account: Account; memoryBytes: number; log: Logger },
+  memoryBytes: number,
+  shared: { account: Account; log: Logger; metrics: Metrics },
 ) {
-  const transport = createTransport(config.upstream);
-  const upstreamCalls = new UpstreamCalls({
-    ...config.upstream,
-    ...shared,
-    transport,
-    observer: createCallObserver(metrics),
-  });
-  watchCalls(metrics, upstreamCalls.admission);
+  const settings = { ledger: { ...config.upstream, ...declared.ledger } };
+  const services = connectServices(settings satisfies Record<ServiceName, ServiceSettings>, shared);
   const idempotency = await createIdempotency({
     ...config.idempotency,
     ...shared,
+    memoryBytes,
     maxWritesPerKey: config.maxWritesPerOperation,
-    timeoutMs: config.upstream.timeoutMs,
+    timeoutMs: Math.max(...Object.values(settings).map(({ timeoutMs }) => timeoutMs)),
     shutdownTimeoutMs: config.shutdownTimeoutMs,
-    calls: upstreamCalls,
-    metrics,
+    calls: services.calls,
   });
-  return { transport, upstreamCalls, idempotency };
+  return { services, idempotency };
 }

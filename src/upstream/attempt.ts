@@ -112,13 +112,13 @@ export function createAttempt(dependencies: AttemptDependencies) {
  * The query is left out, because its values are those of the caller.
  */
 function spanOf(operation: OperationName, { protocol, hostname, port, pathname, href }: URL) {
-  const { method } = operations[operation];
-  const template = pathname + operation;
+  const { method, path } = operations[operation];
+  const template = pathname + path;
   const attributes = {
     'http.request.method': method,
     'server.address': hostname,
     'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
-    'url.full': href + operation,
+    'url.full': href + path,
     'url.template': template,
   };
   return { name: `${method} ${template}`, options: { kind: SpanKind.CLIENT, attributes } };

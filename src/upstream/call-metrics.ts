@@ -6,8 +6,8 @@ import type { CircuitBreaker } from './resilience/circuit-breaker.ts';
 /** Counts the events of calls. Operation names come from the table only. */
 export type CallObserver = ReturnType<typeof createCallObserver>;
 
-/** Registers the metrics of calls to the service. */
-export function createCallObserver(metrics: Metrics) {
+/** Registers the metrics of calls to these services. */
+export function createCallObserver(metrics: Metrics, services: readonly string[]) {
   const attempts = metrics.histogram(
     'call_duration_seconds',
     'Attempts at calls to the service, by operation and outcome',
@@ -17,10 +17,17 @@ export function createCallObserver(metrics: Metrics) {
   const sharedHelp = 'Reads that shared an equal call in flight';
   const shared = metrics.counter('calls_shared_total', sharedHelp, 'operation');
   const transitionsHelp = 'How often the circuit breaker opened and closed';
-  const transitions = metrics.counter('circuit_transitions_total', transitionsHelp, 'to');
-  for (const to of ['open', 'closed']) transitions.inc({ to }, 0);
+  const transitions = metrics.counter(
+    'circuit_transitions_total',
+    transitionsHelp,
+    'service',
+    'to',
+  );
+  for (const service of services) {
+    for (const to of ['open', 'closed']) transitions.inc({ service, to }, 0);
+  }
   return {
-    circuitChanged: (to: 'open' | 'closed') => transitions.inc({ to }),
+    circuitChanged: (service: string, to: 'open' | 'closed') => transitions.inc({ service, to }),
     attempted: (operation: OperationName, outcome: string, seconds: number) =>
       attempts.observe({ operation, outcome }, seconds),
     retried: (operation: OperationName) => retries.inc({ operation }),
@@ -28,14 +35,21 @@ export function createCallObserver(metrics: Metrics) {
   };
 }
 
-/** Registers gauges of the state of all calls. */
+/** What admits the calls to a service. */
+type Admission = { readonly gate: Gate; readonly circuit: CircuitBreaker };
+
+/** Registers gauges of the state of all calls, by the name of their service. */
 export function watchCalls(
   metrics: Metrics,
-  { circuit, gate }: { circuit: CircuitBreaker; gate: Gate },
+  services: ReadonlyMap<string, { calls: { admission: Admission } }>,
 ): void {
+  const gauge = (name: string, help: string, read: (of: Admission) => number) =>
+    metrics.gauges(name, help, ['service'], () =>
+      [...services].map(([service, { calls }]) => [{ service }, read(calls.admission)]),
+    );
   const stateHelp = 'The circuit breaker: 0 closed, 1 half-open, 2 open';
   const states = ['closed', 'half-open', 'open'];
-  metrics.gauge('circuit_state', stateHelp, () => states.indexOf(circuit.state));
-  metrics.gauge('calls_in_flight', 'Calls to the service in flight', () => gate.held);
-  metrics.gauge('calls_queued', 'Calls waiting for a place', () => gate.waiting);
+  gauge('circuit_state', stateHelp, ({ circuit }) => states.indexOf(circuit.state));
+  gauge('calls_in_flight', 'Calls to the service in flight', ({ gate }) => gate.held);
+  gauge('calls_queued', 'Calls waiting for a place', ({ gate }) => gate.waiting);
 }

@@ -9,7 +9,6 @@ import { logCall, logUnexpected } from './call-log.ts';
 import {
   type OperationName,
   operations,
-  probeRequest,
   type ReadName,
   type Responses,
   type UpstreamRequest,
@@ -18,7 +17,7 @@ import {
 } from './operations.ts';
 import { CircuitBreaker, type GuardedAttempt } from './resilience/circuit-breaker.ts';
 import { RetryBudget, withRetries } from './resilience/retry.ts';
-import { SingleFlight } from './resilience/single-flight.ts';
+import type { SingleFlight } from './resilience/single-flight.ts';
 import {
   type OutcomeUnknown,
   toUpstreamError,
@@ -29,7 +28,15 @@ import {
 /** Calls of operations: `UpstreamCalls` sends them, `IdempotentCalls` adds idempotency keys to writes. */
 export type Calls = Pick<UpstreamCalls, 'read' | 'write'>;
 
-type CallOptions = AttemptDependencies & { timeoutMs: number; maxConcurrency: number };
+type CallOptions = AttemptDependencies & {
+  /** The name of the service, for its metrics and its log lines. */
+  service: string;
+  timeoutMs: number;
+  maxConcurrency: number;
+  singleFlight: SingleFlight;
+  /** The read that probes an open circuit before a write is sent. */
+  probe: UpstreamRequest<ReadName>;
+};
 
 /** Made once, because their stack takes longer than the rest of a rejection. */
 const queueFull = new UpstreamError('UPSTREAM_BUSY', { fault: 'queue full' });
@@ -48,7 +55,6 @@ export class UpstreamCalls {
     max: 1000,
     memoMethod: () => new RetryBudget(),
   });
-  readonly #singleFlight = new SingleFlight();
   /** The calls in flight. A write continues after its client has disconnected. */
   readonly inFlight = new WaitGroup();
   /** The writes in flight, whose outcome a forced exit would lose. */
@@ -57,16 +63,16 @@ export class UpstreamCalls {
   constructor(options: CallOptions) {
     this.#options = options;
     this.#attempt = createAttempt(options);
-    const { log, maxConcurrency, observer, timeoutMs } = options;
+    const { log, maxConcurrency, observer, service, timeoutMs } = options;
     const gate = new Gate({
       limit: maxConcurrency,
       maxWaitMs: timeoutMs / 4, // So that a call is sent with time enough.
       rejection: (reason) => (reason === 'full' ? queueFull : queuedTooLong),
     });
     const circuit = new CircuitBreaker(timeoutMs, (to) => {
-      observer.circuitChanged(to);
-      if (to === 'open') log.warn('circuit opened');
-      else log.info('circuit closed');
+      observer.circuitChanged(service, to);
+      if (to === 'open') log.warn({ service }, 'circuit opened');
+      else log.info({ service }, 'circuit closed');
     });
     this.admission = { gate, circuit };
   }
@@ -77,7 +83,7 @@ export class UpstreamCalls {
     scope: RequestScope,
   ): Promise<Responses[Name]> {
     const { operation, search } = request;
-    return this.#singleFlight.join(
+    return this.#options.singleFlight.join(
       `${operation}${search} ${scope.identity}`,
       scope.signal,
       (controller) => this.inFlight.track(this.#run(request, scope, controller)),
@@ -92,11 +98,12 @@ export class UpstreamCalls {
   ): Promise<Responses[Name] | OutcomeUnknown> {
     const pending = { operation: request.operation, requestId: scope.requestId };
     this.pendingWrites.push(pending);
-    this.#singleFlight.endSharing();
+    this.#options.singleFlight.endSharing();
     try {
       // Its own controller: a write does not end when its client disconnects.
       const controller = new AbortController();
-      const running = this.#run(request, scope, controller, request.timeoutMs);
+      const timeoutMs = Math.min(request.timeoutMs ?? Infinity, this.#options.timeoutMs);
+      const running = this.#run(request, scope, controller, timeoutMs);
       const result = await this.inFlight.track(running);
       // It waits for turns, to be recorded and encoded. The short form does not change its type.
       return holdOrShorten(result, scope.holding) as Responses[Name];
@@ -106,7 +113,7 @@ export class UpstreamCalls {
       throw error;
     } finally {
       remove(this.pendingWrites, pending);
-      this.#singleFlight.endSharing();
+      this.#options.singleFlight.endSharing();
     }
   }
 
@@ -133,7 +140,7 @@ export class UpstreamCalls {
     const sendProbe = () => {
       // A hanging service leaves time to say so. A fraction would throw.
       const half = AbortSignal.timeout(Math.ceil(this.#options.timeoutMs / 2));
-      return this.#attempt(probeRequest, scope, AbortSignal.any([signal, half]));
+      return this.#attempt(this.#options.probe, scope, AbortSignal.any([signal, half]));
     };
     const probe = isWrite ? sendProbe : undefined;
     let isAttempted = false; // And logged.

@@ -34,10 +34,7 @@ import {
  */
 export const services = {
   ledger: {
-    probe: {
-      operation: 'getGLCodes5',
-      parameters: { target: -1, project: '', includeHide: false },
-    },
+    probe: { operation: 'getGLCodes5', search: '?target=-1&project=&includeHide=false' },
   },
 } as const;
 

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox';
-import { type Declaration, declarations, services } from './declarations.ts';
+import { type Declaration, declarations } from './declarations.ts';
 import { parseBody } from './parse-body.ts';
 import { encoderOf, guardOf, hasDecimals, type WireType } from './wire-types.ts';
 
@@ -98,11 +98,4 @@ export type WriteRequest<Name extends WriteName = WriteName> = UpstreamRequest<N
   readonly claimId?: string;
   /** The rest of the deadline, if the write waited for an earlier request, in milliseconds. */
   readonly timeoutMs?: number;
-};
-
-const { operation, parameters } = services.ledger.probe;
-/** The read that probes an open circuit before a write is sent (docs/decisions/0005). */
-export const probeRequest: UpstreamRequest<ReadName> = {
-  operation,
-  search: operations[operation].toSearch(parameters),
 };

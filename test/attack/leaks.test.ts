@@ -264,7 +264,7 @@ test('responses, logs, metrics and traces contain neither tokens nor bodies, wha
   expect(places.log).toContain('"operation":"updateWorkflowCSV"');
   expect(places.metrics).toContain('operation="updateWorkflowCSV"');
   expect(places.traces).toContain('updateWorkflowCSV');
-  expect(places.metrics).toMatch(/^ledger_gateway_circuit_state [12]$/m);
+  expect(places.metrics).toMatch(/^ledger_gateway_circuit_state\{service="ledger"\} [12]$/m);
   expectNone({ texts, ...places }, [...bodies, clientName, ...partsOf(token)]);
 });
 

@@ -4,7 +4,9 @@ import { Lane } from '../../src/account/lane.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { UpstreamCalls } from '../../src/upstream/call.ts';
 import type { CallObserver } from '../../src/upstream/call-metrics.ts';
+import { services } from '../../src/upstream/declarations.ts';
 import type { UpstreamRequest, WriteRequest } from '../../src/upstream/operations.ts';
+import { SingleFlight } from '../../src/upstream/resilience/single-flight.ts';
 import { createTransport } from '../../src/upstream/transport/got-client.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from './cleanup.ts';
@@ -78,11 +80,15 @@ export function startCalls(
     shared: count('shared'),
     circuitChanged() {},
   };
+  const { probe } = services.ledger;
   const calls = new UpstreamCalls({
     baseUrl,
     account: new Account(Infinity),
     ...limits,
     transport,
+    service: 'ledger',
+    singleFlight: new SingleFlight(),
+    probe,
     log: pino({ level: 'silent' }),
     ...options,
     observer,

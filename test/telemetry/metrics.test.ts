@@ -161,9 +161,22 @@ test('no label contains text of a client or of the service', async () => {
   const { issuer: configuredIssuer } = await testIssuer();
   for (const { name, labels } of parseSamples(text)) {
     if (!name.startsWith('ledger_gateway_') || name === 'ledger_gateway_build_info') continue;
-    const { operation, outcome, result, reason, status, le, issuer, to, store, ...others } = labels;
+    const {
+      operation,
+      outcome,
+      result,
+      reason,
+      status,
+      le,
+      issuer,
+      to,
+      store,
+      service,
+      ...others
+    } = labels;
     expect(others).toEqual({});
     if (store !== undefined) expect(store).toBe('memory');
+    if (service !== undefined) expect(service).toBe('ledger');
     if (to !== undefined) expect(['open', 'closed']).toContain(to);
     if (operation !== undefined) expect(known).toContain(operation);
     if (outcome !== undefined && !/^[A-Z_]+$/.test(outcome)) expect(outcomes).toContain(outcome);

@@ -14,7 +14,7 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
   let ownHeaders = options.headers;
   const connections = createConnections(options);
   const requests = perOperation((name) =>
-    createGotRequest(new URL(name, options.baseUrl), operations[name].method),
+    createGotRequest(new URL(operations[name].path, options.baseUrl), operations[name].method),
   );
 
   return {

@@ -1,0 +1,68 @@
+import type { Logger } from 'pino';
+import type { Account } from '../account/account.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { type Calls, UpstreamCalls } from './call.ts';
+import { createCallObserver, watchCalls } from './call-metrics.ts';
+import { operations, type ReadName, type UpstreamRequest } from './operations.ts';
+import { SingleFlight } from './resilience/single-flight.ts';
+import type { ConnectionOptions } from './transport/connections.ts';
+import { createTransport, type Transport } from './transport/got-client.ts';
+
+/** How a service is reached. Durations are in milliseconds. */
+export type ServiceSettings = ConnectionOptions & {
+  headers: Readonly<Record<string, string>>;
+  /** After decompression. */
+  maxResponseBytes: number;
+  maxConcurrency: number;
+  /** The read that probes an open circuit before a write is sent (docs/decisions/0005). */
+  probe: UpstreamRequest<ReadName>;
+};
+
+/**
+ * Connects the services that `declarations.ts` names. Each has connections, places for calls and a circuit breaker of its
+ * own, and metrics with its name. A call goes to the service of its operation.
+ */
+export function connectServices<Name extends string>(
+  settings: Readonly<Record<Name, ServiceSettings>>,
+  { metrics, ...shared }: { account: Account; log: Logger; metrics: Metrics },
+) {
+  const observer = createCallObserver(metrics, Object.keys(settings));
+  // A read of one service may show what a write changed in another.
+  const singleFlight = new SingleFlight();
+  const connected = new Map<string, { transport: Transport; calls: UpstreamCalls }>();
+  for (const [service, options] of Object.entries<ServiceSettings>(settings)) {
+    const transport = createTransport(options);
+    const parts = { transport, observer, singleFlight, service };
+    connected.set(service, {
+      transport,
+      calls: new UpstreamCalls({ ...options, ...shared, ...parts }),
+    });
+  }
+  const all = [...connected.values()];
+  watchCalls(metrics, connected);
+  const serviceOf = (name: string) => {
+    const service = connected.get(name);
+    if (!service) throw new Error(`The service ${name} has no settings.`);
+    return service;
+  };
+  const callsOf = ({ operation }: UpstreamRequest) =>
+    serviceOf(operations[operation].service).calls;
+  const calls: Calls = {
+    read: (request, scope) => callsOf(request).read(request, scope),
+    write: (request, scope) => callsOf(request).write(request, scope),
+  };
+  return {
+    calls,
+    /** The connections to a service, for what changes while the gateway runs. */
+    transportOf: (service: Name): Transport => serviceOf(service).transport,
+    /** The writes in flight, whose outcome a forced exit would lose. */
+    pendingWrites: () => all.flatMap(({ calls }) => calls.pendingWrites),
+    /** Resolves when no call is in flight. A write continues after its client has disconnected. */
+    async idle() {
+      await Promise.all(all.map(({ calls }) => calls.inFlight.idle()));
+    },
+    close() {
+      for (const { transport } of all) transport.close();
+    },
+  };
+}
