@@ -21,9 +21,9 @@ export function parseWithBigInt(text: string): unknown {
   );
 }
 
-/** Writes JSON. A bigint becomes an integer. */
-export function stringifyWithBigInt(value: unknown): string {
-  return JSON.stringify(value, (_key, entry: unknown) =>
-    typeof entry === 'bigint' ? nodeJson.rawJSON(String(entry)) : entry,
-  );
+/** Writes JSON, indented by so many spaces. A bigint becomes an integer. */
+export function stringifyWithBigInt(value: unknown, spaces = 0): string {
+  const replace = (_key: string, entry: unknown) =>
+    typeof entry === 'bigint' ? nodeJson.rawJSON(String(entry)) : entry;
+  return JSON.stringify(value, replace, spaces);
 }

@@ -7,10 +7,10 @@ import type { WireType } from '../src/upstream/wire-types.ts';
  * bigint.
  */
 function strict(type: WireType): object {
-  const { properties, items, exact } = type;
+  const { properties, items, exact, documented } = type;
   if (exact) {
     const integer = { type: 'integer', minimum: -(2 ** 53) + 1, maximum: 2 ** 53 - 1 };
-    const isNullable = Compile(type).Check(null);
+    const isNullable = [documented].flat().includes('null');
     return { anyOf: [integer, { type: isNullable ? ['bigint', 'null'] : 'bigint' }] };
   }
   const fields = Object.entries(properties ?? {}).map(([name, field]) => [name, strict(field)]);

@@ -43,7 +43,7 @@ export type WireType = TSchema & {
   /** A number on the wire whose digits are a text in the code. */
   readonly exact?: keyof typeof exactPatterns;
   /** The type in the description of the service, if the check is not that of JSON Schema. */
-  readonly documented?: string;
+  readonly documented?: string | readonly string[];
 };
 
 /** No real number has more digits, and each may be selected hundreds of times. */
@@ -58,7 +58,8 @@ function exact(kind: keyof typeof exactPatterns, isOptional = false): TUnsafe<st
     return exactPatterns[kind].test(textOf(value) ?? '');
   };
   const error = () => kind;
-  return Type.Unsafe<string>({ exact: kind, documented: kind, '~refine': [{ check, error }] });
+  const documented = isOptional ? [kind, 'null'] : kind;
+  return Type.Unsafe<string>({ exact: kind, documented, '~refine': [{ check, error }] });
 }
 
 /** An integer of any size: a number in JSON, its digits as a text in the code, because a double would change a large one. */
@@ -112,7 +113,7 @@ export function guardOf<T extends TSchema>(type: T): (value: unknown) => value i
 function inCode(type: WireType): WireType {
   const { properties, items, exact } = type;
   if (exact) {
-    const isNullable = Compile(type).Check(null);
+    const isNullable = [type.documented].flat().includes('null');
     return {
       type: isNullable ? ['string', 'null'] : 'string',
       pattern: exactPatterns[exact].source,

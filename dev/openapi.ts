@@ -1,0 +1,74 @@
+import { declarations } from '../src/upstream/declarations.ts';
+import type { OperationName } from '../src/upstream/operations.ts';
+import type { WireType } from '../src/upstream/wire-types.ts';
+import { parseWithBigInt, stringifyWithBigInt } from './bigint-json.ts';
+
+/** The OpenAPI 3.1 description of a service, as JSON, which follows from its declarations. */
+export function openApiOf(service: string): string {
+  const names = Object.keys(declarations) as OperationName[];
+  const own = names.filter((name) => declarations[name].service === service);
+  if (own.length === 0) throw new Error(`No operation belongs to a service ${service}.`);
+  const description = {
+    openapi: '3.1.0',
+    info: {
+      title: `The service ${service}`,
+      version: '1.0.0',
+      description: 'As docs/service-api.md documents it.',
+    },
+    servers: [{ url: 'https://ledger.example.com/api' }],
+    security: [{ bearer: [] }],
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+    },
+    paths: Object.fromEntries(own.map((name) => [`/${declarations[name].path}`, pathOf(name)])),
+  };
+  return `${stringifyWithBigInt(description, 2)}\n`;
+}
+
+function pathOf(name: OperationName) {
+  const { method, effect, section, parameters, body, response, sample } = declarations[name];
+  const schemas = response.wire.map((type) => schemaOf(type));
+  const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
+  const example: unknown = parseWithBigInt(sample);
+  return {
+    [method.toLowerCase()]: {
+      operationId: name,
+      description: `docs/service-api.md, section ${section}. ${effect === 'write' ? 'It changes state: send it once.' : 'It changes nothing.'}`,
+      parameters: parametersOf(parameters),
+      ...(body && { requestBody: { required: true, content: json(schemaOf(body)) } }),
+      responses: {
+        200: { description: 'The operation responded.', content: json(schema, example) },
+        default: { description: 'An error, without a documented body.' },
+      },
+    },
+  };
+}
+
+const json = (schema: unknown, example?: unknown) => ({
+  'application/json': { schema, ...(example !== undefined && { example }) },
+});
+
+function parametersOf({ properties = {}, required = [], additionalProperties }: WireType) {
+  const named = Object.entries(properties).map(([name, type]) => {
+    return { name, in: 'query', required: required.includes(name), schema: schemaOf(type) };
+  });
+  if (!additionalProperties) return named;
+  // The way of OpenAPI to describe parameters whose names are not known.
+  const schema = { type: 'object', additionalProperties: schemaOf(additionalProperties) };
+  return [...named, { name: 'unnamed', in: 'query', style: 'form', explode: true, schema }];
+}
+
+/** The JSON Schema of a type, without what is ours. */
+function schemaOf({ documented, exact: _, type, properties, items, ...others }: WireType): object {
+  const kept = Object.entries(others).filter(([name]) => !name.startsWith('~'));
+  const fields = Object.entries(properties ?? {}).map(([name, field]) => [name, schemaOf(field)]);
+  return {
+    type: documented ?? type,
+    ...Object.fromEntries(kept),
+    ...(items && { items: schemaOf(items) }),
+    ...(properties && { properties: Object.fromEntries(fields) }),
+  };
+}
+
+// `npm run openapi`. The argument names the service.
+if (import.meta.main) process.stdout.write(openApiOf(process.argv[2] ?? 'ledger'));

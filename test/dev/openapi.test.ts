@@ -1,0 +1,63 @@
+import { expect, test } from '@jest/globals';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Check } from 'typebox/schema';
+import { openApiOf } from '../../dev/openapi.ts';
+import { operations } from '../../src/upstream/operations.ts';
+
+const description = openApiOf('ledger');
+const { paths } = JSON.parse(description);
+const described = Object.values(operations).map(({ path, method }) => {
+  const { parameters, requestBody, responses } = paths[`/${path}`][method.toLowerCase()];
+  const { schema, example } = responses[200].content['application/json'];
+  return {
+    path,
+    parameters,
+    body: requestBody?.content['application/json'].schema,
+    schema,
+    example,
+  };
+});
+
+test('the description is OpenAPI 3.1, of all operations', async () => {
+  const validator = new Validator();
+  expect(await validator.validate(JSON.parse(description))).toEqual({ valid: true });
+  expect(validator.version).toBe('3.1');
+  expect(Object.keys(paths)).toHaveLength(Object.keys(operations).length);
+});
+
+test('what makes it no OpenAPI is found', async () => {
+  const broken = description.replace('"in": "query"', '"in": "nowhere"');
+  expect(await new Validator().validate(JSON.parse(broken))).toMatchObject({ valid: false });
+});
+
+test.each(described)(
+  'the sample of $path is as its schema says, and another type is not',
+  ({ schema, example }) => {
+    expect(Check(schema, example)).toBe(true);
+    for (const other of [[], 'text', { ...example, message: 5, unresolved: 5, list: 5 }]) {
+      expect(Check(schema, other)).toBe(false);
+    }
+  },
+);
+
+test('a large integer of a sample keeps its digits, and integers and texts have their types', () => {
+  expect(description).toContain('"invoice_id": 9223372036854775807');
+  const [codes, approvers, upload] = described;
+  expect(codes?.parameters.map(({ name }: { name: string }) => name)).toEqual([
+    'target',
+    'project',
+    'includeHide',
+  ]);
+  const { approver_id, claim_limit, name } = approvers?.body.items.properties ?? {};
+  expect([approver_id, claim_limit, name]).toEqual([
+    { type: ['integer', 'null'] },
+    { type: ['number', 'null'] },
+    { type: ['string', 'null'] },
+  ]);
+  expect(upload?.parameters).toMatchObject([{ schema: { type: 'object' }, explode: true }]);
+  expect(description).not.toContain('~');
+});
+
+test('a service without operations has no description', () => {
+  expect(() => openApiOf('other')).toThrow('No operation belongs to a service other.');
+});
