@@ -683,7 +683,6 @@ export type ResolversTypes = {
   Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
   ApproversSaved: ResolverTypeWrapper<ApproversSaved>;
   GlCode: ResolverTypeWrapper<GlCodeEntity>;
-  Int: ResolverTypeWrapper<Scalars['Int']['output']>;
   GlCodeList: ResolverTypeWrapper<Omit<GlCodeList, 'codes'> & { codes: Array<ResolversTypes['GlCode']> }>;
   GlCodesResult: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['GlCodesResult']>;
   IntegrationTarget: null;
@@ -708,6 +707,7 @@ export type ResolversTypes = {
   WorkflowCsvOption: ResolverTypeWrapper<Scalars['WorkflowCsvOption']['output']>;
   WorkflowCsvUploaded: ResolverTypeWrapper<WorkflowCsvUploaded>;
   WriteOutcome: ResolverTypeWrapper<ResolversUnionTypes<ResolversTypes>['WriteOutcome']>;
+  Int: ResolverTypeWrapper<Scalars['Int']['output']>;
 };
 
 /** Mapping between all available schema types and the resolvers parents */
@@ -719,7 +719,6 @@ export type ResolversParentTypes = {
   Boolean: Scalars['Boolean']['output'];
   ApproversSaved: ApproversSaved;
   GlCode: GlCodeEntity;
-  Int: Scalars['Int']['output'];
   GlCodeList: Omit<GlCodeList, 'codes'> & { codes: Array<ResolversParentTypes['GlCode']> };
   GlCodesResult: ResolversUnionTypes<ResolversParentTypes>['GlCodesResult'];
   LedgerFailed: LedgerFailed;
@@ -741,7 +740,15 @@ export type ResolversParentTypes = {
   WorkflowCsvOption: Scalars['WorkflowCsvOption']['output'];
   WorkflowCsvUploaded: WorkflowCsvUploaded;
   WriteOutcome: ResolversUnionTypes<ResolversParentTypes>['WriteOutcome'];
+  Int: Scalars['Int']['output'];
 };
+
+export type LimitDirectiveArgs = {
+  characters?: Maybe<Scalars['Int']['input']>;
+  items?: Maybe<Scalars['Int']['input']>;
+};
+
+export type LimitDirectiveResolver<Result, Parent, ContextType = Context, Args = LimitDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
 
 export type ApproversSavedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ApproversSaved'] = ResolversParentTypes['ApproversSaved']> = {
   invoiceId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
@@ -898,3 +905,6 @@ export type Resolvers<ContextType = Context> = {
   WriteOutcome?: WriteOutcomeResolvers<ContextType>;
 };
 
+export type DirectiveResolvers<ContextType = Context> = {
+  limit?: LimitDirectiveResolver<any, any, ContextType>;
+};

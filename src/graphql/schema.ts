@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { buildSubgraphSchema } from '@apollo/subgraph';
 import { type GraphQLFieldResolver, type GraphQLSchema, parse } from 'graphql';
 import { clientDisconnected } from '../errors/gateway-error.ts';
-import { resolvers } from '../resolvers/index.ts';
+import { argumentChecks, resolvers } from '../resolvers/index.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
+import { argumentCheckOf } from './argument-checks.ts';
 import type { Context } from './context.ts';
 import { resolveEntities } from './entities.ts';
 import { codeOf } from './error-format.ts';
@@ -20,17 +21,22 @@ function createSchema(): GraphQLSchema {
     Query: { ...resolvers.Query, _entities: resolveEntities },
   };
   const schema = buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: federated }]);
+  const limit = schema.getDirective('limit');
+  if (!limit) throw new Error('The schema does not define @limit.');
   for (const type of [schema.getQueryType(), schema.getMutationType()]) {
     for (const field of Object.values(type?.getFields() ?? {})) {
       const name = `${type}.${field.name}`;
-      if (field.resolve) field.resolve = observed(name, field.resolve);
+      // Those that federation adds check their own.
+      const isOwn = !field.name.startsWith('_');
+      const check = argumentCheckOf(isOwn ? field.args : [], limit, argumentChecks[field.name]);
+      if (field.resolve) field.resolve = observed(name, field.resolve, check);
     }
   }
   return schema;
 }
 
-/** Adds a span to the resolver of a root field, limits its result, and notes its outcome. */
-function observed(field: string, resolve: Resolver): Resolver {
+/** Adds a span to the resolver of a root field, checks its arguments, limits its result, and notes its outcome. */
+function observed(field: string, resolve: Resolver, check: (args: object) => void): Resolver {
   const isWrite = field.startsWith('Mutation.');
   return (source, args, context, info) =>
     inSpan(field, {}, async (span) => {
@@ -42,6 +48,7 @@ function observed(field: string, resolve: Resolver): Resolver {
       try {
         // Nobody could learn the outcome of a further write. With a key, a repeat executes it (docs/decisions/0016).
         if (isWrite && context.scope?.isClosed()) throw clientDisconnected();
+        if (context.scope) check(args); // Without a token, the resolver says so.
         const result = await resolve(source, args, context, info);
         const member: { __typename?: string; code?: string } = Object(result);
         const { __typename, code } = member;

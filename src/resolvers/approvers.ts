@@ -1,6 +1,6 @@
-import type { MutationResolvers } from '../generated/resolvers.ts';
+import type { ApproverInput, MutationResolvers } from '../generated/resolvers.ts';
+import type { Approver } from '../upstream/declarations.ts';
 import type { ServiceStatus } from '../upstream/responses.ts';
-import { toApprovers } from './input.ts';
 import { outcome, writeOutcome } from './outcome.ts';
 
 export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = async (
@@ -9,12 +9,28 @@ export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = as
   { service },
   { path },
 ) => {
-  const client = service(); // Throws first if the token is missing.
-  const result = await client.write('saveApproverList', String(path.key), {
-    body: toApprovers(approvers),
-  });
+  const body = approvers.map(toApprover);
+  const result = await service().write('saveApproverList', String(path.key), { body });
   return writeOutcome(result, approversSaved);
 };
+
+/** Converts an approver (docs/service-api.md, section 2.4). */
+function toApprover(input: ApproverInput): Approver {
+  return {
+    approver_id: input.approverId,
+    claim_limit: input.claimLimit,
+    description: input.description,
+    email: input.email,
+    email_upload: input.emailUpload,
+    is_disable_approval: input.isDisableApproval,
+    is_expense_claim: input.isExpenseClaim,
+    my_bank_account: input.myBankAccount,
+    my_email: input.myEmail,
+    name: input.name,
+    workflow_id: input.workflowId,
+    workflow_name: input.workflowName,
+  };
+}
 
 export function approversSaved(status: ServiceStatus) {
   return outcome(status, { __typename: 'ApproversSaved' });

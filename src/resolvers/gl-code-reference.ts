@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { IntegrationTarget } from '../generated/resolvers.ts';
 import { invalidReference, type ReadReference, type Reference } from './entity.ts';
 import { type GlCodeKey, glCodesKey, readGlCodes } from './gl-code.ts';
-import { exactText, textLimits, textOf } from './input.ts';
+import { wellFormed } from './well-formed.ts';
 
 /** The id of a code (schema.graphql). Null for a code that has none. */
 export function idOf({ target, project, code }: GlCodeKey): string | null {
@@ -16,8 +16,11 @@ const targets = new Map<unknown, IntegrationTarget>(Object.entries(IntegrationTa
 /** A reference comes from another subgraph: no scalar or enum of this schema has checked it. */
 const keySchema = z.object({
   target: z.enum(IntegrationTarget),
-  project: exactText(textLimits.project),
-  code: textOf(textLimits.code).nullable(),
+  project: wellFormed.refine(({ length }) => length <= 1024),
+  code: z
+    .string()
+    .refine(({ length }) => length <= 256)
+    .nullable(),
 });
 
 /** The key in an id. Undefined for any text that `idOf` does not make. */

@@ -1,26 +1,16 @@
 import { z } from 'zod';
 import type { QueryGlCodesArgs, QueryResolvers } from '../generated/resolvers.ts';
 import { type GlCodeEntity, readGlCodes } from './gl-code.ts';
-import { check, exactText, textLimits } from './input.ts';
 import type { Limits } from './loaders.ts';
 import { outcome } from './outcome.ts';
+import { wellFormed } from './well-formed.ts';
 
 const notNegative = z.number().min(0, 'is negative');
 
 /** What the schema cannot express of the arguments. */
 export const glCodesArgs = z.object({
-  project: exactText(textLimits.project),
-  only: z
-    .array(z.string())
-    .max(1000, { error: 'has more than 1000 codes', abort: true })
-    .superRefine((codes, context) => {
-      // Only the first: an operation may have two hundred of these lists.
-      const index = codes.findIndex(({ length }) => length > textLimits.code);
-      const message = `has more than ${textLimits.code} characters`;
-      if (index >= 0) context.addIssue({ code: 'custom', path: [index], message });
-    })
-    .nullish(),
-  search: exactText(textLimits.search).nullish(),
+  project: wellFormed,
+  search: wellFormed.nullish(),
   skip: notNegative,
   first: notNegative.nullish(),
 });
@@ -28,7 +18,6 @@ export const glCodesArgs = z.object({
 export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, context) => {
   const loaders = context.loaders(); // Throws first if the token is missing.
   const limits = context.limits();
-  check(glCodesArgs, args);
   const { list: all, ...status } = await readGlCodes(loaders, args);
   const { skip } = args;
   const end = Math.min(all.length, skip + (args.first ?? all.length));

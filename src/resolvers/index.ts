@@ -1,12 +1,14 @@
 import { GraphQLScalarType } from 'graphql';
+import type { z } from 'zod';
 import { IntegrationTarget, type Resolvers, WorkflowAction } from '../generated/resolvers.ts';
 import type { KnownOutcome } from '../idempotency/recorded-outcome.ts';
 import { approversSaved, saveApprovers } from './approvers.ts';
 import type { ReadReference } from './entity.ts';
 import { idOf, readGlCodeReference } from './gl-code-reference.ts';
-import { glCodes } from './gl-codes.ts';
+import { glCodes, glCodesArgs } from './gl-codes.ts';
 import { writeOutcome } from './outcome.ts';
-import { actionCompleted, csvUploaded, uploadWorkflowCsv, workflowAction } from './workflows.ts';
+import { csvUploadArgs, csvUploaded, uploadWorkflowCsv } from './workflow-csv.ts';
+import { actionCompleted, workflowAction } from './workflows.ts';
 
 /**
  * The resolvers of the schema. The enum maps are generated from codegen.yml: a target is its integer and
@@ -38,6 +40,12 @@ export const resolvers = {
     },
   }),
 } satisfies Resolvers;
+
+/** What the types of arguments cannot express, by root field (graphql/argument-checks.ts). */
+export const argumentChecks: Readonly<Record<string, z.ZodType>> = {
+  glCodes: glCodesArgs,
+  uploadWorkflowCsv: csvUploadArgs,
+};
 
 /** The types with `@key`: how a reference of another subgraph to one is read. */
 export const entities: Readonly<Record<string, ReadReference>> = { GlCode: readGlCodeReference };

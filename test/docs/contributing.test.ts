@@ -36,13 +36,13 @@ const changes: [file: string, from: string, to: string][] = [
     `import { z } from 'zod';
      import type { MutationResolvers, QueryResolvers } from '../generated/resolvers.ts';
      import type { ServiceStatus } from '../upstream/responses.ts';
-     import { check, exactText, identifier, textLimits } from './input.ts';
-     import { outcome, writeOutcome } from './outcome.ts';\n`,
+     import { outcome, writeOutcome } from './outcome.ts';
+     import { wellFormed } from './well-formed.ts';\n`,
   ],
   [
     'src/resolvers/index.ts',
     'import ',
-    "import { blockVendor, vendorBlocked, vendors } from './vendors.ts'; import ",
+    "import { blockVendor, vendorBlocked, vendors, vendorsArgs } from './vendors.ts'; import ",
   ],
   // A list in the response to a write.
   [
@@ -71,6 +71,11 @@ const changes: [file: string, from: string, to: string][] = [
   ],
   ['src/resolvers/index.ts', 'Query: {', 'Query: { vendors,'],
   ['src/resolvers/index.ts', 'Mutation: {', 'Mutation: { blockVendor,'],
+  [
+    'src/resolvers/index.ts',
+    'glCodes: glCodesArgs,',
+    'glCodes: glCodesArgs, vendors: vendorsArgs,',
+  ],
 ];
 
 /** Follows the example in a copy of the gateway, and returns its folder. */

@@ -58,12 +58,12 @@ test('every type, field, argument and enum value has a description', () => {
   expect(undescribed).toEqual([]);
 });
 
-test('the schema uses no directive that a composer strips', () => {
+test('the schema uses no directive that a composer strips, but for the limits, which the gateway checks', () => {
   const used = new Set<string>();
   visit(parse(ledgerSdl), {
     [Kind.DIRECTIVE](node) {
       used.add(node.name.value);
     },
   });
-  expect([...used].sort()).toEqual(['key', 'link']);
+  expect([...used].sort()).toEqual(['key', 'limit', 'link']);
 });

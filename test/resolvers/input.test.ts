@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
-import { glCodesArgs } from '../../src/resolvers/gl-codes.ts';
-import { check, toApprovers, toWorkflowCsvUpload } from '../../src/resolvers/input.ts';
+import { argumentCheckOf } from '../../src/graphql/argument-checks.ts';
+import { schema } from '../../src/graphql/schema.ts';
+import { argumentChecks } from '../../src/resolvers/index.ts';
 import { startTestGateway } from '../support/gateway.ts';
 import { actions, writes } from '../support/graphql-operation.ts';
 import { json, startService } from '../support/service.ts';
@@ -208,10 +209,14 @@ const approverTexts = 'description email emailUpload myBankAccount myEmail name 
 const lines = (length: number) =>
   Object.fromEntries(approverTexts.split(' ').map((name) => [name, long(length)]));
 
-/** The faults that a conversion reports, as `path: message`. */
-function faultsOf(convert: () => unknown): string[] {
+/** The faults of the arguments of a root field, as `path: message`. */
+function faultsOf(name: string, values: object): string[] {
+  const roots = [schema.getQueryType(), schema.getMutationType()];
+  const [field] = roots.flatMap((type) => type?.getFields()[name] ?? []);
+  const limit = schema.getDirective('limit');
+  if (!field || !limit) throw new Error(`No field ${name}`);
   try {
-    convert();
+    argumentCheckOf(field.args, limit, argumentChecks[name])(values);
     return [];
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'BAD_USER_INPUT') throw error;
@@ -220,11 +225,10 @@ function faultsOf(convert: () => unknown): string[] {
   }
 }
 
-const ofApprover = (fields: object) => faultsOf(() => toApprovers([{}, fields]));
-const ofFile = (fields: object, option = 'type') =>
-  faultsOf(() => toWorkflowCsvUpload({ fileName: 'a', ...fields }, option || undefined));
-const ofCodes = (fields: object) =>
-  faultsOf(() => check(glCodesArgs, { project: 'a', skip: 0, ...fields }));
+const ofApprover = (fields: object) => faultsOf('saveApprovers', { approvers: [{}, fields] });
+const ofFile = (fields: object) =>
+  faultsOf('uploadWorkflowCsv', { input: { fileName: 'a', ...fields } });
+const ofCodes = (fields: object) => faultsOf('glCodes', { project: 'a', skip: 0, ...fields });
 
 const notIntegers = 'abc|1.5|| 1|1 |007|+1|-|-0|1e3|0x1F|١|1\n'.split('|');
 
@@ -266,11 +270,10 @@ test.each<[fault: string, faults: string[]]>([
   ['input.fileName: "input.fileName" has more than 255', ofFile({ ...file, fileName: long(256) })],
   ['input.message: "input.message" has more than 10000', ofFile({ csv: '', message: longMessage })],
   ['input.csv: "input.csv" is not well-formed', ofFile({ csv: '\udc00' })],
-  ['input.option: "input.option" cannot be sent', ofFile({ ...file, option: 1 }, '')],
   ['project: "project" has more than 1024', ofCodes({ project: long(1025) })],
   ['project: "project" is not well-formed', ofCodes({ project: 'a\ud800' })],
   ['only.1: "only[1]" has more than 256', ofCodes({ only: ['a', long(257), long(258)] })],
-  ['only: "only" has more than 1000 codes', ofCodes({ only: Array(1001).fill('a') })],
+  ['only: "only" has more than 1000 items', ofCodes({ only: Array(1001).fill('a') })],
   ['search: "search" has more than 100', ofCodes({ search: long(101) })],
   ['search: "search" is not well-formed', ofCodes({ search: '\ud800' })],
   ['skip: "skip" is negative', ofCodes({ skip: -1 })],
@@ -294,7 +297,18 @@ test('the name of the option is encoded, and a null is not sent', async () => {
   for (const option of [1, null]) await gateway.graphql(upload, { input: { ...file, option } });
   const paths = ['/updateWorkflowCSV?a%26b%3Dc=1', '/updateWorkflowCSV'];
   expect(service.received.map(({ url }) => url)).toEqual(paths);
-  expect(ofFile({ ...file, option: null }, '')).toEqual([]);
+});
+
+test('an option is BAD_USER_INPUT while the name of its parameter is not configured, and a null is not', async () => {
+  const { service, gateway } = await startStack(success);
+  const { errors } = await gateway.graphql(upload, { input: { ...file, option: 1 } });
+  const message =
+    '"input.option" cannot be sent: the name of its query parameter is not configured.';
+  const extensions = { code: 'BAD_USER_INPUT', faults: [{ path: ['input', 'option'], message }] };
+  expect(errors).toMatchObject([{ message, extensions }]);
+  expect(service.received).toEqual([]);
+  await gateway.graphql(upload, { input: { ...file, option: null } });
+  expect(service.received).toHaveLength(1);
 });
 
 test('a null for an argument that has a default is BAD_USER_INPUT, and nothing is sent', async () => {
@@ -313,7 +327,7 @@ test('one error reports all faults of an input', async () => {
   const input = { ...ofFile, invoiceId: 'x', option: 0 };
   const { errors } = await gateway.graphql(upload, { input });
   const first = '"input.fileName" has more than 255 characters.';
-  const names = ['fileName', 'csv', 'contentBase64', 'invoiceId', 'option'];
+  const names = ['fileName', 'invoiceId', 'csv', 'contentBase64', 'option'];
   const faults = [...names.map((name) => ({ path: ['input', name] })), { path: ['input'] }];
   const message = `The input has 6 faults. The first: ${first}`;
   expect(errors).toMatchObject([{ message, extensions: { faults } }]);

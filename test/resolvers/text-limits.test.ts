@@ -3,6 +3,7 @@ import {
   type GraphQLArgument,
   type GraphQLInputField,
   type GraphQLInputType,
+  getDirectiveValues,
   getNamedType,
   getNullableType,
   isEnumType,
@@ -16,8 +17,13 @@ import { shareGateway } from '../support/shared-gateway.ts';
 
 const share = shareGateway();
 
-/** The contents of a file, which are limited by the body of a request. */
-const contents = ['csv', 'contentBase64'];
+const limit = schema.getDirective('limit');
+
+/** The longest text of an argument or field, in UTF-16 code units. */
+function limitOf({ astNode }: GraphQLArgument | GraphQLInputField): number {
+  const said = limit && astNode ? getDirectiveValues(limit, astNode) : undefined;
+  return Number(said?.characters ?? 1000);
+}
 
 /** The path of a text or id, and a literal of the input around it that has a long one there. */
 type Case = { path: (string | number)[]; literal: string };
@@ -35,7 +41,8 @@ function longTextsIn(type: GraphQLInputType, path: Case['path']): Case[] {
 
 /** The long texts of arguments or fields, each beside those that are required. */
 function longTextsOf(inputs: readonly (GraphQLArgument | GraphQLInputField)[], path: Case['path']) {
-  const tested = inputs.filter(({ name }) => !contents.includes(name));
+  // A document is shorter than the contents of a file may be.
+  const tested = inputs.filter((input) => limitOf(input) < 20_000);
   return tested.flatMap((one) => {
     const others = inputs.filter((other) => other !== one && isRequiredInputField(other));
     const required = others.map(({ name, type }) => {
@@ -48,6 +55,9 @@ function longTextsOf(inputs: readonly (GraphQLArgument | GraphQLInputField)[], p
   });
 }
 
+const fields = [schema.getQueryType(), schema.getMutationType()].flatMap((root) =>
+  Object.values(root?.getFields() ?? {}),
+);
 const rootFields = [schema.getQueryType(), schema.getMutationType()].flatMap((root) =>
   Object.values(root?.getFields() ?? {})
     .filter(({ name }) => !name.startsWith('_'))
@@ -67,4 +77,22 @@ test.each(cases)('a long text is neither sent nor repeated: $text', async ({ pat
   expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT', faults } }]);
   expect(text.length).toBeLessThan(10_000);
   expect(service.received).toEqual([]);
+});
+
+test('the description of a text says its limit, and no text is longer than a body', () => {
+  let described = 0;
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (isInputObjectType(type)) for (const field of Object.values(type.getFields())) check(field);
+  }
+  for (const { args } of fields) for (const arg of args) check(arg);
+  expect(described).toBe(5);
+
+  function check(input: GraphQLArgument | GraphQLInputField) {
+    const characters = limitOf(input);
+    expect(characters).toBeLessThanOrEqual(16 * 1024 * 1024);
+    const [, said] = /at most ([\d,]+)\s+characters/i.exec(input.description ?? '') ?? [];
+    if (said === undefined) return;
+    described += 1;
+    expect([input.name, said]).toEqual([input.name, characters.toLocaleString('en')]);
+  }
 });

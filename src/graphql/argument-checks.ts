@@ -1,0 +1,100 @@
+import {
+  type GraphQLArgument,
+  type GraphQLDirective,
+  GraphQLID,
+  type GraphQLInputField,
+  type GraphQLInputType,
+  GraphQLString,
+  getDirectiveValues,
+  getNullableType,
+  isInputObjectType,
+  isListType,
+} from 'graphql';
+import { core, type z } from 'zod';
+import { InputFaults, type Path } from '../errors/input-fault.ts';
+
+/** Returns what is wrong with a value, and reports what is wrong with its fields and items. */
+type Check = (value: unknown, path: Path, report: Report) => string | undefined;
+type Report = (path: Path, problem: string) => void;
+/** What `@limit` says. */
+type Limit = { characters?: number; items?: number };
+
+/**
+ * Creates a check of the arguments of a root field, by their types. A text has at most as many UTF-16 code units as its
+ * `@limit` says, or 1,000; a list as many items; an ID is an integer of at most 1,000 digits. `further` has what the types
+ * cannot express. The check throws `BAD_USER_INPUT` with all faults.
+ */
+export function argumentCheckOf(
+  args: readonly GraphQLArgument[],
+  limit: GraphQLDirective,
+  further?: z.ZodType,
+): (values: object) => void {
+  const check = fieldsCheckOf(args, limit);
+  if (!check && !further) return () => {};
+  return (values) => {
+    const faults = new InputFaults();
+    const report: Report = (path, problem) =>
+      faults.add(path, `"${core.toDotPath(path)}" ${problem}.`);
+    check?.(values, [], report);
+    for (const { path, message } of further?.safeParse(values).error?.issues ?? []) {
+      report(path, message);
+    }
+    faults.throwIfAny();
+  };
+}
+
+/** The check of these arguments, or fields of an input. Undefined if none is limited. */
+function fieldsCheckOf(
+  fields: readonly (GraphQLArgument | GraphQLInputField)[],
+  limit: GraphQLDirective,
+): Check | undefined {
+  const checks = fields.flatMap(({ name, type, astNode }) => {
+    const said: Limit = Object(astNode && getDirectiveValues(limit, astNode));
+    const check = checkOf(type, said, limit);
+    return check ? [{ name, check }] : [];
+  });
+  if (checks.length === 0) return undefined;
+  return (value, path, report) => {
+    for (const { name, check } of checks) {
+      const inner: unknown = Reflect.get(Object(value), name);
+      const problem = inner == null ? undefined : check(inner, [...path, name], report);
+      if (problem !== undefined) report([...path, name], problem);
+    }
+    return undefined;
+  };
+}
+
+function checkOf(type: GraphQLInputType, said: Limit, limit: GraphQLDirective): Check | undefined {
+  const inner = getNullableType(type);
+  if (isListType(inner)) return listCheckOf(checkOf(inner.ofType, said, limit), said);
+  if (isInputObjectType(inner)) return fieldsCheckOf(Object.values(inner.getFields()), limit);
+  if (inner === GraphQLID) return integerProblem;
+  if (inner !== GraphQLString) return undefined;
+  const { characters = 1000 } = said;
+  const problem = `has more than ${characters} characters`;
+  return (value) => (String(value).length > characters ? problem : undefined);
+}
+
+function listCheckOf(check: Check | undefined, { items = Infinity }: Limit): Check | undefined {
+  if (!check && items === Infinity) return undefined;
+  return (value, path, report) => {
+    const values: readonly unknown[] = [value].flat();
+    if (values.length > items) return `has more than ${items} items`;
+    for (const [index, item] of values.entries()) {
+      const problem = item == null ? undefined : check?.(item, [...path, index], report);
+      if (problem === undefined) continue;
+      report([...path, index], problem);
+      break; // Only the first one of a list of texts: an operation may have two hundred of these lists.
+    }
+    return undefined;
+  };
+}
+
+/** The syntax of an integer in JSON: no sign but minus, no leading zero. */
+const integer = /^(0|-?[1-9]\d*)$/;
+
+function integerProblem(value: unknown): string | undefined {
+  const id = String(value);
+  if (!integer.test(id)) return 'is not an integer';
+  return /^-?\d{1001,}$/.test(id) ? 'has more than 1000 digits' : undefined;
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { InputFaults } from '../errors/input-fault.ts';
+import type { MutationResolvers, WorkflowCsvInput } from '../generated/resolvers.ts';
+import {
+  isWorkflowCsvOption,
+  type WorkflowCsvResult,
+  type WorkflowCsvUpload,
+} from '../upstream/declarations.ts';
+import { outcome, writeOutcome } from './outcome.ts';
+import { wellFormed } from './well-formed.ts';
+
+/** Node decodes any text as base64; only the canonical form is the same after a round trip. */
+const isBase64 = (text: string) => Buffer.from(text, 'base64').toString('base64') === text;
+
+export const csvUploadArgs = z.object({
+  input: z
+    .object({
+      csv: wellFormed.nullish(),
+      contentBase64: z
+        .string()
+        .refine(isBase64, 'is not base64 (RFC 4648, section 4, with padding)')
+        .nullish(),
+      option: z.number().refine(isWorkflowCsvOption, 'is not an option of the service').nullish(),
+    })
+    .refine(
+      ({ csv, contentBase64 }) => (csv ?? contentBase64) != null,
+      'must have csv or contentBase64',
+    )
+    .refine(
+      ({ csv, contentBase64 }) => csv == null || contentBase64 == null,
+      'must not have both csv and contentBase64',
+    ),
+});
+
+export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv']> = async (
+  _,
+  { input },
+  { service, csvOptionParam },
+  { path },
+) => {
+  const client = service(); // Throws first if the token is missing.
+  const upload = { body: toUpload(input), parameters: toParameters(input, csvOptionParam) };
+  const result = await client.write('updateWorkflowCSV', String(path.key), upload);
+  return writeOutcome(result, csvUploaded);
+};
+
+/** Converts a file (docs/service-api.md, section 2.5). `service_status` is left out if neither of its fields is given. */
+function toUpload(input: WorkflowCsvInput): WorkflowCsvUpload {
+  const { fileName, csv, contentBase64, invoiceId, message } = input;
+  const hasStatus = invoiceId !== undefined || message !== undefined;
+  return {
+    PictureName: fileName,
+    PictureStream: contentBase64 ?? Buffer.from(csv ?? '', 'utf8').toString('base64'),
+    ...(hasStatus && { service_status: { invoice_id: invoiceId, message } }),
+  };
+}
+
+/**
+ * The query of an upload (docs/service-api.md, section 4.3), which does not name the parameter of the option: `name` is the
+ * configured one. Throws `BAD_USER_INPUT`.
+ */
+function toParameters({ option }: WorkflowCsvInput, name: string | undefined) {
+  if (option == null) return {};
+  if (name !== undefined) return { [name]: option };
+  const faults = new InputFaults();
+  const problem = 'cannot be sent: the name of its query parameter is not configured';
+  faults.add(['input', 'option'], `"input.option" ${problem}.`);
+  faults.throwIfAny();
+  return {};
+}
+
+export function csvUploaded({ unresolved, record }: WorkflowCsvResult) {
+  const success = { __typename: 'WorkflowCsvUploaded', unresolved } as const;
+  return record ? outcome(record, success) : { ...success, invoiceId: null, message: null };
+}
