@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
@@ -11,53 +11,20 @@ import { startChangingService } from '../support/stack.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
- * A gateway with the two operations of the example in CONTRIBUTING.md, which is built of the code there. Every promise of
+ * A gateway with the two operations of the example in CONTRIBUTING.md, which the commands there write. Every promise of
  * an operation must hold for these without anything else: a second list type, an integer above 2^53, and a write.
  */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const resolverFile = 'src/resolvers/vendors.ts';
-const declarationsFile = 'src/upstream/declarations.ts';
+const copied =
+  'src dev schema.graphql package.json tsconfig.json codegen.yml examples/operations';
 
-/** Where the code blocks of the example belong, in their order: in a file, before a text. */
-const places: [file: string, before: string][] = [
-  [declarationsFile, '/** The operations, by name. */'],
-  [declarationsFile, '  getGLCodes5: {'],
-  ['schema.graphql', '"Reads. A query never'],
-  [resolverFile, ''],
-  ['src/resolvers/index.ts', '    default:\n'],
-];
-
-/** The imports, which the example leaves out, and what it names in its text. */
+/** What is changed by hand: a list in the response to the write. */
 const changes: [file: string, from: string, to: string][] = [
   [
-    resolverFile,
-    '',
-    `import { z } from 'zod';
-     import type { MutationResolvers, QueryResolvers } from '../generated/resolvers.ts';
-     import type { ServiceStatus } from '../upstream/responses.ts';
-     import { outcome, writeOutcome } from './outcome.ts';
-     import { wellFormed } from './well-formed.ts';\n`,
-  ],
-  [
-    'src/resolvers/index.ts',
-    'import ',
-    "import { blockVendor, vendorBlocked, vendors, vendorsArgs } from './vendors.ts'; import ",
-  ],
-  // A list in the response to a write.
-  [
-    'src/upstream/operations.ts',
-    "decode: decodeServiceStatus,\n     recorded: recordedStatus,\n     graphql: 'Mutation.blockVendor'",
-    "decode: decodeBlocked, recorded: blocked, graphql: 'Mutation.blockVendor'",
-  ],
-  [
-    'src/upstream/operations.ts',
-    'const vendorBlock =',
-    `const blockedRows = z.object({ rows: z.array(z.int()).nullish() });
-     const blocked = recordedStatus.extend(blockedRows.shape);
-     const decodeBlocked = (body: unknown, bytes: number) =>
-       ({ ...blockedRows.parse(body), ...decodeServiceStatus(body, bytes) });
-     const vendorBlock =`,
+    'src/upstream/declarations.ts',
+    `statusResponse(),\n    sample: '{"invoice_id":7,`,
+    `statusResponse({ rows: optional(list(int32)) }),\n    sample: '{"invoice_id":7,`,
   ],
   [
     'schema.graphql',
@@ -65,50 +32,45 @@ const changes: [file: string, from: string, to: string][] = [
     'type VendorBlocked implements LedgerStatus {\n"Blocked rows."\nrows: [Int!]',
   ],
   [
-    resolverFile,
-    "(status: ServiceStatus) =>\n     outcome(status, { __typename: 'VendorBlocked' })",
-    "(status: ServiceStatus & { rows?: number[] | null | undefined }) =>\n     outcome(status, { __typename: 'VendorBlocked', rows: status.rows ?? null })",
-  ],
-  ['src/resolvers/index.ts', 'Query: {', 'Query: { vendors,'],
-  ['src/resolvers/index.ts', 'Mutation: {', 'Mutation: { blockVendor,'],
-  [
-    'src/resolvers/index.ts',
-    'glCodes: glCodesArgs,',
-    'glCodes: glCodesArgs, vendors: vendorsArgs,',
+    'src/resolvers/blockVendor.ts',
+    "(status: ServiceStatus) => outcome(status, { __typename: 'VendorBlocked' })",
+    "(status: ServiceStatus & { rows?: number[] | null | undefined }) => outcome(status, { __typename: 'VendorBlocked', rows: status.rows ?? null })",
   ],
 ];
 
-/** Follows the example in a copy of the gateway, and returns its folder. */
+/** Runs the commands of the example in a copy of the gateway, and returns its folder. */
 async function followExample(): Promise<string> {
   const folder = await temporaryFolder();
-  const settings = ['package.json', 'tsconfig.json', 'codegen.yml', 'dev/settle-document.ts'];
-  for (const path of ['src', 'schema.graphql', ...settings]) {
+  for (const path of copied.split(' ')) {
     cpSync(join(root, path), join(folder, path), { recursive: true });
   }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  writeFileSync(join(folder, resolverFile), '');
-  const [, page = ''] = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8').split(
-    '\n## Add an operation\n',
-  );
-  const blocks = [...page.matchAll(/^ {3}```(?:ts|graphql)\n(.*?)^ {3}```$/gms)];
-  expect(blocks).toHaveLength(places.length);
-  const additions = places.map(
-    ([file, before], index) => [file, before, `${blocks[index]?.[1]}${before}`] as const,
-  );
-  for (const [file, from, to] of [...additions, ...changes]) {
+  mkdirSync(join(folder, 'test/resolvers'), { recursive: true });
+  const page = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
+  const commands = [...page.matchAll(/^npm run new-operation -- (.*)$/gm)];
+  expect(commands).toHaveLength(2);
+  for (const [, options = ''] of commands) {
+    // As a shell splits them.
+    const args = [...options.matchAll(/'([^']*)'|(\S+)/g)].map(
+      ([, quoted, word]) => quoted ?? word,
+    );
+    run(folder, 'node', 'dev/new-operation.ts', ...args.filter((arg) => arg !== undefined));
+  }
+  for (const [file, from, to] of changes) {
     const path = join(folder, file);
     const text = readFileSync(path, 'utf8');
     if (!text.includes(from)) throw new Error(`${file} does not have: ${from}`);
-    const changed = text.replace(from, () => to);
-    writeFileSync(path, changed);
+    writeFileSync(path, text.replace(from, () => to));
   }
   run(folder, 'graphql-codegen', '--config', 'codegen.yml');
+  rmSync(join(folder, 'test'), { recursive: true }); // They need what is not copied.
   return folder;
 }
 
 function run(folder: string, tool: string, ...args: string[]): string {
-  const path = join(root, 'node_modules/.bin', tool);
-  return execFileSync(path, args, { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
+  const bin = join(root, 'node_modules/.bin');
+  const env = { ...process.env, PATH: `${bin}:${process.env.PATH}`, NODE_OPTIONS: '' };
+  return execFileSync(tool, args, { cwd: folder, encoding: 'utf8', stdio: 'pipe', env });
 }
 
 let folder: string;
@@ -161,6 +123,15 @@ test('a read is sent with its parameters, and its integers are exact', async () 
   const list = { __typename: 'VendorList', invoiceId: large, message: null };
   expect([status, data.vendors]).toEqual([200, { ...list, vendors: [vendor, vendor] }]);
   expect(arrivals()).toEqual(['GET /getVendors?project=north&name=a%26b ']);
+});
+
+test('a decimal has the digits of the service, and a text in its place is a fault', async () => {
+  const response = (amount: string) =>
+    json(`{"service_status":{"status":0},"list":[{"amount":${amount}}]}`);
+  const { data } = await graphql(`{ ${vendors('amount')} }`, response('10.50'));
+  expect(data.vendors.vendors).toEqual([{ amount: '10.50' }]);
+  const result = await graphql(`{ ${vendors('amount')} }`, response('{"a":1}'));
+  expect(codesOf(result)).toEqual(['UPSTREAM_INVALID_RESPONSE']);
 });
 
 test('a read is tried again, and equal ones in a request are one call', async () => {

@@ -1,0 +1,260 @@
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+
+/*
+ * `npm run new-operation -- blockVendor --write --outcome VendorBlocked --body 'vendor_id:exactInteger reason:text?'` writes
+ * what follows from the name and the fields of an operation, and says what is left (CONTRIBUTING.md).
+ */
+
+/** The types of a field (`wire-types.ts`): the type in GraphQL, and a sample in JSON, which is one in GraphQL too. */
+const types: Readonly<Record<string, readonly [graphql: string, sample: string]>> = {
+  text: ['String', '"text"'],
+  flag: ['Boolean', 'true'],
+  int32: ['Int', '7'],
+  double: ['Float', '7.5'],
+  exactInteger: ['ID', '7'],
+  decimal: ['String', '10.50'],
+};
+
+/** A field of a record. `reason:text?` is one that may be missing. */
+type Field = {
+  wire: string;
+  name: string;
+  type: string;
+  graphql: string;
+  sample: string;
+  isOptional: boolean;
+};
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    write: { type: 'boolean', default: false },
+    outcome: { type: 'string' },
+    parameters: { type: 'string', default: '' },
+    body: { type: 'string', default: '' },
+    item: { type: 'string', default: '' },
+    fields: { type: 'string', default: '' },
+  },
+});
+const [operation = ''] = positionals;
+const isWrite = values.write;
+const upper = (name: string) => `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
+const lower = (name: string) => `${name.slice(0, 1).toLowerCase()}${name.slice(1)}`;
+const field = lower(operation.replace(/^get(?=[A-Z])/, ''));
+const item = values.item;
+if (!/^[A-Za-z]\w*$/.test(operation) || (!isWrite && item === '')) {
+  throw new Error(
+    'Name the operation, and the type of the items of a read: getVendors --item Vendor',
+  );
+}
+const member = values.outcome ?? (isWrite ? `${upper(field)}Completed` : `${item}List`);
+const [parameters, body, fields] = [values.parameters, values.body, values.fields].map(fieldsOf);
+const sent = [...(parameters ?? []), ...(body ?? [])];
+const unsafe = (parameters ?? []).filter(({ type }) => type === 'text');
+
+function fieldsOf(list: string): Field[] {
+  return list
+    .split(/\s+/)
+    .filter(Boolean)
+    .map((text) => {
+      const [, wire = '', type = '', optional] = /^(\w+):(\w+)(\?)?$/.exec(text) ?? [];
+      const [graphql, sample] = types[type] ?? [];
+      if (!graphql || !sample) throw new Error(`${text} is no field, such as reason:text?`);
+      const name = lower(wire.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()));
+      return { wire, name, type, graphql, sample, isOptional: optional !== undefined };
+    });
+}
+
+const join = (all: readonly Field[] | undefined, each: (field: Field) => string, by = ', ') =>
+  (all ?? []).map(each).join(by);
+const recordOf = (all: readonly Field[] | undefined) =>
+  `record({ ${join(all, ({ wire, type, isOptional }) => `${wire}: ${isOptional ? `optional(${type})` : type}`)} })`;
+const argumentsOf = (all: readonly Field[] | undefined) =>
+  `{ ${join(all, ({ wire, name }) => `${wire}: args.${name}`)} }`;
+const sampleOf = (all: readonly Field[] | undefined) =>
+  `{${join(all, ({ wire, sample }) => `"${wire}":${sample}`, ',')}}`;
+const status = '{"invoice_id":7,"message":"done","status":0}';
+const sample = isWrite ? status : `{"service_status":${status},"list":[${sampleOf(fields)}]}`;
+
+/** Inserts a text before another one. */
+function insert(file: string, before: string, text: string): void {
+  const old = readFileSync(file, 'utf8');
+  if (!old.includes(before)) throw new Error(`${file} does not have: ${before}`);
+  writeFileSync(
+    file,
+    old.replace(before, () => text + before),
+  );
+}
+
+const servicePage = 'docs/service-api.md';
+const described = existsSync(servicePage) ? readFileSync(servicePage, 'utf8') : '';
+const section = `4.${[...described.matchAll(/^### 4\./gm)].length + 1}`;
+
+// The declaration, and the types that it is the first to use.
+const declarations = 'src/upstream/declarations.ts';
+insert(
+  declarations,
+  '} as const satisfies Record<string, Declaration>;',
+  `  ${operation}: {
+    service: 'ledger',
+    section: '${section}',
+    method: '${isWrite ? 'POST' : 'GET'}',
+    path: '${operation}',
+    effect: '${isWrite ? 'write' : 'read'}',
+    parameters: ${recordOf(parameters)},
+    body: ${body?.length ? recordOf(body) : 'null'},
+    response: ${isWrite ? 'statusResponse()' : `listResponse(${recordOf(fields)})`},
+    sample: '${sample}',
+    graphql: '${isWrite ? 'Mutation' : 'Query'}.${field}',
+  },
+`,
+);
+const [imports = ''] = readFileSync(declarations, 'utf8').split("} from './wire-types.ts'");
+for (const type of new Set([...sent, ...(fields ?? [])].map(({ type }) => type))) {
+  if (!imports.includes(`\n  ${type},`))
+    insert(declarations, "} from './wire-types.ts'", `  ${type},\n`);
+}
+
+// The schema.
+const root = isWrite ? 'Mutation' : 'Query';
+const variables = (each: (field: Field) => string) =>
+  sent.length > 0 ? `(${join(sent, each)})` : '';
+const argument = ({ wire, name, graphql, isOptional }: Field) =>
+  `"The service's \`${wire}\`." ${name}: ${graphql}${isOptional ? '' : '!'}`;
+const statusFields = `  "The service's \`invoice_id\`, an integer of any size."
+  invoiceId: ID
+  "The message in the status record."
+  message: String
+`;
+const unknown = isWrite ? ['LedgerOutcomeUnknown'] : [];
+const members = [
+  member,
+  'LedgerFailed',
+  'LedgerNotPermitted',
+  'LedgerNoMoreInvoices',
+  'LedgerUnrecognizedStatus',
+  ...unknown,
+];
+appendFileSync(
+  'schema.graphql',
+  `
+extend type ${root} {
+  "Sends \`${operation}\`."
+  ${field}${variables(argument)}: ${upper(field)}Result
+}
+
+"The outcome of \`${field}\`."
+union ${upper(field)}Result =${members.map((name) => `\n  | ${name}`).join('')}
+
+"The outcome of \`${operation}\` with status 0, OK."
+type ${member} implements LedgerStatus {
+${isWrite ? '' : `  "In the order of the service."\n  ${field}: [${item}!]!\n`}${statusFields}}
+${isWrite ? `\nextend union WriteOutcome = ${member}\n` : `\n"An item of \`${operation}\`."\ntype ${item} {\n${join(fields, (one) => `  ${argument(one).replace('." ', '."\n  ')}`, '\n')}\n}\n`}`,
+);
+
+// The resolver.
+const checks =
+  unsafe.length === 0
+    ? ''
+    : `\n/** What the schema cannot express of the arguments. */
+export const ${field}Args = z.object({ ${join(unsafe, ({ name, isOptional }) => `${name}: wellFormed${isOptional ? '.nullish()' : ''}`)} });
+`;
+const args = sent.length > 0 ? 'args' : '_args';
+const input = [
+  ...(parameters?.length ? [`parameters: ${argumentsOf(parameters)}`] : []),
+  ...(body?.length ? [`body: ${argumentsOf(body)}`] : []),
+];
+const resolver = `src/resolvers/${field}.ts`;
+writeFileSync(
+  resolver,
+  `${unsafe.length === 0 ? '' : "import { z } from 'zod';\n"}import type { ${root}Resolvers } from '../generated/resolvers.ts';
+${isWrite ? "import type { ServiceStatus } from '../upstream/responses.ts';\nimport { outcome, writeOutcome } from './outcome.ts';" : "import { outcome } from './outcome.ts';"}
+${unsafe.length === 0 ? '' : "import { wellFormed } from './well-formed.ts';\n"}${checks}
+${
+  isWrite
+    ? `export const ${field}: NonNullable<MutationResolvers['${field}']> = async (_, ${args}, { service }, { path }) => {
+  const result = await service().write('${operation}', String(path.key), { ${input.join(', ')} });
+  return writeOutcome(result, ${lower(member)});
+};
+
+export const ${lower(member)} = (status: ServiceStatus) => outcome(status, { __typename: '${member}' });
+`
+    : `export const ${field}: NonNullable<QueryResolvers['${field}']> = async (_, ${args}, context) => {
+  const { list } = context.loaders(); // Throws first if the token is missing.
+  const { list: ${field}, ...status } = await list('${operation}', ${argumentsOf(parameters)}, (response) =>
+    response.list.map((record) => ({ ${join(fields, ({ wire, name, isOptional }) => `${name}: record.${wire}${isOptional ? ' ?? null' : ''}`)} })),
+  );
+  return outcome(status, { __typename: '${member}', ${field} });
+};
+`
+}`,
+);
+const index = 'src/resolvers/index.ts';
+const names = [field, ...(isWrite ? [lower(member)] : []), ...(checks ? [`${field}Args`] : [])];
+insert(index, 'import { writeOutcome }', `import { ${names.join(', ')} } from './${field}.ts';\n`);
+insert(
+  index,
+  isWrite ? '    saveApprovers,' : 'glCodes },',
+  isWrite ? `    ${field},\n` : `${field}, `,
+);
+if (checks) insert(index, '  glCodes: glCodesArgs,', `  ${field}: ${field}Args,\n`);
+if (isWrite) {
+  insert(
+    index,
+    '    default:\n',
+    `    case '${operation}':\n      return ${lower(member)}(known.response);\n`,
+  );
+}
+
+// An example, a test, and the pages that name each member.
+const keyword = isWrite ? 'mutation' : 'query';
+const selection = `__typename
+    ... on LedgerStatus { invoiceId message }
+    ... on LedgerProblem { message }
+    ... on LedgerUnrecognizedStatus { status }
+    ${isWrite ? '... on LedgerOutcomeUnknown { code requestId }' : `... on ${member} { ${field} { ${join(fields, ({ name }) => name, ' ')} } }`}`;
+const value = ({ graphql, sample }: Field) =>
+  graphql === 'String' && !sample.startsWith('"') ? `"${sample}"` : sample;
+const given = sent.length > 0 ? `(${join(sent, (one) => `${one.name}: ${value(one)}`)})` : '';
+writeFileSync(
+  `examples/operations/${upper(field)}.graphql`,
+  `# Sends ${operation}.\n${keyword} ${upper(field)} {\n  ${field}${given} {\n    ${selection}\n  }\n}\n`,
+);
+const fragment = isWrite ? 'outcomeFields' : 'readFields';
+const search = join(parameters, ({ wire, sample }) => `${wire}=${sample.replaceAll('"', '')}`, '&');
+writeFileSync(
+  `test/resolvers/${field}.test.ts`,
+  `import { expect, test } from '@jest/globals';
+import { ${fragment} } from '../support/graphql-operation.ts';
+import { json } from '../support/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
+
+const share = shareGateway();
+
+test('${operation} is sent as declared, and its outcome is read', async () => {
+  const { service, gateway } = share(json('${sample}'));
+  const { data } = await gateway.graphql(\`${isWrite ? 'mutation ' : ''}{ ${field}${given} { \${${fragment}} } }\`);
+  expect(data.${field}).toEqual({ __typename: '${member}', invoiceId: '7', message: 'done' });
+  expect(service.received.map(({ method, url, body }) => [method, url, body])).toEqual([
+    ['${isWrite ? 'POST' : 'GET'}', '/${operation}${search ? `?${search}` : ''}', '${body?.length ? sampleOf(body) : ''}'],
+  ]);
+});
+`,
+);
+const page = (file: string, before: string, text: string) =>
+  existsSync(file) && insert(file, before, text);
+page('README.md', '`WorkflowActionCompleted` | done', `\`${member}\`, `);
+page('docs/errors.md', '`ApproversSaved`,', `\`${member}\`, `);
+const service = `### ${section} ${operation}\n\n\`${isWrite ? 'POST' : 'GET'} /${operation}\`. Parameters: ${join(parameters, ({ wire, type }) => `\`${wire}\` (${type})`) || 'none'}. ${isWrite ? `Body: ${join(body, ({ wire, type }) => `\`${wire}\` (${type})`) || 'none'}. The response is a ServiceStatus (2.1).` : `The response has \`list\`, of records with ${join(fields, ({ wire, type }) => `\`${wire}\` (${type})`)}.`}\n\n`;
+page(servicePage, '## 5. Authentication', service);
+
+execFileSync('graphql-codegen', ['--config', 'codegen.yml'], { stdio: 'ignore' });
+process.stdout.write(`Written. Left by hand, with descriptions that say what the service documents:
+  docs/service-api.md, ${declarations}: what is known, and its section
+  schema.graphql: descriptions, and @limit where 1,000 characters are not the limit of a text
+  ${resolver}, test/resolvers/${field}.test.ts: what is more than names and types
+  CHANGELOG.md
+Then: npm run setup (once), npm run format, npm run check
+`);
