@@ -8,6 +8,7 @@ import {
   withIntent,
 } from '../../packages/client/src/index.ts';
 import { faultCases, startFaultStack } from '../support/client-faults.ts';
+import { anyWrite } from '../support/graphql-operation.ts';
 
 type Data = { workflowAction: { __typename: string; code?: string } };
 
@@ -18,9 +19,7 @@ beforeAll(async () => {
   shared = await startFaultStack();
 });
 
-const query = `mutation {
-  workflowAction(action: RESTART) { __typename ... on LedgerOutcomeUnknown { code } }
-}`;
+const query = `mutation { ${anyWrite('__typename ... on LedgerOutcomeUnknown { code }')} }`;
 
 async function restart(stack: Stack, options: LedgerFetchOptions = {}, init: RequestInit = {}) {
   const { url, token } = stack;

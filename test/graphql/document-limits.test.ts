@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { Documents } from '../../src/graphql/documents.ts';
+import { anyWrite } from '../support/graphql-operation.ts';
 import { metric } from '../support/metric.ts';
 import { json, success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -10,7 +11,7 @@ import { startStack } from '../support/stack.ts';
 /** The CPU time that a hostile document may take, in milliseconds, with the compilation of the code. */
 const MAX_MS = 1500;
 
-const write = 'workflowAction(action: RESTART) { __typename }';
+const write = anyWrite();
 const codes = 'glCodes(target: EMAIL, project: "a") { __typename }';
 const repeat = (count: number, text: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => text(index)).join(' ');

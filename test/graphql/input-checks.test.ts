@@ -1,18 +1,17 @@
 import { expect, test } from '@jest/globals';
+import { anyWrite } from '../support/graphql-operation.ts';
 import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const share = shareGateway();
 const start = () => share(json({ status: 0 }));
 
-const field = (selection: string) => `workflowAction(action: RESTART) { ${selection} }`;
-
 test.each([
-  field('... on LedgerStatus @include(if: $flag) { message }'),
-  field('... on LedgerStatus @skip(if: $flag) { message }'),
-  field('... on LedgerStatus { message @include(if: $flag) }'),
-  `${field('__typename')} ... @include(if: $flag) { b: __typename }`,
-  `${field('...F')} } fragment F on LedgerStatus { message @include(if: $flag)`,
+  anyWrite('... on LedgerStatus @include(if: $flag) { message }'),
+  anyWrite('... on LedgerStatus @skip(if: $flag) { message }'),
+  anyWrite('... on LedgerStatus { message @include(if: $flag) }'),
+  `${anyWrite('__typename')} ... @include(if: $flag) { b: __typename }`,
+  `${anyWrite('...F')} } fragment F on LedgerStatus { message @include(if: $flag)`,
 ])('a null for the condition in %s is rejected before sending', async (selection) => {
   const { service, gateway } = start();
   const query = `mutation ($flag: Boolean = true) { ${selection} }`;

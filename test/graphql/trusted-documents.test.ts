@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { beforeAll, expect, test } from '@jest/globals';
+import { anyWrite } from '../support/graphql-operation.ts';
 import { json } from '../support/service.ts';
 import { startStack } from '../support/stack.ts';
 import { temporaryFile } from '../support/temporary-folder.ts';
@@ -7,7 +8,7 @@ import { temporaryFile } from '../support/temporary-folder.ts';
 const success = json({ status: 0, service_status: { status: 0 }, list: [{ Code: '1' }] });
 const codes =
   'query Codes($p: String!) { glCodes(target: EMAIL, project: $p) { __typename ... on GlCodeList { codes { code } } } }';
-const restart = 'mutation Restart { workflowAction(action: RESTART) { __typename } }';
+const restart = `mutation Restart { ${anyWrite()} }`;
 const other = 'mutation { workflowAction(action: UPGRADE_TO_HQ) { __typename } }';
 const sha256 = (text: string) => hash('sha256', text, 'hex');
 
@@ -134,15 +135,14 @@ test.each<[what: string, manifest: unknown, message: RegExp]>([
 });
 
 test('documents that select a union or interface without __typename are named at the start', async () => {
-  const field = (selection: string) => `workflowAction(action: RESTART) { ${selection} }`;
   const member = '... on WorkflowActionCompleted { __typename }';
   const { gateway } = await start({
     codes,
-    1: `mutation Bare { ${field('... on LedgerStatus { message }')} }`,
-    2: `mutation OfMember { ${field(member)} }`,
-    3: `mutation { ${field('kind: __typename')} }`,
-    4: `mutation Spread { ${field('...All')} } fragment All on WorkflowActionResult { __typename }`,
-    5: `mutation Inline { ${field('... { __typename }')} }`,
+    1: `mutation Bare { ${anyWrite('... on LedgerStatus { message }')} }`,
+    2: `mutation OfMember { ${anyWrite(member)} }`,
+    3: `mutation { ${anyWrite('kind: __typename')} }`,
+    4: `mutation Spread { ${anyWrite('...All')} } fragment All on WorkflowActionResult { __typename }`,
+    5: `mutation Inline { ${anyWrite('... { __typename }')} }`,
   });
   expect(await gateway.logLine({ level: 40 })).toMatchObject({
     msg: 'trusted documents select a union or interface without __typename',

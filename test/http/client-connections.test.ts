@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
-import { read, write } from '../support/graphql-operation.ts';
+import { anyWrite, read, write } from '../support/graphql-operation.ts';
 import { metric } from '../support/metric.ts';
 import { authorized, connectTo, requestOf } from '../support/raw-request.ts';
 import { json } from '../support/service.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
 
 const host = 'host: gateway';
-const field = 'workflowAction(action: RESTART) { __typename }';
+const field = anyWrite();
 const completed = expect.stringContaining('WorkflowActionCompleted');
 
 /** Starts a gateway in front of a service that responds when the test says so, and connects to it. */

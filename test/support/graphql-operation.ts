@@ -28,6 +28,10 @@ export const writes: Record<string, string> = {
   ),
 };
 
+/** The field of a write, for tests of what holds for every write. It sends `/restartWorkflow2`. */
+export const anyWrite = (selection = '__typename') =>
+  `workflowAction(action: RESTART) { ${selection} }`;
+
 /** Posts a body to a gateway: a string unchanged, anything else as JSON. `signal` disconnects. */
 export async function postTo(
   url: string,
