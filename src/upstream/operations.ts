@@ -62,7 +62,13 @@ function searchEncoderOf(parameters: WireType): (values: unknown) => string {
   const isValid = guardOf(parameters);
   const declared = parameters.properties && Object.keys(parameters.properties);
   return (values = {}) => {
-    if (!isValid(values)) throw new TypeError('The parameters do not match their declaration.');
+    const given: [string, unknown][] = Object.entries(Object(values));
+    // One that is not declared would be left out silently.
+    const isOther = ([name, value]: [string, unknown]) =>
+      value != null && declared?.includes(name) === false;
+    if (!isValid(values) || given.some(isOther)) {
+      throw new TypeError('The parameters do not match their declaration.');
+    }
     const pairs = (declared ?? Object.keys(Object(values))).flatMap((name) => {
       const value: unknown = Reflect.get(Object(values), name);
       return value == null ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(`${value}`)}`];
