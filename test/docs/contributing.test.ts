@@ -16,8 +16,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
  */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const copied =
-  'src dev schema.graphql package.json tsconfig.json codegen.yml examples/operations';
+const copied = 'src dev schema.graphql package.json tsconfig.json codegen.yml examples/operations';
 
 /** What is changed by hand: a list in the response to the write. */
 const changes: [file: string, from: string, to: string][] = [
@@ -60,7 +59,10 @@ async function followExample(): Promise<string> {
     const path = join(folder, file);
     const text = readFileSync(path, 'utf8');
     if (!text.includes(from)) throw new Error(`${file} does not have: ${from}`);
-    writeFileSync(path, text.replace(from, () => to));
+    writeFileSync(
+      path,
+      text.replace(from, () => to),
+    );
   }
   run(folder, 'graphql-codegen', '--config', 'codegen.yml');
   rmSync(join(folder, 'test'), { recursive: true }); // They need what is not copied.
