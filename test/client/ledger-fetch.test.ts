@@ -566,6 +566,24 @@ test('a repeat whose token takes long has an age, for a copy of the first may st
   expect(ages()).toEqual(['0', expect.stringMatching(/^[1-9]/)]);
 });
 
+test.each([
+  ['has the age 0 for 30 s', 29_000, /^0$/],
+  [
+    'then has an age, for a copy of the first may have been executed and forgotten',
+    31_000,
+    /^[1-9]/,
+  ],
+])('an intent that is sent again after an error %s', async (_, laterMs, age) => {
+  const { origin, ages, kinds } = await start([fieldError('BAD_USER_INPUT')]);
+  const request = withIntent(init(), newIntent());
+  await save(origin, {}, request);
+  const now = realm.performance.now.bind(realm.performance);
+  replace(realm.performance, 'now', () => now() + laterMs);
+  expect(await save(origin, {}, request)).toEqual(errorOf('BAD_USER_INPUT'));
+  expect(ages()).toEqual(['0', expect.stringMatching(age)]);
+  expect(kinds()).toEqual(['mutation', 'mutation']);
+});
+
 test('after one field was sent, a repeat has an age, and an error does not hide the outcome', async () => {
   const extensions = { code: 'IDEMPOTENCY_UNAVAILABLE', requestId: '7', retryable: true };
   const partial = json({

@@ -106,16 +106,16 @@ export async function attempt(
   options: LedgerFetchOptions,
 ): Promise<Result> {
   const { attemptMs = ATTEMPT_MS, delayMs = DELAY_MS, onProgress } = options;
-  const startedAt = performance.now();
   const patience = startPatience(options);
   let admission = caller ?? (await admit(intent, init(), options, stop, patience));
   const { user } = admission;
+  const { startedAt = performance.now() } = recall(intent);
   let last = lost;
   let rejected: string | undefined;
   for (let count = 1; ; count += 1) {
     const { refusal, token } = admission;
     if (refusal === 'CANCELLED') break;
-    // To obtain the token may have taken long.
+    // To obtain the token may have taken long, or the app sends it again.
     const isAged = isOpen || performance.now() - startedAt > TRANSIT_MS;
     const ageMs = ageOf(intent, attemptMs);
     if (!refusal) {

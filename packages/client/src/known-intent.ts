@@ -19,6 +19,8 @@ export type KnownIntent = {
   variables?: string | undefined;
   /** What a double click gets. */
   response?: Promise<Response>;
+  /** When this page sent it first, in the time of `performance.now()`. */
+  startedAt?: number | undefined;
   /** In the time of `performance.now()`. Undefined while it is sent. */
   endedAt?: number | undefined;
 };

@@ -121,7 +121,9 @@ async function sendOrJoin(
       if (other.endedAt) other.joinId = undefined;
     }
     const wasOpen = !isUnsent(known);
-    const own = note(intent, { user, request: id, joinId, isOpen: true, endedAt: undefined });
+    const { startedAt: firstAt = performance.now() } = known;
+    const times = { startedAt: firstAt, endedAt: undefined };
+    const own = note(intent, { user, request: id, joinId, isOpen: true, ...times });
     own.response = sendUntilKnown(own, caller, url, request, wasOpen, stop, options).finally(() => {
       own.endedAt = performance.now();
     });
