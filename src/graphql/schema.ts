@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { buildSubgraphSchema } from '@apollo/subgraph';
-import { type GraphQLFieldResolver, type GraphQLSchema, parse } from 'graphql';
+import {
+  type GraphQLFieldResolver,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  parse,
+} from 'graphql';
 import { clientDisconnected } from '../errors/gateway-error.ts';
 import { argumentChecks, resolvers } from '../resolvers/index.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
@@ -35,6 +40,22 @@ function createSchema(): GraphQLSchema {
   return schema;
 }
 
+type Member = { __typename?: string; code?: string };
+
+/** Limits the result of a root field. */
+async function limited(
+  result: unknown,
+  isWrite: boolean,
+  context: Context,
+  info: GraphQLResolveInfo,
+): Promise<unknown> {
+  const member: Member = Object(result);
+  if (isWrite) return context.limits().fitOutcome(member, info);
+  // A union member. The entities of a list are limited one by one.
+  if (member.__typename !== undefined) await context.limits().admitResult(member, info);
+  return result;
+}
+
 /** Adds a span to the resolver of a root field, checks its arguments, limits its result, and notes its outcome. */
 function observed(field: string, resolve: Resolver, check: (args: object) => void): Resolver {
   const isWrite = field.startsWith('Mutation.');
@@ -50,13 +71,9 @@ function observed(field: string, resolve: Resolver, check: (args: object) => voi
         if (isWrite && context.scope?.isClosed()) throw clientDisconnected();
         if (context.scope) check(args); // Without a token, the resolver says so.
         const result = await resolve(source, args, context, info);
-        const member: { __typename?: string; code?: string } = Object(result);
-        const { __typename, code } = member;
-        settle(__typename ?? 'ok', code);
-        if (isWrite) return await context.limits().fitOutcome(member, info);
-        // A union member. The entities of a list are limited one by one.
-        if (__typename !== undefined) await context.limits().admitResult(member, info);
-        return result;
+        const { __typename = 'ok', code }: Member = Object(result);
+        settle(__typename, code);
+        return await limited(result, isWrite, context, info);
       } catch (error) {
         settle(codeOf(error));
         fail(span, codeOf(error));

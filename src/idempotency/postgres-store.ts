@@ -203,7 +203,8 @@ export class PostgresStore implements IdempotencyStore {
     const made = changesSchema.parse(swapped);
     const results = new Map(made.map(({ key, result }) => [key, result]));
     const one = made.find(({ key, result }) => key !== COMPLETENESS_KEY && result === 'swapped');
-    if (one) this.#changedAt = one.lsn;
+    // Replies may arrive in another order than that of the log.
+    if (one && bytesOf(one.lsn) > bytesOf(this.#changedAt ?? '0/0')) this.#changedAt = one.lsn;
     return changes.map((change) =>
       first.get(change.key) === change ? (results.get(change.key) ?? 'basis') : 'other',
     );

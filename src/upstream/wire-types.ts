@@ -66,7 +66,7 @@ function exact(kind: keyof typeof exactPatterns, isOptional = false): TUnsafe<st
 export const exactInteger = exact('integer');
 /**
  * A decimal number: a number in JSON, and a text in the code and in GraphQL, which has the digits as the service writes them
- * (docs/decisions/0026).
+ * (docs/decisions/0024).
  */
 export const decimal = exact('number');
 
