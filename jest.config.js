@@ -27,6 +27,8 @@ export default {
   showSeed: true,
   // Generous, because it only ends a test that hangs: a busy machine must not fail one.
   testTimeout: 60_000,
+  // A busy machine takes long to end a worker. What keeps one running fails its test file (native-environment.js).
+  workerGracefulExitTimeout: 30_000,
   // More than the cores of a small machine: much of a test is waiting for timers and processes.
   maxWorkers: 3,
 };
