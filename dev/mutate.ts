@@ -99,7 +99,7 @@ function runTests(args: string[], timeout: number, env = {}) {
 const environment = `--env=${join(copy, 'test/support/coverage-environment.js')}`;
 const folder = join(copy, 'coverage');
 const baseline = runTests([environment], 1_800_000, { COVERAGE_FOLDER: folder });
-const timeoutMs = Math.max(120_000, performance.now() * 3); // A busy machine takes longer.
+const timeoutMs = Math.max(120_000, Math.ceil(performance.now() * 3)); // A busy machine takes longer.
 const passed = baseline?.testResults.filter(({ status }) => status === 'passed') ?? [];
 const tests = passed.map(({ name }) => {
   const text = readFileSync(join(folder, `${encodeURIComponent(name)}.json`), 'utf8');
