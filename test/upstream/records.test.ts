@@ -57,6 +57,7 @@ test('parses any other JSON like JSON.parse', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const text = JSON.stringify(value);
+      fc.pre(!/\d{16}/.test(text)); // An integer that is not safe in a double.
       expect(parse(text)).toEqual(JSON.parse(text));
     }),
   );
