@@ -23,8 +23,11 @@ export class JsonLimitExceeded extends Error {
 /** The only property of a marked number. Random, so that no text forges it. */
 const NUMBER = crypto.randomUUID();
 
-/** Each becomes an object. A list of 8 MB with one in each item must fit. */
-const MAX_LONG_NUMBERS = 300_000;
+/**
+ * How many characters the long numbers of a text may have together. Each may become an object, so a shorter one counts like
+ * one of 20. A list of 8 MB with one in each item must fit.
+ */
+const MAX_LONG_CHARACTERS = 6_000_000;
 /** A longer one, in characters, is not examined. It becomes another number that no double has. */
 const MAX_NUMBER_LENGTH = 10_000;
 const TOO_LONG = '1e99999';
@@ -39,13 +42,13 @@ const integer = /^-?\d+$/;
  * Parses JSON. A number that a double would change, and an integer that is not safe in one, become
  * objects, whose text `longNumber` returns; with `keepsDigits`, so does a number that a double would not print as it is written,
  * such as 10.50. Throws a SyntaxError if the text is not JSON, and a JsonLimitExceeded, also if
- * it has more than 300,000 numbers of 16 characters or more.
+ * its numbers of 16 characters or more have more than 6,000,000 together.
  */
 export function parseJson(text: string, limits: JsonLimits, keepsDigits = false): unknown {
   let [values, composites, nesting, previous] = [1, 0, 0, ''];
   // The text up to `copied`, with these objects: a reviver would be called for every value, which takes several times as
   // long as parsing.
-  let [marked, copied, longNumbers] = ['', 0, 0];
+  let [marked, copied, longCharacters] = ['', 0, 0];
   for (let at = 0; at < text.length; at++) {
     const char = text.charAt(at);
     if (char <= ' ') continue;
@@ -68,7 +71,7 @@ export function parseJson(text: string, limits: JsonLimits, keepsDigits = false)
       const isLong = end - at >= 16 || end - mantissa > 3;
       if (isLong || keepsDigits) {
         const kept = textToKeep(text.slice(at, end), keepsDigits);
-        if (isLong || kept) longNumbers += 1;
+        if (isLong || kept) longCharacters += Math.max(end - at, 20);
         if (kept) {
           marked += `${text.slice(copied, at)}{"${NUMBER}":"${kept}"}`;
           copied = end;
@@ -79,7 +82,7 @@ export function parseJson(text: string, limits: JsonLimits, keepsDigits = false)
     previous = char;
     if (nesting > limits.nesting) throw new JsonLimitExceeded('nesting');
     if (composites > limits.composites) throw new JsonLimitExceeded('composites');
-    if (values > limits.values || longNumbers > MAX_LONG_NUMBERS) {
+    if (values > limits.values || longCharacters > MAX_LONG_CHARACTERS) {
       throw new JsonLimitExceeded('values');
     }
   }

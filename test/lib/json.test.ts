@@ -96,6 +96,12 @@ test('rejects more than 300,000 long numbers', () => {
   expect(parse).toThrow(expect.objectContaining({ name: 'JsonLimitExceeded', limit: 'values' }));
 });
 
+test('rejects long numbers with more than 6,000,000 characters together', () => {
+  const numbers = (count: number) => `[1${`,${'1'.repeat(400)}`.repeat(count)}]`;
+  expect(parseExactly(numbers(15_000))).toHaveLength(15_001);
+  expect(() => parseExactly(numbers(15_001))).toThrow('too many values');
+});
+
 test('measures what JSON.stringify writes', () => {
   const property = fc.property(fc.jsonValue(), (value) => {
     expect(jsonLength(value)).toBe(Buffer.byteLength(JSON.stringify(value)));
