@@ -357,12 +357,12 @@ describe('expiry', () => {
 
 test('a checkpoint that fails is logged and tried again, and until then nothing is claimed', async () => {
   const { exec } = DatabaseSync.prototype;
-  let failures = 0;
+  let isFailing = true;
   const spy = jest.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (
     this: DatabaseSync,
     sql,
   ) {
-    if (sql === 'PRAGMA wal_checkpoint' && failures++ < 2) {
+    if (sql === 'PRAGMA wal_checkpoint' && isFailing) {
       throw Object.assign(new Error('disk I/O error'), { errcode: 10 });
     }
     return exec.call(this, sql);
@@ -373,6 +373,7 @@ test('a checkpoint that fails is logged and tried again, and until then nothing 
   expect(errors).toMatchObject([{ extensions: { code: 'IDEMPOTENCY_UNAVAILABLE' } }]);
   expect(service.received).toEqual([]);
   await gateway.logLine({ level: 50, reason: 'not_writable', msg: 'disk I/O error' });
+  isFailing = false;
   const { data } = await gateway.graphql(write, {}, { 'idempotency-key': 'a' });
   expect(data.result.__typename).toBe('WorkflowActionCompleted');
 });
