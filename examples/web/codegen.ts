@@ -6,8 +6,9 @@ const config: CodegenConfig = {
   schema: '../../schema.client.graphql',
   documents: [
     'src/**/*.graphql',
-    // What `settle` sends has to be in the manifest, too.
-    'node_modules/@ledger-gateway/client/dist/settle-document.js',
+    // What `settle` sends has to be in the manifest, too. Outside of this repository, it is in
+    // node_modules/@ledger-gateway/client/dist/settle-document.js.
+    '../../packages/client/src/settle-document.ts',
   ],
   config: {
     useTypeImports: true,
