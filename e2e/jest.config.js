@@ -7,4 +7,6 @@ export default {
   transformIgnorePatterns: [...main.transformIgnorePatterns, '/node_modules/puppeteer-core/'],
   roots: ['<rootDir>'],
   globalSetup: '<rootDir>/build.ts',
+  // The tests of a file share one page and its servers, so they run in their order.
+  randomize: false,
 };
