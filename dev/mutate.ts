@@ -56,11 +56,10 @@ function mutantsOf(file: string): Mutant[] {
 const rangeSchema = z.object({ startOffset: z.number(), endOffset: z.number(), count: z.number() });
 const coverageSchema = z.record(z.string(), z.array(rangeSchema));
 const testSchema = z.object({ name: z.string(), status: z.string() });
-const resultSchema = z.object({ success: z.boolean(), testResults: z.array(testSchema) });
+const resultSchema = z.object({ testResults: z.array(testSchema) });
 type Range = z.infer<typeof rangeSchema>;
-
 /** Whether a place was executed, as the innermost range around it says. The first one, the module itself, runs only once. */
-function executes(ranges: Range[], { start, end }: Span): boolean {
+function executes(ranges: Range[] = [], { start, end }: Span): boolean {
   const size = ({ startOffset, endOffset }: Range) => endOffset - startOffset;
   const [innermost] = ranges
     .filter(({ startOffset, endOffset }) => startOffset <= start && end <= endOffset)
@@ -78,39 +77,39 @@ const { values: options } = parseArgs({
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const copy = mkdtempSync(join(tmpdir(), 'mutate-'));
 process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
-const git = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard']);
-const files = String(git.stdout).split('\0').filter(Boolean);
+const { stdout } = spawnSync('git', ['ls-files', '-zco', '--exclude-standard']);
+const files = String(stdout).split('\0').filter(Boolean);
 for (const file of files) cpSync(file, join(copy, file));
 symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
 
-/** Runs test files in the copy. Undefined if they do not end in time. */
-function runTests(args: string[], timeout: number, env = {}) {
-  const output = join(copy, 'result.json');
-  rmSync(output, { force: true });
-  const all = ['test', '--', '--silent', '--json', `--outputFile=${output}`, ...args];
-  spawnSync('npm', all, { cwd: copy, env: { ...process.env, ...env }, timeout });
-  try {
-    return resultSchema.parse(JSON.parse(readFileSync(output, 'utf8')));
-  } catch {
-    return undefined;
-  }
+/** Runs test files in the copy. `status` is 0 if they pass, and null if they do not end in time. */
+function runTests(args: string[], timeout: number, more = {}) {
+  const env = { ...process.env, ...more };
+  return spawnSync('npm', ['test', '--', ...args], { cwd: copy, env, stdio: 'ignore', timeout });
 }
 
-const environment = `--env=${join(copy, 'test/support/coverage-environment.js')}`;
-const folder = join(copy, 'coverage');
-const baseline = runTests([environment], 1_800_000, { COVERAGE_FOLDER: folder });
+/** Runs tests with coverage. */
+function runCovered(paths: string[]) {
+  const output = join(copy, 'result.json');
+  const environment = join(copy, 'test/support/coverage-environment.js');
+  const args = ['--json', `--outputFile=${output}`, `--env=${environment}`, ...paths];
+  runTests(args, 1_800_000, { COVERAGE_FOLDER: copy });
+  return resultSchema.parse(JSON.parse(readFileSync(output, 'utf8'))).testResults;
+}
+const first = runCovered([]);
 const timeoutMs = Math.max(120_000, Math.ceil(performance.now() * 3)); // A busy machine takes longer.
-const passed = baseline?.testResults.filter(({ status }) => status === 'passed') ?? [];
+const failed = first.flatMap(({ name, status }) => (status === 'passed' ? [] : [name]));
+const results = failed.length > 0 ? [...first, ...runCovered(failed)] : first;
+const passed = results.filter(({ status }) => status === 'passed');
 const tests = passed.map(({ name }) => {
-  const text = readFileSync(join(folder, `${encodeURIComponent(name)}.json`), 'utf8');
+  const text = readFileSync(join(copy, `${encodeURIComponent(name)}.json`), 'utf8');
   const isProcess = startsProcesses.test(readFileSync(name, 'utf8'));
   return { name, coverage: coverageSchema.parse(JSON.parse(text)), isProcess };
 });
-
 function describe({ file, start, end, text }: Mutant): string {
   const source = readFileSync(file, 'utf8');
-  const line = source.slice(0, start).split('\n').length;
-  return `${file}:${line}: ${source.slice(start, end).trim()} -> ${text.trim()}`;
+  const { length } = source.slice(0, start).split('\n');
+  return `${file}:${length}: ${source.slice(start, end).trim()} -> ${text.trim()}`;
 }
 
 /** Whether the tests pass with a fault. */
@@ -119,30 +118,31 @@ function survives(mutant: Mutant): boolean {
   const source = readFileSync(file, 'utf8');
   const target = join(copy, file);
   writeFileSync(target, source.slice(0, start) + text + source.slice(end));
-  const ranges = (coverage: Record<string, Range[]>) => coverage[pathToFileURL(target).href] ?? [];
-  const covering = tests.filter((one) => !one.isProcess && executes(ranges(one.coverage), mutant));
+  const url = pathToFileURL(target).href;
   // The tests beside the file find most faults, and take least.
   const beside = dirname(target).replace(/\/src\b/, '/test');
-  const { near = [], far = [] } = Object.groupBy(covering, ({ name }) =>
-    dirname(name) === beside ? 'near' : 'far',
+  const possible = tests.filter((one) => one.isProcess || executes(one.coverage[url], mutant));
+  const runs = Object.groupBy(possible, ({ name, isProcess }) =>
+    isProcess ? 2 : Number(dirname(name) !== beside),
   );
-  const passes = [near, far, tests.filter(({ isProcess }) => isProcess)].every((run) => {
+  const passes = [runs[0] ?? [], runs[1] ?? [], runs[2] ?? []].every((run) => {
     if (run.length === 0) return true;
-    const result = runTests(['--bail', ...run.map(({ name }) => name)], timeoutMs);
-    if (!result) print(`The tests did not end in time with ${describe(mutant)}`);
-    return result?.success === true;
+    const { status } = runTests(['--bail', ...run.map(({ name }) => name)], timeoutMs);
+    if (status === null) print(`The tests do not end with ${describe(mutant)}`);
+    return status === 0;
   });
   writeFileSync(target, source);
   return passes;
 }
-
 const mutants = files
   .filter((file) => file.endsWith('.ts') && options.files.some((one) => file.startsWith(one)))
   .flatMap(mutantsOf)
   .map((mutant) => ({ ...mutant, order: hash('sha1', options.seed + JSON.stringify(mutant)) }))
   .sort((one, other) => (one.order < other.order ? -1 : 1));
 const sample = mutants.slice(0, Number(options.sample));
-print(`${sample.length} of ${mutants.length} faults, ${tests.length} test files`);
+print(
+  `${sample.length} of ${mutants.length} faults, ${tests.length} of ${first.length} test files`,
+);
 const survivors = sample.filter((mutant, index) => {
   process.stderr.write(`${index} of ${sample.length} tried\r`);
   return survives(mutant) && print(describe(mutant));
