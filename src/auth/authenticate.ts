@@ -24,8 +24,9 @@ const CACHED_TOKENS = 10_000;
 const bearerPattern = /^Bearer +([\w.~+/-]+=*)$/i;
 
 /**
- * Verifies bearer tokens (docs/service-api.md, section 5). A verified token is cached by its hash until
- * it expires, at most a minute, and until the keys change, so that not every request costs a signature check. Registers the metrics of tokens and keys.
+ * Verifies bearer tokens (docs/service-api.md, section 5). A verified token is cached by its hash, so that not every request
+ * costs a signature check: until it expires, at most for a minute, and never beyond a change of the keys. Registers the
+ * metrics of tokens and keys.
  */
 export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Metrics) {
   const createCache = () => new LRUCache<string, Caller>({ max: CACHED_TOKENS });

@@ -44,8 +44,8 @@ type Options = {
 
 /**
  * Knows since when the records of a store are complete (docs/decisions/0020). The store itself keeps this time, for
- * all processes. It moves to the present when the store may have lost records: another server, an older clock, no
- * such record, or one that another process made, or left on another server, although this process knows a different one.
+ * all processes. It moves to the present when the store may have lost records: it is another server, its clock is behind
+ * its record of completeness, that record is missing, or the record is another one than this process has used.
  */
 export class Completeness {
   readonly #options: Options;
