@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Claims } from '../src/idempotency/claims.ts';
 import { Completeness } from '../src/idempotency/completeness.ts';
-import { createStore } from '../src/idempotency/create-store.ts';
 import { StoreUnavailable } from '../src/idempotency/store.ts';
+import { createStore } from '../src/idempotency/stores/create-store.ts';
 import { stop } from './children.ts';
 import { isRedisInstalled, prepareStore, redisMemory, type StoreName } from './stores.ts';
 

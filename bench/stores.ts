@@ -3,8 +3,8 @@ import { mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../test/support/port.ts';
-import { type PostgresServer, startPostgres } from '../test/support/postgres.ts';
+import { freePort } from '../testkit/port.ts';
+import { type PostgresServer, startPostgres } from '../testkit/postgres.ts';
 import { type Child, cores, startCommand } from './children.ts';
 
 /** The stores of idempotency keys. `redis-everysec` also writes every claim to a log on disk. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startIssuer } from '../dev/issuer.ts';
 import { startReferenceService } from '../dev/service.ts';
-import { freePort } from '../test/support/port.ts';
+import { freePort } from '../testkit/port.ts';
 import { buildImage, removeImages } from './build-image.ts';
 import { startContainer } from './container.ts';
 

@@ -9,9 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { generate } from 'selfsigned';
 import { Agent, fetch } from 'undici';
 import { startIssuer } from '../dev/issuer.ts';
-import { sumOf } from '../test/support/metric.ts';
-import { freePort, portOf } from '../test/support/port.ts';
-import { startRedis } from '../test/support/redis.ts';
+import { sumOf } from '../testkit/metric.ts';
+import { freePort, portOf } from '../testkit/port.ts';
+import { startRedis } from '../testkit/redis.ts';
 
 /**
  * `npm run proxies:check`: starts nginx and HAProxy with the configurations of this folder, each in front of two

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { pino } from 'pino';
 import { startIssuer } from '../dev/issuer.ts';
 import { startReferenceService } from '../dev/service.ts';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config/config.ts';
 import { startGateway } from '../src/gateway.ts';
 import { type OperationName, operations } from '../src/upstream/operations.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import closeWithGrace from 'close-with-grace';
 import { pino } from 'pino';
-import { type Config, readConfig } from '../src/config.ts';
+import { type Config, readConfig } from '../src/config/config.ts';
 import { type Gateway, startGateway } from '../src/gateway.ts';
 import { longestDelayMs } from '../src/http/drain.ts';
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';

@@ -2,7 +2,7 @@ import { ApolloGateway, RemoteGraphQLDataSource } from '@apollo/gateway';
 import { ApolloServer } from '@apollo/server';
 import { startStandaloneServer } from '@apollo/server/standalone';
 import { type Context, ledgerDataSource } from '../examples/federation/apollo-gateway.ts';
-import { closeAfterTest } from '../test/support/cleanup.ts';
+import { closeAfterTest } from '../testkit/cleanup.ts';
 import { testGatewayRestart } from './gateway-restart.ts';
 import { testIdempotencyKeys } from './idempotency-keys.ts';
 import { testSupergraph } from './supergraph.ts';

@@ -1,6 +1,6 @@
 import chromium from '@sparticuz/chromium';
 import { chromium as playwright } from 'playwright-core';
-import { closeAfterTest } from '../test/support/cleanup.ts';
+import { closeAfterTest } from '../testkit/cleanup.ts';
 
 // No page needs WebGL, whose emulation takes a third of the CPU of a test.
 chromium.setGraphicsMode = false;

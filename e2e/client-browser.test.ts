@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, expect } from '@jest/globals';
 import { z } from 'zod';
-import { faultCases, impatient } from '../test/support/client-faults.ts';
-import { testIssuer } from '../test/support/issuer.ts';
+import { faultCases, impatient } from '../testkit/client-faults.ts';
+import { testIssuer } from '../testkit/issuer.ts';
 import { bundle } from './bundle.ts';
 import { describeBrowsers, type Run, restart } from './client-page.ts';
 

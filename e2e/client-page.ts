@@ -6,9 +6,9 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, test } from '@jest/globals';
 import puppeteer from 'puppeteer-core';
-import { closeAfterTest } from '../test/support/cleanup.ts';
-import { startFaultStack } from '../test/support/client-faults.ts';
-import { startHttpServer } from '../test/support/http-server.ts';
+import { closeAfterTest } from '../testkit/cleanup.ts';
+import { startFaultStack } from '../testkit/client-faults.ts';
+import { startHttpServer } from '../testkit/http-server.ts';
 import { openPage } from './browser.ts';
 
 const packageFolder = fileURLToPath(new URL('../packages/client/', import.meta.url));

@@ -9,10 +9,10 @@ import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse }
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { createPrivateCa } from '../test/support/certificate.ts';
-import { closeAfterTest } from '../test/support/cleanup.ts';
-import { startFaultStack } from '../test/support/client-faults.ts';
-import { portOf } from '../test/support/port.ts';
+import { createPrivateCa } from '../testkit/certificate.ts';
+import { closeAfterTest } from '../testkit/cleanup.ts';
+import { startFaultStack } from '../testkit/client-faults.ts';
+import { portOf } from '../testkit/port.ts';
 import { browsers, type Page, restart, servePackage } from './client-page.ts';
 
 type Stack = Awaited<ReturnType<typeof startFaultStack>>;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { temporaryFolder } from '../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../testkit/temporary-folder.ts';
 
 const run = promisify(execFile);
 const client = fileURLToPath(new URL('../packages/client', import.meta.url));

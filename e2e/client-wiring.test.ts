@@ -6,13 +6,13 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { closeAfterTest } from '../test/support/cleanup.ts';
+import { closeAfterTest } from '../testkit/cleanup.ts';
 import {
   type FaultCase,
   faultCases,
   impatient,
   startFaultStack,
-} from '../test/support/client-faults.ts';
+} from '../testkit/client-faults.ts';
 import { bundle } from './bundle.ts';
 import { describeBrowsers, type Run } from './client-page.ts';
 

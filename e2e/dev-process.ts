@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { closeAfterTest } from '../test/support/cleanup.ts';
-import { startProcess } from '../test/support/process.ts';
+import { closeAfterTest } from '../testkit/cleanup.ts';
+import { startProcess } from '../testkit/process.ts';
 
 const ports = [
   'PORT',

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { startTcp } from '../test/support/tcp-server.ts';
+import { startTcp } from '../testkit/tcp-server.ts';
 
 /**
  * Starts a TCP proxy in front of an HTTP server that can lose responses and stall requests. If a response is

@@ -5,10 +5,10 @@ import {
   type LedgerFetchOptions,
   readField,
 } from '../packages/client/src/index.ts';
-import { agedStore } from '../test/support/aged-store.ts';
-import { startGatewayProcess } from '../test/support/gateway-process.ts';
-import { freePort } from '../test/support/port.ts';
-import { json, startService } from '../test/support/service.ts';
+import { agedStore } from '../testkit/aged-store.ts';
+import { startGatewayProcess } from '../testkit/gateway-process.ts';
+import { freePort } from '../testkit/port.ts';
+import { json, startService } from '../testkit/service.ts';
 import { supergraphOf } from './stack.ts';
 import type { StartSupergraph } from './supergraph.ts';
 

@@ -2,9 +2,9 @@ import { createGatewayRuntime, type GatewayConfigSupergraph } from '@graphql-hiv
 import transportHttp from '@graphql-mesh/transport-http';
 import { expect, test } from '@jest/globals';
 import { gatewayConfig } from '../examples/federation/hive-gateway.config.ts';
-import { closeAfterTest } from '../test/support/cleanup.ts';
-import { operation } from '../test/support/example-operation.ts';
-import { startHttpServer } from '../test/support/http-server.ts';
+import { closeAfterTest } from '../testkit/cleanup.ts';
+import { operation } from '../testkit/example-operation.ts';
+import { startHttpServer } from '../testkit/http-server.ts';
 import { testGatewayRestart } from './gateway-restart.ts';
 import { testIdempotencyKeys } from './idempotency-keys.ts';
 import { send, startStack } from './stack.ts';

@@ -13,11 +13,11 @@ import {
   invoicesSdl,
   ledgerSdl,
 } from '../test/federation/composition.ts';
-import { agedStore } from '../test/support/aged-store.ts';
-import { closeAfterTest } from '../test/support/cleanup.ts';
-import { startTestGateway } from '../test/support/gateway.ts';
-import { startHttpServer } from '../test/support/http-server.ts';
-import { testIssuer } from '../test/support/issuer.ts';
+import { agedStore } from '../testkit/aged-store.ts';
+import { closeAfterTest } from '../testkit/cleanup.ts';
+import { startTestGateway } from '../testkit/gateway.ts';
+import { startHttpServer } from '../testkit/http-server.ts';
+import { testIssuer } from '../testkit/issuer.ts';
 
 /** A reference from another subgraph to a GL code: the fields of its key. */
 export type Reference = { target: string; project: string; code: string | null };

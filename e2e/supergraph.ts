@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { type ScenarioName, scenarios } from '../dev/service.ts';
-import { operation } from '../test/support/example-operation.ts';
-import { startTestGateway } from '../test/support/gateway.ts';
-import { startHttpServer } from '../test/support/http-server.ts';
-import { json, startService } from '../test/support/service.ts';
+import { operation } from '../testkit/example-operation.ts';
+import { startTestGateway } from '../testkit/gateway.ts';
+import { startHttpServer } from '../testkit/http-server.ts';
+import { json, startService } from '../testkit/service.ts';
 import { type GraphqlResponse, type Reference, send, startStack, supergraphOf } from './stack.ts';
 
 /** Starts a gateway for a supergraph on a free port, and returns the URL of its GraphQL endpoint. */

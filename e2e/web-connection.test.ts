@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { testIssuer } from '../test/support/issuer.ts';
+import { testIssuer } from '../testkit/issuer.ts';
 import { outcomeOf, startWebStack, type WebStack } from './web-stack.ts';
 
 let stack: WebStack;

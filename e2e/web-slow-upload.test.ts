@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { speedUpTimeouts } from '../test/support/fast-timeouts.ts';
-import { testIssuer } from '../test/support/issuer.ts';
+import { speedUpTimeouts } from '../testkit/fast-timeouts.ts';
+import { testIssuer } from '../testkit/issuer.ts';
 import { outcomeOf, startWebStack, type WebStack } from './web-stack.ts';
 import { createUser } from './web-user.ts';
 

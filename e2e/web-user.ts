@@ -1,5 +1,5 @@
 import type { ScenarioName } from '../dev/service.ts';
-import { eventually } from '../test/support/eventually.ts';
+import { eventually } from '../testkit/eventually.ts';
 import { outcomeOf, type WebStack } from './web-stack.ts';
 
 export type Operation = 'GL codes' | 'Approvers' | 'CSV upload' | 'Workflow actions';

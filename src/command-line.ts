@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { readConfig, settingsOf } from './config.ts';
+import { readConfig, settingsOf } from './config/config.ts';
 import { ConfigError } from './errors/gateway-error.ts';
 import { version } from './version.ts';
 

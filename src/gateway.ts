@@ -1,17 +1,17 @@
 import type { Logger } from 'pino';
-import { Account } from './account/account.ts';
-import { shareMemory } from './account/free-memory.ts';
-import { Gate } from './account/gate.ts';
-import { Lane } from './account/lane.ts';
+import { shareMemory } from './admission/free-memory.ts';
+import { Gate } from './admission/gate.ts';
+import { Lane } from './admission/lane.ts';
+import { Memory } from './admission/memory.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
-import { type Config, settingsOf } from './config.ts';
+import { watchSettings } from './config/changed-settings.ts';
+import { type Config, settingsOf } from './config/config.ts';
 import { createFieldObserver } from './graphql/field-metrics.ts';
 import { startGraphql } from './graphql/graphql-server.ts';
 import { createExplorer } from './http/explorer.ts';
 import { registerHttpMetrics } from './http/http-metrics.ts';
 import { createServer } from './http/server.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
-import { watchSettings } from './settings/changed-settings.ts';
 import { type LogBacklog, Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { services as declared, type ServiceName } from './upstream/declarations.ts';
@@ -29,14 +29,14 @@ export async function startGateway(
   log.info({ version, settings: settingsOf(config) }, 'starting');
   const tracing = await startTracing(config.tracing, version, log);
   const metrics = new Metrics({ version, commit: config.commit }, output);
-  const memory = shareMemory(config.idempotency.store === 'memory');
-  const account = new Account(memory.requests);
+  const bytes = shareMemory(config.idempotency.store === 'memory');
+  const memory = new Memory(bytes.requests);
   const lane = new Lane();
   // More than calls to the service, because some need none. The wait is well below the deadline of an operation.
   const maxRequests = Math.max(64, config.upstream.maxConcurrency * 1.25);
   const requests = new Gate({ limit: maxRequests, maxWaitMs: 2000, maxWaiting: 4096 });
-  const shared = { account, log, metrics };
-  const { services, idempotency } = await connectUpstream(config, memory.store, shared);
+  const shared = { memory, log, metrics };
+  const { services, idempotency } = await connectUpstream(config, bytes.store, shared);
 
   const graphql = await startGraphql({
     ...config,
@@ -50,9 +50,9 @@ export async function startGateway(
   const authenticator = createAuthenticator(config.jwt, log, metrics);
   let isShuttingDown = false;
   const isReady = () => !isShuttingDown && authenticator.isReady();
-  const httpMetrics = registerHttpMetrics(metrics, { requests, account, isReady });
+  const httpMetrics = registerHttpMetrics(metrics, { requests, memory, isReady });
   const server = await createServer({
-    account,
+    memory,
     requests,
     authenticator,
     execute: graphql.execute,
@@ -96,7 +96,7 @@ export async function startGateway(
 async function connectUpstream(
   config: Config,
   memoryBytes: number,
-  shared: { account: Account; log: Logger; metrics: Metrics },
+  shared: { memory: Memory; log: Logger; metrics: Metrics },
 ) {
   const settings = { ledger: { ...config.upstream, ...declared.ledger } };
   const services = connectServices(settings satisfies Record<ServiceName, ServiceSettings>, shared);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import closeWithGrace from 'close-with-grace';
 import { textForOption } from './command-line.ts';
-import { readConfig } from './config.ts';
+import { readConfig } from './config/config.ts';
 import { ConfigError } from './errors/gateway-error.ts';
 import type { Gateway } from './gateway.ts';
 import { longestDelayMs } from './http/drain.ts';

@@ -1,9 +1,9 @@
-import type { Holding } from './account/account.ts';
+import type { Reservation } from './admission/memory.ts';
 import type { RequestRecord } from './telemetry/request-record.ts';
 
 /**
  * The identity in a verified token. Two tokens without `sub` may be those of two people: what must never be mixed up is
- * kept by `hash`, which they do not share, and what limits them by `accountKey`, so that new tokens gain nothing.
+ * kept by `hash`, which they do not share, and what limits them by `admissionKey`, so that new tokens gain nothing.
  */
 export type Caller = {
   /** The claim `iss` of the verified token. */
@@ -13,7 +13,7 @@ export type Caller = {
   /** A hash of both, or of a token without `sub`: for connections to the service, idempotency keys and the log. */
   readonly hash: string;
   /** A hash of both, or of the issuer for all tokens without `sub`: for places, memory, turns, retries and faults. */
-  readonly accountKey: string;
+  readonly admissionKey: string;
   /** The claim `azp`, the application that the token was issued to, bounded for the log. */
   readonly application?: string | undefined;
 };
@@ -30,7 +30,7 @@ export type RequestScope = {
   readonly identity: string;
   readonly requestId: string;
   /** The memory that the request holds. */
-  readonly holding: Holding;
+  readonly reservation: Reservation;
   /**
    * Waits for CPU time of the caller before long work, which runs in the same microtask. Undefined if it may run at once.
    * Rejects with `CLIENT_DISCONNECTED` when the signal is aborted.

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { constants, deflateSync, gzipSync } from 'node:zlib';
-import { type Reply, reply, success } from '../test/support/service.ts';
+import { type Reply, reply, success } from '../testkit/service.ts';
 import { readQuery } from './client.ts';
 import { after } from './harness.ts';
 import { numbers } from './load.ts';

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { closeAfterTest } from '../test/support/cleanup.ts';
+import { closeAfterTest } from '../testkit/cleanup.ts';
 
 /** A response of the gateway. */
 export type GatewayResponse = {

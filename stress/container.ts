@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeAfterTest } from '../test/support/cleanup.ts';
+import { closeAfterTest } from '../testkit/cleanup.ts';
 
 /** Control groups of version 1 have a folder for each resource. */
 const isVersion1 = existsSync('/sys/fs/cgroup/memory');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { closeAfterTest } from '../test/support/cleanup.ts';
-import { portOf } from '../test/support/port.ts';
+import { closeAfterTest } from '../testkit/cleanup.ts';
+import { portOf } from '../testkit/port.ts';
 
 const MAX_DELAY_MS = 400;
 const MAX_CANCEL_DELAY_MS = 5000;

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { freePort } from '../test/support/port.ts';
-import { temporaryFile } from '../test/support/temporary-folder.ts';
+import { freePort } from '../testkit/port.ts';
+import { temporaryFile } from '../testkit/temporary-folder.ts';
 import { get } from './client.ts';
 import { until } from './harness.ts';
 import { startChild } from './process.ts';

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Issuer, startIssuer } from '../dev/issuer.ts';
-import { closeAfterTest, closeAll } from '../test/support/cleanup.ts';
-import { sumOf } from '../test/support/metric.ts';
-import { freePort } from '../test/support/port.ts';
-import { type Reply, startStub } from '../test/support/service.ts';
+import { closeAfterTest, closeAll } from '../testkit/cleanup.ts';
+import { sumOf } from '../testkit/metric.ts';
+import { freePort } from '../testkit/port.ts';
+import { type Reply, startStub } from '../testkit/service.ts';
 import { get } from './client.ts';
 import { createContainer } from './container.ts';
 import { hasExited, kill, startChild } from './process.ts';

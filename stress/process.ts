@@ -1,7 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { closeAfterTest } from '../test/support/cleanup.ts';
+import { closeAfterTest } from '../testkit/cleanup.ts';
 
 export function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
-import { freePort } from '../test/support/port.ts';
-import { temporaryFile } from '../test/support/temporary-folder.ts';
+import { freePort } from '../testkit/port.ts';
+import { temporaryFile } from '../testkit/temporary-folder.ts';
 import { post } from './client.ts';
 import { type Harness, until } from './harness.ts';
 import { startChild } from './process.ts';

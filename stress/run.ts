@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { closeAll } from '../test/support/cleanup.ts';
+import { closeAll } from '../testkit/cleanup.ts';
 import { type Row, type Scenario, withHarness } from './harness.ts';
 import { faults } from './scenarios/faults.ts';
 import { intents } from './scenarios/intents.ts';

@@ -25,7 +25,7 @@ import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { Service } from 'kubernetes-models/v1';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { readConfig, variables } from '../../src/config.ts';
+import { readConfig, variables } from '../../src/config/config.ts';
 import { longestDelayMs } from '../../src/http/drain.ts';
 import { prometheusRule } from '../create-prometheus-rule.ts';
 

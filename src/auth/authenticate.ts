@@ -98,6 +98,6 @@ function readToken(request: IncomingMessage): string | undefined {
 /** jose does not check that `sub` is text. Numbers and objects could make two callers equal. */
 function toCaller(issuer: string, sub: unknown, tokenHash: string): Caller {
   const subject = typeof sub === 'string' && sub !== '' ? sub : null;
-  const accountKey = digestOf(JSON.stringify([issuer, subject]));
-  return { issuer, subject, accountKey, hash: subject === null ? tokenHash : accountKey };
+  const admissionKey = digestOf(JSON.stringify([issuer, subject]));
+  return { issuer, subject, admissionKey, hash: subject === null ? tokenHash : admissionKey };
 }

@@ -106,14 +106,14 @@ export class ResponseLimits implements Limits {
     }
   }
 
-  holdList(list: readonly object[], bytes: number): Promise<void> | undefined {
+  reserveList(list: readonly object[], bytes: number): Promise<void> | undefined {
     const note = () => void this.#lists.set(list, bytes);
     // An item takes about 150 bytes besides its texts.
-    return this.#hold(bytes + countItems(list) * 150)?.then(note) ?? note();
+    return this.#reserve(bytes + countItems(list) * 150)?.then(note) ?? note();
   }
 
-  holdCopy(items: number): Promise<void> | undefined {
-    return this.#hold(items * 8)?.then(() => this.#turn()) ?? this.#turn();
+  reserveCopy(items: number): Promise<void> | undefined {
+    return this.#reserve(items * 8)?.then(() => this.#turn()) ?? this.#turn();
   }
 
   /**
@@ -164,7 +164,7 @@ export class ResponseLimits implements Limits {
       const items = countItems([fitting]) * fields;
       const isInLimits = // docs/limits.md
         this.#outcomeBytes + bytes <= 33_554_432 && this.#counted.fields + items <= MAX_FIELDS;
-      if (!isInLimits || !this.#scope.holding.tryHold(bytes)) continue;
+      if (!isInLimits || !this.#scope.reservation.tryReserve(bytes)) continue;
       this.#outcomeBytes += bytes;
       this.#counted.fields += items;
       break;
@@ -175,7 +175,7 @@ export class ResponseLimits implements Limits {
   /**
    * Resolves when it is the turn of a response to be written, also for a client that has disconnected: it may tell the
    * outcome of a write. A long one is measured and booked before. Rejects with `OPERATION_LIMIT_EXCEEDED` if it is too
-   * long, and as `Holding.hold` does.
+   * long, and as `Reservation.reserve` does.
    */
   async admitResponse(result: object): Promise<void> {
     const turn = this.#scope.turn();
@@ -186,7 +186,7 @@ export class ResponseLimits implements Limits {
     if (isShort || this.#outcomeBytes > 0 || !('data' in result)) return;
     const bytes = jsonLength(result);
     if (bytes > this.#maxBytes) throw tooLarge;
-    await this.#scope.holding.hold(Math.max(0, bytes - this.#textBytes));
+    await this.#scope.reservation.reserve(Math.max(0, bytes - this.#textBytes));
   }
 
   #count(fields: number, bytes: number): void {
@@ -199,7 +199,7 @@ export class ResponseLimits implements Limits {
   }
 
   async #book(fields: number, bytes: number): Promise<void> {
-    await this.#hold(fields * 100 + bytes);
+    await this.#reserve(fields * 100 + bytes);
     this.#textBytes += bytes;
     await this.#turn();
   }
@@ -209,8 +209,8 @@ export class ResponseLimits implements Limits {
     return this.#scope.turn(this.#scope.signal);
   }
 
-  #hold(bytes: number): Promise<void> | undefined {
-    return this.#scope.holding.hold(bytes, this.#scope.signal);
+  #reserve(bytes: number): Promise<void> | undefined {
+    return this.#scope.reservation.reserve(bytes, this.#scope.signal);
   }
 
   /** The length of values as JSON, in bytes. */

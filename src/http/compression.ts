@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import Negotiator from 'negotiator';
-import { Gate } from '../account/gate.ts';
+import { Gate } from '../admission/gate.ts';
 
 /** The quality of Brotli: higher ones take several times as long for a few percent. */
 const brotli = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
@@ -31,11 +31,11 @@ export function registerCompression(app: FastifyInstance): void {
     if (!encoder) return done(null, payload);
     const [encoding, encode] = encoder;
     reply.header('content-encoding', encoding);
-    const { accountKey } = request;
+    const { admissionKey } = request;
     const compress = async () => (socket.destroyed ? '' : encode(payload));
     threads
-      .enter(accountKey)
-      .then(() => compress().finally(() => threads.leave(accountKey)))
+      .enter(admissionKey)
+      .then(() => compress().finally(() => threads.leave(admissionKey)))
       .then((bytes) => done(null, bytes), done);
   });
 }

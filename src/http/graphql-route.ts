@@ -3,9 +3,9 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import type { Span } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { Account, Holding, IdleClient } from '../account/account.ts';
-import type { Gate } from '../account/gate.ts';
-import type { Lane } from '../account/lane.ts';
+import type { Gate } from '../admission/gate.ts';
+import type { Lane } from '../admission/lane.ts';
+import type { IdleClient, Memory, Reservation } from '../admission/memory.ts';
 import type { Authenticator, Credentials } from '../auth/authenticate.ts';
 import {
   clientDisconnected,
@@ -32,9 +32,9 @@ declare module 'fastify' {
     /** Null if the request has no token. */
     scope: RequestScope | null;
     /** That of its caller, or the one of all requests without a token. */
-    accountKey: string;
+    admissionKey: string;
     /** The memory that the request holds. */
-    holding?: Holding;
+    reservation?: Reservation;
     /** Settles when the request has been parsed, or executed, which may be after its client has disconnected. */
     processing?: Promise<unknown>;
   }
@@ -44,11 +44,11 @@ declare module 'fastify' {
 const SLOW_BODY = { seconds: 1, bytesPerSecond: 8192 };
 /** How long a client may take to receive a response, in milliseconds, and how long while others need what it holds. */
 const MAX_SENDING_MS = { alone: 60_000, needed: 1000 };
-/** The key of the account of all requests without a token. */
+/** What all requests without a token are admitted as. */
 const ANONYMOUS = 'anonymous';
 
 export type GraphqlRouteOptions = {
-  account: Account;
+  memory: Memory;
   /** The requests in progress. */
   requests: Gate;
   authenticator: Pick<Authenticator, 'authenticate' | 'remembered'>;
@@ -73,7 +73,7 @@ export function registerGraphqlRoute(
   drain: Drain,
   options: GraphqlRouteOptions,
 ): void {
-  app.decorateRequest('accountKey', ANONYMOUS);
+  app.decorateRequest('admissionKey', ANONYMOUS);
   app.route({
     method: ['GET', 'POST'],
     url: '/graphql',
@@ -87,9 +87,9 @@ export function registerGraphqlRoute(
       const credentials = await authenticate(request, options);
       if (credentials) request.record.caller = credentials.caller;
       if (Number(request.headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
-      request.accountKey = credentials?.caller.accountKey ?? ANONYMOUS;
-      const holding = await enter(request, reply, options);
-      request.scope = credentials && createScope(request, credentials, holding, options);
+      request.admissionKey = credentials?.caller.admissionKey ?? ANONYMOUS;
+      const reservation = await enter(request, reply, options);
+      request.scope = credentials && createScope(request, credentials, reservation, options);
       if (request.headers.expect !== undefined) reply.raw.writeContinue();
       return undefined;
     },
@@ -110,7 +110,7 @@ export function registerGraphqlRoute(
         .values()
         .some(({ code }) => code === 'IN_PROGRESS');
       if (isInProgress) reply.header('idempotent-in-progress', 'true');
-      done(null, holdResponse(request, reply, payload));
+      done(null, keepOnlyResponse(request, reply, payload));
     },
   });
 }
@@ -136,22 +136,22 @@ async function authenticate(request: FastifyRequest, options: GraphqlRouteOption
  * client has the response or has disconnected, and nothing of it is being parsed or executed.
  */
 async function enter(request: FastifyRequest, reply: FastifyReply, options: GraphqlRouteOptions) {
-  const { requests, account, metrics } = options;
-  const { accountKey, disconnected: signal, raw } = request;
+  const { requests, memory, metrics } = options;
+  const { admissionKey, disconnected: signal, raw } = request;
   try {
-    if (!requests.tryEnter(accountKey)) await requests.enter(accountKey, { signal });
+    if (!requests.tryEnter(admissionKey)) await requests.enter(admissionKey, { signal });
   } catch (error) {
     if (!signal.aborted) metrics.shed();
     throw error;
   }
-  const holding = account.open(accountKey, requests);
-  request.holding = holding;
-  if (!raw.complete) holding.waitForClient(slowBodyOf(request));
-  const leave = () => holding.close();
+  const reservation = memory.open(admissionKey, requests);
+  request.reservation = reservation;
+  if (!raw.complete) reservation.waitForClient(slowBodyOf(request));
+  const leave = () => reservation.close();
   const end = () => void Promise.resolve(request.processing).then(leave, leave);
   if (reply.raw.closed) end();
   else reply.raw.once('close', end);
-  return holding;
+  return reservation;
 }
 
 /** A client that declares a body and does not send it. */
@@ -173,7 +173,7 @@ function slowBodyOf(request: FastifyRequest): IdleClient {
 function createScope(
   request: FastifyRequest,
   { token, tokenHash, caller }: Credentials,
-  holding: Holding,
+  reservation: Reservation,
   { forwardHeaders, lane }: GraphqlRouteOptions,
 ): RequestScope {
   const { id, headers, receivedAt, disconnected, record, raw } = request;
@@ -183,8 +183,8 @@ function createScope(
     caller,
     identity: forwarded ? hash('sha256', JSON.stringify([tokenHash, forwarded])) : tokenHash,
     requestId: id,
-    holding,
-    turn: (signal) => lane.take(caller.accountKey, receivedAt, signal),
+    reservation,
+    turn: (signal) => lane.take(caller.admissionKey, receivedAt, signal),
     trace: traceHeaders(headers),
     forwarded,
     signal: disconnected,
@@ -201,7 +201,7 @@ function createScope(
 async function respond(request: FastifyRequest, reply: FastifyReply, options: GraphqlRouteOptions) {
   const { lane, execute, log } = options;
   const { method, url, headers, body, scope, record } = request;
-  const turn = lane.take(request.accountKey, request.receivedAt, request.disconnected);
+  const turn = lane.take(request.admissionKey, request.receivedAt, request.disconnected);
   if (turn) await turn;
   const search = searchOf(url);
   const response = await execute({ method, headers, search, body, scope, record }).finally(() =>
@@ -210,7 +210,8 @@ async function respond(request: FastifyRequest, reply: FastifyReply, options: Gr
   // All responses of an iteration of the event loop leave together: to wake a client for each takes more CPU time.
   await immediate();
   // Lists were booked before they existed. What else makes a response long are errors and the schema.
-  const isBooked = record.writes.length > 0 || request.holding?.tryHoldAll(response.body.length);
+  const isBooked =
+    record.writes.length > 0 || request.reservation?.tryReserveTotal(response.body.length);
   if (isBooked === false) throw overloaded();
   for (const [name, value] of response.headers) reply.header(name, value);
   reply.code(response.status).type(responseType(headers));
@@ -221,13 +222,13 @@ async function respond(request: FastifyRequest, reply: FastifyReply, options: Gr
  * From now on the request holds only its response. A long one becomes bytes, which avoids copies of the text. Its connection
  * may be closed if others need what it holds, unless it tells the outcome of a write.
  */
-function holdResponse(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
-  const { holding, record } = request;
+function keepOnlyResponse(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
+  const { reservation, record } = request;
   const { socket } = request.raw;
   const whole = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : '';
   const isLong = whole.length > 16_384;
   const body = isLong && typeof whole === 'string' ? Buffer.from(whole) : whole;
-  holding?.become(isLong ? body.length : 0);
+  reservation?.resize(isLong ? body.length : 0);
   if (!socket.writable) return payload;
   const disconnect = () => socket.destroy();
   // A short one too: it may wait for what the client has not read of earlier ones.
@@ -236,7 +237,7 @@ function holdResponse(request: FastifyRequest, reply: FastifyReply, payload: unk
   if (record.writes.length === 0) {
     const since = performance.now();
     const isOverdue = () => performance.now() - since >= MAX_SENDING_MS.needed;
-    holding?.waitForClient({ isOverdue, disconnect });
+    reservation?.waitForClient({ isOverdue, disconnect });
   }
   return body;
 }

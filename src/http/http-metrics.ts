@@ -1,5 +1,5 @@
-import type { Account } from '../account/account.ts';
-import type { Gate } from '../account/gate.ts';
+import type { Gate } from '../admission/gate.ts';
+import type { Memory } from '../admission/memory.ts';
 import { rejectionReasons } from '../errors/gateway-error.ts';
 import { pause } from '../lib/poll.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -17,7 +17,7 @@ export type HttpMetrics = ReturnType<typeof registerHttpMetrics>;
 /** Registers the metrics of requests, and of what they hold. */
 export function registerHttpMetrics(
   metrics: Metrics,
-  { requests, account, isReady }: { requests: Gate; account: Account; isReady(): boolean },
+  { requests, memory, isReady }: { requests: Gate; memory: Memory; isReady(): boolean },
 ) {
   const responses = metrics.counter('http_requests_total', 'HTTP responses, by status', 'status');
   const durations = metrics.histogram(
@@ -33,8 +33,8 @@ export function registerHttpMetrics(
   for (const reason of rejectionReasons) rejections.inc({ reason }, 0);
   metrics.gauge('requests_in_progress', 'GraphQL requests in progress', () => requests.held);
   metrics.gauge('requests_waiting', 'GraphQL requests waiting for a place', () => requests.waiting);
-  metrics.gauge('memory_held_bytes', 'Memory booked for requests in progress', () => account.held);
-  metrics.gauge('memory_limit_bytes', 'Memory that requests may hold', () => account.limit);
+  metrics.gauge('memory_held_bytes', 'Memory booked for requests in progress', () => memory.held);
+  metrics.gauge('memory_limit_bytes', 'Memory that requests may hold', () => memory.limit);
   metrics.gauge('ready', 'Whether /readyz responds with 200', () => Number(isReady()));
   return {
     responded({ path, status, errorCodes, seconds, fields, rejection }: RespondedRequest) {

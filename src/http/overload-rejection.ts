@@ -29,7 +29,7 @@ export function createRejection(
   return (request, response) => {
     const mayBeFull = requests.waiting > 0 && isGraphql(request);
     const caller = mayBeFull ? authenticator.remembered(request) : undefined;
-    if (!caller || !requests.isFullFor(caller.accountKey)) return false;
+    if (!caller || !requests.isFullFor(caller.admissionKey)) return false;
     const requestId = requestIdOf(request.headers);
     response.writeHead(status, {
       ...general,

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { createReading, type Gate } from '../account/gate.ts';
-import type { Lane } from '../account/lane.ts';
+import { createReading, type Gate } from '../admission/gate.ts';
+import type { Lane } from '../admission/lane.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded, parseJson } from '../lib/json.ts';
 import { PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
@@ -38,14 +38,17 @@ export function registerBodyParser(app: FastifyInstance, lane: Lane): void {
     // It takes less than 0.1 ms.
     if (body.length < 4096) return parse(body);
     // The request holds its body until it is parsed, although its client may have disconnected.
-    const turn = Promise.resolve(lane.take(request.accountKey, request.receivedAt));
+    const turn = Promise.resolve(lane.take(request.admissionKey, request.receivedAt));
     request.processing = turn.then(() => parse(body));
     return request.processing;
   });
 }
 
 /** Reads a body, each part when it is the caller's turn, and books it. */
-function readBody({ raw, holding, accountKey }: FastifyRequest, reading: Gate): Promise<Buffer> {
+function readBody(
+  { raw, reservation, admissionKey }: FastifyRequest,
+  reading: Gate,
+): Promise<Buffer> {
   const parts: Buffer[] = [];
   const tiny = new TinyParts();
   let bytes = 0;
@@ -60,12 +63,12 @@ function readBody({ raw, holding, accountKey }: FastifyRequest, reading: Gate): 
       if (bytes > BODY_LIMIT) fail(new InvalidRequest(413));
       else if (tiny.isTooMany(part.length)) fail(new InvalidRequest(400));
       // A body exists as bytes, as text and as values.
-      else if (holding?.tryHold(part.length * 4 + PART_BYTES) === false) {
+      else if (reservation?.tryReserve(part.length * 4 + PART_BYTES) === false) {
         fail(overloaded('The gateway is processing too many large requests.'));
       }
       // Those of a request of ordinary length are read at once.
       else if (bytes > 65_536) {
-        const turn = reading.enterIteration(accountKey);
+        const turn = reading.enterIteration(admissionKey);
         if (turn) raw.pause();
         void turn?.then(() => raw.resume());
       }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Gate, rejectionWith } from '../account/gate.ts';
+import { Gate, rejectionWith } from '../admission/gate.ts';
 import type { WriteName } from '../upstream/operations.ts';
 import type { Completeness } from './completeness.ts';
 import { keyOverused, keyReused, keySettled } from './idempotency-error.ts';

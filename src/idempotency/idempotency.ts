@@ -2,12 +2,12 @@ import type { Logger } from 'pino';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { Claims } from './claims.ts';
 import { Completeness } from './completeness.ts';
-import { createStore } from './create-store.ts';
 import { createIdempotencyMetrics } from './idempotency-metrics.ts';
 import { type IdempotencyParts, IdempotentCalls } from './idempotent-call.ts';
 import { OpenWrites } from './open-writes.ts';
 import { createSettle } from './settle.ts';
-import { createStoreWatch } from './store-watch.ts';
+import { createStore } from './stores/create-store.ts';
+import { createStoreWatch } from './stores/store-watch.ts';
 
 type Options = Pick<IdempotencyParts, 'calls' | 'isRequired' | 'timeoutMs'> & {
   /** The setting IDEMPOTENCY_STORE. */

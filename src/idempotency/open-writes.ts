@@ -1,4 +1,4 @@
-import { Shares } from '../account/shares.ts';
+import { FairShares } from '../admission/fair-shares.ts';
 import { poll } from '../lib/poll.ts';
 import { remove } from '../lib/remove.ts';
 import { bytesOf } from '../lib/short-text.ts';
@@ -21,7 +21,7 @@ export class OpenWrites {
   readonly #closing = new AbortController();
   readonly #updates = new WaitGroup();
   /** The memory of the updates that are repeated, by caller: at most 32 MiB in a long outage. */
-  readonly #repeated = new Shares(2 ** 25);
+  readonly #repeated = new FairShares(2 ** 25);
   readonly #closeMs: number;
 
   /** @param closeMs how long updates are still repeated when the process ends, in milliseconds */

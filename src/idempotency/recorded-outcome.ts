@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { holdOrShorten } from '../lib/short-text.ts';
+import { reserveOrShorten } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { operations, type Responses, type WriteName } from '../upstream/operations.ts';
 import { OutcomeUnknown, recordableCodes } from '../upstream/upstream-error.ts';
@@ -26,9 +26,9 @@ const recordedOutcome = z.union([
  */
 export function readOutcome(
   outcome: unknown,
-  { holding }: Pick<RequestScope, 'holding'>,
+  { reservation }: Pick<RequestScope, 'reservation'>,
 ): Outcome | null {
-  const { data } = recordedOutcome.safeParse(holdOrShorten(outcome, holding));
+  const { data } = recordedOutcome.safeParse(reserveOrShorten(outcome, reservation));
   if (data === undefined) return null;
   if ('code' in data) return new OutcomeUnknown(data.code, data.requestId);
   const { operation, response } = data;

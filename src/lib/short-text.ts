@@ -48,9 +48,9 @@ export function printable(text: string): string {
 }
 
 /** Returns a value that can be held in memory: the given one, or its short form if there is no room for it. */
-export function holdOrShorten(
+export function reserveOrShorten(
   value: unknown,
-  holding: { tryHold(bytes: number): boolean },
+  reservation: { tryReserve(bytes: number): boolean },
 ): unknown {
-  return holding.tryHold(bytesOf(value)) ? value : shortForm(value);
+  return reservation.tryReserve(bytesOf(value)) ? value : shortForm(value);
 }

@@ -24,7 +24,8 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   const isFiltered = Boolean(args.only || args.search);
   const isCut = skip > 0 || end < all.length;
   // A filter may keep all of them, before they are cut.
-  if (isFiltered || isCut) await limits.holdCopy(isFiltered ? all.length : Math.max(0, end - skip));
+  if (isFiltered || isCut)
+    await limits.reserveCopy(isFiltered ? all.length : Math.max(0, end - skip));
   const kept = isFiltered ? await filterCodes(all, args, limits) : all;
   const codes = isCut ? kept.slice(skip, end) : kept;
   const totalCount = kept.length;

@@ -14,10 +14,10 @@ export type Limits = {
    * requests may wait for the same call, or have disconnected.
    */
   failureTurn(): Promise<void>;
-  /** Books a list with so many bytes of texts until its response exists. Throws as `Holding.hold` does. */
-  holdList(list: readonly object[], bytes: number): Promise<void> | undefined;
+  /** Books a list with so many bytes of texts until its response exists. Throws as `Reservation.reserve` does. */
+  reserveList(list: readonly object[], bytes: number): Promise<void> | undefined;
   /** Books a copy of a part of a list with at most so many items, and waits for CPU time to make it. */
-  holdCopy(items: number): Promise<void> | undefined;
+  reserveCopy(items: number): Promise<void> | undefined;
   /** Visits items, and waits for CPU time meanwhile as often as it is needed. */
   visit<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void>;
 };
@@ -50,7 +50,7 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
       limits.admitLookup(key ?? id); // Again: by now, all root fields are started and counted.
       const response = await service.read(name, parameters);
       const items = toItems(response);
-      await limits.holdList(items, response.bytes + items.length * addedBytes);
+      await limits.reserveList(items, response.bytes + items.length * addedBytes);
       // Without the list of the service, whose memory is free once no request shares the response.
       return { ...response, list: items };
     };

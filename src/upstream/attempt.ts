@@ -1,7 +1,7 @@
 import { SpanKind } from '@opentelemetry/api';
 import type { Logger } from 'pino';
-import type { Account, Holding } from '../account/account.ts';
-import { createReading } from '../account/gate.ts';
+import { createReading } from '../admission/gate.ts';
+import type { Memory, Reservation } from '../admission/memory.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
@@ -23,7 +23,7 @@ import { ContractFault } from './wire-types.ts';
 export type AttemptDependencies = {
   baseUrl: URL;
   transport: Transport;
-  account: Account;
+  memory: Memory;
   /** After decompression. */
   maxResponseBytes: number;
   log: Logger;
@@ -41,7 +41,7 @@ const DECODED = 5;
  * `retry` is 0 for the first attempt.
  */
 export function createAttempt(dependencies: AttemptDependencies) {
-  const { transport, account, log, observer } = dependencies;
+  const { transport, memory, log, observer } = dependencies;
   const spans = perOperation((name) => spanOf(name, dependencies.baseUrl));
   const reading = createReading();
   return <Name extends OperationName>(
@@ -56,24 +56,24 @@ export function createAttempt(dependencies: AttemptDependencies) {
     return inSpan(name, options, async (span) => {
       if (retry > 0) span.setAttribute('http.request.resend_count', retry);
       const start = performance.now();
-      const holding = account.open(scope.caller.accountKey);
+      const reservation = memory.open(scope.caller.admissionKey);
       // A response of ordinary length to a write is received in any case: its outcome must reach the client.
       let received = 0;
       const limits: ResponseLimits = {
         signal,
         maxBytes: dependencies.maxResponseBytes,
-        hold(bytes) {
+        tryReserve(bytes) {
           received += bytes;
-          return holding.tryHoldAll(received) || (isWrite && received <= MAX_UNBOOKED);
+          return reservation.tryReserveTotal(received) || (isWrite && received <= MAX_UNBOOKED);
         },
       };
       const reserve = (bytes: number) =>
-        isWrite ? undefined : withMemory(holding.holdAll(bytes * DECODED, signal));
+        isWrite ? undefined : withMemory(reservation.reserveTotal(bytes * DECODED, signal));
       const exchange = new Exchange({
         ...limits,
         sendBy,
         reserve,
-        read: () => reading.enterIteration(scope.caller.accountKey, signal),
+        read: () => reading.enterIteration(scope.caller.admissionKey, signal),
       });
       let status: number | undefined;
       const finish = (outcome: string, fault?: string) => {
@@ -90,7 +90,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
         status = response.statusCode;
         const bytes = await responseBody(response, limits);
         await reserve(bytes.length);
-        const result = await decodeInTurn(request.operation, bytes, holding, scope, signal);
+        const result = await decodeInTurn(request.operation, bytes, reservation, scope, signal);
         finish('answered');
         return result;
       } catch (cause) {
@@ -101,7 +101,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
         finish(error.code, error.fault);
         throw error;
       } finally {
-        holding.close();
+        reservation.close();
       }
     });
   };
@@ -140,17 +140,17 @@ function withMemory(waiting: Promise<void> | undefined): Promise<void> | undefin
 async function decodeInTurn<Name extends OperationName>(
   operation: Name,
   body: Uint8Array,
-  holding: Holding,
+  reservation: Reservation,
   scope: RequestScope,
   signal: AbortSignal,
 ): Promise<Responses[Name]> {
   const isWrite = operations[operation].effect === 'write';
   const turn = scope.turn(isWrite ? undefined : signal);
   if (turn) await turn;
-  const inShare = isWrite ? undefined : withMemory(holding.inShare(signal));
+  const inShare = isWrite ? undefined : withMemory(reservation.waitForShare(signal));
   if (!inShare) return decode(operation, body);
   await inShare;
-  return decodeInTurn(operation, body, holding, scope, signal);
+  return decodeInTurn(operation, body, reservation, scope, signal);
 }
 
 /** Decodes the body of a response. Throws an UpstreamError if it is invalid. */

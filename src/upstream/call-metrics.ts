@@ -1,4 +1,4 @@
-import type { Gate } from '../account/gate.ts';
+import type { Gate } from '../admission/gate.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { OperationName } from './operations.ts';
 import type { CircuitBreaker } from './resilience/circuit-breaker.ts';

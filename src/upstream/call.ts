@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { Gate } from '../account/gate.ts';
+import { Gate } from '../admission/gate.ts';
 import { remove } from '../lib/remove.ts';
-import { holdOrShorten } from '../lib/short-text.ts';
+import { reserveOrShorten } from '../lib/short-text.ts';
 import { WaitGroup } from '../lib/wait-group.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { type AttemptDependencies, createAttempt } from './attempt.ts';
@@ -106,7 +106,7 @@ export class UpstreamCalls {
       const running = this.#run(request, scope, controller, timeoutMs);
       const result = await this.inFlight.track(running);
       // It waits for turns, to be recorded and encoded. The short form does not change its type.
-      return holdOrShorten(result, scope.holding) as Responses[Name];
+      return reserveOrShorten(result, scope.reservation) as Responses[Name];
     } catch (error) {
       const unknown = error instanceof UpstreamError && unknownOutcome(error, scope.requestId);
       if (unknown) return unknown;
@@ -130,7 +130,7 @@ export class UpstreamCalls {
     const timer = setTimeout(abort, timeoutMs);
     const onRetry = () => this.#options.observer.retried(request.operation);
     const isWrite = operations[request.operation].effect === 'write';
-    const caller = scope.caller.accountKey;
+    const caller = scope.caller.admissionKey;
     const budget = this.#retryBudgets.memo(caller);
     // Only on connection faults and 502, 503, 504: a write is sent once.
     const retries = isWrite ? 0 : 2;

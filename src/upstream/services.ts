@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Account } from '../account/account.ts';
+import type { Memory } from '../admission/memory.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type Calls, UpstreamCalls } from './call.ts';
 import { createCallObserver, watchCalls } from './call-metrics.ts';
@@ -24,7 +24,7 @@ export type ServiceSettings = ConnectionOptions & {
  */
 export function connectServices<Name extends string>(
   settings: Readonly<Record<Name, ServiceSettings>>,
-  { metrics, ...shared }: { account: Account; log: Logger; metrics: Metrics },
+  { metrics, ...shared }: { memory: Memory; log: Logger; metrics: Metrics },
 ) {
   const observer = createCallObserver(metrics, Object.keys(settings));
   // A read of one service may show what a write changed in another.

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { decodeJwt } from 'jose';
 import { z } from 'zod';
-import { type Received, success } from '../../test/support/service.ts';
+import { type Received, success } from '../../testkit/service.ts';
 import { startService } from '../harness.ts';
 
 type Respond = (response: ServerResponse, text: string, url: string) => unknown;

@@ -3,10 +3,10 @@ import { closeSync, openSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { closeAfterTest } from '../../test/support/cleanup.ts';
-import { freePort } from '../../test/support/port.ts';
-import { type Reply, reply, success } from '../../test/support/service.ts';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { freePort } from '../../testkit/port.ts';
+import { type Reply, reply, success } from '../../testkit/service.ts';
+import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { isSuccess, keepAliveAgent, outcomeOf, post, readQuery, writeMutation } from '../client.ts';
 import { startHaproxy } from '../haproxy.ts';
 import {

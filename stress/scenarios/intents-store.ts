@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import type { Harness, Row, Scenario } from '../harness.ts';
 import { stepClock } from '../stores/clock-faults.ts';
 import { fillDisk } from '../stores/file-faults.ts';

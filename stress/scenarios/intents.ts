@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../test/support/port.ts';
-import { startRedis } from '../../test/support/redis.ts';
+import { freePort } from '../../testkit/port.ts';
+import { startRedis } from '../../testkit/redis.ts';
 import { type Fault, startFaultProxy } from '../fault-proxy.ts';
 import { startHaproxy } from '../haproxy.ts';
 import type { Harness, Row, RunningGateway, Scenario } from '../harness.ts';

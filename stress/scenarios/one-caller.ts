@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { startRedis } from '../../test/support/redis.ts';
+import { startRedis } from '../../testkit/redis.ts';
 import { type Attack, attacks, type Needs, respond, type Send } from '../attacks.ts';
 import { isSuccess, keepAliveAgent, outcomeOf, post, readQuery, writeMutation } from '../client.ts';
 import {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
 import { z } from 'zod';
-import { startTcp } from '../../test/support/tcp-server.ts';
+import { startTcp } from '../../testkit/tcp-server.ts';
 import { keepAliveAgent, outcomeOf, post } from '../client.ts';
 import type { Harness, Row, Scenario } from '../harness.ts';
 import { forEach, numbers } from '../load.ts';

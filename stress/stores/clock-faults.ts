@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createFakeClock } from '../../test/support/fake-clock.ts';
-import { startPostgres } from '../../test/support/postgres.ts';
-import { startRedis } from '../../test/support/redis.ts';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { createFakeClock } from '../../testkit/fake-clock.ts';
+import { startPostgres } from '../../testkit/postgres.ts';
+import { startRedis } from '../../testkit/redis.ts';
+import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { type Harness, type Row, until } from '../harness.ts';
 import { killAll, type Stage, underLoad, whenBack } from './stage.ts';
 

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { closeAfterTest } from '../../test/support/cleanup.ts';
-import { temporaryFolder } from '../../test/support/temporary-folder.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import type { Harness, Row } from '../harness.ts';
 import { type Stage, underLoad, whenBack } from './stage.ts';
 

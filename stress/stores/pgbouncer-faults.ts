@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startPgBouncer } from '../../test/support/pgbouncer.ts';
-import { startPostgres } from '../../test/support/postgres.ts';
+import { startPgBouncer } from '../../testkit/pgbouncer.ts';
+import { startPostgres } from '../../testkit/postgres.ts';
 import { startFaultProxy } from '../fault-proxy.ts';
 import type { Harness, Row } from '../harness.ts';
 import { AN_HOUR_LATER } from './postgres-faults.ts';

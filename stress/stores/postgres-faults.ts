@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startPostgres } from '../../test/support/postgres.ts';
+import { startPostgres } from '../../testkit/postgres.ts';
 import { type Harness, type Row, until } from '../harness.ts';
 import { CLIENTS } from '../intents/settled-intents.ts';
 import { REPETITIONS, type Stage, TIMEOUT_MS, underLoad, whenBack } from './stage.ts';

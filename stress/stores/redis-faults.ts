@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eventually } from '../../test/support/eventually.ts';
-import { startRedis } from '../../test/support/redis.ts';
+import { eventually } from '../../testkit/eventually.ts';
+import { startRedis } from '../../testkit/redis.ts';
 import { startFaultProxy } from '../fault-proxy.ts';
 import type { Harness, Row } from '../harness.ts';
 import { killOne, type Stage, underLoad, whenBack } from './stage.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../test/support/port.ts';
+import { freePort } from '../../testkit/port.ts';
 import { outcomeOf, post, writeMutation } from '../client.ts';
 import { type Harness, type Row, type RunningGateway, until } from '../harness.ts';
 import { type Ledger, startLedger } from '../intents/ledger.ts';

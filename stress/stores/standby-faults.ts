@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
+import { type PostgresServer, startPostgres } from '../../testkit/postgres.ts';
 import { type Fault, startFaultProxy } from '../fault-proxy.ts';
 import type { Harness, Row } from '../harness.ts';
 import { AN_HOUR_LATER } from './postgres-faults.ts';

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, jest, test } from '@jest/globals';
 import type { Execute } from '../../src/request-scope.ts';
-import { speedUpTimeouts } from '../support/fast-timeouts.ts';
-import { read, write } from '../support/graphql-operation.ts';
+import { speedUpTimeouts } from '../../testkit/fast-timeouts.ts';
+import { read, write } from '../../testkit/graphql-operation.ts';
+import { success } from '../../testkit/service.ts';
 import { authorized, connectTo, exchange, requestOf, requestOnly } from '../support/raw-request.ts';
 import { startTestServer } from '../support/server.ts';
-import { success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 // Introspection opens small requests without a token.

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
-import { anyWrite } from '../support/graphql-operation.ts';
-import { testIssuer } from '../support/issuer.ts';
-import { metric } from '../support/metric.ts';
-import { json, startService } from '../support/service.ts';
+import { startTestGateway } from '../../testkit/gateway.ts';
+import { anyWrite } from '../../testkit/graphql-operation.ts';
+import { testIssuer } from '../../testkit/issuer.ts';
+import { metric } from '../../testkit/metric.ts';
+import { json, startService } from '../../testkit/service.ts';
 
 const REQUESTS = 200;
 const CONCURRENCY = 40;

@@ -2,13 +2,13 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Documents } from '../../src/graphql/documents.ts';
+import { eventually } from '../../testkit/eventually.ts';
+import { startGatewayProcess } from '../../testkit/gateway-process.ts';
+import { read } from '../../testkit/graphql-operation.ts';
+import { testIssuer } from '../../testkit/issuer.ts';
+import { json, type Reply, reply } from '../../testkit/service.ts';
 import { startCollector } from '../support/collector.ts';
-import { eventually } from '../support/eventually.ts';
-import { startGatewayProcess } from '../support/gateway-process.ts';
-import { read } from '../support/graphql-operation.ts';
-import { testIssuer } from '../support/issuer.ts';
 import { exchange } from '../support/raw-request.ts';
-import { json, type Reply, reply } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startChangingService } from '../support/stack.ts';
 

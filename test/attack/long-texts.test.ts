@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { json } from '../support/service.ts';
+import { json } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 /** The longest message of an error, in characters, with the mark of a text that is cut. */

@@ -2,11 +2,11 @@ import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:cryp
 import { afterEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { CompactEncrypt } from 'jose';
+import { read } from '../../testkit/graphql-operation.ts';
+import { json, startService } from '../../testkit/service.ts';
 import { createTestAuthenticator } from '../support/authenticator.ts';
-import { read } from '../support/graphql-operation.ts';
 import { exchange, requestOnly } from '../support/raw-request.ts';
 import { startTestServer } from '../support/server.ts';
-import { json, startService } from '../support/service.ts';
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });

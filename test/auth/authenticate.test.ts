@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { UnsecuredJWT } from 'jose';
 import type { JwtConfig } from '../../src/auth/verify.ts';
+import { read, write } from '../../testkit/graphql-operation.ts';
+import { metric } from '../../testkit/metric.ts';
+import { json, reply, startService, success } from '../../testkit/service.ts';
+import { temporaryFile } from '../../testkit/temporary-folder.ts';
 import { createTestAuthenticator } from '../support/authenticator.ts';
-import { read, write } from '../support/graphql-operation.ts';
-import { metric } from '../support/metric.ts';
-import { json, reply, startService, success } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 import { startStack } from '../support/stack.ts';
-import { temporaryFile } from '../support/temporary-folder.ts';
 
 const now = () => Math.floor(Date.now() / 1000);
 const [es256, rs256, foreign] = [
@@ -256,7 +256,7 @@ describe('a verified token', () => {
     for (const claims of [{ sub: 'grace' }, { iss: 'second' }]) {
       const other = await authenticate(await sign(claims));
       expect(other?.hash).not.toBe(first?.hash);
-      expect(other?.accountKey).not.toBe(first?.accountKey);
+      expect(other?.admissionKey).not.toBe(first?.admissionKey);
     }
   });
 
@@ -265,22 +265,22 @@ describe('a verified token', () => {
     ['a number', 9_007_199_254_740_992],
     ['an object', { id: 1 }],
     ['empty', ''],
-  ])('whose subject is %s has a hash of its own, and the account of its issuer', async (_, sub) => {
+  ])('whose subject is %s has a hash of its own, and is admitted as its issuer', async (_, sub) => {
     const { authenticate } = createTestAuthenticator(jwks, { issuers: ['issuer', 'second'] });
     const first = await authenticate(await sign({ sub }));
     const second = await authenticate(await sign({ sub: undefined, exp: now() + 900 }));
     const elsewhere = await authenticate(await sign({ sub, iss: 'second' }));
     expect([first?.subject, second?.subject]).toEqual([null, null]);
     expect(second?.hash).not.toBe(first?.hash);
-    expect(second?.accountKey).toBe(first?.accountKey);
-    expect(elsewhere?.accountKey).not.toBe(first?.accountKey);
+    expect(second?.admissionKey).toBe(first?.admissionKey);
+    expect(elsewhere?.admissionKey).not.toBe(first?.admissionKey);
   });
 
   test('is cached for a minute at most, so that its signature is checked once', async () => {
     const { authenticate } = createTestAuthenticator(jwks);
     const token = await sign();
     const hash = expect.stringMatching(/^[\w+/]{43}=$/);
-    const caller = { issuer: 'issuer', subject: 'ada', accountKey: hash, hash };
+    const caller = { issuer: 'issuer', subject: 'ada', admissionKey: hash, hash };
     for (const [ms, checks] of [
       [0, 1],
       [59_000, 1],

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { json, reply, startService } from '../../testkit/service.ts';
 import { createTestAuthenticator } from '../support/authenticator.ts';
-import { json, reply, startService } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 
 const path = '/tenant/.well-known/openid-configuration';

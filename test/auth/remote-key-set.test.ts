@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { expect, jest, test } from '@jest/globals';
+import { freePort } from '../../testkit/port.ts';
+import { json, type Reply, reply, startService } from '../../testkit/service.ts';
 import { createTestAuthenticator } from '../support/authenticator.ts';
-import { freePort } from '../support/port.ts';
-import { json, type Reply, reply, startService } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 import { startChangingService } from '../support/stack.ts';
 import { stopClock } from '../support/stopped-clock.ts';

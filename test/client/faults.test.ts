@@ -7,8 +7,8 @@ import {
   settle,
   withIntent,
 } from '../../packages/client/src/index.ts';
-import { faultCases, startFaultStack } from '../support/client-faults.ts';
-import { anyWrite } from '../support/graphql-operation.ts';
+import { faultCases, startFaultStack } from '../../testkit/client-faults.ts';
+import { anyWrite } from '../../testkit/graphql-operation.ts';
 
 type Data = { workflowAction: { __typename: string; code?: string } };
 

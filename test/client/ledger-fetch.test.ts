@@ -15,8 +15,8 @@ import {
   settleDocument,
   withIntent,
 } from '../../packages/client/src/index.ts';
-import { until } from '../support/eventually.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import { until } from '../../testkit/eventually.ts';
+import { startTestGateway } from '../../testkit/gateway.ts';
 import {
   createSave,
   cut,

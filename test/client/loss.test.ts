@@ -5,8 +5,8 @@ import {
   readField,
   withIntent,
 } from '../../packages/client/src/index.ts';
-import { startTestGateway } from '../support/gateway.ts';
-import { json, startService } from '../support/service.ts';
+import { startTestGateway } from '../../testkit/gateway.ts';
+import { json, startService } from '../../testkit/service.ts';
 
 type Data = Record<'done' | 'failed', { __typename: string }>;
 

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from '@jest/globals';
 import { newIntent } from '../../packages/client/src/index.ts';
 import { hash } from '../../packages/client/src/token.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
 import type { NewPage } from './new-page.ts';
 import {
   errorOf,

@@ -6,8 +6,8 @@ import {
   type LedgerFetchOptions,
   readField,
 } from '../../packages/client/src/index.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
-import { startHttpServer } from '../support/http-server.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { startHttpServer } from '../../testkit/http-server.ts';
 
 export type Reply = (response: ServerResponse) => void;
 export type Data = { save: { __typename: string } };

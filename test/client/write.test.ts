@@ -7,8 +7,8 @@ import {
   type WriteOptions,
   type WriteState,
 } from '../../packages/client/src/index.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
-import { until } from '../support/eventually.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { until } from '../../testkit/eventually.ts';
 import {
   cut,
   type Data,

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
-import { read, write } from '../support/graphql-operation.ts';
-import { json, reply } from '../support/service.ts';
+import { read, write } from '../../testkit/graphql-operation.ts';
+import { json, reply } from '../../testkit/service.ts';
 import { startStack } from '../support/stack.ts';
 
 /** What the command prints for these lines: the faults, the callers and the unknown writes. */

@@ -3,7 +3,7 @@ import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { type Issuer, type IssuerOptions, startIssuer } from '../../dev/issuer.ts';
 import { scenarios } from '../../dev/service.ts';
 import { discoverKeysUrl } from '../../src/auth/discovery.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
 
 async function start(options?: IssuerOptions): Promise<Issuer> {
   const issuer = await startIssuer(options);

@@ -6,8 +6,8 @@ import {
   type ScenarioName,
   startReferenceService,
 } from '../../dev/service.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
-import { until } from '../support/eventually.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { until } from '../../testkit/eventually.ts';
 import { exchange, requestOnly } from '../support/raw-request.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { closeAfterTest } from '../support/cleanup.ts';
-import { startHttpServer } from '../support/http-server.ts';
-import { startProcess } from '../support/process.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { startHttpServer } from '../../testkit/http-server.ts';
+import { startProcess } from '../../testkit/process.ts';
 
 const ports = ['PORT', 'DEV_ISSUER_PORT', 'DEV_SERVICE_PORT', 'DEV_CUTTING_PROXY_PORT'];
 

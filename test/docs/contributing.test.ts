@@ -3,12 +3,12 @@ import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } f
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { startGatewayProcess } from '../support/gateway-process.ts';
-import { outcomeFields } from '../support/graphql-operation.ts';
-import { metric } from '../support/metric.ts';
-import { json, type Reply, reply } from '../support/service.ts';
+import { startGatewayProcess } from '../../testkit/gateway-process.ts';
+import { outcomeFields } from '../../testkit/graphql-operation.ts';
+import { metric } from '../../testkit/metric.ts';
+import { json, type Reply, reply } from '../../testkit/service.ts';
+import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { startChangingService } from '../support/stack.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /*
  * A gateway with the two operations of the example in CONTRIBUTING.md, which the commands there write. Every promise of

@@ -11,20 +11,20 @@ const src = new URL('../../src/', import.meta.url).pathname;
  */
 const allowed: Record<string, string> = {
   lib: '',
-  account: 'errors/gateway-error.ts lib/',
+  admission: 'errors/gateway-error.ts lib/',
   errors: 'lib/',
   telemetry: 'errors/gateway-error.ts node:http',
   auth: 'errors/ lib/ jose node:http telemetry/metrics.ts',
-  upstream: 'account/ errors/gateway-error.ts lib/ telemetry/ got undici node:http',
+  upstream: 'admission/ errors/gateway-error.ts lib/ telemetry/ got undici node:http',
   idempotency:
-    'account/gate.ts account/shares.ts errors/gateway-error.ts lib/ telemetry/ upstream/',
+    'admission/gate.ts admission/fair-shares.ts errors/gateway-error.ts lib/ telemetry/ upstream/',
   resolvers:
     'errors/gateway-error.ts errors/input-fault.ts generated/ idempotency/recorded-outcome.ts idempotency/settle.ts upstream/ graphql',
   graphql:
-    'account/ errors/ idempotency/settle.ts lib/ resolvers/ telemetry/ upstream/ graphql @apollo',
+    'admission/ errors/ idempotency/settle.ts lib/ resolvers/ telemetry/ upstream/ graphql @apollo',
   generated: 'resolvers/context.ts resolvers/gl-code.ts graphql',
-  http: 'account/ auth/authenticate.ts errors/ lib/ telemetry/ fastify @fastify node:http',
-  settings: 'auth/ config.ts generated/ graphql/ lib/ telemetry/ upstream/transport/ jose',
+  http: 'admission/ auth/authenticate.ts errors/ lib/ telemetry/ fastify @fastify node:http',
+  config: 'auth/ errors/gateway-error.ts generated/ graphql/ telemetry/ upstream/transport/ jose',
 };
 
 /** Packages that a folder may import only if its list names them. */

@@ -3,8 +3,8 @@ import { expect, test } from '@jest/globals';
 import { parseSync, Visitor } from 'oxc-parser';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { read } from '../support/graphql-operation.ts';
-import { reply, success } from '../support/service.ts';
+import { read } from '../../testkit/graphql-operation.ts';
+import { reply, success } from '../../testkit/service.ts';
 import { startStack } from '../support/stack.ts';
 import { anchorsOf } from './anchors.ts';
 

@@ -16,10 +16,10 @@ import {
   visitWithTypeInfo,
 } from 'graphql';
 import { startReferenceService } from '../../dev/service.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
-import { operation, operationNames } from '../support/example-operation.ts';
-import { startTestGateway } from '../support/gateway.ts';
-import { testIssuer } from '../support/issuer.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { operation, operationNames } from '../../testkit/example-operation.ts';
+import { startTestGateway } from '../../testkit/gateway.ts';
+import { testIssuer } from '../../testkit/issuer.ts';
 
 const schema = buildSubgraphSchema(
   parse(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8')),

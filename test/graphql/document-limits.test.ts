@@ -2,9 +2,9 @@ import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { Documents } from '../../src/graphql/documents.ts';
-import { anyWrite } from '../support/graphql-operation.ts';
-import { metric } from '../support/metric.ts';
-import { json, success } from '../support/service.ts';
+import { anyWrite } from '../../testkit/graphql-operation.ts';
+import { metric } from '../../testkit/metric.ts';
+import { json, success } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
 

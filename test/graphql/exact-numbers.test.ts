@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { json } from '../support/service.ts';
+import { json } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const share = shareGateway({ UPSTREAM_CSV_OPTION_PARAM: 'type' });

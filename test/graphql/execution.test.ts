@@ -4,7 +4,7 @@ import { unwrapResolverError } from '@apollo/server/errors';
 import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { Account } from '../../src/account/account.ts';
+import { Memory } from '../../src/admission/memory.ts';
 import { clientDisconnected, GatewayError, overloaded } from '../../src/errors/gateway-error.ts';
 import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { COMPILE_AT } from '../../src/graphql/compiled-query.ts';
@@ -253,7 +253,7 @@ const listOf = (project: string) =>
 test('a list that is not held is an error of its field, and the status stays 200', async () => {
   for (const error of [overloaded(), clientDisconnected()]) {
     const scope = scopeOf();
-    jest.spyOn(scope.holding, 'hold').mockRejectedValueOnce(error);
+    jest.spyOn(scope.reservation, 'reserve').mockRejectedValueOnce(error);
     const query = `{ ${listOf('codes')} ${listOf('failed')} }`;
     const { text, errors } = await interpret({ query, scope });
     expect(errors).toEqual([error.code]);
@@ -283,9 +283,9 @@ test.each([
 
 test('a part of a list is booked before it exists', async () => {
   const held: number[] = [];
-  const holding = new Account(Infinity).open('ada');
-  jest.spyOn(holding, 'hold').mockImplementation(async (bytes) => void held.push(bytes));
-  await interpret({ query: part, scope: { ...alone(), holding } });
+  const reservation = new Memory(Infinity).open('ada');
+  jest.spyOn(reservation, 'reserve').mockImplementation(async (bytes) => void held.push(bytes));
+  await interpret({ query: part, scope: { ...alone(), reservation } });
   expect(held[1]).toBe(24_999 * 8);
 });
 

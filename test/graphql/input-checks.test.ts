@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { anyWrite } from '../support/graphql-operation.ts';
-import { json } from '../support/service.ts';
+import { anyWrite } from '../../testkit/graphql-operation.ts';
+import { json } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const share = shareGateway();

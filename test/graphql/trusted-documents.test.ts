@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { beforeAll, expect, test } from '@jest/globals';
-import { anyWrite } from '../support/graphql-operation.ts';
-import { json } from '../support/service.ts';
+import { anyWrite } from '../../testkit/graphql-operation.ts';
+import { json } from '../../testkit/service.ts';
+import { temporaryFile } from '../../testkit/temporary-folder.ts';
 import { startStack } from '../support/stack.ts';
-import { temporaryFile } from '../support/temporary-folder.ts';
 
 const success = json({ status: 0, service_status: { status: 0 }, list: [{ Code: '1' }] });
 const codes =

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
-import { anyWrite, read, write } from '../support/graphql-operation.ts';
-import { metric } from '../support/metric.ts';
+import { anyWrite, read, write } from '../../testkit/graphql-operation.ts';
+import { metric } from '../../testkit/metric.ts';
+import { json } from '../../testkit/service.ts';
 import { authorized, connectTo, requestOf } from '../support/raw-request.ts';
-import { json } from '../support/service.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
 
 const host = 'host: gateway';

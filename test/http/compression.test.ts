@@ -5,10 +5,10 @@ import type { Transform } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import zlib from 'node:zlib';
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { speedUp } from '../support/fast-timeouts.ts';
-import { read } from '../support/graphql-operation.ts';
+import { speedUp } from '../../testkit/fast-timeouts.ts';
+import { read } from '../../testkit/graphql-operation.ts';
+import { json } from '../../testkit/service.ts';
 import { connectTo, requestOf } from '../support/raw-request.ts';
-import { json } from '../support/service.ts';
 import { startStack } from '../support/stack.ts';
 
 afterEach(() => {

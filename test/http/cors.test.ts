@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { read } from '../support/graphql-operation.ts';
-import { success } from '../support/service.ts';
+import { read } from '../../testkit/graphql-operation.ts';
+import { success } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const origin = 'https://app.example';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { operation, operationNames } from '../support/example-operation.ts';
-import { read } from '../support/graphql-operation.ts';
-import { json } from '../support/service.ts';
+import { operation, operationNames } from '../../testkit/example-operation.ts';
+import { read } from '../../testkit/graphql-operation.ts';
+import { json } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
 

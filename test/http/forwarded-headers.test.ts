@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
-import { read, write } from '../support/graphql-operation.ts';
-import { startService, success } from '../support/service.ts';
+import { startTestGateway } from '../../testkit/gateway.ts';
+import { read, write } from '../../testkit/graphql-operation.ts';
+import { startService, success } from '../../testkit/service.ts';
+import { temporaryFile } from '../../testkit/temporary-folder.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
-import { temporaryFile } from '../support/temporary-folder.ts';
 
 const forwarding = { FORWARD_HEADERS: 'X-Tenant, x-region' };
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { serverAudits } from 'graphql-http';
-import { startTestGateway } from '../support/gateway.ts';
-import { reply, startService } from '../support/service.ts';
+import { startTestGateway } from '../../testkit/gateway.ts';
+import { reply, startService } from '../../testkit/service.ts';
 
 /** An operation that is not executed has status 400 for every client, so that proxies and monitoring see the fault. */
 const notKept = new Map([

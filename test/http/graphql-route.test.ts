@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { expect, jest, test } from '@jest/globals';
-import { Account } from '../../src/account/account.ts';
-import { Gate } from '../../src/account/gate.ts';
-import { Lane } from '../../src/account/lane.ts';
-import { until } from '../support/eventually.ts';
-import { later } from '../support/fast-timeouts.ts';
+import { Gate } from '../../src/admission/gate.ts';
+import { Lane } from '../../src/admission/lane.ts';
+import { Memory } from '../../src/admission/memory.ts';
+import { until } from '../../testkit/eventually.ts';
+import { later } from '../../testkit/fast-timeouts.ts';
 import { connectTo } from '../support/raw-request.ts';
 import { silentMetrics, startTestServer } from '../support/server.ts';
 
@@ -14,20 +14,20 @@ const head = (caller: string, rest: string) =>
 /** A server that takes the `Authorization` header for the caller, and executes when the test says so. */
 async function start(limits: { requests?: number; bytes?: number; lane?: Lane } = {}) {
   const { lane = new Lane() } = limits;
-  const account = new Account(limits.bytes ?? 10_000_000);
+  const memory = new Memory(limits.bytes ?? 10_000_000);
   const requests = new Gate({ limit: limits.requests ?? 100, maxWaiting: 8 });
   const executions: (() => void)[] = [];
   const received: number[] = [];
   const statuses: number[] = [];
   const state = { response: 'null', isHeld: false };
   const { url } = await startTestServer({
-    account,
+    memory,
     requests,
     lane,
     metrics: { ...silentMetrics, responded: ({ status }) => void statuses.push(status) },
     authenticator: {
       async authenticate({ headers: { authorization: name = '' } }) {
-        const caller = { issuer: '', subject: name, hash: name, accountKey: name };
+        const caller = { issuer: '', subject: name, hash: name, admissionKey: name };
         return { tokenHash: 'hash', token: name, caller };
       },
       remembered: () => undefined,
@@ -46,7 +46,7 @@ async function start(limits: { requests?: number; bytes?: number; lane?: Lane } 
   };
   return {
     url,
-    account,
+    memory,
     requests,
     executions,
     received,
@@ -65,7 +65,7 @@ async function start(limits: { requests?: number; bytes?: number; lane?: Lane } 
     async requestWithoutReading() {
       state.response = JSON.stringify('x'.repeat(40_000_000));
       const socket = send('a', 'content-length: 12\r\n\r\n{"query":""}').pause();
-      await until(() => account.held > 39_000_000);
+      await until(() => memory.held > 39_000_000);
       state.response = 'null';
       return socket;
     },
@@ -82,17 +82,17 @@ function holdTurns() {
 }
 
 test('bodies that are declared and not sent hold places of their caller only, and no memory', async () => {
-  const { requests, account, declare, post } = await start({ requests: 8 });
+  const { requests, memory, declare, post } = await start({ requests: 8 });
   const sockets = Array.from({ length: 12 }, () => declare('a', 65_536));
   await until(() => requests.waiting === 4);
-  expect([requests.held, account.held]).toEqual([4, 0]);
+  expect([requests.held, memory.held]).toEqual([4, 0]);
   expect((await post('b')).status).toBe(200);
   for (const socket of sockets) socket.destroy();
   await until(() => requests.held + requests.waiting === 0);
 });
 
 test('callers whose bodies do not arrive lose their places when others need them, but not for a body that arrives', async () => {
-  const { requests, account, executions, state, declare, post } = await start({ requests: 8 });
+  const { requests, memory, executions, state, declare, post } = await start({ requests: 8 });
   state.isHeld = true;
   const executed = post('a');
   await until(() => executions.length === 1);
@@ -101,7 +101,7 @@ test('callers whose bodies do not arrive lose their places when others need them
   const sockets = ['a', 'a', 'b', 'b', 'c', 'd'].map((caller) => declare(caller, 65_536));
   await until(() => requests.held === 8);
   arriving.write('x'.repeat(60_000));
-  await until(() => account.held > 0);
+  await until(() => memory.held > 0);
   const all = [executed];
   await later(async () => {
     all.push(post('e'), post('f'));
@@ -115,11 +115,11 @@ test('callers whose bodies do not arrive lose their places when others need them
 });
 
 test('bodies are booked to their caller until they have been executed', async () => {
-  const { account, executions, state, post } = await start({ bytes: 1_500_000 });
+  const { memory, executions, state, post } = await start({ bytes: 1_500_000 });
   state.isHeld = true;
   const first = post('a', 150_000);
   await until(() => executions.length === 1);
-  expect(account.held).toBeGreaterThan(600_000);
+  expect(memory.held).toBeGreaterThan(600_000);
   const second = await post('a', 150_000);
   expect(second.status).toBe(503);
   const client = new AbortController();
@@ -127,10 +127,10 @@ test('bodies are booked to their caller until they have been executed', async ()
   await until(() => executions.length === 2);
   client.abort();
   await lost;
-  expect(account.held).toBeGreaterThan(800_000);
+  expect(memory.held).toBeGreaterThan(800_000);
   for (const execute of executions) execute();
   expect((await first).status).toBe(200);
-  await until(() => account.held === 0);
+  await until(() => memory.held === 0);
 });
 
 test('a request is executed in a turn of its caller', async () => {
@@ -160,11 +160,11 @@ test.each([
 ])('a response that nobody reads is dropped when its %s is needed', async (...row) => {
   const [, limits, caller, bytes] = row;
   const gateway = await start({ bytes: 100_000_000, ...limits });
-  const { account, requests, post } = gateway;
+  const { memory, requests, post } = gateway;
   const socket = await gateway.requestWithoutReading();
   const closed = once(socket, 'close');
   await later(async () => expect((await post(caller, bytes)).status).toBe(200));
-  await until(() => requests.held === 0 && account.held === 0);
+  await until(() => requests.held === 0 && memory.held === 0);
   socket.resume();
   await closed;
 });
@@ -176,18 +176,18 @@ test('a response that has just been sent is not dropped, although its memory is 
   const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
   expect((await gateway.post('a', 12_000_000)).status).toBe(503);
   clock.mockRestore();
-  expect(gateway.account.held).toBeGreaterThan(39_000_000);
+  expect(gateway.memory.held).toBeGreaterThan(39_000_000);
   socket.destroy();
-  await until(() => gateway.account.held === 0);
+  await until(() => gateway.memory.held === 0);
 });
 
 test('a response that is longer than what was booked for it is booked, or not sent', async () => {
-  const { account, state, post } = await start({ bytes: 5_000_000 });
+  const { memory, state, post } = await start({ bytes: 5_000_000 });
   state.response = JSON.stringify('x'.repeat(2_000_000));
   expect((await post('a')).status).toBe(200);
   state.response = JSON.stringify('x'.repeat(4_000_000));
   expect((await post('a')).status).toBe(503);
-  await until(() => account.held === 0);
+  await until(() => memory.held === 0);
 });
 
 const longBody = JSON.stringify({ query: 'x'.repeat(30_000) });
@@ -195,16 +195,16 @@ const longBody = JSON.stringify({ query: 'x'.repeat(30_000) });
 test('a request whose client disconnects while its body waits for its turn holds it until then, and is not executed', async () => {
   const { lane, turn, take, taken } = holdTurns();
   take.mockReturnValue(turn.promise);
-  const { account, requests, executions, statuses, state, send } = await start({ lane });
+  const { memory, requests, executions, statuses, state, send } = await start({ lane });
   state.isHeld = true;
   const socket = send('a', `content-length: ${longBody.length}\r\n\r\n${longBody}`);
   await taken();
   socket.resetAndDestroy();
   await until(() => statuses.includes(499));
-  expect([requests.held, account.held > 100_000]).toEqual([1, true]);
+  expect([requests.held, memory.held > 100_000]).toEqual([1, true]);
   turn.resolve();
   await until(() => requests.held === 0);
-  expect([account.held, executions.length]).toEqual([0, 0]);
+  expect([memory.held, executions.length]).toEqual([0, 0]);
 });
 
 test('a request is received when its headers have arrived, before it waits for a place', async () => {

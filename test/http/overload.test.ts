@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { Gate } from '../../src/account/gate.ts';
-import { until } from '../support/eventually.ts';
-import { read } from '../support/graphql-operation.ts';
-import { createLogRecorder } from '../support/log-recorder.ts';
-import { metric, metricIs } from '../support/metric.ts';
+import { Gate } from '../../src/admission/gate.ts';
+import { until } from '../../testkit/eventually.ts';
+import { read } from '../../testkit/graphql-operation.ts';
+import { createLogRecorder } from '../../testkit/log-recorder.ts';
+import { metric, metricIs } from '../../testkit/metric.ts';
 import { exchange, requestOnly } from '../support/raw-request.ts';
 import { silentMetrics, startTestServer } from '../support/server.ts';
 import { startHeldStack } from '../support/stack.ts';
@@ -12,7 +12,7 @@ import { startHeldStack } from '../support/stack.ts';
 const origin = 'https://app.example';
 
 /** The caller of all requests here, where they need no token. */
-const caller = { issuer: 'issuer', subject: null, hash: 'hash', accountKey: 'anonymous' };
+const caller = { issuer: 'issuer', subject: null, hash: 'hash', admissionKey: 'anonymous' };
 /** Who is known is rejected before the framework reads the request. */
 const callers = [
   ['known', caller],
@@ -55,7 +55,7 @@ async function startOverloaded(remembered?: typeof caller) {
 /** Starts one in which a request of the caller waits, and no other may. */
 async function startFull(remembered?: typeof caller) {
   const server = await startOverloaded(remembered);
-  void server.requests.enter(caller.accountKey);
+  void server.requests.enter(caller.admissionKey);
   return server;
 }
 

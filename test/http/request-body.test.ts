@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { write } from '../support/graphql-operation.ts';
+import { write } from '../../testkit/graphql-operation.ts';
+import { json } from '../../testkit/service.ts';
 import { authorized, exchange, requestOnly } from '../support/raw-request.ts';
-import { json } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const share = shareGateway();

@@ -1,13 +1,13 @@
 import { expect, jest, test } from '@jest/globals';
-import { startTestGateway } from '../support/gateway.ts';
-import { anyWrite, read, write } from '../support/graphql-operation.ts';
-import type { LogLine } from '../support/log-recorder.ts';
-import { freePort } from '../support/port.ts';
+import { startTestGateway } from '../../testkit/gateway.ts';
+import { anyWrite, read, write } from '../../testkit/graphql-operation.ts';
+import type { LogLine } from '../../testkit/log-recorder.ts';
+import { freePort } from '../../testkit/port.ts';
+import { json, type Reply, reply } from '../../testkit/service.ts';
+import { temporaryFile } from '../../testkit/temporary-folder.ts';
 import { connectTo, exchange, requestOf, requestOnly } from '../support/raw-request.ts';
-import { json, type Reply, reply } from '../support/service.ts';
 import { createSigningKey } from '../support/signing-key.ts';
 import { startStack } from '../support/stack.ts';
-import { temporaryFile } from '../support/temporary-folder.ts';
 
 /** Part of every request and response body. No log line may contain it. */
 const secret = 'secret-of-a-body';

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { read, write } from '../support/graphql-operation.ts';
-import { metric } from '../support/metric.ts';
+import { read, write } from '../../testkit/graphql-operation.ts';
+import { metric } from '../../testkit/metric.ts';
+import { success } from '../../testkit/service.ts';
 import { exchange, requestOnly } from '../support/raw-request.ts';
-import { success } from '../support/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
 

@@ -1,8 +1,8 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
-import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
-import { claimsOn, SQLITE_LIMITS } from '../support/claims.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
+import { SqliteStore } from '../../src/idempotency/stores/sqlite-store.ts';
+import { claimsOn, SQLITE_LIMITS } from '../../testkit/claims.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
 
 async function start() {
   const store = new SqliteStore({ path: ':memory:', ...SQLITE_LIMITS });

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Completeness } from '../../src/idempotency/completeness.ts';
 import type { Change, Entry } from '../../src/idempotency/store.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
 
 const QUARANTINE_MS = 120_000;
 const now = 1_000_000;

@@ -5,23 +5,23 @@ import { createIdempotencyMetrics } from '../../src/idempotency/idempotency-metr
 import { IdempotentCalls } from '../../src/idempotency/idempotent-call.ts';
 import { OpenWrites } from '../../src/idempotency/open-writes.ts';
 import { createSettle } from '../../src/idempotency/settle.ts';
-import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
 import {
   type Change,
   COMPLETENESS_KEY,
   ReplyLost,
   StoreUnavailable,
 } from '../../src/idempotency/store.ts';
-import { createStoreWatch } from '../../src/idempotency/store-watch.ts';
+import { SqliteStore } from '../../src/idempotency/stores/sqlite-store.ts';
+import { createStoreWatch } from '../../src/idempotency/stores/store-watch.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
-import { claimsOn, SQLITE_LIMITS } from '../support/claims.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
-import { read, write, writes } from '../support/graphql-operation.ts';
-import { testIssuer } from '../support/issuer.ts';
-import { metric, metricIs, sumOf } from '../support/metric.ts';
-import { json, type Reply, reply, success } from '../support/service.ts';
+import { claimsOn, SQLITE_LIMITS } from '../../testkit/claims.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { read, write, writes } from '../../testkit/graphql-operation.ts';
+import { testIssuer } from '../../testkit/issuer.ts';
+import { metric, metricIs, sumOf } from '../../testkit/metric.ts';
+import { json, type Reply, reply, success } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
 import { scopeOf, upgradeToHq } from '../support/upstream-call.ts';

@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import { type OpenWrite, OpenWrites } from '../../src/idempotency/open-writes.ts';
 import { poll } from '../../src/lib/poll.ts';
-import { claimOf } from '../support/claims.ts';
+import { claimOf } from '../../testkit/claims.ts';
 
 /** Opens a write whose outcome takes 6 MB. */
 function open({ writes }: OpenWrites, caller: string): OpenWrite {

@@ -4,14 +4,14 @@ import { expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { z } from 'zod';
 import { intentOf } from '../../src/idempotency/idempotency-key.ts';
-import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
 import { COMPLETENESS_KEY } from '../../src/idempotency/store.ts';
-import { SQLITE_LIMITS } from '../support/claims.ts';
-import { operation } from '../support/example-operation.ts';
-import { startTestGateway } from '../support/gateway.ts';
-import { testIssuer } from '../support/issuer.ts';
-import { startService, success } from '../support/service.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { SqliteStore } from '../../src/idempotency/stores/sqlite-store.ts';
+import { SQLITE_LIMITS } from '../../testkit/claims.ts';
+import { operation } from '../../testkit/example-operation.ts';
+import { startTestGateway } from '../../testkit/gateway.ts';
+import { testIssuer } from '../../testkit/issuer.ts';
+import { startService, success } from '../../testkit/service.ts';
+import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { scopeOf } from '../support/upstream-call.ts';
 
 /*

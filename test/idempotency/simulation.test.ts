@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { startProcess } from '../../testkit/process.ts';
 import { faults } from '../simulation/faults.ts';
-import { startProcess } from '../support/process.ts';
 
 /** Runs schedules, and returns the output. */
 async function simulate(...args: string[]): Promise<string> {

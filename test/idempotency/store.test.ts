@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test as jestTest } from '@jest/globals';
-import { createStore } from '../../src/idempotency/create-store.ts';
-import { PostgresStore } from '../../src/idempotency/postgres-store.ts';
-import { RedisStore } from '../../src/idempotency/redis-store.ts';
-import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
 import { type Change, type IdempotencyStore, ReplyLost } from '../../src/idempotency/store.ts';
-import { claimsOn, RETENTION_MS, SQLITE_LIMITS } from '../support/claims.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
-import { eventually } from '../support/eventually.ts';
-import { isPostgresInstalled, startPostgres } from '../support/postgres.ts';
-import { isRedisInstalled, startRedis } from '../support/redis.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createStore } from '../../src/idempotency/stores/create-store.ts';
+import { PostgresStore } from '../../src/idempotency/stores/postgres-store.ts';
+import { RedisStore } from '../../src/idempotency/stores/redis-store.ts';
+import { SqliteStore } from '../../src/idempotency/stores/sqlite-store.ts';
+import { claimsOn, RETENTION_MS, SQLITE_LIMITS } from '../../testkit/claims.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { eventually } from '../../testkit/eventually.ts';
+import { isPostgresInstalled, startPostgres } from '../../testkit/postgres.ts';
+import { isRedisInstalled, startRedis } from '../../testkit/redis.ts';
+import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 
 /** Opens stores of one kind. */
 type Backend = {

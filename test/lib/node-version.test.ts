@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { OLDEST_NODE } from '../../src/lib/node-version.ts';
-import { startProcess } from '../support/process.ts';
+import { startProcess } from '../../testkit/process.ts';
 
 test('an older Node ends with one line that names the version it needs', async () => {
   const older = `data:text/javascript,Object.defineProperty(process, 'versions', { value: { node: '22.18.0' } })`;

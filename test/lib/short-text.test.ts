@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { bytesOf, holdOrShorten, shortForm } from '../../src/lib/short-text.ts';
+import { bytesOf, reserveOrShorten, shortForm } from '../../src/lib/short-text.ts';
 
 const numbers = Array<number>(1_000_000).fill(123_456);
 
@@ -24,9 +24,9 @@ test('the short form has the beginning of texts and lists, on all levels', () =>
 
 test('a list for which there is no memory is in the short form', () => {
   const booked: number[] = [];
-  const tryHold = (bytes: number) => booked.push(bytes) === 1;
+  const tryReserve = (bytes: number) => booked.push(bytes) === 1;
   const value = { numbers };
-  expect(holdOrShorten(value, { tryHold })).toBe(value);
-  expect(holdOrShorten(value, { tryHold })).toEqual(shortForm(value));
+  expect(reserveOrShorten(value, { tryReserve })).toBe(value);
+  expect(reserveOrShorten(value, { tryReserve })).toEqual(shortForm(value));
   expect(booked).toEqual([8_000_150, 8_000_150]);
 });

@@ -5,14 +5,14 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, test } from '@jest/globals';
-import { closeAfterTest } from '../support/cleanup.ts';
-import { environmentFor } from '../support/environment.ts';
-import { eventually } from '../support/eventually.ts';
-import { createLogRecorder } from '../support/log-recorder.ts';
-import { metric } from '../support/metric.ts';
-import { freePort } from '../support/port.ts';
-import { startProcess } from '../support/process.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { environmentFor } from '../../testkit/environment.ts';
+import { eventually } from '../../testkit/eventually.ts';
+import { createLogRecorder } from '../../testkit/log-recorder.ts';
+import { metric } from '../../testkit/metric.ts';
+import { freePort } from '../../testkit/port.ts';
+import { startProcess } from '../../testkit/process.ts';
+import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 
 /** A process that logs lines of 300 characters at once, reports how many were dropped, and 300 more when it exits. */
 const logger = `

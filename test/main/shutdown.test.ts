@@ -1,12 +1,12 @@
 import { text } from 'node:stream/consumers';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
-import { closeAfterTest } from '../support/cleanup.ts';
-import { eventually } from '../support/eventually.ts';
-import { startGatewayProcess } from '../support/gateway-process.ts';
-import { read, write, writes } from '../support/graphql-operation.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { eventually } from '../../testkit/eventually.ts';
+import { startGatewayProcess } from '../../testkit/gateway-process.ts';
+import { read, write, writes } from '../../testkit/graphql-operation.ts';
+import { json, startService, success } from '../../testkit/service.ts';
 import { connectTo, requestOf } from '../support/raw-request.ts';
-import { json, startService, success } from '../support/service.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
 
 /** Node's own global object, whose clock the tested modules use. */

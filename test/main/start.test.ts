@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { textForOption } from '../../src/command-line.ts';
 import { version } from '../../src/version.ts';
-import { environmentFor } from '../support/environment.ts';
-import { startProcess } from '../support/process.ts';
-import { json, startService } from '../support/service.ts';
+import { environmentFor } from '../../testkit/environment.ts';
+import { startProcess } from '../../testkit/process.ts';
+import { json, startService } from '../../testkit/service.ts';
 
 const service = await startService(json({}));
 const { port } = new URL(service.url);

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { filterCodes } from '../../src/resolvers/gl-codes.ts';
-import { metric } from '../support/metric.ts';
-import { json } from '../support/service.ts';
+import { metric } from '../../testkit/metric.ts';
+import { json } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const share = shareGateway();

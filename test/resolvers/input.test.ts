@@ -3,9 +3,9 @@ import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { argumentCheckOf } from '../../src/graphql/argument-checks.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import { argumentChecks } from '../../src/resolvers/index.ts';
-import { startTestGateway } from '../support/gateway.ts';
-import { actions, writes } from '../support/graphql-operation.ts';
-import { json, startService } from '../support/service.ts';
+import { startTestGateway } from '../../testkit/gateway.ts';
+import { actions, writes } from '../../testkit/graphql-operation.ts';
+import { json, startService } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
 

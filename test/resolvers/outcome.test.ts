@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { outcomeFields, read, readFields, writes } from '../support/graphql-operation.ts';
-import { json } from '../support/service.ts';
+import { outcomeFields, read, readFields, writes } from '../../testkit/graphql-operation.ts';
+import { json } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
 

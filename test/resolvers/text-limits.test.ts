@@ -12,7 +12,7 @@ import {
   isRequiredInputField,
 } from 'graphql';
 import { schema } from '../../src/graphql/schema.ts';
-import { json } from '../support/service.ts';
+import { json } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const share = shareGateway();

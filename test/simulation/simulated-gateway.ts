@@ -1,4 +1,4 @@
-import { Account } from '../../src/account/account.ts';
+import { Memory } from '../../src/admission/memory.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { Claims } from '../../src/idempotency/claims.ts';
 import { Completeness } from '../../src/idempotency/completeness.ts';
@@ -7,7 +7,7 @@ import { type IdempotencyParts, IdempotentCalls } from '../../src/idempotency/id
 import { OpenWrites } from '../../src/idempotency/open-writes.ts';
 import { createSettle } from '../../src/idempotency/settle.ts';
 import { StoreUnavailable } from '../../src/idempotency/store.ts';
-import { createStoreWatch } from '../../src/idempotency/store-watch.ts';
+import { createStoreWatch } from '../../src/idempotency/stores/store-watch.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
@@ -20,8 +20,8 @@ const MAX_WRITES_PER_KEY = 3;
 
 const log = { info() {}, warn() {}, error() {} };
 const signal = new AbortController().signal;
-const caller = { issuer: 'issuer', subject: 'ada', hash: 'ada', accountKey: 'ada' };
-const holding = new Account(Infinity).open('ada');
+const caller = { issuer: 'issuer', subject: 'ada', hash: 'ada', admissionKey: 'ada' };
+const reservation = new Memory(Infinity).open('ada');
 
 /** A request with a key, of one or more fields. */
 export type KeyedRequest = { id: string; key: string; ageMs: number; receivedAt: number };
@@ -123,7 +123,7 @@ function scopeOf({ id, key, ageMs, receivedAt }: KeyedRequest): RequestScope {
     caller,
     identity: 'identity',
     requestId: id,
-    holding,
+    reservation,
     turn: () => undefined,
     trace: undefined,
     forwarded: undefined,

@@ -5,8 +5,8 @@ import { createAuthenticator } from '../../src/auth/authenticate.ts';
 import type { JwtConfig } from '../../src/auth/verify.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
-import { closeAfterTest } from './cleanup.ts';
-import { createLogRecorder } from './log-recorder.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { createLogRecorder } from '../../testkit/log-recorder.ts';
 
 /** An authenticator for tokens of `issuer` for `gateway`, and its log. */
 export function createTestAuthenticator(keys: JwtConfig['keys'], changed: Partial<JwtConfig> = {}) {

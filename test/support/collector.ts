@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { startHttpServer } from './http-server.ts';
+import { startHttpServer } from '../../testkit/http-server.ts';
 
 export type Span = {
   traceId: string;

@@ -1,5 +1,5 @@
-import { SqliteStore } from '../../src/idempotency/sqlite-store.ts';
-import { claimsOn, SQLITE_LIMITS } from './claims.ts';
+import { SqliteStore } from '../../src/idempotency/stores/sqlite-store.ts';
+import { claimsOn, SQLITE_LIMITS } from '../../testkit/claims.ts';
 
 /** A process of its own that holds claims in the file of its first argument until it is killed. */
 const path = process.argv[2] ?? '';

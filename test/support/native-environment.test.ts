@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { startProcess } from './process.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { startProcess } from '../../testkit/process.ts';
+import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 
 test.each([
   ['passes', 1, 0],

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { closeAfterTest } from './cleanup.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
 
 /** Opens a TCP connection to the server at a URL. It closes after the test. */
 export function connectTo(url: string): Socket {

@@ -1,9 +1,9 @@
 import { pino } from 'pino';
-import { Account } from '../../src/account/account.ts';
-import { Gate } from '../../src/account/gate.ts';
-import { Lane } from '../../src/account/lane.ts';
+import { Gate } from '../../src/admission/gate.ts';
+import { Lane } from '../../src/admission/lane.ts';
+import { Memory } from '../../src/admission/memory.ts';
 import { createServer } from '../../src/http/server.ts';
-import { closeAfterTest } from './cleanup.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
 
 type ServerOptions = Parameters<typeof createServer>[0];
 
@@ -18,7 +18,7 @@ export const silentMetrics: ServerOptions['metrics'] = {
 /** Starts an HTTP server without GraphQL, whose requests need no token. It closes after the test. */
 export async function startTestServer(options: Partial<ServerOptions> = {}) {
   const fastify = await createServer({
-    account: new Account(Infinity),
+    memory: new Memory(Infinity),
     requests: new Gate({ limit: 100 }),
     authenticator: { authenticate: async () => null, remembered: () => undefined },
     introspection: true,

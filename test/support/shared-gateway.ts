@@ -1,5 +1,5 @@
 import { beforeAll } from '@jest/globals';
-import { type Reply, reply } from './service.ts';
+import { type Reply, reply } from '../../testkit/service.ts';
 import { startStack } from './stack.ts';
 
 /**

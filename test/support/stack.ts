@@ -1,5 +1,5 @@
-import { startTestGateway } from './gateway.ts';
-import { type Reply, startService } from './service.ts';
+import { startTestGateway } from '../../testkit/gateway.ts';
+import { type Reply, startService } from '../../testkit/service.ts';
 
 /** Starts a service with this reply until `respondWith` sets another one. */
 export async function startChangingService(reply: Reply) {

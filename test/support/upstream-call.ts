@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino';
-import { Account } from '../../src/account/account.ts';
-import { Lane } from '../../src/account/lane.ts';
+import { Lane } from '../../src/admission/lane.ts';
+import { Memory } from '../../src/admission/memory.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { UpstreamCalls } from '../../src/upstream/call.ts';
 import type { CallObserver } from '../../src/upstream/call-metrics.ts';
@@ -9,7 +9,7 @@ import type { UpstreamRequest, WriteRequest } from '../../src/upstream/operation
 import { SingleFlight } from '../../src/upstream/resilience/single-flight.ts';
 import { createTransport } from '../../src/upstream/transport/got-client.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
-import { closeAfterTest } from './cleanup.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
 
 /** The signal of a client that stays connected. */
 export const neverAborted = new AbortController().signal;
@@ -20,16 +20,16 @@ export function scopeOf(
   signal = neverAborted,
   subject: string | null = 'ada',
 ): RequestScope {
-  // As of a verified token: without `sub`, all tokens of the issuer share an account.
-  const accountKey = subject ?? 'issuer';
+  // As of a verified token: without `sub`, all tokens of the issuer are admitted as one caller.
+  const admissionKey = subject ?? 'issuer';
   const lane = new Lane();
   return {
     token,
-    caller: { issuer: 'issuer', subject, hash: `hash of ${subject ?? token}`, accountKey },
+    caller: { issuer: 'issuer', subject, hash: `hash of ${subject ?? token}`, admissionKey },
     identity: `hash of ${token}`,
     requestId: 'request-1',
-    holding: new Account(Infinity).open(accountKey),
-    turn: (signal) => lane.take(accountKey, 0, signal),
+    reservation: new Memory(Infinity).open(admissionKey),
+    turn: (signal) => lane.take(admissionKey, 0, signal),
     trace: undefined,
     forwarded: undefined,
     signal,
@@ -62,7 +62,7 @@ export function startCalls(
     timeoutMs?: number;
     maxResponseBytes?: number;
     idleMarginMs?: number;
-    account?: Account;
+    memory?: Memory;
     log?: Logger;
   } = {},
 ) {
@@ -83,7 +83,7 @@ export function startCalls(
   const { probe } = services.ledger;
   const calls = new UpstreamCalls({
     baseUrl,
-    account: new Account(Infinity),
+    memory: new Memory(Infinity),
     ...limits,
     transport,
     service: 'ledger',

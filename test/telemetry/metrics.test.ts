@@ -4,10 +4,10 @@ import { schema } from '../../src/graphql/schema.ts';
 import { idempotencyResults } from '../../src/idempotency/idempotency-metrics.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { version } from '../../src/version.ts';
-import { read, write, writes } from '../support/graphql-operation.ts';
-import { testIssuer } from '../support/issuer.ts';
-import { metric, metricIs, parseSamples, sumOf } from '../support/metric.ts';
-import { json, type Reply, reply, success } from '../support/service.ts';
+import { read, write, writes } from '../../testkit/graphql-operation.ts';
+import { testIssuer } from '../../testkit/issuer.ts';
+import { metric, metricIs, parseSamples, sumOf } from '../../testkit/metric.ts';
+import { json, type Reply, reply, success } from '../../testkit/service.ts';
 import { startStack } from '../support/stack.ts';
 
 async function start(serviceReply: Reply = success, variables: Record<string, string> = {}) {

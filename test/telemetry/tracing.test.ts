@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { environmentFor } from '../../testkit/environment.ts';
+import { eventually } from '../../testkit/eventually.ts';
+import { startGatewayProcess } from '../../testkit/gateway-process.ts';
+import { read, write } from '../../testkit/graphql-operation.ts';
+import { startProcess } from '../../testkit/process.ts';
+import { reply, startService, success } from '../../testkit/service.ts';
 import { type Span, startCollector } from '../support/collector.ts';
-import { environmentFor } from '../support/environment.ts';
-import { eventually } from '../support/eventually.ts';
-import { startGatewayProcess } from '../support/gateway-process.ts';
-import { read, write } from '../support/graphql-operation.ts';
-import { startProcess } from '../support/process.ts';
-import { reply, startService, success } from '../support/service.ts';
 
 const parentId = '00f067aa0ba902b7';
 /** The spans of one read, the outermost first. */
@@ -221,7 +221,7 @@ describe('with an endpoint', () => {
 
 /** Exports a span for each trace header. */
 const exportSpans = `
-import { readConfig } from './src/config.ts';
+import { readConfig } from './src/config/config.ts';
 import { startServerSpan, startTracing } from './src/telemetry/tracing.ts';
 const { close } = await startTracing(readConfig(process.env).tracing, '1', console);
 for (const traceparent of process.argv.slice(1)) startServerSpan('request', { traceparent }).end();

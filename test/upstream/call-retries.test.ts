@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { RetryBudget, withRetries } from '../../src/upstream/resilience/retry.ts';
 import { statusError } from '../../src/upstream/transport/transport-error.ts';
 import { UpstreamError } from '../../src/upstream/upstream-error.ts';
-import { type Reply, reply, startService, success } from '../support/service.ts';
+import { type Reply, reply, startService, success } from '../../testkit/service.ts';
 import {
   glCodesOf,
   neverAborted,

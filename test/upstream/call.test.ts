@@ -5,17 +5,17 @@ import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { Account, Holding } from '../../src/account/account.ts';
+import { Memory, Reservation } from '../../src/admission/memory.ts';
 import { bytesOf } from '../../src/lib/short-text.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import type { UpstreamError } from '../../src/upstream/upstream-error.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
-import { anyWrite, write } from '../support/graphql-operation.ts';
-import { createLogRecorder } from '../support/log-recorder.ts';
-import { json, startService, success } from '../support/service.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { anyWrite, write } from '../../testkit/graphql-operation.ts';
+import { createLogRecorder } from '../../testkit/log-recorder.ts';
+import { json, startService, success } from '../../testkit/service.ts';
+import { startTcp } from '../../testkit/tcp-server.ts';
 import { startHeldStack } from '../support/stack.ts';
-import { startTcp } from '../support/tcp-server.ts';
 import {
   glCodesOf,
   retryable,
@@ -190,32 +190,32 @@ test('a read that does not fit into the memory now is OVERLOADED, one that never
     response.end();
   });
   const long = await startService(json({ status: 0, message: 'x'.repeat(200_000) }));
-  const account = new Account(75_000);
-  const { calls } = startCalls(service, { account });
+  const memory = new Memory(75_000);
+  const { calls } = startCalls(service, { memory });
   const reading = calls.read(glCodesOf(), scopeOf());
   await expect(reading).rejects.toMatchObject({ code: 'OVERLOADED', sent: 'yes' });
-  const decoding = startCalls(service, { account: new Account(250_000) }).calls.read(
+  const decoding = startCalls(service, { memory: new Memory(250_000) }).calls.read(
     glCodesOf(),
     scopeOf(),
   );
   await expect(decoding).rejects.toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE', sent: 'yes' });
   expect(await calls.write(upgradeToHq, scopeOf())).toMatchObject({ status: 0, message });
-  const writing = startCalls(long, { account }).calls.write(upgradeToHq, scopeOf());
+  const writing = startCalls(long, { memory }).calls.write(upgradeToHq, scopeOf());
   expect(await writing).toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
-  expect([account.held, calls.admission.gate.held]).toEqual([0, 0]);
+  expect([memory.held, calls.admission.gate.held]).toEqual([0, 0]);
 });
 
 test('the outcome of a write is booked when it arrives, and cut if there is no memory for it', async () => {
   const message = 'x'.repeat(100_000);
-  const account = new Account(1_000_000);
+  const memory = new Memory(1_000_000);
   const { calls } = startCalls(await startService(json({ status: 0, message })));
   const writes = Array.from({ length: 8 }, () =>
-    calls.write(upgradeToHq, { ...scopeOf(), holding: account.open('a') }),
+    calls.write(upgradeToHq, { ...scopeOf(), reservation: memory.open('a') }),
   );
   const lengths = (await Promise.all(writes)).map((outcome) => Number(outcome.message?.length));
   const sorted = lengths.toSorted((one, other) => one - other);
   expect(sorted).toEqual([...Array(6).fill(10_001), ...Array(2).fill(100_000)]);
-  expect(account.held).toBe(2 * bytesOf({ status: 0, message, invoiceId: null }));
+  expect(memory.held).toBe(2 * bytesOf({ status: 0, message, invoiceId: null }));
 });
 
 test.each(['declared', 'not declared'])(
@@ -227,11 +227,11 @@ test.each(['declared', 'not declared'])(
       else response.flushHeaders();
       response.end(body);
     });
-    const account = new Account(2_000_000);
-    const other = account.open('other');
-    other.become(1_500_000);
-    const hold = jest.spyOn(Holding.prototype, 'hold');
-    const { calls } = startCalls(service, { account });
+    const memory = new Memory(2_000_000);
+    const other = memory.open('other');
+    other.resize(1_500_000);
+    const hold = jest.spyOn(Reservation.prototype, 'reserve');
+    const { calls } = startCalls(service, { memory });
     let isRead = false;
     const reading = calls.read(glCodesOf(), scopeOf()).finally(() => {
       isRead = true;
@@ -239,25 +239,25 @@ test.each(['declared', 'not declared'])(
     while (hold.mock.calls.length === 0) await immediate();
     for (let n = 0; n < 20; n++) await immediate();
     expect(isRead).toBe(false);
-    expect(account.held).toBeLessThan(1_700_000);
+    expect(memory.held).toBeLessThan(1_700_000);
     other.close();
     expect((await reading).list).toHaveLength(40_000);
-    expect(account.held).toBe(0);
+    expect(memory.held).toBe(0);
   },
 );
 
 test('a list is decoded when its caller holds no more than its share', async () => {
   const service = await startService(json({ list: [{}] }));
-  const account = new Account(1_000_000);
-  const others = account.open('ada');
-  others.become(600_000);
-  const { calls, counts } = startCalls(service, { account });
+  const memory = new Memory(1_000_000);
+  const others = memory.open('ada');
+  others.resize(600_000);
+  const { calls, counts } = startCalls(service, { memory });
   const reading = calls.read(glCodesOf(), scopeOf());
-  while (account.waiting === 0) await immediate();
+  while (memory.waiting === 0) await immediate();
   expect(counts.attempted).toBe(0);
   others.close();
   expect((await reading).list).toEqual([{}]);
-  expect(account.held).toBe(0);
+  expect(memory.held).toBe(0);
 });
 
 /** A service in a thread, which responds while the event loop of the test is blocked. */

@@ -6,9 +6,9 @@ import { parseSync, Visitor } from 'oxc-parser';
 import { resolvers } from '../../src/resolvers/index.ts';
 import { type OperationName, operations } from '../../src/upstream/operations.ts';
 import type { WireType } from '../../src/upstream/wire-types.ts';
-import { operation } from '../support/example-operation.ts';
-import { actions } from '../support/graphql-operation.ts';
-import { json, type Reply, reply, success } from '../support/service.ts';
+import { operation } from '../../testkit/example-operation.ts';
+import { actions } from '../../testkit/graphql-operation.ts';
+import { json, type Reply, reply, success } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const names = Object.keys(operations) as OperationName[];

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { read, write } from '../support/graphql-operation.ts';
-import { metric, metricIs } from '../support/metric.ts';
-import { startService } from '../support/service.ts';
+import { read, write } from '../../testkit/graphql-operation.ts';
+import { metric, metricIs } from '../../testkit/metric.ts';
+import { startService } from '../../testkit/service.ts';
 import { startHeldStack } from '../support/stack.ts';
 import { glCodesOf, scopeOf, startCalls, upgradeToHq } from '../support/upstream-call.ts';
 

@@ -1,13 +1,13 @@
 import { expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { Account } from '../../src/account/account.ts';
+import { Memory } from '../../src/admission/memory.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { services as declared, type ServiceName } from '../../src/upstream/declarations.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { connectServices } from '../../src/upstream/services.ts';
-import { closeAfterTest } from '../support/cleanup.ts';
-import { sumOf } from '../support/metric.ts';
-import { json, type Reply, reply, startService, success } from '../support/service.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { sumOf } from '../../testkit/metric.ts';
+import { json, type Reply, reply, startService, success } from '../../testkit/service.ts';
 import { glCodesOf, scopeOf, upgradeToHq } from '../support/upstream-call.ts';
 
 /** Connects two services, of which the second one has all writes of `upgradeToHQ`. */
@@ -22,7 +22,7 @@ async function startTwo(reply: Reply = success) {
       ledger: { ...settings, baseUrl: new URL(ledger.url) },
       second: { ...settings, baseUrl: new URL(second.url), headers: { 'x-second': 'yes' } },
     },
-    { account: new Account(Infinity), log: pino({ level: 'silent' }), metrics },
+    { memory: new Memory(Infinity), log: pino({ level: 'silent' }), metrics },
   );
   closeAfterTest(() => services.close());
   const moved: { service: string } = operations.upgradeToHQ;

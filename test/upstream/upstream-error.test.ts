@@ -1,7 +1,7 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { read, write } from '../support/graphql-operation.ts';
-import { json, type Reply, reply, startService } from '../support/service.ts';
+import { read, write } from '../../testkit/graphql-operation.ts';
+import { json, type Reply, reply, startService } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack } from '../support/stack.ts';
 import { retryable, startOutcomes, unknown } from '../support/upstream-call.ts';

@@ -39,7 +39,7 @@ function decompressSmall(rawBody: Uint8Array, maxBytes: number): Uint8Array | nu
 
 async function decompress(
   rawBody: Uint8Array,
-  { signal, maxBytes, hold }: ResponseLimits,
+  { signal, maxBytes, tryReserve }: ResponseLimits,
 ): Promise<Uint8Array> {
   const decompressor = addAbortSignal(signal, createUnzip({ chunkSize: CHUNK_BYTES }));
   decompressor.end(rawBody);
@@ -49,7 +49,7 @@ async function decompress(
     for await (const chunk of decompressor as AsyncIterable<Uint8Array>) {
       bytes += chunk.length;
       if (bytes > maxBytes) throw tooLarge(maxBytes);
-      if (!hold(chunk.length)) throw noRoom();
+      if (!tryReserve(chunk.length)) throw noRoom();
       chunks.push(chunk);
     }
   } catch (error) {

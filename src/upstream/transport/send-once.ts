@@ -33,7 +33,7 @@ export type ResponseLimits = {
   /** The longest body. */
   maxBytes: number;
   /** Books so many bytes of the response. Returns false if there is no memory for them. */
-  hold(bytes: number): boolean;
+  tryReserve(bytes: number): boolean;
 };
 
 type Limits = ResponseLimits & {
@@ -120,14 +120,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (chunk.length === 0) return; // undici calls this after each `resume`, also if nothing has arrived.
-    const { maxBytes, hold } = this.#limits;
+    const { maxBytes, tryReserve } = this.#limits;
     this.#bytes += chunk.length;
     const isTiny = this.#tiny.isTooMany(chunk.length);
     if (this.#discardTimer) {
       if (this.#bytes > DISCARD_BYTES || isTiny) this.#abort();
     } else if (this.#bytes > maxBytes) controller.abort(tooLarge(maxBytes));
     else if (isTiny) controller.abort(invalidResponse('in tiny parts'));
-    else if (!hold(chunk.length + PART_BYTES)) controller.abort(noRoom());
+    else if (!tryReserve(chunk.length + PART_BYTES)) controller.abort(noRoom());
     else {
       this.#parts.push(chunk);
       // After the last part there is nothing to delay, and if the service closed the connection, undici would lose it.

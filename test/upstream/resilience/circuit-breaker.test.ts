@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { read as readQuery } from '../../support/graphql-operation.ts';
-import { metric } from '../../support/metric.ts';
-import { type Reply, reply, success } from '../../support/service.ts';
+import { read as readQuery } from '../../../testkit/graphql-operation.ts';
+import { metric } from '../../../testkit/metric.ts';
+import { type Reply, reply, success } from '../../../testkit/service.ts';
 import { startChangingService, startStack } from '../../support/stack.ts';
 import { stopClock } from '../../support/stopped-clock.ts';
 import { retryable, startOutcomes } from '../../support/upstream-call.ts';

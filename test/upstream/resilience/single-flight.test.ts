@@ -1,6 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
 import { SingleFlight } from '../../../src/upstream/resilience/single-flight.ts';
-import { startService } from '../../support/service.ts';
+import { startService } from '../../../testkit/service.ts';
 import {
   glCodesOf,
   neverAborted,

@@ -2,9 +2,9 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { until } from '../../support/eventually.ts';
-import { freePort } from '../../support/port.ts';
-import { startTcp } from '../../support/tcp-server.ts';
+import { until } from '../../../testkit/eventually.ts';
+import { freePort } from '../../../testkit/port.ts';
+import { startTcp } from '../../../testkit/tcp-server.ts';
 import {
   glCodesOf,
   neverAborted,
@@ -128,7 +128,7 @@ test('a surplus response that arrives late reaches no other caller', async () =>
   const { calls } = startCalls({ url });
   const read = async (n: number) => {
     const name = n % 2 === 0 ? 'ada' : 'bob';
-    // As tokens without `sub`, which share an account, but no connection.
+    // As tokens without `sub`, which are one caller for admission, but no connection.
     const scope = scopeOf(name, neverAborted, n % 4 < 2 ? name : null);
     const { message } = await calls
       .read(glCodesOf(`p${n}`), scope)

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { constants, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { responseBody } from '../../../src/upstream/transport/response-body.ts';
-import { type Reply, startService } from '../../support/service.ts';
+import { type Reply, startService } from '../../../testkit/service.ts';
 import { neverAborted, startOutcomes, unknown } from '../../support/upstream-call.ts';
 
 const MAX_BYTES = 65_536;
@@ -89,7 +89,7 @@ function bodyIn(
   rawBody: Buffer,
   limits: Partial<Parameters<typeof responseBody>[1]> = {},
 ) {
-  const all = { signal: neverAborted, maxBytes: 1_000_000, hold: () => true, ...limits };
+  const all = { signal: neverAborted, maxBytes: 1_000_000, tryReserve: () => true, ...limits };
   const headers: object = { 'content-encoding': coding };
   return responseBody({ headers: { ...headers }, rawBody }, all);
 }
@@ -115,7 +115,7 @@ test('decompression ends when there is no memory for more', async () => {
     held += bytes;
     return held < 300_000;
   };
-  const reading = bodyIn('gzip', gzipSync(large), { hold });
+  const reading = bodyIn('gzip', gzipSync(large), { tryReserve: hold });
   await expect(reading).rejects.toMatchObject({ code: 'OVERLOADED' });
   expect(held).toBeLessThan(400_000); // The rest was not decompressed.
 });

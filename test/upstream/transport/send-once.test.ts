@@ -5,10 +5,10 @@ import { expect, jest, test } from '@jest/globals';
 import { Pool } from 'undici';
 import { createGotRequest } from '../../../src/upstream/transport/got-request.ts';
 import { Exchange } from '../../../src/upstream/transport/send-once.ts';
-import { closeAfterTest } from '../../support/cleanup.ts';
-import { speedUp } from '../../support/fast-timeouts.ts';
-import { json, type Reply, startService } from '../../support/service.ts';
-import { startTcp } from '../../support/tcp-server.ts';
+import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { speedUp } from '../../../testkit/fast-timeouts.ts';
+import { json, type Reply, startService } from '../../../testkit/service.ts';
+import { startTcp } from '../../../testkit/tcp-server.ts';
 import { neverAborted } from '../../support/upstream-call.ts';
 
 type Limits = Partial<ConstructorParameters<typeof Exchange>[0]>;
@@ -28,7 +28,13 @@ function createClient(url: string, maxBytes = 1000) {
     released,
     send(limits: Limits = {}) {
       const none = () => undefined;
-      const own = { signal: neverAborted, maxBytes, hold: () => true, read: none, reserve: none };
+      const own = {
+        signal: neverAborted,
+        maxBytes,
+        tryReserve: () => true,
+        read: none,
+        reserve: none,
+      };
       const exchange = new Exchange({ ...own, ...limits });
       return { exchange, response: exchange.send(connection, { ...prepare(), body: null }) };
     },

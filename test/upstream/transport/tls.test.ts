@@ -5,14 +5,14 @@ import { createServer, type ServerOptions } from 'node:https';
 import { connect } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { beforeAll, expect, test } from '@jest/globals';
-import { type CertificateFiles, createPrivateCa, expired } from '../../support/certificate.ts';
-import { readFilesOften } from '../../support/fast-timeouts.ts';
-import { startTestGateway } from '../../support/gateway.ts';
-import { startGatewayProcess } from '../../support/gateway-process.ts';
-import { read, write } from '../../support/graphql-operation.ts';
-import { listen, startHttpServer } from '../../support/http-server.ts';
-import { testIssuer } from '../../support/issuer.ts';
-import { metric } from '../../support/metric.ts';
+import { type CertificateFiles, createPrivateCa, expired } from '../../../testkit/certificate.ts';
+import { readFilesOften } from '../../../testkit/fast-timeouts.ts';
+import { startTestGateway } from '../../../testkit/gateway.ts';
+import { startGatewayProcess } from '../../../testkit/gateway-process.ts';
+import { read, write } from '../../../testkit/graphql-operation.ts';
+import { listen, startHttpServer } from '../../../testkit/http-server.ts';
+import { testIssuer } from '../../../testkit/issuer.ts';
+import { metric } from '../../../testkit/metric.ts';
 
 const status = JSON.stringify({ status: 0, service_status: { status: 0 }, list: [] });
 

@@ -3,9 +3,9 @@ import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/prom
 import { expect, test } from '@jest/globals';
 import { WriteConnections } from '../../../src/upstream/transport/write-connections.ts';
 import { OutcomeUnknown } from '../../../src/upstream/upstream-error.ts';
-import { closeAfterTest } from '../../support/cleanup.ts';
-import { startHttpServer } from '../../support/http-server.ts';
-import { startTcp } from '../../support/tcp-server.ts';
+import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { startHttpServer } from '../../../testkit/http-server.ts';
+import { startTcp } from '../../../testkit/tcp-server.ts';
 import {
   glCodesOf,
   scopeOf,

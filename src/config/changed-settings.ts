@@ -1,0 +1,84 @@
+import type { Logger } from 'pino';
+import type { Authenticator } from '../auth/authenticate.ts';
+import type { GraphqlServer } from '../graphql/graphql-server.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Transport } from '../upstream/transport/got-client.ts';
+import { expiriesOf, pairProblems } from '../upstream/transport/tls-files.ts';
+import { type Config, tlsOf } from './config.ts';
+import type { FileSetting } from './file-setting.ts';
+
+/**
+ * Reads the files of settings again every ten seconds, and applies those of a setting together when one has changed. If
+ * one is not valid, or does not fit the others, that is logged once, and what was applied last remains in use. Returns a
+ * function that ends it.
+ */
+export function watchSettings(
+  { files }: Config,
+  parts: {
+    transport: Transport;
+    graphql: GraphqlServer;
+    authenticator: Authenticator;
+    metrics: Metrics;
+    log: Logger;
+  },
+): () => void {
+  const { transport, graphql, authenticator, metrics, log } = parts;
+  const applied = new Map<string, boolean>();
+  const appliedHelp = 'Whether the content of the files of a setting is in use: 0 after a fault';
+  metrics.gauges('changed_files_applied', appliedHelp, ['setting'], () =>
+    [...applied].map(([setting, isApplied]) => [{ setting }, Number(isApplied)]),
+  );
+  let tls = tlsOf(files.tls);
+  const expiryHelp = 'When the certificates of a file expire';
+  metrics.gauges('certificate_expiry_timestamp_seconds', expiryHelp, ['file'], () =>
+    expiriesOf(tls),
+  );
+  const { headers, keys, trustedDocuments } = files;
+  const watch = createWatch(applied, log);
+  const timers = [
+    watch('tls', Object.values(files.tls), () => {
+      const changed = tlsOf(files.tls);
+      const [problem] = pairProblems(changed);
+      if (problem) throw new Error(problem);
+      transport.useTls(changed);
+      tls = changed;
+    }),
+    watch('headers', [headers], () => transport.useHeaders(headers?.value ?? {})),
+    watch('keys', [keys], () => keys && authenticator.useKeys(keys.value)),
+    watch('trusted_documents', trustedDocuments ?? [], () =>
+      graphql.trust(trustedDocuments?.map(({ value }) => value) ?? []),
+    ),
+  ];
+  return () => timers.forEach(clearInterval);
+}
+
+/** Returns a function that watches the files of a setting. `applied` gets whether the content of all is in use. */
+function createWatch(applied: Map<string, boolean>, log: Logger) {
+  return (
+    setting: string,
+    optional: readonly (FileSetting<unknown> | undefined)[],
+    apply: () => void | Promise<void>,
+  ) => {
+    const given = optional.filter((file) => file !== undefined);
+    if (given.length === 0) return undefined;
+    applied.set(setting, true);
+    const files = given.map(({ path }) => path);
+    const readAgain = async () => {
+      const changes = await Promise.all(given.map((file) => file.readAgain()));
+      if (!changes.includes(true)) return;
+      try {
+        await apply();
+        applied.set(setting, true);
+        log.info({ files }, 'changed files applied');
+      } catch (error) {
+        applied.set(setting, false);
+        const fault = error instanceof Error ? error.message : 'unknown';
+        log.warn({ files, fault }, 'cannot apply changed files');
+      }
+    };
+    let reading = Promise.resolve();
+    return setInterval(() => {
+      reading = reading.then(readAgain);
+    }, 10_000).unref();
+  };
+}

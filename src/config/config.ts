@@ -1,0 +1,245 @@
+import { closest as closestName, distance } from 'fastest-levenshtein';
+import { z } from 'zod';
+import type { JwtConfig } from '../auth/verify.ts';
+import { ConfigError } from '../errors/gateway-error.ts';
+import { WorkflowAction } from '../generated/resolvers.ts';
+import { pairProblems, type TlsFiles } from '../upstream/transport/tls-files.ts';
+import * as types from './environment-variable.ts';
+import type { FileSetting } from './file-setting.ts';
+
+/** The configuration of a gateway, read from the environment by `readConfig`. */
+export type Config = ReturnType<typeof readConfig>;
+
+/** The samplers of the OpenTelemetry specification that need no other service. */
+const samplers = `always_on always_off traceidratio parentbased_always_on parentbased_always_off
+  parentbased_traceidratio`.split(/\s+/);
+
+const required = 'is required';
+
+const environment = z.object({
+  PORT: types.integer(0, 65_535).default(4000),
+  HOST: z.string().default('0.0.0.0'),
+  ADMIN_PORT: types.integer(0, 65_535).optional(),
+  UPSTREAM_BASE_URL: z.string(required).pipe(types.baseUrl),
+  UPSTREAM_TIMEOUT_MS: types.integer(1, 600_000).default(10_000),
+  UPSTREAM_CSV_OPTION_PARAM: z.string().optional(),
+  UPSTREAM_MAX_RESPONSE_BYTES: types.integer(1, 268_435_456).default(8_388_608),
+  UPSTREAM_MAX_CONCURRENCY: types.integer(1, 65_535).default(256),
+  UPSTREAM_HEADERS_FILE: types.headersFile.optional(),
+  FORWARD_HEADERS: types.headerNames.default([]),
+  UPSTREAM_TLS_CA_FILE: types.certificates('list').optional(),
+  UPSTREAM_TLS_CERT_FILE: types.certificates('chain').optional(),
+  UPSTREAM_TLS_KEY_FILE: types.privateKey.optional(),
+  JWT_JWKS_URL: types.url.optional(),
+  JWT_JWKS_FILE: types.jwksFile.optional(),
+  JWT_ISSUER: z.string(required).pipe(types.nonEmptyList),
+  JWT_AUDIENCE: z.string(required).pipe(types.nonEmptyList),
+  JWT_ALGORITHMS: types.algorithms.default(['RS256', 'PS256', 'ES256', 'EdDSA']),
+  JWT_CLOCK_TOLERANCE_S: types.integer(0, 300).default(5),
+  JWT_TYP: types.tokenTypes.optional(),
+  JWT_CNF: types.oneOf('reject', 'proxy').default('reject'),
+  EXPLORER: types.oneOf('sandbox', 'graphiql', 'off').default('off'),
+  EXPLORER_HEADERS: types.headers.optional(),
+  INTROSPECTION: types.boolean.default(false),
+  CORS_ORIGINS: types.list.pipe(z.array(types.origin)).default([]),
+  COMPRESSION: types.oneOf('on', 'off').default('on'),
+  MAX_WRITES_PER_OPERATION: types.integer(1, 1000).default(5),
+  WORKFLOW_ACTIONS: types.workflowActions.default(Object.values(WorkflowAction)),
+  IDEMPOTENCY_STORE: types.store.optional(),
+  IDEMPOTENCY_STORE_FILE: types.storeFile.optional(),
+  // Longer than a claim may be held by a live sender.
+  IDEMPOTENCY_RETENTION_S: types.integer(3600, 31_536_000).default(86_400),
+  IDEMPOTENCY_MAX_KEYS: types.integer(1, 100_000_000).default(100_000),
+  IDEMPOTENCY_LOSS_QUARANTINE_S: types.integer(0, 86_400).default(120),
+  IDEMPOTENCY_REQUIRED: types.boolean.default(false),
+  SHUTDOWN_DELAY_MS: types.integer(0, 600_000).default(2000),
+  SHUTDOWN_TIMEOUT_MS: types.integer(1, 600_000).default(15_000),
+  OTEL_SDK_DISABLED: z
+    .string()
+    .transform((value) => value.toLowerCase() === 'true')
+    .default(false),
+  OTEL_EXPORTER_OTLP_ENDPOINT: types.url.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: types.url.optional(),
+  OTEL_TRACES_SAMPLER: types.oneOf(...samplers).default('parentbased_always_on'),
+  OTEL_TRACES_SAMPLER_ARG: z
+    .string()
+    .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
+    .default('1')
+    .transform(Number),
+  TRUSTED_DOCUMENTS: types.documentManifests.optional(),
+  TRUSTED_DOCUMENTS_MODE: types.oneOf('enforce', 'log').default('enforce'),
+  GIT_COMMIT: z.string().default('unknown'),
+  LOG_LEVEL: types
+    .oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
+    .default('info'),
+});
+
+type Environment = z.infer<typeof environment>;
+
+/** Where traces are sent: the address for traces as it is, or that for every signal with a path. */
+function tracesEndpointOf(env: Environment): URL | undefined {
+  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_EXPORTER_OTLP_ENDPOINT: shared } = env;
+  if (env.OTEL_SDK_DISABLED) return undefined;
+  return own ?? (shared && new URL('v1/traces', shared.href.replace(/\/?$/, '/')));
+}
+
+function jwtOf(env: Environment): JwtConfig {
+  return {
+    keys: env.JWT_JWKS_FILE?.value ?? env.JWT_JWKS_URL,
+    issuers: env.JWT_ISSUER,
+    audiences: env.JWT_AUDIENCE,
+    algorithms: env.JWT_ALGORITHMS,
+    clockToleranceS: env.JWT_CLOCK_TOLERANCE_S,
+    types: env.JWT_TYP,
+    isBindingChecked: env.JWT_CNF === 'proxy',
+  };
+}
+
+type TlsSettings = Record<'ca' | 'cert' | 'key', FileSetting<string> | undefined>;
+
+/** The content of the files of TLS. Throws an error if one of them is not valid any more. */
+export function tlsOf({ ca, cert, key }: TlsSettings): TlsFiles {
+  return { ca: ca?.value, cert: cert?.value, key: key?.value };
+}
+
+/** What is wrong with other variables together, as they are given. */
+function jointProblems(given: Record<string, string | undefined>): string[] {
+  const isSet = (...names: string[]) => names.every((name) => given[name] !== undefined);
+  const { UPSTREAM_BASE_URL = '', JWT_ISSUER = '', PORT = '4000', ADMIN_PORT } = given;
+  const isHttp = URL.parse(UPSTREAM_BASE_URL)?.protocol === 'http:';
+  const [ca, cert, key] = ['CA', 'CERT', 'KEY'].map((name) => isSet(`UPSTREAM_TLS_${name}_FILE`));
+  const hasKeys = isSet('JWT_JWKS_URL') || isSet('JWT_JWKS_FILE');
+  const isDiscoverable = types.list.pipe(z.array(types.url)).safeParse(JWT_ISSUER).success;
+  const problems = {
+    'set JWT_JWKS_URL or JWT_JWKS_FILE, not both': isSet('JWT_JWKS_URL', 'JWT_JWKS_FILE'),
+    'set IDEMPOTENCY_STORE or IDEMPOTENCY_STORE_FILE, not both': isSet(
+      'IDEMPOTENCY_STORE',
+      'IDEMPOTENCY_STORE_FILE',
+    ),
+    'TRUSTED_DOCUMENTS_MODE requires TRUSTED_DOCUMENTS':
+      isSet('TRUSTED_DOCUMENTS_MODE') && !isSet('TRUSTED_DOCUMENTS'),
+    'ADMIN_PORT must not be PORT': ADMIN_PORT === PORT && PORT !== '0',
+    'JWT_ISSUER must be http(s) URLs, unless JWT_JWKS_URL or JWT_JWKS_FILE is set':
+      !hasKeys && !isDiscoverable,
+    'UPSTREAM_BASE_URL must be https with UPSTREAM_TLS_CA_FILE, _CERT_FILE or _KEY_FILE':
+      isHttp && (ca || cert || key),
+    'UPSTREAM_TLS_CERT_FILE and UPSTREAM_TLS_KEY_FILE are required together': cert !== key,
+  };
+  return Object.entries(problems).flatMap(([problem, isFound]) => (isFound ? [problem] : []));
+}
+
+/** All variables: their names, and what parses them. */
+export const variables = environment.shape;
+const longNames = Object.keys(variables).filter((name) => name.includes('_'));
+
+/**
+ * A line for each variable that looks like one of the gateway's and is none. Names of one word are left
+ * out: `HOSTNAME` and the like belong to others.
+ */
+function findMisspelled(names: string[]): string[] {
+  return names.flatMap((name) => {
+    if (longNames.includes(name) || !name.includes('_')) return [];
+    const whole = longNames.find((known) => known.startsWith(name));
+    const meant = whole ?? closestName(name, longNames);
+    const [prefix = ''] = meant.split('_');
+    const isClose = name.startsWith(prefix) && distance(name, meant) <= 3;
+    return whole || isClose ? [`${name} is unknown. Did you mean ${meant}?`] : [];
+  });
+}
+
+/**
+ * Reads the configuration from environment variables; an empty one counts as missing. Durations are in
+ * milliseconds unless the name says otherwise, sizes in bytes. Throws a ConfigError with one line for
+ * each invalid or missing variable.
+ */
+export function readConfig(values: Record<string, string | undefined>) {
+  const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
+  const { data: env, error } = environment.safeParse(given);
+  const problems = (error?.issues ?? []).map(
+    ({ path, message }) => `${String(path[0])} ${message}`,
+  );
+  const { UPSTREAM_TLS_CA_FILE: ca, UPSTREAM_TLS_CERT_FILE: cert } = env ?? {};
+  const tls = { ca, cert, key: env?.UPSTREAM_TLS_KEY_FILE };
+  problems.push(...jointProblems(given), ...pairProblems(tlsOf(tls)));
+  problems.push(...findMisspelled(Object.keys(given)));
+  if (env === undefined || problems.length > 0) {
+    throw new ConfigError(['The configuration is invalid:', ...new Set(problems)].join('\n  '));
+  }
+  return {
+    port: env.PORT,
+    host: env.HOST,
+    adminPort: env.ADMIN_PORT,
+    upstream: {
+      baseUrl: env.UPSTREAM_BASE_URL,
+      timeoutMs: env.UPSTREAM_TIMEOUT_MS,
+      csvOptionParam: env.UPSTREAM_CSV_OPTION_PARAM,
+      workflowActions: env.WORKFLOW_ACTIONS,
+      maxResponseBytes: env.UPSTREAM_MAX_RESPONSE_BYTES,
+      maxConcurrency: env.UPSTREAM_MAX_CONCURRENCY,
+      headers: env.UPSTREAM_HEADERS_FILE?.value ?? {},
+      tls: tlsOf(tls),
+    },
+    jwt: jwtOf(env),
+    explorer: env.EXPLORER,
+    explorerHeaders: env.EXPLORER_HEADERS ?? {},
+    introspection: env.INTROSPECTION,
+    forwardHeaders: env.FORWARD_HEADERS,
+    corsOrigins: env.CORS_ORIGINS,
+    compression: env.COMPRESSION === 'on',
+    maxWritesPerOperation: env.MAX_WRITES_PER_OPERATION,
+    trustedDocuments: env.TRUSTED_DOCUMENTS?.map(({ value }) => value),
+    trustedDocumentsMode: env.TRUSTED_DOCUMENTS_MODE,
+    idempotency: {
+      store: env.IDEMPOTENCY_STORE ?? env.IDEMPOTENCY_STORE_FILE?.value ?? 'memory',
+      storeFile: env.IDEMPOTENCY_STORE_FILE?.path,
+      retentionMs: env.IDEMPOTENCY_RETENTION_S * 1000,
+      maxKeys: env.IDEMPOTENCY_MAX_KEYS,
+      quarantineMs: env.IDEMPOTENCY_LOSS_QUARANTINE_S * 1000,
+      isRequired: env.IDEMPOTENCY_REQUIRED,
+    },
+    shutdownDelayMs: env.SHUTDOWN_DELAY_MS,
+    shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
+    tracing: {
+      endpoint: tracesEndpointOf(env),
+      sampler: env.OTEL_TRACES_SAMPLER,
+      sampledShare: env.OTEL_TRACES_SAMPLER_ARG,
+    },
+    commit: env.GIT_COMMIT,
+    logLevel: env.LOG_LEVEL,
+    /** What is read again while the gateway runs. */
+    files: {
+      tls,
+      headers: env.UPSTREAM_HEADERS_FILE,
+      keys: env.JWT_JWKS_FILE,
+      trustedDocuments: env.TRUSTED_DOCUMENTS,
+    },
+  };
+}
+
+/**
+ * The configuration without anything secret, for the log. Of URLs, only their origin, because a path may be secret; of
+ * the keys, which are public, also the path. Of files, their paths.
+ */
+export function settingsOf({ files, ...config }: Config) {
+  const { upstream, jwt, explorerHeaders, idempotency, tracing } = config;
+  const keys = jwt.keys instanceof URL ? jwt.keys.origin + jwt.keys.pathname : files.keys?.path;
+  const { ca, cert, key } = files.tls;
+  return {
+    ...config,
+    upstream: {
+      ...upstream,
+      baseUrl: upstream.baseUrl.origin,
+      headers: Object.keys(upstream.headers),
+      headersFile: files.headers?.path,
+      tls: { ca: ca?.path, cert: cert?.path, key: key?.path },
+    },
+    jwt: { ...jwt, keys: keys ?? 'discovery' },
+    explorerHeaders: Object.keys(explorerHeaders),
+    trustedDocuments: files.trustedDocuments?.map(({ path, value }) => ({
+      path,
+      size: value.size,
+    })),
+    idempotency: { ...idempotency, store: idempotency.store.split(':')[0] },
+    tracing: { ...tracing, endpoint: tracing.endpoint?.origin },
+  };
+}

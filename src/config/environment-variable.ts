@@ -1,0 +1,213 @@
+import { createPrivateKey } from 'node:crypto';
+import type { JSONWebKeySet } from 'jose';
+import { z } from 'zod';
+import { keySet } from '../auth/key-set.ts';
+import { normalizeType } from '../auth/token-kind.ts';
+import { WorkflowAction } from '../generated/resolvers.ts';
+import { expiryOf } from '../upstream/transport/tls-files.ts';
+import { FileSetting } from './file-setting.ts';
+
+/*
+ * The types of environment variables. Each parses the text of a variable, or has a message that names what it must be.
+ */
+
+const or = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+/** One of these texts. */
+export const oneOf = <Value extends string>(...values: Value[]) =>
+  z.enum(values, `must be ${or.format(values)}`);
+
+export function integer(min: number, max: number) {
+  const message = `must be an integer from ${min} to ${max}`;
+  const number = z.number(message).min(min, message).max(max, message);
+  return z.string().regex(/^\d+$/, message).transform(Number).pipe(number);
+}
+
+export const boolean = oneOf('true', 'false').transform((value) => value === 'true');
+
+export const list = z.string().transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+const nonEmptyListOf = <Item>(item: z.ZodType<Item, string>) =>
+  list.pipe(z.array(item).min(1, 'must not be empty'));
+export const nonEmptyList = nonEmptyListOf(z.string());
+
+/** A list of some of these names. */
+function someOf<Name extends string>(names: Name[]) {
+  const message = `must be a list of ${names.join(', ')}`;
+  return list.pipe(z.array(z.enum(names, message)).min(1, message));
+}
+
+/** Asymmetric algorithms only: with a shared secret, every verifier could forge tokens. */
+export const algorithms = someOf(
+  'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' '),
+);
+
+const tokenType = z
+  .string()
+  .regex(/^(application\/)?[\w!#$&^.+-]+$/i, 'must be a list of types such as at+jwt')
+  .transform(normalizeType);
+
+/** Types of tokens, as they are compared. */
+export const tokenTypes = list.pipe(
+  z.array(tokenType).min(1, 'must be a list of types such as at+jwt'),
+);
+
+/** Names of the schema's enum, as the values that resolvers get. */
+export const workflowActions = someOf(
+  Object.keys(WorkflowAction) as (keyof typeof WorkflowAction)[],
+).transform((names) => names.map((name) => WorkflowAction[name]));
+
+export const url = z
+  .string()
+  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ''), 'must be an http(s) URL')
+  .transform((value) => new URL(value))
+  .refine(({ username, password }) => !username && !password, 'must not contain credentials');
+
+// The text, because a URL does not tell an empty query from none.
+export const baseUrl = z
+  .string()
+  .refine((value) => !/[?#]/.test(value), 'must not have a query or a fragment')
+  .pipe(url)
+  .transform((value) => (value.pathname.endsWith('/') ? value : new URL(`${value.href}/`)));
+
+/** An origin, exact or with one `*` for the whole leftmost label, of at least three, or for the port. */
+export const origin = z.string().refine((value) => {
+  const wildcard = /(?<=:\/\/)\*(?=\.[^.]+\.)|(?<=:)\*$/;
+  // A number is a label as well as a port. URL accepts an asterisk, so none may be left.
+  const example = value.replace(wildcard, '1');
+  return !example.includes('*') && URL.canParse(example) && new URL(example).origin === example;
+}, 'must be origins such as https://app.example.com, https://*.preview.example.com or http://localhost:*');
+
+/** A fault of a text, in words that quote nothing of it. */
+class TextFault extends Error {}
+
+/** A text that `parse` reads. If it throws anything but a TextFault, the variable must be what `message` says. */
+function parsedBy<Value>(parse: (text: string) => Value, message: string) {
+  return z.string(message).transform((text, context) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      const fault = error instanceof TextFault ? error.message : message;
+      context.addIssue({ code: 'custom', message: fault });
+      return z.NEVER;
+    }
+  });
+}
+
+/** A file that `parse` reads, now and when it has changed. */
+function fileOf<Value>(parse: (text: string) => Value, message: string) {
+  const content = parsedBy(parse, message);
+  const read = (path: string) => {
+    const file = new FileSetting(path, content);
+    if (file.fault) throw new TextFault(file.fault);
+    return file;
+  };
+  return parsedBy(read, message);
+}
+
+function parseStore(text: string): string {
+  if (/^(memory|file:.+)$/.test(text)) return text;
+  // Of the text, because URL rejects several ports. A password may have commas.
+  const [, authority] = /^(?:rediss?|postgres(?:ql)?):\/\/(?=.+$)([^/?#]*)/.exec(text) ?? [];
+  if (authority?.split('@').at(-1)?.includes(',')) {
+    throw new TextFault(
+      'must name one host: several, and target_session_attrs, are not supported. ' +
+        'Name an address that follows the primary, such as that of HAProxy or the name of a cluster',
+    );
+  }
+  if (authority !== undefined && URL.canParse(text)) return text;
+  throw new Error('No store.');
+}
+
+/** The store of idempotency keys. */
+export const store = parsedBy(
+  parseStore,
+  'must be memory, file:PATH, redis://…, rediss://… or postgres://…',
+);
+
+/** A file with the store of idempotency keys, whose address may have a password. */
+export const storeFile = fileOf(
+  (text) => parseStore(text.trim()),
+  'must be a readable file with a value of IDEMPOTENCY_STORE',
+);
+
+export const jwksFile = fileOf(
+  (text): JSONWebKeySet => keySet.parse(JSON.parse(text)),
+  'must be a readable file with a JSON Web Key Set',
+);
+
+export const headers = parsedBy(
+  (text) => z.record(z.string(), z.string()).parse(JSON.parse(text)),
+  'must be a JSON object of strings',
+);
+
+/** Headers that the gateway sets or interprets, or that belong to one connection. */
+const ownHeaders = new Set(
+  `authorization proxy-authorization x-request-id traceparent tracestate idempotency-key idempotency-key-age
+  idempotency-response-name host
+  content-type content-length content-encoding accept accept-encoding user-agent expect connection keep-alive
+  proxy-connection te trailer transfer-encoding upgrade`.split(/\s+/),
+);
+
+const headerName = z
+  .string()
+  .toLowerCase()
+  .refine(
+    (name) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && !ownHeaders.has(name),
+    'must be names of headers, of which none is Authorization or another one of the gateway',
+  );
+
+/** Names of headers, sorted, so that their order does not matter. */
+export const headerNames = list
+  .pipe(z.array(headerName))
+  .transform((names) => [...new Set(names)].sort());
+
+const headerValue = z
+  .string()
+  .trim()
+  .regex(/^[\t\x20-\x7e]+$/);
+
+/** A file with headers, one `Name: value` a line. */
+export const headersFile = fileOf((text) => {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const pairs = lines.map((line) => line.split(/:(.*)/s, 2));
+  return z.record(headerName, headerValue).parse(Object.fromEntries(pairs));
+}, 'must be a readable file with a header `Name: value` in each line, of which none is Authorization or another one of the gateway');
+
+/** A manifest of documents by their ids, of graphql-codegen's client preset or of Apollo's tools. */
+const manifest = z.union([
+  z
+    .object({
+      format: z.literal('apollo-persisted-query-manifest'),
+      operations: z.array(z.object({ id: z.string(), body: z.string() })),
+    })
+    .transform(({ operations }) => new Map(operations.map(({ id, body }) => [id, body]))),
+  z.record(z.string(), z.string()).transform((documents) => new Map(Object.entries(documents))),
+]);
+
+const documentManifest = fileOf(
+  (text) => manifest.parse(JSON.parse(text)),
+  'must be readable manifests: JSON objects of ids and documents, or those of Apollo',
+);
+
+/** Manifests of documents. */
+export const documentManifests = nonEmptyListOf(documentManifest);
+
+/** A file with certificates in PEM, as text: a chain, or a list of CAs. */
+export const certificates = (kind: 'chain' | 'list') =>
+  fileOf((pem) => {
+    const expiry = expiryOf(pem, kind);
+    if (expiry > Date.now()) return pem;
+    throw new TextFault(`expired at ${new Date(expiry).toISOString()}`);
+  }, 'must be a readable file with certificates in PEM');
+
+/** A file with a private key in PEM, as text. */
+export const privateKey = fileOf((pem) => {
+  createPrivateKey(pem);
+  return pem;
+}, 'must be a readable file with a private key in PEM');

@@ -1,0 +1,34 @@
+import { resolve } from 'node:path';
+import type { IdempotencyStore } from '../store.ts';
+import { SqliteStore } from './sqlite-store.ts';
+
+/** A file may grow to this size. A table is shared out as if it had this size. */
+const MAX_DISK_BYTES = 8 * 1024 * 1024 * 1024;
+
+/**
+ * Opens the store that a setting names: `memory`, `file:PATH`, or the URL of a Redis or PostgreSQL server, to which
+ * the store connects in the background. `maxKeys` bounds the first two, and `memoryBytes` the first.
+ *
+ * @throws StoreUnavailable if a file cannot be used, Error if a URL cannot be used
+ */
+export async function createStore(
+  setting: string,
+  { retentionMs, maxKeys, memoryBytes }: Record<'retentionMs' | 'maxKeys' | 'memoryBytes', number>,
+): Promise<IdempotencyStore> {
+  const limits = { retentionMs, maxKeys };
+  const [scheme = '', name = ''] = setting.split(/:(.*)/s);
+  if (scheme === 'memory') {
+    return new SqliteStore({ path: ':memory:', ...limits, maxBytes: memoryBytes });
+  }
+  if (scheme === 'file') {
+    // An absolute path, because SQLite interprets a relative one that begins with `file:` as a URI.
+    return new SqliteStore({ path: resolve(name), ...limits, maxBytes: MAX_DISK_BYTES });
+  }
+  // Loading a client takes time and memory that the other stores do not need.
+  if (scheme.startsWith('redis')) {
+    const { RedisStore } = await import('./redis-store.ts');
+    return new RedisStore({ url: setting });
+  }
+  const { PostgresStore } = await import('./postgres-store.ts');
+  return new PostgresStore({ url: setting, maxBytes: MAX_DISK_BYTES });
+}

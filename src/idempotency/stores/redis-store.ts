@@ -1,0 +1,192 @@
+import { z } from 'zod';
+import { pause } from '../../lib/poll.ts';
+import {
+  type Change,
+  COMPLETENESS_KEY,
+  type IdempotencyStore,
+  type Reading,
+  ReplyLost,
+  StoreUnavailable,
+  type SwapResult,
+  shareOf,
+  type Usage,
+} from '../store.ts';
+import { RedisSession } from './redis-connection.ts';
+
+/** One hash tag, so that a script may use both keys on a clustered server. */
+const PREFIX = '{ledger-gateway}:';
+
+/** Returns version, text, and the time in milliseconds. KEYS: the key. */
+const readScript = `
+  local version, text = unpack(redis.call('HMGET', KEYS[1], 'version', 'text'))
+  local time = redis.call('TIME')
+  return { version or '', text or '', time[1] * 1000 + math.floor(time[2] / 1000) }`;
+
+/** What has changed if a server may lack records although it did not restart: it evicted keys, or was a replica. */
+const counters = ['evicted_keys', 'total_net_repl_input_bytes'];
+
+/** What a key takes besides its text. */
+const KEY_BYTES = 512;
+
+/**
+ * Replaces a record. Returns `swapped`, `other` if the key has another version, `basis`, or `share` if the caller has no
+ * room. A change that needs none frees before it writes: a full server then accepts it.
+ *
+ * What a caller holds is booked by the eighth of the retention in which it was written, because keys expire unseen.
+ * KEYS: the key, the record of completeness, what the caller holds. ARGV: version to replace or '', new version or '',
+ * text, retention (ms) or '', version of the record of completeness or '', the most bytes that the caller may hold or '',
+ * the values of the counters.
+ */
+const swapScript = `
+  local stats = redis.call('INFO', 'stats')
+  local counted = ''
+  for _, name in ipairs({ ${counters.map((name) => `'${name}'`)} }) do
+    counted = counted .. ':' .. (string.match(stats, name .. ':(%d+)') or '')
+  end
+  if counted ~= ARGV[7] then return 'basis' end
+  if ARGV[5] ~= '' and redis.call('HGET', KEYS[2], 'version') ~= ARGV[5] then return 'basis' end
+  local version, part = unpack(redis.call('HMGET', KEYS[1], 'version', 'part'))
+  if (version or '') ~= ARGV[1] then return 'other' end
+  local before = part and redis.call('HSTRLEN', KEYS[1], 'text') + ${KEY_BYTES} or 0
+  local after = ARGV[2] ~= '' and #ARGV[3] + ${KEY_BYTES} or 0
+  local retention = tonumber(ARGV[4] ~= '' and ARGV[4] or 0)
+  local length, now = math.ceil(retention / 8), redis.call('TIME')[1] * 1000
+  local held, ended = after - before, {}
+  local parts = KEYS[3] and redis.call('HGETALL', KEYS[3]) or {}
+  for i = 1, #parts, 2 do
+    if parts[i] + retention + length < now then table.insert(ended, parts[i]) else held = held + parts[i + 1] end
+  end
+  if ARGV[6] ~= '' and held > tonumber(ARGV[6]) then return 'share' end
+
+  local current = now - now % length
+  if ARGV[1] ~= '' and ARGV[6] == '' then redis.call('DEL', KEYS[1]) end
+  if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'version', ARGV[2], 'text', ARGV[3]) end
+  if not KEYS[3] then return 'swapped' end
+  if part then redis.call('HINCRBY', KEYS[3], part, -before) end
+  if #ended > 0 then redis.call('HDEL', KEYS[3], unpack(ended)) end
+  if ARGV[2] == '' then return 'swapped' end
+  redis.call('HSET', KEYS[1], 'part', current)
+  redis.call('PEXPIRE', KEYS[1], retention)
+  redis.call('HINCRBY', KEYS[3], current, after)
+  redis.call('PEXPIRE', KEYS[3], retention + length)
+  return 'swapped'`;
+
+const readReplySchema = z.tuple([z.string(), z.string(), z.number()]);
+const swapReplySchema = z.enum(['swapped', 'other', 'basis', 'share']);
+
+type Connection = Awaited<ReturnType<typeof inspect>>;
+
+/**
+ * Keeps keys in Redis or Valkey, for several gateways. Every operation is one script that is sent at most once. The
+ * store connects in the background, and a call without a connection fails at once. Where the server has replicas, a
+ * change counts only when one of them has it.
+ */
+export class RedisStore implements IdempotencyStore {
+  readonly #closing = new AbortController();
+  readonly #connecting: Promise<void>;
+  #current: Connection | StoreUnavailable = new StoreUnavailable('connecting');
+
+  /** @throws Error if the URL cannot be used */
+  constructor({ url }: { url: string }) {
+    new RedisSession(url).close();
+    this.#connecting = this.#keepConnected(url);
+  }
+
+  get usage(): Usage | undefined {
+    return this.#current instanceof StoreUnavailable ? undefined : this.#current.usage;
+  }
+
+  async read(key: string): Promise<Reading> {
+    if (key === COMPLETENESS_KEY) this.#current = await inspect(this.#connection.session);
+    const { session, serverId } = this.#connection;
+    const reply = await session.command(['EVAL', readScript, '1', keyOf(key)]);
+    const { data } = readReplySchema.safeParse(reply);
+    if (data === undefined) throw new StoreUnavailable('corrupt');
+    const [version, text, now] = data;
+    return { entry: version === '' ? null : { version, text }, now, serverId };
+  }
+
+  async swap({ key, expected, next, caller, needsRoom, basis }: Change): Promise<SwapResult> {
+    const { session, serverId, counted, hasReplicas, usage } = this.#connection;
+    if (serverId !== basis.serverId) return 'basis';
+    const keys = [keyOf(key), keyOf(COMPLETENESS_KEY)];
+    if (caller !== null) keys.push(`${PREFIX}caller:${caller}`);
+    const { version = '', text = '' } = next ?? {};
+    const retention = caller === null ? '' : String(basis.retentionMs);
+    // Also before memory is scarce, as far as this process knows, a caller leaves a part of it to others: what is
+    // booked takes up to a quarter more in the server.
+    const share = shareOf(usage) ?? Math.floor(usage.maxBytes * 0.6);
+    const room = needsRoom && share < Infinity ? String(share) : '';
+    const generation = basis.generation ?? '';
+    const args = [expected ?? '', version, text, retention, generation, room, counted];
+    const command = ['EVAL', swapScript, String(keys.length), ...keys, ...args];
+    const reply = swapReplySchema.parse(await session.command(command));
+    if (reply === 'share') throw new StoreUnavailable('share');
+    if (reply !== 'swapped' || !hasReplicas) return reply;
+    // Without a confirmation in half a second, the change may be lost with the server.
+    const confirmed = await session.command(['WAIT', '1', '500']);
+    if (!(Number(confirmed) >= 1)) throw new ReplyLost('not_replicated');
+    return reply;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    if ('session' in this.#current) this.#current.session.close();
+    await this.#connecting;
+  }
+
+  get #connection(): Connection {
+    if (this.#current instanceof StoreUnavailable) throw this.#current;
+    return this.#current;
+  }
+
+  /** Keeps one connection until the store is closed, and makes a new one whenever it ends. */
+  async #keepConnected(url: string): Promise<void> {
+    const { signal } = this.#closing;
+    for (let ms = 50; !signal.aborted; ms = Math.min(ms * 2, 2000)) {
+      const session = new RedisSession(url);
+      try {
+        await session.connect();
+        this.#current = await inspect(session);
+        ms = 50;
+        if (signal.aborted) session.close();
+      } catch (error) {
+        session.close(error instanceof StoreUnavailable ? error : new StoreUnavailable('failed'));
+      }
+      this.#current = await session.ended;
+      await pause(ms, signal);
+    }
+  }
+}
+
+/**
+ * Reads what the server of a connection says about itself, when it is new and with each check of completeness. A policy
+ * that evicts keys would let a write be sent twice: it ends the connection.
+ */
+async function inspect(session: RedisSession) {
+  const text = z.string().parse(await session.command(['INFO']));
+  const field = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(text)?.[1];
+  const maxBytes = Number(field('maxmemory') ?? 0) || Infinity;
+  const policy = field('maxmemory_policy') ?? 'noeviction';
+  if (maxBytes !== Infinity && policy !== 'noeviction') {
+    const remedy = `set its maxmemory-policy to noeviction (it is ${policy})`;
+    const message = `Redis would evict idempotency keys: ${remedy}`;
+    session.close(new StoreUnavailable('evicting', message));
+    throw await session.ended;
+  }
+  const databases = text.matchAll(/^db\d+:keys=(\d+)/gm);
+  const keys = databases.reduce((sum, [, n]) => sum + Number(n), 0);
+  const bytes = Number(field('used_memory') ?? 0);
+  const counted = counters.map((name) => `:${field(name) ?? ''}`).join('');
+  return {
+    session,
+    serverId: `${z.string().parse(field('run_id'))}${counted}`,
+    counted,
+    hasReplicas: Number(field('connected_slaves') ?? 0) > 0,
+    usage: { keys, maxKeys: Infinity, bytes, maxBytes },
+  };
+}
+
+function keyOf(key: string): string {
+  return `${PREFIX}${key === COMPLETENESS_KEY ? key : `key:${key}`}`;
+}

@@ -1,0 +1,191 @@
+import { chmodSync, existsSync, realpathSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { z } from 'zod';
+import { StoreUnavailable, type UnavailableReason } from '../store.ts';
+
+const SCHEMA_VERSION = 2;
+/** Marks the file as one of this gateway: `LGIK` in ASCII. */
+const APPLICATION_ID = 0x4c47494b;
+
+/**
+ * An id grows with the time of the change, so that the oldest keys are found without another index. The text is the
+ * last column: sizes are read without loading long outcomes. `file` has one row, from which a
+ * process learns whether it has the very file that the last one used (see `isSameFile`).
+ */
+const SCHEMA = `
+  CREATE TABLE record (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    caller TEXT NOT NULL,
+    version TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    changed_at REAL NOT NULL,
+    text TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE file (inode INTEGER NOT NULL, closed_at REAL) STRICT;
+  INSERT INTO file VALUES (0, NULL);
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${SCHEMA_VERSION};`;
+
+const errorSchema = z.object({
+  message: z.string(),
+  errcode: z.number().optional(),
+  syscall: z.string().optional(),
+});
+
+/** https://www.sqlite.org/rescode.html, primary codes. */
+const reasons: Record<number, UnavailableReason> = {
+  1: 'corrupt', // SQLITE_ERROR: a table is missing.
+  5: 'locked', // SQLITE_BUSY
+  7: 'full', // SQLITE_NOMEM
+  8: 'not_writable', // SQLITE_READONLY
+  10: 'not_writable', // SQLITE_IOERR
+  11: 'corrupt', // SQLITE_CORRUPT
+  13: 'full', // SQLITE_FULL
+  14: 'not_writable', // SQLITE_CANTOPEN
+  26: 'corrupt', // SQLITE_NOTADB
+};
+
+const remedies: Partial<Record<UnavailableReason, string>> = {
+  corrupt: '; move the file away to start with an empty one; its claims are lost',
+  locked:
+    '; another process uses the file: give each gateway its own, or share a Redis or PostgreSQL',
+};
+
+/** An open database of claims. */
+export type ClaimsFile = ReturnType<typeof openClaims>;
+
+/**
+ * Opens the database of a SQLite store and locks it for this process. Its files are readable by their owner only.
+ * A file that is not a store is left as it is.
+ *
+ * @param path a file path, or `:memory:`
+ * @param maxBytes the size that the database may grow to
+ * @throws StoreUnavailable with a message for the operator
+ */
+export function openClaims(path: string, maxBytes: number) {
+  let opened: DatabaseSync | undefined;
+  try {
+    const before = stateOnDisk(path); // SQLite removes the log when it opens the file.
+    if (before === undefined && path !== ':memory:')
+      writeFileSync(path, '', { flag: 'wx', mode: 0o600 });
+    const database = new DatabaseSync(path);
+    opened = database;
+    prepare(database, path, maxBytes);
+    const isContinued = before !== undefined && isSameFile(database, before);
+    const inode = stateOnDisk(path)?.inode ?? 0;
+    // The file itself says that it is open, and then its log, which from then on must not be missing.
+    database.prepare('UPDATE file SET inode = ?, closed_at = NULL').run(inode);
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    database.prepare('UPDATE file SET inode = ?').run(inode);
+    const isThere = () => stateOnDisk(path)?.inode === inode;
+    return {
+      database,
+      statements: prepareStatements(database),
+      /** Random for each process that opens the file. */
+      id: crypto.randomUUID(),
+      /** Whether the file has every record of the process that used it before. */
+      isContinued,
+      /** Whether another file, or none, is at the path now: another process could use that one. */
+      isMoved: () => inode !== 0 && !isThere(),
+      /** In the time of the store. */
+      newestChange: Number(
+        readValue(database, "SELECT max(changed_at) FROM record WHERE caller <> ''"),
+      ),
+      /** Writes the changes in the log to the file itself. */
+      checkpoint: () => database.exec('PRAGMA wal_checkpoint'),
+      close() {
+        if (!database.isOpen) return;
+        // A whole second, which every file system can keep as the time of change.
+        const closedAt = Math.floor(Date.now() / 1000);
+        if (isThere()) database.prepare('UPDATE file SET closed_at = ?').run(closedAt);
+        database.close();
+        if (isThere()) utimesSync(path, closedAt, closedAt);
+      },
+    };
+  } catch (error) {
+    opened?.close();
+    const { reason, message } = unavailable(error);
+    const text = `The idempotency store cannot open ${path}: ${message}${remedies[reason] ?? ''}`;
+    throw new StoreUnavailable(reason, text);
+  }
+}
+
+/** Translates an error of SQLite or of the file system. */
+export function unavailable(error: unknown): StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error;
+  const { errcode, syscall, message } = errorSchema.parse(error);
+  // The upper bits of a code are details of the same failure.
+  const reason = errcode === undefined ? undefined : reasons[errcode & 0xff];
+  return new StoreUnavailable(
+    reason ?? (syscall === undefined ? 'failed' : 'not_writable'),
+    message,
+  );
+}
+
+/** Checks the database, and creates the tables of an empty one. */
+function prepare(database: DatabaseSync, path: string, maxBytes: number): void {
+  // The first access locks the file until it is closed, and does not leave other files behind.
+  database.exec('PRAGMA locking_mode = EXCLUSIVE');
+  const application = readValue(database, 'PRAGMA application_id');
+  const version = readValue(database, 'PRAGMA user_version');
+  const isEmpty = readValue(database, 'SELECT count(*) FROM sqlite_schema') === 0;
+  const isNew = isEmpty && application === 0 && version === 0;
+  if (!isNew && application !== APPLICATION_ID) {
+    throw new StoreUnavailable('failed', 'it belongs to another application; name another file');
+  }
+  if (!isNew && version !== SCHEMA_VERSION) {
+    const fault = `another version of the gateway wrote it (schema ${version}, not ${SCHEMA_VERSION})`;
+    throw new StoreUnavailable('corrupt', fault);
+  }
+  const fault = readValue(database, 'PRAGMA integrity_check');
+  if (fault !== 'ok') throw new StoreUnavailable('corrupt', String(fault));
+  // SQLite gives a new log the permissions of the database.
+  for (const file of [path, `${path}-wal`]) if (existsSync(file)) chmodSync(file, 0o600);
+  const maxPages = Math.floor(maxBytes / Number(readValue(database, 'PRAGMA page_size')));
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+    PRAGMA max_page_count = ${maxPages}; ${isNew ? `BEGIN; ${SCHEMA} COMMIT;` : ''}`);
+}
+
+function prepareStatements(database: DatabaseSync) {
+  return {
+    find: database.prepare('SELECT * FROM record WHERE key = ?'),
+    // A replaced row gets a new id.
+    put: database.prepare(
+      'REPLACE INTO record (key, caller, version, bytes, changed_at, text) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
+    remove: database.prepare('DELETE FROM record WHERE key = ?'),
+    sizes: database.prepare('SELECT caller, bytes FROM record'),
+    /** Deletes those that have expired of the oldest keys. */
+    sweep: database.prepare(
+      `DELETE FROM record WHERE id IN (SELECT id FROM record ORDER BY id LIMIT ?) AND changed_at <= ?
+        RETURNING caller, bytes`,
+    ),
+  };
+}
+
+type StateOnDisk = { inode: number; changedAt: number; hasLog: boolean };
+
+function stateOnDisk(path: string): StateOnDisk | undefined {
+  const file = statSync(path, { throwIfNoEntry: false });
+  // SQLite puts its log beside the file that a link leads to.
+  const log = file && statSync(`${realpathSync(path)}-wal`, { throwIfNoEntry: false });
+  return file && { inode: file.ino, changedAt: file.mtimeMs, hasLog: (log?.size ?? 0) > 0 };
+}
+
+/**
+ * Whether the last process left the file like this. A copy is another file, or was not changed at the very time that it
+ * names: who closes a file sets its time of change to what it has noted.
+ * A file that was not closed has its newest changes in its log (`-wal`).
+ */
+function isSameFile(database: DatabaseSync, before: StateOnDisk): boolean {
+  const noted = database.prepare('SELECT inode, closed_at FROM file').get();
+  if (noted?.inode !== before.inode) return false;
+  const { closed_at: closedAt } = noted;
+  return typeof closedAt === 'number' ? before.changedAt === closedAt * 1000 : before.hasLog;
+}
+
+/** The first column of the first row. */
+function readValue(database: DatabaseSync, sql: string): unknown {
+  return Object.values(database.prepare(sql).get() ?? {})[0];
+}

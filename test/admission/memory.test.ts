@@ -1,0 +1,145 @@
+import { expect, jest, test } from '@jest/globals';
+import { shareMemory } from '../../src/admission/free-memory.ts';
+import { Gate } from '../../src/admission/gate.ts';
+import { Memory } from '../../src/admission/memory.ts';
+
+const LIMIT = 10_000_000;
+
+test('a small request is not booked, and a large one as a whole', async () => {
+  const memory = new Memory(LIMIT);
+  const reservation = memory.open('a');
+  await reservation.reserve(65_536);
+  expect(memory.held).toBe(0);
+  expect(reservation.tryReserve(1)).toBe(true);
+  expect(memory.held).toBe(65_537);
+  reservation.resize(100_000);
+  expect(memory.held).toBe(100_000);
+  reservation.resize(60_000);
+  expect(memory.held).toBe(0);
+  await reservation.reserve(1_000_000);
+  expect(memory.held).toBe(1_060_000);
+  reservation.close();
+  reservation.close();
+  expect(memory.held).toBe(0);
+});
+
+test('a caller holds at most a half, and what it could never hold does not wait', async () => {
+  const memory = new Memory(LIMIT);
+  const first = memory.open('a');
+  expect(first.tryReserve(4_900_000)).toBe(true);
+  expect(first.tryReserve(200_000)).toBe(false);
+  await expect(first.reserve(6_000_000)).rejects.toMatchObject({
+    code: 'OPERATION_LIMIT_EXCEEDED',
+  });
+});
+
+test('a request waits for memory, and gives back what it gets after its end', async () => {
+  const memory = new Memory(LIMIT);
+  const first = memory.open('a');
+  const second = memory.open('a');
+  const third = memory.open('a');
+  await first.reserve(4_000_000);
+  const granted = second.reserve(3_000_000);
+  const late = third.reserve(2_000_000);
+  third.close();
+  first.close();
+  await Promise.all([granted, late]);
+  expect(memory.held).toBe(3_000_000);
+});
+
+test('a request that waits for memory is rejected in time, or when its client disconnects', async () => {
+  jest.useFakeTimers();
+  const memory = new Memory(LIMIT);
+  await memory.open('a').reserve(5_000_000);
+  const late = memory.open('a').reserve(100_000);
+  const client = new AbortController();
+  const disconnected = memory.open('a').reserve(100_000, client.signal);
+  client.abort();
+  jest.advanceTimersByTime(2000);
+  jest.useRealTimers();
+  await expect(late).rejects.toMatchObject({ code: 'OVERLOADED' });
+  await expect(disconnected).rejects.toMatchObject({ code: 'CLIENT_DISCONNECTED' });
+  expect([memory.waiting, memory.held]).toEqual([0, 5_000_000]);
+});
+
+test('unread responses are dropped when their memory is needed: of others only by a caller within its share', async () => {
+  jest.useFakeTimers({ now: 0 });
+  const memory = new Memory(LIMIT);
+  const dropped: string[] = [];
+  const unread = (caller: string, name: string, bytes: number) => {
+    const reservation = memory.open(caller);
+    expect(reservation.tryReserve(bytes)).toBe(true);
+    const since = performance.now();
+    reservation.waitForClient({
+      isOverdue: () => performance.now() - since >= 1000,
+      disconnect: () => dropped.push(name),
+    });
+  };
+  unread('a', 'first', 1_000_000);
+  unread('b', 'of b', 1_000_000);
+  unread('a', 'second', 3_000_000);
+  const c = memory.open('c');
+  expect(c.tryReserve(1_800_000)).toBe(true);
+  const b = memory.open('b');
+  expect(b.tryReserve(1_500_000)).toBe(false); // Nothing is overdue yet.
+  jest.advanceTimersByTime(1000);
+  expect(b.tryReserve(1_500_000)).toBe(true);
+  expect(dropped).toEqual(['first']);
+  expect(memory.open('a').tryReserve(2_500_000)).toBe(true);
+  expect(dropped).toEqual(['first', 'second']);
+  jest.useRealTimers();
+});
+
+test('nothing is dropped if that would not be enough', () => {
+  const memory = new Memory(LIMIT);
+  memory.open('a').resize(6_000_000);
+  const unread = memory.open('b');
+  unread.resize(1_000_000);
+  const disconnect = jest.fn();
+  unread.waitForClient({ isOverdue: () => true, disconnect });
+  expect(memory.open('c').tryReserve(LIMIT - 6_500_000)).toBe(false);
+  expect(disconnect).not.toHaveBeenCalled();
+});
+
+test('a request that is dropped to make room for itself holds nothing any more', () => {
+  const memory = new Memory(LIMIT);
+  const reservation = memory.open('a');
+  reservation.resize(4_000_000);
+  reservation.waitForClient({ isOverdue: () => true, disconnect() {} });
+  expect(reservation.tryReserve(4_000_000)).toBe(false);
+  expect(reservation.tryReserve(1_000_000)).toBe(false);
+  expect(memory.held).toBe(0);
+});
+
+test('a request that has ended is not dropped later', () => {
+  const places = new Gate({ limit: 1 });
+  places.tryEnter('a');
+  const reservation = new Memory(LIMIT).open('a', places);
+  const disconnect = jest.fn();
+  reservation.close();
+  reservation.waitForClient({ isOverdue: () => true, disconnect });
+  expect([places.tryEnter('a'), places.tryEnter('a')]).toEqual([true, false]);
+  expect(disconnect).not.toHaveBeenCalled();
+});
+
+test('parts of a request that wait for memory at the same time are booked once', async () => {
+  const memory = new Memory(LIMIT);
+  const first = memory.open('a');
+  await first.reserve(4_900_000);
+  const reservation = memory.open('a');
+  expect(reservation.tryReserve(60_000)).toBe(true);
+  const parts = Array.from({ length: 50 }, () => reservation.reserve(10_000));
+  first.close();
+  await Promise.all(parts);
+  expect(memory.held).toBe(560_000);
+  reservation.close();
+  expect(memory.held).toBe(0);
+});
+
+test('requests and a store in memory together fit into the container, and only requests into the heap', () => {
+  const free = { heap: 1000, container: 400 };
+  expect(shareMemory(true, free)).toEqual({ store: 100, requests: 150 });
+  expect(shareMemory(false, free)).toEqual({ store: 0, requests: 200 });
+  expect(shareMemory(true, { heap: 100, container: 1000 }).requests).toBe(50);
+  expect(shareMemory(true, { heap: 2 ** 40, container: 2 ** 40 }).store).toBe(2 ** 28);
+});

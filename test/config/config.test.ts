@@ -1,0 +1,267 @@
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import { readConfig, settingsOf } from '../../src/config/config.ts';
+import { createPrivateCa, expired } from '../../testkit/certificate.ts';
+import { temporaryFile } from '../../testkit/temporary-folder.ts';
+
+const required = {
+  UPSTREAM_BASE_URL: 'http://service.example/api',
+  JWT_JWKS_URL: 'https://issuer.example/jwks.json',
+  JWT_ISSUER: 'issuer',
+  JWT_AUDIENCE: 'gateway',
+};
+
+/** The lines of the error for an invalid configuration. None if it is valid. */
+function problemsOf(variables: Record<string, string>): string[] {
+  try {
+    readConfig(variables);
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'ConfigError') throw error;
+    const [head, ...problems] = error.message.split('\n');
+    expect(head).toMatch(/configuration/);
+    return problems.map((problem) => problem.trim());
+  }
+  return [];
+}
+
+// docs/configuration.test.ts has the defaults.
+
+test('values are read as documented: empty ones as missing, and lists with or without spaces', () => {
+  const read = readConfig({
+    ...required,
+    PORT: '',
+    UPSTREAM_BASE_URL: 'https://service.example/a/',
+    CORS_ORIGINS: 'https://*.a.example.com, http://localhost:*',
+    JWT_ALGORITHMS: 'ES256,EdDSA',
+    JWT_TYP: 'at+jwt, application/JWT',
+    JWT_CNF: 'proxy',
+  });
+  expect(read).toMatchObject({
+    port: 4000,
+    upstream: { baseUrl: new URL('https://service.example/a/') },
+    corsOrigins: ['https://*.a.example.com', 'http://localhost:*'],
+    jwt: {
+      algorithms: ['ES256', 'EdDSA'],
+      audiences: ['gateway'],
+      types: ['at+jwt', 'jwt'],
+      isBindingChecked: true,
+    },
+  });
+  const { baseUrl } = readConfig(required).upstream;
+  expect(baseUrl).toEqual(new URL('http://service.example/api/'));
+});
+
+// Invalid values, separated by spaces, and what the error says about valid ones.
+test.each<[name: string, values: string, description: RegExp]>([
+  ['PORT', 'abc 65536 -1 80.5', /integer from 0 to 65535/],
+  ['ADMIN_PORT', '4000', /must not be PORT/],
+  ['UPSTREAM_BASE_URL', 'service.example ftp://service.example', /http\(s\) URL/],
+  ['UPSTREAM_BASE_URL', 'http://ada:secret@service.example', /credentials/],
+  ['UPSTREAM_BASE_URL', 'http://a.example/?a=b http://a.example/a? http://a.example/a#', /query/],
+  ['UPSTREAM_TIMEOUT_MS', '0 10s', /integer/],
+  ['UPSTREAM_MAX_RESPONSE_BYTES', '16MB 0 268435457', /integer from 1 to 268435456/],
+  ['UPSTREAM_MAX_CONCURRENCY', '0', /integer/],
+  ['JWT_JWKS_URL', 'jwks.json', /http\(s\) URL/],
+  ['JWT_ALGORITHMS', 'HS256 RS256,none ,', /list of RS256, /],
+  ['JWT_TYP', ', text/at+jwt at+jwt;v=1', /types such as at\+jwt/],
+  ['JWT_CNF', 'true accept', /reject or proxy/],
+  ['JWT_CLOCK_TOLERANCE_S', '-1', /integer/],
+  ['EXPLORER', 'on', /sandbox, graphiql or off/],
+  ['INTROSPECTION', 'yes', /true or false/],
+  ['CORS_ORIGINS', '* null https://a.example/ https://*.example', /must be origins such as/],
+  ['CORS_ORIGINS', 'https://app-*.a.example https://b.*.a.example', /must be origins such as/],
+  ['CORS_ORIGINS', 'https://*.*.a.example https://*.a.example:*', /must be origins such as/],
+  ['CORS_ORIGINS', 'http://localhost:3*', /must be origins such as/],
+  ['WORKFLOW_ACTIONS', 'RESTART,upgradeToHQ ,', /list of RESTART, /],
+  [
+    'IDEMPOTENCY_STORE',
+    'file: mysql://host redis:host postgres://host:port/db',
+    /must be memory, file:PATH/,
+  ],
+  [
+    'IDEMPOTENCY_STORE',
+    'postgres://u:secret@a,b/db postgres://a:5432,b:5432/db postgres://a,b?target_session_attrs=any redis://a,b',
+    /must name one host/,
+  ],
+  ['IDEMPOTENCY_STORE_FILE', '/nowhere', /a readable file with a value of IDEMPOTENCY_STORE/],
+  ['COMPRESSION', 'true', /on or off/],
+  ['MAX_WRITES_PER_OPERATION', '0', /integer/],
+  ['SHUTDOWN_DELAY_MS', 'x', /integer/],
+  ['SHUTDOWN_TIMEOUT_MS', '0', /integer/],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', /http\(s\) URL/],
+  ['LOG_LEVEL', 'loud', /fatal, error, warn/],
+])('the error for %s=%s describes the valid values', (name, values, description) => {
+  for (const value of values.split(' ')) {
+    const [problem = '', ...others] = problemsOf({ ...required, [name]: value });
+    expect([value, others]).toEqual([value, []]);
+    expect(problem).toMatch(description);
+    expect(problem).toMatch(new RegExp(`^${name} `));
+    expect(problem).not.toContain('secret');
+  }
+});
+
+const file = fileURLToPath(new URL('../../package.json', import.meta.url));
+
+test.each<[what: string, variables: Record<string, string>, problems: string[]]>([
+  [
+    'every missing variable',
+    { UPSTREAM_BASE_URL: '', JWT_JWKS_URL: '', JWT_ISSUER: '', JWT_AUDIENCE: '' },
+    ['UPSTREAM_BASE_URL is required', 'JWT_ISSUER is required', 'JWT_AUDIENCE is required'],
+  ],
+  [
+    'every invalid variable',
+    { PORT: ' 80', LOG_LEVEL: 'x', JWT_ISSUER: '', EXPLORER: 'x' },
+    ['PORT', 'JWT_ISSUER', 'EXPLORER', 'LOG_LEVEL'],
+  ],
+  [
+    'both a URL and a file for the keys',
+    { JWT_JWKS_FILE: file },
+    ['JWT_JWKS_FILE must be a readable file', 'set JWT_JWKS_URL or JWT_JWKS_FILE, not both'],
+  ],
+  [
+    'a file for the keys that cannot be read',
+    { JWT_JWKS_URL: '', JWT_JWKS_FILE: '/nowhere/jwks.json' },
+    ['JWT_JWKS_FILE must be a readable file'],
+  ],
+  [
+    'a mode without trusted documents',
+    { TRUSTED_DOCUMENTS_MODE: 'log' },
+    ['TRUSTED_DOCUMENTS_MODE requires TRUSTED_DOCUMENTS'],
+  ],
+  ['an empty list of issuers', { JWT_ISSUER: ' , ' }, ['JWT_ISSUER must not be empty']],
+])('the error names %s', (_, variables, problems) => {
+  const found = problemsOf({ ...required, ...variables }).sort();
+  expect(found).toEqual(problems.sort().map((problem) => expect.stringContaining(problem)));
+});
+
+test('without keys, the issuers must be URLs, so that their keys can be found by discovery', () => {
+  const variables = { ...required, JWT_JWKS_URL: '' };
+  expect(problemsOf(variables)).toEqual([
+    expect.stringMatching(/^JWT_ISSUER must be http\(s\) URLs/),
+  ]);
+  const issuers = 'https://a.example, https://b.example/tenant';
+  const config = readConfig({ ...variables, JWT_ISSUER: issuers });
+  expect(settingsOf(config).jwt.keys).toBe('discovery');
+  expect(config.jwt).toMatchObject({
+    keys: undefined,
+    issuers: ['https://a.example', 'https://b.example/tenant'],
+  });
+});
+
+test('commas in the password or in the path of a store are no list of hosts', () => {
+  const values = 'postgres://u:a,b@host/db redis://:a,b@host/0 postgres://host/a,b file:a,b';
+  for (const store of values.split(' ')) {
+    const config = readConfig({ ...required, IDEMPOTENCY_STORE: store });
+    expect(config.idempotency.store).toBe(store);
+  }
+});
+
+test('the store may be in a file, whose text is not shown', async () => {
+  const file = await temporaryFile('redis://user:secret@redis.example\n');
+  const variables = { ...required, IDEMPOTENCY_STORE_FILE: file };
+  expect(readConfig(variables).idempotency.store).toBe('redis://user:secret@redis.example');
+  expect(problemsOf({ ...variables, IDEMPOTENCY_STORE: 'memory' })).toEqual([
+    'set IDEMPOTENCY_STORE or IDEMPOTENCY_STORE_FILE, not both',
+  ]);
+  writeFileSync(file, 'secret');
+  expect(problemsOf(variables)).toEqual([
+    'IDEMPOTENCY_STORE_FILE must be a readable file with a value of IDEMPOTENCY_STORE',
+  ]);
+  writeFileSync(file, 'postgres://user:secret@a:5432,b:5432/db\n');
+  expect(problemsOf(variables)).toEqual([
+    expect.stringMatching(/^IDEMPOTENCY_STORE_FILE must name one host(?!.*secret)/),
+  ]);
+});
+
+test.each([
+  ['UPSTREAM_TIMEOUT', 'UPSTREAM_TIMEOUT_MS'],
+  ['JWT_ISSUERS', 'JWT_ISSUER'],
+  ['JWT_JWKS_URI', 'JWT_JWKS_URL'],
+  ['MAX_WRITES', 'MAX_WRITES_PER_OPERATION'],
+])('%s is reported as a misspelling of %s', (name, meant) => {
+  expect(problemsOf({ ...required, [name]: '1' })).toEqual([
+    `${name} is unknown. Did you mean ${meant}?`,
+  ]);
+});
+
+test('variables of others are ignored', () => {
+  const names = 'HOSTNAME PATH UPSTREAM_SERVICE_HOST UPSTREAM_PORT_80_TCP_ADDR npm_config_loglevel';
+  const otel = 'OTEL_SERVICE_NAME OTEL_EXPORTER_OTLP_HEADERS';
+  for (const name of `${names} ${otel}`.split(' ')) {
+    expect(problemsOf({ ...required, [name]: '1' })).toEqual([]);
+  }
+});
+
+const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t:4318/own' };
+test.each([
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/otel' }, 'http://c:4318/otel/v1/traces'],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', ...traces }, 'http://t:4318/own'],
+  [{ ...traces, OTEL_SDK_DISABLED: 'True' }, undefined],
+  [{ ...traces, OTEL_SDK_DISABLED: '1' }, 'http://t:4318/own'],
+])('with %j, traces are sent to %s', (variables, endpoint) => {
+  expect(readConfig({ ...required, ...variables }).tracing.endpoint?.href).toBe(endpoint);
+});
+
+test('the settings for the log hold nothing secret, and the paths of files', async () => {
+  const headers = await temporaryFile('x-key: secret-3');
+  const store = await temporaryFile('postgres://user:secret-1@db.example/keys');
+  const documents = await temporaryFile('{"secret-4":"{ glCodes }"}');
+  const settings = settingsOf(
+    readConfig({
+      ...required,
+      IDEMPOTENCY_STORE_FILE: store,
+      UPSTREAM_HEADERS_FILE: headers,
+      TRUSTED_DOCUMENTS: documents,
+      TRUSTED_DOCUMENTS_MODE: 'log',
+      EXPLORER_HEADERS: '{"authorization":"Bearer secret-2"}',
+    }),
+  );
+  expect(JSON.stringify(settings)).not.toContain('secret-');
+  expect(settings).toMatchObject({
+    upstream: { headers: ['x-key'], headersFile: headers },
+    trustedDocuments: [{ path: documents, size: 1 }],
+    trustedDocumentsMode: 'log',
+    idempotency: { store: 'postgres', storeFile: store, quarantineMs: 120_000 },
+    explorerHeaders: ['authorization'],
+    jwt: { keys: 'https://issuer.example/jwks.json' },
+  });
+});
+
+test('the variables for TLS are checked, alone and together', async () => {
+  const [ca, oldCa] = await Promise.all([createPrivateCa(), createPrivateCa(expired)]);
+  const [one, two, old] = await Promise.all([
+    ca.issue('one'),
+    ca.issue('two'),
+    ca.issue('old', expired),
+  ]);
+  const CA = 'UPSTREAM_TLS_CA_FILE';
+  const CERT = 'UPSTREAM_TLS_CERT_FILE';
+  const KEY = 'UPSTREAM_TLS_KEY_FILE';
+  const https = { ...required, UPSTREAM_BASE_URL: 'https://service.example/' };
+  const pairOf = ({ certFile, keyFile }: typeof one) => ({ [CERT]: certFile, [KEY]: keyFile });
+  const pair = { ...https, ...pairOf(one) };
+  const { upstream } = readConfig({ ...pair, [CA]: ca.certFile });
+  expect(upstream.tls).toEqual({ ca: ca.cert, cert: one.cert, key: one.key });
+  const settings = settingsOf(readConfig(pair));
+  expect(settings.upstream.tls).toEqual({ cert: one.certFile, key: one.keyFile });
+  expect(JSON.stringify(settings)).not.toContain('BEGIN');
+
+  const oldPair = { ...https, ...pairOf(old) };
+  expect(problemsOf({ ...oldPair, [CA]: oldCa.certFile })).toEqual([
+    `${CA} expired at 2021-01-01T00:00:00.000Z`,
+    `${CERT} expired at 2021-01-01T00:00:00.000Z`,
+  ]);
+  writeFileSync(old.certFile, `${one.cert}\n${old.cert}`); // A chain with an expired certificate.
+  const other = { ...required, ...pairOf(one) };
+  for (const [variables, problem] of [
+    [oldPair, `${CERT} expired at 2021-01-01T00:00:00.000Z`],
+    [{ ...https, [CA]: one.keyFile }, `${CA} must be a readable file with certificates in PEM`],
+    [{ ...pair, [KEY]: one.certFile }, `${KEY} must be a readable file with a private key in PEM`],
+    [{ ...https, [CERT]: one.certFile }, `${CERT} and ${KEY} are required together`],
+    [{ ...pair, [KEY]: two.keyFile }, `${KEY} must be the key of ${CERT}`],
+    [other, `UPSTREAM_BASE_URL must be https with ${CA}, _CERT_FILE or _KEY_FILE`],
+  ] as const) {
+    expect(problemsOf(variables)).toEqual([problem]);
+  }
+});

@@ -1,0 +1,414 @@
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ReplyLost } from '../../../src/idempotency/store.ts';
+import { PostgresStore } from '../../../src/idempotency/stores/postgres-store.ts';
+import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { eventually } from '../../../testkit/eventually.ts';
+import { isPgBouncerInstalled, startPgBouncer } from '../../../testkit/pgbouncer.ts';
+import { freePort } from '../../../testkit/port.ts';
+import {
+  isPostgresInstalled,
+  type PostgresServer,
+  startPostgres,
+} from '../../../testkit/postgres.ts';
+import { startTcp } from '../../../testkit/tcp-server.ts';
+import { startPostgresProxy } from '../../support/postgres-proxy.ts';
+import { claimsOnServer, whenUsable } from '../../support/server-claims.ts';
+
+const aged = { ageMs: 60_000 };
+
+const open = (url: string, maxBytes = Infinity, quarantineMs = 60_000) =>
+  claimsOnServer(new PostgresStore({ url, maxBytes }), quarantineMs);
+
+const openUsable = (url: string, quarantineMs?: number) =>
+  whenUsable(open(url, undefined, quarantineMs));
+
+if (!isPostgresInstalled) {
+  process.stderr.write('The PostgreSQL tests are skipped: no server is installed.\n');
+}
+if (!isPgBouncerInstalled) process.stderr.write('The tests with PgBouncer are skipped.\n');
+const describePostgres = isPostgresInstalled ? describe : describe.skip;
+const describePgBouncer = isPostgresInstalled && isPgBouncerInstalled ? describe : describe.skip;
+
+/** Waits until so many commits wait for a standby. */
+async function whenWaiting({ query }: PostgresServer, count: number) {
+  const waiting = "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+  await eventually(async () => expect(await query(waiting)).toHaveLength(count));
+}
+
+/** Ends the replication from the primary to a standby that has its records of completeness. */
+async function cutOff(standby: PostgresServer) {
+  const records = "SELECT FROM ledger_gateway_record WHERE key = 'complete-since'";
+  await eventually(async () => expect(await standby.query(records)).toHaveLength(1));
+  await standby.set('primary_conninfo', '');
+  const receivers = 'SELECT FROM pg_stat_wal_receiver';
+  await eventually(async () => expect(await standby.query(receivers)).toEqual([]));
+}
+
+/** Claims so many keys, by about half as many statements. Returns the different results. */
+async function claimAtOnce(claims: ReturnType<typeof open>, count: number) {
+  const claiming: Promise<unknown>[] = [];
+  for (let n = 0; n < count; n++) {
+    claiming.push(claims.probe());
+    await new Promise(setImmediate);
+  }
+  return [...new Set(await Promise.all(claiming))];
+}
+
+async function startPair(
+  settings: Record<string, string> = { synchronous_standby_names: 'standby' },
+) {
+  const primary = await startPostgres({ settings });
+  const standby = await startPostgres({ primary, settings: { synchronous_standby_names: '' } });
+  const states = () => primary.query('SELECT state FROM pg_stat_replication');
+  await eventually(async () => expect(await states()).toEqual([{ state: 'streaming' }]));
+  return { primary, standby, proxy: await startPostgresProxy(primary) };
+}
+
+/** Cancels the commits of a claim and of a read, which wait for the standby. */
+async function cancelCommits(
+  claims: ReturnType<typeof open>,
+  { primary, standby }: Awaited<ReturnType<typeof startPair>>,
+) {
+  standby.pause();
+  const uses = [claims.claim('key', 'a', claims.later()), claims.store.read('key')];
+  const lost = Promise.all(uses.map((use) => expect(use).rejects.toThrow(ReplyLost)));
+  await whenWaiting(primary, 2);
+  const waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+  await primary.query(`SELECT pg_cancel_backend(pid) ${waiting}`);
+  await lost;
+}
+
+test.each([
+  [' a', true],
+  [' "my-standby"', true],
+  [' FIRST 1 (a)', true],
+  [' 2 (a, b)', true],
+  [' ANY 2 (a, "b")', true],
+  [' ANY 1 (a, b)', false],
+  [' FIRST 1 (a, b)', false],
+  [' a, b', false],
+  [' 2 (a, b, c)', false],
+  [' *', false],
+  [' 2 (*)', false],
+  [' 2 (a, A)', false],
+  [' "a, b"', false],
+  [' ', false],
+  ['+sync', false], // Written by version 1.0.0, which did not distinguish them.
+])(
+  'a server that was promoted after "%s" certainly has all records: %s',
+  async (names, isCertain) => {
+    const url = `postgres://127.0.0.1:${await freePort()}/postgres`;
+    const store = new PostgresStore({ url, maxBytes: Infinity });
+    closeAfterTest(() => store.close());
+    const reading = { entry: null, now: 0, serverId: '00000002 ' };
+    expect(store.isContinuation(`00000001${names}`, reading)).toBe(isCertain);
+    expect(store.isContinuation(`00000002${names}`, reading)).toBe(true);
+  },
+);
+
+test('an unreachable server rejects claims', async () => {
+  const claims = open(`postgres://127.0.0.1:${await freePort()}/postgres`);
+  await expect(claims.claim('key', 'a')).rejects.toMatchObject({
+    reason: 'unreachable',
+    message: 'No connection to PostgreSQL: ECONNREFUSED',
+  });
+  expect(claims.usage()).toBeUndefined();
+});
+
+test.each([
+  ['57P03', 'unreachable', 'No connection to PostgreSQL: 57P03'],
+  ['57P01', 'unreachable', 'No connection to PostgreSQL: 57P01'],
+  ['28P01', 'unauthorized', 'PostgreSQL reports the error 28P01: unauthorized'],
+  ['53300', 'failed', 'PostgreSQL reports the error 53300'],
+])('a server that rejects connections with %s is %s', async (code, reason, message) => {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${code}\0Mpassword\0\0`);
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(fields.length + 4);
+  const { url } = await startTcp((socket) => {
+    socket.once('data', () => socket.end(Buffer.concat([Buffer.from('E'), length, fields])));
+  });
+  const claims = open(`${url.replace('http', 'postgres')}postgres`);
+  await expect(claims.claim('key', 'a')).rejects.toMatchObject({ reason, message });
+});
+
+describePostgres('a PostgreSQL server', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  beforeEach(() => server.query('DROP TABLE IF EXISTS ledger_gateway_record'));
+
+  /** Executes statements with a pause, in which they are when this resolves. */
+  async function startSleeping({ query }: PostgresServer, statements: string) {
+    const ended = query(statements).catch(() => {}); // The server may end before.
+    const sleeping = "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+    await eventually(async () => expect(await query(sleeping)).toHaveLength(1));
+    return { ended };
+  }
+
+  test('that restarts keeps all records and is used again, also where commits do not wait for the disk', async () => {
+    const server = await startPostgres({
+      settings: { synchronous_commit: 'off', wal_writer_delay: '10s' },
+    });
+    const claims = await openUsable(server.url);
+    await claims.claim('key', 'a', claims.later());
+    await server.restart();
+    await claims.becomes('claimed');
+    expect(await claims.find('key')).toBe('in-flight');
+    expect(claims.losses).toEqual([]);
+    await eventually(async () => expect(claims.usage()?.bytes).toBeGreaterThan(0));
+  });
+
+  test('that ends while a claim waits loses its reply', async () => {
+    const server = await startPostgres();
+    const claims = await openUsable(server.url);
+    const locking = 'LOCK ledger_gateway_record; SELECT pg_sleep(60)';
+    const { ended } = await startSleeping(server, locking);
+    const claiming = expect(claims.claim('key', 'a')).rejects.toMatchObject({ name: 'ReplyLost' });
+    await server.kill();
+    await Promise.all([claiming, ended]);
+  });
+
+  test('whose table was dropped, emptied, or restored from a dump has lost records', async () => {
+    const claims = await openUsable(server.url);
+    const restore = `CREATE TEMP TABLE dump AS TABLE ledger_gateway_record;
+      DELETE FROM dump WHERE caller IS NOT NULL; TRUNCATE ledger_gateway_record;
+      INSERT INTO ledger_gateway_record SELECT * FROM dump`;
+    const empty = 'TRUNCATE ledger_gateway_record';
+    const drop = 'DROP TABLE ledger_gateway_record';
+    for (const [n, statements] of [drop, empty, restore].entries()) {
+      await claims.claim(`key ${n}`, 'a', claims.later());
+      await server.query(statements);
+      await claims.becomes('claimed');
+      expect(await claims.find(`key ${n}`, aged)).toBe('orphaned');
+      expect(await claims.find('no age')).toBe('quarantine');
+    }
+    expect(claims.losses).toHaveLength(3);
+  });
+
+  test('whose records are deleted executes no key twice meanwhile', async () => {
+    const claims = await openUsable(server.url, 0);
+    await claims.claim('key', 'a', claims.later());
+    const deleting = 'BEGIN; DELETE FROM ledger_gateway_record; SELECT pg_sleep(0.4); COMMIT';
+    const { ended } = await startSleeping(server, deleting);
+    expect(await claims.find('key', { ageMs: 0 })).toBe('quarantine');
+    await ended;
+    expect(claims.losses).toHaveLength(1);
+  });
+
+  test('whose table another gateway creates at the same moment is used', async () => {
+    const creating = `DROP TABLE IF EXISTS ledger_gateway_record;
+      CREATE TABLE ledger_gateway_record (key text PRIMARY KEY, version text NOT NULL, caller text,
+        text text NOT NULL, expires_at timestamptz NOT NULL);
+      SELECT pg_sleep(0.3)`;
+    const { ended } = await startSleeping(server, creating);
+    const store = new PostgresStore({ url: server.url, maxBytes: Infinity });
+    closeAfterTest(() => store.close());
+    expect(await store.read('key')).toMatchObject({ entry: null });
+    await ended;
+  });
+
+  test('that does not permit to create the table asks for it', async () => {
+    await server.query('CREATE ROLE gateway LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC');
+    const claims = open(server.url.replace('postgres@', 'gateway@'));
+    await expect(claims.claim('key', 'a')).rejects.toMatchObject({
+      reason: 'no_table',
+      message: expect.stringContaining('CREATE TABLE IF NOT EXISTS ledger_gateway_record'),
+    });
+  });
+
+  test('that fills up leaves room to other callers than those with the most keys', async () => {
+    const first = await openUsable(server.url);
+    await first.claim('large', 'a', first.later());
+    const fill = `UPDATE ledger_gateway_record SET text = (
+      SELECT string_agg(md5(n::text), '') FROM generate_series(1, 32768) n) WHERE caller IS NOT NULL`;
+    await server.query(fill);
+    const claims = open(server.url, 2 ** 20);
+    await claims.becomes('share');
+    expect(await claims.probe({ caller: 'another' })).toBe('claimed');
+  });
+
+  test('deletes expired keys', async () => {
+    await openUsable(server.url);
+    const expire = `INSERT INTO ledger_gateway_record (key, version, text, expires_at)
+      SELECT n::text, 'v', 't', now() - interval '1 s' FROM generate_series(1, 2500) n`;
+    await server.query(expire);
+    open(server.url);
+    const count = "SELECT count(*)::int AS n FROM ledger_gateway_record WHERE version = 'v'";
+    await eventually(async () => expect(await server.query(count)).toEqual([{ n: 0 }]));
+  });
+
+  test('with a synchronous standby loses nothing when that is promoted', async () => {
+    const { primary, standby, proxy } = await startPair();
+    const claims = await openUsable(proxy.url);
+    await claims.claim('key', 'a', claims.later());
+    await primary.kill();
+    proxy.server = standby;
+    await claims.becomes('read_only');
+    standby.promote();
+    await claims.becomes('claimed');
+    const other = await openUsable(standby.url);
+    for (const gateway of [claims, other]) {
+      expect(await gateway.find('key')).toBe('in-flight');
+      expect(gateway.losses).toEqual([]);
+    }
+  });
+
+  test('with a quorum of standbys may have lost records when one of them is promoted', async () => {
+    const settings = { synchronous_standby_names: 'ANY 1 (a, b)' };
+    const primary = await startPostgres({ settings });
+    await startPostgres({ primary, name: 'a' });
+    const standby = await startPostgres({ primary, name: 'b' });
+    const claims = await openUsable(primary.url);
+    await cutOff(standby);
+    await claims.claim('key', 'a', claims.later());
+    await primary.kill();
+    standby.promote();
+    await standby.set('synchronous_standby_names', '');
+    const other = await openUsable(standby.url);
+    expect(other.losses).toHaveLength(1);
+  });
+
+  test('whose standby was not synchronous any more lost records when that is promoted, if a gateway knows it', async () => {
+    const { primary, standby, proxy } = await startPair();
+    const claims = await openUsable(proxy.url);
+    await cutOff(standby);
+    await primary.set('synchronous_standby_names', '');
+    await claims.becomes('claimed');
+    await primary.kill();
+    standby.promote();
+    // Another gateway, which does not know it, is there first.
+    await openUsable(standby.url);
+    proxy.server = standby;
+    await eventually(async () => expect(claims.losses).toHaveLength(1));
+  });
+
+  test('with an additional standby that lags lost records when that is promoted, if a gateway has changed them', async () => {
+    const { primary, proxy } = await startPair();
+    const claims = await openUsable(proxy.url);
+    const lagging = await startPostgres({ primary, name: 'lagging' });
+    await cutOff(lagging);
+    await claims.claim('key', 'a', claims.later());
+    await primary.kill();
+    lagging.promote();
+    await lagging.set('synchronous_standby_names', '');
+    await openUsable(lagging.url);
+    proxy.server = lagging;
+    await eventually(async () => expect(claims.losses).toHaveLength(1));
+  });
+
+  test('that confirms a commit without its standby, because that was cancelled, loses the reply', async () => {
+    const names = { synchronous_standby_names: 'standby' };
+    const pair = await startPair({ ...names, client_min_messages: 'error' });
+    await cancelCommits(await openUsable(pair.primary.url), pair);
+  });
+
+  test('that receives a request to cancel late cancels no other claim', async () => {
+    const { standby, proxy } = await startPair();
+    const claims = await openUsable(proxy.url);
+    proxy.holdsCancels = true;
+    standby.pause();
+    await expect(claims.claim('first', 'a', claims.later())).rejects.toThrow(ReplyLost);
+    await eventually(async () => expect(proxy.cancels).toHaveLength(1));
+    standby.resume();
+    await claims.becomes('claimed');
+    standby.pause();
+    const claiming = claimAtOnce(claims, 40); // They need all connections.
+    const isOver = claiming.then(() => true);
+    const deliver = () => proxy.deliverCancel().then(() => false);
+    while (!(await Promise.race([isOver, deliver()])));
+    expect(await claiming).toEqual(['timeout']);
+  });
+
+  test('that is frozen has the time to receive requests to cancel', async () => {
+    const server = await startPostgres();
+    const proxy = await startPostgresProxy(server);
+    const claims = await openUsable(proxy.url);
+    server.pause();
+    for (let n = 0; n < 3; n++) expect(await claims.probe()).toBe('timeout');
+    expect(proxy.cancels[0]?.socket.closed).toBe(false);
+    server.resume();
+    await claims.becomes('claimed');
+  });
+
+  test('whose standby pauses frees a key whose claim was still waiting for it', async () => {
+    const { primary, standby } = await startPair();
+    const claims = await openUsable(primary.url);
+    const [receiver] = await standby.query('SELECT pid FROM pg_stat_wal_receiver');
+    const pid = Number(receiver?.pid);
+    process.kill(pid, 'SIGSTOP');
+    await expect(claims.claim('key', 'a', claims.later())).rejects.toThrow(ReplyLost);
+    await expect(claims.release('key', 'a')).rejects.toMatchObject({ reason: 'timeout' });
+    process.kill(pid, 'SIGCONT');
+    await eventually(() => claims.release('key', 'a'));
+    expect(await claims.find('key')).not.toBe('in-flight');
+    expect(await claims.find('key', claims.later())).toBe('claimed');
+  });
+
+  test('whose synchronous standby hangs answers nothing, with at most ten backends of a gateway, until that goes on', async () => {
+    const { primary, standby } = await startPair();
+    const claims = await openUsable(primary.url);
+    standby.pause();
+    const backends = async () => {
+      const count =
+        "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'ledger-gateway'";
+      return Number((await primary.query(count))[0]?.n);
+    };
+    const before = await backends();
+    const counts: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      expect(await claimAtOnce(claims, 24)).toEqual(['timeout']);
+      counts.push(await backends());
+    }
+    expect(Math.max(...counts) - before).toBeLessThanOrEqual(10);
+    for (let n = 0; n < 2; n++) {
+      await expect(claims.settle('key', 0)).rejects.toMatchObject({ reason: 'timeout' });
+    }
+    standby.resume();
+    await claims.becomes('claimed');
+    await claims.settle('key', 0);
+    expect((await backends()) - before).toBeLessThanOrEqual(10);
+  });
+
+  test('with an asynchronous standby may have lost records when that is promoted', async () => {
+    const { primary, standby } = await startPair({ synchronous_standby_names: '' });
+    await openUsable(primary.url);
+    await eventually(async () => {
+      const rows = await standby.query('SELECT count(*)::int AS n FROM ledger_gateway_record');
+      expect(rows[0]?.n).toBeGreaterThan(0);
+    });
+    await primary.kill();
+    standby.promote();
+    const other = await openUsable(standby.url);
+    expect(await other.find('unused', aged)).toBe('orphaned');
+    expect(other.losses).toHaveLength(1);
+  });
+});
+
+describePgBouncer('PgBouncer', () => {
+  test('loses the reply if its connection to the server breaks', async () => {
+    const proxy = await startPostgresProxy(await startPostgres());
+    const claims = await openUsable((await startPgBouncer(proxy)).url);
+    proxy.losing = 'swapped';
+    await expect(claims.claim('key', 'a', claims.later())).rejects.toThrow(ReplyLost);
+    await eventually(() => claims.release('key', 'a'));
+    expect(await claims.find('key', claims.later())).toBe('claimed');
+  });
+
+  test('passes on that a commit was confirmed without its standby', async () => {
+    const pair = await startPair();
+    const { url } = await startPgBouncer(pair.primary);
+    await cancelCommits(await openUsable(url), pair);
+  });
+
+  test('goes on with a server that was frozen', async () => {
+    const server = await startPostgres();
+    const bouncer = await startPgBouncer(server);
+    const claims = await openUsable(bouncer.url);
+    server.pause();
+    for (let n = 0; n < 4; n++) expect(await claims.probe()).toBe('timeout');
+    server.resume();
+    await claims.becomes('claimed');
+    expect(bouncer.isRunning()).toBe(true);
+  });
+});

@@ -1,0 +1,267 @@
+import { describe, expect, test } from '@jest/globals';
+import { RedisStore } from '../../../src/idempotency/stores/redis-store.ts';
+import { eventually } from '../../../testkit/eventually.ts';
+import { speedUp } from '../../../testkit/fast-timeouts.ts';
+import { freePort } from '../../../testkit/port.ts';
+import { isRedisInstalled, startRedis } from '../../../testkit/redis.ts';
+import { claimsOnServer, whenUsable } from '../../support/server-claims.ts';
+
+const MIB = 2 ** 20;
+/** Long enough that no test waits for its end. */
+const QUARANTINE_MS = 60_000;
+const aged = { ageMs: 60_000 };
+
+/** Makes stores check their server every 50 ms. */
+const checkOften = () => speedUp('setInterval', 2000, 50);
+
+async function start(...options: Parameters<typeof startRedis>) {
+  const server = await startRedis(...options);
+  const config = (...settings: string[]) => server.command('CONFIG', 'SET', ...settings);
+  const usedMemory = async () => {
+    const info = String(await server.command('INFO', 'memory'));
+    return Number(/^used_memory:(\d+)/m.exec(info)?.[1]);
+  };
+  /** Copies the records of another server, and waits until it has them. */
+  const becomeReplicaOf = async (primary: { port: number }) => {
+    await server.command('REPLICAOF', '127.0.0.1', String(primary.port));
+    await eventually(async () => {
+      expect(await server.command('INFO')).toMatch(/master_link_status:up/);
+    });
+  };
+  return { ...server, config, usedMemory, becomeReplicaOf };
+}
+
+const open = (url: string, quarantineMs = 0) =>
+  claimsOnServer(new RedisStore({ url }), quarantineMs);
+
+const openUsable = (url: string, quarantineMs = 0) => whenUsable(open(url, quarantineMs));
+
+/** Starts a server, and claims a key on it. */
+async function startHolding(quarantineMs = QUARANTINE_MS, args: string[] = []) {
+  const server = await start({ args });
+  const claims = await openUsable(server.url, quarantineMs);
+  await claims.claim('key', 'a', claims.later());
+  return { server, claims };
+}
+
+/** What becomes of a key with an age whose record is lost, and of one without an age. */
+const findLost = async ({ find }: ReturnType<typeof open>) => [
+  await find('key', aged),
+  await find('no age'),
+];
+
+if (!isRedisInstalled) {
+  process.stderr.write('The Redis tests are skipped: redis-server is not installed.\n');
+}
+const describeRedis = isRedisInstalled ? describe : describe.skip;
+
+describeRedis('the connection', () => {
+  test('an unreachable server rejects claims at once, and is used when it appears', async () => {
+    const port = await freePort();
+    const claims = open(`redis://127.0.0.1:${port}`);
+    expect(await claims.probe()).toBe('connecting');
+    await claims.becomes('unreachable');
+    expect(claims.usage()).toBeUndefined();
+    await start({ port });
+    await claims.becomes('claimed');
+    expect(claims.usage()).toMatchObject({ keys: expect.any(Number), maxBytes: Infinity });
+  });
+
+  test('a claim whose reply does not come in time is made later, and released by its owner', async () => {
+    const server = await start();
+    const claims = await openUsable(server.url);
+    server.signal('SIGSTOP');
+    speedUp('setTimeout', 1000, 100);
+    const lost = { name: 'ReplyLost', reason: 'timeout' };
+    await expect(claims.claim('key', 'a')).rejects.toMatchObject(lost);
+    server.signal('SIGCONT');
+    const exists = () => server.command('EXISTS', '{ledger-gateway}:key:key');
+    await eventually(async () => expect(await exists()).toBe(1));
+    await eventually(() => claims.release('key', 'a'));
+    expect(await claims.find('key')).toBe('claimed');
+  });
+
+  test('a wrong password, a missing one, and TLS without a server for it', async () => {
+    const { port } = await start({ args: ['--requirepass', 'right'] });
+    await Promise.all([
+      open(`redis://:wrong@127.0.0.1:${port}`).becomes('unauthorized'),
+      open(`redis://127.0.0.1:${port}`).becomes('unauthorized'),
+      open(`rediss://127.0.0.1:${port}`).becomes('unreachable'),
+      open(`redis://:right@127.0.0.1:${port}`).becomes('claimed'),
+    ]);
+  });
+});
+
+describeRedis('a server that cannot keep claims', () => {
+  test('without memory it rejects new keys, but records outcomes, replays and releases', async () => {
+    const server = await start();
+    const { claim, find, record, release } = await openUsable(server.url);
+    for (const key of ['recorded', 'in flight', 'refused']) await claim(key, 'a');
+    await record('recorded', 'a', 'outcome');
+    await server.config('maxmemory', '1');
+    expect(await find('new')).toBe('full');
+    await record('in flight', 'a', 'late');
+    await release('refused', 'a');
+    expect([await find('recorded'), await find('in flight')]).toEqual(['outcome', 'late']);
+    await server.config('maxmemory', '0');
+    expect(await find('refused')).toBe('claimed');
+  });
+
+  test('when memory is scarce, a caller keeps a quarter of it, until its keys are freed', async () => {
+    checkOften();
+    const server = await start();
+    const claims = await openUsable(server.url);
+    await claims.claim('large', 'a');
+    await claims.record('large', 'a', 'x'.repeat(MIB));
+    await eventually(async () => {
+      // Buffers of the large request count for a moment.
+      const limit = Math.floor((await server.usedMemory()) * 1.25);
+      await server.config('maxmemory', String(limit));
+      expect(await claims.probe()).toBe('share');
+    });
+    expect(await claims.probe({ caller: 'another' })).toBe('claimed');
+    expect(await claims.find('large')).toHaveLength(MIB);
+    await server.config('maxmemory', '0');
+    await claims.becomes('claimed');
+  });
+
+  test('what a caller holds is booked until it is freed or expires', async () => {
+    const server = await start();
+    const { claim, record, release } = await openUsable(server.url);
+    const another = { caller: 'another' };
+    const parts = '{ledger-gateway}:caller:another';
+    const held = async () => {
+      const values = await server.command('HVALS', parts);
+      return (Array.isArray(values) ? values : []).reduce((sum, part) => sum + Number(part), 0);
+    };
+    await claim('first', 'a', another);
+    await claim('second', 'a', another);
+    const both = await held();
+    await record('first', 'a', 'x'.repeat(1000), another);
+    expect((await held()) - both).toBeGreaterThan(1000);
+    expect((await held()) - both).toBeLessThan(1100);
+    await release('second', 'a', another);
+    expect((await held()) - both / 2).toBeLessThan(1100);
+    await server.command('HSET', parts, '1000', '77');
+    await claim('third', 'a', another);
+    expect(await server.command('HEXISTS', parts, '1000')).toBe(0);
+  });
+
+  test('a record that another program wrote is corrupt', async () => {
+    const server = await start();
+    const { find } = await openUsable(server.url);
+    const key = (name: string) => `{ledger-gateway}:key:${name}`;
+    await server.command('HSET', key('hash'), 'version', 'another', 'text', '{}');
+    await server.command('SET', key('string'), 'text');
+    expect([await find('hash'), await find('string')]).toEqual(['corrupt', 'corrupt']);
+  });
+});
+
+describeRedis('lost records', () => {
+  type Server = Awaited<ReturnType<typeof start>>;
+  test.each<[string, (server: Server) => Promise<unknown>]>([
+    [
+      'evicted keys',
+      async ({ config, command }) => {
+        await config('maxmemory', '1', 'maxmemory-policy', 'volatile-random');
+        await expect(command('SET', 'another', 'x')).rejects.toThrow('OOM');
+        await config('maxmemory', '0', 'maxmemory-policy', 'noeviction');
+      },
+    ],
+    [
+      'was a replica for a moment',
+      async (server) => {
+        const other = await start();
+        await other.becomeReplicaOf(server);
+        await other.command('REPLICAOF', 'NO', 'ONE');
+        await other.command('DEL', '{ledger-gateway}:key:key'); // As if it had lagged behind.
+        await server.becomeReplicaOf(other);
+        await server.command('REPLICAOF', 'NO', 'ONE');
+      },
+    ],
+    ['was emptied', ({ command }) => command('FLUSHALL')],
+  ])('the very next claim notices that a server %s', async (_, lose) => {
+    const { server, claims } = await startHolding(0);
+    await lose(server);
+    expect(await claims.find('key', { ageMs: 0 })).toBe('quarantine');
+    expect(await claims.find('key', aged)).toBe('orphaned');
+    expect(claims.losses).toHaveLength(1);
+  });
+
+  test('a server that restarted empty: ages are judged at once, and other keys after a quarantine', async () => {
+    const { server, claims } = await startHolding();
+    await server.stop();
+    await start({ port: server.port });
+    await claims.becomes('claimed');
+    const restarted = await openUsable(server.url, QUARANTINE_MS);
+    for (const each of [claims, restarted]) {
+      expect(await findLost(each)).toEqual(['orphaned', 'quarantine']);
+    }
+    expect(claims.losses).toHaveLength(1);
+  });
+
+  test('an eviction policy is rejected until it is corrected, and evicted keys are a loss', async () => {
+    checkOften();
+    const { server, claims } = await startHolding();
+    await server.config('maxmemory-policy', 'volatile-ttl', 'maxmemory', '1');
+    await claims.becomes('evicting');
+    await expect(claims.claim('new', 'a')).rejects.toMatchObject({
+      message: expect.stringContaining('maxmemory-policy to noeviction (it is volatile-ttl)'),
+    });
+    await server.config('maxmemory-policy', 'noeviction', 'maxmemory', '0');
+    await claims.becomes('claimed');
+    expect(await claims.find('key', aged)).toBe('orphaned');
+    expect(claims.losses).toHaveLength(1);
+  });
+
+  test('a process that starts with the empty server waits for objections', async () => {
+    checkOften();
+    const server = await start();
+    const claims = await openUsable(server.url, QUARANTINE_MS);
+    await server.command('FLUSHALL');
+    const newcomer = await openUsable(server.url, QUARANTINE_MS);
+    expect(await newcomer.find('no age')).toBe('quarantine');
+    await eventually(async () => expect(claims.losses).toHaveLength(1));
+    expect(await newcomer.find('no age')).toBe('quarantine');
+  });
+
+  test('a server that restarted from its log has its records, but older keys are not executed', async () => {
+    const args = ['--appendonly', 'yes', '--appendfsync', 'always'];
+    const { server, claims } = await startHolding(QUARANTINE_MS, args);
+    await server.restart();
+    await claims.becomes('claimed');
+    expect(await claims.find('key')).toBe('in-flight');
+    expect(await claims.find('not executed', aged)).toBe('orphaned');
+  });
+});
+
+describeRedis('a server with replicas', () => {
+  async function startPair() {
+    const { server: primary, claims: earlier } = await startHolding();
+    const replica = await start();
+    await replica.becomeReplicaOf(primary);
+    return { primary, replica, earlier, claims: await openUsable(primary.url, QUARANTINE_MS) };
+  }
+
+  test('a claim counts only when a replica has it; a replica that joins is no loss', async () => {
+    checkOften();
+    const { replica, earlier } = await startPair();
+    replica.signal('SIGSTOP');
+    await earlier.becomes('not_replicated');
+    replica.signal('SIGCONT');
+    await earlier.becomes('claimed');
+    expect(earlier.losses).toEqual([]);
+  });
+
+  test('a replica is rejected until it is promoted, with all claims', async () => {
+    const { primary, replica, claims } = await startPair();
+    const other = open(replica.url, QUARANTINE_MS);
+    await other.becomes('read_only');
+    await claims.claim('key', 'a', claims.later());
+    await primary.stop();
+    await replica.command('REPLICAOF', 'NO', 'ONE');
+    await other.becomes('claimed');
+    expect(await other.find('key')).toBe('in-flight');
+    expect(other.losses).toHaveLength(1);
+  });
+});

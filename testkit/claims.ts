@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { GatewayError } from '../src/errors/gateway-error.ts';
+import { type Claim, Claims } from '../src/idempotency/claims.ts';
+import { Completeness } from '../src/idempotency/completeness.ts';
+import { type IdempotencyStore, StoreUnavailable } from '../src/idempotency/store.ts';
+
+export const RETENTION_MS = 3_600_000;
+/** Limits of a SQLite store that no test reaches. */
+export const SQLITE_LIMITS = { retentionMs: RETENTION_MS, maxKeys: 1000, maxBytes: 2 ** 30 };
+const MAX_WRITES_PER_KEY = 3;
+
+/** The claims of a gateway on top of a store, with functions for the claims of a test. */
+export function claimsOn(
+  store: IdempotencyStore,
+  options: { quarantineMs?: number; retentionMs?: number; isFailing?: () => boolean } = {},
+) {
+  const losses: unknown[] = [];
+  const log = { info() {}, warn() {}, error: (details: object) => losses.push(details) };
+  const completeness = new Completeness({
+    store,
+    retentionMs: RETENTION_MS,
+    quarantineMs: 0,
+    log,
+    watch: (use) => use,
+    ...options,
+  });
+  const claims = new Claims(
+    store,
+    completeness,
+    MAX_WRITES_PER_KEY,
+    options.isFailing ?? (() => false),
+  );
+  const find = async (key: string, more: More = {}): Promise<unknown> => {
+    try {
+      const found = await claims.claim(claimOf(key, randomUUID(), more));
+      return found.state === 'recorded' ? found.outcome : found.state;
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return error.reason;
+      if (error instanceof GatewayError) return error.code;
+      throw error;
+    }
+  };
+  return {
+    store,
+    claims,
+    /** What was logged about lost records. */
+    losses,
+    /** Claims a key with a new owner. Returns the state, the outcome if it is recorded, or the reason of an error. */
+    find,
+    claim: (key: string, owner: string, more: More = {}) => claims.claim(claimOf(key, owner, more)),
+    record: (key: string, owner: string, outcome: unknown, more: More = {}) =>
+      claims.record(claimOf(key, owner, more), outcome),
+    release: (key: string, owner: string, more: More = {}) =>
+      claims.release(claimOf(key, owner, more)),
+    /** Settles a key, as if 30 s had passed: nothing from before the records is on its way any more. */
+    settle: (key: string, ageMs?: number, receivedAt = performance.now() + 30_000) =>
+      claims.settle({ key, caller: 'caller', ageMs, receivedAt }),
+    async close() {
+      completeness.close();
+      await store.close();
+    },
+  };
+}
+
+/** What is unusual about a claim. */
+type More = Partial<Claim>;
+
+export function claimOf(key: string, owner: string, more: More): Claim {
+  return {
+    key,
+    owner,
+    responseName: 'result',
+    operation: 'upgradeToHQ',
+    caller: 'caller',
+    fingerprint: 'fingerprint',
+    leaseMs: 60_000,
+    ageMs: undefined,
+    receivedAt: performance.now(),
+    ...more,
+  };
+}

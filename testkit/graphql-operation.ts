@@ -1,0 +1,56 @@
+import type { WorkflowOperation } from '../src/upstream/operations.ts';
+
+/** Every field of the outcomes of a read other than success, and those of a status record. */
+export const readFields =
+  '__typename ... on LedgerStatus { invoiceId message } ... on LedgerProblem { message } ... on LedgerUnrecognizedStatus { status }';
+/** Those of a write. */
+export const outcomeFields = `${readFields} ... on LedgerOutcomeUnknown { code requestId }`;
+
+/** The workflow actions: the name of the operation, and the value in the schema. */
+export const actions: Record<WorkflowOperation, string> = {
+  restartWorkflowAndMoveToNext: 'RESTART_AND_MOVE_TO_NEXT',
+  reStoreGlobalSolution: 'RESTORE_GLOBAL_SOLUTION',
+  reStoreSolution: 'RESTORE_SOLUTION',
+  restartWorkflow2: 'RESTART',
+  updateSolutionGuide: 'UPDATE_SOLUTION_GUIDE',
+  upgradeToHQ: 'UPGRADE_TO_HQ',
+};
+
+/** The mutation field for each write operation. */
+export const writes: Record<string, string> = {
+  saveApproverList: `saveApprovers(approvers: [{ name: "Ada" }]) { ${outcomeFields} }`,
+  updateWorkflowCSV: `uploadWorkflowCsv(input: { fileName: "a.csv", csv: "a" }) { ${outcomeFields} ... on WorkflowCsvUploaded { unresolved } }`,
+  ...Object.fromEntries(
+    Object.entries(actions).map(([operation, action]) => [
+      operation,
+      `workflowAction(action: ${action}) { ${outcomeFields} }`,
+    ]),
+  ),
+};
+
+/** The field of a write, for tests of what holds for every write. It sends `/restartWorkflow2`. */
+export const anyWrite = (selection = '__typename') =>
+  `workflowAction(action: RESTART) { ${selection} }`;
+
+/** Posts a body to a gateway: a string unchanged, anything else as JSON. `signal` disconnects. */
+export async function postTo(
+  url: string,
+  body: unknown,
+  headers: Record<string, string>,
+  signal: AbortSignal | null = null,
+) {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    signal,
+  });
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/** The smallest write. Its response name is `result`. */
+export const write = `mutation { result: ${writes.upgradeToHQ} }`;
+
+/** The smallest read. Its response name is `result`. */
+export const read =
+  '{ result: glCodes(target: EMAIL, project: "north") { __typename ... on GlCodeList { codes { code } } } }';
