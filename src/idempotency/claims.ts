@@ -212,9 +212,9 @@ export class Claims {
   async #tryToChange<Result>(of: Changing, decide: Decide<Result>) {
     const { key, caller, held } = of;
     of.held = undefined;
+    const basis = await this.#completeness.basis();
     const reading = held ? undefined : await this.#store.read(key);
     const startedAt = performance.now();
-    const basis = await this.#completeness.basis();
     const { entry, record } = held ?? toHeld(reading?.entry ?? null);
     const decision = decide(record, reading?.now ?? this.#completeness.now);
     const { next } = decision;

@@ -13,7 +13,8 @@ import type { StoreWatch } from './stores/store-watch.ts';
 
 /**
  * How long a request may be on its way to the gateway: its intent may be older than its age by this time. This is the
- * only assumption about clocks and networks.
+ * only assumption about clocks and networks. For changes on their way to the store, the store checks it. So all records
+ * that are written between a decision and its change still exist when the change is made: the retention is longer.
  */
 const TRANSIT_MS = 30_000;
 
@@ -66,7 +67,10 @@ export class Completeness {
     check();
   }
 
-  /** The basis for the next change. Its verdicts are true if the change succeeds. */
+  /**
+   * The basis for the next change, to be taken before the key is read. What the change says about records that may be
+   * missing is true if it succeeds.
+   */
   async basis(): Promise<Change['basis']> {
     // A change that failed at the same time may have invalidated it again.
     while (this.#basis === undefined) await this.#check();
@@ -126,7 +130,8 @@ export class Completeness {
       const record = this.#next(found, reading);
       if (entry !== null && record === found) return this.#adopt(record, entry.version, reading);
       const next = { version: crypto.randomUUID(), text: JSON.stringify(record) };
-      const basis = { serverId, generation: null, retentionMs: Infinity };
+      const validUntil = reading.now + TRANSIT_MS;
+      const basis = { serverId, generation: null, validUntil, retentionMs: Infinity };
       const expected = entry?.version ?? null;
       const change = { key: COMPLETENESS_KEY, expected, next, caller: null, needsRoom: false };
       await store.swap({ ...change, basis });
@@ -145,7 +150,8 @@ export class Completeness {
       } else log.info({ completeSince }, 'idempotency store is complete');
     }
     this.#record = record;
-    this.#basis = { serverId, generation, retentionMs: record.retentionMs };
+    const { retentionMs } = record;
+    this.#basis = { serverId, generation, validUntil: now + TRANSIT_MS, retentionMs };
     this.#clockOffset = now - performance.now();
   }
 

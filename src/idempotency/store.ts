@@ -35,12 +35,17 @@ export type Change = {
     serverId: string;
     /** The version that the entry at `COMPLETENESS_KEY` must have. */
     generation: string | null;
+    /**
+     * Until when the change may be made, in the time of the store. Later, a record may have been written and have expired
+     * since the key was read.
+     */
+    validUntil: number;
     /** For how long the entry is kept, in milliseconds. The store's own records never expire. */
     retentionMs: number;
   };
 };
 
-/** Whether a change was made. `other`: the key has another version. `basis`: that is no longer true. */
+/** Whether a change was made. `other`: the key has another version. `basis`: that is no longer true, or no longer valid. */
 export type SwapResult = 'swapped' | 'other' | 'basis';
 
 /** Reads the text of an entry. */

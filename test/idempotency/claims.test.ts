@@ -1,7 +1,7 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { SqliteStore } from '../../src/idempotency/stores/sqlite-store.ts';
-import { claimsOn, SQLITE_LIMITS } from '../../testkit/claims.ts';
+import { claimsOn, RETENTION_MS, SQLITE_LIMITS } from '../../testkit/claims.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 
 async function start() {
@@ -55,6 +55,37 @@ test('a change that others always precede is given up after five seconds', async
   time.mockImplementation(() => now() + swap.mock.calls.length * 1000);
   expect(await find('key', { ageMs: 0 })).toBe('busy');
   expect(swap.mock.calls.length).toBeLessThan(10);
+});
+
+test('a settlement is not made as complete if its change is late, and a record of the key has come and expired meanwhile', async () => {
+  const now = performance.now.bind(performance);
+  let passedMs = 0;
+  const time = jest.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
+  closeAfterTest(() => time.mockRestore());
+  const store = new SqliteStore({ path: ':memory:', ...SQLITE_LIMITS });
+  const late = claimsOn(store);
+  const other = claimsOn(store);
+  for (const { close } of [late, other]) closeAfterTest(close);
+  for (const { find } of [late, other]) await find('first');
+  const age = { ageMs: 0, receivedAt: performance.now() };
+
+  const { swap } = store;
+  const [arrived, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  jest.spyOn(store, 'swap').mockImplementationOnce(async (change) => {
+    arrived.resolve();
+    await end.promise;
+    return swap.call(store, change);
+  });
+  const settling = late.settle('key', 0);
+  settling.catch(() => {});
+  await arrived.promise;
+  expect(await other.claim('key', 'sender', age)).toEqual({ state: 'claimed' });
+  await other.record('key', 'sender', 'outcome');
+  passedMs += RETENTION_MS;
+  end.resolve();
+  await expect(settling).rejects.toMatchObject({ reason: 'busy' });
+  const repeat = { ageMs: RETENTION_MS, receivedAt: performance.now() };
+  expect(await other.find('key', repeat)).toBe('orphaned');
 });
 
 test('a key whose write was not sent is free, also after its lease, unless it was reported as orphaned', async () => {

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test as jestTest } from '@jest/globals';
-import { type Change, type IdempotencyStore, ReplyLost } from '../../src/idempotency/store.ts';
+import {
+  type Change,
+  COMPLETENESS_KEY,
+  type IdempotencyStore,
+  ReplyLost,
+} from '../../src/idempotency/store.ts';
 import { createStore } from '../../src/idempotency/stores/create-store.ts';
 import { PostgresStore } from '../../src/idempotency/stores/postgres-store.ts';
 import { RedisStore } from '../../src/idempotency/stores/redis-store.ts';
@@ -199,6 +204,23 @@ describe.each(backends)('$name', ({ name, isInstalled, start }) => {
       expect(await claims.find('key')).toBe('claimed');
     },
   );
+
+  test.each([
+    ['a key', 'key', 'caller'],
+    ['the record of completeness', COMPLETENESS_KEY, null],
+  ])('a change of %s is made only as long as its basis is valid', async (_, key, caller) => {
+    const { store } = await openClaims();
+    const { now, serverId, entry } = await store.read(COMPLETENESS_KEY);
+    const generation = caller === null ? null : (entry?.version ?? null);
+    const expected = (await store.read(key)).entry?.version ?? null;
+    const next = { version: 'next', text: '{}' };
+    const change = { key, expected, next, caller, needsRoom: false };
+    const basis = { serverId, generation, retentionMs: RETENTION_MS };
+    const swap = (validUntil: number) => store.swap({ ...change, basis: { ...basis, validUntil } });
+    expect(await swap(now - 1)).toBe('basis');
+    expect((await store.read(key)).entry?.version ?? null).toBe(expected);
+    expect(await swap(now + 30_000)).toBe('swapped');
+  });
 
   test('a key that is older than the records is orphaned, and gains an outcome, as a lost claim does', async () => {
     const { claim, find, record } = await openClaims();

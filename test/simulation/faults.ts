@@ -19,7 +19,12 @@ export const faults: Record<string, Fault> = {
     "return 'new'",
     1,
   ],
-  'no margin': [completeness, 'TRANSIT_MS = 30_000', 'TRANSIT_MS = 0', 175],
+  'no margin': [
+    completeness,
+    'this.#clockOffset - TRANSIT_MS - ageMs',
+    'this.#clockOffset - ageMs',
+    234,
+  ],
   'no rule of retention': [completeness, 'now - record.retentionMs, earlier', '0', 6],
   'another server goes unnoticed': [completeness, 'record.serverId === serverId ||', 'true ||', 17],
   'a new record of completeness is trusted': [
@@ -29,6 +34,12 @@ export const faults: Record<string, Fault> = {
     14356,
   ],
   'a change without its basis': [store, '|| !isBasis', '', 134],
+  'a late change is made': [
+    store,
+    "if (this.#now > basis.validUntil) return 'basis';",
+    '',
+    25277,
+  ],
   'a change of another version': [store, "!== expected) return 'other'", '!== expected) {}', 4],
   'a release does not replace': [
     claims,

@@ -15,8 +15,8 @@ import { time } from './virtual-time.ts';
 const CLOCK_START = 1_700_000_000_000;
 /** A gateway waits no longer for a reply. */
 const TIMEOUT_MS = 1000;
-/** A change may take effect as long after its gateway has given up. */
-const LATE_MS = 60_000;
+/** A change may take effect as long after its gateway has given up: longer than a record may be kept. */
+const LATE_MS = 160_000;
 
 type Row = { entry: Entry; expiresAt: number };
 type Rows = ReadonlyMap<string, Row>;
@@ -110,6 +110,7 @@ export class ModelStore {
   #swap({ key, expected, next, caller, basis }: Change): SwapResult {
     const own = this.#find(COMPLETENESS_KEY);
     const isBasis = basis.generation === null || basis.generation === own?.version;
+    if (this.#now > basis.validUntil) return 'basis';
     if (basis.serverId !== String(this.#server) || !isBasis) return 'basis';
     if ((this.#find(key)?.version ?? null) !== expected) return 'other';
     const rows = new Map(this.#rows);

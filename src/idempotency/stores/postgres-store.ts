@@ -70,8 +70,8 @@ const READ = `${DURABLE}, awaited AS MATERIALIZED (
   LEFT JOIN ledger_gateway_record AS record ON key = $1 AND expires_at > now() AND ${IS_ORIGINAL}`;
 
 /**
- * Makes changes of different keys, a JSON array, and returns which of them were made. Those whose basis is not true are
- * left out. The record of completeness is locked, so that a DELETE of all records takes effect before all of the statement
+ * Makes changes of different keys, a JSON array, and returns which of them were made. Those whose basis is not true, or not
+ * valid any more, are left out: the time is read when the statement has waited for its lock. The record of completeness is locked, so that a DELETE of all records takes effect before all of the statement
  * or after it.
  */
 const CHANGE = `${DURABLE}, own AS MATERIALIZED (
@@ -81,8 +81,9 @@ const CHANGE = `${DURABLE}, own AS MATERIALIZED (
     SELECT lsn, key, expected, text, caller, coalesce(now() + "retentionMs" * interval '1 ms', 'infinity') AS expires_at,
       version || CASE WHEN key = '${COMPLETENESS_KEY}' THEN ':' || pg_current_xact_id()::xid ELSE '' END AS version
     FROM durable, json_to_recordset($1) AS change (key text, expected text, version text, text text, caller text,
-      "retentionMs" float8, "serverId" text, generation text)
-    WHERE "serverId" = ${SERVER_ID} AND (generation IS NULL OR generation IN (SELECT version FROM own))
+      "retentionMs" float8, "serverId" text, generation text, "validUntil" float8)
+    WHERE "serverId" = ${SERVER_ID} AND CASE WHEN generation IS NULL OR generation IN (SELECT version FROM own)
+      THEN clock_timestamp() <= to_timestamp("validUntil" / 1000) END
     ORDER BY key
   ), inserted AS (
     INSERT INTO ledger_gateway_record AS record (key, version, text, caller, expires_at)

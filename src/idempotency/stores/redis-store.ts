@@ -35,7 +35,7 @@ const KEY_BYTES = 512;
  * What a caller holds is booked by the eighth of the retention in which it was written, because keys expire unseen.
  * KEYS: the key, the record of completeness, what the caller holds. ARGV: version to replace or '', new version or '',
  * text, retention (ms) or '', version of the record of completeness or '', the most bytes that the caller may hold or '',
- * the values of the counters.
+ * the values of the counters, the time (ms) until when the change may be made.
  */
 const swapScript = `
   local stats = redis.call('INFO', 'stats')
@@ -43,14 +43,16 @@ const swapScript = `
   for _, name in ipairs({ ${counters.map((name) => `'${name}'`)} }) do
     counted = counted .. ':' .. (string.match(stats, name .. ':(%d+)') or '')
   end
-  if counted ~= ARGV[7] then return 'basis' end
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  if counted ~= ARGV[7] or now > tonumber(ARGV[8]) then return 'basis' end
   if ARGV[5] ~= '' and redis.call('HGET', KEYS[2], 'version') ~= ARGV[5] then return 'basis' end
   local version, part = unpack(redis.call('HMGET', KEYS[1], 'version', 'part'))
   if (version or '') ~= ARGV[1] then return 'other' end
   local before = part and redis.call('HSTRLEN', KEYS[1], 'text') + ${KEY_BYTES} or 0
   local after = ARGV[2] ~= '' and #ARGV[3] + ${KEY_BYTES} or 0
   local retention = tonumber(ARGV[4] ~= '' and ARGV[4] or 0)
-  local length, now = math.ceil(retention / 8), redis.call('TIME')[1] * 1000
+  local length = math.ceil(retention / 8)
   local held, ended = after - before, {}
   local parts = KEYS[3] and redis.call('HGETALL', KEYS[3]) or {}
   for i = 1, #parts, 2 do
@@ -118,7 +120,8 @@ export class RedisStore implements IdempotencyStore {
     const share = shareOf(usage) ?? Math.floor(usage.maxBytes * 0.6);
     const room = needsRoom && share < Infinity ? String(share) : '';
     const generation = basis.generation ?? '';
-    const args = [expected ?? '', version, text, retention, generation, room, counted];
+    const validUntil = String(basis.validUntil);
+    const args = [expected ?? '', version, text, retention, generation, room, counted, validUntil];
     const command = ['EVAL', swapScript, String(keys.length), ...keys, ...args];
     const reply = swapReplySchema.parse(await session.command(command));
     if (reply === 'share') throw new StoreUnavailable('share');

@@ -83,9 +83,10 @@ export class SqliteStore implements IdempotencyStore {
     return reading;
   }
 
-  swap({ key, expected, next, caller, needsRoom }: Change): Promise<SwapResult> {
+  swap({ key, expected, next, caller, needsRoom, basis }: Change): Promise<SwapResult> {
     return this.#run(() => {
       const { put, remove } = this.#file.statements;
+      if (this.#clock() > basis.validUntil) return 'basis';
       const found = this.#find(key);
       if ((found?.version ?? null) !== expected) return 'other';
       const size = {
