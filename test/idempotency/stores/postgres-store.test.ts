@@ -196,6 +196,36 @@ describePostgres('a PostgreSQL server', () => {
     expect(claims.losses).toHaveLength(1);
   });
 
+  test('that replies late to a change does not make the store forget a later one', async () => {
+    const store = new PostgresStore({ url: server.url, maxBytes: Infinity });
+    closeAfterTest(() => store.close());
+    const { now, serverId } = await store.read('first');
+    const times = { validUntil: now + 30_000, retentionMs: 60_000 };
+    const basis = { serverId, generation: null, ...times };
+    const swap = (key: string, version: string, expected: string | null = null) => {
+      const next = { version, text: '{}' };
+      return store.swap({ key, expected, next, caller: 'caller', needsRoom: false, basis });
+    };
+    await swap('first', 'one');
+    const lock = "SELECT FROM ledger_gateway_record WHERE key = 'first' FOR UPDATE";
+    const { ended } = await startSleeping(server, `BEGIN; ${lock}; SELECT pg_sleep(0.5); COMMIT`);
+    const late = swap('first', 'two', 'one');
+    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    await eventually(async () => expect(await server.query(waiting)).toHaveLength(1));
+    const write = "SELECT pg_logical_emit_message(false, '', '')::text AS lsn";
+    const [between] = await server.query(write);
+    expect(await swap('second', 'one')).toBe('swapped');
+    const [after] = await server.query(write);
+    await ended;
+    expect(await late).toBe('swapped');
+    const isContinuation = (lsn: unknown) => {
+      const reading = { entry: null, now, serverId: '00000002 a', replayedTo: String(lsn) };
+      return store.isContinuation('00000001 a', reading);
+    };
+    expect(isContinuation(between?.lsn)).toBe(false);
+    expect(isContinuation(after?.lsn)).toBe(true);
+  });
+
   test('whose table another gateway creates at the same moment is used', async () => {
     const creating = `DROP TABLE IF EXISTS ledger_gateway_record;
       CREATE TABLE ledger_gateway_record (key text PRIMARY KEY, version text NOT NULL, caller text,
