@@ -303,8 +303,10 @@ describePostgres('a PostgreSQL server', () => {
     const { primary, standby, proxy } = await startPair();
     const claims = await openUsable(proxy.url);
     await cutOff(standby);
+    const waiting = claims.probe();
+    await whenWaiting(primary, 1);
     await primary.set('synchronous_standby_names', '');
-    await claims.becomes('claimed');
+    expect(await waiting).toBe('claimed');
     await primary.kill();
     standby.promote();
     // Another gateway, which does not know it, is there first.
