@@ -35,10 +35,11 @@ CREATE INDEX IF NOT EXISTS ledger_gateway_record_expiry ON ledger_gateway_record
 
 /**
  * The timeline of the server, which is new after each promotion of a standby, and the standbys for which commits wait,
- * such as `00000001 FIRST 1 (a)`. An error on a standby.
+ * such as `00000001+ FIRST 1 (a)`. Version 1.0.0 writes `00000001+sync`, and understands this as the same server, so both
+ * may use a table at the same time. An error on a standby.
  */
 const SERVER_ID = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
-  || ' ' || current_setting('synchronous_standby_names')`;
+  || coalesce('+ ' || nullif(current_setting('synchronous_standby_names'), ''), '')`;
 
 /**
  * Makes the statement durable when it ends, also where other transactions do not wait for that. If somebody cancels the
@@ -218,7 +219,7 @@ export class PostgresStore implements IdempotencyStore {
   isContinuation(writtenOn: string, { serverId, replayedTo }: Reading): boolean {
     const timelineOf = (id: string) => id.slice(0, 8);
     if (timelineOf(writtenOn) === timelineOf(serverId)) return true;
-    if (!requiresAll(writtenOn.slice(8).trim())) return false;
+    if (!requiresAll(writtenOn.slice(8).replace(/^\+ /, '').trim())) return false;
     return this.#changedAt === undefined || bytesOf(replayedTo ?? '0/0') > bytesOf(this.#changedAt);
   }
 

@@ -79,20 +79,20 @@ async function cancelCommits(
 }
 
 test.each([
-  [' a', true],
-  [' "my-standby"', true],
-  [' FIRST 1 (a)', true],
-  [' 2 (a, b)', true],
-  [' ANY 2 (a, "b")', true],
-  [' ANY 1 (a, b)', false],
-  [' FIRST 1 (a, b)', false],
-  [' a, b', false],
-  [' 2 (a, b, c)', false],
-  [' *', false],
-  [' 2 (*)', false],
-  [' 2 (a, A)', false],
-  [' "a, b"', false],
-  [' ', false],
+  ['+ a', true],
+  ['+ "my-standby"', true],
+  ['+ FIRST 1 (a)', true],
+  ['+ 2 (a, b)', true],
+  ['+ ANY 2 (a, "b")', true],
+  ['+ ANY 1 (a, b)', false],
+  ['+ FIRST 1 (a, b)', false],
+  ['+ a, b', false],
+  ['+ 2 (a, b, c)', false],
+  ['+ *', false],
+  ['+ 2 (*)', false],
+  ['+ 2 (a, A)', false],
+  ['+ "a, b"', false],
+  ['', false],
   ['+sync', false], // Written by version 1.0.0, which did not distinguish them.
 ])(
   'a server that was promoted after "%s" certainly has all records: %s',
@@ -100,7 +100,7 @@ test.each([
     const url = `postgres://127.0.0.1:${await freePort()}/postgres`;
     const store = new PostgresStore({ url, maxBytes: Infinity });
     closeAfterTest(() => store.close());
-    const reading = { entry: null, now: 0, serverId: '00000002 ' };
+    const reading = { entry: null, now: 0, serverId: '00000002' };
     expect(store.isContinuation(`00000001${names}`, reading)).toBe(isCertain);
     expect(store.isContinuation(`00000002${names}`, reading)).toBe(true);
   },
@@ -219,8 +219,8 @@ describePostgres('a PostgreSQL server', () => {
     await ended;
     expect(await late).toBe('swapped');
     const isContinuation = (lsn: unknown) => {
-      const reading = { entry: null, now, serverId: '00000002 a', replayedTo: String(lsn) };
-      return store.isContinuation('00000001 a', reading);
+      const reading = { entry: null, now, serverId: '00000002+ a', replayedTo: String(lsn) };
+      return store.isContinuation('00000001+ a', reading);
     };
     expect(isContinuation(between?.lsn)).toBe(false);
     expect(isContinuation(after?.lsn)).toBe(true);
