@@ -14,7 +14,7 @@ export function parseSamples(text: string): Sample[] {
       return {
         name,
         labels: Object.fromEntries([...pairs].map(([, key = '', text = '']) => [key, text])),
-        value: Number(value),
+        value: Number(value.replace('Inf', 'Infinity')),
       };
     });
 }

@@ -6,6 +6,7 @@ import { invalidToken, keysUnavailable, type Rejection } from '../errors/gateway
 import { isRepeated } from '../lib/repeated-header.ts';
 import type { Caller } from '../request-scope.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { createIssueTimeCheck } from './issue-time.ts';
 import { createKeySource } from './jwks.ts';
 import { createVerify, type JwtConfig, printableClaim, reasonOf, unverifiedOf } from './verify.ts';
 
@@ -38,6 +39,9 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
   const fetchesHelp = "When an issuer's keys were last fetched; 0 if they never were";
   const fetches = 'keys_last_fetch_timestamp_seconds';
   metrics.gauges(fetches, fetchesHelp, ['issuer'], keySource.lastFetches);
+  const agesHelp = "How long ago an issuer's keys were last fetched; +Inf if they never were";
+  metrics.gauges('keys_age_seconds', agesHelp, ['issuer'], keySource.ages);
+  const noteIssueTime = createIssueTimeCheck(log);
   const help = 'Tokens checked: verified, remembered from the cache, refused, or keys unavailable';
   const checked = metrics.counter('token_verifications_total', help, 'outcome');
   checked.inc({ outcome: 'unavailable' }, 0);
@@ -68,6 +72,7 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
     });
     checked.inc({ outcome: 'verified' });
     const { exp = 0, iss = '', sub, azp } = verified;
+    noteIssueTime(verified);
     const ttl = Math.min(exp * 1000 - Date.now(), CACHE_MS);
     const caller = { ...toCaller(iss, sub, digest), application: printableClaim(azp) };
     if (ttl > 0) current.set(digest, caller, { ttl });

@@ -26,14 +26,18 @@ export function createKeySource(
   const remote = ofFile
     ? []
     : issuers.map((issuer) => [issuer, ofUrl ?? discovered(issuer)] as const);
+  type RemoteKeys = (typeof remote)[number][1];
+  const ofEach = (read: (set: RemoteKeys) => number) =>
+    remote.map(([issuer, set]): [{ issuer: string }, number] => [{ issuer }, read(set)]);
   return {
     /** The keys for tokens of an issuer. Undefined if the issuer is none of those that are configured. */
     keysOf: (issuer: unknown) => ofFile ?? remote.find(([name]) => name === issuer)?.[1].get,
     /** Whether the keys of any issuer are available. */
     isReady: () => ofFile !== undefined || remote.some(([, set]) => set.lastFetch() > 0),
     /** When the keys of each issuer were last fetched, in seconds since 1970, or 0. Empty if they are those of a file. */
-    lastFetches: () =>
-      remote.map(([issuer, set]): [{ issuer: string }, number] => [{ issuer }, set.lastFetch()]),
+    lastFetches: () => ofEach((set) => set.lastFetch()),
+    /** How many seconds ago that was, or Infinity. */
+    ages: () => ofEach((set) => set.ageS()),
     /** Replaces the keys of a file. */
     useKeys(changed: JSONWebKeySet) {
       ofFile = createLocalJWKSet(changed);

@@ -23,6 +23,7 @@ export function createRemoteKeySet(
 ) {
   const closed = new AbortController();
   let lastFetch = 0;
+  let fetchedAt = Number.NEGATIVE_INFINITY;
   let startedAt = Number.NEGATIVE_INFINITY;
   let lastFault: string | undefined;
   let current: string | undefined;
@@ -38,6 +39,7 @@ export function createRemoteKeySet(
     try {
       const keys = await fetchJson(await locate(signal), keySet, signal);
       lastFetch = Date.now() / 1000;
+      fetchedAt = performance.now();
       if (lastFault !== undefined) log.info('keys fetched');
       lastFault = undefined;
       const text = JSON.stringify(keys);
@@ -74,6 +76,8 @@ export function createRemoteKeySet(
     get: remote,
     /** When the keys were last fetched, in seconds since 1970. 0 before the first time. */
     lastFetch: () => lastFetch,
+    /** How many seconds ago the keys were last fetched. Infinity before the first time. A wrong clock does not change it. */
+    ageS: () => (performance.now() - fetchedAt) / 1000,
     close: () => closed.abort(),
   };
 }

@@ -80,7 +80,7 @@ export function printableClaim(claim: unknown): string | undefined {
 const reasons: Partial<Record<string, RejectionReason>> = {
   iss: 'issuer',
   aud: 'audience',
-  nbf: 'expired',
+  nbf: 'not_yet_valid',
   typ: 'type',
   cnf: 'bound',
   ERR_JWT_EXPIRED: 'expired',

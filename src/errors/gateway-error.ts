@@ -8,8 +8,9 @@ import { shorten } from '../lib/short-text.ts';
 
 /** Why a token is not accepted, for the log and a metric. The client learns only that it is. */
 export const rejectionReasons = [
-  /** Expired, or not valid yet. */
   'expired',
+  /** Its `nbf` is in the future: the clock of this machine is behind, or that of the issuer ahead. */
+  'not_yet_valid',
   'audience',
   'issuer',
   /** The signature does not verify, or its algorithm is not accepted. */

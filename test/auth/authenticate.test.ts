@@ -63,6 +63,7 @@ test('a token that is not valid is a 401, with the reason in the log and a metri
 
 test('/readyz is 200 with the keys of one issuer; tokens of an issuer that is down get 503', async () => {
   const fetched = 'ledger_gateway_keys_last_fetch_timestamp_seconds';
+  const age = 'ledger_gateway_keys_age_seconds';
   let isDown = true;
   const issuer = await startService((response, received) => {
     const { url } = received;
@@ -81,14 +82,16 @@ test('/readyz is 200 with the keys of one issuer; tokens of an issuer that is do
     (await fetch(`${gateway.url}/readyz`)).status,
     await metric(gateway, 'ledger_gateway_ready'),
     (await metric(gateway, fetched, { issuer: one })) > Date.now() / 1000 - 60,
+    (await metric(gateway, age, { issuer: one })) < 60,
     await metric(gateway, fetched, { issuer: two }),
+    await metric(gateway, age, { issuer: two }),
   ];
   for (const name of [one, two]) await gateway.logLine({ msg: 'cannot fetch keys', issuer: name });
-  expect(await state()).toEqual([503, 0, false, 0]);
+  expect(await state()).toEqual([503, 0, false, false, 0, Infinity]);
 
   isDown = false;
   await gateway.logLine({ msg: 'keys fetched', issuer: one });
-  expect(await state()).toEqual([200, 1, true, 0]);
+  expect(await state()).toEqual([200, 1, true, true, 0, Infinity]);
 
   expect((await send(await sign({ iss: one }))).status).toBe(200);
   const { status, headers, errors } = await send(await sign({ iss: two }));
@@ -107,6 +110,17 @@ test('/readyz is 200 with the keys of one issuer; tokens of an issuer that is do
   expect(await metric(gateway, 'ledger_gateway_requests_refused_total', { reason })).toBe(1);
 });
 
+test('a token that was issued in the future is accepted, and logged once a minute', async () => {
+  const { gateway, send } = await start();
+  expect((await send(await sign({ iat: now() + 50 }))).status).toBe(200);
+  expect((await send(await sign({ iat: now() + 3600 }))).status).toBe(200);
+  expect((await send(await sign({ iat: now() + 3601 }))).status).toBe(200);
+  await gateway.close();
+  const lines = gateway.logs.filter(({ msg }) => msg === 'token was issued in the future');
+  expect(lines).toEqual([expect.objectContaining({ level: 40, issuer: 'issuer' })]);
+  expect(lines[0]?.aheadS).toBeGreaterThan(3590);
+});
+
 const expiredAgo = (seconds: number) => () => sign({ exp: now() - seconds });
 const unsigned = new UnsecuredJWT({ iss: 'issuer', aud: 'gateway', exp: now() + 600 }).encode();
 
@@ -121,7 +135,7 @@ test.each<[string, string, () => string | Promise<string>, changed?: Partial<Jwt
   ['that expired 30 s ago, of 60 permitted', 'accepted', expiredAgo(30), { clockToleranceS: 60 }],
   ['of another algorithm', 'signature', () => sign(), { algorithms: ['RS256'] }],
   ['of the only algorithm', 'accepted', () => rs256.sign(), { algorithms: ['RS256'] }],
-  ['that is not valid yet', 'expired', () => sign({ nbf: now() + 60 })],
+  ['that is not valid yet', 'not_yet_valid', () => sign({ nbf: now() + 60 })],
   ['of another issuer', 'issuer', () => sign({ iss: 'other' })],
   ['without an issuer', 'issuer', () => sign({ iss: undefined })],
   ['for another audience', 'audience', () => sign({ aud: 'other' })],
