@@ -6,8 +6,8 @@ import { z } from 'zod';
  *
  *   node deploy/log-report.ts [minutes] [all] < gateway.log
  *
- * It reports the last hour unless it gets another number of minutes. Each unknown write is one line of JSON; `all` prints
- * more than the last ones.
+ * It reports the last hour before the last line unless it gets another number of minutes: the clock of the gateway may be
+ * wrong. Each unknown write is one line of JSON; `all` prints more than the last ones.
  */
 const DEFAULT_MINUTES = 60;
 /** A write without a `call` line may be in flight for so many milliseconds. */
@@ -35,6 +35,7 @@ const lineSchema = z.object({
   issuer: z.string().optional(),
   azp: z.string().optional(),
   client: z.string().optional(),
+  heldBytes: z.number().optional(),
   ms: z.number().optional(),
   error: z.object({ message: z.string() }).optional(),
 });
@@ -47,6 +48,29 @@ function parseLine(text: string): Line | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Reads a log, and reports the minutes before its last line. */
+export async function reportLog(
+  texts: AsyncIterable<string>,
+  minutes: number,
+  shownWrites: number,
+) {
+  const lines: Line[] = [];
+  let unreadable = 0;
+  let last = 0; // Also of a log that was blocked hours ago.
+  for await (const text of texts) {
+    const line = parseLine(text);
+    if (line) {
+      lines.push(line);
+      last = Math.max(last, line.time);
+    } else if (text.trim() !== '') unreadable += 1;
+  }
+  const report = new LogReport(last - minutes * 60_000);
+  for (const line of lines) report.add(line);
+  const time = last > 0 ? new Date(last).toISOString() : 'none';
+  const ends = [`LAST LINE: ${time}`, `UNREADABLE LINES: ${unreadable}`, ''];
+  return [report.text(last, shownWrites), ...ends].join('\n');
 }
 
 function isEnd({ msg }: Line): boolean {
@@ -109,7 +133,20 @@ function endedFaults(states: readonly Line[]): Set<string> {
   return new Set([...open].flatMap(([text, { times }]) => (times === 0 ? [text] : [])));
 }
 
-type Caller = { requests: number; rejected: number; ms: number; last: Line; names: Set<string> };
+type Caller = Record<'requests' | 'rejected' | 'ms' | 'heldBytes', number> & {
+  last: Line;
+  names: Set<string>;
+};
+
+/** Those who take most of anything first: requests, time, or memory. */
+function byLargestShare(callers: ReadonlyMap<string, Caller>): [string, Caller][] {
+  const all = [...callers];
+  const kinds = ['requests', 'ms', 'heldBytes'] as const;
+  const sums = kinds.map((kind) => all.reduce((sum, [, caller]) => sum + caller[kind], 0) || 1);
+  const shareOf = (caller: Caller) =>
+    Math.max(...kinds.map((kind, n) => caller[kind] / (sums[n] ?? 1)));
+  return all.sort(([, one], [, other]) => shareOf(other) - shareOf(one));
+}
 
 /** Collects lines, and reports what they say together. */
 export class LogReport {
@@ -120,15 +157,12 @@ export class LogReport {
   /** `sent` lines whose `call` line is missing, by request and operation. */
   readonly #sent = new Map<string, Line>();
   readonly #since: number;
-  /** The time of the last line, also before `since`: a log that is blocked has no later ones. */
-  #last = 0;
 
   constructor(since: number) {
     this.#since = since;
   }
 
   add(line: Line): void {
-    this.#last = Math.max(this.#last, line.time);
     if (isState(line)) {
       this.#states.push(line);
       this.#addFault(line);
@@ -153,12 +187,14 @@ export class LogReport {
   }
 
   #addCaller(hash: string, line: Line): void {
-    const { outcome, ms = 0, azp, client } = line;
-    const none: Caller = { requests: 0, rejected: 0, ms: 0, last: line, names: new Set() };
+    const { outcome, ms = 0, heldBytes = 0, azp, client } = line;
+    const counts = { requests: 0, rejected: 0, ms: 0, heldBytes: 0 };
+    const none: Caller = { ...counts, last: line, names: new Set() };
     const caller = this.#callers.get(hash) ?? none;
     this.#callers.set(hash, caller);
     caller.requests += 1;
     caller.ms += ms;
+    caller.heldBytes += heldBytes;
     if (line.time >= caller.last.time) caller.last = line;
     // A loop fills the queue to the service before the gateway itself is overloaded.
     if (outcome && /OVERLOADED|UPSTREAM_BUSY/.test(outcome)) caller.rejected += 1;
@@ -192,36 +228,31 @@ export class LogReport {
           '\t',
         ),
       );
-    const callers = [...this.#callers]
-      .sort(([, one], [, other]) => other.requests - one.requests)
+    const callers = byLargestShare(this.#callers)
       .slice(0, SHOWN_CALLERS)
-      .map(([hash, { requests, rejected, ms, last, names }]) =>
-        [requests, rejected, Math.round(ms / requests), hash, last.requestId, ...names].join('\t'),
-      );
+      .map(([hash, { requests, rejected, ms, heldBytes, last, names }]) => {
+        const means = [ms / requests, heldBytes / requests / 1024].map(Math.round);
+        return [requests, rejected, ...means, hash, last.requestId, ...names].join('\t');
+      });
     const writes = this.unknownWrites(now).map((write) => JSON.stringify(write));
     const more = Math.max(0, writes.length - shownWrites);
     const hint = more > 0 ? ` (${more} earlier ones are shown with the argument \`all\`)` : '';
     return [
       ...['FAULTS (lines, last one, what)', ...faults, ''],
       ...[
-        'CALLERS (requests, rejected as OVERLOADED or UPSTREAM_BUSY, ms per request, hash, a requestId, application)',
+        'CALLERS (requests, rejected as OVERLOADED or UPSTREAM_BUSY, ms and KiB held per request, hash, a requestId, application)',
         ...callers,
         '',
       ],
       ...[`UNKNOWN WRITES: ${writes.length}${hint}`, ...writes.slice(more), ''],
-      ...[`LAST LINE: ${this.#last ? new Date(this.#last).toISOString() : 'none'}`, ''],
     ].join('\n');
   }
 }
 
 if (import.meta.main) {
-  const now = Date.now();
   const [minutes = DEFAULT_MINUTES] = process.argv.slice(2).filter((one) => one !== 'all');
-  const since = now - Number(minutes) * 60_000;
-  const report = new LogReport(since);
-  for await (const text of createInterface(process.stdin)) {
-    const line = parseLine(text);
-    if (line) report.add(line);
-  }
-  process.stdout.write(report.text(now, process.argv.includes('all') ? Infinity : SHOWN_WRITES));
+  const shownWrites = process.argv.includes('all') ? Infinity : SHOWN_WRITES;
+  process.stdout.write(
+    await reportLog(createInterface(process.stdin), Number(minutes), shownWrites),
+  );
 }

@@ -36,6 +36,7 @@ export class Reservation {
   /** What is held or waits for room, and what is booked of it. */
   #bytes = 0;
   #booked = 0;
+  #peak = 0;
   #unwatch: (() => void)[] = [];
   #isClosed = false;
 
@@ -43,6 +44,11 @@ export class Reservation {
     this.caller = caller;
     this.#gate = gate;
     this.#places = places;
+  }
+
+  /** The most bytes that were reserved at the same time. 0 if the place paid for all of them. */
+  get peakBytes(): number {
+    return this.#peak;
   }
 
   /**
@@ -97,6 +103,7 @@ export class Reservation {
     this.#bytes = bytes;
     const change = toBook(bytes) - this.#booked;
     this.#booked += change;
+    this.#peak = Math.max(this.#peak, this.#booked);
     if (change > 0) this.#gate.take(this.caller, change);
     else if (change < 0) this.#gate.leave(this.caller, -change);
   }
@@ -135,8 +142,10 @@ export class Reservation {
   }
 
   #entered(amount: number): void {
-    if (!this.#isClosed) this.#booked += amount;
-    else if (amount > 0) this.#gate.leave(this.caller, amount); // It waited longer than its request lasted.
+    if (!this.#isClosed) {
+      this.#booked += amount;
+      this.#peak = Math.max(this.#peak, this.#booked);
+    } else if (amount > 0) this.#gate.leave(this.caller, amount); // It waited longer than its request lasted.
   }
 }
 

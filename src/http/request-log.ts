@@ -51,10 +51,14 @@ export function createRequestLog(
       const outcome = outcomeOf(errorCodes);
       // After a disconnect, a line of their own has them when all are known.
       const writes = disconnected || record.writes.length === 0 ? undefined : record.writes;
+      const heldBytes = request.reservation?.peakBytes || undefined;
       const line = { requestId, traceId, method, path, operation, outcome, status, writes };
       const sender = { refusal: rejection?.reason, ...senderOf(request, status) };
       const level = operatorPaths.has(path) && status < 400 ? 'debug' : 'info';
-      log[level]({ ...line, ...sender, replay: isReplay, ms: Math.round(ms) }, 'request');
+      log[level](
+        { ...line, ...sender, replay: isReplay, heldBytes, ms: Math.round(ms) },
+        'request',
+      );
     };
     const onDisconnect = () => {
       if (disconnect.signal.aborted) return;

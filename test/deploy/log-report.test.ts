@@ -8,7 +8,7 @@ import { startStack } from '../support/stack.ts';
 function reportOf(lines: object[], ...args: string[]) {
   const input = lines.map((line) => `[pod/gateway-1] ${JSON.stringify(line)}\n`).join('');
   const text = spawnSync('node', ['deploy/log-report.ts', ...args], {
-    input: `no JSON\n${input}`,
+    input: `no JSON\n\n${input}`,
     encoding: 'utf8',
   }).stdout;
   const [faults = '', callers = '', unknown = '', last = ''] = text.split('\n\n');
@@ -18,7 +18,7 @@ function reportOf(lines: object[], ...args: string[]) {
     faults: rows(faults).map((row) => row.split('\t')),
     callers: rows(callers).map((row) => row.split('\t')),
     unknown: rows(unknown).map((row): unknown => JSON.parse(row)),
-    last: last.trim(),
+    end: last.trim().split('\n'),
   };
 }
 
@@ -39,7 +39,7 @@ test('the log of a gateway is reported: faults of the service, callers, and unkn
   expect(faults).toEqual([
     ['2', expect.any(String), 'call upgradeToHQ UPSTREAM_FAILED 500 status 500'],
   ]);
-  expect(callers).toEqual([['5', '0', expect.any(String), hash, expect.any(String)]]);
+  expect(callers).toEqual([['5', '0', expect.any(String), '0', hash, expect.any(String)]]);
   const row = { time: expect.any(String), operation: 'upgradeToHQ', code: 'UPSTREAM_FAILED' };
   expect(unknown).toEqual([
     { ...row, caller: hash, claim: hash, requestId: '1' },
@@ -107,7 +107,7 @@ test('faults are counted by what they say, after what began or ended, however lo
     ['1', 'No connection to Redis: ECONNREFUSED unreachable'],
     ['2', 'request OVERLOADED 503'],
   ]);
-  expect(callers).toEqual([['2', '2', '5', 'c', 'b']]);
+  expect(callers).toEqual([['2', '2', '5', '0', 'c', 'b']]);
 });
 
 test('a fault that began has ended when it has ended as often, on all instances, whose logs follow each other', () => {
@@ -175,14 +175,41 @@ test('what the queue to the service rejects counts for its caller, who may be in
     { ...request, caller: 'other', outcome: 'UPSTREAM_TIMEOUT', ms: 1 },
   ]);
   expect(callers).toEqual([
-    ['3', '1', '2', 'loop', 'last', 'app'],
-    ['1', '0', '1', 'other', 'last', 'app'],
+    ['3', '1', '2', '0', 'loop', 'last', 'app'],
+    ['1', '0', '1', '0', 'other', 'last', 'app'],
   ]);
 });
 
-test('the time of the last line is reported, also where it is too old for the report', () => {
-  const line = { level: 30, msg: 'request' };
-  const lines = [1, 2].map((time) => ({ ...line, time }));
-  expect(reportOf(lines).last).toBe('LAST LINE: 1970-01-01T00:00:00.002Z');
-  expect(reportOf([]).last).toBe('LAST LINE: none');
+test('the caller that takes most of the time or the memory is named first, not the one with most requests', () => {
+  const request = { level: 30, time: 1, requestId: 'r', msg: 'request', outcome: 'ok' };
+  const many = Array.from({ length: 9 }, () => ({ ...request, caller: 'many', ms: 1 }));
+  const slow = { ...request, caller: 'slow', ms: 900 };
+  const large = { ...request, caller: 'large', ms: 90, heldBytes: 9_000_000 };
+  const { callers } = reportOf([...many, slow, large, { ...large, heldBytes: 1_000_000 }]);
+  expect(callers).toEqual([
+    ['2', '0', '90', '4883', 'large', 'r'],
+    ['1', '0', '900', '0', 'slow', 'r'],
+    ['9', '0', '1', '0', 'many', 'r'],
+  ]);
+});
+
+test('a gateway logs the memory that a long list takes', async () => {
+  const list = Array.from({ length: 20_000 }, (_, n) => ({ Code: `${n}`, Name: 'x'.repeat(50) }));
+  const { gateway } = await startStack(json({ list, service_status: { status: 0 } }));
+  await gateway.graphql(read);
+  const line = await gateway.logLine({ msg: 'request', status: 200 });
+  expect(line.heldBytes).toBeGreaterThan(1_000_000);
+});
+
+test('the minutes are those before the last line, because the clock of the gateway may be wrong', () => {
+  const line = { level: 30, msg: 'request', caller: 'c', requestId: 'r' };
+  const { callers, end } = reportOf([1, 2, 3_600_002].map((time) => ({ ...line, time })));
+  expect(callers).toEqual([['2', '0', '0', '0', 'c', 'r']]);
+  expect(end[0]).toBe('LAST LINE: 1970-01-01T01:00:00.002Z');
+  expect(reportOf([]).end[0]).toBe('LAST LINE: none');
+});
+
+test('lines that cannot be read are counted, such as those with another name of a field', () => {
+  const renamed = { level: 30, time: 1, message: 'outcome unknown' };
+  expect(reportOf([renamed, renamed]).end[1]).toBe('UNREADABLE LINES: 3'); // And one that is no JSON.
 });
