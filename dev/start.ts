@@ -42,8 +42,9 @@ try {
     port: Number(process.env.DEV_CUTTING_PROXY_PORT ?? 4001),
   });
   const webApp = process.argv.includes('--web') ? await startWeb(gateway, issuer) : undefined;
+  const { http, shutdownTimeoutMs } = config;
   closeWithGrace(
-    { delay: longestDelayMs(config.shutdownDelayMs) + config.shutdownTimeoutMs, logger: false },
+    { delay: longestDelayMs(http.shutdownDelayMs) + shutdownTimeoutMs, logger: false },
     async () => {
       await webApp?.close();
       await proxy.close();
@@ -78,9 +79,9 @@ type Setup = {
 function instructions(setup: Setup): string {
   const { config, gateway, proxy, issuer, service, webApp, token } = setup;
   const explorer =
-    config.explorer === 'off'
+    config.http.explorer === 'off'
       ? 'off (EXPLORER)'
-      : `open the same address in a browser (${config.explorer})`;
+      : `open the same address in a browser (${config.http.explorer})`;
   const query =
     '{ glCodes(target: EMAIL, project: "north-plant") { ... on GlCodeList { codes { code name } } ... on LedgerProblem { message } } }';
   const mutation =

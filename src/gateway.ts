@@ -6,6 +6,7 @@ import { Memory } from './admission/memory.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
 import { watchSettings } from './config/changed-settings.ts';
 import { type Config, settingsOf } from './config/config.ts';
+import type { ContextDependencies } from './graphql/context.ts';
 import { createFieldObserver } from './graphql/field-metrics.ts';
 import { startGraphql } from './graphql/graphql-server.ts';
 import { createExplorer } from './http/explorer.ts';
@@ -18,6 +19,8 @@ import { services as declared, type ServiceName } from './upstream/declarations.
 import { connectServices, type ServiceSettings } from './upstream/services.ts';
 import { version } from './version.ts';
 
+type Telemetry = { metrics: Metrics; log: Logger };
+
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
 /** Starts a gateway, and composes it from the service's side to the client's. `output` is where `log` goes. */
@@ -29,44 +32,37 @@ export async function startGateway(
   log.info({ version, settings: settingsOf(config) }, 'starting');
   const tracing = await startTracing(config.tracing, version, log);
   const metrics = new Metrics({ version, commit: config.commit }, output);
+  const telemetry = { metrics, log };
   const bytes = shareMemory(config.idempotency.store === 'memory');
   const memory = new Memory(bytes.requests);
   const lane = new Lane();
   // More than calls to the service, because some need none. The wait is well below the deadline of an operation.
   const maxRequests = Math.max(64, config.upstream.maxConcurrency * 1.25);
   const requests = new Gate({ limit: maxRequests, maxWaitMs: 2000, maxWaiting: 4096 });
-  const shared = { memory, log, metrics };
-  const { services, idempotency } = await connectUpstream(config, bytes.store, shared);
-
-  const graphql = await startGraphql({
-    ...config,
-    ...config.upstream,
-    ...idempotency,
-    areOthersExecuted: config.trustedDocumentsMode === 'log',
-    observe: createFieldObserver(metrics),
-    log,
-  });
-
+  const { services, idempotency } = await connectUpstream(config, bytes.store, memory, telemetry);
+  const graphql = await executeGraphql(config, idempotency, telemetry);
   const authenticator = createAuthenticator(config.jwt, log, metrics);
   let isShuttingDown = false;
   const isReady = () => !isShuttingDown && authenticator.isReady();
-  const httpMetrics = registerHttpMetrics(metrics, { requests, memory, isReady });
+  const { host, adminPort, forwardHeaders, corsOrigins, compression, shutdownDelayMs } =
+    config.http;
   const server = await createServer({
+    settings: { host, adminPort, forwardHeaders, corsOrigins, compression, shutdownDelayMs },
+    introspection: config.graphql.introspection,
     memory,
     requests,
+    lane,
     authenticator,
     execute: graphql.execute,
-    lane,
-    ...config,
-    explorer: await createExplorer(config.explorer, config.explorerHeaders),
+    explorer: await createExplorer(config.http.explorer, config.http.explorerHeaders),
     isReady,
-    metrics: httpMetrics,
+    metrics: registerHttpMetrics(metrics, { requests, memory, isReady }),
     log,
   });
   const transport = services.transportOf('ledger');
-  const unwatch = watchSettings(config, { transport, graphql, authenticator, metrics, log });
+  const unwatch = watchSettings(config.files, { transport, graphql, authenticator, metrics, log });
   // Node accepts one connection per iteration of its event loop, so bursts have to wait.
-  const url = await server.listen({ port: config.port, host: config.host, backlog: 4096 });
+  const url = await server.listen({ port: config.http.port, host, backlog: 4096 });
 
   return {
     /** The address it listens at, such as `http://127.0.0.1:4000`. */
@@ -96,18 +92,42 @@ export async function startGateway(
 async function connectUpstream(
   config: Config,
   memoryBytes: number,
-  shared: { memory: Memory; log: Logger; metrics: Metrics },
+  memory: Memory,
+  { metrics, log }: Telemetry,
 ) {
-  const settings = { ledger: { ...config.upstream, ...declared.ledger } };
-  const services = connectServices(settings satisfies Record<ServiceName, ServiceSettings>, shared);
+  const { baseUrl, timeoutMs, tls, headers, maxResponseBytes, maxConcurrency } = config.upstream;
+  const { probe } = declared.ledger;
+  const settings = {
+    ledger: { baseUrl, timeoutMs, tls, headers, maxResponseBytes, maxConcurrency, probe },
+  } satisfies Record<ServiceName, ServiceSettings>;
+  const services = connectServices(settings, { memory, metrics, log });
+  const { store, retentionMs, quarantineMs, maxKeys, isRequired } = config.idempotency;
   const idempotency = await createIdempotency({
-    ...config.idempotency,
-    ...shared,
+    settings: { store, retentionMs, quarantineMs, maxKeys, isRequired },
     memoryBytes,
-    maxWritesPerKey: config.maxWritesPerOperation,
-    timeoutMs: Math.max(...Object.values(settings).map(({ timeoutMs }) => timeoutMs)),
+    maxWritesPerKey: config.graphql.maxWritesPerOperation,
+    timeoutMs: Math.max(...Object.values(settings).map((service) => service.timeoutMs)),
     shutdownTimeoutMs: config.shutdownTimeoutMs,
     calls: services.calls,
+    metrics,
+    log,
   });
   return { services, idempotency };
+}
+
+/** The execution of GraphQL operations, on top of the calls to the services. */
+function executeGraphql(
+  { graphql, upstream }: Config,
+  { calls, settle }: Pick<ContextDependencies, 'calls' | 'settle'>,
+  { metrics, log }: Telemetry,
+) {
+  const { introspection, maxWritesPerOperation, trustedDocuments } = graphql;
+  const areOthersExecuted = graphql.trustedDocumentsMode === 'log';
+  const { maxResponseBytes, csvOptionParam, workflowActions } = upstream;
+  return startGraphql({
+    documents: { introspection, maxWritesPerOperation, trustedDocuments, areOthersExecuted },
+    context: { calls, settle, maxResponseBytes, csvOptionParam, workflowActions },
+    observe: createFieldObserver(metrics),
+    log,
+  });
 }

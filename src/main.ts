@@ -29,7 +29,7 @@ try {
   const log = createLog(config.logLevel, logOutput);
   let gateway: Gateway | undefined;
   // The first signal starts the shutdown. A second one, or the timeout, ends the process at once.
-  const delay = longestDelayMs(config.shutdownDelayMs) + config.shutdownTimeoutMs;
+  const delay = longestDelayMs(config.http.shutdownDelayMs) + config.shutdownTimeoutMs;
   const giveUp = () => gateway?.logPendingWrites();
   const skip: closeWithGrace.Options['skip'] = ['uncaughtException', 'unhandledRejection'];
   const handlers = { onTimeout: giveUp, onSecondSignal: giveUp, skip };

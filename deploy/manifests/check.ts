@@ -58,8 +58,8 @@ const own = {
 
 /** Throws unless a gateway with these variables shuts down within a grace period. */
 function checkShutdown(variables: Record<string, string>, graceS: number): void {
-  const { shutdownDelayMs, shutdownTimeoutMs } = readConfig(variables);
-  const neededS = (longestDelayMs(shutdownDelayMs) + shutdownTimeoutMs) / 1000;
+  const { http, shutdownTimeoutMs } = readConfig(variables);
+  const neededS = (longestDelayMs(http.shutdownDelayMs) + shutdownTimeoutMs) / 1000;
   if (graceS <= neededS)
     throw new Error(`${graceS} s of grace, and the shutdown takes ${neededS} s`);
 }
@@ -146,7 +146,7 @@ const {
 check('kubernetes: variables, ports and grace period', () => {
   const variables = { ...settings, IDEMPOTENCY_STORE: 'rediss://redis' };
   checkShutdown(variables, terminationGracePeriodSeconds);
-  const { port, adminPort } = readConfig(variables);
+  const { port, adminPort } = readConfig(variables).http;
   const ports = Object.fromEntries(gateway.ports.map((one) => [one.name, one.containerPort]));
   if (ports.http !== port || ports.admin !== adminPort) {
     throw new Error(`the ports are ${port} and ${adminPort}, not those of the container`);

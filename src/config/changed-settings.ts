@@ -13,7 +13,7 @@ import type { FileSetting } from './file-setting.ts';
  * function that ends it.
  */
 export function watchSettings(
-  { files }: Config,
+  files: Config['files'],
   parts: {
     transport: Transport;
     graphql: GraphqlServer;

@@ -166,9 +166,23 @@ export function readConfig(values: Record<string, string | undefined>) {
     throw new ConfigError(['The configuration is invalid:', ...new Set(problems)].join('\n  '));
   }
   return {
-    port: env.PORT,
-    host: env.HOST,
-    adminPort: env.ADMIN_PORT,
+    http: {
+      port: env.PORT,
+      host: env.HOST,
+      adminPort: env.ADMIN_PORT,
+      forwardHeaders: env.FORWARD_HEADERS,
+      corsOrigins: env.CORS_ORIGINS,
+      compression: env.COMPRESSION === 'on',
+      explorer: env.EXPLORER,
+      explorerHeaders: env.EXPLORER_HEADERS ?? {},
+      shutdownDelayMs: env.SHUTDOWN_DELAY_MS,
+    },
+    graphql: {
+      introspection: env.INTROSPECTION,
+      maxWritesPerOperation: env.MAX_WRITES_PER_OPERATION,
+      trustedDocuments: env.TRUSTED_DOCUMENTS?.map(({ value }) => value),
+      trustedDocumentsMode: env.TRUSTED_DOCUMENTS_MODE,
+    },
     upstream: {
       baseUrl: env.UPSTREAM_BASE_URL,
       timeoutMs: env.UPSTREAM_TIMEOUT_MS,
@@ -180,15 +194,6 @@ export function readConfig(values: Record<string, string | undefined>) {
       tls: tlsOf(tls),
     },
     jwt: jwtOf(env),
-    explorer: env.EXPLORER,
-    explorerHeaders: env.EXPLORER_HEADERS ?? {},
-    introspection: env.INTROSPECTION,
-    forwardHeaders: env.FORWARD_HEADERS,
-    corsOrigins: env.CORS_ORIGINS,
-    compression: env.COMPRESSION === 'on',
-    maxWritesPerOperation: env.MAX_WRITES_PER_OPERATION,
-    trustedDocuments: env.TRUSTED_DOCUMENTS?.map(({ value }) => value),
-    trustedDocumentsMode: env.TRUSTED_DOCUMENTS_MODE,
     idempotency: {
       store: env.IDEMPOTENCY_STORE ?? env.IDEMPOTENCY_STORE_FILE?.value ?? 'memory',
       storeFile: env.IDEMPOTENCY_STORE_FILE?.path,
@@ -197,13 +202,12 @@ export function readConfig(values: Record<string, string | undefined>) {
       quarantineMs: env.IDEMPOTENCY_LOSS_QUARANTINE_S * 1000,
       isRequired: env.IDEMPOTENCY_REQUIRED,
     },
-    shutdownDelayMs: env.SHUTDOWN_DELAY_MS,
-    shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
     tracing: {
       endpoint: tracesEndpointOf(env),
       sampler: env.OTEL_TRACES_SAMPLER,
       sampledShare: env.OTEL_TRACES_SAMPLER_ARG,
     },
+    shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
     commit: env.GIT_COMMIT,
     logLevel: env.LOG_LEVEL,
     /** What is read again while the gateway runs. */
@@ -221,11 +225,19 @@ export function readConfig(values: Record<string, string | undefined>) {
  * the keys, which are public, also the path. Of files, their paths.
  */
 export function settingsOf({ files, ...config }: Config) {
-  const { upstream, jwt, explorerHeaders, idempotency, tracing } = config;
+  const { http, graphql, upstream, jwt, idempotency, tracing } = config;
   const keys = jwt.keys instanceof URL ? jwt.keys.origin + jwt.keys.pathname : files.keys?.path;
   const { ca, cert, key } = files.tls;
   return {
     ...config,
+    http: { ...http, explorerHeaders: Object.keys(http.explorerHeaders) },
+    graphql: {
+      ...graphql,
+      trustedDocuments: files.trustedDocuments?.map(({ path, value }) => ({
+        path,
+        size: value.size,
+      })),
+    },
     upstream: {
       ...upstream,
       baseUrl: upstream.baseUrl.origin,
@@ -234,11 +246,6 @@ export function settingsOf({ files, ...config }: Config) {
       tls: { ca: ca?.path, cert: cert?.path, key: key?.path },
     },
     jwt: { ...jwt, keys: keys ?? 'discovery' },
-    explorerHeaders: Object.keys(explorerHeaders),
-    trustedDocuments: files.trustedDocuments?.map(({ path, value }) => ({
-      path,
-      size: value.size,
-    })),
     idempotency: { ...idempotency, store: idempotency.store.split(':')[0] },
     tracing: { ...tracing, endpoint: tracing.endpoint?.origin },
   };

@@ -4,6 +4,7 @@ import {
   ApolloServerPluginInlineTraceDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
+import type { Logger } from 'pino';
 import { InvalidRequest } from '../errors/gateway-error.ts';
 import type { GraphqlRequest } from '../request-scope.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
@@ -17,12 +18,16 @@ import type { Manifest } from './trusted-documents.ts';
 /** Headers that a browser sends across origins only after a preflight; the first two are Apollo's own. */
 const preflightHeaders = ['x-apollo-operation-name', 'apollo-require-preflight', 'authorization'];
 
-type GraphqlOptions = ContextDependencies &
-  DocumentOptions & {
+type GraphqlOptions = {
+  documents: Omit<DocumentOptions, 'log'> & {
     /** Manifests of the trusted documents, by id. Undefined if all documents are executed. */
     trustedDocuments: readonly Manifest[] | undefined;
-    observe: FieldObserver;
   };
+  /** What the contexts of requests have in common. */
+  context: ContextDependencies;
+  observe: FieldObserver;
+  log: Logger;
+};
 
 export type GraphqlServer = Awaited<ReturnType<typeof startGraphql>>;
 
@@ -31,9 +36,17 @@ export type GraphqlServer = Awaited<ReturnType<typeof startGraphql>>;
  * document that is invalid.
  */
 export async function startGraphql(options: GraphqlOptions) {
-  const documents = new Documents(options);
-  if (options.trustedDocuments) await documents.trust(options.trustedDocuments);
-  const formatError = createErrorFormatter(options.log);
+  const { observe, log } = options;
+  const { introspection, maxWritesPerOperation, areOthersExecuted } = options.documents;
+  const documents = new Documents({
+    introspection,
+    maxWritesPerOperation,
+    areOthersExecuted,
+    log,
+  });
+  const { trustedDocuments } = options.documents;
+  if (trustedDocuments) await documents.trust(trustedDocuments);
+  const formatError = createErrorFormatter(log);
   const apollo = new ApolloServer<Context>({
     schema,
     introspection: true, // `documents` rejects it if it is off.
@@ -46,9 +59,9 @@ export async function startGraphql(options: GraphqlOptions) {
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
     formatError,
-    logger: options.log,
+    logger: log,
     plugins: [
-      createExecution(formatError, options.observe),
+      createExecution(formatError, observe),
       // Responses are never cached, and cache control costs time for every field.
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginInlineTraceDisabled(),
@@ -60,9 +73,9 @@ export async function startGraphql(options: GraphqlOptions) {
     async execute(request: GraphqlRequest) {
       const { method, scope, record } = request;
       const document = documents.find(documentRequestOf(request));
-      const isById = options.trustedDocuments !== undefined && document !== undefined;
+      const isById = trustedDocuments !== undefined && document !== undefined;
       const { search, body } = isById ? byText(request, document.text) : request;
-      const context = createContext(options, scope, record, document);
+      const context = createContext(options.context, scope, record, document);
       const response = await apollo.executeHTTPGraphQLRequest({
         httpGraphQLRequest: { method, headers: csrfHeaders(request), search, body },
         context: async () => context,

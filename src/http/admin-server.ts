@@ -3,9 +3,11 @@ import type { Logger } from 'pino';
 import type { HttpMetrics } from './http-metrics.ts';
 
 export type AdminOptions = {
-  /** The port of the second server. Without one, the metrics are on the main port. */
-  adminPort: number | undefined;
-  host: string;
+  settings: {
+    host: string;
+    /** The port of the second server. Without one, the metrics are on the main port. */
+    adminPort: number | undefined;
+  };
   isReady(): boolean;
   metrics: HttpMetrics;
   log: Logger;
@@ -29,7 +31,8 @@ function registerHealthChecks(app: FastifyInstance, isReady: () => boolean): voi
  * clients. That server also has the health checks, is not logged, and starts before the main one and ends after it.
  */
 export function registerAdminServer(main: FastifyInstance, options: AdminOptions): void {
-  const { adminPort, host, isReady, metrics, log } = options;
+  const { settings, isReady, metrics, log } = options;
+  const { host, adminPort } = settings;
   registerHealthChecks(main, isReady);
   const admin = adminPort === undefined ? main : fastify();
   admin.get('/metrics', async (_, reply) =>

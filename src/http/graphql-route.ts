@@ -48,6 +48,10 @@ const MAX_SENDING_MS = { alone: 60_000, needed: 1000 };
 const ANONYMOUS = 'anonymous';
 
 export type GraphqlRouteOptions = {
+  settings: {
+    /** The headers of clients that the service gets, in lower case. */
+    forwardHeaders: readonly string[];
+  };
   memory: Memory;
   /** The requests in progress. */
   requests: Gate;
@@ -58,8 +62,6 @@ export type GraphqlRouteOptions = {
   execute: Execute;
   /** The page for browsers, if there is one. */
   explorer: Explorer | undefined;
-  /** The headers of clients that the service gets, in lower case. */
-  forwardHeaders: readonly string[];
   metrics: HttpMetrics;
   log: Logger;
 };
@@ -174,10 +176,10 @@ function createScope(
   request: FastifyRequest,
   { token, tokenHash, caller }: Credentials,
   reservation: Reservation,
-  { forwardHeaders, lane }: GraphqlRouteOptions,
+  { settings, lane }: GraphqlRouteOptions,
 ): RequestScope {
   const { id, headers, receivedAt, disconnected, record, raw } = request;
-  const forwarded = pickHeaders(headers, forwardHeaders);
+  const forwarded = pickHeaders(headers, settings.forwardHeaders);
   return {
     token,
     caller,

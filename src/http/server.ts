@@ -21,12 +21,14 @@ import { createRequestLog } from './request-log.ts';
 import { RouteTable } from './route-table.ts';
 
 type ServerOptions = GraphqlRouteOptions &
-  AdminOptions & { corsOrigins: string[]; compression: boolean; shutdownDelayMs: number };
+  AdminOptions & {
+    settings: { corsOrigins: string[]; compression: boolean; shutdownDelayMs: number };
+  };
 
 /** The HTTP server. Its hooks run in the order in which they are registered here. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { log } = options;
-  const origins = options.corsOrigins.map(originPattern);
+  const { settings, log } = options;
+  const origins = settings.corsOrigins.map(originPattern);
   const mayLog = createLineLimit();
   const connections = new ClientConnections();
   const startRequest = createRequestLog(options, connections, mayLog);
@@ -49,7 +51,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   routes.watch(app);
   app.setErrorHandler(sendError); // Applies to the routes that follow.
   registerAdminServer(app, options);
-  const drain = registerDrain(app, connections, options.shutdownDelayMs);
+  const drain = registerDrain(app, connections, settings.shutdownDelayMs);
   registerBodyParser(app, options.lane);
 
   app.addHook('onRequest', (request, reply, done) => {
@@ -57,7 +59,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     done();
   });
   await registerCors(app, origins);
-  if (options.compression) registerCompression(app);
+  if (settings.compression) registerCompression(app);
   registerHeaderCheck(app);
   registerNotFound(app, routes);
   registerGraphqlRoute(app, drain, options);

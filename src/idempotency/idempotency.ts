@@ -9,12 +9,14 @@ import { createSettle } from './settle.ts';
 import { createStore } from './stores/create-store.ts';
 import { createStoreWatch } from './stores/store-watch.ts';
 
-type Options = Pick<IdempotencyParts, 'calls' | 'isRequired' | 'timeoutMs'> & {
-  /** The setting IDEMPOTENCY_STORE. */
-  store: string;
-  retentionMs: number;
-  quarantineMs: number;
-  maxKeys: number;
+type Options = Pick<IdempotencyParts, 'calls' | 'timeoutMs'> & {
+  settings: Pick<IdempotencyParts, 'isRequired'> & {
+    /** As in IDEMPOTENCY_STORE. */
+    store: string;
+    retentionMs: number;
+    quarantineMs: number;
+    maxKeys: number;
+  };
   /** What a `memory` store may take, in bytes. */
   memoryBytes: number;
   maxWritesPerKey: number;
@@ -30,21 +32,19 @@ type Options = Pick<IdempotencyParts, 'calls' | 'isRequired' | 'timeoutMs'> & {
  * @throws what `createStore` throws
  */
 export async function createIdempotency(options: Options) {
-  const { log } = options;
-  const store = await createStore(options.store, options);
+  const { settings, calls, timeoutMs, memoryBytes, log } = options;
+  const { retentionMs, quarantineMs, maxKeys, isRequired } = settings;
+  const store = await createStore(settings.store, { retentionMs, maxKeys, memoryBytes });
   const storeWatch = createStoreWatch(log);
-  const completeness = new Completeness({ ...options, store, ...storeWatch });
+  const { watch, isFailing } = storeWatch;
+  const completeness = new Completeness({ store, retentionMs, quarantineMs, log, watch });
+  const [kind = ''] = settings.store.split(':');
+  const metrics = createIdempotencyMetrics(options.metrics, store, kind, log, storeWatch);
+  const claims = new Claims(store, completeness, options.maxWritesPerKey, isFailing);
   const openWrites = new OpenWrites(log, options.shutdownTimeoutMs);
-  const [kind = ''] = options.store.split(':');
-  const parts = {
-    ...options,
-    claims: new Claims(store, completeness, options.maxWritesPerKey, storeWatch.isFailing),
-    openWrites,
-    metrics: createIdempotencyMetrics(options.metrics, store, kind, log, storeWatch),
-  };
   return {
-    calls: new IdempotentCalls(parts),
-    settle: createSettle(parts),
+    calls: new IdempotentCalls({ calls, claims, openWrites, metrics, isRequired, timeoutMs }),
+    settle: createSettle({ claims, openWrites, metrics, timeoutMs }),
     /** Updates the store with what it does not have yet, and closes it. */
     async close() {
       completeness.close();

@@ -24,19 +24,20 @@ export type ServiceSettings = ConnectionOptions & {
  */
 export function connectServices<Name extends string>(
   settings: Readonly<Record<Name, ServiceSettings>>,
-  { metrics, ...shared }: { memory: Memory; log: Logger; metrics: Metrics },
+  { memory, log, metrics }: { memory: Memory; log: Logger; metrics: Metrics },
 ) {
   const observer = createCallObserver(metrics, Object.keys(settings));
   // A read of one service may show what a write changed in another.
   const singleFlight = new SingleFlight();
   const connected = new Map<string, { transport: Transport; calls: UpstreamCalls }>();
-  for (const [service, options] of Object.entries<ServiceSettings>(settings)) {
-    const transport = createTransport(options);
-    const parts = { transport, observer, singleFlight, service };
-    connected.set(service, {
-      transport,
-      calls: new UpstreamCalls({ ...options, ...shared, ...parts }),
-    });
+  for (const [service, own] of Object.entries<ServiceSettings>(settings)) {
+    const { baseUrl, timeoutMs, tls, idleMarginMs, headers } = own;
+    const transport = createTransport({ baseUrl, timeoutMs, tls, idleMarginMs, headers });
+    const { maxResponseBytes, maxConcurrency, probe } = own;
+    const limits = { timeoutMs, maxResponseBytes, maxConcurrency };
+    const parts = { transport, observer, singleFlight, memory, log };
+    const calls = new UpstreamCalls({ service, baseUrl, probe, ...limits, ...parts });
+    connected.set(service, { transport, calls });
   }
   const all = [...connected.values()];
   watchCalls(metrics, connected);

@@ -38,9 +38,8 @@ test('values are read as documented: empty ones as missing, and lists with or wi
     JWT_CNF: 'proxy',
   });
   expect(read).toMatchObject({
-    port: 4000,
     upstream: { baseUrl: new URL('https://service.example/a/') },
-    corsOrigins: ['https://*.a.example.com', 'http://localhost:*'],
+    http: { port: 4000, corsOrigins: ['https://*.a.example.com', 'http://localhost:*'] },
     jwt: {
       algorithms: ['ES256', 'EdDSA'],
       audiences: ['gateway'],
@@ -220,10 +219,9 @@ test('the settings for the log hold nothing secret, and the paths of files', asy
   expect(JSON.stringify(settings)).not.toContain('secret-');
   expect(settings).toMatchObject({
     upstream: { headers: ['x-key'], headersFile: headers },
-    trustedDocuments: [{ path: documents, size: 1 }],
-    trustedDocumentsMode: 'log',
+    graphql: { trustedDocuments: [{ path: documents, size: 1 }], trustedDocumentsMode: 'log' },
     idempotency: { store: 'postgres', storeFile: store, quarantineMs: 120_000 },
-    explorerHeaders: ['authorization'],
+    http: { explorerHeaders: ['authorization'] },
     jwt: { keys: 'https://issuer.example/jwks.json' },
   });
 });

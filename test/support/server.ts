@@ -16,21 +16,26 @@ export const silentMetrics: ServerOptions['metrics'] = {
 };
 
 /** Starts an HTTP server without GraphQL, whose requests need no token. It closes after the test. */
-export async function startTestServer(options: Partial<ServerOptions> = {}) {
+export async function startTestServer({
+  corsOrigins = [],
+  ...options
+}: Partial<ServerOptions> & { corsOrigins?: string[] } = {}) {
   const fastify = await createServer({
     memory: new Memory(Infinity),
     requests: new Gate({ limit: 100 }),
     authenticator: { authenticate: async () => null, remembered: () => undefined },
     introspection: true,
     execute: async () => ({ status: 200, headers: [], body: '{"data":null}' }),
-    corsOrigins: [],
-    forwardHeaders: [],
-    adminPort: undefined,
-    host: '127.0.0.1',
-    compression: true,
+    settings: {
+      host: '127.0.0.1',
+      adminPort: undefined,
+      forwardHeaders: [],
+      corsOrigins,
+      compression: true,
+      shutdownDelayMs: 0,
+    },
     explorer: undefined,
     isReady: () => true,
-    shutdownDelayMs: 0,
     lane: new Lane(),
     metrics: silentMetrics,
     log: pino({ level: 'silent' }),

@@ -13,7 +13,7 @@ export type ConnectionOptions = {
   timeoutMs: number;
   tls: TlsFiles;
   /** Safety margin before the end of the time that the service keeps an idle connection, in milliseconds. */
-  idleMarginMs?: number;
+  idleMarginMs?: number | undefined;
 };
 
 /** The connections to the service, by the effect of an operation. */
