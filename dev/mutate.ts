@@ -14,7 +14,7 @@ import { z } from 'zod';
  * V8's block coverage (test/support/coverage-environment.js) tells which test files execute the place of a fault. They
  * run first, then those that start processes, whose coverage is not known.
  */
-const startsProcesses = /support\/(client-faults|gateway-process|postgres|process|redis)\.ts/;
+const startsProcesses = /testkit\/(client-faults|gateway-process|postgres|process|redis)\.ts/;
 const swapped: Record<string, string> = {
   ...{ '&&': '||', '||': '&&', '??': '&&', '===': '!==', '!==': '===', '+': '-', '-': '+' },
   ...{ '<': '<=', '<=': '<', '>': '>=', '>=': '>', '*': '/', '/': '*' },
@@ -119,12 +119,13 @@ function survives(mutant: Mutant): boolean {
   const target = join(copy, file);
   writeFileSync(target, source.slice(0, start) + text + source.slice(end));
   const url = pathToFileURL(target).href;
-  // The tests beside the file find most faults, and take least.
   const beside = dirname(target).replace(/\/src\b/, '/test');
-  const possible = tests.filter((one) => one.isProcess || executes(one.coverage[url], mutant));
-  const runs = Object.groupBy(possible, ({ name, isProcess }) =>
-    isProcess ? 2 : Number(dirname(name) !== beside),
-  );
+  const covers = ({ coverage }: (typeof tests)[number]) => executes(coverage[url], mutant);
+  // The tests beside the file find most faults, and take least.
+  const runs = Object.groupBy(tests, (one) => {
+    if (covers(one)) return Number(dirname(one.name) !== beside);
+    return one.isProcess ? 2 : 3;
+  });
   const passes = [runs[0] ?? [], runs[1] ?? [], runs[2] ?? []].every((run) => {
     if (run.length === 0) return true;
     const { status } = runTests(['--bail', ...run.map(({ name }) => name)], timeoutMs);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import Sequencer from '@jest/test-sequencer';
 
 /** Test files that start processes, which take longest. */
-const startsProcesses = /support\/(client-faults|gateway-process|postgres|process|redis)\.ts/;
+const startsProcesses = /testkit\/(client-faults|gateway-process|postgres|process|redis)\.ts/;
 
 /** Runs the longest test files first, so that none is left alone at the end. Jest does so only if it knows an earlier run. */
 export default class LongestFirst extends Sequencer {
