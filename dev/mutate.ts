@@ -12,9 +12,10 @@ import { z } from 'zod';
  * Mutation testing: puts single faults into a copy of the project, and prints those with which the tests still pass.
  *   npm run mutate -- --files src/idempotency [--sample 60] [--seed 1]
  * V8's block coverage (test/support/coverage-environment.js) tells which test files execute the place of a fault. They
- * run first, then those that start processes, whose coverage is not known.
+ * run first, then those that start processes or threads, whose coverage is not known.
  */
-const startsProcesses = /testkit\/(client-faults|gateway-process|postgres|process|redis)\.ts/;
+const startsProcesses =
+  /testkit\/(client-faults|gateway-process|postgres|process|redis)\.ts|node:worker_threads/;
 const swapped: Record<string, string> = {
   ...{ '&&': '||', '||': '&&', '??': '&&', '===': '!==', '!==': '===', '+': '-', '-': '+' },
   ...{ '<': '<=', '<=': '<', '>': '>=', '>=': '>', '*': '/', '/': '*' },
