@@ -30,6 +30,8 @@ export async function startGateway(
   output: LogBacklog = { dropped: 0, heldBytes: 0 },
 ) {
   log.info({ version, settings: settingsOf(config) }, 'starting');
+  const { withoutEffect: names } = config;
+  if (names.length > 0) log.warn({ names }, 'variables without effect');
   const tracing = await startTracing(config.tracing, version, log);
   const metrics = new Metrics({ version, commit: config.commit }, output);
   const telemetry = { metrics, log };

@@ -1,4 +1,3 @@
-import { closest as closestName, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import type { JwtConfig } from '../auth/verify.ts';
 import { ConfigError } from '../errors/gateway-error.ts';
@@ -6,6 +5,7 @@ import { WorkflowAction } from '../generated/resolvers.ts';
 import { pairProblems, type TlsFiles } from '../upstream/transport/tls-files.ts';
 import * as types from './environment-variable.ts';
 import type { FileSetting } from './file-setting.ts';
+import { findUnknown, findWithoutEffect } from './unknown-variables.ts';
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */
 export type Config = ReturnType<typeof readConfig>;
@@ -130,22 +130,6 @@ function jointProblems(given: Record<string, string | undefined>): string[] {
 
 /** All variables: their names, and what parses them. */
 export const variables = environment.shape;
-const longNames = Object.keys(variables).filter((name) => name.includes('_'));
-
-/**
- * A line for each variable that looks like one of the gateway's and is none. Names of one word are left
- * out: `HOSTNAME` and the like belong to others.
- */
-function findMisspelled(names: string[]): string[] {
-  return names.flatMap((name) => {
-    if (longNames.includes(name) || !name.includes('_')) return [];
-    const whole = longNames.find((known) => known.startsWith(name));
-    const meant = whole ?? closestName(name, longNames);
-    const [prefix = ''] = meant.split('_');
-    const isClose = name.startsWith(prefix) && distance(name, meant) <= 3;
-    return whole || isClose ? [`${name} is unknown. Did you mean ${meant}?`] : [];
-  });
-}
 
 /**
  * Reads the configuration from environment variables; an empty one counts as missing. Durations are in
@@ -161,7 +145,8 @@ export function readConfig(values: Record<string, string | undefined>) {
   const { UPSTREAM_TLS_CA_FILE: ca, UPSTREAM_TLS_CERT_FILE: cert } = env ?? {};
   const tls = { ca, cert, key: env?.UPSTREAM_TLS_KEY_FILE };
   problems.push(...jointProblems(given), ...pairProblems(tlsOf(tls)));
-  problems.push(...findMisspelled(Object.keys(given)));
+  const [names, known] = [Object.keys(given), Object.keys(variables)];
+  problems.push(...findUnknown(names, known));
   if (env === undefined || problems.length > 0) {
     throw new ConfigError(['The configuration is invalid:', ...new Set(problems)].join('\n  '));
   }
@@ -209,6 +194,8 @@ export function readConfig(values: Record<string, string | undefined>) {
     },
     shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
     commit: env.GIT_COMMIT,
+    /** Variables of OpenTelemetry that are set, and have no effect. */
+    withoutEffect: findWithoutEffect(names, known),
     logLevel: env.LOG_LEVEL,
     /** What is read again while the gateway runs. */
     files: {
@@ -221,32 +208,50 @@ export function readConfig(values: Record<string, string | undefined>) {
 }
 
 /**
- * The configuration without anything secret, for the log. Of URLs, only their origin, because a path may be secret; of
- * the keys, which are public, also the path. Of files, their paths.
+ * What the log shows of the configuration: only what is listed here, because a setting may be secret. Of URLs, only the
+ * origin, because a path may be secret, too. Of files, their paths; of headers, their names.
  */
-export function settingsOf({ files, ...config }: Config) {
-  const { http, graphql, upstream, jwt, idempotency, tracing } = config;
-  const keys = jwt.keys instanceof URL ? jwt.keys.origin + jwt.keys.pathname : files.keys?.path;
+export function settingsOf(config: Config) {
+  const { http, graphql, upstream, jwt, idempotency, tracing, files } = config;
   const { ca, cert, key } = files.tls;
+  const keys = jwt.keys instanceof URL ? jwt.keys.origin : files.keys?.path;
+  const documents = files.trustedDocuments?.map(({ path, value }) => ({ path, size: value.size }));
   return {
-    ...config,
-    http: { ...http, explorerHeaders: Object.keys(http.explorerHeaders) },
+    http: {
+      ...pick(http, 'port', 'host', 'adminPort', 'forwardHeaders', 'corsOrigins', 'compression'),
+      ...pick(http, 'explorer', 'shutdownDelayMs'),
+      explorerHeaders: Object.keys(http.explorerHeaders),
+    },
     graphql: {
-      ...graphql,
-      trustedDocuments: files.trustedDocuments?.map(({ path, value }) => ({
-        path,
-        size: value.size,
-      })),
+      ...pick(graphql, 'introspection', 'maxWritesPerOperation', 'trustedDocumentsMode'),
+      trustedDocuments: documents,
     },
     upstream: {
-      ...upstream,
+      ...pick(upstream, 'timeoutMs', 'csvOptionParam', 'workflowActions', 'maxResponseBytes'),
+      ...pick(upstream, 'maxConcurrency'),
       baseUrl: upstream.baseUrl.origin,
       headers: Object.keys(upstream.headers),
       headersFile: files.headers?.path,
       tls: { ca: ca?.path, cert: cert?.path, key: key?.path },
     },
-    jwt: { ...jwt, keys: keys ?? 'discovery' },
-    idempotency: { ...idempotency, store: idempotency.store.split(':')[0] },
-    tracing: { ...tracing, endpoint: tracing.endpoint?.origin },
+    jwt: {
+      ...pick(jwt, 'issuers', 'audiences', 'algorithms', 'clockToleranceS', 'types'),
+      ...pick(jwt, 'isBindingChecked'),
+      keys: keys ?? 'discovery',
+    },
+    idempotency: {
+      ...pick(idempotency, 'storeFile', 'retentionMs', 'maxKeys', 'quarantineMs', 'isRequired'),
+      store: idempotency.store.split(':')[0],
+    },
+    tracing: {
+      ...pick(tracing, 'sampler', 'sampledShare'),
+      endpoint: tracing.endpoint?.origin,
+    },
+    ...pick(config, 'shutdownTimeoutMs', 'commit', 'logLevel'),
   };
+}
+
+/** These properties of a value. */
+function pick<Value, Key extends keyof Value>(value: Value, ...keys: Key[]): Pick<Value, Key> {
+  return Object.fromEntries(keys.map((key) => [key, value[key]])) as Pick<Value, Key>;
 }

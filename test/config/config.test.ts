@@ -184,8 +184,29 @@ test.each([
   ]);
 });
 
+test.each(['JWT_REQUIRED_SCOPES', 'IDEMPOTENCY_REDIS_URL', 'UPSTREAM_RETRIES', 'TRUSTED_PROXIES'])(
+  '%s begins like a variable of the gateway, and is reported with those that there are',
+  (name) => {
+    const [problem = '', ...others] = problemsOf({ ...required, [name]: '1' });
+    expect(others).toEqual([]);
+    const prefix = `${name.split('_')[0]}_`;
+    expect(problem).toMatch(
+      new RegExp(`^${name} is unknown. Known are ${prefix}\\w+(, ${prefix}\\w+)+$`),
+    );
+  },
+);
+
+test('variables of OpenTelemetry without effect are named, and those that it reads itself are not', () => {
+  const names = 'OTEL_EXPORTER_OTLP_PROTOCOL OTEL_METRICS_EXPORTER'.split(' ');
+  const read =
+    'OTEL_SERVICE_NAME OTEL_TRACES_SAMPLER_ARG OTEL_EXPORTER_OTLP_TRACES_HEADERS OTEL_BSP_SCHEDULE_DELAY';
+  const all = [...names, ...read.split(' ')].map((name) => [name, '1']);
+  expect(readConfig({ ...required, ...Object.fromEntries(all) }).withoutEffect).toEqual(names);
+});
+
 test('variables of others are ignored', () => {
-  const names = 'HOSTNAME PATH UPSTREAM_SERVICE_HOST UPSTREAM_PORT_80_TCP_ADDR npm_config_loglevel';
+  const names =
+    'HOSTNAME PATH UPSTREAM_SERVICE_HOST UPSTREAM_SERVICE_PORT_HTTP UPSTREAM_PORT UPSTREAM_PORT_80_TCP_ADDR LOG_FORMAT npm_config_loglevel';
   const otel = 'OTEL_SERVICE_NAME OTEL_EXPORTER_OTLP_HEADERS';
   for (const name of `${names} ${otel}`.split(' ')) {
     expect(problemsOf({ ...required, [name]: '1' })).toEqual([]);
@@ -222,7 +243,7 @@ test('the settings for the log hold nothing secret, and the paths of files', asy
     graphql: { trustedDocuments: [{ path: documents, size: 1 }], trustedDocumentsMode: 'log' },
     idempotency: { store: 'postgres', storeFile: store, quarantineMs: 120_000 },
     http: { explorerHeaders: ['authorization'] },
-    jwt: { keys: 'https://issuer.example/jwks.json' },
+    jwt: { keys: 'https://issuer.example' },
   });
 });
 

@@ -34,12 +34,7 @@ export const faults: Record<string, Fault> = {
     14356,
   ],
   'a change without its basis': [store, '|| !isBasis', '', 134],
-  'a late change is made': [
-    store,
-    "if (this.#now > basis.validUntil) return 'basis';",
-    '',
-    25277,
-  ],
+  'a late change is made': [store, "if (this.#now > basis.validUntil) return 'basis';", '', 25277],
   'a change of another version': [store, "!== expected) return 'other'", '!== expected) {}', 4],
   'a release does not replace': [
     claims,

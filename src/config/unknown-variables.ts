@@ -1,0 +1,40 @@
+import { closest, distance } from 'fastest-levenshtein';
+
+/** First words of names that other programs use, too: with them, only a name that is nearly one of ours is a fault. */
+const SHARED_WORDS = new Set(['ADMIN', 'GIT', 'LOG', 'MAX', 'OTEL']);
+
+/** What Kubernetes and Docker set for a service that is called `upstream`, such as `UPSTREAM_PORT_80_TCP_ADDR`. */
+const LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/;
+
+/** The variables of OpenTelemetry that its packages read themselves. */
+const OTEL_IN_EFFECT =
+  /^OTEL_(SERVICE_NAME|RESOURCE_ATTRIBUTES|(BSP|SPAN|EVENT|LINK|ATTRIBUTE)_\w+|EXPORTER_OTLP_(TRACES_)?(HEADERS|TIMEOUT|COMPRESSION|CERTIFICATE|CLIENT_KEY|CLIENT_CERTIFICATE))$/;
+
+/**
+ * A problem for each variable that begins like one of the gateway's, or is nearly one, and is none. Names of one word are
+ * left out: `HOSTNAME` and the like belong to others.
+ */
+export function findUnknown(names: readonly string[], known: readonly string[]): string[] {
+  const long = known.filter((name) => name.includes('_'));
+  return names.flatMap((name) => {
+    if (long.includes(name) || !name.includes('_') || LINK.test(name)) return [];
+    const whole = long.find((one) => one.startsWith(name));
+    const meant = whole ?? closest(name, long);
+    const isClose = wordOf(name) === wordOf(meant) && distance(name, meant) <= 3;
+    if (whole || isClose) return [`${name} is unknown. Did you mean ${meant}?`];
+    const related = long.filter((one) => wordOf(one) === wordOf(name));
+    if (related.length === 0 || SHARED_WORDS.has(wordOf(name))) return [];
+    return [`${name} is unknown. Known are ${related.join(', ')}`];
+  });
+}
+
+/** The variables of OpenTelemetry that are set, and that nothing here reads. */
+export function findWithoutEffect(names: readonly string[], known: readonly string[]): string[] {
+  return names.filter(
+    (name) => name.startsWith('OTEL_') && !known.includes(name) && !OTEL_IN_EFFECT.test(name),
+  );
+}
+
+function wordOf(name: string): string {
+  return name.split('_', 1)[0] ?? '';
+}
