@@ -126,7 +126,7 @@ export class Claims {
       if (record.isComplete) throw keySettled();
       if (record.writes.length >= this.#maxWritesPerKey) throw keyOverused();
       const verdict = record.isSettled ? 'forgotten' : this.#completeness.judge(claim);
-      if (verdict === 'quarantine') throw new StoreUnavailable('quarantine');
+      if (verdict === 'quarantine') throw new StoreUnavailable(this.#completeness.rejectionReason);
       if (verdict === 'new') {
         return { next: withWrite(record, newWrite(claim, now)), result: { state: 'claimed' } };
       }

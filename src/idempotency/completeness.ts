@@ -97,6 +97,11 @@ export class Completeness {
     return since < quarantineEnd && arrivedAt < quarantineEnd ? 'quarantine' : 'new';
   }
 
+  /** Why keys are not accepted for now, if `judge` says so. */
+  get rejectionReason(): 'quarantine' | 'new' {
+    return this.#record?.lossAt === null ? 'new' : 'quarantine';
+  }
+
   /** Whether the store has every record from the whole time of an intent: without a record, nothing was executed. */
   knows({ ageMs, receivedAt }: Pick<Intent, 'ageMs' | 'receivedAt'>): boolean {
     if (ageMs === undefined || this.#record === undefined) return false;

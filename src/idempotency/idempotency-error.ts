@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors/gateway-error.ts';
+import type { UnavailableReason } from './store.ts';
 
 export const keyReused = (
   message = 'The idempotency key was used for another request. This request was not sent.',
@@ -15,11 +16,14 @@ export const keySettled = () =>
     'This field was not executed with the idempotency key, and never will be.',
   );
 
-/** The store cannot be used, or has lost records a short time ago. */
-export function storeUnavailable(isQuarantine: boolean): GatewayError {
-  const reason = isQuarantine
-    ? 'The store of idempotency keys may have lost records.'
-    : 'The store of idempotency keys is unavailable.';
+const storeReasons: Partial<Record<UnavailableReason, string>> = {
+  quarantine: 'The store of idempotency keys may have lost records.',
+  new: 'The store of idempotency keys is new, and waits some seconds for instances that know another one.',
+};
+
+/** The store cannot be used now, and why. */
+export function storeUnavailable(unavailable: UnavailableReason): GatewayError {
+  const reason = storeReasons[unavailable] ?? 'The store of idempotency keys is unavailable.';
   return new GatewayError(
     'IDEMPOTENCY_UNAVAILABLE',
     `${reason} This request was not sent; an earlier one with the same key may have been. Send it again later, with the same key and its age.`,

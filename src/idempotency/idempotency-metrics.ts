@@ -74,7 +74,7 @@ export function createIdempotencyMetrics(
     rejected(error: unknown, scope: LogScope, claim: string): unknown {
       if (error instanceof StoreUnavailable) {
         claims.inc({ result: 'unavailable' });
-        return storeUnavailable(error.reason === 'quarantine');
+        return storeUnavailable(error.reason);
       }
       const code = error instanceof GatewayError ? error.code : undefined;
       if (code === 'IDEMPOTENCY_KEY_SETTLED') claims.inc({ result: 'settled' });

@@ -97,6 +97,7 @@ export type UnavailableReason =
   | 'loading'
   | 'locked'
   | 'moved'
+  | 'new'
   | 'no_table'
   | 'not_replicated'
   | 'not_writable'

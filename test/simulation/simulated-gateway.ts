@@ -55,7 +55,7 @@ export class SimulatedGateway implements Client {
       count() {},
       unknownOutcome() {},
       rejected: (error) =>
-        error instanceof StoreUnavailable ? storeUnavailable(error.reason === 'quarantine') : error,
+        error instanceof StoreUnavailable ? storeUnavailable(error.reason) : error,
       timed: (_, caller, use) => watch(use, caller),
     };
     const send = (...call: Parameters<Calls['write']>) => write(this, ...call);

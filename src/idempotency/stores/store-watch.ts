@@ -1,11 +1,11 @@
 import { createLineLimit } from '../../telemetry/line-limit.ts';
 import { type StoreLog, StoreUnavailable } from '../store.ts';
 
-/** What is no failure of the store: what concerns one caller, the start and the end, and a loss, which has its own line. */
+/** Not failures of the store: limits of one caller, startup and shutdown, and a loss or a new store, which have their own lines. */
 const harmless: Record<string, string> = {
   share: 'a caller holds its share of the idempotency store',
   busy: 'a caller has too many exchanges with the idempotency store',
-  ...{ connecting: '', closed: '', quarantine: '' },
+  ...{ connecting: '', closed: '', quarantine: '', new: '' },
 };
 
 export type StoreWatch = ReturnType<typeof createStoreWatch>;
