@@ -1,8 +1,10 @@
 # The gateway, run from its TypeScript sources as everywhere else (docs/decisions/0002). Pin the digest of the
 # base image in your build: docs/deployment.md.
 ARG BASE=node:24-bookworm-slim
+# What installs the packages: it needs npm and a shell, which a smaller BASE may lack.
+ARG BUILD_BASE=${BASE}
 
-FROM ${BASE} AS packages
+FROM ${BUILD_BASE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The secret is optional: an .npmrc for a private registry.
@@ -11,11 +13,16 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci --omit=dev --no-fund
 FROM ${BASE} AS gateway
 # The id of the commit, for the metric ledger_gateway_build_info: docker build --build-arg GIT_COMMIT=…
 ARG GIT_COMMIT=unknown
+LABEL org.opencontainers.image.title=ledger-gateway \
+  org.opencontainers.image.description="A GraphQL gateway that sends every write at most once" \
+  org.opencontainers.image.licenses=MIT \
+  org.opencontainers.image.version=1.0.0 \
+  org.opencontainers.image.revision=${GIT_COMMIT}
 # glibc gives large blocks back as soon as they are free. Otherwise, a process that has received 200 MB keeps them.
 ENV NODE_ENV=production GIT_COMMIT=${GIT_COMMIT} MALLOC_MMAP_THRESHOLD_=131072
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
-COPY package.json schema.graphql ./
+COPY package.json schema.graphql LICENSE ./
 COPY examples/operations examples/operations
 COPY src src
 # For a night on call, where no clone is at hand (docs/on-call.md).
@@ -28,7 +35,7 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["node", "-e", "f
 ENTRYPOINT ["node", "src/main.ts"]
 
 # The build of the example web app, for the demo only.
-FROM ${BASE} AS web
+FROM ${BUILD_BASE} AS web
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json ./
 COPY packages/client packages/client

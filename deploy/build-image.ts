@@ -29,6 +29,7 @@ const imageConfig = z
         User: z.string(),
         WorkingDir: z.string(),
         Env: z.array(z.string()),
+        Labels: z.record(z.string(), z.string()),
         Entrypoint: z.array(z.string()),
         Healthcheck: z.object({ Test: z.tuple([z.literal('CMD')], z.string()) }),
       }),
@@ -37,6 +38,7 @@ const imageConfig = z
   .transform(({ Docker: { config } }) => ({
     user: config.User,
     workingFolder: config.WorkingDir,
+    labels: config.Labels,
     variables: Object.fromEntries(
       config.Env.map((line) => {
         const [name = '', value = ''] = line.split(/=(.*)/s, 2);

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startIssuer } from '../dev/issuer.ts';
 import { startReferenceService } from '../dev/service.ts';
+import { version } from '../src/version.ts';
 import { freePort } from '../testkit/port.ts';
 import { buildImage, removeImages } from './build-image.ts';
 import { startContainer } from './container.ts';
@@ -46,6 +47,10 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<boole
 async function checkImage(folder: string): Promise<void> {
   const image = buildImage(folder, 'gateway');
   check('the user has a number that is not root', /^[1-9]\d*:[1-9]\d*$/.test(image.user));
+
+  const name = 'org.opencontainers.image.version';
+  check(`the label ${name} is the version of the package`, image.labels[name] === version);
+  check('it has the license', existsSync(join(image.root, 'app/LICENSE')));
 
   const issuer = await startIssuer();
   const service = await startReferenceService({ issuerKeys: issuer.jwks, slowMs: SLOW_MS });

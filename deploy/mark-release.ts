@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
  * npm runs this between setting the version and committing it (`npm run release`). It gives the unreleased entries of the
- * CHANGELOG the version and the date, and sets the version of the client package, in the lockfile too, and of the image in
- * Kubernetes. What this version records for outcomes becomes a fixture, which later versions must read.
+ * CHANGELOG the version and the date, and sets the version of the client package, in the lockfile too, of the image and
+ * of its label, and of the image in Kubernetes. What this version records for outcomes becomes a fixture, which later versions must read.
  */
 const version = process.env.npm_package_version;
 if (version === undefined) throw new Error('npm version starts this');
@@ -29,4 +29,5 @@ replace(
   `$1"${version}"`,
 );
 replace('deploy/kubernetes/deployment.yaml', /(image: \S+):\S+/, `$1:${version}`);
+replace('Dockerfile', /(image\.version=)\S+/, `$1${version}`);
 execFileSync(process.execPath, ['deploy/record-outcomes.ts', version], { stdio: 'inherit' });
