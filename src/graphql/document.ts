@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type DocumentNode, type ExecutionResult, type GraphQLFormattedError, Kind } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Context } from '../resolvers/context.ts';
@@ -12,6 +13,11 @@ export type Compiled = (
 
 /** How often an operation was executed, and its compiled form: null if it cannot be compiled. */
 export type Plan = { executions: number; compiled: Compiled | null | undefined };
+
+/** The name of a document by its text: SHA-256 in hexadecimal digits, as clients and Apollo Server compute it. */
+export function hashOf(text: string): string {
+  return hash('sha256', text, 'hex');
+}
 
 /** A document that is within the limits: everything that is known about its text. */
 export class GraphqlDocument {

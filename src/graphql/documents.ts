@@ -1,5 +1,6 @@
-import { hash } from 'node:crypto';
+import type { DocumentStore } from '@apollo/server';
 import {
+  type DocumentNode,
   GraphQLError,
   type GraphQLFormattedError,
   getLocation,
@@ -13,7 +14,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { createLineLimit } from '../telemetry/line-limit.ts';
-import { GraphqlDocument } from './document.ts';
+import { GraphqlDocument, hashOf } from './document.ts';
 import { parseWithinLimits } from './document-limits.ts';
 import { schema } from './schema.ts';
 import { type Manifest, readTrusted, type TrustedDocuments } from './trusted-documents.ts';
@@ -33,15 +34,19 @@ export type DocumentRequest = {
   ids?: string[];
 };
 
-/** The documents of requests. Each is parsed and checked once, as long as it is remembered. */
-export class Documents {
+/**
+ * The documents of requests. Each is parsed and checked once, as long as it is remembered. Apollo Server gets them as from
+ * its own store of documents.
+ */
+export class Documents implements DocumentStore {
   readonly #options: DocumentOptions;
-  readonly #recent = new LRUCache<string, GraphqlDocument>({
+  /** By the hashes of their texts. */
+  readonly #recent = new LRUCache<string, GraphqlDocument, string>({
     maxSize: 67_108_864, // Bytes.
-    sizeCalculation: ({ ast, faults }, text) =>
+    sizeCalculation: ({ text, ast, faults }) =>
       // A token with its nodes and a few plans, and a fault with its message and places, take about as much.
       2 * text.length + (ast.tokenCount ?? 1) * 3000 + faults.length * 2000,
-    memoMethod: (text) => this.#read(text),
+    memoMethod: (_hash, _stale, { context: text }) => this.#read(text),
   });
   #trusted: TrustedDocuments | undefined;
   readonly #mayLog = createLineLimit();
@@ -63,15 +68,31 @@ export class Documents {
    */
   find(request: DocumentRequest): GraphqlDocument | undefined {
     const { query = '' } = request;
-    const trusted = this.#trusted && this.#findAllowed(request, this.#trusted);
-    return trusted ?? (query === '' ? undefined : this.#recent.memo(query));
+    const textHash = query === '' ? undefined : hashOf(query);
+    const trusted = this.#trusted && this.#findAllowed(request, textHash, this.#trusted);
+    if (trusted || textHash === undefined) return trusted;
+    return this.#recent.memo(textHash, { context: query });
   }
+
+  /** The parsed form of a document that `find` has returned. The key ends with the hash of its text. */
+  async get(key: string): Promise<DocumentNode | undefined> {
+    const textHash = key.slice(-64);
+    const document = this.#trusted?.byHash.get(textHash) ?? this.#recent.get(textHash);
+    return document?.ast;
+  }
+
+  /** Stores nothing, because only `find` parses within the limits. */
+  async set(): Promise<void> {}
+
+  /** Deletes nothing. */
+  async delete(): Promise<void> {}
 
   #findAllowed(
     { query, ids = [] }: DocumentRequest,
-    { byText, byId }: TrustedDocuments,
+    textHash: string | undefined,
+    { byHash, byId }: TrustedDocuments,
   ): GraphqlDocument | undefined {
-    const document = query === undefined ? undefined : byText.get(query);
+    const document = textHash === undefined ? undefined : byHash.get(textHash);
     if (query !== undefined && this.#options.areOthersExecuted) return document;
     const named = ids.map((id) => byId.get(id));
     if (named.includes(undefined))
@@ -90,7 +111,7 @@ export class Documents {
     const document = this.#parse(text);
     if (this.#trusted && this.#mayLog()) {
       const name = getOperationAST(document.ast)?.name?.value;
-      const named = { name, sha256: hash('sha256', text, 'hex') };
+      const named = { name, sha256: hashOf(text) };
       this.#options.log.warn(named, 'document is not trusted');
     }
     return document;

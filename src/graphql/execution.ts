@@ -27,9 +27,8 @@ import { type ResponseLimits, tooLongToInterpret } from './response-limits.ts';
 import { schema } from './schema.ts';
 
 /**
- * Executes operations in place of Apollo Server, which gets the parsed and checked document of the context. Queries
- * that are frequent and simple mutations are compiled, everything else is executed by graphql-js, with the same results
- * (docs/decisions/0010).
+ * Executes operations in the event `responseForOperation`, in place of Apollo Server. Queries that are frequent and
+ * simple mutations are compiled, and graphql-js executes everything else, with the same results (docs/decisions/0010).
  */
 export function createExecution(
   formatError: FormatError,
@@ -38,15 +37,10 @@ export function createExecution(
   const format = (error: GraphQLError | GatewayError) =>
     formatError(error instanceof GraphQLError ? error.toJSON() : { message: error.message }, error);
   const listener: GraphQLRequestListener<Context> = {
-    async didResolveSource(requestContext) {
-      const { document } = requestContext.contextValue;
-      // Apollo would execute a document that is not checked.
-      if (!document) throw new Error('The document of a request was not checked.');
-      Object.assign(requestContext, { document: document.ast });
-    },
     async responseForOperation({ operation, request, contextValue, response: { http } }) {
       const { document, record } = contextValue;
-      if (!document) return null; // For the type: didResolveSource has thrown.
+      // Apollo would execute a document that is not checked.
+      if (!document) throw new Error('The document of a request was not checked.');
       const limits = contextValue.scope ? contextValue.limits() : undefined;
       const respond = async (result: FormattedExecutionResult) => {
         await limits?.admitResponse(result);

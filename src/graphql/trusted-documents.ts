@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { setImmediate as immediate } from 'node:timers/promises';
 import {
   GraphQLError,
@@ -12,7 +11,7 @@ import {
 } from 'graphql';
 import type { Logger } from 'pino';
 import { ConfigError } from '../errors/gateway-error.ts';
-import type { GraphqlDocument } from './document.ts';
+import { type GraphqlDocument, hashOf } from './document.ts';
 import { schema } from './schema.ts';
 
 /** Documents by their ids. */
@@ -32,7 +31,8 @@ export async function readTrusted(
 ) {
   /** Those in which a `__typename` is missing. */
   const documents: string[] = [];
-  const byText = new Map<string, GraphqlDocument>();
+  /** By the hashes of their texts. */
+  const byHash = new Map<string, GraphqlDocument>();
   /** By their ids, and by the hashes of their texts. */
   const byId = new Map<string, GraphqlDocument>();
   const problems: string[] = [];
@@ -40,15 +40,16 @@ export async function readTrusted(
     try {
       await immediate();
       // Several ids may name one text.
-      const document = byText.get(text) ?? parse(text);
+      const textHash = hashOf(text);
+      const document = byHash.get(textHash) ?? parse(text);
       const [fault] = document.faults;
       if (fault) problems.push(`${id}: ${fault.message}`);
       const { ast } = document;
       const isMissing = validate(schema, ast, [findMissingTypename]).length > 0;
       if (isMissing) documents.push(getOperationAST(ast)?.name?.value ?? id);
       if ((byId.get(id) ?? document) !== document) problems.push(`${id}: names two documents`);
-      byText.set(text, document);
-      byId.set(id, document).set(hash('sha256', text, 'hex'), document);
+      byHash.set(textHash, document);
+      byId.set(id, document).set(textHash, document);
     } catch (error) {
       problems.push(`${id}: ${error instanceof Error ? error.message : 'invalid'}`);
     }
@@ -58,7 +59,7 @@ export async function readTrusted(
   }
   const message = 'trusted documents select a union or interface without __typename';
   if (documents.length > 0) log.warn({ documents }, message);
-  return { byText, byId };
+  return { byHash, byId };
 }
 
 /**

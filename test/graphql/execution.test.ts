@@ -130,6 +130,18 @@ async function execute(
   };
 }
 
+test('Apollo Server gets the parsed documents, and parses none itself', async () => {
+  const documents = newDocuments();
+  const server = new ApolloServer<Context>({
+    ...base,
+    plugins: [createExecution(formatError, () => {})],
+    documentStore: documents,
+    parseOptions: { maxTokens: 1 }, // Every document that Apollo parses is a syntax error.
+  });
+  const { errors, text } = await execute(server, documents, { query: '{ __typename }' });
+  expect([errors, text]).toEqual([[], expect.stringContaining('"__typename":"Query"')]);
+});
+
 const executeAlone = (request: Request) => execute(apolloAlone, remembered, request);
 
 /** The response to a document that is new, so that it is not compiled. */
