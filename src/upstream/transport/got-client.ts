@@ -2,7 +2,7 @@ import type { RequestScope } from '../../request-scope.ts';
 import { outgoingTraceHeaders } from '../../telemetry/tracing.ts';
 import { operations, perOperation, type UpstreamRequest } from '../operations.ts';
 import { type ConnectionOptions, createConnections } from './connections.ts';
-import { createGotRequest } from './got-request.ts';
+import { defineRequest } from './got-request.ts';
 import type { Exchange, RawResponse } from './send-once.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
   let ownHeaders = options.headers;
   const connections = createConnections(options);
   const requests = perOperation((name) =>
-    createGotRequest(new URL(operations[name].path, options.baseUrl), operations[name].method),
+    defineRequest(new URL(operations[name].path, options.baseUrl), operations[name].method),
   );
 
   return {
@@ -24,7 +24,7 @@ export function createTransport(options: ConnectionOptions & { headers: Headers 
       scope: RequestScope,
       exchange: Exchange,
     ): Promise<RawResponse> {
-      const request = requests[operation]();
+      const request = requests[operation];
       // In this order, so that a client cannot replace ours.
       const headers = {
         ...request.headers,

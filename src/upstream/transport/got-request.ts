@@ -1,9 +1,8 @@
-import got, { type HandlerFunction, Options } from 'got';
+import got, { Options } from 'got';
 
 /** got without everything that could repeat a request: by default it retries GETs, and six of ours change state. */
 const client = got.extend({
-  // Each request copies the lists.
-  retry: { limit: 0, methods: [], statusCodes: [], errorCodes: [] },
+  retry: { limit: 0 },
   followRedirect: false,
   headers: {
     // The three types of docs/service-api.md, section 4.1. The type of the response is not checked.
@@ -15,20 +14,10 @@ const client = got.extend({
 });
 
 /**
- * A function that prepares a request of one operation with got, for undici. got's own transport costs several times as
- * much as undici's, so a handler returns in its place what to send (docs/decisions/0009). What all requests of the
- * operation have in common is merged once.
+ * Defines the requests of an operation with got. undici sends them, because got takes several times as much CPU time, and
+ * its errors do not say whether a request was sent (docs/decisions/0009). The options are merged once for all requests.
  */
-export function createGotRequest(url: URL, method: 'GET' | 'POST') {
-  const { origin, pathname: path } = url;
-  const prepare = ({ headers }: Options) => ({ origin, path, method, headers });
-  // got declares its own response as the result of a handler.
-  const instance = client.extend({ handlers: [prepare as unknown as HandlerFunction] });
-  const options = new Options(url, { method }, instance.defaults.options);
-  // got copies these for each request, in 10 µs, and its own transport, which would use them, is not used.
-  options.https = {};
-  // Nor does it declare the third argument, which replaces the defaults of the instance.
-  type Call = (...all: [undefined, undefined, Options]) => ReturnType<typeof prepare>;
-  const call = instance as unknown as Call;
-  return () => call(undefined, undefined, options);
+export function defineRequest(url: URL, method: 'GET' | 'POST') {
+  const { headers } = new Options(url, { method }, client.defaults.options);
+  return { origin: url.origin, path: url.pathname, method, headers };
 }

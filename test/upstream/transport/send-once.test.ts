@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { Pool } from 'undici';
-import { createGotRequest } from '../../../src/upstream/transport/got-request.ts';
+import { defineRequest } from '../../../src/upstream/transport/got-request.ts';
 import { Exchange } from '../../../src/upstream/transport/send-once.ts';
 import { closeAfterTest } from '../../../testkit/cleanup.ts';
 import { speedUp } from '../../../testkit/fast-timeouts.ts';
@@ -18,7 +18,7 @@ function createClient(url: string, maxBytes = 1000) {
   const pool = new Pool(new URL(url).origin);
   closeAfterTest(() => pool.destroy());
   const released: unknown[] = [];
-  const prepare = createGotRequest(new URL('path', url), 'GET');
+  const request = defineRequest(new URL('path', url), 'GET');
   const connection = {
     dispatcher: pool,
     reset: false,
@@ -36,7 +36,7 @@ function createClient(url: string, maxBytes = 1000) {
         reserve: none,
       };
       const exchange = new Exchange({ ...own, ...limits });
-      return { exchange, response: exchange.send(connection, { ...prepare(), body: null }) };
+      return { exchange, response: exchange.send(connection, { ...request, body: null }) };
     },
   };
 }
