@@ -104,11 +104,6 @@ export class Gate {
     return fits;
   }
 
-  /** Whether one more entry of a caller would be rejected at once. */
-  isFullFor(caller: string): boolean {
-    return this.#isFullFor(caller, {}) && (this.#isAdmitting || !this.#held.fits(caller, 1));
-  }
-
   /** Books what is held already, whether there is a place or not. */
   take(caller: string, amount: number): void {
     this.#held.take(caller, amount);

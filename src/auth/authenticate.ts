@@ -79,13 +79,7 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
     return { token, tokenHash: digest, caller };
   }
 
-  /** The caller of a request whose token was verified a short time ago. */
-  function remembered(request: IncomingMessage): Caller | undefined {
-    const token = readToken(request);
-    return token === undefined ? undefined : cache.get(digestOf(token));
-  }
-
-  return { ...keySource, authenticate, remembered };
+  return { ...keySource, authenticate };
 }
 
 function digestOf(text: string): string {

@@ -22,14 +22,3 @@ export function originPattern(pattern: string): RegExp {
   const parts = pattern.split(/:?\*/).map((part) => RegExp.escape(part));
   return new RegExp(`^${parts.join(wildcard)}$`);
 }
-
-/** The CORS headers of a response to a page of `origin`, where none of the framework's hooks run. */
-export function corsHeaders(allowed: RegExp[], origin = ''): Record<string, string> {
-  if (allowed.length === 0) return {};
-  const isAllowed = allowed.some((pattern) => pattern.test(origin));
-  return {
-    vary: 'Accept, Origin',
-    'access-control-expose-headers': exposedHeaders,
-    ...(isAllowed && { 'access-control-allow-origin': origin }),
-  };
-}

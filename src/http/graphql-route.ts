@@ -55,7 +55,7 @@ export type GraphqlRouteOptions = {
   memory: Memory;
   /** The requests in progress. */
   requests: Gate;
-  authenticator: Pick<Authenticator, 'authenticate' | 'remembered'>;
+  authenticator: Pick<Authenticator, 'authenticate'>;
   /** Whether requests without a token are executed, which may only introspect. */
   introspection: boolean;
   lane: Lane;

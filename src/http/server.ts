@@ -15,7 +15,6 @@ import { registerDrain } from './drain.ts';
 import { registerNotFound, sendError } from './error-response.ts';
 import { type GraphqlRouteOptions, registerGraphqlRoute } from './graphql-route.ts';
 import { registerHeaderCheck, requestIdOf } from './headers.ts';
-import { createRejection } from './overload-rejection.ts';
 import { registerBodyParser } from './request-body.ts';
 import { createRequestLog } from './request-log.ts';
 import { RouteTable } from './route-table.ts';
@@ -32,7 +31,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const mayLog = createLineLimit();
   const connections = new ClientConnections();
   const startRequest = createRequestLog(options, connections, mayLog);
-  const reject = createRejection(options, origins, mayLog);
   const routes = new RouteTable();
   const app = createFastify(log, {
     rewriteUrl: ({ url }) => routes.toUrl(url),
@@ -42,9 +40,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     },
     serverFactory: (handle) =>
       createHttpServer(timeouts, (request, response) => {
-        connections.accept(request, response, () => {
-          if (!reject(request, response)) handle(request, response);
-        });
+        connections.accept(request, response, () => handle(request, response));
       }),
   });
   connections.watch(app.server);

@@ -56,7 +56,7 @@ const trap = await startService(json(jwks));
 /** The tokens of requests that were accepted. */
 const accepted: unknown[] = [];
 const { url } = await startTestServer({
-  authenticator: { authenticate: authenticateRequest, remembered: () => undefined },
+  authenticator: { authenticate: authenticateRequest },
   introspection: false,
   execute: async ({ scope }) => {
     accepted.push(scope?.token);

@@ -30,7 +30,6 @@ async function start(limits: { requests?: number; bytes?: number; lane?: Lane } 
         const caller = { issuer: '', subject: name, hash: name, admissionKey: name };
         return { tokenHash: 'hash', token: name, caller };
       },
-      remembered: () => undefined,
     },
     execute: async ({ scope }) => {
       received.push(scope?.receivedAt ?? Infinity);

@@ -11,23 +11,18 @@ import { startHeldStack } from '../support/stack.ts';
 
 const origin = 'https://app.example';
 
-/** The caller of all requests here, where they need no token. */
-const caller = { issuer: 'issuer', subject: null, hash: 'hash', admissionKey: 'anonymous' };
-/** Who is known is rejected before the framework reads the request. */
-const callers = [
-  ['known', caller],
-  ['unknown', undefined],
-] as const;
+/** What all requests here are admitted as: they need no token. */
+const ANONYMOUS = 'anonymous';
 
 /** Starts a server whose only place is taken, and in which one request may wait. */
-async function startOverloaded(remembered?: typeof caller) {
+async function startOverloaded() {
   const log = createLogRecorder();
   const state = { statuses: [] as number[], shed: 0, executed: 0 };
   const requests = new Gate({ limit: 1, maxWaiting: 1 });
   requests.tryEnter('another request');
   const { url } = await startTestServer({
     requests,
-    authenticator: { authenticate: async () => null, remembered: () => remembered },
+    authenticator: { authenticate: async () => null },
     execute: async () => {
       state.executed += 1;
       return { status: 200, headers: [], body: '{"data":null}' };
@@ -53,9 +48,9 @@ async function startOverloaded(remembered?: typeof caller) {
 }
 
 /** Starts one in which a request of the caller waits, and no other may. */
-async function startFull(remembered?: typeof caller) {
-  const server = await startOverloaded(remembered);
-  void server.requests.enter(caller.admissionKey);
+async function startFull() {
+  const server = await startOverloaded();
+  void server.requests.enter(ANONYMOUS);
   return server;
 }
 
@@ -81,9 +76,9 @@ test('a gateway rejects a request of a caller whose others wait in vain', async 
   expect(await Promise.all(inProgress)).toEqual(Array(32).fill(200));
 });
 
-describe.each(callers)('for a caller who is %s', (_, remembered) => {
+describe('where no more may wait', () => {
   test('a rejection can be retried, has the media type that the client prefers, and is counted and logged', async () => {
-    const { state, log, post } = await startFull(remembered);
+    const { state, log, post } = await startFull();
     const accept = 'application/graphql-response+json,application/json;q=0.9';
     for (const requestId of ['a', 'b', 'c']) {
       const response = await post({ accept, origin, 'x-request-id': requestId });
@@ -101,14 +96,13 @@ describe.each(callers)('for a caller who is %s', (_, remembered) => {
     }
     expect(state).toMatchObject({ shed: 3, statuses: [503, 503, 503], executed: 0 });
     await log.line({ requestId: 'c' });
-    const known = remembered && { caller: remembered.hash };
-    const line = { outcome: 'OVERLOADED', status: 503, ...known };
+    const line = { outcome: 'OVERLOADED', status: 503 };
     const lines = ['a', 'b', 'c'].map((requestId) => ({ ...line, requestId }));
     expect(log.lines.filter(({ msg }) => msg === 'request')).toMatchObject(lines);
   });
 
   test('health checks, metrics and preflights are not rejected', async () => {
-    const { url } = await startFull(remembered);
+    const { url } = await startFull();
     for (const path of ['/livez', '/readyz', '/metrics']) {
       expect((await fetch(`${url}${path}`)).status).toBe(200);
     }
@@ -118,7 +112,7 @@ describe.each(callers)('for a caller who is %s', (_, remembered) => {
   });
 
   test('a connection is usable after a rejection, whose body is not read', async () => {
-    const { url } = await startFull(remembered);
+    const { url } = await startFull();
     const type = 'content-type: application/json';
     const request = requestOnly('POST /graphql', type, 'x'.repeat(10_000));
     const kept = request.replace('connection: close\n', '');

@@ -23,7 +23,7 @@ export async function startTestServer({
   const fastify = await createServer({
     memory: new Memory(Infinity),
     requests: new Gate({ limit: 100 }),
-    authenticator: { authenticate: async () => null, remembered: () => undefined },
+    authenticator: { authenticate: async () => null },
     introspection: true,
     execute: async () => ({ status: 200, headers: [], body: '{"data":null}' }),
     settings: {
