@@ -1,15 +1,16 @@
 /**
- * Who holds how much of something limited: places, bytes, or room in a queue. A caller holds at most as much as is free.
- * So one alone holds a half, and whatever some callers do, the next one finds something at once (docs/decisions/0018).
+ * Shares out something limited by caller: places, bytes, or the length of a queue. A caller may hold at most as much as is
+ * free. So one caller alone may hold half, and whatever some callers do, the next one is admitted at once
+ * (docs/decisions/0018).
  */
 export class FairShares {
   readonly #limit: number;
   readonly #timesFree: number;
-  /** What each caller holds that holds anything. */
+  /** How much each caller holds. Callers that hold nothing are left out. */
   readonly #held = new Map<string, number>();
   #total = 0;
 
-  /** @param timesFree a caller holds at most so many times what is free */
+  /** @param timesFree a caller may hold at most what is free, times this factor */
   constructor(limit: number, timesFree = 1) {
     this.#limit = limit;
     this.#timesFree = timesFree;
@@ -26,23 +27,18 @@ export class FairShares {
 
   /** Whether a caller may take so much more now. */
   fits(caller: string, amount: number): boolean {
-    return this.lacking(caller, amount) <= 0;
+    const mustStayFree = Math.floor((this.#of(caller) + amount - 1) / this.#timesFree);
+    return amount + mustStayFree + this.#total <= this.#limit;
   }
 
-  /** How much must be given back before a caller may take so much more. Not positive if it may now. */
-  lacking(caller: string, amount: number): number {
-    const free = Math.floor((this.#of(caller) + amount - 1) / this.#timesFree);
-    return amount + free + this.#total - this.#limit;
-  }
-
-  /** Whether a caller that takes so much more holds no more than it could if it were alone. */
+  /** Whether a caller would still hold no more than `maxPerCaller` if it took so much more. */
   isInShare(caller: string, amount: number): boolean {
     return this.#of(caller) + amount <= this.maxPerCaller;
   }
 
-  /** Books so much for a caller, whether it fits or not. */
+  /** Counts so much more for a caller, whether it fits or not. */
   take(caller: string, amount: number): void {
-    if (amount === 0) return; // Leaves no trace of a caller that holds nothing.
+    if (amount === 0) return;
     this.#total += amount;
     this.#held.set(caller, this.#of(caller) + amount);
   }

@@ -90,17 +90,6 @@ test('unread responses are dropped when their memory is needed: of others only b
   jest.useRealTimers();
 });
 
-test('nothing is dropped if that would not be enough', () => {
-  const memory = new Memory(LIMIT);
-  memory.open('a').resize(6_000_000);
-  const unread = memory.open('b');
-  unread.resize(1_000_000);
-  const disconnect = jest.fn();
-  unread.waitForClient({ isOverdue: () => true, disconnect });
-  expect(memory.open('c').tryReserve(LIMIT - 6_500_000)).toBe(false);
-  expect(disconnect).not.toHaveBeenCalled();
-});
-
 test('a request that is dropped to make room for itself holds nothing any more', () => {
   const memory = new Memory(LIMIT);
   const reservation = memory.open('a');
