@@ -32,8 +32,10 @@ export type RequestScope = {
   /** The memory that the request holds. */
   readonly reservation: Reservation;
   /**
-   * Waits for CPU time of the caller before long work, which runs in the same microtask. Undefined if it may run at once.
-   * Rejects with `CLIENT_DISCONNECTED` when the signal is aborted.
+   * Waits for a turn of the caller before work that may be long and runs in the same microtask. Undefined if it may run at
+   * once. An ordinary read takes two turns: one to be executed and sent, and one to decode, execute and write what came back.
+   * All other places that ask are within one of them, and wait only if it has lasted too long. Rejects with
+   * `CLIENT_DISCONNECTED` when the signal is aborted.
    */
   readonly turn: (signal?: AbortSignal) => Promise<void> | undefined;
   /** The client's trace headers (W3C Trace Context), if they are valid. */

@@ -35,7 +35,7 @@ import {
 /**
  * The stack of ledger-gateway, without what makes it one: Fastify, Apollo Server's HTTP pipeline with cached and compiled
  * documents, got with undici as its transport, and jose with a cache of tokens. It verifies tokens, writes the same log
- * lines and metrics, and has a deadline. It has no accounts, limits, retries, idempotency keys, or checks of responses.
+ * lines and metrics, and has a deadline. It has no fair shares, limits, retries, idempotency keys, or checks of responses.
  */
 const { UPSTREAM_BASE_URL = '', JWT_JWKS_FILE = '', JWT_ISSUER, JWT_AUDIENCE } = process.env;
 const baseUrl = new URL(UPSTREAM_BASE_URL);

@@ -1,7 +1,7 @@
 import { GatewayError, overloaded } from '../errors/gateway-error.ts';
 import { Gate, type Idle, rejectionWith } from './gate.ts';
 
-/** What a request or a call to the service may hold without a reservation: its place pays for it. */
+/** What a request or a call to the service may hold without reserving it, in bytes. Its place pays for it. */
 const INCLUDED_BYTES = 65_536;
 
 const noMemory = overloaded('There is no memory for this request now.');
@@ -10,7 +10,7 @@ const needsTooMuch = new GatewayError(
   'The operation needs more memory than one caller can have. Request fewer lists or entities, or fewer fields of them, at a time.',
 );
 
-/** The memory that requests hold, by caller, in bytes. */
+/** The memory that requests may hold together, in bytes, shared out by caller. */
 export class Memory extends Gate {
   constructor(limit: number) {
     super({ limit, maxWaitMs: 2000, rejection: rejectionWith(noMemory) });
@@ -27,15 +27,16 @@ export type IdleClient = Pick<Idle, 'isOverdue'> & { disconnect(): void };
 
 /**
  * What one request or call holds: the place of a request, its body, the lists of the service until the response exists,
- * and the response until the client has taken it. One `close` gives everything back.
+ * and the response until the client has received it. `close` gives everything back.
  */
 export class Reservation {
   readonly caller: string;
   readonly #gate: Gate;
   readonly #places: Gate | undefined;
-  /** What is held or waits for room, and what is booked of it. */
+  /** All bytes that were asked for, including those that are waited for. */
   #bytes = 0;
-  #booked = 0;
+  /** The bytes that the gate counts for this reservation, and the most that it counted. */
+  #reserved = 0;
   #peak = 0;
   #unwatch: (() => void)[] = [];
   #isClosed = false;
@@ -52,28 +53,28 @@ export class Reservation {
   }
 
   /**
-   * Holds so many bytes more, and waits for them if need be, before other requests of the caller: they exist already.
-   * Rejects with `OPERATION_LIMIT_EXCEEDED` for more than one caller can ever hold, and `OVERLOADED` if they do not become
-   * free in time. Undefined if they are held at once.
+   * Reserves more bytes, which exist already, and waits for them if necessary, before new work of the caller. Returns
+   * undefined if they are reserved at once. Rejects with `OPERATION_LIMIT_EXCEEDED` if one caller can never have so many,
+   * and with `OVERLOADED` if they do not become free in time.
    */
   reserve(bytes: number, signal?: AbortSignal, isUrgent = true): Promise<void> | undefined {
-    const amount = toBook(this.#bytes + bytes) - toBook(this.#bytes);
+    const amount = reservedFor(this.#bytes + bytes) - reservedFor(this.#bytes);
     this.#bytes += bytes;
     if (amount > 0 && !this.#gate.tryEnter(this.caller, amount)) {
-      return this.#book(bytes, amount, isUrgent, signal);
+      return this.#wait(bytes, amount, isUrgent, signal);
     }
     this.#entered(amount);
     return undefined;
   }
 
-  /** Holds so many bytes in all, as `reserve` does, but after what waits: they do not exist yet. */
+  /** Reserves what is missing to a total, as `reserve` does, but behind what waits: these bytes do not exist yet. */
   reserveTotal(bytes: number, signal?: AbortSignal): Promise<void> | undefined {
     return bytes > this.#bytes ? this.reserve(bytes - this.#bytes, signal, false) : undefined;
   }
 
   /**
-   * Resolves when its caller holds no more than its share, and nothing of it waits, so that work may begin whose result takes
-   * more than is booked. Rejects as `reserve` does. Undefined if that is so now.
+   * Waits until the caller is within its fair share and has nothing queued, before work whose result may need more than is
+   * reserved. Returns undefined if that is so now. Rejects as `reserve` does.
    */
   waitForShare(signal?: AbortSignal): Promise<void> | undefined {
     if (this.#gate.tryEnter(this.caller, 0)) return undefined;
@@ -81,34 +82,37 @@ export class Reservation {
   }
 
   /**
-   * Holds so many bytes more, before requests that wait, because what is in progress frees memory when it ends.
-   * Returns false if there is no room, or the request has ended: it may itself be dropped to make room.
+   * Reserves more bytes at once, before requests that wait, because work in progress frees memory when it ends. Returns
+   * false if there are not enough, or if the request has ended: it may itself have been dropped to free them.
    */
   tryReserve(bytes: number): boolean {
-    const amount = toBook(this.#bytes + bytes) - toBook(this.#bytes);
+    const amount = reservedFor(this.#bytes + bytes) - reservedFor(this.#bytes);
     if (amount > 0 && !this.#gate.tryOvertake(this.caller, amount)) return false;
     this.#bytes += bytes;
     this.#entered(amount);
     return !this.#isClosed;
   }
 
-  /** Does the same until so many bytes are held in all. */
+  /** Reserves what is missing to a total, as `tryReserve` does. */
   tryReserveTotal(bytes: number): boolean {
     return bytes <= this.#bytes || this.tryReserve(bytes - this.#bytes);
   }
 
-  /** Holds exactly so many bytes from now on, such as those of a response that exists already. */
+  /** Changes the total to exactly so many bytes, for example to those of a response that exists already. */
   resize(bytes: number): void {
     if (this.#isClosed) return;
     this.#bytes = bytes;
-    const change = toBook(bytes) - this.#booked;
-    this.#booked += change;
-    this.#peak = Math.max(this.#peak, this.#booked);
+    const change = reservedFor(bytes) - this.#reserved;
+    this.#reserved += change;
+    this.#peak = Math.max(this.#peak, this.#reserved);
     if (change > 0) this.#gate.take(this.caller, change);
     else if (change < 0) this.#gate.leave(this.caller, -change);
   }
 
-  /** All that is held from now on waits for the client. If it takes too long, and others need it, it is disconnected. */
+  /**
+   * From now on this memory is held only for a slow client, and may be reclaimed: when others need it and the client is
+   * overdue, the client is disconnected.
+   */
   waitForClient({ isOverdue, disconnect }: IdleClient): void {
     if (this.#isClosed) return;
     const drop = () => {
@@ -117,7 +121,7 @@ export class Reservation {
     };
     const idle = { caller: this.caller, isOverdue, drop };
     for (const unwatch of this.#unwatch) unwatch();
-    this.#unwatch = [this.#gate.watch({ ...idle, amount: () => this.#booked })];
+    this.#unwatch = [this.#gate.watch({ ...idle, amount: () => this.#reserved })];
     if (this.#places) this.#unwatch.push(this.#places.watch({ ...idle, amount: () => 1 }));
   }
 
@@ -130,7 +134,7 @@ export class Reservation {
     this.#places?.leave(this.caller);
   }
 
-  async #book(bytes: number, amount: number, isUrgent: boolean, signal?: AbortSignal) {
+  async #wait(bytes: number, amount: number, isUrgent: boolean, signal?: AbortSignal) {
     try {
       if (this.#bytes > this.#gate.maxPerCaller) throw needsTooMuch;
       await this.#gate.enter(this.caller, { amount, isUrgent, signal });
@@ -143,13 +147,13 @@ export class Reservation {
 
   #entered(amount: number): void {
     if (!this.#isClosed) {
-      this.#booked += amount;
-      this.#peak = Math.max(this.#peak, this.#booked);
+      this.#reserved += amount;
+      this.#peak = Math.max(this.#peak, this.#reserved);
     } else if (amount > 0) this.#gate.leave(this.caller, amount); // It waited longer than its request lasted.
   }
 }
 
-/** What to book if so many bytes are held. */
-function toBook(bytes: number): number {
+/** How many bytes to reserve for a total. */
+function reservedFor(bytes: number): number {
   return bytes > INCLUDED_BYTES ? bytes : 0;
 }

@@ -5,7 +5,10 @@ export const PART_BYTES = 200;
 const TINY_BYTES = 64;
 const MAX_IN_A_ROW = 1000;
 
-/** Recognizes a body that comes in many tiny parts. A longer one makes up for those before it, not for later ones. */
+/**
+ * Recognizes a body that arrives in many tiny parts. A longer part makes up for tiny ones before it, not for later ones.
+ * Without this, responses in chunks of one byte end the process (docs/decisions/0025).
+ */
 export class TinyParts {
   #credit = MAX_IN_A_ROW;
 

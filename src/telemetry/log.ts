@@ -8,7 +8,7 @@ const RETRY_MS = 10;
 /**
  * Writes log lines to standard output in batches, and never waits for it. Node's asynchronous writes would occupy a
  * thread that a pipe without a reader blocks forever. `pino.destination` waits for a reader before it calls back, stops
- * counting after a broken pipe, and blocks the exit on a full disk.
+ * counting after a broken pipe, and blocks the exit on a full disk (docs/decisions/0025).
  */
 export class LogOutput {
   #lines = '';
