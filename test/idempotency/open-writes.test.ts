@@ -2,10 +2,11 @@ import { expect, jest, test } from '@jest/globals';
 import { type OpenWrite, OpenWrites } from '../../src/idempotency/open-writes.ts';
 import { poll } from '../../src/lib/poll.ts';
 import { claimOf } from '../../testkit/claims.ts';
+import { until } from '../../testkit/eventually.ts';
 
-/** Opens a write whose outcome takes 6 MB. */
-function open({ writes }: OpenWrites, caller: string): OpenWrite {
-  const response = { invoiceId: null, message: 'x'.repeat(3_000_000), status: 0 };
+/** Opens a write whose outcome takes two bytes for each character: 6 MB by default. */
+function open({ writes }: OpenWrites, caller: string, length = 3_000_000): OpenWrite {
+  const response = { invoiceId: null, message: 'x'.repeat(length), status: 0 };
   const claim = claimOf('key', 'owner', { caller });
   const write: OpenWrite = { claim, outcome: { operation: 'upgradeToHQ', response } };
   writes.push(write);
@@ -31,6 +32,37 @@ test('updates of one caller that are repeated leave room for those of another', 
   isDown = false;
   await closing;
   expect([callers(), error.mock.calls.length]).toEqual([[], 1]);
+});
+
+test('after an outage, there is room for the updates of the next one', async () => {
+  const error = jest.fn();
+  const openWrites = new OpenWrites({ info() {}, warn() {}, error }, 1000);
+  for (let outage = 0; outage < 3; outage++) {
+    let isDown = true;
+    const update = async () => {
+      if (isDown) throw new Error('down');
+    };
+    for (let n = 0; n < 2; n++) await openWrites.update('a', update, open(openWrites, 'a'));
+    isDown = false;
+    await until(() => openWrites.writes.length === 0);
+  }
+  expect(error).not.toHaveBeenCalled();
+  await openWrites.close();
+});
+
+test('keys to release take the room of their caller in an outage, too', async () => {
+  const error = jest.fn();
+  const openWrites = new OpenWrites({ info() {}, warn() {}, error }, 0);
+  const fail = async () => {
+    throw new Error('down');
+  };
+  // Together, they leave 17 KB of the half that one caller may hold.
+  const outcomes = Array.from({ length: 2 }, () => open(openWrites, 'a', 4_190_000));
+  for (const outcome of outcomes) await openWrites.update('a', fail, outcome);
+  expect(error).not.toHaveBeenCalled();
+  for (let n = 0; n < 20; n++) await openWrites.update('a', fail);
+  expect(error).toHaveBeenCalled();
+  await openWrites.close();
 });
 
 test('closing waits for a first attempt', async () => {
