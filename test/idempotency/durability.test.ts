@@ -8,7 +8,7 @@ import { claimsOn, SQLITE_LIMITS } from '../../testkit/claims.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { write } from '../../testkit/graphql-operation.ts';
 import { metricIs } from '../../testkit/metric.ts';
-import { json } from '../../testkit/service.ts';
+import { json, reply } from '../../testkit/service.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { startStack } from '../support/stack.ts';
 
@@ -16,27 +16,34 @@ const key = { 'idempotency-key': 'intent-1' };
 const done = json({ status: 0 });
 const fileStore = async () => `file:${join(await temporaryFolder(), 'keys.db')}`;
 
-/** Runs `intervene` before the store records an outcome. */
-function beforeRecording(intervene: () => unknown): void {
+type IsIt = (change: Change) => boolean;
+const isOutcome: IsIt = ({ next }) => next?.text.includes('"outcome"') === true;
+const isRelease: IsIt = ({ next }) => next === null;
+
+/** Runs `intervene` before the store makes a change. */
+function before(isIt: IsIt, intervene: () => unknown): void {
   const { swap } = SqliteStore.prototype;
   const spy = jest.spyOn(SqliteStore.prototype, 'swap').mockImplementation(async function (
     this: SqliteStore,
     change: Change,
   ) {
-    if (change.next?.text.includes('"outcome"')) await intervene();
+    if (isIt(change)) await intervene();
     return swap.call(this, change);
   });
   closeAfterTest(() => spy.mockRestore());
 }
 
-test('a client gets an outcome only when the store has it', async () => {
+test.each([
+  ['an outcome', done, isOutcome],
+  ['an error that frees the key', reply(400), isRelease],
+])('a client gets %s only when the store has it', async (_, reaction, isIt) => {
   const recording = Promise.withResolvers<void>();
   const recorded = Promise.withResolvers<void>();
-  beforeRecording(() => {
+  before(isIt, () => {
     recording.resolve();
     return recorded.promise;
   });
-  const { gateway } = await startStack(done, { IDEMPOTENCY_STORE: await fileStore() });
+  const { gateway } = await startStack(reaction, { IDEMPOTENCY_STORE: await fileStore() });
   const events: string[] = [];
   const sent = gateway.graphql(write, {}, key).then(() => events.push('response'));
   await recording.promise;
@@ -50,7 +57,7 @@ test('a client gets an outcome only when the store has it', async () => {
 
 test('an outcome that the store rejects at first is recorded before the gateway closes the store', async () => {
   let failuresLeft = Infinity;
-  beforeRecording(() => {
+  before(isOutcome, () => {
     if (failuresLeft-- > 0) throw new StoreUnavailable('failed');
   });
   const settings = { IDEMPOTENCY_STORE: await fileStore() };
