@@ -1,5 +1,5 @@
 import type { Reservation } from './admission/memory.ts';
-import type { RequestRecord } from './telemetry/request-record.ts';
+import type { RequestState } from './request-state.ts';
 
 /**
  * The identity in a verified token. Two tokens without `sub` may be those of two people: what must never be mixed up is
@@ -54,8 +54,8 @@ export type RequestScope = {
   readonly idempotencyResponseName: string | undefined;
   /** When its headers had arrived, in the time of `performance.now()`. */
   readonly receivedAt: number;
-  /** Notes whether the outcome of a write is that of an earlier request with the same idempotency key. */
-  readonly record: Pick<RequestRecord, 'isReplay'>;
+  /** Where it is noted that the outcome of a write is that of an earlier request with the same idempotency key. */
+  readonly state: Pick<RequestState, 'isReplay'>;
 };
 
 /** A request to `/graphql`, as HTTP hands it over to GraphQL. */
@@ -67,7 +67,7 @@ export type GraphqlRequest = {
   body: unknown;
   /** Null if the request has no token. */
   scope: RequestScope | null;
-  record: RequestRecord;
+  state: RequestState;
 };
 
 /** Executes a request. Rejects with a GatewayError if it is not executed. */

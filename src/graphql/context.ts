@@ -1,9 +1,9 @@
 import { missingToken } from '../errors/gateway-error.ts';
 import type { Settle } from '../idempotency/settle.ts';
 import type { RequestScope } from '../request-scope.ts';
+import type { RequestState } from '../request-state.ts';
 import type { Context as ResolverContext } from '../resolvers/context.ts';
 import { createLoaders, type Loaders } from '../resolvers/loaders.ts';
-import type { RequestRecord } from '../telemetry/request-record.ts';
 import type { Calls } from '../upstream/call.ts';
 import { createClient } from '../upstream/client.ts';
 import type { GraphqlDocument } from './document.ts';
@@ -22,7 +22,7 @@ export type ContextDependencies = Pick<ResolverContext, 'csvOptionParam' | 'work
 export function createContext(
   dependencies: ContextDependencies,
   scope: RequestScope | null,
-  record: RequestRecord,
+  state: RequestState,
   document: GraphqlDocument | undefined,
 ) {
   const { calls, settle, maxResponseBytes, csvOptionParam, workflowActions } = dependencies;
@@ -33,7 +33,7 @@ export function createContext(
     /** Undefined if the request names none. */
     document,
     scope,
-    record,
+    state,
     // What resolvers need, see there.
     service: () => required(service),
     loaders() {

@@ -9,7 +9,7 @@ import {
   retryableCodes,
 } from '../errors/gateway-error.ts';
 import { shorten } from '../lib/short-text.ts';
-import { currentRecord } from '../telemetry/request-record.ts';
+import { currentState } from '../request-state.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 
 /** Codes of Apollo Server whose messages concern only the client's document or request. */
@@ -33,15 +33,15 @@ export function createErrorFormatter(log: Logger) {
   const logged = new WeakSet<object>();
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
     const error = unwrapResolverError(thrown);
-    const record = currentRecord.getStore();
+    const state = currentState.getStore();
     const { message, code, retryable, faults } = describe(formatted, error);
     if (code === internalError.code && !(error instanceof Error && logged.has(error))) {
       if (error instanceof Error) logged.add(error);
-      log.error({ requestId: record?.requestId, error: loggable(error) }, 'internal error');
+      log.error({ requestId: state?.requestId, error: loggable(error) }, 'internal error');
     }
-    record?.errorCodes.push(code);
-    if (record && error instanceof GatewayError && error.rejection) {
-      record.rejection = error.rejection;
+    state?.errorCodes.push(code);
+    if (state && error instanceof GatewayError && error.rejection) {
+      state.rejection = error.rejection;
     }
     const shown = shorten(message, MAX_MESSAGE_LENGTH);
     return {
@@ -50,7 +50,7 @@ export function createErrorFormatter(log: Logger) {
       ...(formatted.path && { path: formatted.path }),
       extensions: {
         code,
-        requestId: record?.requestId,
+        requestId: state?.requestId,
         retryable,
         // An error that lists none is a single fault.
         ...(code === 'BAD_USER_INPUT' && { faults: faults ?? [{ path: [], message: shown }] }),

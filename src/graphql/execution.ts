@@ -15,7 +15,7 @@ import {
   OperationTypeNode,
 } from 'graphql';
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { RequestRecord } from '../telemetry/request-record.ts';
+import type { RequestState } from '../request-state.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { findCompiled } from './compiled-query.ts';
 import type { Context } from './context.ts';
@@ -38,7 +38,7 @@ export function createExecution(
     formatError(error instanceof GraphQLError ? error.toJSON() : { message: error.message }, error);
   const listener: GraphQLRequestListener<Context> = {
     async responseForOperation({ operation, request, contextValue, response: { http } }) {
-      const { document, record } = contextValue;
+      const { document, state } = contextValue;
       // Apollo would execute a document that is not checked.
       if (!document) throw new Error('The document of a request was not checked.');
       const limits = contextValue.scope ? contextValue.limits() : undefined;
@@ -52,7 +52,7 @@ export function createExecution(
       }
       if (!operation) return null; // Apollo reports this error.
       const { operation: type, name } = operation;
-      record.operation = name?.value ?? type; // At most 256 characters (document-limits.ts).
+      state.operation = name?.value ?? type; // At most 256 characters (document-limits.ts).
       // As OpenTelemetry's conventions for GraphQL name them. Clients choose the name: it is no part of the span's.
       const attributes = { 'graphql.operation.type': type, 'graphql.operation.name': name?.value };
       return inSpan(type, { kind: SpanKind.SERVER, attributes }, async (span) => {
@@ -67,7 +67,7 @@ export function createExecution(
           setHead(http, error);
           return respond({ errors: [format(error)] });
         } finally {
-          report(record, observe, span);
+          report(state, observe, span);
         }
       });
     },
@@ -121,16 +121,16 @@ async function run(
   return result;
 }
 
-/** Counts the outcomes of root fields, and notes those of writes for the log, and a failure in the span. */
-function report(record: RequestRecord, observe: FieldObserver, span: Span): void {
-  const [failure] = record.errorCodes;
+/** Counts the results of root fields, notes those of writes for the log, and marks the span of a failure. */
+function report(state: RequestState, observe: FieldObserver, span: Span): void {
+  const [failure] = state.errorCodes;
   if (failure !== undefined) fail(span, failure);
-  for (const field of record.fields.values()) {
-    const { operation, outcome, code } = field;
+  for (const field of state.fields.values()) {
+    const { operation, result, code } = field;
     observe(field);
     // `settleWrites` sends nothing, and its client may ask again.
     const isWrite = operation.startsWith('Mutation.') && operation !== 'Mutation.settleWrites';
-    const words = [operation, outcome, ...(code === undefined ? [] : [code])];
-    if (isWrite) record.writes.push(words.join(' '));
+    const words = [operation, result, ...(code === undefined ? [] : [code])];
+    if (isWrite) state.writes.push(words.join(' '));
   }
 }

@@ -1,8 +1,8 @@
+import type { FieldResult } from '../request-state.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { FieldOutcome } from '../telemetry/request-record.ts';
 import { operations } from '../upstream/operations.ts';
 
-export type FieldObserver = (field: FieldOutcome) => void;
+export type FieldObserver = (field: FieldResult) => void;
 
 /** Registers the metric of resolved root fields. */
 export function createFieldObserver(metrics: Metrics): FieldObserver {
@@ -12,5 +12,5 @@ export function createFieldObserver(metrics: Metrics): FieldObserver {
     fields.inc({ operation, outcome: 'INTERNAL_SERVER_ERROR' }, 0);
     if (effect === 'write') fields.inc({ operation, outcome: 'LedgerOutcomeUnknown' }, 0);
   }
-  return ({ operation, outcome }) => fields.inc({ operation, outcome });
+  return ({ operation, result }) => fields.inc({ operation, outcome: result });
 }

@@ -71,11 +71,11 @@ export async function startGraphql(options: GraphqlOptions) {
   await apollo.start();
   return {
     async execute(request: GraphqlRequest) {
-      const { method, scope, record } = request;
+      const { method, scope, state } = request;
       const document = documents.find(documentRequestOf(request));
       const isById = trustedDocuments !== undefined && document !== undefined;
       const { search, body } = isById ? byText(request, document.text) : request;
-      const context = createContext(options.context, scope, record, document);
+      const context = createContext(options.context, scope, state, document);
       const response = await apollo.executeHTTPGraphQLRequest({
         httpGraphQLRequest: { method, headers: headersOf(request), search, body },
         context: async () => context,

@@ -56,15 +56,15 @@ async function limited(
   return result;
 }
 
-/** Adds a span to the resolver of a root field, checks its arguments, limits its result, and notes its outcome. */
+/** Adds a span to the resolver of a root field, checks its arguments, and limits its result, which it notes. */
 function observed(field: string, resolve: Resolver, check: (args: object) => void): Resolver {
   const isWrite = field.startsWith('Mutation.');
   return (source, args, context, info) =>
     inSpan(field, {}, async (span) => {
-      const settle = (outcome: string, code?: string) => {
-        context.record.fields.set(info.path.key, { operation: field, outcome, code });
-        span.setAttribute('ledger.outcome', outcome);
-        if (outcome === 'LedgerOutcomeUnknown') fail(span, outcome);
+      const note = (result: string, code?: string) => {
+        context.state.fields.set(info.path.key, { operation: field, result, code });
+        span.setAttribute('ledger.outcome', result);
+        if (result === 'LedgerOutcomeUnknown') fail(span, result);
       };
       try {
         // Nobody could learn the outcome of a further write. With a key, a repeat executes it (docs/decisions/0016).
@@ -72,10 +72,10 @@ function observed(field: string, resolve: Resolver, check: (args: object) => voi
         if (context.scope) check(args); // Without a token, the resolver says so.
         const result = await resolve(source, args, context, info);
         const { __typename = 'ok', code }: Member = Object(result);
-        settle(__typename, code);
+        note(__typename, code);
         return await limited(result, isWrite, context, info);
       } catch (error) {
-        settle(codeOf(error));
+        note(codeOf(error));
         fail(span, codeOf(error));
         throw error;
       }

@@ -19,9 +19,9 @@ export const operatorPaths = new Set<string | undefined>(['/livez', '/readyz', '
 /** Serves the health checks. */
 function registerHealthChecks(app: FastifyInstance, isReady: () => boolean): void {
   app.get('/livez', async () => ({ status: 'ok' }));
-  app.get('/readyz', async ({ record }, reply) => {
+  app.get('/readyz', async ({ state }, reply) => {
     if (isReady()) return { status: 'ok' };
-    record?.errorCodes.push('NOT_READY'); // The admin server has no log of requests.
+    state?.errorCodes.push('NOT_READY'); // The admin server has no log of requests.
     return reply.code(503).send({ status: 'unavailable' });
   });
 }

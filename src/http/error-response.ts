@@ -7,7 +7,7 @@ import { pathOf, type RouteTable } from './route-table.ts';
 
 /** Sends the response for an error outside GraphQL, notes its code for the log, and logs an unexpected one. */
 export function sendError(error: HttpFault, request: FastifyRequest, reply: FastifyReply) {
-  const { id: requestId, raw, record, log } = request;
+  const { id: requestId, raw, state, log } = request;
   const { status, headers, code, body } = toHttpError(error, requestId);
   if (code === internalError.code) {
     log.error({ requestId, error: loggable(error) }, 'internal error');
@@ -15,8 +15,8 @@ export function sendError(error: HttpFault, request: FastifyRequest, reply: Fast
   // Nobody looks for the end of its chunks.
   if (!raw.complete && isChunked(raw)) reply.raw.setHeader('connection', 'close');
   discardBody(raw);
-  record.errorCodes.push(code);
-  if (error instanceof GatewayError && error.rejection) record.rejection = error.rejection;
+  state.errorCodes.push(code);
+  if (error instanceof GatewayError && error.rejection) state.rejection = error.rejection;
   return reply.code(status).headers(headers).type(responseType(request.headers)).send(body);
 }
 

@@ -14,7 +14,7 @@ import {
   overloaded,
 } from '../errors/gateway-error.ts';
 import type { Execute, RequestScope } from '../request-scope.ts';
-import { currentRecord } from '../telemetry/request-record.ts';
+import { currentState } from '../request-state.ts';
 import { traceHeaders, withSpan } from '../telemetry/tracing.ts';
 import type { Drain } from './drain.ts';
 import { acceptsPage, type Explorer, sendPage } from './explorer.ts';
@@ -87,7 +87,7 @@ export function registerGraphqlRoute(
       request.span = startRequestSpan(request, reply);
       if (!acceptedType(request.headers)) throw new InvalidRequest(406);
       const credentials = await authenticate(request, options);
-      if (credentials) request.record.caller = credentials.caller;
+      if (credentials) request.state.caller = credentials.caller;
       if (Number(request.headers['content-length']) > BODY_LIMIT) throw new InvalidRequest(413);
       request.admissionKey = credentials?.caller.admissionKey ?? ANONYMOUS;
       const reservation = await enter(request, reply, options);
@@ -100,17 +100,15 @@ export function registerGraphqlRoute(
       // The client disconnected while its body was parsed: it could not learn the outcome of a write.
       if (reply.raw.closed) throw clientDisconnected();
       const response = withSpan(request.span, () =>
-        currentRecord.run(request.record, () => respond(request, reply, options)),
+        currentState.run(request.state, () => respond(request, reply, options)),
       );
       request.processing = response;
       return drain.executing.track(response);
     },
 
     onSend(request, reply, payload, done) {
-      if (request.record.isReplay) reply.header('idempotent-replayed', 'true');
-      const isInProgress = request.record.fields
-        .values()
-        .some(({ code }) => code === 'IN_PROGRESS');
+      if (request.state.isReplay) reply.header('idempotent-replayed', 'true');
+      const isInProgress = request.state.fields.values().some(({ code }) => code === 'IN_PROGRESS');
       if (isInProgress) reply.header('idempotent-in-progress', 'true');
       done(null, keepOnlyResponse(request, reply, payload));
     },
@@ -178,7 +176,7 @@ function createScope(
   reservation: Reservation,
   { settings, lane }: GraphqlRouteOptions,
 ): RequestScope {
-  const { id, headers, receivedAt, disconnected, record, raw } = request;
+  const { id, headers, receivedAt, disconnected, state, raw } = request;
   const forwarded = pickHeaders(headers, settings.forwardHeaders);
   return {
     token,
@@ -195,25 +193,25 @@ function createScope(
     idempotencyKeyAge: headers['idempotency-key-age']?.toString(),
     idempotencyResponseName: headers['idempotency-response-name']?.toString(),
     receivedAt,
-    record,
+    state,
   };
 }
 
 /** Checks and executes a request, in a turn of its caller. */
 async function respond(request: FastifyRequest, reply: FastifyReply, options: GraphqlRouteOptions) {
   const { lane, execute, log } = options;
-  const { method, url, headers, body, scope, record } = request;
+  const { method, url, headers, body, scope, state } = request;
   const turn = lane.take(request.admissionKey, request.receivedAt, request.disconnected);
   if (turn) await turn;
   const search = searchOf(url);
-  const response = await execute({ method, headers, search, body, scope, record }).finally(() =>
+  const response = await execute({ method, headers, search, body, scope, state }).finally(() =>
     logUndeliveredWrites(log, request),
   );
   // All responses of an iteration of the event loop leave together: to wake a client for each takes more CPU time.
   await immediate();
   // Lists were booked before they existed. What else makes a response long are errors and the schema.
   const isBooked =
-    record.writes.length > 0 || request.reservation?.tryReserveTotal(response.body.length);
+    state.writes.length > 0 || request.reservation?.tryReserveTotal(response.body.length);
   if (isBooked === false) throw overloaded();
   for (const [name, value] of response.headers) reply.header(name, value);
   reply.code(response.status).type(responseType(headers));
@@ -225,7 +223,7 @@ async function respond(request: FastifyRequest, reply: FastifyReply, options: Gr
  * may be closed if others need what it holds, unless it tells the outcome of a write.
  */
 function keepOnlyResponse(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
-  const { reservation, record } = request;
+  const { reservation, state } = request;
   const { socket } = request.raw;
   const whole = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : '';
   const isLong = whole.length > 16_384;
@@ -236,7 +234,7 @@ function keepOnlyResponse(request: FastifyRequest, reply: FastifyReply, payload:
   // A short one too: it may wait for what the client has not read of earlier ones.
   const timer = setTimeout(disconnect, MAX_SENDING_MS.alone);
   reply.raw.once('close', () => clearTimeout(timer));
-  if (record.writes.length === 0) {
+  if (state.writes.length === 0) {
     const since = performance.now();
     const isOverdue = () => performance.now() - since >= MAX_SENDING_MS.needed;
     reservation?.waitForClient({ isOverdue, disconnect });

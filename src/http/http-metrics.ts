@@ -2,11 +2,11 @@ import type { Gate } from '../admission/gate.ts';
 import type { Memory } from '../admission/memory.ts';
 import { rejectionReasons } from '../errors/gateway-error.ts';
 import { pause } from '../lib/poll.ts';
+import type { FieldResult, RequestState } from '../request-state.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { FieldOutcome, RequestRecord } from '../telemetry/request-record.ts';
 
 /** A request of a client, when its response has been sent or its client has disconnected. */
-type RespondedRequest = Pick<RequestRecord, 'errorCodes' | 'fields' | 'rejection'> & {
+type RespondedRequest = Pick<RequestState, 'errorCodes' | 'fields' | 'rejection'> & {
   path: string | undefined;
   status: number;
   seconds: number;
@@ -41,12 +41,12 @@ export function registerHttpMetrics(
       responses.inc({ status });
       if (rejection) rejections.inc({ reason: rejection.reason });
       if (path !== '/graphql') return;
-      const timed = new Map<string, FieldOutcome>();
-      for (const field of fields.values()) timed.set(`${field.operation} ${field.outcome}`, field);
-      const [outcome = 'ok'] = errorCodes;
-      if (timed.size === 0) timed.set('', { operation: 'none', outcome });
-      for (const { operation, outcome } of timed.values()) {
-        durations.observe({ operation, outcome }, seconds);
+      const timed = new Map<string, FieldResult>();
+      for (const field of fields.values()) timed.set(`${field.operation} ${field.result}`, field);
+      const [result = 'ok'] = errorCodes;
+      if (timed.size === 0) timed.set('', { operation: 'none', result });
+      for (const { operation, result } of timed.values()) {
+        durations.observe({ operation, outcome: result }, seconds);
       }
     },
     shed: () => shed.inc(),

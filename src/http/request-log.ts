@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { printable } from '../lib/short-text.ts';
-import { outcomeOf, type RequestRecord } from '../telemetry/request-record.ts';
+import { type RequestState, resultOf } from '../request-state.ts';
 import { operatorPaths } from './admin-server.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { sendError } from './error-response.ts';
@@ -12,7 +12,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** When its headers had arrived, in the time of `performance.now()`. */
     receivedAt: number;
-    record: RequestRecord;
+    state: RequestState;
     /**
      * Aborted when the client closes its side of the connection before it has its response. Reads are
      * cancelled then, and the response is still sent: the client may be waiting for it.
@@ -34,24 +34,24 @@ export function createRequestLog(
     request.receivedAt = performance.now();
     const disconnect = new AbortController();
     request.disconnected = disconnect.signal;
-    request.record = { requestId: request.id, errorCodes: [], fields: new Map(), writes: [] };
+    request.state = { requestId: request.id, errorCodes: [], fields: new Map(), writes: [] };
     reply.headers({ ...securityHeaders, vary: 'Accept', 'x-request-id': request.id });
 
     const logEnd = (disconnected: boolean) => {
-      const { record, method } = request;
-      const { requestId, traceId, operation, rejection, isReplay } = record;
+      const { state, method } = request;
+      const { requestId, traceId, operation, rejection, isReplay } = state;
       // As nginx does.
       const status = disconnected ? 499 : reply.statusCode;
-      const errorCodes = disconnected ? ['CLIENT_DISCONNECTED'] : record.errorCodes;
+      const errorCodes = disconnected ? ['CLIENT_DISCONNECTED'] : state.errorCodes;
       const ms = performance.now() - request.receivedAt;
       const path = request.routeOptions.url;
-      metrics.responded({ ...record, path, status, errorCodes, seconds: ms / 1000 });
-      const isCheap = !record.caller || status === 503; // Nothing of it was executed.
+      metrics.responded({ ...state, path, status, errorCodes, seconds: ms / 1000 });
+      const isCheap = !state.caller || status === 503; // Nothing of it was executed.
       if (isCheap && !mayLog()) return;
-      const outcome = outcomeOf(errorCodes);
+      const outcome = resultOf(errorCodes);
       // After a disconnect, a line of their own has them when all are known.
-      const writes = disconnected || record.writes.length === 0 ? undefined : record.writes;
       const heldBytes = request.reservation?.peakBytes || undefined;
+      const writes = disconnected || state.writes.length === 0 ? undefined : state.writes;
       const line = { requestId, traceId, method, path, operation, outcome, status, writes };
       const sender = { refusal: rejection?.reason, ...senderOf(request, status) };
       const level = operatorPaths.has(path) && status < 400 ? 'debug' : 'info';
@@ -83,20 +83,20 @@ export function createRequestLog(
  * name and version that the client gives itself, and where a request without a valid token came from. Except for the first
  * two, anybody can write these values. They are bounded, and never labels of a metric.
  */
-function senderOf({ record, headers, raw }: FastifyRequest, status: number) {
+function senderOf({ state, headers, raw }: FastifyRequest, status: number) {
   const header = (name: string, other = name) => {
     const value = headers[name] ?? headers[other];
     return value === undefined ? undefined : printable(String(value));
   };
-  const isRejected = status === 401 || record.rejection !== undefined;
+  const isRejected = status === 401 || state.rejection !== undefined;
   return {
-    caller: record.caller?.hash,
-    azp: record.caller?.application,
+    caller: state.caller?.hash,
+    azp: state.caller?.application,
     client: header('apollographql-client-name', 'graphql-client-name'),
     clientVersion: header('apollographql-client-version', 'graphql-client-version'),
     ...(isRejected && {
-      issuer: record.rejection?.issuer,
-      kid: record.rejection?.kid,
+      issuer: state.rejection?.issuer,
+      kid: state.rejection?.kid,
       address: raw.socket.remoteAddress,
       forwardedFor: header('x-forwarded-for'),
     }),
@@ -105,8 +105,8 @@ function senderOf({ record, headers, raw }: FastifyRequest, status: number) {
 
 /** If the client disconnects before it has the response, also while it receives it, only the log has the outcomes of its writes. */
 export function logUndeliveredWrites(log: Logger, request: FastifyRequest): void {
-  const { id, record, disconnected } = request;
-  const { traceId, writes } = record;
+  const { id, state, disconnected } = request;
+  const { traceId, writes } = state;
   if (writes.length === 0) return;
   const warn = () =>
     log.warn({ requestId: id, traceId, writes }, 'client disconnected before outcome of writes');

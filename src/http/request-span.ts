@@ -1,6 +1,6 @@
 import type { Span } from '@opentelemetry/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { outcomeOf } from '../telemetry/request-record.ts';
+import { resultOf } from '../request-state.ts';
 import { fail, startServerSpan, traceIdOf } from '../telemetry/tracing.ts';
 import { pathOf } from './route-table.ts';
 
@@ -9,9 +9,9 @@ import { pathOf } from './route-table.ts';
  * with the response. Null without an exporter of traces.
  */
 export function startRequestSpan(request: FastifyRequest, reply: FastifyReply): Span | null {
-  const { headers, method, record, url } = request;
+  const { headers, method, state, url } = request;
   const span = startServerSpan(`${method} /graphql`, headers);
-  record.traceId = span ? span.spanContext().traceId : traceIdOf(headers);
+  state.traceId = span ? span.spanContext().traceId : traceIdOf(headers);
   if (!span) return null;
   span.setAttributes({
     'http.request.method': method,
@@ -27,7 +27,7 @@ export function startRequestSpan(request: FastifyRequest, reply: FastifyReply): 
     if (headersSent) span.setAttribute('http.response.status_code', statusCode);
     if (!writableFinished) fail(span, 'CLIENT_DISCONNECTED');
     else if (statusCode >= 500) fail(span, String(statusCode));
-    span.setAttribute('ledger.outcome', outcomeOf(record.errorCodes)).end();
+    span.setAttribute('ledger.outcome', resultOf(state.errorCodes)).end();
   });
   return span;
 }

@@ -128,7 +128,7 @@ export class IdempotentCalls implements Calls {
 
   #replay(known: Outcome, scope: RequestScope, isRepeat: boolean): Outcome {
     if (!isRepeat) this.#options.metrics.count('replayed');
-    scope.record.isReplay = true;
+    scope.state.isReplay = true;
     return known;
   }
 

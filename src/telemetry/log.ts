@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
-import { currentRecord } from './request-record.ts';
+import { currentState } from '../request-state.ts';
 
 /** Milliseconds between attempts to write what standard output did not accept: a pipe holds only 64 KB. */
 const RETRY_MS = 10;
@@ -85,7 +85,7 @@ export function createLogger(level: string, output: Pick<LogOutput, 'write' | 'w
     {
       level,
       base: null,
-      mixin: () => ({ traceId: currentRecord.getStore()?.traceId }),
+      mixin: () => ({ traceId: currentState.getStore()?.traceId }),
       hooks: {
         logMethod(line, write, level) {
           write.apply(this, line);

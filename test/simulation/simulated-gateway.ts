@@ -133,6 +133,6 @@ function scopeOf({ id, key, ageMs, receivedAt }: KeyedRequest): RequestScope {
     idempotencyKeyAge: String(ageMs),
     idempotencyResponseName: undefined,
     receivedAt,
-    record: {},
+    state: {},
   };
 }

@@ -38,7 +38,7 @@ export function scopeOf(
     idempotencyKeyAge: undefined,
     idempotencyResponseName: undefined,
     receivedAt: performance.now(),
-    record: {},
+    state: {},
   };
 }
 
