@@ -6,7 +6,7 @@ declare global {
   }
 }
 
-/** What a JSON text may contain: values on all levels, lists and objects among them, and levels of these. */
+/** The most that a JSON text may contain: values on all levels, lists and objects among these values, and levels of nesting. */
 export type JsonLimits = { values: number; composites: number; nesting: number };
 
 /** A JSON text exceeds one of its limits. */
@@ -20,34 +20,36 @@ export class JsonLimitExceeded extends Error {
   }
 }
 
-/** The only property of a marked number. Random, so that no text forges it. */
+/** The name of the only property of the object that stands for a long number. It is random, so that no text can forge it. */
 const NUMBER = crypto.randomUUID();
 
 /**
- * How many characters the long numbers of a text may have together. Each may become an object, so a shorter one counts like
- * one of 20. A list of 8 MB with one in each item must fit.
+ * How many characters all long numbers of a text may have together. A number with fewer than 20 characters counts as 20,
+ * because each number may become an object. A list of 8 MB with one such number in each item must fit.
  */
 const MAX_LONG_CHARACTERS = 6_000_000;
-/** A longer one, in characters, is not examined. It becomes another number that no double has. */
+/** A number with more characters is not examined. It is replaced by `TOO_LONG`, which no double equals either. */
 const MAX_NUMBER_LENGTH = 10_000;
 const TOO_LONG = '1e99999';
 
-/** The most significant digits that JavaScript prints of a double. */
+/** How many significant digits JavaScript prints of a double at most. */
 const MAX_DIGITS = 17;
 
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const integer = /^-?\d+$/;
 
 /**
- * Parses JSON. A number that a double would change, and an integer that is not safe in one, become
- * objects, whose text `longNumber` returns; with `keepsDigits`, so does a number that a double would not print as it is written,
- * such as 10.50. Throws a SyntaxError if the text is not JSON, and a JsonLimitExceeded, also if
- * its numbers of 16 characters or more have more than 6,000,000 together.
+ * Parses JSON without changing numbers. A number becomes an object if a double would change its value, or if it is an
+ * integer that is not safe in a double. `longNumber` returns the text of such an object. With `keepsDigits`, the same is done
+ * for a number that JavaScript would print with other digits, such as 10.50.
+ *
+ * Throws a SyntaxError if the text is not JSON. Throws a JsonLimitExceeded if it exceeds `limits`, or if its numbers of 16
+ * characters or more have more than 6,000,000 characters together.
  */
 export function parseJson(text: string, limits: JsonLimits, keepsDigits = false): unknown {
   let [values, composites, nesting, previous] = [1, 0, 0, ''];
-  // The text up to `copied`, with these objects: a reviver would be called for every value, which takes several times as
-  // long as parsing.
+  // The text up to `copied`, with objects in place of long numbers. A reviver would be called for every value, which takes
+  // several times as long as parsing.
   let [marked, copied, longCharacters] = ['', 0, 0];
   for (let at = 0; at < text.length; at++) {
     const char = text.charAt(at);
@@ -89,7 +91,7 @@ export function parseJson(text: string, limits: JsonLimits, keepsDigits = false)
   return JSON.parse(copied === 0 ? text : marked + text.slice(copied));
 }
 
-/** The text of a number that `parseJson` did not convert to a double. Undefined for other values. */
+/** The text of a number that `parseJson` kept as an object. Undefined for all other values. */
 export function longNumber(value: unknown): string | undefined {
   const isNumber = typeof value === 'object' && value !== null && Object.hasOwn(value, NUMBER);
   return isNumber ? String(Reflect.get(value, NUMBER)) : undefined;
@@ -97,7 +99,7 @@ export function longNumber(value: unknown): string | undefined {
 
 const inspected = new RegExp(`\\{ ${NUMBER}: "(.*?)" \\}`, 'g');
 
-/** A text that shows a parsed value, with its long numbers as they were written. */
+/** Prints a value that `parseJson` returned, with its long numbers as they were written. */
 export function withLongNumbers(message: string): string {
   return message.replaceAll(inspected, '$1');
 }
@@ -108,7 +110,7 @@ export function isExact(text: string): boolean {
   return value !== undefined && Math.abs(Number(text)).toExponential() === value;
 }
 
-/** What `JSON.stringify` writes as an escape sequence, and all surrogates: the flag `u` would take three times as long. */
+/** Matches what `JSON.stringify` escapes, and all surrogates. With the flag `u`, matching would take three times as long. */
 const escaped = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
 /** The length of a value without cycles as JSON, in bytes of UTF-8. */
@@ -152,7 +154,7 @@ function toExponential(text: string): string | undefined {
   return `${digits.charAt(0)}${fraction}e${exponent < 0 ? '' : '+'}${exponent}`;
 }
 
-/** The text of a number that a double would change. What is not a number stays, so that parsing fails. */
+/** The text of a number that must be kept. Undefined if a double is exact enough, or if it is no number, so that parsing fails. */
 function textToKeep(found: string, keepsDigits: boolean): string | undefined {
   if (!number.test(found)) return undefined;
   if (found.length > MAX_NUMBER_LENGTH) return TOO_LONG;
@@ -172,7 +174,7 @@ function endOfDigits(text: string, start: number): number {
   return end;
 }
 
-/** Where a string ends: at its quote, or with the text. */
+/** The index where a string ends: at its closing quote, or at the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let first = end;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Tries until there is a result: at first after 25 ms, then after twice the time, up to half a second, and for the last
- * time at the deadline. Null then, or when `signal` is aborted.
+ * Calls a function until it returns a result. The first delay is 25 ms, each further one is twice as long, up to half a
+ * second, and the last call is at the deadline. Resolves to null if there is no result by then, or when `signal` is aborted.
  */
 export async function poll<Result>(
   attempt: () => Promise<Result | null>,
@@ -17,7 +17,7 @@ export async function poll<Result>(
   }
 }
 
-/** Waits so many milliseconds, or until `signal` is aborted. Does not keep the process running. */
+/** Waits for a number of milliseconds, or until `signal` is aborted. Does not keep the process running. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   await sleep(Math.max(0, ms), undefined, { ref: false, signal }).catch(() => {});
 }

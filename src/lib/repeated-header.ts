@@ -1,4 +1,4 @@
-/** Whether a request has several headers of this lower-case name. Node keeps the first of some names, and says nothing. */
+/** Whether a request has several headers of this lower-case name. For some names, Node silently keeps only the first one. */
 export function isRepeated({ rawHeaders }: { rawHeaders: string[] }, name: string) {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

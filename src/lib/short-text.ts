@@ -6,13 +6,13 @@ export const SHORT_TEXT = 10_000;
 /** A text in its short form: its beginning and an ellipsis, or all of it if it is short. */
 export function shorten(text: string, maxLength = SHORT_TEXT): string {
   if (text.length <= maxLength) return text;
-  // A copy: V8 would keep all of the text as long as a slice of it.
+  // A copy, because V8 keeps a whole text in memory as long as a slice of it exists.
   return Buffer.from(`${text.slice(0, maxLength)}…`, 'utf16le').toString('utf16le');
 }
 
 /**
- * The same values in their short form, inside lists and objects too: texts are shortened, and a list ends before its JSON
- * is longer than a text may be.
+ * Shortens a value, also inside lists and objects. A long text ends with an ellipsis. A list ends before its JSON would be
+ * longer than a short text may be.
  */
 export function shortForm(value: unknown, maxLength = SHORT_TEXT): unknown {
   if (typeof value === 'string') return shorten(value, maxLength);
@@ -27,18 +27,18 @@ function shortList(list: readonly unknown[], maxLength: number): unknown[] {
   let length = 0;
   for (const item of list) {
     const short = shortForm(item, maxLength);
-    length += jsonLength(short) + 1; // And a comma.
+    length += jsonLength(short) + 1; // With its comma.
     if (length > maxLength) break;
     items.push(short);
   }
   return items;
 }
 
-/** The memory that a value takes, in bytes: two for each character, because it may not be Latin-1. */
+/** The memory that a value takes, in bytes. A character counts two, because a text that is not Latin-1 needs as many. */
 export function bytesOf(value: unknown): number {
   if (typeof value === 'string') return value.length * 2;
   if (typeof value !== 'object' || value === null) return 8;
-  const own = Array.isArray(value) ? 0 : 150; // An object takes about so much besides its texts.
+  const own = Array.isArray(value) ? 0 : 150; // About what an object takes besides its texts.
   return Object.values(value).reduce<number>((sum, item) => sum + bytesOf(item), own);
 }
 

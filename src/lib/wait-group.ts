@@ -1,6 +1,6 @@
 /**
- * Counts pending work, and resolves when none is left. It holds no reference to the work: a long-lived Set of
- * short-lived objects would keep them from being collected early (docs/decisions/0011).
+ * Counts pending work, and resolves when none is left. It holds no reference to the work, because a long-lived Set would
+ * keep short-lived objects from being collected early (docs/decisions/0011).
  */
 export class WaitGroup {
   #size = 0;
