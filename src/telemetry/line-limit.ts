@@ -1,6 +1,6 @@
 /**
- * Returns a function that tells whether one more log line may be written now, of so many in so many milliseconds. By
- * default, of those that anybody can cause without much effort.
+ * Limits log lines that anybody can cause without much effort. Returns a function that counts one line, and returns whether
+ * it may be written: at most `maxLines` per `ms` milliseconds.
  */
 export function createLineLimit(maxLines = 1000, ms = 1000): () => boolean {
   let since = -Infinity;

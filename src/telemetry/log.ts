@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { currentState } from '../request-state.ts';
 
-/** Milliseconds between attempts to write what standard output did not accept: a pipe holds only 64 KB. */
+/** Milliseconds between attempts to write what standard output did not accept. A pipe holds only 64 KB. */
 const RETRY_MS = 10;
 
 /**
@@ -14,7 +14,7 @@ export class LogOutput {
   #lines = '';
   #unwritten = Buffer.alloc(0);
   #retry: NodeJS.Timeout | undefined;
-  /** The lines that standard output did not accept. */
+  /** The number of lines that were dropped because standard output did not accept them. */
   dropped = 0;
 
   constructor() {
@@ -29,7 +29,7 @@ export class LogOutput {
 
   /** Writes a line with the next batch. */
   write(line: string): void {
-    // What waits is only long while standard output accepts nothing.
+    // More than 1 MB waits only while standard output accepts nothing.
     if (this.#lines.length + this.#unwritten.length + line.length > 1_048_576) {
       this.dropped += 1;
       return;
@@ -39,8 +39,8 @@ export class LogOutput {
   }
 
   /**
-   * Calls back when everything is written, or as much as standard output accepts: at the end of this iteration of the
-   * event loop, where the first call writes the lines of all.
+   * Writes at the end of this iteration of the event loop, and then calls back, although standard output may not have
+   * accepted everything. The first of several calls in an iteration writes the lines of all.
    */
   flush(done: () => void): void {
     setImmediate(() => {
@@ -79,7 +79,7 @@ export class LogOutput {
   }
 }
 
-/** Makes lines in the format of the log. What is above `info` is written immediately. */
+/** Creates a logger with the format of the log. Lines above level `info` are written immediately. */
 export function createLogger(level: string, output: Pick<LogOutput, 'write' | 'writeNow'>): Logger {
   return pino(
     {
@@ -98,8 +98,8 @@ export function createLogger(level: string, output: Pick<LogOutput, 'write' | 'w
 }
 
 /**
- * The log. Lines are written in batches, but warnings and errors immediately. Its `flush` calls back when the lines so far
- * are written. If the output accepts no lines, the gateway continues without a log, and logs their number afterwards.
+ * Creates the log of the process. Lines are written in batches, but warnings and errors immediately. If standard output
+ * accepts no lines, the gateway continues without a log, and logs the number of dropped lines afterwards.
  */
 export function createLog(level: string, output: LogOutput): Logger {
   const log = createLogger(level, output);

@@ -6,7 +6,7 @@ const PREFIX = 'ledger_gateway_';
 /** Upper bounds of durations, in seconds. The last is the default deadline of an operation. */
 const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What of the log was not written. */
+/** The part of the log that was not written. */
 export type LogBacklog = Pick<LogOutput, 'dropped' | 'heldBytes'>;
 
 /**
@@ -44,7 +44,7 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  /** One without an initial value shows no increase at its first step, and alerts would miss it. */
+  /** Give each label an initial value of 0: the first increase of a counter that was not there before is invisible to alerts. */
   counter<Label extends string>(name: string, help: string, ...labelNames: Label[]) {
     return new Counter({ name: PREFIX + name, help, labelNames, registers: [this.#registry] });
   }

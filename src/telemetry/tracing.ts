@@ -51,17 +51,17 @@ export function startServerSpan(name: string, headers: IncomingHttpHeaders): Spa
   return tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
 }
 
-/** Runs a function as a part of a span that was started before. */
+/** Runs a function inside a span that was started before. */
 export function withSpan<Result>(span: Span | null, run: () => Result): Result {
   return span ? context.with(trace.setSpan(context.active(), span), run) : run();
 }
 
-/** Marks a span as failed, with one of few types of errors. */
+/** Marks a span as failed, with a type of error from a short list. */
 export function fail(span: Span, errorType: string): void {
   span.setAttribute('error.type', errorType).setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** The headers that continue the active span, or else the client's trace. */
+/** The headers that continue the active span, or the client's trace if there is none. */
 export function outgoingTraceHeaders(incoming: Readonly<Record<string, string>> = {}) {
   if (!tracer) return incoming;
   const headers = { ...incoming };
@@ -69,11 +69,11 @@ export function outgoingTraceHeaders(incoming: Readonly<Record<string, string>> 
   return headers;
 }
 
-/** How traces are sampled and where they are sent, by the variables of the OpenTelemetry specification. */
+/** How traces are sampled and where they are sent. The variables are those of the OpenTelemetry specification. */
 export type TracingConfig = {
   /** The full address. Undefined if traces are not exported. */
   endpoint: URL | undefined;
-  /** `traceidratio` and the like, with `parentbased_` if the client's decision counts first. */
+  /** The name of a sampler, such as `traceidratio`. With the prefix `parentbased_`, the client's decision takes precedence. */
   sampler: string;
   /** The share of traces that a ratio sampler keeps. */
   sampledShare: number;
