@@ -13,19 +13,19 @@ export type GraphqlError = {
   readonly extensions?: Readonly<Record<string, unknown>>;
 };
 
-/** What an attempt says about a write. */
+/** What the response to one attempt says about a write. */
 export type Answer = {
   /**
-   * - `final`: a repeat would get the same
+   * - `final`: the same request would get the same response again
    * - `not-sent`: this request did nothing, and may be sent again
    * - `in-progress`: an earlier request has no outcome yet
-   * - `lost`: no response of the gateway
+   * - `lost`: no response of the gateway arrived
    */
   readonly state: 'final' | 'not-sent' | 'in-progress' | 'lost';
   /**
-   * Whether a request may have taken effect of which this does not tell. Undefined: it says only that this attempt did
-   * nothing, for certain. An error without a path is not certain: a browser repeats requests by itself, and the error
-   * may be that of a repeat.
+   * Whether a request may have taken effect whose outcome this response does not contain. Undefined if it is certain only
+   * that this attempt did nothing. An error without a path does not make that certain, because a browser repeats requests
+   * by itself, and the error may be the response to such a repeat.
    */
   readonly isOpen?: boolean | undefined;
   readonly body: GraphqlBody;
@@ -35,9 +35,9 @@ export type Answer = {
 
 export const lost: Answer = { state: 'lost', isOpen: true, body: {} };
 
-/** Reads a response, of which `text` is the body. */
+/** Reads a response, whose body is `text`. */
 export function readAnswer({ status, headers }: Response, text: string): Answer {
-  // The 4xx of a proxy, except for 408, says that it did not forward the request. Its other responses say nothing.
+  // A 4xx of a proxy, except for 408, means that it did not forward the request. Its other responses prove nothing.
   const isRejectedByProxy = /^4(?!08)/.test(`${status}`);
   const body =
     parseBody(text) ??
@@ -48,7 +48,7 @@ export function readAnswer({ status, headers }: Response, text: string): Answer 
   const isRetryable = errors.some(({ extensions }) => extensions?.retryable);
   const isOutcome =
     !errors.length && hasField(body) && !Object.values(body.data ?? {}).includes(null);
-  // A router has errors of its own, which do not say what the gateway did.
+  // The errors of a router do not say what the gateway did.
   const isOfGateway =
     isOutcome || (errors.length > 0 && errors.every(({ extensions }) => extensions?.requestId));
   const isCertain = isOfGateway && !isInProgress && errors.every(({ path }) => path?.length);
@@ -66,7 +66,7 @@ export function readAnswer({ status, headers }: Response, text: string): Answer 
   };
 }
 
-/** Whether a field has an outcome. Clients add `__typename`, which says nothing. */
+/** Whether a field has an outcome. `__typename` is none: clients add it to the selection. */
 export const hasField = ({ data }: GraphqlBody): boolean =>
   Object.values(data ?? {}).some(isObject);
 
@@ -82,7 +82,7 @@ export const errorBody = (
   errors: [{ message: code, extensions: { code, retryable: false, ...extensions } }],
 });
 
-/** The result of a write of which nothing is known yet. */
+/** The body for a write whose outcome is not known yet. */
 export const lostBody = (intent: string, reason?: string): GraphqlBody =>
   errorBody('RESPONSE_LOST', { intent, reason });
 
@@ -120,7 +120,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 export const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined;
 
-/** How long the server asks to wait, in milliseconds, or until when. */
+/** How long the server asks the client to wait, in milliseconds. The header has seconds or a date. */
 export function readRetryAfter(headers: Headers | undefined): number {
   const value = headers?.get('retry-after') ?? '';
   return 1000 * Number(value) || Date.parse(value) - Date.now() || 0;

@@ -30,43 +30,43 @@ export type LedgerFetchOptions = {
   /** How long after a write the same write is a double click, in milliseconds. 0 turns this off. */
   readonly doubleClickMs?: number | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** What sends a request. */
+  /** Sends a request. The global `fetch` by default. */
   readonly fetch?: typeof fetch | undefined;
 };
 
-/** Who may send a request, or why nobody may. */
+/** The user who sends a request, or why it must not be sent. */
 export type Admission = Caller | Refused<'CANCELLED' | 'OFFLINE' | 'SIGN_IN_FAILED' | 'OTHER_USER'>;
 
 export type Attempts = {
   readonly intent: Intent;
   readonly url: string | URL;
-  /** The options of a request with this age. */
+  /** Returns the options of a request with this age of the intent. */
   readonly init: (ageMs?: number) => RequestInit;
-  /** Who sends the first request, if it is known. The others are sent only for the same user. */
+  /** The user of the first request, if already known. Further requests are sent only for the same user. */
   readonly caller?: Caller;
   /** Whether an earlier request may have taken effect. */
   readonly isOpen: boolean;
-  /** Whether it may be sent more than once. */
+  /** Whether the request may be sent more than once. */
   readonly mayRepeat: boolean;
-  /** Ends it with what is known so far. */
+  /** Stops the attempts. The result is then what is known so far. */
   readonly stop: AbortSignal | null | undefined;
 };
 
 export type Result = {
   readonly last: Answer;
-  /** Whether a request may have taken effect of which `last` does not tell. */
+  /** Whether a request may have taken effect whose outcome `last` does not contain. */
   readonly isOpen: boolean;
-  /** How long it might have been repeated still, in milliseconds. */
+  /** For how much longer the write could have been repeated, in milliseconds. */
   readonly patienceMs: number;
 };
 
 export const DELAY_MS = 500;
 export const DOUBLE_CLICK_MS = 500;
 
-/** How long a copy of a request may be on its way, in milliseconds: later ones need their true age. */
+/** How long a request may be on its way, in milliseconds. After this time, a request has to send the true age of its intent. */
 const TRANSIT_MS = 30_000;
 
-/** Waits until the device is online, and obtains a token of the user of an intent: `owner`, if it is not known otherwise. */
+/** Waits until the device is online, and obtains a token of the user of an intent. `owner` is that user if the page knows no other. */
 export async function admit(
   intent: Intent,
   request: RequestInit,
@@ -87,11 +87,11 @@ export async function admit(
     : await identify(request, options, stop, rejected);
   if (stop?.aborted) return { refusal: 'CANCELLED' };
   const { user = owner ?? caller.user } = recall(intent);
-  // For the gateway, the same key of another user is another write.
+  // For the gateway, the same key is another write if another user sends it.
   return caller.refusal || caller.user === user ? caller : { refusal: 'OTHER_USER' };
 }
 
-/** Returns how many milliseconds are left to repeat a write, from the first call on. */
+/** Returns a function that returns how many milliseconds are left to repeat a write. The time starts at its first call. */
 function startPatience({ patienceMs = 45_000 }: LedgerFetchOptions): () => number {
   let giveUpAt: number | undefined;
   return () => {
@@ -100,7 +100,7 @@ function startPatience({ patienceMs = 45_000 }: LedgerFetchOptions): () => numbe
   };
 }
 
-/** Sends a request until its answer is final, or the patience ends. */
+/** Sends a request until its response is final, or until no time is left to repeat it. */
 export async function attempt(
   { intent, url, init, caller, isOpen, mayRepeat, stop }: Attempts,
   options: LedgerFetchOptions,
@@ -115,7 +115,7 @@ export async function attempt(
   for (let count = 1; ; count += 1) {
     const { refusal, token } = admission;
     if (refusal === 'CANCELLED') break;
-    // To obtain the token may have taken long, or the app sends it again.
+    // Obtaining the token may have taken long, or the app sends an earlier intent again.
     const isAged = isOpen || performance.now() - startedAt > TRANSIT_MS;
     const ageMs = ageOf(intent, attemptMs);
     if (!refusal) {
@@ -125,20 +125,20 @@ export async function attempt(
         return readAnswer(response, await response.text());
       }).catch(() => lost);
     } else {
-      // A token that was there may be there again.
+      // If there was a token before, there may be one again.
       const mayPass = refusal === 'SIGN_IN_FAILED' && count > 1;
       last = { state: mayPass ? 'not-sent' : 'final', body: errorBody(refusal) };
     }
-    // An error is about its own attempt alone: an earlier one may still be executed.
+    // An error says only that this attempt did nothing. An earlier one may still be executed.
     isOpen = last.isOpen ?? isOpen;
     const code = codeOf(last.body);
     rejected = code === 'UNAUTHENTICATED' && rejected === undefined ? token : undefined;
-    // A token is rejected before the body is read, so a large body may be sent again, too.
+    // The gateway rejects a token before it reads the body, so even a large body may be sent again.
     if (rejected === undefined) {
       const waitMs = Math.max(backoffMs(count, delayMs), readRetryAfter(last.init?.headers));
       if (last.state === 'final' || !mayRepeat || stop?.aborted || waitMs > patience()) break;
       tell([onProgress], { intent, attempt: count, state: last.state, code });
-      // A field that was sent is open again: a later answer may not have its outcome.
+      // A later response may not contain the outcome of a field that this response contains.
       isOpen ||= hasField(last.body);
       await wait(waitMs, stop);
     }
@@ -147,7 +147,7 @@ export async function attempt(
   return { last, isOpen, patienceMs: patience() };
 }
 
-/** Tells listeners. A fault of theirs may not end a write. */
+/** Calls listeners. An error that a listener throws is reported, and does not end the write. */
 export function tell<Event>(
   all: Iterable<((event: Event) => void) | undefined>,
   event: Event,

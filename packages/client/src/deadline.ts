@@ -40,6 +40,6 @@ export function throwIfAborted(signal: Signal): void {
   if (signal?.aborted) throw reasonOf(signal);
 }
 
-/** Why it ends: `signal` aborted, which has no reason in older browsers, or the time is over. */
+/** The reason for ending: that of `signal`, which older browsers do not set, or a timeout. */
 const reasonOf = (signal: Signal): unknown =>
   signal?.reason ?? new DOMException('', signal?.aborted ? 'AbortError' : 'TimeoutError');

@@ -33,33 +33,33 @@ export type LedgerErrorCode =
   | 'INTERNAL_SERVER_ERROR'
   | (string & {});
 
-/** A fault of the input, and the path of what has it, from the argument on. */
+/** A fault of the input. Its path begins with the name of the argument. */
 export type Fault = { readonly path: readonly (string | number)[]; readonly message: string };
 
 export type LedgerError = {
   readonly code: LedgerErrorCode;
   readonly message: string;
-  /** Operators find the request with it. */
+  /** With this id, operators find the request in the log. */
   readonly requestId: string | undefined;
   readonly faults: readonly Fault[];
-  /** Why an outcome cannot be asked for at the moment, such as `OTHER_USER`: the intent belongs to another user. */
+  /** Why the outcome cannot be asked for now. For example, `OTHER_USER`: the intent belongs to another user. */
   readonly reason: LedgerErrorCode | undefined;
 };
 
 /** What became of one root field. */
 export type FieldResult<Member> =
-  /** Its outcome, a member of its union. */
+  /** The field has an outcome, which is a member of its union. */
   | { readonly kind: 'member'; readonly member: Member; readonly error?: undefined }
-  /** It did nothing. */
+  /** The field did nothing. */
   | { readonly kind: 'error'; readonly error: LedgerError; readonly member?: undefined }
-  /** It is not known yet. `settle` can find out, with this intent. */
+  /** The outcome is not known yet. `settle` can find out with this intent. */
   | {
       readonly kind: 'lost';
       readonly error: LedgerError;
       readonly intent: Intent;
       readonly member?: undefined;
     }
-  /** Nobody can know whether it took effect. */
+  /** Nobody can know whether the field took effect. */
   | { readonly kind: 'unknown'; readonly error: LedgerError; readonly member?: undefined };
 
 /** The result of any GraphQL client, or `{ error }` with what it throws. */
@@ -71,9 +71,9 @@ export type AnyResult<Data extends object> = {
 };
 
 /**
- * Reads the result of one root field by its response name, from a request that `createLedgerFetch` sent, or from
- * `settle`. Each field of a mutation has its own result. `intent` is that of the request, for a result that says
- * nothing, such as that of a request that was aborted: without it, such a result is `unknown`.
+ * Reads the result of one root field by its response name. The response is that of a request that `createLedgerFetch`
+ * sent, or that of `settle`. Each field of a mutation has its own result. Pass the `intent` of the request, so that a
+ * request that was aborted is `lost`, and not `unknown`.
  */
 export function readField<Data extends object, Name extends keyof Data & string>(
   result: AnyResult<Data>,
@@ -82,7 +82,7 @@ export function readField<Data extends object, Name extends keyof Data & string>
 ): FieldResult<NonNullable<Data[Name]>> {
   const responses = responsesOf(result);
   const member = responses.map(({ data }) => Object(data)[name]).find(Boolean);
-  // A member is an object. The type of what an error has is that of the result.
+  // Data inside an error has the same type as data of a result.
   if (member) return { kind: 'member', member };
   const errors: GraphqlError[] = responses
     .flatMap((each) => [each.errors, each.graphQLErrors].flat())
@@ -97,8 +97,9 @@ export function readField<Data extends object, Name extends keyof Data & string>
 }
 
 /**
- * A result, and where what clients throw has it: Apollo Client and urql, Relay, graphql-request. Then what is said of a
- * field for which these have nothing. A complete settlement has the outcome of every other field.
+ * Where a response may be: in the result itself, or in the error that a client throws (Apollo Client and urql, Relay,
+ * graphql-request). The last item is for a field that none of them contains. If a settlement is complete, such a field was
+ * not executed.
  */
 function responsesOf(result: AnyResult<object>): Record<string, unknown>[] {
   const { source, response } = Object(result.error);

@@ -1,64 +1,64 @@
 import { parseJson, tryTo } from './answer.ts';
 import { type Intent, now, type Progress } from './intent.ts';
 
-/** What this page knows of an intent. The first four survive a reload, if the tab has a storage with room. */
+/** What this page knows of an intent. The first four properties survive a reload, if the tab has a storage with free space. */
 export type KnownIntent = {
-  /** A hash of who sends it. */
+  /** A hash of the user who sends it. */
   user?: string | undefined;
-  /** A hash of the body of its request, unless that did nothing, for certain. */
+  /** A hash of the body of its request. Undefined if the request certainly did nothing. */
   request?: string | undefined;
-  /** Whether it may have taken effect in a way that is not known yet. */
+  /** Whether it may have taken effect, and its outcome is not known yet. */
   isOpen?: boolean;
-  /** The intent that was sent for it: itself, or that of the click just before. */
+  /** The intent that was sent in its place: itself, or for the second click of a double click, that of the first one. */
   sentAs: Intent;
-  /** The name of its `createWrite`, or an empty text. Undefined for a key of the app, which joins no other write. */
+  /** The name of its `createWrite`, or an empty text. Undefined for a key that the app made. Such a key never joins another write. */
   name?: string | undefined;
-  /** All that makes two requests a double click, as long as the next one can be. */
+  /** What must be equal in two requests of a double click. Undefined once a further click cannot be one. */
   joinId?: string | undefined;
   /** A hash of the variables of `createWrite`. */
   variables?: string | undefined;
-  /** What a double click gets. */
+  /** The response that the second click of a double click gets as well. */
   response?: Promise<Response>;
-  /** When this page sent it first, in the time of `performance.now()`. */
+  /** When this page first sent it, in the time of `performance.now()`. */
   startedAt?: number | undefined;
-  /** In the time of `performance.now()`. Undefined while it is sent. */
+  /** When sending ended, in the time of `performance.now()`. Undefined until then. */
   endedAt?: number | undefined;
 };
 
 const ITEM = 'ledger-gateway:intents';
 
-/** How many of the last intents are kept, and all that are open. */
+/** How many intents are kept: the latest ones. All open ones are kept, too. */
 const KEPT = 200;
 
-/** What this page knows of its intents. Only this file writes the storage. */
+/** What this page knows of its intents. Only this file writes them to the storage. */
 export const knownIntents = new Map<Intent, KnownIntent>();
 
-// Anybody may have written what is stored.
+// Other code of the page may have written to the storage.
 for (const entry of [parseJson(tryTo(() => sessionStorage.getItem(ITEM)))].flat()) {
   tryTo(() => restore(entry));
 }
 
-/** Restores what was known before a reload, if it is readable. Otherwise, `recall` says that the intent may have been sent. */
+/** Restores what was known before a reload. If it is not readable, `recall` says that the intent may have been sent. */
 function restore(entry: unknown): void {
   const [intent, { user, request = '', isOpen, sentAs }] = Object(entry);
   const isReadable = [intent, user, request, sentAs].every((value) => typeof value === 'string');
-  // What was not sent is not stored.
+  // Only what was sent is stored.
   const wasOpen = isOpen !== false || !request;
   if (isReadable) knownIntents.set(intent, { user, request, isOpen: wasOpen, sentAs });
 }
 
-/** What stops the requests of each intent that this page sends. */
+/** Aborts the requests of each intent that this page sends. */
 export const stops = new Map<AbortController, Intent>();
 
-/** They hear of every write of this page. */
+/** Listeners that are called for every write of this page. */
 export const listeners = new Set<(progress: Progress) => void>();
 
 /** Creates an intent. Call it when the user decides, such as in the listener of the click. */
 export const newIntent = (): Intent => createIntent();
 
-/** Creates an intent. With a name, it may join another one of this name. */
+/** Creates an intent. With a name, it may join another intent of this name, as the second click of a double click. */
 export function createIntent(name?: string): Intent {
-  // Some engines have no `crypto`. A key only has to differ from the others of the same user.
+  // Some engines have no `crypto`. A key only has to differ from other keys of the same user.
   const numbers = new Uint32Array(4).map(() => 2 ** 32 * Math.random());
   globalThis.crypto?.getRandomValues?.(numbers);
   const intent = [Math.floor(now()), ...numbers].map((number) => number.toString(36)).join('-');
@@ -66,22 +66,22 @@ export function createIntent(name?: string): Intent {
   return intent;
 }
 
-/** What is known of an intent. One that is not from this tab may have been sent before. */
+/** What is known of an intent. An intent that is not from this tab may have been sent before. */
 export const recall = (intent: Intent): KnownIntent =>
   knownIntents.get(intent) ?? { sentAs: intent, isOpen: true };
 
-/** Whether nothing was sent with it, or nothing that had an effect, for certain. */
+/** Whether it is certain that nothing was sent with the intent, or that nothing sent took effect. */
 export const isUnsent = ({ request, isOpen }: KnownIntent): boolean => !isOpen && !request;
 
-/** Notes this of an intent. Call it before the intent is sent. */
+/** Stores changes of what is known of an intent. Call it before the intent is sent. */
 export function note(intent: Intent, changes: Partial<KnownIntent>): KnownIntent {
   const known = Object.assign(recall(intent), changes);
   knownIntents.set(intent, known);
   for (const [oldest, { sentAs }] of knownIntents) {
     if (knownIntents.size > KEPT && !knownIntents.get(sentAs)?.isOpen) knownIntents.delete(oldest);
   }
-  // Without a storage, or with a full one, they are known until the page is left. After a reload, one that is not kept may
-  // have been sent.
+  // Without a storage, or with a full one, intents are known until the page is left. After a reload, an intent that was not
+  // stored counts as one that may have been sent.
   const sent = [...knownIntents].filter(([, each]) => !isUnsent(each));
   const text = JSON.stringify(sent, ['user', 'request', 'isOpen', 'sentAs']);
   tryTo(() => sessionStorage.setItem(ITEM, text));
@@ -89,9 +89,9 @@ export function note(intent: Intent, changes: Partial<KnownIntent>): KnownIntent
 }
 
 /**
- * Stops the attempts of a write that this page sends. Its request then settles, and its promise gets the result: what
- * became of it, or that it was not executed and never will be. It works with every client, also with one that has no
- * way to cancel. Returns false if the page does not send the intent; `settle` then tells what became of it.
+ * Stops the attempts of a write that this page sends, and settles it. The promise of the request then gets the result:
+ * the outcome, or that the write was not executed and never will be. This works with every client, even if the client cannot
+ * cancel. Returns false if the page does not send the intent. `settle` then returns the outcome.
  */
 export function cancel(intent: Intent): boolean {
   const { sentAs } = recall(intent);

@@ -19,23 +19,23 @@ import { ATTEMPT_MS, type Caller, hash } from './token.ts';
 
 const KEY = 'idempotency-key';
 
-/** How many times `createLedgerFetch` was called. */
+/** How many times `createLedgerFetch` has been called. */
 let instances = 0;
 
-/** The options of `createLedgerFetch`, and its number: only writes of the same one are joined. */
+/** The options of `createLedgerFetch` and the number of this call. Only writes of the same instance are joined. */
 type InstanceOptions = LedgerFetchOptions & { readonly instance: number };
 
-/** A body of more bytes is sent once. */
+/** A body with more bytes than this is sent only once. */
 const LARGE_BODY = 256 * 1024;
 
-/** The gateway ends an upload that is slower than this, or longer. */
+/** The gateway ends an upload that is slower than this rate, or that takes longer than this time. */
 const SLOWEST_BYTES_PER_MS = 16;
 const LONGEST_UPLOAD_MS = 600_000;
 
 /**
- * Creates a `fetch` that sends a mutation until its outcome is known, with one idempotency key: that of the
- * header, or a new one. The response is always one of GraphQL, so the promise rejects only if `init.signal`
- * aborts. A double click is sent once. A query is passed on.
+ * Creates a `fetch` that sends a mutation until its outcome is known. All requests have the same idempotency key: that of
+ * the header `Idempotency-Key`, or a new one. The promise always resolves to a GraphQL response, unless `init.signal` aborts.
+ * A double click is sent once. Queries are passed on.
  *
  * @throws {Error} where the browser or engine lacks what it needs
  */
@@ -99,7 +99,8 @@ async function sendOrJoin(
   }
   const { user } = caller;
   const { name } = known;
-  // A server has no page: its equal writes may be those of two users. What is no text, such as a stream, cannot be compared.
+  // On a server there is no page, and equal writes may come from two users. A body that is no text, such as a stream, cannot
+  // be compared.
   const mayJoin = name !== undefined && doubleClickMs > 0 && 'document' in globalThis;
   const joinId =
     mayJoin && typeof body === 'string'
@@ -113,11 +114,11 @@ async function sendOrJoin(
   let sent = same;
   if (sent) {
     note(intent, { user, request: id, sentAs: sent.sentAs });
-    // The next click may follow this one.
+    // A third click may follow.
     sent.endedAt &&= performance.now();
   } else {
     for (const other of others) {
-      // After another write, the same one is a new decision.
+      // After another write, the same write again is a new decision.
       if (other.endedAt) other.joinId = undefined;
     }
     const wasOpen = !isUnsent(known);
@@ -129,9 +130,9 @@ async function sendOrJoin(
     });
     sent = own;
   }
-  // If the first one was aborted, all that is known is that it may have been sent.
+  // If the first request was aborted, only one thing is known: the write may have been sent.
   const response = await sent.response?.catch(() => undefined);
-  // A response can be copied until its body is read.
+  // Each click gets a copy, because the body of a response can be read only once.
   return response?.clone() ?? toResponse(lostBody(sent.sentAs));
 }
 
@@ -167,23 +168,23 @@ async function sendUntilKnown(
       signal,
       patienceMs: Math.max(patienceMs, smallMs / 2),
     });
-    // Where nothing was executed, the last error is the reason.
+    // If nothing was executed, the last error is the reason.
     const isNothing = codeOf(settled) === 'IDEMPOTENCY_KEY_SETTLED';
     if (!isNothing || !last.body.errors) return toResponse(settled);
   } else if ([...stops.values()].filter((each) => each === intent).length < 2) {
-    // While the app sends the same key a second time, that one may still take effect.
+    // If the app sends the same key a second time at the moment, that request may still take effect.
     note(intent, { isOpen: false, request: hasField(last.body) ? noted.request : undefined });
   }
   return toResponse(last.body, last.init);
 }
 
 /**
- * The headers that differ between two clicks on one button: that of the token, and those with which the common tracers name
- * each request.
+ * The headers that differ between the two requests of a double click: the one with the token, and those in which common
+ * tracers give each request a name.
  */
 const ofEachRequest =
   /^(authorization|trace(parent|state)|baggage|b3|x-b3-(traceid|spanid|parentspanid|sampled|flags)|x-datadog-(trace-id|parent-id|origin|sampling-priority|tags)|(x-)?(request|correlation)-id|x-(trace-id|amzn-trace-id|cloud-trace-context)|uber-trace-id|sentry-trace|newrelic|elastic-apm-traceparent)$/;
 
-/** The headers by which two writes differ: the gateway may forward them to the service. */
+/** All other headers. Writes with different ones are different writes, because the gateway may forward them to the service. */
 const ownHeaders = ({ headers }: HeadedRequest): string[][] =>
   [...headers].filter(([name]) => !ofEachRequest.test(name));

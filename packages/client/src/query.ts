@@ -3,7 +3,7 @@ import type { LedgerFetchOptions } from './attempts.ts';
 import { throwIfAborted } from './deadline.ts';
 import { identify, withToken } from './token.ts';
 
-/** Sends a request that changes nothing, and again with a renewed token if the first one is rejected. */
+/** Sends a query. If its token is rejected, sends it once more with a new one. */
 export async function sendQuery(
   url: string | URL,
   request: RequestInit,

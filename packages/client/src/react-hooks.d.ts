@@ -1,4 +1,4 @@
-/** What the package uses of React, which it does not install. */
+/** The part of React that the package uses. The package does not install React. */
 declare module 'react' {
   export function useEffect(effect: () => void): void;
   export function useMemo<Value>(create: () => Value, dependencies: readonly unknown[]): Value;

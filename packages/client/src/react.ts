@@ -8,7 +8,7 @@ import {
   type WriteState,
 } from './write.ts';
 
-/** The write of one button, for a component of React. See `createWrite`. */
+/** Creates the write of one button, for a React component. See `createWrite`. */
 export function useWrite<Name extends string, Member extends Outcome, Variables = void>(
   options: WriteOptions<Name, Member, Variables>,
 ): Omit<Write<Member, Variables>, 'getState' | 'subscribe'> & {

@@ -1,12 +1,12 @@
 import { parseJson } from './answer.ts';
 import { withHeaders } from './intent.ts';
 
-/** Says `query` or `mutation` for a request whose document is named by a hash. It is not sent. */
+/** A header that is not sent. It has the value `query` or `mutation`, for a request that names its document by a hash. */
 export const OPERATION_TYPE = 'operation-type';
 
 export type HeadedRequest = RequestInit & { readonly headers: Headers };
 
-/** Whether a request can change nothing: only a `POST` may be a mutation, also one that names its document by a hash. */
+/** Whether a request certainly changes nothing. Any `POST` may be a mutation, even if it names its document by a hash. */
 export function isQuery({ method = 'GET', headers, body }: HeadedRequest): boolean {
   const type = headers.get(OPERATION_TYPE);
   if (type) return type === 'query';
@@ -15,7 +15,7 @@ export function isQuery({ method = 'GET', headers, body }: HeadedRequest): boole
   return typeof query === 'string' && !/\bmutation\b/.test(query);
 }
 
-/** The parts of a request, whose body can be sent twice. */
+/** Splits a request into its parts, with a body that can be sent more than once. */
 export async function split(
   input: Parameters<typeof fetch>[0],
   init: RequestInit = {},

@@ -12,7 +12,7 @@ export type RetryOptions = {
   readonly delayMs?: number | undefined;
 };
 
-/** The longest `Retry-After` of a query for which a user can wait, in milliseconds. */
+/** The longest `Retry-After` that a query waits for, in milliseconds. Users do not wait longer. */
 const LONGEST_WAIT_MS = 10_000;
 
 /** Returns a `fetch` that sends a query again if it fails. It passes mutations on: `ledgerFetch` repeats these. */
@@ -28,12 +28,12 @@ export function retryQueries(
       let retryAfterMs = 0;
       try {
         const response = await withDeadline(timeoutMs, signal, async (end) => {
-          // The whole body, whose connection can still break.
+          // Reads the whole body, because the connection can still break.
           const received = await ledgerFetch(url, { ...request, signal: end });
           return new Response((await received.text()) || null, received);
         });
         retryAfterMs = readRetryAfter(response.headers);
-        // What may pass: a proxy or the gateway is not ready, or overloaded.
+        // Faults that may pass: a proxy or the gateway is not ready, or is overloaded.
         const mayPass = /50[234]/.test(`${response.status}`) && retryAfterMs <= LONGEST_WAIT_MS;
         if (!mayPass || count > retries) return response;
       } catch (error) {

@@ -5,7 +5,7 @@ import { type Intent, withHeaders } from './intent.ts';
 import { note, recall } from './known-intent.ts';
 import { settleDocument } from './settle-document.ts';
 
-/** What `settle` of 1.0.0 sends, which every gateway since then knows. It does not change. */
+/** The document that `settle` of version 1.0.0 sends. Every gateway since then knows it, so it must not change. */
 const firstDocument =
   'mutation SettleWrites($ageMs: Float, $idempotencyKey: String!) { __typename settleWrites(idempotencyKey: $idempotencyKey, ageMs: $ageMs) { __typename isComplete writes { __typename outcome { __typename ... on LedgerOutcomeUnknown { __typename code requestId } ... on LedgerProblem { __typename message } ... on LedgerStatus { __typename invoiceId message } ... on LedgerUnrecognizedStatus { __typename status } ... on WorkflowActionCompleted { __typename action } ... on WorkflowCsvUploaded { __typename invoiceId message unresolved } } responseName } } }';
 
@@ -15,20 +15,21 @@ export type SettleOptions = LedgerFetchOptions & {
   readonly signal?: AbortSignal | null | undefined;
 };
 
-/** A GraphQL result, which `readField` reads. */
+/** A GraphQL result, for `readField`. */
 export type SettledResult<Data extends object> = Omit<GraphqlBody, 'data'> & {
   readonly data?: Partial<Data> | null;
 };
 
 /**
- * Asks what became of an intent, without sending it again, and makes sure that nothing of it is executed later.
- * The result is that of the mutation: the outcomes by response name, with all of their fields, or one error:
+ * Asks for the outcome of an intent, without sending the intent again, and closes it: if it has not been executed by then,
+ * it never will be. The result has the form of the mutation's result: the outcomes by response name, with all of their
+ * fields, or one error:
  *
- * - `IDEMPOTENCY_KEY_SETTLED`: nothing was executed, and never will be
- * - `OUTCOME_UNKNOWN`: the gateway has no record, and may have lost it
- * - `RESPONSE_LOST`: the gateway cannot tell at the moment; ask again
+ * - `IDEMPOTENCY_KEY_SETTLED`: nothing was executed, and nothing will be
+ * - `OUTCOME_UNKNOWN`: the gateway has no claim of this intent, and may have lost it
+ * - `RESPONSE_LOST`: the gateway does not know the outcome at the moment; ask again
  *
- * An intent of another user is `RESPONSE_LOST`: nothing is asked, and its owner can still ask. Rejects only if
+ * For an intent of another user, it sends nothing and returns `RESPONSE_LOST`. That user can still ask. Rejects only if
  * `signal` aborts.
  */
 export async function settle<Data extends object = Record<string, unknown>>(
@@ -47,15 +48,15 @@ export async function settle<Data extends object = Record<string, unknown>>(
     return attempt(attempts, options);
   };
   let { last } = await ask(settleDocument);
-  // A gateway, or its manifest, that is older than this package may not know a field.
+  // A gateway or a manifest that is older than this package may lack a field of the document.
   if (/VALIDATION|SAFELIST/.test(`${codeOf(last.body)}`)) ({ last } = await ask(firstDocument));
   throwIfAborted(signal);
-  // The next click is a new decision.
+  // From now on, the same click is a new decision.
   if (known.endedAt) known.joinId = undefined;
   const result = toResult(last.body, sentAs);
   const isKnown = last.state === 'final' && !/LOST|UNKNOWN/.test(`${codeOf(result)}`);
   if (isKnown && known.request) note(sentAs, { isOpen: false });
-  // The names of the fields and their types are those of the caller's mutation.
+  // The caller's type parameter describes the fields, and `settle` cannot check it.
   return result as SettledResult<Data>;
 }
 

@@ -2,33 +2,33 @@ import { withDeadline } from './deadline.ts';
 import { type Headed, withHeaders } from './intent.ts';
 
 /**
- * Returns the bearer token, before every request. `rejected` is the token that was just rejected, for which it
- * returns a new one. Without it, the requests have the headers that the client sets.
+ * Returns the bearer token. It is called before every request. If the last token was rejected, `rejected` has that token, and
+ * the function must return a new one. Without this function, requests have the token that the client sets in the headers.
  */
 export type GetToken = ((rejected?: string) => string | Promise<string>) | undefined;
 
 /** How long one request may take by default, in milliseconds. */
 export const ATTEMPT_MS = 20_000;
 
-/** Who sends a request, and the token that says so. */
+/** The user who sends a request, and their token. */
 export type Caller = {
   readonly token: string | undefined;
   readonly user: string;
   readonly refusal?: undefined;
 };
 
-/** Why nobody sends a request. */
+/** Why a request is not sent. */
 export type Refused<Refusal> = {
   readonly refusal: Refusal;
   readonly token?: undefined;
   readonly user?: undefined;
 };
 
-/** Adds a token to the options of a request. Fails if it fits in no header. */
+/** Adds a token to the options of a request. Throws an error if a header cannot contain the token. */
 export const withToken = <Init extends Headed>(init: Init, token: string | undefined) =>
   withHeaders(init, { authorization: token === undefined ? token : `Bearer ${token}` });
 
-/** Obtains the token for a request, or else reads the one that the client has set. */
+/** Obtains the token for a request. Without a function for that, reads the token from the headers that the client has set. */
 export async function identify(
   request: Headed,
   { token: getToken, attemptMs = ATTEMPT_MS }: { token?: GetToken; attemptMs?: number | undefined },
@@ -45,7 +45,7 @@ export async function identify(
   }
 }
 
-/** A hash of the user of a JWT, from its `iss` and `sub`. All other tokens count as of one user. */
+/** A hash of the user of a JWT, from its claims `iss` and `sub`. All tokens that are no JWT count as those of one user. */
 function userOf(token: string): string {
   try {
     const [, payload = ''] = token.split('.');
@@ -57,8 +57,8 @@ function userOf(token: string): string {
 }
 
 /**
- * A hash of 64 bits, of two as in FNV-1a. A page without HTTPS has no other one. With 32 bits, one page in a hundred that
- * sends 10,000 different writes at once would take one of them for a double click.
+ * A hash of 64 bits: two hashes of 32 bits, computed like FNV-1a. A page without HTTPS has no other hash function. With 32
+ * bits, of a hundred pages that send 10,000 different writes at once, one would take two of them for a double click.
  */
 export const hash = (text: string): string =>
   [2654435761, 1597334677]

@@ -6,12 +6,12 @@ import { cancel, createIntent, listeners, note, recall } from './known-intent.ts
 import { type SettleOptions, settle } from './settle.ts';
 import { hash, identify } from './token.ts';
 
-/** A member of a union, whose document selects `__typename`. */
+/** A member of the union that a mutation returns. The document must select `__typename`. */
 export type Outcome = { readonly __typename: string; readonly code?: unknown };
 
 type RefusalName = 'LedgerFailed' | 'LedgerNotPermitted' | 'LedgerNoMoreInvoices';
 
-/** Without a generated type, a name is any string, and says nothing. Relay adds `%other`, which has no other field. */
+/** The members for success. Without generated types, `__typename` is any string, and all members stay. Relay adds `%other`. */
 type DoneMember<Member extends Outcome> = string extends Member['__typename']
   ? Member
   : Exclude<Member, { __typename: `Ledger${string}` | '%other' }>;
@@ -19,23 +19,23 @@ type RefusedMember<Member extends Outcome> = string extends Member['__typename']
   ? Member
   : Extract<Member, { __typename: RefusalName }>;
 
-/** What a page shows of a write. */
+/** The state of a write, for a page to show. */
 export type WriteState<Member extends Outcome> =
   | { readonly phase: 'idle' }
-  /** `wait` is why it takes longer. */
+  /** The write is being sent. `wait` says why that takes longer. */
   | { readonly phase: 'sending'; readonly wait?: Progress['state'] }
-  /** Asks what became of it, without sending it. */
+  /** The package asks for the outcome, without sending the write again. */
   | { readonly phase: 'asking' }
   | { readonly phase: 'done'; readonly member: DoneMember<Member> }
-  /** The ledger said no: `member` says why. */
+  /** The service refused the write. `member` says why. */
   | { readonly phase: 'refused'; readonly member: RefusedMember<Member> }
-  /** Nothing was done. */
+  /** The write did nothing. */
   | { readonly phase: 'failed'; readonly error: LedgerError }
-  /** It may have taken effect. */
+  /** The write may have taken effect. */
   | {
       readonly phase: 'unknown';
       readonly result: FieldResult<Member>;
-      /** Whether asking again can tell. */
+      /** Whether asking again may return the outcome. */
       readonly mayAsk: boolean;
       /** Whether the user may check in the ledger instead, and then call `dismiss`. */
       readonly mayDismiss: boolean;
@@ -68,23 +68,23 @@ export type WriteOptions<Name extends string, Member, Variables> = SettleOptions
 export type Write<Member extends Outcome, Variables> = {
   readonly getState: () => WriteState<Member>;
   /**
-   * Calls `listener` after each change. The first one asks what became of a write that is open, such as since a reload
-   * or since another user signed in.
+   * Calls `listener` after each change. The first subscription asks for the outcome of an open write, for example after a
+   * reload, or after another user has signed in.
    */
   readonly subscribe: (listener: () => void) => () => void;
   /**
-   * Sends a new write. While there is one of this user whose outcome is not known, it asks about that one instead, unless
-   * this page sent it with other variables. Variables that cannot be obtained are not sent.
+   * Sends a new write. If this user has a write whose outcome is not known, asks for that outcome instead, unless this page
+   * sent that write with other variables. If the promise of `variables` rejects, nothing is sent.
    */
   readonly submit: (variables: Variables | Promise<Variables>) => void;
   /**
-   * Stops sending, and asks what became of it, if it may have been sent. Ignored for `doubleClickMs` after `submit`: it may
-   * be the second click of a double click, under whose pointer "Cancel" has appeared.
+   * Stops sending. If the write may have been sent, asks for its outcome. Does nothing for `doubleClickMs` after `submit`:
+   * the call may be the second click of a double click, if "Cancel" has appeared under the pointer.
    */
   readonly cancel: () => void;
-  /** Asks again what became of it. After a sign-in, it shows what is open of the new user, or nothing. */
+  /** Asks again for the outcome. After a sign-in, shows the open write of the new user, if there is one. */
   readonly askAgain: () => void;
-  /** Unlocks the button: the user has seen the outcome, or, where `mayDismiss`, has checked in the ledger. */
+  /** Unlocks the button. Call it when the user has seen the outcome, or with `mayDismiss`, has checked in the ledger. */
   readonly dismiss: () => void;
 };
 
@@ -94,10 +94,10 @@ const refusals: readonly string[] = [
   'LedgerNoMoreInvoices',
 ] satisfies RefusalName[];
 
-/** Nothing to show. */
+/** The state without a write. */
 export const idle = { phase: 'idle' } as const;
 
-/** Whether a button has to stay locked. */
+/** Whether the button must stay locked. */
 export const isLocked = ({ phase }: { readonly phase: WriteState<Outcome>['phase'] }): boolean =>
   phase === 'sending' || phase === 'asking' || phase === 'unknown';
 
@@ -114,17 +114,17 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   type Open = { readonly intent?: Intent | undefined; readonly user?: string | undefined };
   const { url, field, name, storage } = getOptions();
   const kept = keepIntents(`ledger-gateway:write:${name ?? field} ${url}`, storage);
-  /** Those of this write. */
+  /** The listeners of this write. */
   const own = new Set<() => void>();
   let state: WriteState<Member> = { phase: kept.find() ? 'asking' : 'idle' };
-  /** The click, or the question, that the state is about. */
+  /** The click or the question that the state belongs to. */
   let open: Open | undefined;
   /** When `submit` was called, in the time of `performance.now()`. */
   let submittedAt = Number.NEGATIVE_INFINITY;
 
   function set(next: WriteState<Member>): void {
     state = next;
-    // What nobody has seen is asked about when the component is back.
+    // Without a listener, nobody has seen the outcome. The next component that subscribes asks for it.
     if (own.size > 0 && !isLocked(next)) forget();
     tell(own, undefined);
   }
@@ -146,11 +146,11 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     const [variables, { user, refusal }] = ready;
     if (refusal) return set(toState(read(errorBody(refusal))));
     const id = tryTo(() => hash(JSON.stringify(variables)));
-    // A write that may have been sent before is not replaced. One with other variables is that of another form.
+    // A write that may have been sent is not replaced by a new one. With other variables, it is another write.
     const before = kept.find(user, id);
     if (before) return ask({ intent: before, user });
     const intent = createIntent(name ?? '');
-    // It is sent only as the user who clicked. Without a token or headers, this is not known yet.
+    // The write is sent only for the user who clicked. Without a token or headers, that user is not known yet.
     note(intent, { variables: id, user: user || undefined });
     kept.set(intent, user);
     const sent = { intent, user };
@@ -159,13 +159,13 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     const listener = ({ intent: sentAs, state: now }: Progress) => {
       if (open !== sent || state.phase !== 'sending' || recall(intent).sentAs !== sentAs) return;
       wasSent ||= /lost|progress/.test(now);
-      // That a later attempt was not sent says nothing about an earlier one.
+      // An earlier attempt may have been executed, although a later one was not sent.
       set({ phase: 'sending', wait: wasSent && now === 'not-sent' ? 'lost' : now });
     };
     listeners.add(listener);
     const send = async () => getOptions().send({ 'idempotency-key': intent }, variables);
     const result = await send().catch((error: unknown) => {
-      // It says nothing of the write, not even its intent: a fault of the app.
+      // An error without anything about the write is a fault of the app.
       const said = read({ error });
       const isFault = said.error?.code === 'RESPONSE_LOST' && said.kind === 'unknown';
       if (isFault) globalThis.reportError?.(error);
@@ -179,9 +179,9 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     open = before;
     set({ phase: 'asking' });
     const { user = before.user, refusal } = await getCaller();
-    // The client had its result meanwhile.
+    // Meanwhile the client has received the result.
     if (open !== before || !isLocked(state)) return;
-    // The write of another user stays for its owner.
+    // The write of another user stays stored for that user.
     if (!before.intent || user !== before.user) open = { intent: kept.find(user), user };
     const { intent } = open;
     if (!intent) return set(idle);
@@ -195,12 +195,12 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     return readField<{ [Key in Name]?: Member }, Name>(result as AnyResult<Data>, field, intent);
   }
 
-  /** Shows a result to its user alone. Otherwise, the intent stays, and the write of who is there is asked about. */
+  /** Shows a result only to its user. For another user, keeps the intent, and asks for the open write of that other user. */
   async function finish(of: Open, result: object): Promise<void> {
     const said = read(result, of.intent);
-    // Who cancels is there, also while no token can be had.
+    // The user who cancels is present, even if no token can be obtained.
     const { user } = said.error?.code === 'CANCELLED' ? of : await getCaller();
-    // Otherwise, it was asked about meanwhile.
+    // Otherwise, the outcome has been asked for meanwhile.
     if (open !== of || !isLocked(state)) return;
     return user === of.user ? set(toState(said)) : ask();
   }
@@ -214,7 +214,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     getState: () => state,
     subscribe(listener) {
       own.add(listener);
-      // While nobody was listening, another user may have signed in.
+      // While there was no listener, another user may have signed in.
       const mayBeOther = () => own.size === 1 && state.phase !== 'sending' && kept.find();
       if (state.phase === 'asking' ? !open : mayBeOther()) void ask();
       return () => own.delete(listener);
@@ -228,7 +228,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
         forget();
         set(toState(read(errorBody('CANCELLED'))));
       }
-      // The client may not have called `fetch` yet: to settle makes sure that it is not executed later.
+      // The client may not have called `fetch` yet. Settling ensures that the write is not executed later.
       else if (cancel(open.intent)) set({ phase: 'asking' });
       else void ask();
     },
@@ -241,45 +241,45 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   };
 }
 
-/** The state after a result. A member of a newer gateway whose name begins with `Ledger` is unknown. */
+/** The state after a result. A member that this package does not know is `unknown` if its name begins with `Ledger`. */
 function toState<Member extends Outcome>(result: FieldResult<Member>): WriteState<Member> {
   if (result.kind === 'error') return { phase: 'failed', error: result.error };
   const { __typename: name = 'Ledger', code } = result.member ?? {};
   const isRefused = refusals.includes(name);
-  // The types follow the same names.
+  // `DoneMember` and `RefusedMember` distinguish the same names.
   if (isRefused || !/^Ledger/.test(name)) {
     const phase = isRefused ? 'refused' : 'done';
     return { phase, member: result.member } as unknown as WriteState<Member>;
   }
   const isOrphaned = code === 'ORPHANED';
   const mayAsk = isOrphaned || code === 'IN_PROGRESS' || result.kind === 'lost';
-  // It may stay orphaned.
+  // An orphaned write may stay so, and then asking again returns nothing new.
   return { phase: 'unknown', result, mayAsk, mayDismiss: isOrphaned || !mayAsk };
 }
 
-/** The open intents of a write, and their users. A tab keeps them over a reload, if it has a storage with room. */
+/** Keeps the open intents of a write with their users, also over a reload if the tab has a storage with free space. */
 function keepIntents(item: string, ownStorage: WriteStorage | undefined) {
   const storage = (): WriteStorage => ownStorage ?? sessionStorage;
-  /** Those that this write has noted, also without a storage. */
+  /** The intents that this page has noted. They are known even without a storage. */
   const own: Record<Intent, string | undefined> = {};
-  /** Anybody may have written the storage: what is no intent is left out. */
+  /** Leaves out what is no intent, because other code of the page may have written to the storage. */
   const load = (): [Intent, unknown][] =>
     Object.entries({
       ...Object(parseJson(tryTo(() => storage().getItem(item)))),
       ...own,
     }).filter(([intent, owner]) => isIntent(intent) && owner !== undefined);
   return {
-    /** One of a user, or of anybody. With a hash of variables, none that has other ones, as far as this page knows. */
+    /** Finds an open intent of a user, or of any user. With a hash of variables, skips intents that are known to have others. */
     find(user?: string, id?: string): Intent | undefined {
       for (const [intent, stored] of load()) {
         const { variables = id, user: owner = user } = recall(intent);
-        // A write whose user is not readable is not forgotten.
+        // If the stored user is not readable, the intent may be that of this user.
         const isOfUser = user === undefined || (textOf(stored) ?? owner) === user;
         if (isOfUser && (id ?? variables) === variables) return intent;
       }
       return undefined;
     },
-    /** Notes the user of an open intent, or that it is not open any more. */
+    /** Stores the user of an open intent. Without a user, the intent is not open any more. */
     set(intent: Intent, user?: string): void {
       own[intent] = user;
       const text = JSON.stringify(Object.fromEntries(load()));
