@@ -13,7 +13,7 @@ export type AdminOptions = {
   log: Logger;
 };
 
-/** The paths for operators. Requests for them are cheap, and logged only at level `debug` if they succeed. */
+/** The paths for operators. Successful requests for them are logged only at level `debug`. */
 export const operatorPaths = new Set<string | undefined>(['/livez', '/readyz', '/metrics']);
 
 /** Serves the health checks. */
@@ -27,8 +27,9 @@ function registerHealthChecks(app: FastifyInstance, isReady: () => boolean): voi
 }
 
 /**
- * Serves the health checks, and the metrics, on a port of their own if one is configured, where they can be kept from
- * clients. That server also has the health checks, is not logged, and starts before the main one and ends after it.
+ * Serves the health checks and the metrics. If `adminPort` is configured, a second server on that port serves the metrics,
+ * which clients then cannot reach, and the health checks, too. Its requests are not logged. It starts before the main server
+ * and ends after it.
  */
 export function registerAdminServer(main: FastifyInstance, options: AdminOptions): void {
   const { settings, isReady, metrics, log } = options;

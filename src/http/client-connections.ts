@@ -14,11 +14,11 @@ type OpenRequest = {
 
 class Connection {
   isServing = false;
-  /** The request that is being served, unless it was rejected without the framework. */
+  /** The request that is being served. Undefined if it was rejected without the framework. */
   current: OpenRequest | undefined;
-  /** Starts the requests that arrived behind it, in their order. */
+  /** Functions that start the requests that arrived behind it, in their order. */
   queue: (() => void)[] = [];
-  /** What follows is not HTTP, so the connection closes after the current response. */
+  /** Whether bytes followed that are not HTTP. The connection then closes after the current response. */
   isBroken = false;
 }
 
@@ -26,9 +26,9 @@ const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 const statusByError: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, [TIMEOUT]: 408 };
 
 /**
- * The connections of clients. Each serves one request at a time: a request that is pipelined behind the last response
- * of its connection is never executed, because its outcome would be lost, and many of them do not block the event loop.
- * While one waits, nothing more is read, so that they do not fill the memory.
+ * The connections of clients. Each serves one request at a time. Pipelined requests wait for the response before theirs, so
+ * many of them do not block the event loop, and none is executed behind the last response of a connection, where its outcome
+ * would be lost. While a request waits, the connection is not read, so that waiting requests do not fill the memory.
  */
 export class ClientConnections {
   readonly #connections = new Map<Socket, Connection>();
@@ -51,7 +51,7 @@ export class ClientConnections {
     const connection = this.#connections.get(socket);
     if (!connection) return; // It has closed.
     const start = () => {
-      // Something that is not HTTP may follow, so that the rest of the request never arrives.
+      // If the bytes that follow are not HTTP, the rest of this request never arrives.
       if (connection.isBroken) return socket.destroySoon();
       connection.isServing = true;
       response.shouldKeepAlive &&= !this.#isClosing;
@@ -59,7 +59,7 @@ export class ClientConnections {
       serve();
     };
     if (!connection.isServing) start();
-    // What else was read with these requests has at most 64 KB.
+    // The queue takes little memory, because Node reads at most 64 KB at a time.
     else if (connection.queue.push(start) > 16) socket.destroy();
     // Node resumes reading at the end of each request.
     else queueMicrotask(() => connection.queue.length > 0 && socket.pause());
@@ -73,15 +73,15 @@ export class ClientConnections {
     if (request.message.socket.readableEnded) request.onDisconnect();
   }
 
-  /** Closes the connections that serve no request, including those that never sent one, and the others after theirs. */
+  /** Closes all connections: those that serve no request now, including new ones, and the others after their response. */
   close(): void {
     this.#isClosing = true;
     for (const [socket, { isServing }] of this.#connections) if (!isServing) socket.destroy();
   }
 
   /**
-   * Handles bytes that are not HTTP, and a request that is not complete after Node's timeouts. Returns the log line of what
-   * was no request yet.
+   * Handles bytes that are not HTTP, and a request that is not complete after Node's timeouts. If no request had begun,
+   * returns the properties of a log line.
    */
   handleError(error: Error & { code?: string }, socket: Socket) {
     const connection = this.#connections.get(socket);
@@ -90,7 +90,7 @@ export class ClientConnections {
       socket.destroy();
       return undefined;
     }
-    // Node would continue to read, and execute a request that got 408.
+    // Node continues to read, and without this it would execute a request that has already received status 408.
     connection.isBroken = true;
     const { current, isServing } = connection;
     if (current && !current.message.complete) current.reject(error.code === TIMEOUT ? 408 : 400);
@@ -111,14 +111,14 @@ export class ClientConnections {
     if (isUnread && !isEnd) discardBody(message);
     if (isUnread || connection.isBroken || (this.#isClosing && !next)) socket.destroySoon();
     connection.isServing = next !== undefined;
-    // In another iteration of the event loop, so that other connections are served in between.
+    // The next request starts in another iteration of the event loop, so that other connections are served in between.
     if (next) setImmediate(next);
   }
 }
 
 /**
- * Responds to bytes that are not HTTP, and closes the connection. Call it only if no earlier request on the
- * connection waits for its response, because the client would take this one for it. Returns its log line.
+ * Responds to bytes that are not HTTP, and closes the connection. Call it only if no earlier request on the connection
+ * waits for a response, because the client would mistake this response for that one. Returns the properties of a log line.
  */
 function rejectMalformed(fault: string | undefined, socket: Socket) {
   const statusCode = statusByError[fault ?? ''] ?? 400;
@@ -135,17 +135,17 @@ function rejectMalformed(fault: string | undefined, socket: Socket) {
 }
 
 /**
- * Reads and discards the rest of a body whose request already gets its response. Closing the connection while the
- * client is sending would reset it, and the client would lose the response. So a connection that is to be closed stays
- * open until the body has arrived, the client has closed it, or the time is over.
+ * Reads and discards the rest of a body after the response has been sent. If the gateway closed the connection while the
+ * client is still sending, the connection would be reset, and the client would lose the response. So the connection stays
+ * open until the body has arrived, the client has closed it, or five seconds have passed.
  */
 export function discardBody(message: IncomingMessage): void {
   if (message.complete) return;
   const { socket } = message;
-  // The end of the body would make its reader send a second response.
+  // If the reader of the body saw its end, it would send a second response.
   for (const event of ['data', 'end', 'error']) message.removeAllListeners(event);
   message.resume();
-  // Thousands of chunks may arrive at once, and Node takes microseconds to parse each, so they are no longer parsed.
+  // Chunks are no longer parsed: thousands may arrive at once, and Node takes microseconds for each.
   if (isChunked(message)) socket.removeAllListeners('data');
   let bytes = 0;
   (isChunked(message) ? socket : message).on('data', ({ length }: Buffer) => {
@@ -165,7 +165,7 @@ export function discardBody(message: IncomingMessage): void {
   };
 }
 
-/** Whether the connection of a body that is discarded has to be closed, because nobody looks for the end of its chunks. */
+/** Whether a body is chunked. When it is discarded, its end is not found, so its connection must be closed. */
 export function isChunked({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined;
 }

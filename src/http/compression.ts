@@ -9,7 +9,7 @@ const brotli = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 const brotliCompress = promisify(zlib.brotliCompress);
 
-/** In the order in which they are preferred. All run in the thread pool. */
+/** The encodings in the order of preference. All of them run in Node's thread pool. */
 const encoders: [encoding: string, encode: (payload: string | Buffer) => Promise<Buffer>][] = [
   ['br', (payload) => brotliCompress(payload, brotli)],
   ['gzip', promisify(zlib.gzip)],
@@ -24,7 +24,7 @@ export function registerCompression(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     const { socket } = request.raw;
     const isText = typeof payload === 'string' || Buffer.isBuffer(payload);
-    // A shorter one fits into one packet.
+    // A shorter response fits into one packet.
     const isLong = isText && payload.length >= 1024 && !reply.hasHeader('content-encoding');
     if (!isLong || socket.destroyed) return done(null, payload);
     reply.header('vary', `${reply.getHeader('vary')}, Accept-Encoding`);
@@ -41,9 +41,9 @@ export function registerCompression(app: FastifyInstance): void {
   });
 }
 
-/** The first that a client accepts: clients list several with the same weight. */
+/** The first encoding that a client accepts. Clients list several with the same weight. */
 function acceptedEncoder(accepted: string) {
-  // A longer header is not parsed.
+  // The time to parse a header grows with its length.
   if (accepted.length > 200) return undefined;
   const negotiator = new Negotiator({ headers: { 'accept-encoding': accepted } });
   const all = negotiator.encodings(encoders.map(([encoding]) => encoding));

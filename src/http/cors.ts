@@ -16,7 +16,7 @@ export async function registerCors(app: FastifyInstance, origin: RegExp[]): Prom
   });
 }
 
-/** Matches the origins of a pattern, which may have one `*`: for a label, or for the port if there is one. */
+/** Matches the origins of a pattern. It may have one `*`, which stands for a label of the host, or for the port if there is one. */
 export function originPattern(pattern: string): RegExp {
   const wildcard = pattern.endsWith(':*') ? '(:\\d+)?' : '[\\w-]+';
   const parts = pattern.split(/:?\*/).map((part) => RegExp.escape(part));

@@ -19,8 +19,8 @@ export function longestDelayMs(shutdownDelayMs: number): number {
 export type Drain = ReturnType<typeof registerDrain>;
 
 /**
- * Registers what the server waits for when it closes, so that no response is lost. The port stays open for `delayMs` after the
- * last GraphQL request, in milliseconds.
+ * Registers what the server waits for when it closes, so that no response is lost. The port stays open until `delayMs`
+ * milliseconds after the last GraphQL request, within `longestDelayMs`.
  */
 export function registerDrain(
   app: FastifyInstance,
@@ -30,9 +30,9 @@ export function registerDrain(
   /** GraphQL requests being executed, including those whose client has disconnected. */
   const executing = new WaitGroup();
   let lastRequestAt = 0;
-  // Fastify calls it first, and adds `connection: close` to all responses from then on.
+  // Fastify calls this hook first, and adds `connection: close` to all responses from then on.
   app.addHook('preClose', async () => {
-    // Until load balancers have noticed the shutdown and send no more requests.
+    // By then, load balancers have noticed the shutdown and send no more requests.
     const start = performance.now();
     const leftMs = () => {
       const quietAt = Math.max(start, lastRequestAt) + delayMs;

@@ -5,14 +5,14 @@ import { discardBody, isChunked } from './client-connections.ts';
 import { responseType } from './headers.ts';
 import { pathOf, type RouteTable } from './route-table.ts';
 
-/** Sends the response for an error outside GraphQL, notes its code for the log, and logs an unexpected one. */
+/** Sends the response for an error outside GraphQL, notes its code in the state of the request, and logs an unexpected error. */
 export function sendError(error: HttpFault, request: FastifyRequest, reply: FastifyReply) {
   const { id: requestId, raw, state, log } = request;
   const { status, headers, code, body } = toHttpError(error, requestId);
   if (code === internalError.code) {
     log.error({ requestId, error: loggable(error) }, 'internal error');
   }
-  // Nobody looks for the end of its chunks.
+  // The end of a discarded chunked body is not found, so the connection must be closed.
   if (!raw.complete && isChunked(raw)) reply.raw.setHeader('connection', 'close');
   discardBody(raw);
   state.errorCodes.push(code);

@@ -13,7 +13,7 @@ export type Explorer = { gzipped: Promise<Buffer>; contentSecurityPolicy: string
 const commonPolicy =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src 'self'";
 
-/** A document for each operation, ready to run. */
+/** Has a document for each operation, ready to run. */
 const operationsFolder = new URL('../../examples/operations/', import.meta.url);
 
 /**
@@ -67,17 +67,17 @@ function sandbox(documents: string[], headers: Record<string, string>): Page {
   };
 }
 
-/** Without it, a phone shows the page at the width of a desktop. */
+/** Without this element, a phone shows the page at the width of a desktop. */
 const viewport = '<meta name="viewport" content="width=device-width, initial-scale=1">';
 
-/** After a reload, GraphiQL adds an empty tab, unless its storage has the query of the active one. */
+/** After a reload, GraphiQL adds an empty tab, unless its storage has the query of the active tab. */
 const keepTab = `try {
   const { tabs, activeTabIndex } = JSON.parse(localStorage['graphiql:tabState']);
   localStorage['graphiql:query'] ??= tabs[activeTabIndex].query ?? '';
 } catch {} // There are no stored tabs.`;
 
 async function graphiql(documents: string[], headers: Record<string, string>): Promise<Page> {
-  // Nine megabytes, loaded only if they are used.
+  // The package has nine megabytes, so it is loaded only if it is used.
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const headersText = inScript(headers, 2);
   const page = renderGraphiQL({
@@ -87,7 +87,7 @@ async function graphiql(documents: string[], headers: Record<string, string>): P
     shouldPersistHeaders: false,
     defaultTabs: documents.map((query) => ({ query, headers: headersText })),
   });
-  // It gives each mutation a key, offers to send it again with the same one, and shows the headers of the response.
+  // The bar gives each mutation a key, offers to send it again with the same key, and shows the response's headers.
   const html = page
     .replace('<head>', `<head>${viewport}<script>${keepTab}</script>`)
     .replace('<div id="root"></div>', (root) => `${root}\n${readPart('explorer-bar.html')}`);

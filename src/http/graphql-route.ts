@@ -40,11 +40,11 @@ declare module 'fastify' {
   }
 }
 
-/** After so many seconds, a body that arrives with fewer bytes per second is slow, and its place may be given to others. */
+/** A body is slow if it arrives with fewer bytes per second after this time. Its place may then be given to other requests. */
 const SLOW_BODY = { seconds: 1, bytesPerSecond: 8192 };
-/** How long a client may take to receive a response, in milliseconds, and how long while others need what it holds. */
+/** How long a client may take to receive a response, in milliseconds: alone, and while others need the memory that it holds. */
 const MAX_SENDING_MS = { alone: 60_000, needed: 1000 };
-/** What all requests without a token are admitted as. */
+/** The admission key of all requests without a token. */
 const ANONYMOUS = 'anonymous';
 
 export type GraphqlRouteOptions = {
@@ -56,7 +56,7 @@ export type GraphqlRouteOptions = {
   /** The requests in progress. */
   requests: Gate;
   authenticator: Pick<Authenticator, 'authenticate'>;
-  /** Whether requests without a token are executed, which may only introspect. */
+  /** Whether requests without a token are executed. They may only introspect. */
   introspection: boolean;
   lane: Lane;
   execute: Execute;
@@ -67,8 +67,8 @@ export type GraphqlRouteOptions = {
 };
 
 /**
- * Registers `/graphql`: the explorer's page; or authentication, a place, the body, limits, the execution. Everything
- * that can reject a request does so before a write is executed.
+ * Registers `/graphql`. The route serves the explorer, or authenticates, admits, reads, limits and executes a request.
+ * Everything that can reject a request does so before a write is executed.
  */
 export function registerGraphqlRoute(
   app: FastifyInstance,
@@ -80,7 +80,7 @@ export function registerGraphqlRoute(
     method: ['GET', 'POST'],
     url: '/graphql',
 
-    // Before the body is read, so that a client without a valid token cannot send one.
+    // This runs before the body is read, so that a client without a valid token cannot send one.
     async onRequest(request, reply) {
       drain.requestArrived();
       if (options.explorer && acceptsPage(request)) return sendPage(reply, options.explorer);
@@ -97,7 +97,7 @@ export function registerGraphqlRoute(
     },
 
     handler(request, reply) {
-      // The client disconnected while its body was parsed: it could not learn the outcome of a write.
+      // If the client disconnected while its body was parsed, it could not learn the outcome of a write.
       if (reply.raw.closed) throw clientDisconnected();
       const response = withSpan(request.span, () =>
         currentState.run(request.state, () => respond(request, reply, options)),
@@ -115,7 +115,7 @@ export function registerGraphqlRoute(
   });
 }
 
-/** The credentials of a request, null if it may introspect without. A rejection takes a turn. */
+/** The credentials of a request. Null if the request has no token and may introspect. A rejection waits for CPU time. */
 async function authenticate(request: FastifyRequest, options: GraphqlRouteOptions) {
   const { raw, headers } = request;
   try {
@@ -132,8 +132,8 @@ async function authenticate(request: FastifyRequest, options: GraphqlRouteOption
 }
 
 /**
- * Waits for a place among the requests in progress, and resolves to what the request holds. It is given back when its
- * client has the response or has disconnected, and nothing of it is being parsed or executed.
+ * Waits for a place among the requests in progress, and resolves to the reservation of the request. The reservation is
+ * closed when the client has the response or has disconnected, and the request is not being parsed or executed any more.
  */
 async function enter(request: FastifyRequest, reply: FastifyReply, options: GraphqlRouteOptions) {
   const { requests, memory, metrics } = options;
@@ -154,7 +154,7 @@ async function enter(request: FastifyRequest, reply: FastifyReply, options: Grap
   return reservation;
 }
 
-/** A client that declares a body and does not send it. */
+/** Watches a client that declares a body, and sends it slowly or not at all. */
 function slowBodyOf(request: FastifyRequest): IdleClient {
   const { raw } = request;
   const { bytesRead } = raw.socket;
@@ -197,7 +197,7 @@ function createScope(
   };
 }
 
-/** Checks and executes a request, in a turn of its caller. */
+/** Waits for CPU time of the caller, and executes the request. */
 async function respond(request: FastifyRequest, reply: FastifyReply, options: GraphqlRouteOptions) {
   const { lane, execute, log } = options;
   const { method, url, headers, body, scope, state } = request;
@@ -207,9 +207,9 @@ async function respond(request: FastifyRequest, reply: FastifyReply, options: Gr
   const response = await execute({ method, headers, search, body, scope, state }).finally(() =>
     logUndeliveredWrites(log, request),
   );
-  // All responses of an iteration of the event loop leave together: to wake a client for each takes more CPU time.
+  // All responses of an iteration of the event loop are sent together, because waking a client for each takes more CPU time.
   await immediate();
-  // Lists were booked before they existed. What else makes a response long are errors and the schema.
+  // The memory of lists was reserved before they existed. A response may also be long because of errors, or of the schema.
   const isBooked =
     state.writes.length > 0 || request.reservation?.tryReserveTotal(response.body.length);
   if (isBooked === false) throw overloaded();
@@ -219,8 +219,8 @@ async function respond(request: FastifyRequest, reply: FastifyReply, options: Gr
 }
 
 /**
- * From now on the request holds only its response. A long one becomes bytes, which avoids copies of the text. Its connection
- * may be closed if others need what it holds, unless it tells the outcome of a write.
+ * From now on the request holds only the memory of its response. A long response is converted to bytes, which avoids copies
+ * of its text. The connection may be closed if others need the memory, unless the response has the outcome of a write.
  */
 function keepOnlyResponse(request: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
   const { reservation, state } = request;
@@ -231,7 +231,7 @@ function keepOnlyResponse(request: FastifyRequest, reply: FastifyReply, payload:
   reservation?.resize(isLong ? body.length : 0);
   if (!socket.writable) return payload;
   const disconnect = () => socket.destroy();
-  // A short one too: it may wait for what the client has not read of earlier ones.
+  // This applies to short responses, too: the client may not have read the earlier ones.
   const timer = setTimeout(disconnect, MAX_SENDING_MS.alone);
   reply.raw.once('close', () => clearTimeout(timer));
   if (state.writes.length === 0) {

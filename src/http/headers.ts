@@ -21,13 +21,13 @@ export const securityHeaders = {
 export const JSON_TYPE = 'application/json; charset=utf-8';
 const GRAPHQL_RESPONSE_TYPE = 'application/graphql-response+json; charset=utf-8';
 
-/** The latest header with its type: most clients send the same one, and parsing it takes several µs. */
+/** The last `Accept` header and its media type. Most clients send the same header, and parsing it takes several µs. */
 let latest: { accept: string; type: string | undefined } | undefined;
 
 /** The media type of responses that the `Accept` header prefers; undefined if it allows none. */
 export function acceptedType({ accept }: IncomingHttpHeaders): string | undefined {
   if (!accept) return JSON_TYPE;
-  // Parsing a longer one takes time for each character.
+  // The time to parse a header grows with its length.
   if (accept.length > 500) return undefined;
   if (latest?.accept !== accept) {
     const negotiator = new Negotiator({ headers: { accept } });
@@ -37,8 +37,8 @@ export function acceptedType({ accept }: IncomingHttpHeaders): string | undefine
 }
 
 /**
- * The media type of a response with a result or errors. Clients read GraphQL errors from a response that is not 2xx
- * only if it has the type of GraphQL.
+ * The media type of a response with a result or errors. If the status is not 2xx, clients read GraphQL errors only from a
+ * response of type `application/graphql-response+json`.
  */
 export function responseType(headers: IncomingHttpHeaders): string {
   return acceptedType(headers) ?? JSON_TYPE;
@@ -48,16 +48,16 @@ export function responseType(headers: IncomingHttpHeaders): string {
 export function registerHeaderCheck(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     const error = findInvalidHeader(request);
-    // Where such a request ends is ambiguous, so nothing behind it is executed.
+    // It is ambiguous where such a request ends, so nothing that follows it on the connection is executed.
     if (error) reply.raw.setHeader('connection', 'close');
     done(error);
   });
 }
 
 /**
- * The error for headers that a proxy in front may read in another way than the gateway, or that ask for what it
- * does not do, if there are any: not exactly one valid `Host` header, transfer codings besides `chunked`, and
- * compressed bodies.
+ * Finds headers that a proxy in front may interpret in another way than the gateway, or that the gateway does not support:
+ * none or several `Host` headers, an invalid one, a transfer coding other than `chunked`, and a compressed body. Returns the
+ * error, or undefined.
  */
 function findInvalidHeader(request: FastifyRequest): InvalidRequest | undefined {
   const { headers, raw } = request;
@@ -78,14 +78,14 @@ function findInvalidHeader(request: FastifyRequest): InvalidRequest | undefined 
   return undefined;
 }
 
-/** The headers with these names; undefined if there are none. */
+/** Picks the headers with these names. Undefined if the request has none of them. */
 export function pickHeaders(headers: IncomingHttpHeaders, names: readonly string[]) {
   const found = names.filter((name) => headers[name] !== undefined);
   if (found.length === 0) return undefined;
   return Object.fromEntries(found.map((name) => [name, String(headers[name])]));
 }
 
-/** Health checks of load balancers use HTTP/1.0, which has no such header. */
+/** Whether a request has a valid `Host` header, or needs none: load balancers use HTTP/1.0 for health checks. */
 function hasValidHost({ headers: { host }, raw, routeOptions }: FastifyRequest): boolean {
   if (host !== undefined) return URL.canParse(`http://${host}`);
   return raw.httpVersion === '1.0' && routeOptions.url !== '/graphql';

@@ -5,7 +5,7 @@ import { pause } from '../lib/poll.ts';
 import type { FieldResult, RequestState } from '../request-state.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
-/** A request of a client, when its response has been sent or its client has disconnected. */
+/** A request whose response has been sent, or whose client has disconnected. */
 type RespondedRequest = Pick<RequestState, 'errorCodes' | 'fields' | 'rejection'> & {
   path: string | undefined;
   status: number;
@@ -56,7 +56,7 @@ export function registerHttpMetrics(
   };
 }
 
-/** Renders once for all that wait for it, after they have asked, and at most for a tenth of the time. */
+/** Renders once for all requests that are waiting by then. Rendering takes at most a tenth of the time. */
 export function shareRendering(render: () => Promise<string>): () => Promise<string> {
   let next: Promise<string> | undefined;
   let rested: Promise<unknown> = Promise.resolve();

@@ -14,16 +14,16 @@ declare module 'fastify' {
     receivedAt: number;
     state: RequestState;
     /**
-     * Aborted when the client closes its side of the connection before it has its response. Reads are
-     * cancelled then, and the response is still sent: the client may be waiting for it.
+     * Aborted when the client closes its side of the connection before it has the response. Reads are then cancelled. The
+     * response is sent nevertheless, because the client may be waiting for it.
      */
     disconnected: AbortSignal;
   }
 }
 
 /**
- * Returns the function that starts a request. When the request ends, or its client disconnects, it is logged and counted
- * once. `mayLog` tells whether one more line may be written that anybody can cause.
+ * Returns a function that starts the state of a request. When the request ends, or its client disconnects, the request is
+ * logged and counted once. `mayLog` limits the lines that anybody can cause.
  */
 export function createRequestLog(
   { log, metrics }: { log: Logger; metrics: HttpMetrics },
@@ -40,16 +40,16 @@ export function createRequestLog(
     const logEnd = (disconnected: boolean) => {
       const { state, method } = request;
       const { requestId, traceId, operation, rejection, isReplay } = state;
-      // As nginx does.
+      // The status that nginx logs for a disconnected client.
       const status = disconnected ? 499 : reply.statusCode;
       const errorCodes = disconnected ? ['CLIENT_DISCONNECTED'] : state.errorCodes;
       const ms = performance.now() - request.receivedAt;
       const path = request.routeOptions.url;
       metrics.responded({ ...state, path, status, errorCodes, seconds: ms / 1000 });
-      const isCheap = !state.caller || status === 503; // Nothing of it was executed.
+      const isCheap = !state.caller || status === 503; // Nothing was executed.
       if (isCheap && !mayLog()) return;
       const outcome = resultOf(errorCodes);
-      // After a disconnect, a line of their own has them when all are known.
+      // After a disconnect, a separate line reports the writes when all of their outcomes are known.
       const heldBytes = request.reservation?.peakBytes || undefined;
       const writes = disconnected || state.writes.length === 0 ? undefined : state.writes;
       const line = { requestId, traceId, method, path, operation, outcome, status, writes };
@@ -70,7 +70,7 @@ export function createRequestLog(
       else if (!disconnect.signal.aborted) logEnd(false);
     });
     const reject = (statusCode: 400 | 408) => {
-      // Other methods have no body that is waited for: their response may be on its way.
+      // Requests with other methods do not wait for a body, so their response may already be on its way.
       if (reply.raw.headersSent || request.method !== 'POST') request.raw.socket.destroy();
       else sendError({ statusCode }, request, reply.header('connection', 'close'));
     };
@@ -79,9 +79,9 @@ export function createRequestLog(
 }
 
 /**
- * Who sent a request, for its log line: the caller of a verified token and the application that it was issued to, the
- * name and version that the client gives itself, and where a request without a valid token came from. Except for the first
- * two, anybody can write these values. They are bounded, and never labels of a metric.
+ * The sender of a request, for its log line: the caller of a verified token, the application that the token was issued to,
+ * the name and version of the client as it states them, and the address of a request without a valid token. Anybody can
+ * choose these values, except for the first two. So they are shortened, and never become labels of a metric.
  */
 function senderOf({ state, headers, raw }: FastifyRequest, status: number) {
   const header = (name: string, other = name) => {
@@ -103,7 +103,7 @@ function senderOf({ state, headers, raw }: FastifyRequest, status: number) {
   };
 }
 
-/** If the client disconnects before it has the response, also while it receives it, only the log has the outcomes of its writes. */
+/** Logs the writes of a request whose client disconnects before it has the whole response: only the log has their outcomes then. */
 export function logUndeliveredWrites(log: Logger, request: FastifyRequest): void {
   const { id, state, disconnected } = request;
   const { traceId, writes } = state;

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** A path without a route. It replaces every unknown one. */
+/** A path without a route, which replaces every unknown path. */
 const UNKNOWN = '/';
 
 /**
@@ -10,7 +10,7 @@ const UNKNOWN = '/';
 export class RouteTable {
   readonly #routes: { path: string; methods: string[] }[] = [];
 
-  /** Notes every route that is registered after this call. */
+  /** Remembers every route that is registered after this call. */
   watch(app: FastifyInstance): void {
     app.addHook('onRoute', ({ url: path, method }) => {
       if (!path.startsWith('/')) return; // CORS has a route for all paths.
@@ -32,7 +32,7 @@ export class RouteTable {
     return this.#find(path) ? path + searchOf(target) : UNKNOWN;
   }
 
-  /** Without a map, which would hash every character of a long path. */
+  /** Compares with each path, because a map would hash every character of a long one. */
   #find(path: string) {
     return this.#routes.find((route) => route.path === path);
   }

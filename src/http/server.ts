@@ -64,11 +64,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 
 /** Timeouts in milliseconds. */
 const timeouts = {
-  requestTimeout: 600_000, // 12 MB over a slow connection. Meanwhile it takes a place of its own caller only.
+  requestTimeout: 600_000, // Enough for 12 MB over a slow connection, which takes a place of its own caller only.
   headersTimeout: 10_000,
   connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 72_000,
-  // Checked by a hook: Node would respond itself, and execute the request behind it.
+  // A hook checks the header. Node would respond itself, and then execute the next request of the connection.
   requireHostHeader: false,
 };
 
@@ -84,12 +84,12 @@ function createFastify(log: Logger, handlers: FastifyServerOptions): FastifyInst
     return503OnClosing: false,
     // Only `search` is used, by GraphQL. Parsing thousands of parameters would take milliseconds.
     routerOptions: { querystringParser: () => ({}) },
-    // It would only stop the start on a busy machine: no plugin waits for anything.
+    // No plugin waits for anything, so this timeout could only prevent the start on a busy machine.
     pluginTimeout: 0,
     ...handlers,
   });
-  // Only the route decides whether a client that waits for it should send the body. Node would respond to the others
-  // itself, and at once, however many there are.
+  // Only the route decides whether a client that sent `Expect` should send its body. By default, Node responds itself,
+  // at once and without a limit.
   for (const event of ['checkContinue', 'checkExpectation']) {
     app.server.on(event, (message, response) => app.server.emit('request', message, response));
   }
