@@ -13,16 +13,16 @@ import {
 import { core, type z } from 'zod';
 import { InputFaults, type Path } from '../errors/input-fault.ts';
 
-/** Returns what is wrong with a value, and reports what is wrong with its fields and items. */
+/** Returns the problem of a value, and reports the problems of its fields and items. */
 type Check = (value: unknown, path: Path, report: Report) => string | undefined;
 type Report = (path: Path, problem: string) => void;
-/** What `@limit` says. */
+/** The arguments of `@limit`. */
 type Limit = { characters?: number; items?: number };
 
 /**
- * Creates a check of the arguments of a root field, by their types. A text has at most as many UTF-16 code units as its
- * `@limit` says, or 1,000; a list as many items; an ID is an integer of at most 1,000 digits. `further` has what the types
- * cannot express. The check throws `BAD_USER_INPUT` with all faults.
+ * Creates a check of the arguments of a root field from their types. `@limit` says how many UTF-16 code units a text may
+ * have (1,000 without it), and how many items a list. An ID is an integer of at most 1,000 digits. `further` checks what the
+ * types cannot express. The check throws `BAD_USER_INPUT` with all faults.
  */
 export function argumentCheckOf(
   args: readonly GraphQLArgument[],
@@ -43,7 +43,7 @@ export function argumentCheckOf(
   };
 }
 
-/** The check of these arguments, or fields of an input. Undefined if none is limited. */
+/** Creates a check of arguments, or of the fields of an input object. Undefined if none of them is limited. */
 function fieldsCheckOf(
   fields: readonly (GraphQLArgument | GraphQLInputField)[],
   limit: GraphQLDirective,
@@ -84,13 +84,13 @@ function listCheckOf(check: Check | undefined, { items = Infinity }: Limit): Che
       const problem = item == null ? undefined : check?.(item, [...path, index], report);
       if (problem === undefined) continue;
       report([...path, index], problem);
-      break; // Only the first one of a list of texts: an operation may have two hundred of these lists.
+      break; // Reports only the first fault of a list of texts, because an operation may have two hundred of such lists.
     }
     return undefined;
   };
 }
 
-/** The syntax of an integer in JSON: no sign but minus, no leading zero. */
+/** An integer in the syntax of JSON: no plus sign, no leading zero. */
 const integer = /^(0|-?[1-9]\d*)$/;
 
 function integerProblem(value: unknown): string | undefined {

@@ -21,14 +21,14 @@ import type { Compiled, GraphqlDocument, Variables } from './document.ts';
 import { schema } from './schema.ts';
 import { fragmentsOf, isIncluded, selectionCosts } from './selection-cost.ts';
 
-/** A query is compiled when it is executed for this time: most that occur only once never are. */
+/** A query is compiled on its Nth execution, so that a query that occurs only once or twice is not. */
 export const COMPILE_AT = 3;
-/** Compiling a document with more fields could take hundreds of milliseconds. */
+/** Documents with more fields are not compiled, because that could take hundreds of milliseconds. */
 const MAX_FIELDS = 300;
 
 /**
- * The compiled form of a query or of a simple mutation, by graphql-jit. Null if it cannot be compiled, or was executed
- * less often than `threshold`.
+ * Returns the compiled form of a query or of a simple mutation, by graphql-jit. Null if it cannot be compiled, or has been
+ * executed less often than `threshold`.
  */
 export function findCompiled(
   document: GraphqlDocument,
@@ -40,7 +40,7 @@ export function findCompiled(
   document.conditions ??= conditionsOf(ast);
   const { conditions } = document;
   const variables = conditions.size > 0 ? withDefaults(operation, given) : given;
-  // The value of a variable that another operation declares may be anything.
+  // A variable that only another operation declares may have any value.
   const values = Array.from(conditions, (name) => variables[name] === true);
   const key = [operation.name?.value, ...values].join();
   const plan = plans.memo(key);
@@ -52,8 +52,8 @@ export function findCompiled(
 }
 
 /**
- * Whether a mutation has one field, and arguments without objects and defaults: the order of several writes is a
- * promise of the gateway, and compiled code sends null for what is omitted in an object.
+ * Whether a mutation has one field, and arguments without objects and default values. The gateway promises the order of
+ * several writes, and compiled code sends null for fields that are omitted in an object.
  */
 function isSimple({ selectionSet, variableDefinitions = [] }: OperationDefinitionNode): boolean {
   const [field, ...others] = selectionSet.selections;
@@ -66,8 +66,8 @@ function isSimple({ selectionSet, variableDefinitions = [] }: OperationDefinitio
 }
 
 /**
- * A mutation of one field is compiled as a query: the code of graphql-jit for mutations keeps each request until the
- * next full collection (docs/decisions/0011).
+ * A schema in which mutations are queries. A mutation of one field is compiled as a query, because the code of graphql-jit
+ * for mutations keeps each request in memory until the next full garbage collection (docs/decisions/0011).
  */
 const mutationsAsQueries = new GraphQLSchema({
   ...schema.toConfig(),
@@ -92,7 +92,7 @@ function compile(
   return async (context, given) => result.query(undefined, context, withDefaults(operation, given));
 }
 
-/** Variables with their defaults: compiled code ignores the default of a nullable type. */
+/** Adds the default values of variables, because compiled code ignores the default of a nullable type. */
 function withDefaults(
   { variableDefinitions = [] }: OperationDefinitionNode,
   variables: Variables,
@@ -106,7 +106,7 @@ function withDefaults(
   return all;
 }
 
-/** The names of the variables that decide what is included. */
+/** The names of the variables in `@include` and `@skip`. */
 function conditionsOf(document: DocumentNode): ReadonlySet<string> {
   const names = new Set<string>();
   visit(document, {
@@ -120,8 +120,8 @@ function conditionsOf(document: DocumentNode): ReadonlySet<string> {
 }
 
 /**
- * A document with its operations as queries, without what these values exclude, and without directives: compiled code
- * ignores some of them.
+ * The document to compile: operations are queries, and fields that these values of variables exclude are removed. So are all
+ * directives, because compiled code ignores some of them.
  */
 function toCompile(document: DocumentNode, variables: Variables): DocumentNode {
   const enter = (node: Parameters<typeof isIncluded>[0]) =>
@@ -135,10 +135,10 @@ function toCompile(document: DocumentNode, variables: Variables): DocumentNode {
 }
 
 /**
- * Whether compiled code gives the same result as graphql-js. It loses entities after a rejected reference, and
- * fails on names that its own code uses (docs/decisions/0010). And whether a document selects an enum, whose values differ
- * inside and outside: all other leaves already have their final form, and checking each again would be a tenth of the
- * cost of a long list.
+ * Finds two things. `isCompilable`: whether compiled code gives the same result as graphql-js. It loses entities after a
+ * rejected reference, and fails on names that its own code uses (docs/decisions/0010). `selectsEnum`: whether the document
+ * selects an enum, whose values differ inside and outside of the gateway. All other leaves already have their final form, and
+ * checking each of them again would be a tenth of the cost of a long list.
  */
 function inspect(types: GraphQLSchema, document: DocumentNode) {
   const costOf = selectionCosts(fragmentsOf(document));

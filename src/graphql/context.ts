@@ -9,7 +9,7 @@ import { createClient } from '../upstream/client.ts';
 import type { GraphqlDocument } from './document.ts';
 import { ResponseLimits } from './response-limits.ts';
 
-/** What resolvers need of a request. Without a token, its functions throw `UNAUTHENTICATED`. */
+/** The context of a request, for its resolvers. If the request has no token, its functions throw `UNAUTHENTICATED`. */
 export type Context = ReturnType<typeof createContext>;
 
 export type ContextDependencies = Pick<ResolverContext, 'csvOptionParam' | 'workflowActions'> & {
@@ -30,11 +30,11 @@ export function createContext(
   const limits = scope && new ResponseLimits(scope, maxResponseBytes);
   let loaders: Loaders | undefined;
   return {
-    /** Undefined if the request names none. */
+    /** Undefined if the request names no document. */
     document,
     scope,
     state,
-    // What resolvers need, see there.
+    // The following is for resolvers (resolvers/context.ts).
     service: () => required(service),
     loaders() {
       loaders ??= createLoaders(required(service), required(limits));
@@ -48,7 +48,7 @@ export function createContext(
   };
 }
 
-/** What only a request with a token has. */
+/** Returns a value that only a request with a token has. Throws `UNAUTHENTICATED` without it. */
 function required<Value>(value: Value | null): Value {
   if (value === null) throw missingToken();
   return value;

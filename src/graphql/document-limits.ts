@@ -20,7 +20,7 @@ const limits = {
   tokens: 4_000,
   /** The path of every error repeats the names of its fields. */
   'characters in a name': 256,
-  /** Each may be compiled on its own. */
+  /** Each operation may be compiled on its own. */
   operations: 10,
   /** Validation compares them with each other. */
   fragments: 100,
@@ -28,19 +28,19 @@ const limits = {
   'levels of fields': 20,
   aliases: 200,
   directives: 50,
-  /** At all levels: what a response contains if every list has one item. */
+  /** Fields at all levels. A response has as many if every list has one item. */
   fields: 2_000,
-  /** At all levels, each as often as it is spread. */
+  /** Spreads at all levels, those of a fragment as often as it is spread. */
   'fragment spreads': 2_000,
-  /** In a selection set. Validation compares them with each other. */
+  /** Fields in a selection set with the same response name. Validation compares them with each other. */
   'fields of one response name': 50,
-  /** The squares of these numbers, summed up over a document. */
+  /** The sum of the squares of these numbers over a document. */
   'comparisons of fields': 5_000,
   /** Fields `__schema` and `__type`, each of which may return thousands of fields. */
   'fields for introspection': 5,
   /** Levels of list and object literals, which validation compares recursively. */
   'levels of nesting': 50,
-  /** Of a list type. A value that is not a list becomes one at each level, and the schema has one level. */
+  /** Levels of a list type. A value that is no list is wrapped at each level, and the schema has only one level. */
   'levels of list types': 2,
 } as const;
 
@@ -56,7 +56,7 @@ function check(what: Limit, count: number): void {
 
 const tooManyTokens = `Syntax Error: Document contains more that ${limits.tokens} tokens. Parsing aborted.`;
 
-/** Parses a document. Throws `OPERATION_LIMIT_EXCEEDED` with the limit, or a GraphQLError for its syntax. */
+/** Parses a document. Throws `OPERATION_LIMIT_EXCEEDED` with the name of the limit, or a GraphQLError for a syntax error. */
 export function parseWithinLimits(source: Source, maxWrites: number): DocumentNode {
   check('bytes', Buffer.byteLength(source.body));
   try {
@@ -65,7 +65,7 @@ export function parseWithinLimits(source: Source, maxWrites: number): DocumentNo
     checkDefinitions(document, maxWrites);
     return document;
   } catch (error) {
-    // The document is nested so deeply that the parser ran out of stack.
+    // The parser ran out of stack, because the document is nested too deeply.
     if (error instanceof RangeError) throw exceeded('levels of nesting');
     const isTooLong = error instanceof Error && error.message === tooManyTokens;
     throw isTooLong ? exceeded('tokens') : error;
@@ -98,7 +98,7 @@ function checkDefinitions(document: DocumentNode, maxWrites: number): void {
 /** Returns a function that counts the comparisons of fields with one response name, as validation makes them. */
 function comparisonsOf(fragments: Fragments) {
   let total = 0;
-  /** Counts those of selection sets that are merged. Returns the number of response names at their first level. */
+  /** Counts the comparisons for selection sets that are merged. Returns the number of response names at their first level. */
   return function count(sets: readonly SelectionSetNode[]): number {
     const spread = new Set<string>();
     const fields = sets.flatMap((set) => [...fieldsIn(set, fragments, spread)]);

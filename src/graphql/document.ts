@@ -5,7 +5,7 @@ import type { Context } from '../resolvers/context.ts';
 
 export type Variables = Record<string, unknown>;
 
-/** Without data, no resolver has run. */
+/** The compiled form of an operation. If the result has no data, no resolver has run. */
 export type Compiled = (
   context: Context,
   variables: Variables,
@@ -19,18 +19,18 @@ export function hashOf(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-/** A document that is within the limits: everything that is known about its text. */
+/** A document within the limits, with everything that is known about it. */
 export class GraphqlDocument {
   readonly text: string;
   /** Empty if the document is invalid. */
   ast: DocumentNode = { kind: Kind.DOCUMENT, definitions: [] };
-  /** What is wrong with an invalid document: not as errors, which keep what their stacks refer to. */
+  /** The faults of an invalid document. These are no Error objects, which would keep in memory what their stacks refer to. */
   faults: readonly GraphQLFormattedError[] = [];
-  /** Whether a double has the value of each number in the document. Undefined before it is executed. */
+  /** Whether doubles can represent all numbers in the document exactly. Undefined before it is executed. */
   isExact: boolean | undefined;
   /** The names of the variables in `@include` and `@skip`. Undefined before a query is executed. */
   conditions: ReadonlySet<string> | undefined;
-  /** How its queries are executed: by operation, and by the values of the variables in `@include` and `@skip`. */
+  /** The plan of each operation, for each combination of values of the variables in `@include` and `@skip`. */
   readonly plans = new LRUCache<string, Plan>({
     max: 8,
     memoMethod: () => ({ executions: 0, compiled: undefined }),

@@ -27,7 +27,7 @@ export type DocumentOptions = {
   log: Logger;
 };
 
-/** What a request says about its document. */
+/** How a request names its document. */
 export type DocumentRequest = {
   query?: string | undefined;
   /** The document id, and the hash of the extension `persistedQuery`, if they are given. */
@@ -44,7 +44,7 @@ export class Documents implements DocumentStore {
   readonly #recent = new LRUCache<string, GraphqlDocument, string>({
     maxSize: 67_108_864, // Bytes.
     sizeCalculation: ({ text, ast, faults }) =>
-      // A token with its nodes and a few plans, and a fault with its message and places, take about as much.
+      // About what a token takes with its nodes and a few plans, and what a fault takes with its message and places.
       2 * text.length + (ast.tokenCount ?? 1) * 3000 + faults.length * 2000,
     memoMethod: (_hash, _stale, { context: text }) => this.#read(text),
   });
@@ -123,9 +123,9 @@ export class Documents implements DocumentStore {
     const source = new Source(text);
     try {
       const ast = parseWithinLimits(source, maxWritesPerOperation);
-      source.body = ''; // An error of validation may name thousands of places, each of which would be located.
+      source.body = ''; // Otherwise the line and column would be computed of thousands of places that an error may name.
       const rules = introspection ? specifiedRules : [...specifiedRules, noIntrospection];
-      // The last of ten then says that there are more.
+      // If there are more, a tenth error says so.
       const options = { maxErrors: 10 - 1, hideSuggestions: !introspection };
       const errors = validate(schema, ast, rules, options);
       source.body = text;
@@ -156,7 +156,7 @@ function toFault(
   code: string,
   { message, positions, source }: GraphQLError,
 ): GraphQLFormattedError {
-  // Some: the lines before each are counted.
+  // At most 50 places, because all lines before each of them are counted.
   const places = positions?.slice(0, 50) ?? [];
   const locations = source && places.map((position) => getLocation(source, position));
   return { message, ...(locations && { locations }), extensions: { code } };

@@ -5,8 +5,9 @@ import { entities } from '../resolvers/index.ts';
 import type { Context } from './context.ts';
 
 /**
- * Resolves the references of other subgraphs to the entities of `resolvers/index.ts`; null if the service does not list one.
- * Checks all before any is resolved. The library's resolver of `_entities` would resolve them all in one turn.
+ * Resolves references of other subgraphs to the entities of `resolvers/index.ts`. A reference that the service does not list
+ * is null. All references are checked before one is resolved. The resolver of `@apollo/subgraph` would resolve all of them
+ * without yielding to the event loop.
  */
 export const resolveEntities: GraphQLFieldResolver<unknown, Context> = async (
   _,
@@ -34,7 +35,7 @@ export const resolveEntities: GraphQLFieldResolver<unknown, Context> = async (
     return [list, index] as const;
   });
   const indexes = new Map(await Promise.all(loading));
-  // graphql-js throws an Error that it finds in a list, with its path.
+  // If a list contains an Error, graphql-js reports it with the path of the item.
   const find = (reference: Reference | null | GatewayError) => {
     if (reference === null || reference instanceof GatewayError) return reference;
     const index = indexes.get(reference.list);
@@ -55,7 +56,7 @@ function readReference(representation: unknown): Reference | null | GatewayError
   const fields: Record<string, unknown> = Object(representation);
   const name = String(fields.__typename);
   const read = Object.hasOwn(entities, name) ? entities[name] : undefined;
-  // Without the name, which is a text of the client.
+  // The message does not repeat the name, which is a text of the client.
   const unknown = () =>
     invalidReference('an entity', ['__typename'], 'is not an entity of this subgraph');
   return read ? read(fields) : unknown();

@@ -29,7 +29,7 @@ export type FormatError = ReturnType<typeof createErrorFormatter>;
 
 /** Formats an error of GraphQL execution or of Apollo's HTTP handling. Logs the errors that it masks. */
 export function createErrorFormatter(log: Logger) {
-  /** One cause, such as a failed list, may be the error of thousands of entities. */
+  /** Errors that are logged already. One error, such as that of a failed list, may be reported for thousands of entities. */
   const logged = new WeakSet<object>();
   return (formatted: GraphQLFormattedError, thrown: unknown): GraphQLFormattedError => {
     const error = unwrapResolverError(thrown);
@@ -52,7 +52,7 @@ export function createErrorFormatter(log: Logger) {
         code,
         requestId: state?.requestId,
         retryable,
-        // An error that lists none is a single fault.
+        // An error without a list of faults is itself the only fault.
         ...(code === 'BAD_USER_INPUT' && { faults: faults ?? [{ path: [], message: shown }] }),
       },
     };

@@ -53,7 +53,8 @@ export function createExecution(
       if (!operation) return null; // Apollo reports this error.
       const { operation: type, name } = operation;
       state.operation = name?.value ?? type; // At most 256 characters (document-limits.ts).
-      // As OpenTelemetry's conventions for GraphQL name them. Clients choose the name: it is no part of the span's.
+      // The names are those of OpenTelemetry's conventions for GraphQL. The name of the span does not contain that of the
+      // operation, because clients choose it.
       const attributes = { 'graphql.operation.type': type, 'graphql.operation.name': name?.value };
       return inSpan(type, { kind: SpanKind.SERVER, attributes }, async (span) => {
         try {
@@ -63,7 +64,7 @@ export function createExecution(
           return await respond(errors.length > 0 ? { errors: errors.map(format), data } : { data });
         } catch (error) {
           const isRejection = error instanceof GraphQLError || error instanceof GatewayError;
-          if (!isRejection) throw error; // A fault of ours.
+          if (!isRejection) throw error; // This is a bug of the gateway.
           setHead(http, error);
           return respond({ errors: [format(error)] });
         } finally {
@@ -81,7 +82,7 @@ function setHead(head: HTTPGraphQLHead, error: GraphQLError | GatewayError): voi
   const http = cause instanceof GatewayError ? cause.http : undefined;
   // An error of compiled code may have no extensions.
   const status = http?.status ?? ('extensions' in error && error.extensions?.http?.status);
-  // Without memory or time for one list, others are still in the response.
+  // Status 503 is for a whole request. If only one list has no memory or time, the response has the others.
   if (!status || status === 503) return;
   head.status = status;
   for (const [name, value] of Object.entries(http?.headers ?? {})) head.headers.set(name, value);
@@ -93,7 +94,7 @@ async function run(
   operation: OperationDefinitionNode,
   { variables = {}, operationName }: GraphQLRequest,
   contextValue: Context,
-  /** Undefined if the request has no token. Then it is not compiled, which is expensive. */
+  /** Undefined if the request has no token. Compiling is expensive, so such a request is not compiled. */
   limits: ResponseLimits | undefined,
 ): Promise<ExecutionResult> {
   if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
@@ -113,7 +114,7 @@ async function run(
     limits?.start('interpreted');
     const all = { schema, document: document.ast, contextValue, operationName };
     result = await execute({ ...all, variableValues: variables });
-    // Its lists have been read, and are not requested again.
+    // The second execution does not request the lists again, because they are in the loaders.
     const isTooLong = result.errors?.some((error) => error.originalError === tooLongToInterpret);
     if (isTooLong) result = (await runCompiled(1)) ?? result;
   }
@@ -128,7 +129,7 @@ function report(state: RequestState, observe: FieldObserver, span: Span): void {
   for (const field of state.fields.values()) {
     const { operation, result, code } = field;
     observe(field);
-    // `settleWrites` sends nothing, and its client may ask again.
+    // `settleWrites` is no write: it sends nothing, and the client may ask again.
     const isWrite = operation.startsWith('Mutation.') && operation !== 'Mutation.settleWrites';
     const words = [operation, result, ...(code === undefined ? [] : [code])];
     if (isWrite) state.writes.push(words.join(' '));

@@ -4,7 +4,7 @@ import { operations } from '../upstream/operations.ts';
 
 export type FieldObserver = (field: FieldResult) => void;
 
-/** Registers the metric of resolved root fields. */
+/** Registers the metric of resolved root fields, and returns the function that counts one. */
 export function createFieldObserver(metrics: Metrics): FieldObserver {
   const help = 'Root fields resolved, by field and by union member or error code';
   const fields = metrics.counter('operations_total', help, 'operation', 'outcome');

@@ -55,7 +55,7 @@ export async function startGraphql(options: GraphqlOptions) {
     csrfPrevention: { requestHeaders: preflightHeaders },
     allowBatchedHttpRequests: false,
     persistedQueries: false,
-    stringifyResult: (result) => JSON.stringify(result), // Its own adds a line feed, and so copies the text.
+    stringifyResult: (result) => JSON.stringify(result), // Apollo's function adds a line feed, which copies the text.
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
     formatError,
@@ -104,7 +104,7 @@ function headersOf({ headers }: GraphqlRequest): HeaderMap {
   return read;
 }
 
-/** Reads what a request says about its document. Throws an InvalidRequest. */
+/** Reads how a request names its document. Throws an InvalidRequest. */
 function documentRequestOf({ method, search, body }: GraphqlRequest): DocumentRequest {
   const given: unknown = method === 'GET' ? parametersOf(search) : body;
   if (Array.isArray(given)) return {}; // Apollo rejects it.
@@ -129,7 +129,7 @@ function parametersOf(search: string): object {
   }
 }
 
-/** A request that names its document by its text, which is the only way that Apollo knows. */
+/** Makes a request that names its document by its text, which is the only way that Apollo Server supports here. */
 function byText(request: GraphqlRequest, query: string): Pick<GraphqlRequest, 'search' | 'body'> {
   const search = new URLSearchParams(request.search);
   search.set('query', query);

@@ -66,15 +66,15 @@ type UseOf = (variable: string) => Use;
 type Use = { path: Path; isNonNull: boolean };
 
 /**
- * Adds a fault for each number in a document, default values included, that a double would change: graphql-js would
- * send 1e400 as null, and 9007199254740993 as another number.
+ * Adds a fault for each number in a document that a double cannot represent exactly, also in default values. graphql-js
+ * would send 1e400 as null, and 9007199254740993 as another number.
  */
 function checkLiterals(document: GraphqlDocument, add: AddFault, useOf: UseOf): void {
   document.isExact = true;
   const types = new TypeInfo(schema);
   const check: ASTVisitFn<IntValueNode | FloatValueNode> = (node, _, parent, keys, ancestors) => {
     const type = types.getInputType();
-    // An ID keeps its digits.
+    // An ID is a text, so its digits are kept.
     if ((type && getNamedType(type) === GraphQLID) || isExact(node.value)) return;
     document.isExact = false;
     const path = argumentPath(keys, [...ancestors, parent], useOf);
@@ -84,8 +84,8 @@ function checkLiterals(document: GraphqlDocument, add: AddFault, useOf: UseOf): 
 }
 
 /**
- * Adds a fault for each value that does not match the type of its variable. The messages of graphql-js would repeat the
- * whole input and suggest names of the schema. Converts the numbers that `parseJson` left as text.
+ * Adds a fault for each value that does not match the type of its variable, and converts the numbers that `parseJson` kept
+ * as objects. The messages of graphql-js are not used, because they repeat the whole input and suggest names of the schema.
  */
 function checkVariables(
   { variableDefinitions = [] }: OperationDefinitionNode,
@@ -96,7 +96,7 @@ function checkVariables(
   for (const node of variableDefinitions) {
     const name = node.variable.name.value;
     const type = typeFromAST(schema, node.type);
-    if (!isInputType(type)) continue; // Validation rejects it.
+    if (!isInputType(type)) continue; // Validation has rejected such a document.
     const add = (problem: string, path: readonly PropertyKey[] = []) =>
       addFault(node, [...useOf(name).path, ...path], `Variable "$${name}" ${problem}`);
     const given = Object.hasOwn(variables, name) ? variables[name] : undefined;
@@ -104,7 +104,8 @@ function checkVariables(
       if (isNonNullType(type) && !node.defaultValue) add('is required.');
       continue;
     }
-    // Validation allows its type there. graphql-js would find the null only below a field, after its write.
+    // Validation allows a nullable variable here if it has a default. graphql-js would find a null only when it executes the
+    // field, after earlier writes of the mutation.
     const mustNotBeNull = given === null && node.defaultValue && useOf(name).isNonNull;
     if (mustNotBeNull) add('must not be null.');
     const value = convertLongNumbers(given, type);
@@ -115,7 +116,7 @@ function checkVariables(
       (path, invalid, error) => {
         const isNumber = longNumber(invalid) !== undefined;
         const reason = isNumber ? 'The number cannot be sent exactly.' : error.message;
-        // It may repeat a part of the input.
+        // The message of graphql-js may repeat a part of the input.
         const quoted = withLongNumbers(reason).slice(0, 200);
         const place = path.length === 0 ? '' : ` at ${core.toDotPath(path)}`;
         add(`is invalid${place}: ${quoted}`, path);
@@ -126,15 +127,15 @@ function checkVariables(
 }
 
 /**
- * Replaces long numbers, inside lists and objects too: by their digits where an ID is expected, otherwise
- * by a double if it has the same value. No type accepts those that remain.
+ * Replaces long numbers, also inside lists and objects. Where an ID is expected, a number becomes a text with its digits.
+ * Elsewhere it becomes a double, if a double has the same value. No type accepts the numbers that remain.
  */
 function convertLongNumbers(value: unknown, type: GraphQLInputType): unknown {
   if (!isObject(value)) return value;
   const nullable = getNullableType(type);
   if (isListType(nullable)) {
     const convert = (item: unknown) => convertLongNumbers(item, nullable.ofType);
-    return Array.isArray(value) ? value.map(convert) : convert(value); // A list of one.
+    return Array.isArray(value) ? value.map(convert) : convert(value); // A single value, which is coerced to a list.
   }
   const text = longNumber(value);
   if (text !== undefined) {
@@ -142,7 +143,7 @@ function convertLongNumbers(value: unknown, type: GraphQLInputType): unknown {
     return isExact(text) || isInputObjectType(nullable) ? Number(text) : value;
   }
   if (!isInputObjectType(nullable)) return value;
-  // By the fields of the type: those of the value may be many.
+  // This visits the fields of the type, because the value may have many more.
   for (const { name, type } of Object.values(nullable.getFields())) {
     if (isObject(value[name])) value[name] = convertLongNumbers(value[name], type);
   }
@@ -157,8 +158,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 const namePattern = /^[_A-Za-z][_0-9A-Za-z]{0,254}$/;
 
 /**
- * Checks the header `Idempotency-Response-Name`: a router that splits a mutation sends in it the response name that the
- * field has for its client. Throws `BAD_USER_INPUT`.
+ * Checks the header `Idempotency-Response-Name`. A router that splits a mutation sends it: it has the response name of the
+ * field in the client's mutation. Throws `BAD_USER_INPUT`.
  */
 export function checkResponseName(
   { operation, selectionSet }: OperationDefinitionNode,
@@ -191,8 +192,8 @@ function usesOf(document: DocumentNode, operation: OperationDefinitionNode): Map
 }
 
 /**
- * The path of a value in a document, from its argument on. `visit` passes the keys from the document to the
- * value, and the node or list in which each of them is. That of a default value begins with the first use of its variable.
+ * The path of a value in a document, beginning with its argument. The path of a default value begins with the first use of
+ * its variable. `visit` passes the keys that lead from the document to the value, and the node or list that has each key.
  */
 function argumentPath(
   keys: readonly (string | number)[],

@@ -6,15 +6,15 @@ import type { RequestScope } from '../request-scope.ts';
 import type { Limits } from '../resolvers/loaders.ts';
 import { fieldsOf, selectionOf } from './selection-cost.ts';
 
-/** Entity references that one request may resolve, over all of its aliases. */
+/** How many entity references one request may resolve, over all of its aliases. */
 export const MAX_REFERENCES = 5_000;
-/** Different lists, by target and project, that one request may ask the service for. */
+/** How many different lists, by target and project, one request may read from the service. */
 export const MAX_LOOKUPS = 200;
-/** Fields of list items and entities in one response: executing them takes 100 ms. */
+/** How many fields of list items and entities one response may have. Executing as many takes 100 ms. */
 const MAX_FIELDS = 500_000;
-/** Fields of one list that graphql-js executes, which takes ten times as long as compiled code. */
+/** How many fields of one list graphql-js executes at most. It takes ten times as long as compiled code. */
 const MAX_INTERPRETED_FIELDS = 50_000;
-/** The lengths of the texts and lists of an outcome, in characters: the first that fits, or else the last. */
+/** The lengths to which texts and lists of an outcome may be cut, in characters. The first that fits is used, or the last. */
 const OUTCOME_TEXTS = [Infinity, SHORT_TEXT, 100];
 
 /** What an execution has counted so far. */
@@ -31,7 +31,7 @@ export const tooLongToInterpret = limitExceeded(
   MAX_INTERPRETED_FIELDS,
 );
 
-/** The number of items in a list, and in the lists in them. */
+/** The number of items of a list, including those of lists inside its items. */
 function countItems(list: readonly unknown[]): number {
   let count = list.length;
   for (const item of list) {
@@ -41,7 +41,7 @@ function countItems(list: readonly unknown[]): number {
   return count;
 }
 
-/** Limits the lists and references of one response, books their memory, and spaces out the work on them. */
+/** Limits the lists and references of one response, reserves their memory, and waits for CPU time between parts of the work. */
 export class ResponseLimits implements Limits {
   readonly #scope: RequestScope;
   readonly #maxBytes: number;
@@ -51,7 +51,7 @@ export class ResponseLimits implements Limits {
   #mode: 'compiled' | 'interpreted' = 'interpreted';
   #counted = { ...nothing };
   #outcomeBytes = 0;
-  /** The bytes of texts that were booked for the result. */
+  /** The bytes of texts for which memory was reserved in the result. */
   #textBytes = 0;
 
   constructor(scope: RequestScope, maxUpstreamBytes: number) {
@@ -59,7 +59,7 @@ export class ResponseLimits implements Limits {
     this.#maxBytes = maxUpstreamBytes * 2;
   }
 
-  /** Starts to count an execution. */
+  /** Starts counting for an execution. */
   start(mode: 'compiled' | 'interpreted'): void {
     this.#mode = mode;
     this.#counted = { ...nothing };
@@ -81,10 +81,10 @@ export class ResponseLimits implements Limits {
     this.#count(count * fields, count * length);
   }
 
-  /** Counts a failed reference. Throws its error if there are too many to report each in its place. */
+  /** Counts a failed reference. Throws its error if there are too many to report each of them. */
   admitFailure(error: Error): void {
     this.#counted.failed += 1;
-    if (this.#counted.failed > 500) throw error; // The errors of more would take 100 ms.
+    if (this.#counted.failed > 500) throw error; // More errors would take 100 ms.
   }
 
   async failureTurn(): Promise<void> {
@@ -96,7 +96,7 @@ export class ResponseLimits implements Limits {
     this.#checkLookups();
   }
 
-  /** Throws if too many references or lists were counted: then nothing more is sent, for other fields either. */
+  /** Throws if too many references or lists were counted. Then nothing more is sent, not even for other fields. */
   #checkLookups(): void {
     if (this.#counted.references > MAX_REFERENCES) {
       throw limitExceeded('entity representations', MAX_REFERENCES);
@@ -117,16 +117,16 @@ export class ResponseLimits implements Limits {
   }
 
   /**
-   * Counts the fields selected of the items of all lists in a result, and books their result, with the other texts
-   * beside them. Throws `OPERATION_LIMIT_EXCEEDED` if the response would be too large, and `OVERLOADED` if there is no
-   * memory for it. Resolves when it is the turn of the result to be executed.
+   * Counts the selected fields of all list items in a result, and reserves memory for the response to these fields and to the
+   * other texts. Resolves when the caller has CPU time to execute it. Throws `OPERATION_LIMIT_EXCEEDED` if the response
+   * would be too large, and `OVERLOADED` if there is no memory for it.
    */
   async admitResult(result: object, info: GraphQLResolveInfo): Promise<void> {
     const selection = selectionOf(info);
     const turn = this.#turn();
     if (turn) await turn;
     const { fields, length } = fieldsOf(result, selection);
-    this.#count(fields, length); // First, because reading the texts of rejected lists would take time.
+    this.#count(fields, length); // This is first, because measuring the texts of rejected lists would take time.
     let [texts, ownFields] = [0, selection.fields];
     for (const [name, cost] of selection.children) {
       const value: unknown = Reflect.get(result, name);
@@ -173,16 +173,16 @@ export class ResponseLimits implements Limits {
   }
 
   /**
-   * Resolves when it is the turn of a response to be written, also for a client that has disconnected: it may tell the
-   * outcome of a write. A long one is measured and booked before. Rejects with `OPERATION_LIMIT_EXCEEDED` if it is too
-   * long, and as `Reservation.reserve` does.
+   * Resolves when the caller has CPU time to encode a response, also for a client that has disconnected, because the
+   * response may have the outcome of a write. Reserves the memory of a long response first. Rejects with
+   * `OPERATION_LIMIT_EXCEEDED` if it is too long, and as `Reservation.reserve` does.
    */
   async admitResponse(result: object): Promise<void> {
     const turn = this.#scope.turn();
     if (turn) await turn;
-    // A longer one may be too long.
+    // A response without more bytes than this cannot be too long.
     const isShort = this.#counted.bytes <= Math.min(4_194_304, this.#maxBytes);
-    // Outcomes of writes were cut and booked, and errors alone are no longer than their request allows.
+    // Outcomes of writes have been cut to reserved memory, and a response with only errors is bounded by its request.
     if (isShort || this.#outcomeBytes > 0 || !('data' in result)) return;
     const bytes = jsonLength(result);
     if (bytes > this.#maxBytes) throw tooLarge;
@@ -191,7 +191,7 @@ export class ResponseLimits implements Limits {
 
   #count(fields: number, bytes: number): void {
     this.#counted.fields += fields;
-    // One that is rejected does not reject those that were counted before.
+    // The lists that were counted before stay in the response if this one is rejected.
     if (fields > 0 && this.#counted.fields > MAX_FIELDS)
       throw limitExceeded('fields of list items', MAX_FIELDS);
     this.#counted.bytes += bytes;

@@ -31,7 +31,7 @@ function createSchema(): GraphQLSchema {
   for (const type of [schema.getQueryType(), schema.getMutationType()]) {
     for (const field of Object.values(type?.getFields() ?? {})) {
       const name = `${type}.${field.name}`;
-      // Those that federation adds check their own.
+      // The fields that federation adds check their own arguments.
       const isOwn = !field.name.startsWith('_');
       const check = argumentCheckOf(isOwn ? field.args : [], limit, argumentChecks[field.name]);
       if (field.resolve) field.resolve = observed(name, field.resolve, check);
@@ -51,7 +51,7 @@ async function limited(
 ): Promise<unknown> {
   const member: Member = Object(result);
   if (isWrite) return context.limits().fitOutcome(member, info);
-  // A union member. The entities of a list are limited one by one.
+  // The result is a union member. Entities are limited one by one elsewhere.
   if (member.__typename !== undefined) await context.limits().admitResult(member, info);
   return result;
 }
@@ -67,9 +67,10 @@ function observed(field: string, resolve: Resolver, check: (args: object) => voi
         if (result === 'LedgerOutcomeUnknown') fail(span, result);
       };
       try {
-        // Nobody could learn the outcome of a further write. With a key, a repeat executes it (docs/decisions/0016).
+        // If the connection has closed, nobody could learn the outcome of a further write. A repeat with the key executes it
+        // (docs/decisions/0016).
         if (isWrite && context.scope?.isClosed()) throw clientDisconnected();
-        if (context.scope) check(args); // Without a token, the resolver says so.
+        if (context.scope) check(args); // Without a token, the resolver throws `UNAUTHENTICATED`.
         const result = await resolve(source, args, context, info);
         const { __typename = 'ok', code }: Member = Object(result);
         note(__typename, code);

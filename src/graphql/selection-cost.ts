@@ -23,14 +23,14 @@ export function fragmentsOf({ definitions }: DocumentNode): Fragments {
   );
 }
 
-/** The fields of objects that have a resolver, by name. All others are properties. */
+/** The names of the fields of objects that have a resolver. All others are properties. */
 const computed = new Set(
   Object.entries(resolvers).flatMap(([type, fields]) =>
     type === 'Query' || type === 'Mutation' || isScalarType(fields) ? [] : Object.keys(fields),
   ),
 );
 
-/** What a selection set contains at all levels, with its fragments expanded. */
+/** The counts for a selection set: what it contains at all levels, with fragments expanded. */
 const nothing = {
   fields: 0,
   /** The length of the JSON text of all fields if they are null. */
@@ -43,12 +43,12 @@ const nothing = {
 };
 
 type SelectionCost = typeof nothing & {
-  /** What is selected of the values of fields, which may be lists, by name: one is walked once, whatever its aliases are. */
+  /** The cost of what is selected of each field's value, by name. So a list is visited once, however many aliases it has. */
   children: Map<string, SelectionCost>;
 };
 const noCost = (): SelectionCost => ({ ...nothing, children: new Map() });
 
-/** The fields of a value that are executed, those of each item of a list, and the length of their JSON text without values. */
+/** How many fields of a value are executed, including those of each list item, and the length of their JSON without values. */
 export function fieldsOf(
   value: unknown,
   { fields, length, children }: SelectionCost,
@@ -80,7 +80,7 @@ function add(sum: SelectionCost, other: SelectionCost): void {
   }
 }
 
-/** The cost of a field, which selects what costs `inner`. */
+/** The cost of a field. `inner` is the cost of its selection set. */
 function costOfField(
   { alias, name, selectionSet }: FieldNode,
   inner: SelectionCost,
@@ -88,7 +88,7 @@ function costOfField(
   return {
     ...inner,
     children: selectionSet ? new Map([[name.value, inner]]) : inner.children,
-    // A computed field takes as much time as three, and is at most as long: three characters of an id for a byte.
+    // A computed field costs as much as three plain fields. Percent-encoding can triple its length.
     fields: inner.fields + (computed.has(name.value) ? 3 : 1),
     length: inner.length + (alias ?? name).value.length + '"":null,'.length,
     depth: inner.depth + 1,
@@ -97,12 +97,12 @@ function costOfField(
 }
 
 /**
- * Returns a function that computes the cost of a selection set. Each fragment is computed once and added wherever it is
- * spread. With `variables`, only what their values include is counted. It throws `OPERATION_LIMIT_EXCEEDED` for a
- * fragment that spreads itself.
+ * Returns a function that computes the cost of a selection set. Each fragment is computed once, and counts wherever it is
+ * spread. With `variables`, fields that their values exclude are not counted. The function throws `OPERATION_LIMIT_EXCEEDED`
+ * for a fragment that spreads itself.
  */
 export function selectionCosts(fragments: Fragments, variables?: Variables) {
-  /** The costs of fragments. Null for one that is being computed. */
+  /** The costs of fragments by name. Null for a fragment that is being computed. */
   const known = new Map<string, SelectionCost | null>();
 
   function costOf(set: SelectionSetNode | undefined): SelectionCost {

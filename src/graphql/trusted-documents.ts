@@ -20,16 +20,16 @@ export type Manifest = ReadonlyMap<string, string>;
 export type TrustedDocuments = Awaited<ReturnType<typeof readTrusted>>;
 
 /**
- * Parses the documents of manifests, each in its own iteration of the event loop, because requests may be
- * served meanwhile. Throws a ConfigError that names every document that is invalid, exceeds a limit, or has the id of
- * another one. Warns of those that select a union or interface without `__typename`.
+ * Parses the documents of manifests, each in its own iteration of the event loop, so that requests are served meanwhile.
+ * Throws a ConfigError that names every document that is invalid, exceeds a limit, or has the id of another one. Logs a
+ * warning for documents that select a union or interface without `__typename`.
  */
 export async function readTrusted(
   manifests: readonly Manifest[],
   parse: (text: string) => GraphqlDocument,
   log: Logger,
 ) {
-  /** Those in which a `__typename` is missing. */
+  /** The names of documents in which a `__typename` is missing. */
   const documents: string[] = [];
   /** By the hashes of their texts. */
   const byHash = new Map<string, GraphqlDocument>();
@@ -63,11 +63,11 @@ export async function readTrusted(
 }
 
 /**
- * Finds unions and interfaces that are selected without `__typename`. Apollo Client then takes no fields of them from the
- * response, and reports no error.
+ * Finds unions and interfaces that are selected without `__typename`. Apollo Client ignores their fields in a response, and
+ * reports no error.
  */
 const findMissingTypename: ValidationRule = (context) => {
-  /** Fragments on the type itself count, those on one of its members do not. */
+  /** Whether a selection set has `__typename`. Fragments on the type itself count, those on one of its members do not. */
   const has = ({ selections }: SelectionSetNode, type: string): boolean =>
     selections.some((selection) => {
       if (selection.kind === Kind.FIELD) {
