@@ -3,11 +3,11 @@ import type { UpstreamClient } from '../upstream/client.ts';
 import type { WorkflowOperation } from '../upstream/operations.ts';
 import type { Limits, Loaders } from './loaders.ts';
 
-/** What resolvers need of a request. Without a token, its functions throw `UNAUTHENTICATED`. */
+/** The context of resolvers. If the request has no token, its functions throw `UNAUTHENTICATED`. */
 export type Context = {
   /** The writes of the service on behalf of the client. */
   service(): Omit<UpstreamClient, 'read'>;
-  /** The reads of this request, each made once. */
+  /** The reads of this request. Equal ones are made once. */
   loaders(): Loaders;
   /** The limits of its response. */
   limits(): Limits;

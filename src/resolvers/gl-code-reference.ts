@@ -4,16 +4,16 @@ import { invalidReference, type ReadReference, type Reference } from './entity.t
 import { type GlCodeKey, glCodesKey, readGlCodes } from './gl-code.ts';
 import { wellFormed } from './well-formed.ts';
 
-/** The id of a code (schema.graphql). Null for a code that has none. */
+/** The id of a code (schema.graphql). Null if the code has no id. */
 export function idOf({ target, project, code }: GlCodeKey): string | null {
   if (code === null || !code.isWellFormed()) return null;
   return `${target}/${encodeURIComponent(project)}/${encodeURIComponent(code)}`;
 }
 
-/** By their names. */
+/** The targets by their names in the schema. */
 const targets = new Map<unknown, IntegrationTarget>(Object.entries(IntegrationTarget));
 
-/** A reference comes from another subgraph: no scalar or enum of this schema has checked it. */
+/** The fields of a reference. They come from another subgraph, so no scalar or enum of this schema has checked them. */
 const keySchema = z.object({
   target: z.enum(IntegrationTarget),
   project: wellFormed.refine(({ length }) => length <= 1024),
@@ -23,7 +23,7 @@ const keySchema = z.object({
     .nullable(),
 });
 
-/** The key in an id. Undefined for any text that `idOf` does not make. */
+/** The key in an id. Undefined for a text that `idOf` cannot have returned. */
 function keyOf(id: string): GlCodeKey | undefined {
   const [target, ...encoded] = id.split('/', 4);
   try {
@@ -49,7 +49,7 @@ export const readGlCodeReference: ReadReference = ({ id, target, project, code }
   return invalidReference('GlCode', [...fields], 'is invalid');
 };
 
-/** A reference to a code, which is found whether it is hidden or not. */
+/** A reference to a code. Hidden codes are found as well. */
 function referenceTo(key: GlCodeKey): Reference {
   const list = glCodesKey(key);
   return {

@@ -4,7 +4,7 @@ import type { Loaders } from './loaders.ts';
 /** A GL code with the target and project it was requested for, which are part of its key in a federated graph. */
 export type GlCodeEntity = {
   __typename: 'GlCode';
-  /** Its integer (docs/service-api.md, section 2.7). */
+  /** The integer of the target (docs/service-api.md, section 2.7). */
   target: number;
   project: string;
   code: string | null;
@@ -19,7 +19,7 @@ export type GlCodeKey = Pick<GlCodeEntity, 'target' | 'project' | 'code'>;
 /** The target and project of a list. */
 type GlCodesKey = Pick<GlCodeEntity, 'target' | 'project'>;
 
-/** The target and project of a list as a text, by which lists are counted. */
+/** The target and project of a list as a text. Lists with the same text count as one. */
 export function glCodesKey({ target, project }: GlCodesKey): string {
   return `${target} ${project}`;
 }
@@ -29,15 +29,15 @@ export function readGlCodes(
   { list }: Loaders,
   { target, project, includeHide }: GlCodesKey & { includeHide: boolean },
 ) {
-  const added = Buffer.byteLength(project); // Each of the codes has it.
+  const added = Buffer.byteLength(project); // Each code of the list gets the project.
   const key = { target, project };
   const toItems = (response: Responses['getGLCodes5']) => entitiesOf(response, key);
   return list('getGLCodes5', { ...key, includeHide }, toItems, added, glCodesKey(key));
 }
 
 /**
- * The entities of a list, which requests that share the response share: each of them would need as much memory
- * again. A property, because the garbage collector would keep the values of a WeakMap for longer.
+ * The entities of a list. Requests that share the response also share the entities, which would otherwise need as much memory
+ * for each request. They are in a property, because a WeakMap would delay their garbage collection.
  */
 function entitiesOf(
   response: Responses['getGLCodes5'] & { entities?: GlCodeEntity[] },

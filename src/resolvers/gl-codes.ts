@@ -7,7 +7,7 @@ import { wellFormed } from './well-formed.ts';
 
 const notNegative = z.number().min(0, 'is negative');
 
-/** What the schema cannot express of the arguments. */
+/** Checks of arguments that the schema cannot express. */
 export const glCodesArgs = z.object({
   project: wellFormed,
   search: wellFormed.nullish(),
@@ -16,14 +16,14 @@ export const glCodesArgs = z.object({
 });
 
 export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, context) => {
-  const loaders = context.loaders(); // Throws first if the token is missing.
+  const loaders = context.loaders(); // Throws before anything else if the request has no token.
   const limits = context.limits();
   const { list: all, ...status } = await readGlCodes(loaders, args);
   const { skip } = args;
   const end = Math.min(all.length, skip + (args.first ?? all.length));
   const isFiltered = Boolean(args.only || args.search);
   const isCut = skip > 0 || end < all.length;
-  // A filter may keep all of them, before they are cut.
+  // A filter may keep all codes. `skip` and `first` apply after it.
   if (isFiltered || isCut)
     await limits.reserveCopy(isFiltered ? all.length : Math.max(0, end - skip));
   const kept = isFiltered ? await filterCodes(all, args, limits) : all;
@@ -32,7 +32,7 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   return outcome(status, { __typename: 'GlCodeList', codes, totalCount });
 };
 
-/** The characters that are searched at once. Those of a name of 8 MB that nearly match take hundreds of milliseconds. */
+/** How many characters are searched at once. Searching a name of 8 MB that nearly matches takes hundreds of milliseconds. */
 const PART_LENGTH = 65_536;
 
 /** Filters a list by `only` and `search`, and waits for CPU time meanwhile. */
@@ -44,17 +44,17 @@ export async function filterCodes<Code extends Pick<GlCodeEntity, 'code' | 'name
   const set = only && new Set(only);
   const allowed = set ? codes.filter(({ code }) => code !== null && set.has(code)) : codes;
   if (!search) return [...allowed];
-  // Faster than converting each text to lower case.
+  // A regular expression is faster than converting each text to lower case.
   const pattern = new RegExp(RegExp.escape(search), 'iu');
   const found: Code[] = [];
   await limits.visit(partsOf(allowed, search.length * 2), ([code, parts]) => {
-    if (found.at(-1) === code) return; // In an earlier part.
+    if (found.at(-1) === code) return; // An earlier part of this code matched.
     if (parts.some((part) => part !== null && pattern.test(part))) found.push(code);
   });
   return found;
 }
 
-/** The texts of each code. If one is long, in parts. */
+/** The texts of each code. A long text is in parts. */
 function* partsOf<Code extends Pick<GlCodeEntity, 'code' | 'name' | 'value'>>(
   codes: readonly Code[],
   overlap: number,
@@ -69,7 +69,7 @@ function* partsOf<Code extends Pick<GlCodeEntity, 'code' | 'name' | 'value'>>(
 
 const isLong = (text: string | null) => text !== null && text.length > PART_LENGTH;
 
-/** The parts of a text, each with the last `overlap` characters of the part before. */
+/** The parts of a text. Each begins with the last `overlap` characters of the part before. */
 function* cut(text: string, overlap: number): Generator<string> {
   for (let start = 0; start < text.length; start += PART_LENGTH) {
     const end = characterAt(text, start + PART_LENGTH);
@@ -77,7 +77,7 @@ function* cut(text: string, overlap: number): Generator<string> {
   }
 }
 
-/** Where the character begins that an index is in: it may be the second half of a surrogate pair. */
+/** The index where a character begins. `index` may be that of the second half of a surrogate pair. */
 function characterAt(text: string, index: number): number {
   const isInside = (text.codePointAt(index - 1) ?? 0) > 0xffff;
   return Math.max(0, isInside ? index - 1 : index);

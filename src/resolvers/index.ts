@@ -11,9 +11,9 @@ import { csvUploadArgs, csvUploaded, uploadWorkflowCsv } from './workflow-csv.ts
 import { actionCompleted, workflowAction } from './workflows.ts';
 
 /**
- * The resolvers of the schema. The enum maps are generated from codegen.yml: a target is its integer and
- * an action is its operation. The scalar accepts every integer and the resolver rejects those outside the
- * service's set, so that one invalid option does not fail the other fields.
+ * The resolvers of the schema. The enum maps are generated from codegen.yml: the value of a target is its integer, and that of
+ * an action is its operation. The scalar for options accepts every integer, and the resolver rejects those that the service
+ * does not know, so that an invalid option does not fail the other fields.
  */
 export const resolvers = {
   Query: { glCodes },
@@ -41,16 +41,16 @@ export const resolvers = {
   }),
 } satisfies Resolvers;
 
-/** What the types of arguments cannot express, by root field (graphql/argument-checks.ts). */
+/** Checks that the types of arguments cannot express, by root field (graphql/argument-checks.ts). */
 export const argumentChecks: Readonly<Record<string, z.ZodType>> = {
   glCodes: glCodesArgs,
   uploadWorkflowCsv: csvUploadArgs,
 };
 
-/** The types with `@key`: how a reference of another subgraph to one is read. */
+/** The types with `@key`, and the function that reads a reference of another subgraph to each. */
 export const entities: Readonly<Record<string, ReadReference>> = { GlCode: readGlCodeReference };
 
-/** The union member of a response, the same as when the write was executed. */
+/** The union member for a recorded response, the same as when the write was executed. */
 function memberOf(known: KnownOutcome) {
   switch (known.operation) {
     case 'saveApproverList':

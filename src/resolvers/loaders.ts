@@ -7,18 +7,18 @@ import { outcome } from './outcome.ts';
 
 /** The limits of a response (graphql/response-limits.ts). */
 export type Limits = {
-  /** Counts a list to ask for, by its key. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
+  /** Counts a list that will be read, by its key. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
   admitLookup(key: string): void;
   /**
-   * Resolves when errors may be made of calls that have failed, one for each field that waits for them: hundreds of
-   * requests may wait for the same call, or have disconnected.
+   * Resolves when there is CPU time to report a failed call. Each field that waits for the call gets an error of its own, and
+   * hundreds of requests may wait for the same call, or have been cancelled together.
    */
   failureTurn(): Promise<void>;
-  /** Books a list with so many bytes of texts until its response exists. Throws as `Reservation.reserve` does. */
+  /** Reserves memory for a list with `bytes` of texts until the response exists. Throws as `Reservation.reserve` does. */
   reserveList(list: readonly object[], bytes: number): Promise<void> | undefined;
-  /** Books a copy of a part of a list with at most so many items, and waits for CPU time to make it. */
+  /** Reserves memory for a copy of at most `items` items of a list, and waits for CPU time to make the copy. */
   reserveCopy(items: number): Promise<void> | undefined;
-  /** Visits items, and waits for CPU time meanwhile as often as it is needed. */
+  /** Visits items, and waits for CPU time in between as often as necessary. */
   visit<Item>(items: Iterable<Item>, visit: (item: Item) => void): Promise<void>;
 };
 
@@ -27,15 +27,15 @@ export type Loaders = ReturnType<typeof createLoaders>;
 /** The items of a list by their keys. */
 export type Index = ReadonlyMap<string, object>;
 
-/** Creates the loaders of one request. Only reads have one: a write is never de-duplicated. */
+/** Creates the loaders of one request. Only reads have loaders, because a write is never de-duplicated. */
 export function createLoaders(service: UpstreamClient, limits: Limits) {
-  /** Each is read once, also if the operation is executed a second time (graphql/execution.ts). */
+  /** Each list is read once, even if the operation is executed a second time (graphql/execution.ts). */
   const lists = createLoader<ListResponse<object>>(limits);
   const indexes = createLoader<Index>(limits);
 
   /**
-   * Reads a list, once for a request, counts it, and books the items that are made of it, to each of which so many bytes
-   * are added. Lists with the same key count once. Resolvers have no other way to read.
+   * Reads a list once for a request, and counts it. Lists with the same key count once. Reserves memory for the items, plus
+   * `addedBytes` for each. Resolvers have no other way to read.
    */
   function list<Name extends ReadName, Item extends object>(
     name: Name,
@@ -47,20 +47,20 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
     const id = JSON.stringify([name, parameters]);
     limits.admitLookup(key ?? id);
     const read = async () => {
-      limits.admitLookup(key ?? id); // Again: by now, all root fields are started and counted.
+      limits.admitLookup(key ?? id); // Checks again, because by now all root fields have started and are counted.
       const response = await service.read(name, parameters);
       const items = toItems(response);
       await limits.reserveList(items, response.bytes + items.length * addedBytes);
-      // Without the list of the service, whose memory is free once no request shares the response.
+      // The service's own list is left out, so that its memory is free once no request shares the response.
       return { ...response, list: items };
     };
-    // Equal lookups are of the same operation, and the items of a field are of one type.
+    // Reads with the same id are of the same operation, and so have the same types.
     return lists.load({ id, read }) as Promise<Omit<Responses[Name], 'list'> & { list: Item[] }>;
   }
 
   /**
-   * The items of a list by their keys, for references to entities; those without a key are left out, and if the service lists
-   * one twice, the first one counts. A status other than OK is an error. Lists with the same id are read once.
+   * Reads the items of a list by their keys, for references to entities. Items without a key are left out. If the service
+   * lists a key twice, the first item counts. A status other than OK is an error. Lists with the same id are read once.
    */
   function index<Item extends object>(
     id: string,
@@ -85,13 +85,13 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
   return { list, index };
 }
 
-/** The error of references to a list, because an entity cannot be a problem type. Others are `UPSTREAM_FAILED`. */
+/** The error code of references to a list by its status, because an entity cannot be a problem. Others are `UPSTREAM_FAILED`. */
 const errorCodes: Partial<Record<string, UpstreamErrorCode>> = {
   LedgerNotPermitted: 'FORBIDDEN',
   LedgerUnrecognizedStatus: 'UPSTREAM_INVALID_RESPONSE',
 };
 
-/** What is read once for a request. Lookups with the same id are equal. */
+/** Something that is read once for a request. Lookups with the same id are equal. */
 type Lookup<Value> = { id: string; read: () => Promise<Value> };
 
 function createLoader<Value>(limits: Limits): DataLoader<Lookup<Value>, Value, string> {

@@ -2,8 +2,8 @@ import type { ServiceStatus } from '../upstream/responses.ts';
 import { OutcomeUnknown } from '../upstream/upstream-error.ts';
 
 /**
- * The union member for a status record: `success` with its fields, or a problem. This is the only code that reads a status
- * (docs/service-api.md, section 3). A status outside 0 to 3 is passed on as it is.
+ * The union member for a status record: the one for success with these fields, or a problem. Only this function interprets a
+ * status (docs/service-api.md, section 3). A status outside 0 to 3 is passed on unchanged.
  */
 export function outcome<const Success extends object>(
   { status, invoiceId, message }: ServiceStatus,
@@ -24,7 +24,7 @@ export function outcome<const Success extends object>(
   }
 }
 
-/** The union member for a write: for its response, or that its outcome is unknown. */
+/** The union member for the outcome of a write: for the service's response, or for an unknown outcome. */
 export function writeOutcome<Response, Success>(
   result: Response | OutcomeUnknown,
   toMember: (response: Response) => Success,

@@ -9,7 +9,7 @@ import {
 import { outcome, writeOutcome } from './outcome.ts';
 import { wellFormed } from './well-formed.ts';
 
-/** Node decodes any text as base64; only the canonical form is the same after a round trip. */
+/** Node decodes any text as base64. Only the canonical form is the same after decoding and encoding. */
 const isBase64 = (text: string) => Buffer.from(text, 'base64').toString('base64') === text;
 
 export const csvUploadArgs = z.object({
@@ -38,7 +38,7 @@ export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv
   { service, csvOptionParam },
   { path },
 ) => {
-  const client = service(); // Throws first if the token is missing.
+  const client = service(); // Throws before anything else if the request has no token.
   const upload = { body: toUpload(input), parameters: toParameters(input, csvOptionParam) };
   const result = await client.write('updateWorkflowCSV', String(path.key), upload);
   return writeOutcome(result, csvUploaded);
@@ -56,8 +56,8 @@ function toUpload(input: WorkflowCsvInput): WorkflowCsvUpload {
 }
 
 /**
- * The query of an upload (docs/service-api.md, section 4.3), which does not name the parameter of the option: `name` is the
- * configured one. Throws `BAD_USER_INPUT`.
+ * The query of an upload (docs/service-api.md, section 4.3). The service's documentation does not name the parameter for the
+ * option, so `name` is configured. Throws `BAD_USER_INPUT`.
  */
 function toParameters({ option }: WorkflowCsvInput, name: string | undefined) {
   if (option == null) return {};
