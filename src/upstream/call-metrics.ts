@@ -3,7 +3,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { OperationName } from './operations.ts';
 import type { CircuitBreaker } from './resilience/circuit-breaker.ts';
 
-/** Counts the events of calls. Operation names come from the table only. */
+/** Counts the events of calls. The names of operations come only from their declarations. */
 export type CallObserver = ReturnType<typeof createCallObserver>;
 
 /** Registers the metrics of calls to these services. */
@@ -35,10 +35,10 @@ export function createCallObserver(metrics: Metrics, services: readonly string[]
   };
 }
 
-/** What admits the calls to a service. */
+/** The parts that admit calls to a service. */
 type Admission = { readonly gate: Gate; readonly circuit: CircuitBreaker };
 
-/** Registers gauges of the state of all calls, by the name of their service. */
+/** Registers gauges of the calls to each service, labelled with the name of the service. */
 export function watchCalls(
   metrics: Metrics,
   services: ReadonlyMap<string, { calls: { admission: Admission } }>,

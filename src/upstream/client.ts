@@ -10,7 +10,7 @@ import {
 
 export type UpstreamClient = ReturnType<typeof createClient>;
 
-/** What a write sends. Parameters that are all optional may be left out. */
+/** The input of a write. `parameters` may be left out if all of them are optional. */
 type Input<Name extends WriteName> = (object extends Parameters<Name>
   ? { parameters?: Parameters<Name> }
   : { parameters: Parameters<Name> }) &
@@ -27,7 +27,7 @@ export function createClient(calls: Calls, scope: RequestScope) {
       return calls.read({ operation, search: operations[operation].toSearch(parameters) }, scope);
     },
 
-    /** Sends a write, for the root field with this response name. */
+    /** Sends a write for the root field with this response name. */
     write<Name extends WriteName>(operation: Name, responseName: string, input: Input<Name>) {
       const { toSearch, toBody } = operations[operation];
       const search = toSearch(input.parameters);

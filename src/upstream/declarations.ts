@@ -24,13 +24,14 @@ import {
 } from './wire-types.ts';
 
 /*
- * What is known of the operations of the service (docs/service-api.md), and said nowhere else: the check of a response, the
- * encoding of a request, the metrics, the reference service and the OpenAPI description follow from it.
+ * The declarations of the service's operations (docs/service-api.md). They are the only place that describes an operation:
+ * the check of a response, the encoding of a request, the metrics, the reference service and the OpenAPI description follow
+ * from them.
  */
 
 /**
- * The services, by name: each has a base URL, connections, a circuit breaker and metrics of its own. `probe` is the read that
- * probes an open circuit before a write is sent (docs/decisions/0005).
+ * The services by their names. Each has a base URL, connections, a circuit breaker and metrics of its own. `probe` is the read
+ * that is sent before a write while the circuit is open (docs/decisions/0005).
  */
 export const services = {
   ledger: {
@@ -40,7 +41,7 @@ export const services = {
 
 export type ServiceName = keyof typeof services;
 
-/** An operation of the service. De-duplication and abort follow from it too: only a read can be passed to `Calls.read`. */
+/** The declaration of an operation. Only a read can be passed to `Calls.read`, which de-duplicates and aborts calls. */
 export type Declaration = {
   readonly service: ServiceName;
   /** The section of docs/service-api.md. */
@@ -122,8 +123,8 @@ const recordedUpload = record({
 export type WorkflowCsvResult = Static<typeof recordedUpload>;
 
 /**
- * The response of updateWorkflowCSV. docs/service-api.md shows only `unresolved`; a record without it, or with a `status`
- * beside it, is decoded as a status record.
+ * The response of updateWorkflowCSV. docs/service-api.md shows only the field `unresolved`. A record without this field, or
+ * with a `status` beside it, is decoded as a status record.
  */
 const uploadResponse: ServiceResponse<WorkflowCsvResult> = {
   wire: [unresolved, serviceStatus],
@@ -135,7 +136,7 @@ const uploadResponse: ServiceResponse<WorkflowCsvResult> = {
   isRecorded: guardOf(recordedUpload),
 };
 
-/** One of the operations without parameters and body (section 4.4), each a GET that changes state. */
+/** Declares an operation without parameters and body (section 4.4), which is a GET that changes state. */
 const action = <Path extends string>(path: Path, sample: string) =>
   ({
     service: 'ledger',
@@ -183,7 +184,7 @@ export const declarations = {
     method: 'POST',
     path: 'updateWorkflowCSV',
     effect: 'write',
-    // Its name is not documented: it is configured.
+    // The name of the parameter is not documented, so it is configured.
     parameters: unnamed(workflowCsvOption),
     body: csvUpload,
     response: uploadResponse,

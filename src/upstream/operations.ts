@@ -5,7 +5,7 @@ import { encoderOf, guardOf, hasDecimals, type WireType } from './wire-types.ts'
 
 export type OperationName = keyof typeof declarations;
 type Declared<Name extends OperationName> = (typeof declarations)[Name];
-/** The operations whose declarations have these values. */
+/** The names of the operations whose declarations have these values. */
 type NamesWith<Row> = {
   [Name in OperationName]: Declared<Name> extends Row ? Name : never;
 }[OperationName];
@@ -15,19 +15,19 @@ export type WriteName = NamesWith<{ effect: 'write' }>;
 /** The operations that change a workflow, a solution or an account (docs/service-api.md, section 4.4). */
 export type WorkflowOperation = NamesWith<{ graphql: 'Mutation.workflowAction' }>;
 
-/** What the service responds to each operation, decoded. */
+/** The decoded response to each operation. */
 export type Responses = {
   [Name in OperationName]: ReturnType<Declared<Name>['response']['decode']>;
 };
 
-/** The parameters of an operation, and its body, with exact numbers as texts. */
+/** The parameters and the body of an operation, with exact numbers as texts. */
 export type Parameters<Name extends OperationName> = Static<Declared<Name>['parameters']>;
 export type Body<Name extends OperationName> = Declared<Name>['body'] extends infer Type extends
   TSchema
   ? Static<Type>
   : undefined;
 
-/** An operation, with what follows from its declaration. */
+/** An operation: its declaration, and the functions that follow from it. */
 export type Operation<Name extends OperationName = OperationName> = Declaration & {
   /** Encodes the parameters to a query, including the question mark. Throws a TypeError if they are not as declared. */
   toSearch(parameters: Parameters<Name> | undefined): string;
@@ -57,13 +57,13 @@ function derive(declaration: Declaration) {
   };
 }
 
-/** Encodes a query as `URLSearchParams` does, in a fraction of its time. */
+/** Creates a function that encodes a query as `URLSearchParams` does, in a fraction of the time. */
 function searchEncoderOf(parameters: WireType): (values: unknown) => string {
   const isValid = guardOf(parameters);
   const declared = parameters.properties && Object.keys(parameters.properties);
   return (values = {}) => {
     const given: [string, unknown][] = Object.entries(Object(values));
-    // One that is not declared would be left out silently.
+    // A parameter that is not declared would be left out silently.
     const isOther = ([name, value]: [string, unknown]) =>
       value != null && declared?.includes(name) === false;
     if (!isValid(values) || given.some(isOther)) {

@@ -4,14 +4,14 @@ import { ContractFault } from './wire-types.ts';
 /** Rejects invalid UTF-8, and removes a byte order mark. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** A list of 16 MB of typical codes has 250,000. An empty one takes 50 times its text in memory. */
+/** The most lists and objects in a response. 16 MB of typical codes have 250,000, and empty ones take 50 times their text. */
 const limits: JsonLimits = { values: 2_000_000, composites: 300_000, nesting: 1000 };
-/** A number that a double may change, or no integer but one to a double (`1e-400`); or what looks like one in a text. */
+/** Matches a number that a double may change, or would make an integer (`1e-400`), and texts that look like such a number. */
 const unusualNumber = /[:[,]\s*-?(?:[\d.]{16}|[\d.]+[eE])/;
 
 /**
- * Parses the body of a response, with integers of any length and, if it has decimals, their digits. Throws a ContractFault if
- * it is not UTF-8 or not JSON, or has too many values.
+ * Parses the body of a response. Integers of any length stay exact, and so do the digits of decimals if `hasDecimals` is set.
+ * Throws a ContractFault if the body is not UTF-8 or not JSON, or has too many values.
  */
 export function parseBody(body: Uint8Array, hasDecimals = false): unknown {
   try {
@@ -20,7 +20,7 @@ export function parseBody(body: Uint8Array, hasDecimals = false): unknown {
     const isPlain = body.length < 262_144 && !hasDecimals && !unusualNumber.test(text);
     return isPlain ? (JSON.parse(text) as unknown) : parseJson(text, limits, hasDecimals);
   } catch (error) {
-    // The error of a parser quotes the body, which may be confidential.
+    // The error of the parser is not passed on, because it quotes the body, which may be confidential.
     throw new ContractFault(error instanceof JsonLimitExceeded ? error.message : 'not JSON');
   }
 }

@@ -12,11 +12,11 @@ import {
   text,
 } from './wire-types.ts';
 
-/** What the service responds to an operation with, and what becomes of it. */
+/** The response to an operation: its record on the wire, and how it is decoded. */
 export type ServiceResponse<Result> = {
-  /** The record on the wire. Several if the service responds with one of them. */
+  /** The record on the wire. If there are several, the service responds with one of them. */
   readonly wire: readonly TSchema[];
-  /** Decodes a parsed body, of so many bytes. Throws a ContractFault if it does not match its declaration. */
+  /** Decodes a parsed body of `bytes` bytes. Throws a ContractFault if it does not match the declaration. */
   decode(body: unknown, bytes: number): Result;
   /** Whether a value is a result that was recorded for an idempotency key, by this version or an earlier one. */
   isRecorded(value: unknown): value is Result;
@@ -29,7 +29,7 @@ const nullable = <T extends TSchema>(type: T) => Type.Union([type, Type.Null()])
 export const serviceStatus = record({
   invoice_id: optional(exactInteger),
   message: optional(text),
-  // A status that is not documented is an outcome of its own: see `outcome`.
+  // A status that is not documented has a union member of its own (resolvers/outcome.ts).
   status: Type.Optional(lenient('integer')),
 });
 /** Reads a status record. Throws a ContractFault. */
@@ -51,10 +51,10 @@ function statusOf(checked: Static<typeof serviceStatus>): ServiceStatus {
   return { invoiceId: invoice_id, message, status: isInt32(status) ? status : null };
 }
 
-/** Fields that a response may lack: what is recorded by an earlier version does. */
+/** Fields that a recorded response may lack, because an earlier version did not have them. */
 type OptionalFields = Record<string, TOptional<TSchema>>;
 
-/** Creates a function that reads these fields of a record, and leaves the others out. Throws a ContractFault. */
+/** Creates a function that reads these fields of a record, and leaves out all others. Throws a ContractFault. */
 function fieldsReader<Fields extends Record<string, TSchema>>(fields: Fields) {
   const names = Object.keys(fields);
   const read = readerOf(record(fields));
@@ -65,13 +65,13 @@ function fieldsReader<Fields extends Record<string, TSchema>>(fields: Fields) {
   };
 }
 
-/** A response to a write of more than 1 MiB is passed on in a short form: its outcome must reach the client. */
+/** Shortens a response to a write of more than 1 MiB, because its outcome must reach the client. */
 export function shortenIfLarge<Result>(result: Result, bytes: number): Result {
   // Shorter texts do not change its type.
   return bytes <= 1_048_576 ? result : (shortForm(result) as Result);
 }
 
-/** A status record, with these fields beside those of every one. */
+/** A status record with these additional fields. */
 export function statusResponse(): ServiceResponse<ServiceStatus>;
 export function statusResponse<Fields extends OptionalFields>(
   fields: Fields,
@@ -98,7 +98,7 @@ const container = record({
 });
 const readContainer = readerOf(container);
 
-/** A `list` of records with a `service_status`, and these fields beside them. A missing or null `list` is an empty one. */
+/** A `list` of records with a `service_status` and these additional fields. A missing or null `list` counts as empty. */
 export function listResponse<Item extends TSchema>(
   item: Item,
 ): ServiceResponse<ListResponse<Static<Item>>>;
@@ -119,7 +119,7 @@ export function listResponse<Item extends TSchema>(
       const status = statusOf(service_status ?? {});
       return { ...readFields(body), ...status, list: readItems(list ?? [], 'list'), bytes };
     },
-    // A read has no key.
+    // A read has no idempotency key, so its response is never recorded.
     isRecorded: (_value): _value is ListResponse<Static<Item>> => false,
   };
 }

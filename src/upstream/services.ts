@@ -8,26 +8,26 @@ import { SingleFlight } from './resilience/single-flight.ts';
 import type { ConnectionOptions } from './transport/connections.ts';
 import { createTransport, type Transport } from './transport/got-client.ts';
 
-/** How a service is reached. Durations are in milliseconds. */
+/** The settings of a service. Durations are in milliseconds. */
 export type ServiceSettings = ConnectionOptions & {
   headers: Readonly<Record<string, string>>;
-  /** After decompression. */
+  /** The longest body of a response after decompression, in bytes. */
   maxResponseBytes: number;
   maxConcurrency: number;
-  /** The read that probes an open circuit before a write is sent (docs/decisions/0005). */
+  /** The read that is sent before a write while the circuit is open (docs/decisions/0005). */
   probe: UpstreamRequest<ReadName>;
 };
 
 /**
- * Connects the services that `declarations.ts` names. Each has connections, places for calls and a circuit breaker of its
- * own, and metrics with its name. A call goes to the service of its operation.
+ * Connects the services that `declarations.ts` names. Each has its own connections, places for calls, circuit breaker, and
+ * metrics with its name. A call goes to the service of its operation.
  */
 export function connectServices<Name extends string>(
   settings: Readonly<Record<Name, ServiceSettings>>,
   { memory, log, metrics }: { memory: Memory; log: Logger; metrics: Metrics },
 ) {
   const observer = createCallObserver(metrics, Object.keys(settings));
-  // A read of one service may show what a write changed in another.
+  // All services share it, because a read of one service may show what a write changed in another.
   const singleFlight = new SingleFlight();
   const connected = new Map<string, { transport: Transport; calls: UpstreamCalls }>();
   for (const [service, own] of Object.entries<ServiceSettings>(settings)) {
@@ -54,7 +54,7 @@ export function connectServices<Name extends string>(
   };
   return {
     calls,
-    /** The connections to a service, for what changes while the gateway runs. */
+    /** The transport of a service, for settings that change while the gateway runs. */
     transportOf: (service: Name): Transport => serviceOf(service).transport,
     /** The writes in flight, whose outcome a forced exit would lose. */
     pendingWrites: () => all.flatMap(({ calls }) => calls.pendingWrites),

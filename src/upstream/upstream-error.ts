@@ -1,4 +1,4 @@
-/** Why a call to the service failed, with the message for clients, and whether the same call may succeed later. */
+/** The codes of failed calls, each with its message for clients, and with whether the same call may succeed later. */
 const failures = {
   /** The service responded with 401 to a token that the gateway had verified. */
   UNAUTHENTICATED: { message: 'The service does not accept the token.', retryable: false },
@@ -25,22 +25,22 @@ const failures = {
   CLIENT_DISCONNECTED: { message: 'The client disconnected.', retryable: true },
 } as const;
 
-/** Code branches on these, never on a message. */
+/** Code branches on these codes, never on a message. */
 export type UpstreamErrorCode = keyof typeof failures;
 
 /**
- * Whether a request may have reached the service. Only `transport/send-once.ts` decides it for an exchange. Without one,
- * an error of this file is `no`, and an unexpected one `maybe`.
+ * Whether a request may have reached the service. For an exchange, only `transport/send-once.ts` decides this. Without an
+ * exchange, it is `no` for an error of this file, and `maybe` for an unexpected one.
  */
 export type Sent = 'no' | 'maybe' | 'yes';
 
-/** Without `sent`, it is an error outside an exchange: `no`. */
+/** The details of an error. Without `sent`, the error is one outside of an exchange, and `sent` is `no`. */
 type Details = Pick<UpstreamError, 'fault'> &
   Partial<Pick<UpstreamError, 'sent' | 'status' | 'transient' | 'retryAfterMs'>>;
 
 /**
- * A failed call to the service. It holds only what may be logged, and nothing of the request or the
- * response: an error of got carries the bearer token among its options.
+ * A failed call to the service. It contains only what may be logged, and nothing of the request or the response. The error of
+ * an HTTP client may carry the bearer token in its options.
  */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
@@ -71,19 +71,19 @@ export class UpstreamError extends Error {
   }
 }
 
-/** A list for which there is no memory. */
+/** The error for a response to a read for which there is no memory. */
 export function noRoom(fault = 'no memory for the response'): UpstreamError {
   return new UpstreamError('OVERLOADED', { fault });
 }
 
-/** A response that arrived and cannot be used. */
+/** The error for a response that arrived and cannot be used. */
 export function invalidResponse(fault: string): UpstreamError {
   return new UpstreamError('UPSTREAM_INVALID_RESPONSE', { fault });
 }
 
 /**
- * Translates any failure. `exchange` says what is known of the request, unless the error itself does. If the
- * gateway itself ended the attempt, the code states why.
+ * Translates any failure to an UpstreamError. `exchange` is what is known of the request, unless the error itself says more. If
+ * the gateway itself ended the attempt, the code says why.
  */
 export function toUpstreamError(
   cause: unknown,
@@ -101,13 +101,13 @@ export function toUpstreamError(
     return new UpstreamError(code, { ...details, fault });
   }
   if (known) return new UpstreamError(known.code, { ...known, ...details });
-  // An error of our own code. Its name is for the log.
+  // This is a bug of the gateway. The name of the error is for the log.
   const fault = `unexpected ${cause instanceof Error ? cause.name : typeof cause}`;
   const code = sent === 'yes' ? 'UPSTREAM_INVALID_RESPONSE' : 'UPSTREAM_UNAVAILABLE';
   return new UpstreamError(code, { ...details, fault });
 }
 
-/** The codes of an unknown outcome that is final: the response to the write was lost. */
+/** The codes of unknown outcomes that are recorded: the response to the write was lost. */
 export const recordableCodes = [
   'UPSTREAM_FAILED',
   'UPSTREAM_TIMEOUT',
@@ -122,10 +122,10 @@ export type OutcomeUnknownCode =
   /** The first request with the same idempotency key ended without recording its outcome. */
   | 'ORPHANED';
 
-/** The outcome of a write that may have been sent, and of which no response is known. */
+/** The outcome of a write that may have been sent, and whose response is not known. */
 export class OutcomeUnknown {
   readonly code: OutcomeUnknownCode;
-  /** The request in the log of the gateway. For a replay, it is the first request. */
+  /** The id of the request in the gateway's log. For a replay, it is that of the first request. */
   readonly requestId: string;
 
   constructor(code: OutcomeUnknownCode, requestId: string) {
@@ -133,7 +133,7 @@ export class OutcomeUnknown {
     this.requestId = requestId;
   }
 
-  /** For the client. */
+  /** The message for clients. */
   get message(): string {
     if (this.code === 'IN_PROGRESS') {
       return 'The first request with this idempotency key has no recorded outcome yet. Send the same request again to get it.';
@@ -146,7 +146,7 @@ export class OutcomeUnknown {
   }
 }
 
-/** The service refused the operation. */
+/** Whether the service refused the operation. */
 const refusals: UpstreamErrorCode[] = ['UNAUTHENTICATED', 'FORBIDDEN', 'UPSTREAM_BAD_REQUEST'];
 
 /** The outcome of a write that failed with this error, or null if the write certainly had no effect. */

@@ -4,9 +4,8 @@ import { core } from 'zod';
 import { longNumber } from '../lib/json.ts';
 
 /*
- * The types of the service's JSON. Each is a JSON Schema and a type of TypeScript at once: the check of a response is
- * compiled from it, a request is encoded by it, and `npm run openapi` describes it. A field is required unless it is
- * `optional`.
+ * The types of the service's JSON. Each is both a JSON Schema and a TypeScript type. The check of a response is compiled from
+ * it, a request is encoded by it, and `npm run openapi` prints it. A field is required unless it is `optional`.
  */
 
 /** A record of the service, by the names of its fields. Fields that are not declared are ignored. */
@@ -29,10 +28,10 @@ export const integerIn = (...ranges: readonly (readonly [first: number, last: nu
 export const unnamed = <T extends TSchema>(field: T): TUnsafe<Record<string, Static<T>>> =>
   Type.Unsafe({ type: 'object', additionalProperties: field, maxProperties: 1 });
 
-/** Any value: what it means is decided where it is read. `documented` is its type in the description of the service. */
+/** Any value. The code that reads it interprets it. `documented` is its type in the OpenAPI description. */
 export const lenient = (documented: string): TUnsafe<unknown> => Type.Unsafe({ documented });
 
-/** What the types above use of JSON Schema, and what is added to it. */
+/** The parts of JSON Schema that the types above use, and our own additions. */
 export type WireType = TSchema & {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, WireType>>;
@@ -40,13 +39,13 @@ export type WireType = TSchema & {
   readonly additionalProperties?: WireType;
   readonly items?: WireType;
   readonly pattern?: string;
-  /** A number on the wire whose digits are a text in the code. */
+  /** Marks a number on the wire that is a text with its digits in the code. */
   readonly exact?: keyof typeof exactPatterns;
-  /** The type in the description of the service, if the check is not that of JSON Schema. */
+  /** The type in the OpenAPI description, if it differs from what is checked. */
   readonly documented?: string | readonly string[];
 };
 
-/** No real number has more digits, and each may be selected hundreds of times. */
+/** The most digits of a number. Real ones have fewer, and a response may contain each number hundreds of times. */
 const exactPatterns = {
   integer: /^-?\d{1,1000}$/,
   number: /^-?\d{1,1000}(\.\d{1,1000})?([eE][-+]?\d{1,3})?$/,
@@ -62,10 +61,10 @@ function exact(kind: keyof typeof exactPatterns, isOptional = false): TUnsafe<st
   return Type.Unsafe<string>({ exact: kind, documented, '~refine': [{ check, error }] });
 }
 
-/** An integer of any size: a number in JSON, its digits as a text in the code, because a double would change a large one. */
+/** An integer of any size. It is a number in JSON, and a text in the code, because a double would change a large integer. */
 export const exactInteger = exact('integer');
 /**
- * A decimal number: a number in JSON, and a text in the code and in GraphQL, which has the digits as the service writes them
+ * A decimal number. It is a number in JSON, and a text in the code and in GraphQL, with the digits as the service writes them
  * (docs/decisions/0024).
  */
 export const decimal = exact('number');
@@ -81,15 +80,15 @@ export function optional<T extends TSchema>(
   return Type.Optional(Type.Unsafe<Static<T> | null | undefined>(nullable));
 }
 
-/** The digits of a parsed number, whatever its length. Undefined for other values. */
+/** The digits of a parsed number of any length. Undefined for other values. */
 function textOf(value: unknown): string | undefined {
   return typeof value === 'number' ? String(value) : longNumber(value);
 }
 
-/** Where a response differs from its declaration. The message has paths and types, never values. */
+/** A response differs from its declaration. The message has paths and types, never values. */
 export class ContractFault extends Error {}
 
-/** Reads a parsed JSON value, which is at a path of a response. Throws a ContractFault. */
+/** Reads a parsed JSON value at a path of a response. Throws a ContractFault. */
 type Reader<T extends TSchema> = (value: unknown, ...at: PropertyKey[]) => Static<T>;
 
 /** Creates a function that checks values of this type, and replaces their exact numbers by their digits, in place. */
@@ -99,17 +98,17 @@ export function readerOf<T extends TSchema>(type: T): Reader<T> {
   return (value, ...at) => {
     if (!validator.Check(value)) throw faultIn(type, value, at);
     replace?.(value);
-    return value as Static<T>; // Checked, with texts in place of exact numbers.
+    return value as Static<T>; // The value is checked, and has texts in place of exact numbers.
   };
 }
 
-/** Creates a function that tells whether a value of the code, with its exact numbers as texts, is of this type. */
+/** Creates a function that checks whether a value is of this type. The value has texts in place of exact numbers. */
 export function guardOf<T extends TSchema>(type: T): (value: unknown) => value is Static<T> {
   const validator = Compile(inCode(type));
   return (value): value is Static<T> => validator.Check(value);
 }
 
-/** The same type for values of the code. */
+/** The same type, with texts in place of exact numbers. */
 function inCode(type: WireType): WireType {
   const { properties, items, exact } = type;
   if (exact) {
@@ -128,7 +127,7 @@ function inCode(type: WireType): WireType {
 
 /**
  * Creates a function that writes a value of this type as JSON, with the fields in the order of their declaration. An
- * undefined field is left out. Throws a TypeError for a value that is not of this type: it must not be sent.
+ * undefined field is left out. The function throws a TypeError for a value of another type, which must not be sent.
  */
 export function encoderOf<T extends TSchema>(type: T): (value: Static<T>) => string {
   const checked = inCode(type);
@@ -157,7 +156,7 @@ function mapValues<Value, Result>(
 
 type Replace = (value: unknown) => unknown;
 
-/** Replaces exact numbers in a checked value by their digits, and returns it. Undefined if it can have none. */
+/** Creates a function that replaces exact numbers in a checked value by their digits. Undefined if the type has none. */
 function replacerOf({ exact, items, properties = {} }: WireType): Replace | undefined {
   if (exact) return (value) => textOf(value) ?? value;
   const item = items && replacerOf(items);
@@ -187,11 +186,11 @@ export function hasDecimals({ exact, items, properties = {} }: WireType): boolea
   return Object.values(properties).some(hasDecimals);
 }
 
-/** Names the first fault of a value by its path, the type that is declared there, and the type of the value. */
+/** Describes the first fault of a value: its path, the declared type, and the type of the value there. */
 function faultIn(type: WireType, value: unknown, at: readonly PropertyKey[]): ContractFault {
   const { items, properties = {}, required = [] } = type;
   if (items && Array.isArray(value)) {
-    const item = Compile(items); // A list may be long.
+    const item = Compile(items); // Items are checked one by one, because a list may be long.
     const index = value.findIndex((one) => !item.Check(one));
     return faultIn(items, value[index], [...at, index]);
   }

@@ -1,10 +1,10 @@
 import { UpstreamError } from '../upstream-error.ts';
 
-/** Faults without a success in between that open the circuit: of one caller for this caller, of several for all. */
+/** How many faults in a row open the circuit: those of one caller for this caller, those of several callers for all. */
 const FAULTS = 10;
-/** Callers of these faults, for which the circuit opens for all. */
+/** How many callers must have had these faults before the circuit opens for all. */
 const CALLERS = 3;
-/** Milliseconds between two probes, and between two of the same caller. */
+/** The least time between two probes, and between two probes of the same caller, in milliseconds. */
 const PROBE_MS = 500;
 const PROBE_OF_CALLER_MS = 4000;
 
@@ -16,24 +16,24 @@ export type GuardedAttempt<Result> = {
   /** In the time of `performance.now()`. */
   readonly deadline: number;
   send(): Promise<Result>;
-  /** For a write, which never is the probe itself: sends a read that tells whether the service has recovered. */
+  /** For a write only: sends a read as the probe. A write is never the probe itself. */
   readonly probe?: (() => Promise<unknown>) | undefined;
 };
 
 /**
- * Stops calling a service that fails, so that clients get an error at once and the service can recover. What
- * opens the circuit are connection faults, timeouts, 502, 503 and 504, and it opens only for the callers that
- * have them, until there are three of these (docs/decisions/0005).
+ * Stops calling a service that fails, so that clients get an error at once, and the service can recover. Connection faults,
+ * timeouts, and the statuses 502, 503 and 504 open the circuit. It opens only for the callers that have these faults. When
+ * three callers have them, it opens for all (docs/decisions/0005).
  */
 export class CircuitBreaker {
   readonly #timeoutMs: number;
   readonly #onChange: (to: 'open' | 'closed') => void;
   #faults = 0;
-  /** How many of these faults each caller had. */
+  /** How many of these faults each caller has had. */
   readonly #faultyCallers = new Map<string, number>();
   /** Incremented when the circuit opens or closes. */
   #changes = 0;
-  /** When the last probes started, in the time of `performance.now()`: of each caller, and of all. */
+  /** When the last probe of each caller, and of all, started, in the time of `performance.now()`. */
   readonly #probes = new Map<string, number>();
   #probedAt = 0;
 
@@ -43,7 +43,7 @@ export class CircuitBreaker {
     this.#onChange = onChange;
   }
 
-  /** For the metric. `half-open` if every caller may probe: without requests, no probe is sent. */
+  /** The state for the metric. `half-open` means that every caller may probe. Without requests, no probe is sent. */
   get state(): 'closed' | 'half-open' | 'open' {
     if (this.#faults < FAULTS) return 'closed';
     return performance.now() - this.#probedAt >= PROBE_OF_CALLER_MS ? 'half-open' : 'open';
@@ -56,7 +56,7 @@ export class CircuitBreaker {
     return this.#faultyCallers.size >= CALLERS || own >= FAULTS;
   }
 
-  /** Throws if a call of this caller would be rejected now. A caller whose probe fails must not keep others from theirs. */
+  /** Throws if a call of this caller would be rejected now. A caller whose probe fails must not prevent the probes of others. */
   check(caller: string): void {
     if (!this.isOpenFor(caller)) return;
     const now = performance.now();
@@ -70,7 +70,7 @@ export class CircuitBreaker {
     if (this.isOpenFor(caller)) await this.#probe(attempt);
     const before = this.#changes;
     const hasTime = performance.now() <= deadline - this.#timeoutMs / 2;
-    // An attempt that started before the circuit last changed says nothing about the service now.
+    // An attempt that started before the circuit last changed does not show the present state of the service.
     const counts = () => before === this.#changes;
     try {
       const result = await send();
@@ -94,11 +94,11 @@ export class CircuitBreaker {
   }
 
   #recordError(error: UpstreamError, caller: string, hasTime: boolean): void {
-    // The time to decode a response is not the service's.
+    // The time that the gateway takes to decode a response is no fault of the service.
     const isLate = error.code === 'UPSTREAM_TIMEOUT' && error.status === undefined;
     if (error.transient || isLate) {
       if (hasTime) this.#recordFault(caller);
-    } else if (error.sent === 'yes') this.#recordSuccess(); // With an error of its own.
+    } else if (error.sent === 'yes') this.#recordSuccess(); // The service responded, with an error of its own.
   }
 
   #recordSuccess(): void {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UpstreamError } from '../upstream-error.ts';
 
-/** As in gRPC's retry throttling: retries stop when half of the tokens are used up. */
+/** The capacity of the token bucket. As in gRPC's retry throttling, retries stop when half of the tokens are used up. */
 const MAX_TOKENS = 20;
 
 /**
@@ -23,7 +23,7 @@ export class RetryBudget {
 }
 
 type RetryOptions = {
-  /** The most attempts after the first. */
+  /** The most attempts after the first one. */
   retries: number;
   /** In the time of `performance.now()`. No retry starts after it. */
   deadline: number;
@@ -33,8 +33,8 @@ type RetryOptions = {
 };
 
 /**
- * Runs an attempt, and again after a transient failure, with exponential backoff and jitter. The attempt gets its
- * number, which is 0 for the first.
+ * Runs an attempt, and runs it again after a transient failure, with exponential backoff and jitter. The attempt gets its
+ * number, which is 0 for the first one.
  */
 export async function withRetries<Result>(
   { retries, deadline, signal, budget, onRetry }: RetryOptions,

@@ -14,7 +14,7 @@ type Flight = {
  * (docs/decisions/0007).
  */
 export class SingleFlight {
-  /** Those that reads may join. An array, since a Map would keep removed entries from being collected early (docs/decisions/0011). */
+  /** The calls that reads may join. A Map would keep removed entries from being collected early (docs/decisions/0011). */
   readonly #flights: Flight[] = [];
 
   /** Call when a write starts and when it finishes: later reads do not join earlier ones. */
@@ -23,8 +23,8 @@ export class SingleFlight {
   }
 
   /**
-   * Joins the call for `key`, or starts it. When `signal` is aborted the others keep waiting; when the
-   * last one is aborted, the call is.
+   * Joins the call for `key`, or starts it. When `signal` is aborted, the others keep waiting. When the signals of all are
+   * aborted, the call is aborted.
    */
   async join<Result>(
     key: string,
@@ -32,7 +32,7 @@ export class SingleFlight {
     start: (controller: AbortController) => Promise<Result>,
     onJoin: () => void,
   ): Promise<Result> {
-    // The latest ones: to look through thousands takes longer than a call.
+    // Only the latest calls, because looking through thousands takes longer than a call.
     const known = this.#flights.slice(-1000).find((flight) => flight.key === key);
     if (known) onJoin();
     const flight = known ?? this.#start(key, start);

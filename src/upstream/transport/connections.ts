@@ -20,7 +20,8 @@ export type ConnectionOptions = {
 export function createConnections(options: ConnectionOptions) {
   const { baseUrl, timeoutMs, tls, idleMarginMs = 1000 } = options;
   const { origin } = baseUrl;
-  // Shared, so that the files are parsed once and TLS sessions are resumed. Its timeout is longer than any deadline.
+  // One connector for all connections, so that files are parsed once and TLS sessions are resumed. Its timeout is longer than
+  // any deadline.
   const connectorFor = (files: TlsFiles) => {
     const secureContext = createSecureContext(files);
     return buildVerifiedConnector({ timeout: timeoutMs * 2, allowH2: false, secureContext });
@@ -36,9 +37,9 @@ export function createConnections(options: ConnectionOptions) {
     keepAliveMaxTimeout: MAX_IDLE_MS,
     keepAliveTimeoutThreshold: idleMarginMs,
   };
-  // A service that sends one response too many would shift those of a connection: it must belong to one caller.
-  // A further caller takes the place of the one idle for longest. The connections of a pool have no limit: the gate limits
-  // the calls, and the connection of an error whose body is being discarded must not delay another call.
+  // A connection belongs to one caller: if a service sent one response too many, the next request would receive it. A further
+  // caller takes the place of the one that was idle for longest. A pool has no limit of connections: the gate limits calls, and
+  // a connection whose error response is being discarded must not delay another call.
   const pools = new LRUCache<string, Pool>({
     max: 1000,
     memoMethod: () => new Pool(origin, settings),
@@ -47,9 +48,9 @@ export function createConnections(options: ConnectionOptions) {
   const writes = new WriteConnections(origin, settings);
   return {
     read: ({ caller }: RequestScope): Connection => ({ dispatcher: pools.memo(caller.hash) }),
-    // If the service closes a reused connection at the wrong moment, the outcome is unknown (docs/decisions/0003).
+    // If the service closes a reused connection during the request, the outcome is unknown (docs/decisions/0003).
     write: ({ caller }: RequestScope) => writes.take(caller.hash),
-    /** New connections use these files. Idle ones are closed, and those in use after their response. */
+    /** Uses these files for new connections. Idle connections are closed, and those in use close after their response. */
     useTls(files: TlsFiles) {
       connector = connectorFor(files);
       pools.clear();
@@ -63,22 +64,22 @@ export function createConnections(options: ConnectionOptions) {
 }
 
 /**
- * A connector whose connections are open when they are first used. The kernel completes a connection before
- * the service accepts it, so the service may have closed it already. The event loop has to poll once to notice.
+ * Creates a connector that checks whether a new connection is open before it is used. The kernel completes a connection before
+ * the service accepts it, so the service may have closed it meanwhile. The event loop notices this only at its next poll.
  */
 function buildVerifiedConnector(options: buildConnector.BuildOptions): buildConnector.connector {
   const connect = buildConnector(options);
   return (target, callback) =>
     connect(target, async (...[error, socket]) => {
       if (error) return callback(error, null);
-      // The first one ends the iteration that completed the connection. A poll comes before the second one.
+      // The first call ends the iteration that completed the connection. The second one comes after a poll.
       await immediate();
       await immediate();
-      // A service that sends something before the request also closes the connection.
+      // A connection on which the service has sent something before the request is not used either.
       const isOpen = !socket.destroyed && !socket.readableEnded && socket.readableLength === 0;
       if (isOpen) return callback(null, socket);
       socket.destroy();
-      // Not an error of undici: after those, a client connects again and again.
+      // This is no error of undici's, because after those a client connects again and again.
       const details = { fault: 'closed before sending', transient: true };
       callback(new UpstreamError('UPSTREAM_UNAVAILABLE', details), null);
     });

@@ -20,39 +20,39 @@ export type Connection = {
   release?(headers: IncomingHttpHeaders | null, sent: Sent): void;
 };
 
-/** Milliseconds and bytes in which the body of an error response may end; then the connection is closed. */
+/** The most time and bytes for discarding the body of an error response. After that, the connection is closed. */
 const DISCARD_MS = 1000;
 const DISCARD_BYTES = 65_536;
-/** The bytes of a response that are received without booking them first: what waits is lost if the service resets the connection. */
+/** How many bytes of a response are received without waiting for memory. A reset of the connection would lose unread bytes. */
 const AT_ONCE = 65_536;
 
-/** What bounds a response, as it arrives and as it is decompressed. */
+/** Limits of a response while it arrives and while it is decompressed. */
 export type ResponseLimits = {
   /** Ends the exchange. */
   signal: AbortSignal;
   /** The longest body. */
   maxBytes: number;
-  /** Books so many bytes of the response. Returns false if there is no memory for them. */
+  /** Reserves memory for more bytes of the response. Returns false if there is none. */
   tryReserve(bytes: number): boolean;
 };
 
 type Limits = ResponseLimits & {
   /** Nothing is sent after this time of `performance.now()`. */
   sendBy?: number | undefined;
-  /** Books the memory of so many bytes of a response. Undefined if it is booked at once, or never. */
+  /** Reserves memory for this many bytes of a response, and resolves when it is there. Undefined if no wait is necessary. */
   reserve(bytes: number): Promise<void> | undefined;
-  /** When the next part of a long response may be received. Undefined if it may be at once. */
+  /** Resolves when the next part of a long response may be received. Undefined if it may be received at once. */
   read(): Promise<void> | undefined;
 };
 
 /**
- * One request and its response, and the only place that decides whether the request was sent. It cannot be sent
+ * One request and its response. This is the only place that decides whether the request was sent. A request is never sent
  * twice: if undici starts it again, it is aborted.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   /** `no` before undici writes the request, `maybe` from then on, and `yes` once a response to it has begun. */
   sent: Sent = 'no';
-  /** The status of a response that waits for its turn: it is not late because of the service. */
+  /** The status of a response that waits for memory or for its turn. If it is late, that is not because of the service. */
   pausedStatus: number | undefined;
   readonly #limits: Limits;
   readonly #response = Promise.withResolvers<RawResponse>();
@@ -119,7 +119,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (chunk.length === 0) return; // undici calls this after each `resume`, also if nothing has arrived.
+    if (chunk.length === 0) return; // undici calls this after each `resume`, even if nothing has arrived.
     const { maxBytes, tryReserve } = this.#limits;
     this.#bytes += chunk.length;
     const isTiny = this.#tiny.isTooMany(chunk.length);
@@ -130,7 +130,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else if (!tryReserve(chunk.length + PART_BYTES)) controller.abort(noRoom());
     else {
       this.#parts.push(chunk);
-      // After the last part there is nothing to delay, and if the service closed the connection, undici would lose it.
+      // The last part is not delayed: if the service closed the connection meanwhile, undici would lose the response.
       const isLast = this.#bytes === Number(this.#headers['content-length']);
       if (this.#bytes > AT_ONCE && !isLast) void this.#pauseUntil(this.#next(), controller);
     }
@@ -154,21 +154,21 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else this.onResponseError(undefined, error);
   };
 
-  /** When the next part may be received. Undefined if it may be at once. */
+  /** Resolves when the next part may be received. Undefined if it may be received at once. */
   #next(): Promise<void> | undefined {
-    // A response that does not declare its length: a quarter more than has arrived.
+    // For a response that does not declare its length, memory is reserved for a quarter more than has arrived.
     const reserving =
       this.#bytes > this.#reserved ? this.#reserve(Math.ceil(this.#bytes * 1.25)) : undefined;
     return reserving ?? this.#limits.read();
   }
 
-  /** When there is memory for so many bytes. Hundreds of responses would otherwise be received in part, and all in vain. */
+  /** Resolves when there is memory for a response of this length. Otherwise hundreds of responses would be received in part. */
   #reserve(bytes: number): Promise<void> | undefined {
     this.#reserved = bytes;
     return this.#limits.reserve(bytes);
   }
 
-  /** Receives no more until then. */
+  /** Receives nothing more until the condition resolves. */
   async #pauseUntil(
     condition: Promise<void> | undefined,
     controller: Dispatcher.DispatchController,

@@ -10,8 +10,8 @@ export type TlsFiles = {
 const pemPattern = /^-----BEGIN CERTIFICATE-----\s[^-]+-----END CERTIFICATE-----\s*$/gm;
 
 /**
- * When certificates in PEM expire, in milliseconds since 1970: a chain with the first of its certificates, and a list
- * of CAs with the last. Throws if there is no certificate.
+ * When certificates in PEM expire, in milliseconds since 1970. A chain expires with the first of its certificates, a list of
+ * CAs with the last. Throws if there is no certificate.
  */
 export function expiryOf(pem: string, kind: 'chain' | 'list'): number {
   const ends = pem.match(pemPattern)?.map((one) => Date.parse(new X509Certificate(one).validTo));
@@ -19,7 +19,7 @@ export function expiryOf(pem: string, kind: 'chain' | 'list'): number {
   return kind === 'chain' ? Math.min(...ends) : Math.max(...ends);
 }
 
-/** What is wrong with certificate and key together. */
+/** The problems of a certificate and a key that do not fit each other. */
 export function pairProblems({ cert, key }: TlsFiles): string[] {
   const isPair = !cert || !key || new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
   return isPair ? [] : ['UPSTREAM_TLS_KEY_FILE must be the key of UPSTREAM_TLS_CERT_FILE'];

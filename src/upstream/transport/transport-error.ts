@@ -3,17 +3,17 @@ import { invalidResponse, type Sent, UpstreamError } from '../upstream-error.ts'
 
 const invalidHttp = /^HPE_|^HTTPParserError$|^UND_ERR_(RES_CONTENT_LENGTH|HEADERS_OVERFLOW)/;
 
-/** Translates an error of the connection. Nothing of the request gets into the result. */
+/** Translates an error of the connection. The result contains nothing of the request. */
 export function connectionError(error: unknown, sent: Sent): UpstreamError {
   if (error instanceof UpstreamError) return error;
   const fault = faultOf(error);
   const isInvalid = invalidHttp.test(fault);
-  // A response that began and broke off, or that is not HTTP, is an invalid response.
+  // A response that broke off, or that is not HTTP, is an invalid response.
   const code = sent === 'yes' || isInvalid ? 'UPSTREAM_INVALID_RESPONSE' : 'UPSTREAM_UNAVAILABLE';
   return new UpstreamError(code, { fault, transient: !isInvalid });
 }
 
-/** The code of an error, or its name: the two properties that hold nothing of a request. */
+/** The code of an error, or its name. These two properties contain nothing of a request. */
 export function faultOf(error: unknown): string {
   const { code, name }: { code?: unknown; name?: unknown } = Object(error);
   return [code, name].find((text) => typeof text === 'string') ?? 'unknown';
@@ -34,8 +34,8 @@ export function statusError(status: number, headers: IncomingHttpHeaders): Upstr
   if (status === 401) return new UpstreamError('UNAUTHENTICATED', details);
   if (status === 403) return new UpstreamError('FORBIDDEN', details);
   if (status < 400) return new UpstreamError('UPSTREAM_INVALID_RESPONSE', details);
-  // A 4xx that HTTP registers (418 is not). The others are of proxies that no longer wait, such as 460 and 499; after
-  // those and after 408, the service may still be processing the request.
+  // These are the registered 4xx, without 418. Proxies that no longer wait respond with others, such as 460 and 499. After
+  // those, and after 408, the service may still be processing the request.
   const isRefusal = status !== 408 && status !== 418 && status in STATUS_CODES;
   return new UpstreamError(isRefusal ? 'UPSTREAM_BAD_REQUEST' : 'UPSTREAM_FAILED', details);
 }

@@ -4,27 +4,28 @@ import { LRUCache } from 'lru-cache';
 import { Client } from 'undici';
 import type { Connection } from './send-once.ts';
 
-/** Milliseconds after which an idle connection is not reused, regardless of what the service announced. */
+/** The longest time after which an idle connection is reused, in milliseconds, even if the service announced a longer one. */
 export const MAX_IDLE_MS = 4000;
-/** How much too early undici's timer may fire, in milliseconds: it ticks twice a second. */
+/** How early undici's timer may fire, in milliseconds. It ticks twice a second. */
 const TIMER_TOLERANCE_MS = 600;
-/** Cooldown after a broken keep-alive promise, in milliseconds. */
+/** How long connections are not reused after the service has broken its `Keep-Alive` promise, in milliseconds. */
 const COOLDOWN_MS = 600_000;
 
-/** An idle connection of a caller. The time is that of `performance.now()`. */
+/** An idle connection of a caller. Times are those of `performance.now()`. */
 type Idle = { until: number; caller: string };
 
 /**
- * Connections for writes. An idle one is reused only by the caller who used it, and while it is verified open: the
- * service announced how long it keeps it (`Keep-Alive: timeout`), and an earlier connection stayed open that long. If a
- * connection closes earlier, or breaks when it is reused, the cooldown starts (docs/decisions/0003).
+ * Connections for writes. An idle connection is reused only for the caller who used it before, and only while two things are
+ * true: the service has announced how long it keeps idle connections (`Keep-Alive: timeout`), and an earlier connection has
+ * stayed open that long. If a connection closes earlier, or breaks when it is reused, none is reused for some time
+ * (docs/decisions/0003).
  */
 export class WriteConnections {
   readonly #open: () => Client;
   readonly #marginMs: number;
   /** The connections in use that may be reused. */
   readonly #inUse = new Set<Client>();
-  /** A further one takes the place of the one idle for longest. */
+  /** The idle connections. A further one takes the place of the one that was idle for longest. */
   readonly #idle = new LRUCache<Client, Idle>({
     max: 256,
     dispose: (_idle, client, reason) => void (reason === 'evict' && client.destroy(() => {})),
@@ -37,14 +38,14 @@ export class WriteConnections {
     this.#marginMs = settings.keepAliveTimeoutThreshold;
   }
 
-  /** A connection for one write of a caller. */
+  /** Takes a connection for one write of a caller. */
   async take(caller: string): Promise<Required<Connection>> {
     const idle = this.#takeIdle(caller);
-    // A close may have arrived together with the previous response. undici waits for one more iteration of
-    // the event loop before it reuses a connection, so there is a poll between the two.
+    // The service may have closed the connection together with the previous response. undici waits for one more iteration of
+    // the event loop before it reuses a connection, so a poll comes in between.
     if (idle) await immediate();
     const dispatcher = idle ?? this.#open();
-    // Until keep-alive is verified, one connection is kept to observe it.
+    // Until the announced time is verified, one connection is kept open to observe it.
     const isFirst = this.#inUse.size + this.#idle.size === 0;
     const isObserved = isFirst && performance.now() >= this.#cooldownUntil;
     const keep = idle !== undefined || this.#keepAliveVerified || isObserved;
@@ -90,7 +91,7 @@ export class WriteConnections {
       this.#idle.set(client, { until: performance.now() + idleMs, caller });
       return;
     }
-    // Neither a new connection that breaks nor one with `connection: close` breaks a keep-alive promise.
+    // A new connection that breaks, and one with `connection: close`, break no promise of the service.
     const announcesNothing = headers !== null && !this.#keepAliveVerified && !closes(headers);
     if (isKept && (isLost || announcesNothing)) this.#startCooldown();
     // Without a response, the request may still be waiting for its connection.
@@ -101,9 +102,9 @@ export class WriteConnections {
   #onClose(client: Client, { code }: { code?: string }): void {
     const idle = this.#idle.peek(client);
     if (!this.#inUse.delete(client) && !this.#idle.delete(client)) return;
-    // Destroy it, or undici connects again for a request that was not sent yet.
+    // The client is destroyed, because undici would connect again for a request that was not sent yet.
     if (idle) client.destroy(() => {});
-    // UND_ERR_INFO: undici closed the connection itself, at the end of the idle time or right away.
+    // With UND_ERR_INFO, undici closed the connection itself, at the end of the idle time or at once.
     if (code !== 'UND_ERR_INFO') this.#startCooldown();
     else if (idle && performance.now() >= idle.until - TIMER_TOLERANCE_MS) {
       this.#keepAliveVerified = true;
