@@ -17,7 +17,7 @@ export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 /** The longest token that is verified, in characters. */
 const MAX_TOKEN_LENGTH = 8192;
-/** How long a verified token is cached at most, in milliseconds, and how many of them. */
+/** How long a verified token is cached at most, in milliseconds, and how many tokens are. */
 const CACHE_MS = 60_000;
 const CACHED_TOKENS = 10_000;
 
@@ -26,14 +26,14 @@ const bearerPattern = /^Bearer +([\w.~+/-]+=*)$/i;
 
 /**
  * Verifies bearer tokens (docs/service-api.md, section 5). A verified token is cached by its hash, so that not every request
- * costs a signature check: until it expires, at most for a minute, and never beyond a change of the keys. Registers the
- * metrics of tokens and keys.
+ * costs a signature check. It stays in the cache until it expires, for a minute at most, and no longer than until the keys
+ * change. Registers the metrics of tokens and keys.
  */
 export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Metrics) {
   const createCache = () => new LRUCache<string, Caller>({ max: CACHED_TOKENS });
   let cache = createCache();
   const keySource = createKeySource(config.keys, config.issuers, log, () => {
-    cache = createCache(); // A key may have been withdrawn, also that of a token which is being verified.
+    cache = createCache(); // A key may have been withdrawn, even that of a token that is being verified now.
   });
   const verify = createVerify(config, keySource);
   const fetchesHelp = "When an issuer's keys were last fetched; 0 if they never were";
@@ -86,15 +86,15 @@ function digestOf(text: string): string {
   return hash('sha256', text, 'base64');
 }
 
-/** The bearer token of a request; undefined if there is none, several headers, or it is too long. */
+/** The bearer token of a request. Undefined if there is none or it is too long, or if there are several such headers. */
 function readToken(request: IncomingMessage): string | undefined {
   const token = bearerPattern.exec(request.headers.authorization ?? '')?.[1];
   if (token === undefined || token.length > MAX_TOKEN_LENGTH) return undefined;
-  // A proxy in front may have checked another one.
+  // With several headers, a proxy in front may have checked another token than this one.
   return isRepeated(request, 'authorization') ? undefined : token;
 }
 
-/** jose does not check that `sub` is text. Numbers and objects could make two callers equal. */
+/** The caller of a token. jose does not check that `sub` is text, and numbers or objects could make two callers equal. */
 function toCaller(issuer: string, sub: unknown, tokenHash: string): Caller {
   const subject = typeof sub === 'string' && sub !== '' ? sub : null;
   const admissionKey = digestOf(JSON.stringify([issuer, subject]));

@@ -11,7 +11,7 @@ export async function discoverKeysUrl(issuer: string, signal: AbortSignal): Prom
   url.pathname = `${url.pathname.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const metadata = z.object(
     {
-      // In tokens, the issuer is compared as text, so here too.
+      // The issuer of tokens is compared as text, so it is compared as text here, too.
       issuer: z.literal(issuer, {
         error: ({ input }) => `names the issuer ${String(input).slice(0, 200)}`,
       }),

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 /** The largest document that is read, in bytes after decompression. */
 const MAX_BYTES = 1_048_576;
 
-/** Why a document cannot be used. The message quotes nothing of a response that is not what was expected. */
+/** A document cannot be used. The message quotes nothing of the response. */
 class Fault extends Error {}
 
 /**

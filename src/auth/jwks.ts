@@ -3,12 +3,12 @@ import type { Logger } from 'pino';
 import { discoverKeysUrl } from './discovery.ts';
 import { createRemoteKeySet } from './remote-key-set.ts';
 
-/** The keys that tokens are verified with. */
+/** The keys with which tokens are verified. */
 export type KeySource = ReturnType<typeof createKeySource>;
 
 /**
- * The keys of a file or URL, which are valid for every issuer; without either, those that each issuer
- * publishes by discovery, which are valid for its own tokens only. `onChange` is called when other keys are in use.
+ * The keys of a file or URL, which are valid for the tokens of every issuer. Without a file or URL, the keys that each issuer
+ * publishes by discovery, which are valid only for its own tokens. `onChange` is called when other keys are in use.
  */
 export function createKeySource(
   keys: URL | JSONWebKeySet | undefined,
@@ -30,7 +30,7 @@ export function createKeySource(
   const ofEach = (read: (set: RemoteKeys) => number) =>
     remote.map(([issuer, set]): [{ issuer: string }, number] => [{ issuer }, read(set)]);
   return {
-    /** The keys for tokens of an issuer. Undefined if the issuer is none of those that are configured. */
+    /** The keys for tokens of an issuer. Undefined if the issuer is not configured. */
     keysOf: (issuer: unknown) => ofFile ?? remote.find(([name]) => name === issuer)?.[1].get,
     /** Whether the keys of any issuer are available. */
     isReady: () => ofFile !== undefined || remote.some(([, set]) => set.lastFetch() > 0),

@@ -6,13 +6,13 @@ const RSA_BITS = { min: 2048, max: 8192 };
 
 const invalid = 'not a JSON Web Key Set';
 
-/** A JSON Web Key Set, without the keys that no token can be verified with safely. */
+/** A JSON Web Key Set. Keys with which no token can be verified safely are left out. */
 export const keySet = z
   .object(
     {
       keys: z
         .array(z.looseObject({ kty: z.string(invalid) }, invalid), invalid)
-        .max(100, 'more than 100 keys'), // So that looking for one stays cheap.
+        .max(100, 'more than 100 keys'), // More would make finding a key expensive.
     },
     invalid,
   )
@@ -20,8 +20,8 @@ export const keySet = z
   .refine(({ keys }) => keys.length > 0, 'no usable key');
 
 /**
- * Whether a key is a public one and well-formed. With the RSA exponent 1 everybody can sign; a large exponent
- * makes each verification slow.
+ * Whether a key is public and well-formed. With the RSA exponent 1, everybody could sign. A large exponent would make each
+ * verification slow.
  */
 function isSafe(jwk: JsonWebKey): boolean {
   try {

@@ -7,13 +7,13 @@ import { keySet } from './key-set.ts';
 /** The shortest time between the starts of two fetches, in milliseconds. */
 const MIN_INTERVAL_MS = 1000;
 
-/** The key of a token is not known and cannot be fetched, so the token can neither be verified nor rejected. */
+/** The key of a token is not known and cannot be fetched. So it is not known whether the token is valid. */
 export class KeysUnavailable extends Error {}
 
 /**
- * The keys of a key server, whose URL `locate` finds before each fetch. They are fetched in the background, and when a
- * token needs a key that is not among them. While the key server fails, the last keys remain in use. `onChange` is called
- * when other keys are in use.
+ * The keys of a key server. `locate` finds its URL before each fetch. Keys are fetched in the background, and when a token
+ * needs a key that is not known. While the key server fails, the last keys remain in use. `onChange` is called when other keys
+ * are in use.
  */
 export function createRemoteKeySet(
   url: URL,
@@ -29,8 +29,8 @@ export function createRemoteKeySet(
   let current: string | undefined;
 
   /**
-   * Fetches the keys for jose, which calls it once for all tokens that wait, and not within a second of a success. After
-   * a failure, it fails without a fetch: tokens with invented key ids must not become a flood of requests.
+   * Fetches the keys for jose. jose calls this once for all tokens that wait, and not within a second after a success. Shortly
+   * after a failure, this fails without a fetch, so that tokens with invented key ids do not cause a flood of requests.
    */
   async function fetchKeys(signal: AbortSignal): Promise<Response> {
     const now = performance.now();
@@ -43,7 +43,7 @@ export function createRemoteKeySet(
       if (lastFault !== undefined) log.info('keys fetched');
       lastFault = undefined;
       const text = JSON.stringify(keys);
-      // jose uses them once it has read this response: then the reload that waits for it ends too.
+      // jose uses the keys once it has read this response, and then the reload that waits for them ends, too.
       if (text !== current) void remote.reload().then(onChange, onChange);
       current = text;
       return new Response(text);

@@ -33,7 +33,7 @@ export function createVerify(config: JwtConfig, keySource: KeySource) {
   };
 
   async function verifySignature(token: string): Promise<JWTVerifyResult> {
-    // Not verified yet: it only selects the keys. jose checks it again with the signature.
+    // This issuer is not verified yet, and only selects the keys. jose checks it again with the signature.
     const claims = decodeJwt(token);
     const getKey = keySource.keysOf(claims.iss);
     if (!getKey) {
@@ -43,7 +43,7 @@ export function createVerify(config: JwtConfig, keySource: KeySource) {
       return await jwtVerify(token, getKey, options);
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-      // Several keys match a token without `kid`. It is tried with three, because each costs a verification.
+      // Several keys match a token without `kid`. At most three are tried, because each costs a verification.
       for (const key of (await Array.fromAsync(error)).slice(0, 3)) {
         const result = await jwtVerify(token, key, options).catch((failure: unknown) => {
           if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
@@ -61,13 +61,13 @@ export function createVerify(config: JwtConfig, keySource: KeySource) {
   };
 }
 
-/** What a token that is not accepted says of itself, for the log. Anybody can write it. */
+/** The issuer and the key id that a rejected token names, for the log. Anybody can choose them. */
 export function unverifiedOf(token: string): Omit<Rejection, 'reason'> {
   try {
     const { kid } = decodeProtectedHeader(token);
     return { issuer: printableClaim(decodeJwt(token).iss), kid: printableClaim(kid) };
   } catch {
-    return {}; // It is no JWT.
+    return {}; // The token is no JWT.
   }
 }
 
@@ -76,7 +76,7 @@ export function printableClaim(claim: unknown): string | undefined {
   return typeof claim === 'string' ? printable(claim) : undefined;
 }
 
-/** By the code of an error of jose, or by the claim that it is about. */
+/** The reasons by the code of an error of jose, or by the claim that the error is about. */
 const reasons: Partial<Record<string, RejectionReason>> = {
   iss: 'issuer',
   aud: 'audience',
@@ -90,7 +90,7 @@ const reasons: Partial<Record<string, RejectionReason>> = {
   ERR_JOSE_ALG_NOT_ALLOWED: 'signature',
 };
 
-/** Why a token was rejected, from an error of verifying it. */
+/** Why a token was rejected, from the error of its verification. */
 export function reasonOf(error: unknown): RejectionReason {
   if (error instanceof KeysUnavailable) return 'keys_unavailable';
   const isOfClaim = error instanceof errors.JWTClaimValidationFailed;
