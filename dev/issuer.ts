@@ -21,6 +21,8 @@ export type TokenClaims = {
   readonly scenario?: ScenarioName | undefined;
   /** A duration such as `12h`; `-1m` creates an expired token. */
   readonly expiresIn?: string | undefined;
+  /** Further claims, such as the roles that a policy asks for. */
+  readonly claims?: Readonly<Record<string, unknown>> | undefined;
 };
 
 const tokenQuery = z.strictObject({
@@ -74,8 +76,8 @@ export async function startIssuer(options: IssuerOptions = {}) {
   const jwksUrl = `${url}.well-known/jwks.json`;
   const issuer = options.issuer ?? url;
 
-  function token({ sub = 'dev-user', scenario, expiresIn = '12h' }: TokenClaims = {}) {
-    return new SignJWT({ ...(sub !== null && { sub }), ...(scenario && { scenario }) })
+  function token({ sub = 'dev-user', scenario, expiresIn = '12h', claims }: TokenClaims = {}) {
+    return new SignJWT({ ...claims, ...(sub !== null && { sub }), ...(scenario && { scenario }) })
       .setProtectedHeader({ alg: algorithm, kid: keyId, typ: 'JWT' })
       .setIssuer(issuer)
       .setAudience(audience)

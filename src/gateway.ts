@@ -13,6 +13,7 @@ import { createExplorer } from './http/explorer.ts';
 import { registerHttpMetrics } from './http/http-metrics.ts';
 import { createServer } from './http/server.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
+import { Policy } from './policy/policy.ts';
 import { type LogBacklog, Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { services as declared, type ServiceName } from './upstream/declarations.ts';
@@ -41,7 +42,8 @@ export async function startGateway(
   // More than calls to the service, because some need none. The wait is well below the deadline of an operation.
   const maxRequests = Math.max(64, config.upstream.maxConcurrency * 1.25);
   const requests = new Gate({ limit: maxRequests, maxWaitMs: 2000, maxWaiting: 4096 });
-  const { services, idempotency } = await connectUpstream(config, bytes.store, memory, telemetry);
+  const connected = await connectUpstream(config, bytes.store, memory, telemetry);
+  const { services, idempotency, policy } = connected;
   const graphql = await executeGraphql(config, idempotency, telemetry);
   const authenticator = createAuthenticator(config.jwt, log, metrics);
   let isShuttingDown = false;
@@ -62,7 +64,8 @@ export async function startGateway(
     log,
   });
   const transport = services.transportOf('ledger');
-  const unwatch = watchSettings(config.files, { transport, graphql, authenticator, metrics, log });
+  const parts = { transport, graphql, authenticator, policy, metrics, log };
+  const unwatch = watchSettings(config.files, parts);
   // Node accepts one connection per iteration of its event loop, so bursts have to wait.
   const url = await server.listen({ port: config.http.port, host, backlog: 4096 });
 
@@ -97,12 +100,13 @@ async function connectUpstream(
   memory: Memory,
   { metrics, log }: Telemetry,
 ) {
+  const policy = new Policy(config.files.policy?.value, log);
   const { baseUrl, timeoutMs, tls, headers, maxResponseBytes, maxConcurrency } = config.upstream;
   const { probe } = declared.ledger;
   const settings = {
     ledger: { baseUrl, timeoutMs, tls, headers, maxResponseBytes, maxConcurrency, probe },
   } satisfies Record<ServiceName, ServiceSettings>;
-  const services = connectServices(settings, { memory, metrics, log });
+  const services = connectServices(settings, { memory, policy, metrics, log });
   const { store, retentionMs, quarantineMs, maxKeys, isRequired } = config.idempotency;
   const idempotency = await createIdempotency({
     settings: { store, retentionMs, quarantineMs, maxKeys, isRequired },
@@ -114,7 +118,8 @@ async function connectUpstream(
     metrics,
     log,
   });
-  return { services, idempotency };
+  policy.countIn(idempotency.writeCounter);
+  return { services, idempotency, policy };
 }
 
 /** The execution of GraphQL operations, on top of the calls to the services. */

@@ -42,5 +42,5 @@ export function speedUpTimeouts(): void {
 
 /** Makes settings be read again every 10 ms, for gateways that start after this call. */
 export function readFilesOften(): void {
-  speedUp('setInterval', 10_000, 10);
+  speedUp('setInterval', 5000, 10);
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Authenticator } from '../auth/authenticate.ts';
 import type { GraphqlServer } from '../graphql/graphql-server.ts';
+import type { Policy } from '../policy/policy.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Transport } from '../upstream/transport/got-client.ts';
 import { expiriesOf, pairProblems } from '../upstream/transport/tls-files.ts';
@@ -8,7 +9,7 @@ import { type Config, tlsOf } from './config.ts';
 import type { FileSetting } from './file-setting.ts';
 
 /**
- * Reads the files of settings again every ten seconds, and applies those of a setting together when one has changed. If
+ * Reads the files of settings again every five seconds, and applies those of a setting together when one has changed. If
  * one is not valid, or does not fit the others, that is logged once, and what was applied last remains in use. Returns a
  * function that ends it.
  */
@@ -18,11 +19,12 @@ export function watchSettings(
     transport: Transport;
     graphql: GraphqlServer;
     authenticator: Authenticator;
+    policy: Policy;
     metrics: Metrics;
     log: Logger;
   },
 ): () => void {
-  const { transport, graphql, authenticator, metrics, log } = parts;
+  const { transport, graphql, authenticator, policy, metrics, log } = parts;
   const applied = new Map<string, boolean>();
   const appliedHelp = 'Whether the content of the files of a setting is in use: 0 after a fault';
   metrics.gauges('changed_files_applied', appliedHelp, ['setting'], () =>
@@ -48,16 +50,24 @@ export function watchSettings(
     watch('trusted_documents', trustedDocuments ?? [], () =>
       graphql.trust(trustedDocuments?.map(({ value }) => value) ?? []),
     ),
+    watch('policy', [files.policy], () => {
+      const table = files.policy?.value;
+      if (table) policy.use(table);
+      return { sha256: table?.sha256 };
+    }),
   ];
   return () => timers.forEach(clearInterval);
 }
 
-/** Returns a function that watches the files of a setting. `applied` gets whether the content of all is in use. */
+/**
+ * Returns a function that watches the files of a setting. `applied` gets whether the content of all is in use. What `apply`
+ * returns is logged.
+ */
 function createWatch(applied: Map<string, boolean>, log: Logger) {
   return (
     setting: string,
     optional: readonly (FileSetting<unknown> | undefined)[],
-    apply: () => void | Promise<void>,
+    apply: () => object | void | Promise<void>,
   ) => {
     const given = optional.filter((file) => file !== undefined);
     if (given.length === 0) return undefined;
@@ -67,9 +77,9 @@ function createWatch(applied: Map<string, boolean>, log: Logger) {
       const changes = await Promise.all(given.map((file) => file.readAgain()));
       if (!changes.includes(true)) return;
       try {
-        await apply();
+        const details = await apply();
         applied.set(setting, true);
-        log.info({ files }, 'changed files applied');
+        log.info({ files, ...details }, 'changed files applied');
       } catch (error) {
         applied.set(setting, false);
         const fault = error instanceof Error ? error.message : 'unknown';
@@ -79,6 +89,6 @@ function createWatch(applied: Map<string, boolean>, log: Logger) {
     let reading = Promise.resolve();
     return setInterval(() => {
       reading = reading.then(readAgain);
-    }, 10_000).unref();
+    }, 5000).unref();
   };
 }

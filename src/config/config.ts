@@ -44,6 +44,7 @@ const environment = z.object({
   CORS_ORIGINS: types.list.pipe(z.array(types.origin)).default([]),
   COMPRESSION: types.oneOf('on', 'off').default('on'),
   MAX_WRITES_PER_OPERATION: types.integer(1, 1000).default(5),
+  POLICY_FILE: types.policyFile.optional(),
   WORKFLOW_ACTIONS: types.workflowActions.default(Object.values(WorkflowAction)),
   IDEMPOTENCY_STORE: types.store.optional(),
   IDEMPOTENCY_STORE_FILE: types.storeFile.optional(),
@@ -203,19 +204,22 @@ export function readConfig(values: Record<string, string | undefined>) {
       headers: env.UPSTREAM_HEADERS_FILE,
       keys: env.JWT_JWKS_FILE,
       trustedDocuments: env.TRUSTED_DOCUMENTS,
+      policy: env.POLICY_FILE,
     },
   };
 }
 
 /**
  * What the log shows of the configuration: only what is listed here, because a setting may be secret. Of URLs, only the
- * origin, because a path may be secret, too. Of files, their paths; of headers, their names.
+ * origin, because a path may be secret, too. Of files, their paths; of headers, their names; of the policy, its hash and
+ * what its rules cover.
  */
 export function settingsOf(config: Config) {
   const { http, graphql, upstream, jwt, idempotency, tracing, files } = config;
   const { ca, cert, key } = files.tls;
   const keys = jwt.keys instanceof URL ? jwt.keys.origin : files.keys?.path;
   const documents = files.trustedDocuments?.map(({ path, value }) => ({ path, size: value.size }));
+  const { sha256, covers } = files.policy?.value ?? {};
   return {
     http: {
       ...pick(http, 'port', 'host', 'adminPort', 'forwardHeaders', 'corsOrigins', 'compression'),
@@ -234,6 +238,7 @@ export function settingsOf(config: Config) {
       headersFile: files.headers?.path,
       tls: { ca: ca?.path, cert: cert?.path, key: key?.path },
     },
+    policy: files.policy && { path: files.policy.path, sha256, covers },
     jwt: {
       ...pick(jwt, 'issuers', 'audiences', 'algorithms', 'clockToleranceS', 'types'),
       ...pick(jwt, 'isBindingChecked'),

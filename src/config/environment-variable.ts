@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { keySet } from '../auth/key-set.ts';
 import { normalizeType } from '../auth/token-kind.ts';
 import { WorkflowAction } from '../generated/resolvers.ts';
+import { readPolicy } from '../policy/policy-file.ts';
 import { expiryOf } from '../upstream/transport/tls-files.ts';
 import { FileSetting } from './file-setting.ts';
 
@@ -178,6 +179,12 @@ export const headersFile = fileOf((text) => {
   const pairs = lines.map((line) => line.split(/:(.*)/s, 2));
   return z.record(headerName, headerValue).parse(Object.fromEntries(pairs));
 }, 'must be a readable file with a header `Name: value` in each line, of which none is Authorization or another one of the gateway');
+
+export const policyFile = fileOf((text) => {
+  const policy = readPolicy(text);
+  if ('faults' in policy) throw new TextFault(`must be a policy: ${policy.faults.join('; ')}`);
+  return policy;
+}, 'must be a readable file with a policy');
 
 /** A manifest of documents by their ids, of graphql-codegen's client preset or of Apollo's tools. */
 const manifest = z.union([

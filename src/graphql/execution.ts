@@ -17,6 +17,7 @@ import {
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestState } from '../request-state.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
+import { UpstreamError } from '../upstream/upstream-error.ts';
 import { findCompiled } from './compiled-query.ts';
 import type { Context } from './context.ts';
 import type { GraphqlDocument } from './document.ts';
@@ -79,6 +80,12 @@ export function createExecution(
 /** Sets the status and headers that an error asks for. */
 function setHead(head: HTTPGraphQLHead, error: GraphQLError | GatewayError): void {
   const cause = unwrapResolverError(error);
+  if (cause instanceof UpstreamError && cause.code === 'RATE_LIMITED') {
+    // The whole request may be sent again when the last of its fields may.
+    const seconds = Math.ceil((cause.retryAfterMs ?? 0) / 1000);
+    const others = Number(head.headers.get('retry-after') ?? 1);
+    head.headers.set('retry-after', String(Math.max(seconds, others)));
+  }
   const http = cause instanceof GatewayError ? cause.http : undefined;
   // An error of compiled code may have no extensions.
   const status = http?.status ?? ('extensions' in error && error.extensions?.http?.status);

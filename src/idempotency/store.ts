@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import type { Logger } from 'pino';
+import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import type { z } from 'zod';
 
 /** What a store keeps under a key. */
@@ -80,6 +81,8 @@ export type IdempotencyStore = {
   isContinuation?(writtenOn: string, reading: Reading): boolean;
   /** Since when no other process has changed the store, in its time. Undefined if others may. */
   readonly exclusiveSince?: number;
+  /** Counts the writes of a policy, if processes share the store (policy/write-count.ts). */
+  readonly writeCounter?: RateLimiterAbstract;
   /** Undefined while the store cannot be used. */
   readonly usage: Usage | undefined;
   close(): Promise<void>;

@@ -37,7 +37,8 @@ const DECODED = 5;
 
 /**
  * Creates a function that makes one exchange with the service, up to the decoded response, with one span, one log line and
- * one observation. It ends when `signal` is aborted. Nothing is sent after `sendBy`, in the time of `performance.now()`.
+ * one observation. It ends when `signal` is aborted. `mayStart` is called right before the request is sent, and prevents it by
+ * an UpstreamError.
  * `retry` is 0 for the first attempt.
  */
 export function createAttempt(dependencies: AttemptDependencies) {
@@ -48,7 +49,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
     request: UpstreamRequest<Name>,
     scope: RequestScope,
     signal: AbortSignal,
-    sendBy?: number,
+    mayStart?: () => void,
     retry = 0,
   ): Promise<Responses[Name]> => {
     const isWrite = operations[request.operation].effect === 'write';
@@ -71,7 +72,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
         isWrite ? undefined : withMemory(reservation.reserveTotal(bytes * DECODED, signal));
       const exchange = new Exchange({
         ...limits,
-        sendBy,
+        mayStart,
         reserve,
         read: () => reading.enterIteration(scope.caller.admissionKey, signal),
       });

@@ -28,6 +28,14 @@ import {
 /** Calls of operations: `UpstreamCalls` sends them, `IdempotentCalls` adds idempotency keys to writes. */
 export type Calls = Pick<UpstreamCalls, 'read' | 'write'>;
 
+/** Who may call what, and how often (policy/policy.ts). What it throws means that nothing was sent. */
+export type CallPolicy = {
+  /** Checks a call, and returns a function that checks it again, right before it is sent. */
+  check(operation: OperationName, scope: RequestScope): () => void;
+  /** Counts a write that is about to be sent. Undefined if it need not be counted. */
+  count(operation: OperationName, scope: RequestScope): Promise<void> | undefined;
+};
+
 type CallOptions = AttemptDependencies & {
   /** The name of the service, for its metrics and its log lines. */
   service: string;
@@ -36,11 +44,13 @@ type CallOptions = AttemptDependencies & {
   singleFlight: SingleFlight;
   /** The read that probes an open circuit before a write is sent. */
   probe: UpstreamRequest<ReadName>;
+  policy: CallPolicy;
 };
 
 /** Made once, because their stack takes longer than the rest of a rejection. */
 const queueFull = new UpstreamError('UPSTREAM_BUSY', { fault: 'queue full' });
 const queuedTooLong = new UpstreamError('UPSTREAM_BUSY', { fault: 'queued too long' });
+const tooLate = new UpstreamError('UPSTREAM_TIMEOUT', { fault: 'too late to send' });
 
 /**
  * Everything around the attempts of a call, by the policy of its operation: the deadline, retries, and the
@@ -78,11 +88,12 @@ export class UpstreamCalls {
   }
 
   /** Calls a read. Throws an UpstreamError if it fails. */
-  read<Name extends ReadName>(
+  async read<Name extends ReadName>(
     request: UpstreamRequest<Name>,
     scope: RequestScope,
   ): Promise<Responses[Name]> {
     const { operation, search } = request;
+    this.#options.policy.check(operation, scope);
     return this.#options.singleFlight.join(
       `${operation}${search} ${scope.identity}`,
       scope.signal,
@@ -135,8 +146,6 @@ export class UpstreamCalls {
     // Only on connection faults and 502, 503, 504: a write is sent once.
     const retries = isWrite ? 0 : 2;
     const options = { retries, deadline, signal, budget, onRetry };
-    // A write that gets its connection later is not sent: a twentieth of the timeout must be left.
-    const sendBy = isWrite ? deadline - this.#options.timeoutMs / 20 : undefined;
     const sendProbe = () => {
       // A hanging service leaves time to say so. A fraction would throw.
       const half = AbortSignal.timeout(Math.ceil(this.#options.timeoutMs / 2));
@@ -145,15 +154,18 @@ export class UpstreamCalls {
     const probe = isWrite ? sendProbe : undefined;
     let isAttempted = false; // And logged.
     try {
+      const mayStart = isWrite ? this.#startOf(request, scope, deadline) : undefined;
       return await withRetries(options, (retry) => {
         isAttempted = false;
         const attempt = () => {
           isAttempted = true;
-          return this.#attempt(request, scope, signal, sendBy, retry);
+          return this.#attempt(request, scope, signal, mayStart, retry);
         };
+        const countAndAttempt = () =>
+          this.#options.policy.count(request.operation, scope)?.then(attempt) ?? attempt();
         // Places become free in bursts, when clients disconnect.
         const takeTurn = () => scope.turn(signal)?.then(attempt) ?? attempt();
-        const send = isWrite ? attempt : takeTurn;
+        const send = isWrite ? countAndAttempt : takeTurn;
         return this.#admit({ caller, deadline, send, probe }, signal);
       });
     } catch (cause) {
@@ -167,6 +179,17 @@ export class UpstreamCalls {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Checks a write, and returns a function that throws if it may not be sent any more when its connection is there. */
+  #startOf({ operation }: UpstreamRequest, scope: RequestScope, deadline: number): () => void {
+    const checkAgain = this.#options.policy.check(operation, scope);
+    // A twentieth of the timeout must be left.
+    const sendBy = deadline - this.#options.timeoutMs / 20;
+    return () => {
+      if (performance.now() > sendBy) throw tooLate;
+      checkAgain();
+    };
   }
 
   /** Runs an attempt when there is a place for it. Throws an UpstreamError if it is not admitted. */

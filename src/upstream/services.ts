@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Memory } from '../admission/memory.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { type Calls, UpstreamCalls } from './call.ts';
+import { type CallPolicy, type Calls, UpstreamCalls } from './call.ts';
 import { createCallObserver, watchCalls } from './call-metrics.ts';
 import { operations, type ReadName, type UpstreamRequest } from './operations.ts';
 import { SingleFlight } from './resilience/single-flight.ts';
@@ -24,7 +24,12 @@ export type ServiceSettings = ConnectionOptions & {
  */
 export function connectServices<Name extends string>(
   settings: Readonly<Record<Name, ServiceSettings>>,
-  { memory, log, metrics }: { memory: Memory; log: Logger; metrics: Metrics },
+  {
+    memory,
+    policy,
+    log,
+    metrics,
+  }: { memory: Memory; policy: CallPolicy; log: Logger; metrics: Metrics },
 ) {
   const observer = createCallObserver(metrics, Object.keys(settings));
   // All services share it, because a read of one service may show what a write changed in another.
@@ -35,7 +40,7 @@ export function connectServices<Name extends string>(
     const transport = createTransport({ baseUrl, timeoutMs, tls, idleMarginMs, headers });
     const { maxResponseBytes, maxConcurrency, probe } = own;
     const limits = { timeoutMs, maxResponseBytes, maxConcurrency };
-    const parts = { transport, observer, singleFlight, memory, log };
+    const parts = { transport, observer, singleFlight, memory, policy, log };
     const calls = new UpstreamCalls({ service, baseUrl, probe, ...limits, ...parts });
     connected.set(service, { transport, calls });
   }

@@ -2,7 +2,7 @@
 const failures = {
   /** The service responded with 401 to a token that the gateway had verified. */
   UNAUTHENTICATED: { message: 'The service does not accept the token.', retryable: false },
-  /** The service responded with 403. */
+  /** The service responded with 403, or the token lacks a claim that the policy requires. */
   FORBIDDEN: { message: 'The service does not permit this operation.', retryable: false },
   /** The service responded with 400 or another registered 4xx. */
   UPSTREAM_BAD_REQUEST: { message: 'The service rejected the request.', retryable: false },
@@ -17,6 +17,10 @@ const failures = {
     message: 'Too many calls are waiting for the service. Nothing was sent.',
     retryable: true,
   },
+  /** The policy stops the operation. Its message is that of the policy. */
+  OPERATION_STOPPED: { message: 'The operation is stopped. Nothing was sent.', retryable: false },
+  /** The caller has sent as many writes in this minute as the policy allows. */
+  RATE_LIMITED: { message: 'Too many writes in this minute. Nothing was sent.', retryable: true },
   /** There is no memory for the response to a read. */
   OVERLOADED: { message: 'The gateway is processing too many large responses.', retryable: true },
   /** The response does not match docs/service-api.md, was cut off, or is too large. */
@@ -36,7 +40,7 @@ export type Sent = 'no' | 'maybe' | 'yes';
 
 /** The details of an error. Without `sent`, the error is one outside of an exchange, and `sent` is `no`. */
 type Details = Pick<UpstreamError, 'fault'> &
-  Partial<Pick<UpstreamError, 'sent' | 'status' | 'transient' | 'retryAfterMs'>>;
+  Partial<Pick<UpstreamError, 'sent' | 'status' | 'transient' | 'retryAfterMs' | 'message'>>;
 
 /**
  * A failed call to the service. It contains only what may be logged, and nothing of the request or the response. The error of
@@ -52,11 +56,11 @@ export class UpstreamError extends Error {
   readonly status: number | undefined;
   /** A fault that may not recur on the next attempt: a connection fault, 502, 503 or 504. */
   readonly transient: boolean;
-  /** The delay that the service asked for by `Retry-After`, in milliseconds. */
+  /** The delay that the service asked for by `Retry-After`, or the policy, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(code: UpstreamErrorCode, details: Details) {
-    super(failures[code].message);
+    super(details.message ?? failures[code].message);
     this.code = code;
     this.sent = details.sent ?? 'no';
     this.fault = details.fault;
@@ -91,7 +95,9 @@ export function toUpstreamError(
   exchange?: { sent: Sent; status: number | undefined },
 ): UpstreamError {
   const known = cause instanceof UpstreamError ? cause : undefined;
-  if (known && !exchange && !signal.aborted) return known;
+  // Of an exchange that sent nothing, it says all there is to say.
+  const isUnsent = exchange === undefined || exchange.sent === 'no';
+  if (known && isUnsent && !signal.aborted) return known;
   const sent = exchange?.sent ?? known?.sent ?? 'maybe';
   const details = { sent, status: known?.status ?? exchange?.status };
   if (signal.aborted) {

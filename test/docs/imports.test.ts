@@ -24,7 +24,10 @@ const allowed: Record<string, string> = {
     'admission/ errors/ idempotency/settle.ts lib/ resolvers/ telemetry/ upstream/ graphql @apollo',
   generated: 'resolvers/context.ts resolvers/gl-code.ts graphql',
   http: 'admission/ auth/authenticate.ts errors/ lib/ telemetry/ fastify @fastify node:http',
-  config: 'auth/ errors/gateway-error.ts generated/ graphql/ telemetry/ upstream/transport/ jose',
+  config:
+    'auth/ errors/gateway-error.ts generated/ graphql/ policy/ telemetry/ upstream/transport/ jose',
+  policy:
+    'generated/ idempotency/counter-options.ts telemetry/line-limit.ts upstream/call.ts upstream/operations.ts upstream/upstream-error.ts jose',
 };
 
 /** Packages that a folder may import only if its list names them. */

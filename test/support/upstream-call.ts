@@ -2,7 +2,7 @@ import { type Logger, pino } from 'pino';
 import { Lane } from '../../src/admission/lane.ts';
 import { Memory } from '../../src/admission/memory.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
-import { UpstreamCalls } from '../../src/upstream/call.ts';
+import { type CallPolicy, UpstreamCalls } from '../../src/upstream/call.ts';
 import type { CallObserver } from '../../src/upstream/call-metrics.ts';
 import { services } from '../../src/upstream/declarations.ts';
 import type { UpstreamRequest, WriteRequest } from '../../src/upstream/operations.ts';
@@ -41,6 +41,9 @@ export function scopeOf(
     state: {},
   };
 }
+
+/** A policy that allows everything. */
+export const openPolicy: CallPolicy = { check: () => () => {}, count: () => undefined };
 
 /** A read of GL codes. Different projects are different reads. */
 export function glCodesOf(project = 'north'): UpstreamRequest<'getGLCodes5'> {
@@ -89,6 +92,7 @@ export function startCalls(
     service: 'ledger',
     singleFlight: new SingleFlight(),
     probe,
+    policy: openPolicy,
     log: pino({ level: 'silent' }),
     ...options,
     observer,

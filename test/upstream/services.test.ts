@@ -8,7 +8,7 @@ import { connectServices } from '../../src/upstream/services.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { sumOf } from '../../testkit/metric.ts';
 import { json, type Reply, reply, startService, success } from '../../testkit/service.ts';
-import { glCodesOf, scopeOf, upgradeToHq } from '../support/upstream-call.ts';
+import { glCodesOf, openPolicy, scopeOf, upgradeToHq } from '../support/upstream-call.ts';
 
 /** Connects two services, of which the second one has all writes of `upgradeToHQ`. */
 async function startTwo(reply: Reply = success) {
@@ -22,7 +22,7 @@ async function startTwo(reply: Reply = success) {
       ledger: { ...settings, baseUrl: new URL(ledger.url) },
       second: { ...settings, baseUrl: new URL(second.url), headers: { 'x-second': 'yes' } },
     },
-    { memory: new Memory(Infinity), log: pino({ level: 'silent' }), metrics },
+    { memory: new Memory(Infinity), log: pino({ level: 'silent' }), metrics, policy: openPolicy },
   );
   closeAfterTest(() => services.close());
   const moved: { service: string } = operations.upgradeToHQ;

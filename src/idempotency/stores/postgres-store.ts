@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { z } from 'zod';
+import { counterOptions } from '../counter-options.ts';
 import {
   byIteration,
   type Change,
@@ -31,7 +33,12 @@ const TABLE = `CREATE TABLE IF NOT EXISTS ledger_gateway_record (
   text text NOT NULL,
   expires_at timestamptz NOT NULL
 );
-CREATE INDEX IF NOT EXISTS ledger_gateway_record_expiry ON ledger_gateway_record (expires_at);`;
+CREATE INDEX IF NOT EXISTS ledger_gateway_record_expiry ON ledger_gateway_record (expires_at);
+CREATE TABLE IF NOT EXISTS ledger_gateway_write_count (
+  key text PRIMARY KEY,
+  points integer NOT NULL,
+  expire bigint
+);`;
 
 /**
  * The timeline of the server, which is new after each promotion of a standby, and the standbys for which commits wait,
@@ -148,6 +155,16 @@ const reasons: Record<string, UnavailableReason> = {
  * committed before they are confirmed. The table is created when it is missing.
  */
 export class PostgresStore implements IdempotencyStore {
+  /** Without names of prepared statements, for poolers. */
+  readonly writeCounter = new RateLimiterPostgres({
+    ...counterOptions,
+    tableName: 'ledger_gateway_write_count',
+    tableCreated: true,
+    storeType: 'pool',
+    storeClient: {
+      query: ({ text, values }: { text: string; values: unknown[] }) => this.#execute(text, values),
+    },
+  });
   readonly #maxBytes: number;
   readonly #pool: pg.Pool;
   readonly #timer: NodeJS.Timeout;
@@ -230,8 +247,17 @@ export class PostgresStore implements IdempotencyStore {
     if (!this.#pool.ended) await Promise.race([this.#pool.end(), wait]);
   }
 
-  /** Executes a statement. */
+  /** Executes a statement for keys. */
   async #query(statement: string, values: unknown[] = []): Promise<pg.QueryResult> {
+    try {
+      return await this.#execute(statement, values);
+    } catch (error) {
+      this.usage = undefined;
+      throw error;
+    }
+  }
+
+  async #execute(statement: string, values: unknown[]): Promise<pg.QueryResult> {
     if (this.#pool.ending) throw new StoreUnavailable('closed');
     let client: pg.PoolClient | undefined;
     try {
@@ -244,7 +270,6 @@ export class PostgresStore implements IdempotencyStore {
       client.release();
       return result;
     } catch (error) {
-      this.usage = undefined;
       const failure = failureOf(error, client ? ReplyLost : StoreUnavailable);
       const isRunning = failure.reason === 'timeout' && !(error instanceof pg.DatabaseError);
       if (client && isRunning) void cancel(client);
@@ -291,7 +316,7 @@ function bytesOf(lsn: string): number {
   return high * 2 ** 32 + low;
 }
 
-/** Executes a statement, and creates the table if it is missing. */
+/** Executes a statement, and creates the tables if one is missing. */
 async function execute(client: pg.PoolClient, statement: string, values: unknown[]) {
   const query = () => client.query(statement, values);
   return query().catch(async (error: unknown) => {

@@ -1,5 +1,7 @@
+import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { z } from 'zod';
 import { pause } from '../../lib/poll.ts';
+import { counterOptions } from '../counter-options.ts';
 import {
   type Change,
   COMPLETENESS_KEY,
@@ -73,6 +75,20 @@ const swapScript = `
   redis.call('PEXPIRE', KEYS[3], retention + length)
   return 'swapped'`;
 
+/**
+ * Counts writes with the commands of the other scripts, which are all that its user may have. Returns the count, and when it
+ * ends, in milliseconds. KEYS: the count. ARGV: what to add, and how long a count lasts, in seconds.
+ */
+const countScript = `
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local writes = redis.call('HINCRBY', KEYS[1], 'writes', ARGV[1])
+  if writes == tonumber(ARGV[1]) then
+    redis.call('HSET', KEYS[1], 'end', now + ARGV[2] * 1000)
+    redis.call('PEXPIRE', KEYS[1], ARGV[2] * 1000)
+  end
+  return { writes, redis.call('HMGET', KEYS[1], 'end')[1] - now }`;
+
 const readReplySchema = z.tuple([z.string(), z.string(), z.number()]);
 const swapReplySchema = z.enum(['swapped', 'other', 'basis', 'share']);
 
@@ -84,6 +100,17 @@ type Connection = Awaited<ReturnType<typeof inspect>>;
  * change counts only when one of them has it.
  */
 export class RedisStore implements IdempotencyStore {
+  /** One script for each count, on the connection of the store. */
+  readonly writeCounter = new RateLimiterRedis({
+    ...counterOptions,
+    keyPrefix: `${PREFIX}writes`,
+    customIncrTtlLuaScript: countScript,
+    useRedisPackage: true,
+    storeClient: {
+      eval: (script: string, given: { keys: string[]; arguments: string[] }) =>
+        this.#connection.session.command(['EVAL', script, '1', ...given.keys, ...given.arguments]),
+    },
+  });
   readonly #closing = new AbortController();
   readonly #connecting: Promise<void>;
   #current: Connection | StoreUnavailable = new StoreUnavailable('connecting');

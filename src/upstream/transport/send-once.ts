@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { PART_BYTES, TinyParts } from '../../lib/tiny-parts.ts';
-import { invalidResponse, noRoom, type Sent, UpstreamError } from '../upstream-error.ts';
+import { invalidResponse, noRoom, type Sent } from '../upstream-error.ts';
 import { connectionError, statusError, tooLarge } from './transport-error.ts';
 
 /** A response as it was received. Its status is 2xx. */
@@ -37,8 +37,8 @@ export type ResponseLimits = {
 };
 
 type Limits = ResponseLimits & {
-  /** Nothing is sent after this time of `performance.now()`. */
-  sendBy?: number | undefined;
+  /** Called right before the request is sent. Throws an UpstreamError if it may not be sent any more. */
+  mayStart?: (() => void) | undefined;
   /** Reserves memory for this many bytes of a response, and resolves when it is there. Undefined if no wait is necessary. */
   reserve(bytes: number): Promise<void> | undefined;
   /** Resolves when the next part of a long response may be received. Undefined if it may be received at once. */
@@ -85,11 +85,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#ended || this.#controller) {
       controller.abort(new Error('aborted before sending'));
-    } else if (performance.now() > (this.#limits.sendBy ?? Infinity)) {
-      controller.abort(new UpstreamError('UPSTREAM_TIMEOUT', { fault: 'too late to send' }));
-    } else {
+      return;
+    }
+    try {
+      this.#limits.mayStart?.();
       this.#controller = controller;
       this.sent = 'maybe';
+    } catch (error) {
+      controller.abort(error instanceof Error ? error : new Error('not sent'));
     }
   }
 

@@ -5,6 +5,7 @@ import { expect, jest, test } from '@jest/globals';
 import { Pool } from 'undici';
 import { defineRequest } from '../../../src/upstream/transport/got-request.ts';
 import { Exchange } from '../../../src/upstream/transport/send-once.ts';
+import { UpstreamError } from '../../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../../testkit/cleanup.ts';
 import { speedUp } from '../../../testkit/fast-timeouts.ts';
 import { json, type Reply, startService } from '../../../testkit/service.ts';
@@ -51,13 +52,17 @@ test('a signal aborted before sending ends the request, which is not sent', asyn
   expect([exchange.sent, released, service.received]).toEqual(['no', [null], []]);
 });
 
-test('a request that gets its connection too late is not sent', async () => {
+test('a request that may not start any more when it has its connection is not sent', async () => {
   const service = await startService(success);
   const { send, released } = createClient(service.url);
-  const { exchange, response } = send({ sendBy: performance.now() });
-  await expect(response).rejects.toMatchObject({ fault: 'too late to send' });
+  const rejection = new UpstreamError('OPERATION_STOPPED', { fault: 'policy', message: 'Stop.' });
+  const mayStart = () => {
+    throw rejection;
+  };
+  const { exchange, response } = send({ mayStart });
+  await expect(response).rejects.toBe(rejection);
   expect([exchange.sent, released, service.received]).toEqual(['no', [null], []]);
-  expect((await send({ sendBy: performance.now() + 60_000 }).response).statusCode).toBe(200);
+  expect((await send({ mayStart: () => {} }).response).statusCode).toBe(200);
 });
 
 test('a request that undici starts again is not sent', async () => {

@@ -1,0 +1,136 @@
+import { hash } from 'node:crypto';
+import { closest } from 'fastest-levenshtein';
+import { z } from 'zod';
+import * as generated from '../generated/resolvers.ts';
+import { type OperationName, operations, perOperation } from '../upstream/operations.ts';
+
+/** What the policy says of one operation, after precedence. */
+export type Rule = {
+  /** The token needs one of the values of each of these claims. */
+  readonly claims: Readonly<Record<string, readonly string[]>>;
+  /** Why the operation is stopped. Null if it is not. */
+  readonly stopped: string | null;
+  /** The writes of one caller in a minute, which are counted together with the others of the rule with this name. */
+  readonly limit: { readonly name: string; readonly writesPerMinute: number } | null;
+};
+
+/** The content of a policy file. */
+export type PolicyTable = {
+  /** The hash of the file, in hexadecimal digits. */
+  readonly sha256: string;
+  readonly rules: Readonly<Record<OperationName, Rule>>;
+  /** For each rule, and for each of its keys, the operations for which it counts. */
+  readonly covers: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+};
+
+/** The rule of all writes. */
+const WRITES = 'writes';
+
+/** The names of the values of enums that stand for operations, by operation. */
+const enumNames = new Map<unknown, string>(
+  Object.values(generated).flatMap((values) =>
+    Object.entries(values).map(([name, operation]) => [operation, name] as const),
+  ),
+);
+
+/** The names of the rules that an operation may have, the most specific one first. */
+const levels = perOperation((operation): readonly [string, ...string[]] => {
+  const { graphql, effect } = operations[operation];
+  const field = graphql.replace(/^\w+\./, '');
+  const value = enumNames.get(operation);
+  const general = effect === 'write' ? [WRITES] : [];
+  return value === undefined ? [field, ...general] : [`${field}.${value}`, field, ...general];
+});
+
+const notEmpty = 'must not be empty';
+const text = z.string().min(1, notEmpty);
+const isEmpty = (value: object | null) => value !== null && Object.keys(value).length === 0;
+const claims = z
+  .record(text, z.array(text).min(1, notEmpty))
+  .nullable()
+  .refine((value) => !isEmpty(value), notEmpty)
+  .optional();
+const forWrites = z.undefined('is for writes only').optional();
+const writeRule = z.strictObject({
+  claims,
+  stopped: text.max(1000).nullable().optional(),
+  writesPerMinute: z.int().min(1).max(1_000_000).nullable().optional(),
+});
+const readRule = z.strictObject({ claims, stopped: forWrites, writesPerMinute: forWrites });
+
+const ruleTypes = new Map(
+  Object.entries(levels).flatMap(([name, names]) => {
+    const isWrite = operations[name as OperationName].effect === 'write';
+    return names.map((each) => [each, (isWrite ? writeRule : readRule).optional()] as const);
+  }),
+);
+ruleTypes.delete(WRITES);
+
+const policySchema = z.strictObject({
+  operations: z.strictObject(Object.fromEntries(ruleTypes)).default({}),
+  [WRITES]: writeRule.default({}),
+});
+
+/** Reads the text of a policy file. Returns its faults if it has any. */
+export function readPolicy(json: string): PolicyTable | { faults: string[] } {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return { faults: ['is not JSON'] };
+  }
+  const key = ambiguousKey(json);
+  if (key !== undefined) return { faults: [`has the key ${key}`] };
+  const { data, error } = policySchema.safeParse(value);
+  if (error) return { faults: error.issues.flatMap(faultsOf) };
+  const given = new Map(Object.entries({ ...data.operations, [WRITES]: data.writes }));
+  const covers: Record<string, Record<string, string[]>> = {};
+  const rules = perOperation((operation): Rule => {
+    const names = levels[operation];
+    /** The value of a key, and the name of the rule that has it. */
+    const find = <Key extends keyof z.infer<typeof writeRule>>(key: Key, order = names) => {
+      const name = order.find((each) => given.get(each)?.[key] !== undefined);
+      if (name === undefined) return undefined;
+      const { [key]: covered = [], ...others } = covers[name] ?? {};
+      covers[name] = { ...others, [key]: [...covered, names[0]] };
+      return { name, value: given.get(name)?.[key] };
+    };
+    // A stop of all writes has no exceptions.
+    const isAllStopped = names.includes(WRITES) && data.writes.stopped != null;
+    const limit = find('writesPerMinute');
+    return {
+      claims: find('claims')?.value ?? {},
+      stopped: find('stopped', isAllStopped ? [WRITES] : names)?.value ?? null,
+      limit: limit?.value == null ? null : { name: limit.name, writesPerMinute: limit.value },
+    };
+  });
+  return { sha256: hash('sha256', json), rules, covers };
+}
+
+function faultsOf(issue: z.core.$ZodIssue): string[] {
+  const path = issue.path.join('.');
+  if (issue.code === 'unrecognized_keys' && path === 'operations') {
+    return issue.keys.map((key) => {
+      const known = [...ruleTypes.keys()];
+      const meant = known.find((name) => name.startsWith(key)) ?? closest(key, known);
+      return `${path}.${key}: is no operation. Did you mean ${meant}?`;
+    });
+  }
+  return [path === '' ? issue.message : `${path}: ${issue.message}`];
+}
+
+/** The first key of a JSON text that an object has twice, or that would be lost. JSON.parse keeps the last one silently. */
+function ambiguousKey(json: string): string | undefined {
+  const open: Set<string>[] = [];
+  for (const [token, string, colon] of json.matchAll(/("(?:[^"\\]|\\.)*")(\s*:)?|[{}]/g)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '}') open.pop();
+    else if (string !== undefined && colon !== undefined) {
+      const key = String(JSON.parse(string));
+      if (key === '__proto__') return string;
+      if (open.at(-1)?.has(key)) return `${string} twice`;
+      open.at(-1)?.add(key);
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,78 @@
+import type { Logger } from 'pino';
+import type { RateLimiterAbstract } from 'rate-limiter-flexible';
+import type { RequestScope } from '../request-scope.ts';
+import type { CallPolicy } from '../upstream/call.ts';
+import type { OperationName } from '../upstream/operations.ts';
+import { UpstreamError } from '../upstream/upstream-error.ts';
+import type { PolicyTable } from './policy-file.ts';
+import { lackOf } from './token-claims.ts';
+import { WriteCount } from './write-count.ts';
+
+/** The policy rejects a call. Nothing of it was sent. */
+export class PolicyRejection extends UpstreamError {
+  readonly operation: OperationName;
+
+  constructor(
+    code: 'FORBIDDEN' | 'OPERATION_STOPPED' | 'RATE_LIMITED',
+    operation: OperationName,
+    message: string,
+    retryAfterMs?: number,
+  ) {
+    super(code, { fault: 'policy', message, retryAfterMs });
+    this.operation = operation;
+  }
+}
+
+type Subject = Pick<RequestScope, 'token' | 'caller'>;
+
+/** Who may call which operation, which are stopped, and how many writes a caller may send (docs/policy.md). */
+export class Policy implements CallPolicy {
+  readonly #count: WriteCount;
+  #rules: PolicyTable['rules'] | undefined;
+
+  /** Without a table, everything is allowed. */
+  constructor(table: PolicyTable | undefined, log: Pick<Logger, 'warn'>) {
+    this.#rules = table?.rules;
+    this.#count = new WriteCount(log);
+  }
+
+  /** Uses another table for everything that is not sent yet. */
+  use(table: PolicyTable): void {
+    this.#rules = table.rules;
+  }
+
+  /** Counts writes in a store from now on. */
+  countIn(store: RateLimiterAbstract | undefined): void {
+    this.#count.countIn(store);
+  }
+
+  /**
+   * Checks a call. Throws a PolicyRejection: `FORBIDDEN`, or `OPERATION_STOPPED`. Returns a function that checks it again, to
+   * be called right before it is sent: the policy may have changed while the call waited.
+   */
+  check(operation: OperationName, subject: Subject): () => void {
+    const rules = this.#rules;
+    if (rules) {
+      const { claims, stopped } = rules[operation];
+      const lack = lackOf(subject.token, claims);
+      const required = `The policy requires that ${lack}. Nothing was sent.`;
+      if (lack !== undefined) throw new PolicyRejection('FORBIDDEN', operation, required);
+      if (stopped !== null) throw new PolicyRejection('OPERATION_STOPPED', operation, stopped);
+    }
+    return () => {
+      if (this.#rules !== rules) this.check(operation, subject);
+    };
+  }
+
+  /** Counts a write that is about to be sent. Rejects with a PolicyRejection: `RATE_LIMITED`. Undefined without a limit. */
+  count(operation: OperationName, { caller }: Subject): Promise<void> | undefined {
+    const limit = this.#rules?.[operation].limit;
+    if (!limit) return undefined;
+    const { name, writesPerMinute } = limit;
+    return this.#count.count(`${name} ${caller.admissionKey}`).then(({ writes, endsInMs }) => {
+      if (writes <= writesPerMinute) return;
+      const message = `At most ${writesPerMinute} writes a minute are allowed by the rule "${name}". Nothing was sent.`;
+      throw new PolicyRejection('RATE_LIMITED', operation, message, endsInMs);
+    });
+  }
+}

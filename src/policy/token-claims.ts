@@ -1,0 +1,37 @@
+import { decodeJwt } from 'jose';
+
+const or = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+/**
+ * Which of the claims that are required a verified token lacks, in words. Undefined if it has all. A claim is text, which has its
+ * words as values and itself, or a list of texts. Its name is looked up as it stands, then as a path with dots.
+ */
+export function lackOf(
+  token: string,
+  required: Readonly<Record<string, readonly string[]>>,
+): string | undefined {
+  const names = Object.keys(required);
+  if (names.length === 0) return undefined;
+  const claims = decodeJwt(token);
+  const name = names.find((name) => {
+    const values = valuesOf(lookUp(claims, name));
+    return !required[name]?.some((value) => values.includes(value));
+  });
+  if (name === undefined) return undefined;
+  const values = required[name]?.map((value) => JSON.stringify(value)) ?? [];
+  return `the claim ${JSON.stringify(name)} of the token contains ${or.format(values)}`;
+}
+
+function lookUp(claims: object, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return Reflect.get(claims, name);
+  const own = (value: unknown, part: string): unknown =>
+    typeof value === 'object' && value !== null && Object.hasOwn(value, part)
+      ? Reflect.get(value, part)
+      : undefined;
+  return name.split('.').reduce(own, claims);
+}
+
+function valuesOf(claim: unknown): unknown[] {
+  if (typeof claim === 'string') return [claim, ...claim.split(' ')];
+  return Array.isArray(claim) ? claim : [];
+}

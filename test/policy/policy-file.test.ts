@@ -1,0 +1,98 @@
+import { hash } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { textForOption } from '../../src/command-line.ts';
+import { environmentFor } from '../../testkit/environment.ts';
+import { temporaryFile } from '../../testkit/temporary-folder.ts';
+
+/** What `--check-config` prints of a policy. */
+async function check(text: string) {
+  const file = await temporaryFile(text);
+  const variables = { POLICY_FILE: file };
+  const env = await environmentFor({ url: 'http://localhost/' }, variables);
+  return JSON.parse(textForOption(['--check-config'], env) ?? '').policy;
+}
+
+const claims = { roles: ['a'] };
+
+test('--check-config prints the hash of the file, and for each rule the operations that it covers', async () => {
+  const text = JSON.stringify({
+    operations: {
+      saveApprovers: { claims, stopped: null, writesPerMinute: 3 },
+      workflowAction: { claims },
+      'workflowAction.UPGRADE_TO_HQ': { claims, writesPerMinute: 2 },
+      glCodes: { claims },
+    },
+    writes: { stopped: null, claims, writesPerMinute: 60 },
+  });
+  const others = ['RESTART_AND_MOVE_TO_NEXT', 'RESTORE_GLOBAL_SOLUTION', 'RESTORE_SOLUTION'];
+  const actions = [...others, 'RESTART', 'UPDATE_SOLUTION_GUIDE'].map(
+    (action) => `workflowAction.${action}`,
+  );
+  const upgrade = 'workflowAction.UPGRADE_TO_HQ';
+  expect(await check(text)).toEqual({
+    path: expect.any(String),
+    sha256: hash('sha256', text),
+    covers: {
+      saveApprovers: {
+        claims: ['saveApprovers'],
+        stopped: ['saveApprovers'],
+        writesPerMinute: ['saveApprovers'],
+      },
+      workflowAction: { claims: actions },
+      [upgrade]: { claims: [upgrade], writesPerMinute: [upgrade] },
+      glCodes: { claims: ['glCodes'] },
+      writes: {
+        claims: ['uploadWorkflowCsv'],
+        stopped: ['uploadWorkflowCsv', ...actions, upgrade],
+        writesPerMinute: ['uploadWorkflowCsv', ...actions],
+      },
+    },
+  });
+  expect(await check('{}')).toMatchObject({ covers: {} });
+});
+
+test.each([
+  ['', 'is not JSON'],
+  ['{"writes": {"stopped": "x"},}', 'is not JSON'],
+  ['[]', 'expected object'],
+  ['{"operation": {}}', 'Unrecognized key: "operation"'],
+  ['{"writes": {"stop": "x"}}', 'writes: Unrecognized key: "stop"'],
+  [
+    '{"operations": {"saveAprovers": {}}}',
+    'operations.saveAprovers: is no operation. Did you mean saveApprovers?',
+  ],
+  ['{"operations": {"workflowAction.UPGRADE": {}}}', 'Did you mean workflowAction.UPGRADE_TO_HQ?'],
+  ['{"operations": {"settleWrites": {}}}', 'operations.settleWrites: is no operation'],
+  ['{"operations": {"__proto__": {}}}', 'has the key "__proto__"'],
+  ['{"writes": {"claims": {"__proto__": ["a"]}}}', 'has the key "__proto__"'],
+  ['{"operations": {"constructor": {}}}', 'operations.constructor: is no operation'],
+  [
+    '{"operations": {"glCodes": {"stopped": "x"}}}',
+    'operations.glCodes.stopped: is for writes only',
+  ],
+  [
+    '{"operations": {"glCodes": {"writesPerMinute": 1}}}',
+    'operations.glCodes.writesPerMinute: is for writes only',
+  ],
+  ['{"writes": {"claims": {}}}', 'writes.claims: must not be empty'],
+  ['{"writes": {"claims": {"roles": []}}}', 'writes.claims.roles: must not be empty'],
+  ['{"writes": {"claims": {"roles": [""]}}}', 'writes.claims.roles.0: must not be empty'],
+  ['{"writes": {"claims": {"roles": "a"}}}', 'writes.claims.roles: Invalid input: expected array'],
+  ['{"writes": {"claims": {"": ["a"]}}}', 'writes.claims'],
+  ['{"writes": {"stopped": ""}}', 'writes.stopped: must not be empty'],
+  ['{"writes": {"stopped": true}}', 'writes.stopped: Invalid input: expected string'],
+  ['{"writes": {"writesPerMinute": 0}}', 'writes.writesPerMinute'],
+  ['{"writes": {"writesPerMinute": 1.5}}', 'writes.writesPerMinute'],
+  ['{"writes": {"stopped": "x"}, "operations": {}, "writes": {}}', 'has the key "writes" twice'],
+  ['{"writes": {"stopped": "x", "a": 1, "stopped": null}}', 'has the key "stopped" twice'],
+])('%s is not valid: %s', async (text, fault) => {
+  await expect(check(text)).rejects.toThrow(`POLICY_FILE must be a policy`);
+  await expect(check(text)).rejects.toThrow(fault);
+});
+
+test('all faults of a file are named at once', async () => {
+  const text = '{"writes": {"stopped": ""}, "operations": {"save": {}, "glCodes": {"claims": {}}}}';
+  await expect(check(text)).rejects.toThrow(
+    /operations\.glCodes\.claims: .*operations\.save: .*writes\.stopped: /,
+  );
+});
