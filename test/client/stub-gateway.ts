@@ -38,8 +38,15 @@ const error = (code: string, extensions: object) => ({
 });
 
 /** An error of the gateway that concerns the field. */
-export const fieldError = (code: string, extensions = {}) =>
-  json({ data: { save: null }, errors: [{ ...error(code, extensions), path: ['save'] }] });
+export const fieldError = (
+  code: string,
+  extensions = {},
+  more: object = {},
+  headers?: Record<string, string>,
+) => {
+  const errors = [{ ...error(code, extensions), path: ['save'], ...more }];
+  return json({ data: { save: null }, errors }, 200, headers);
+};
 
 /** An error of the gateway without a path. */
 export const requestError = (

@@ -114,6 +114,35 @@ const lost = { phase: 'unknown', mayAsk: true };
 const done = { phase: 'done' };
 const idle = { phase: 'idle' };
 
+test('a stopped write has failed with the reason as its message, is sent once, and may be submitted again', async () => {
+  const message = 'Month-end closing until 18:00.';
+  const stopped = fieldError('OPERATION_STOPPED', {}, { message });
+  const { open, kinds, storage } = await start([stopped, saved]);
+  const write = open();
+  expect(await write.click()).toMatchObject({
+    phase: 'failed',
+    error: { code: 'OPERATION_STOPPED', message },
+  });
+  expect([kinds(), storage.items.size]).toEqual([['mutation'], 0]);
+  expect(await write.click()).toMatchObject(done);
+});
+
+test('a write that is limited is not repeated before Retry-After: it has failed if that is too long', async () => {
+  const limitedFor = (seconds: string) =>
+    fieldError('RATE_LIMITED', { retryable: true }, {}, { 'retry-after': seconds });
+  const long = await start([limitedFor('30')]);
+  expect(await long.open().click()).toMatchObject({
+    phase: 'failed',
+    error: { code: 'RATE_LIMITED' },
+  });
+  expect(long.kinds()).toEqual(['mutation']);
+
+  const short = await start([limitedFor('1'), saved]);
+  const write = short.open('ada', { patienceMs: 20_000 });
+  expect(await write.click()).toMatchObject(done);
+  expect([short.kinds(), write.waits]).toEqual([['mutation', 'mutation'], ['not-sent']]);
+});
+
 test.each<[string, Reply, unknown]>([
   ['done', saved, { member: { __typename: 'ApproversSaved' } }],
   ['refused', member({ __typename: 'LedgerFailed' }), { member: { __typename: 'LedgerFailed' } }],

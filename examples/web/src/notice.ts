@@ -159,6 +159,10 @@ export function describeError(error: LedgerError, { nothingDone, toDo }: Words):
         title: nothingDone,
         details: ['The ledger did not get it, and will not get it later. You can do it again.'],
       };
+    case 'OPERATION_STOPPED':
+      return { tone: 'problem', title: nothingDone, details: [error.message, ...details] };
+    case 'RATE_LIMITED':
+      return problem('This was done too often in a short time. Please try again in a minute.');
     case 'OFFLINE':
       return problem('There is no connection.');
     case 'CANCELLED':
