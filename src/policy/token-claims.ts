@@ -1,5 +1,3 @@
-import { decodeJwt } from 'jose';
-
 const or = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 /**
@@ -12,7 +10,9 @@ export function lackOf(
 ): string | undefined {
   const names = Object.keys(required);
   if (names.length === 0) return undefined;
-  const claims = decodeJwt(token);
+  // The token is verified. jose's decoder takes twice as long.
+  const payload = Buffer.from(token.split('.', 2)[1] ?? '', 'base64url').toString();
+  const claims: unknown = JSON.parse(payload);
   const name = names.find((name) => {
     const values = valuesOf(lookUp(claims, name));
     return !required[name]?.some((value) => values.includes(value));
@@ -22,13 +22,13 @@ export function lackOf(
   return `the claim ${JSON.stringify(name)} of the token contains ${or.format(values)}`;
 }
 
-function lookUp(claims: object, name: string): unknown {
-  if (Object.hasOwn(claims, name)) return Reflect.get(claims, name);
-  const own = (value: unknown, part: string): unknown =>
-    typeof value === 'object' && value !== null && Object.hasOwn(value, part)
-      ? Reflect.get(value, part)
-      : undefined;
-  return name.split('.').reduce(own, claims);
+function lookUp(claims: unknown, name: string): unknown {
+  return own(claims, name) ?? name.split('.').reduce(own, claims);
+}
+
+function own(value: unknown, name: string): unknown {
+  const isOwn = typeof value === 'object' && value !== null && Object.hasOwn(value, name);
+  return isOwn ? Reflect.get(value, name) : undefined;
 }
 
 function valuesOf(claim: unknown): unknown[] {

@@ -27,7 +27,7 @@ const allowed: Record<string, string> = {
   config:
     'auth/ errors/gateway-error.ts generated/ graphql/ policy/ telemetry/ upstream/transport/ jose',
   policy:
-    'generated/ idempotency/counter-options.ts telemetry/line-limit.ts upstream/call.ts upstream/operations.ts upstream/upstream-error.ts jose',
+    'generated/ idempotency/counter-options.ts telemetry/line-limit.ts upstream/call.ts upstream/operations.ts upstream/upstream-error.ts',
 };
 
 /** Packages that a folder may import only if its list names them. */
