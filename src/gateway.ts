@@ -118,7 +118,7 @@ async function connectUpstream(
     metrics,
     log,
   });
-  policy.countIn(idempotency.writeCounter);
+  policy.countIn(idempotency.createWriteCounter);
   return { services, idempotency, policy };
 }
 

@@ -45,7 +45,7 @@ export async function createIdempotency(options: Options) {
   return {
     calls: new IdempotentCalls({ calls, claims, openWrites, metrics, isRequired, timeoutMs }),
     settle: createSettle({ claims, openWrites, metrics, timeoutMs }),
-    writeCounter: store.writeCounter,
+    createWriteCounter: store.createWriteCounter?.bind(store),
     /** Updates the store with what it does not have yet, and closes it. */
     async close() {
       completeness.close();

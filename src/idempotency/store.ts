@@ -81,8 +81,8 @@ export type IdempotencyStore = {
   isContinuation?(writtenOn: string, reading: Reading): boolean;
   /** Since when no other process has changed the store, in its time. Undefined if others may. */
   readonly exclusiveSince?: number;
-  /** Counts the writes of a policy, if processes share the store (policy/write-count.ts). */
-  readonly writeCounter?: RateLimiterAbstract;
+  /** Creates what counts the writes of a policy, if processes share the store (policy/write-count.ts). */
+  createWriteCounter?(): Promise<RateLimiterAbstract>;
   /** Undefined while the store cannot be used. */
   readonly usage: Usage | undefined;
   close(): Promise<void>;

@@ -1,12 +1,11 @@
 import type { Logger } from 'pino';
-import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import type { RequestScope } from '../request-scope.ts';
 import type { CallPolicy } from '../upstream/call.ts';
 import type { OperationName } from '../upstream/operations.ts';
 import { UpstreamError } from '../upstream/upstream-error.ts';
 import type { PolicyTable } from './policy-file.ts';
 import { lackOf } from './token-claims.ts';
-import { WriteCount } from './write-count.ts';
+import { type CreateCounter, WriteCount } from './write-count.ts';
 
 /** The policy rejects a call. Nothing of it was sent. */
 export class PolicyRejection extends UpstreamError {
@@ -42,8 +41,8 @@ export class Policy implements CallPolicy {
   }
 
   /** Counts writes in a store from now on. */
-  countIn(store: RateLimiterAbstract | undefined): void {
-    this.#count.countIn(store);
+  countIn(create: CreateCounter | undefined): void {
+    this.#count.countIn(create);
   }
 
   /**

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { z } from 'zod';
 import { counterOptions } from '../counter-options.ts';
 import {
@@ -155,16 +154,6 @@ const reasons: Record<string, UnavailableReason> = {
  * committed before they are confirmed. The table is created when it is missing.
  */
 export class PostgresStore implements IdempotencyStore {
-  /** Without names of prepared statements, for poolers. */
-  readonly writeCounter = new RateLimiterPostgres({
-    ...counterOptions,
-    tableName: 'ledger_gateway_write_count',
-    tableCreated: true,
-    storeType: 'pool',
-    storeClient: {
-      query: ({ text, values }: { text: string; values: unknown[] }) => this.#execute(text, values),
-    },
-  });
   readonly #maxBytes: number;
   readonly #pool: pg.Pool;
   readonly #timer: NodeJS.Timeout;
@@ -238,6 +227,20 @@ export class PostgresStore implements IdempotencyStore {
     if (timelineOf(writtenOn) === timelineOf(serverId)) return true;
     if (!requiresAll(writtenOn.slice(8).replace(/^\+ /, '').trim())) return false;
     return this.#changedAt === undefined || bytesOf(replayedTo ?? '0/0') > bytesOf(this.#changedAt);
+  }
+
+  /** Its statements are not prepared ones with names, for poolers. */
+  async createWriteCounter() {
+    const { RateLimiterPostgres } = await import('rate-limiter-flexible');
+    const query = ({ text, values }: { text: string; values: unknown[] }) =>
+      this.#execute(text, values);
+    return new RateLimiterPostgres({
+      ...counterOptions,
+      tableName: 'ledger_gateway_write_count',
+      tableCreated: true,
+      storeType: 'pool',
+      storeClient: { query },
+    });
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,3 @@
-import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { z } from 'zod';
 import { pause } from '../../lib/poll.ts';
 import { counterOptions } from '../counter-options.ts';
@@ -100,17 +99,6 @@ type Connection = Awaited<ReturnType<typeof inspect>>;
  * change counts only when one of them has it.
  */
 export class RedisStore implements IdempotencyStore {
-  /** One script for each count, on the connection of the store. */
-  readonly writeCounter = new RateLimiterRedis({
-    ...counterOptions,
-    keyPrefix: `${PREFIX}writes`,
-    customIncrTtlLuaScript: countScript,
-    useRedisPackage: true,
-    storeClient: {
-      eval: (script: string, given: { keys: string[]; arguments: string[] }) =>
-        this.#connection.session.command(['EVAL', script, '1', ...given.keys, ...given.arguments]),
-    },
-  });
   readonly #closing = new AbortController();
   readonly #connecting: Promise<void>;
   #current: Connection | StoreUnavailable = new StoreUnavailable('connecting');
@@ -157,6 +145,20 @@ export class RedisStore implements IdempotencyStore {
     const confirmed = await session.command(['WAIT', '1', '500']);
     if (!(Number(confirmed) >= 1)) throw new ReplyLost('not_replicated');
     return reply;
+  }
+
+  /** Its counts are one script each, on the connection of the store. */
+  async createWriteCounter() {
+    const { RateLimiterRedis } = await import('rate-limiter-flexible');
+    const count = (script: string, given: { keys: string[]; arguments: string[] }) =>
+      this.#connection.session.command(['EVAL', script, '1', ...given.keys, ...given.arguments]);
+    return new RateLimiterRedis({
+      ...counterOptions,
+      keyPrefix: `${PREFIX}writes`,
+      customIncrTtlLuaScript: countScript,
+      useRedisPackage: true,
+      storeClient: { eval: count },
+    });
   }
 
   async close(): Promise<void> {
