@@ -4,7 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 /**
  * npm runs this between setting the version and committing it (`npm run release`). It gives the unreleased entries of the
  * CHANGELOG the version and the date, and sets the version of the client package, in the lockfile too, of the image and
- * of its label, and of the image in Kubernetes. What this version records for outcomes becomes a fixture, which later versions must read.
+ * of its label, and of the image in Kubernetes. What this version records for outcomes, and in the audit record, become
+ * fixtures, which later versions must read.
  */
 const version = process.env.npm_package_version;
 if (version === undefined) throw new Error('npm version starts this');

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,8 @@ import { type OperationName, operations } from '../src/upstream/operations.ts';
 
 /*
  * `node deploy/record-outcomes.ts <version>` writes what this version records for the outcomes of each write, and what
- * `settleWrites` returns for it, to test/fixtures/recorded-outcomes. Each later version must read it. The release runs it.
+ * `settleWrites` returns for it, to test/fixtures/recorded-outcomes, and the lines of the audit record to
+ * test/fixtures/audit-lines. Each later version must read them. The release runs it.
  */
 
 const [version] = process.argv.slice(2);
@@ -21,6 +22,7 @@ if (version === undefined) throw new Error('which version?');
 
 const root = new URL('../', import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), 'recorded-outcomes-'));
+const auditFile = join(folder, 'audit.log');
 const issuer = await startIssuer({ issuer: 'https://issuer.example' });
 const authorization = `Bearer ${await issuer.token({ sub: 'ada' })}`;
 
@@ -55,6 +57,8 @@ async function start(service: string, name: string) {
     JWT_AUDIENCE: issuer.audience,
     SHUTDOWN_DELAY_MS: '0',
     IDEMPOTENCY_STORE: `file:${join(folder, name)}`,
+    AUDIT: `file:${auditFile}`,
+    AUDIT_SUBJECT: 'both',
     LOG_LEVEL: 'silent',
   });
   const gateway = await startGateway(config, pino({ level: 'silent' }));
@@ -128,6 +132,7 @@ for (const [name, next] of Object.entries(others)) {
 const file = new URL(`test/fixtures/recorded-outcomes/${version}.json`, root);
 const lines = keys.map((key) => JSON.stringify(key)).join(',\n');
 writeFileSync(file, `{"completeness":${JSON.stringify(completeness)},"keys":[\n${lines}\n]}\n`);
+copyFileSync(auditFile, new URL(`test/fixtures/audit-lines/${version}.jsonl`, root));
 
 stub.closeAllConnections();
 stub.close();

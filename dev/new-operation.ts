@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { parseArgs } from 'node:util';
 
 /*
- * `npm run new-operation -- blockVendor --write --outcome VendorBlocked --body 'vendor_id:exactInteger reason:text?'` writes
+ * `npm run new-operation -- blockVendor --write --outcome VendorBlocked --body 'vendor_id:identifier reason:text?'` writes
  * what follows from the name and the fields of an operation, and says what is left (CONTRIBUTING.md).
  */
 
@@ -13,6 +13,7 @@ const types: Readonly<Record<string, readonly [graphql: string, sample: string]>
   flag: ['Boolean', 'true'],
   int32: ['Int', '7'],
   double: ['Float', '7.5'],
+  identifier: ['ID', '7'],
   exactInteger: ['ID', '7'],
   decimal: ['String', '10.50'],
 };

@@ -59,7 +59,8 @@ function parametersOf({ properties = {}, required = [], additionalProperties }: 
 }
 
 /** The JSON Schema of a type, without what is ours. */
-function schemaOf({ documented, exact: _, type, properties, items, ...others }: WireType): object {
+function schemaOf(wire: WireType): object {
+  const { documented, exact: _, target: __, type, properties, items, ...others } = wire;
   const kept = Object.entries(others).filter(([name]) => !name.startsWith('~'));
   const fields = Object.entries(properties ?? {}).map(([name, field]) => [name, schemaOf(field)]);
   return {

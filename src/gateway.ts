@@ -3,6 +3,8 @@ import { shareMemory } from './admission/free-memory.ts';
 import { Gate } from './admission/gate.ts';
 import { Lane } from './admission/lane.ts';
 import { Memory } from './admission/memory.ts';
+import { Audit } from './audit/audit.ts';
+import { createAuditOutput } from './audit/audit-output.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
 import { watchSettings } from './config/changed-settings.ts';
 import { type Config, settingsOf } from './config/config.ts';
@@ -14,7 +16,9 @@ import { registerHttpMetrics } from './http/http-metrics.ts';
 import { createServer } from './http/server.ts';
 import { createIdempotency } from './idempotency/idempotency.ts';
 import { Policy } from './policy/policy.ts';
-import { type LogBacklog, Metrics } from './telemetry/metrics.ts';
+import { memberOf } from './resolvers/index.ts';
+import { LogOutput } from './telemetry/log.ts';
+import { Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { services as declared, type ServiceName } from './upstream/declarations.ts';
 import { connectServices, type ServiceSettings } from './upstream/services.ts';
@@ -24,17 +28,13 @@ type Telemetry = { metrics: Metrics; log: Logger };
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
-/** Starts a gateway, and composes it from the service's side to the client's. `output` is where `log` goes. */
-export async function startGateway(
-  config: Config,
-  log: Logger,
-  output: LogBacklog = { dropped: 0, heldBytes: 0 },
-) {
+/** Starts a gateway, and composes it from the service's side to the client's. `stdout` is where `log` goes. */
+export async function startGateway(config: Config, log: Logger, stdout = new LogOutput()) {
   log.info({ version, settings: settingsOf(config) }, 'starting');
   const { withoutEffect: names } = config;
   if (names.length > 0) log.warn({ names }, 'variables without effect');
   const tracing = await startTracing(config.tracing, version, log);
-  const metrics = new Metrics({ version, commit: config.commit }, output);
+  const metrics = new Metrics({ version, commit: config.commit }, stdout);
   const telemetry = { metrics, log };
   const bytes = shareMemory(config.idempotency.store === 'memory');
   const memory = new Memory(bytes.requests);
@@ -44,7 +44,9 @@ export async function startGateway(
   const requests = new Gate({ limit: maxRequests, maxWaitMs: 2000, maxWaiting: 4096 });
   const connected = await connectUpstream(config, bytes.store, memory, telemetry);
   const { services, idempotency, policy } = connected;
-  const graphql = await executeGraphql(config, idempotency, telemetry);
+  const audit = createAudit(config.audit, stdout, telemetry);
+  const calls = audit?.watch(idempotency.calls) ?? idempotency.calls;
+  const graphql = await executeGraphql(config, { ...idempotency, calls }, telemetry);
   const authenticator = createAuthenticator(config.jwt, log, metrics);
   let isShuttingDown = false;
   const isReady = () => !isShuttingDown && authenticator.isReady();
@@ -77,6 +79,7 @@ export async function startGateway(
       for (const write of services.pendingWrites()) {
         log.warn({ ...write, outcome: 'UNKNOWN', fault: 'process exited' }, 'call');
       }
+      audit?.abandon();
     },
     /** Becomes not ready, waits for load balancers, finishes the requests in flight, and stops. */
     async close() {
@@ -88,6 +91,7 @@ export async function startGateway(
       await graphql.stop();
       authenticator.close();
       services.close();
+      audit?.close();
       await tracing.close();
     },
   };
@@ -137,4 +141,14 @@ function executeGraphql(
     observe: createFieldObserver(metrics),
     log,
   });
+}
+
+/** The record of who wrote what, unless it is off. */
+function createAudit(
+  { output, subject }: Config['audit'],
+  stdout: LogOutput,
+  telemetry: Telemetry,
+): Audit | undefined {
+  if (output === 'off') return undefined;
+  return new Audit({ output: createAuditOutput(output, stdout, telemetry), subject, memberOf });
 }

@@ -54,8 +54,8 @@ export type RequestScope = {
   readonly idempotencyResponseName: string | undefined;
   /** When its headers had arrived, in the time of `performance.now()`. */
   readonly receivedAt: number;
-  /** Where it is noted that the outcome of a write is that of an earlier request with the same idempotency key. */
-  readonly state: Pick<RequestState, 'isReplay'>;
+  /** Has the id of the trace, and notes whether the outcome of a write is that of an earlier request with the same key. */
+  readonly state: Pick<RequestState, 'isReplay' | 'traceId'>;
 };
 
 /** A request to `/graphql`, as HTTP hands it over to GraphQL. */

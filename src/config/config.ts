@@ -69,6 +69,8 @@ const environment = z.object({
     .transform(Number),
   TRUSTED_DOCUMENTS: types.documentManifests.optional(),
   TRUSTED_DOCUMENTS_MODE: types.oneOf('enforce', 'log').default('enforce'),
+  AUDIT: types.audit.default('off'),
+  AUDIT_SUBJECT: types.oneOf('hash', 'sub', 'both').default('hash'),
   GIT_COMMIT: z.string().default('unknown'),
   LOG_LEVEL: types
     .oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
@@ -119,6 +121,7 @@ function jointProblems(given: Record<string, string | undefined>): string[] {
     ),
     'TRUSTED_DOCUMENTS_MODE requires TRUSTED_DOCUMENTS':
       isSet('TRUSTED_DOCUMENTS_MODE') && !isSet('TRUSTED_DOCUMENTS'),
+    'AUDIT_SUBJECT requires AUDIT': isSet('AUDIT_SUBJECT') && !isSet('AUDIT'),
     'ADMIN_PORT must not be PORT': ADMIN_PORT === PORT && PORT !== '0',
     'JWT_ISSUER must be http(s) URLs, unless JWT_JWKS_URL or JWT_JWKS_FILE is set':
       !hasKeys && !isDiscoverable,
@@ -194,6 +197,7 @@ export function readConfig(values: Record<string, string | undefined>) {
       sampledShare: env.OTEL_TRACES_SAMPLER_ARG,
     },
     shutdownTimeoutMs: env.SHUTDOWN_TIMEOUT_MS,
+    audit: { output: env.AUDIT, subject: env.AUDIT_SUBJECT },
     commit: env.GIT_COMMIT,
     /** Variables of OpenTelemetry that are set, and have no effect. */
     withoutEffect: findWithoutEffect(names, known),
@@ -252,7 +256,7 @@ export function settingsOf(config: Config) {
       ...pick(tracing, 'sampler', 'sampledShare'),
       endpoint: tracing.endpoint?.origin,
     },
-    ...pick(config, 'shutdownTimeoutMs', 'commit', 'logLevel'),
+    ...pick(config, 'audit', 'shutdownTimeoutMs', 'commit', 'logLevel'),
   };
 }
 

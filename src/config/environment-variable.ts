@@ -43,6 +43,9 @@ function someOf<Name extends string>(names: Name[]) {
   return list.pipe(z.array(z.enum(names, message)).min(1, message));
 }
 
+/** Where the audit record is written. */
+export const audit = z.string().regex(/^(off|stdout|file:.+)$/, 'must be off, stdout or file:PATH');
+
 /** Asymmetric algorithms only: with a shared secret, every verifier could forge tokens. */
 export const algorithms = someOf(
   'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' '),

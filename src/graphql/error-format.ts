@@ -59,13 +59,6 @@ export function createErrorFormatter(log: Logger) {
   };
 }
 
-/** The code of an error in the response. */
-export function codeOf(error: unknown): string {
-  return error instanceof UpstreamError || error instanceof GatewayError
-    ? error.code
-    : internalError.code;
-}
-
 type Description = { message: string; code: string; retryable: boolean; faults?: unknown };
 
 function describe({ message, extensions }: GraphQLFormattedError, error: unknown): Description {

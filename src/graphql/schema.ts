@@ -9,10 +9,10 @@ import {
 import { clientDisconnected } from '../errors/gateway-error.ts';
 import { argumentChecks, resolvers } from '../resolvers/index.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
+import { codeOf } from '../upstream/upstream-error.ts';
 import { argumentCheckOf } from './argument-checks.ts';
 import type { Context } from './context.ts';
 import { resolveEntities } from './entities.ts';
-import { codeOf } from './error-format.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, Context>;
 

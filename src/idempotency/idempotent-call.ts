@@ -66,6 +66,7 @@ export class IdempotentCalls implements Calls {
       fingerprint: fingerprintOf(request, scope.forwarded),
       leaseMs: timeoutMs + 5000, // Its sender needs some time to record the outcome.
     };
+    request.observer?.claimed(claim.key);
     const write = { request, scope, claim, deadline: performance.now() + timeoutMs };
     const outcome = await this.#resolve(write).catch((error: unknown) => {
       throw this.#options.metrics.rejected(error, scope, claim.key);
@@ -94,13 +95,14 @@ export class IdempotentCalls implements Calls {
   }
 
   /** Joins a write of this process, if any: the store may not have its outcome yet. Null if it is in flight. */
-  #join({ scope, claim }: KeyedWrite, isRepeat: boolean): Outcome | null | undefined {
+  #join(write: KeyedWrite, isRepeat: boolean): Outcome | null | undefined {
+    const { claim } = write;
     const first = this.#options.openWrites.writes.find(
-      (write) => write.claim.key === claim.key && write.claim.responseName === claim.responseName,
+      (open) => open.claim.key === claim.key && open.claim.responseName === claim.responseName,
     );
     if (!first) return undefined;
     if (first.claim.fingerprint !== claim.fingerprint) throw keyReused();
-    return first.outcome ? this.#replay(first.outcome, scope, isRepeat) : null;
+    return first.outcome ? this.#replay(first.outcome, write, isRepeat) : null;
   }
 
   /** Claims the key and sends the write, or returns the outcome of the request that holds it. Null if in flight. */
@@ -118,7 +120,7 @@ export class IdempotentCalls implements Calls {
     }
     if (result.state === 'in-flight') return null;
     const recorded = result.state === 'recorded' ? readOutcome(result.outcome, scope) : null;
-    if (recorded) return this.#replay(recorded, scope, isRepeat);
+    if (recorded) return this.#replay(recorded, write, isRepeat);
     metrics.count('orphaned');
     if (result.state === 'orphaned' && result.isNew) {
       metrics.unknownOutcome(result.operation, 'ORPHANED', scope, claim.key);
@@ -126,9 +128,10 @@ export class IdempotentCalls implements Calls {
     return new OutcomeUnknown('ORPHANED', scope.requestId);
   }
 
-  #replay(known: Outcome, scope: RequestScope, isRepeat: boolean): Outcome {
+  #replay(known: Outcome, { request, scope }: KeyedWrite, isRepeat: boolean): Outcome {
     if (!isRepeat) this.#options.metrics.count('replayed');
     scope.state.isReplay = true;
+    request.observer?.replayed();
     return known;
   }
 

@@ -51,7 +51,7 @@ export const argumentChecks: Readonly<Record<string, z.ZodType>> = {
 export const entities: Readonly<Record<string, ReadReference>> = { GlCode: readGlCodeReference };
 
 /** The union member for a recorded response, the same as when the write was executed. */
-function memberOf(known: KnownOutcome) {
+export function memberOf(known: KnownOutcome) {
   switch (known.operation) {
     case 'saveApproverList':
       return approversSaved(known.response);

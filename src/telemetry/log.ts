@@ -2,27 +2,35 @@ import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { currentState } from '../request-state.ts';
 
-/** Milliseconds between attempts to write what standard output did not accept. A pipe holds only 64 KB. */
+/** Milliseconds between attempts to write what was not accepted. A pipe holds only 64 KB. */
 const RETRY_MS = 10;
 
 /**
- * Writes log lines to standard output in batches, and never waits for it. Node's asynchronous writes would occupy a
- * thread that a pipe without a reader blocks forever. `pino.destination` waits for a reader before it calls back, stops
- * counting after a broken pipe, and blocks the exit on a full disk (docs/decisions/0025).
+ * Writes lines to standard output or a file in batches, and never waits for a reader or for room. Node's asynchronous writes
+ * would occupy a thread that a pipe without a reader blocks forever. `pino.destination` waits for a reader before it calls
+ * back, stops counting after a broken pipe, and blocks the exit on a full disk (docs/decisions/0025).
  */
 export class LogOutput {
+  #fd: number;
   #lines = '';
   #unwritten = Buffer.alloc(0);
   #retry: NodeJS.Timeout | undefined;
-  /** The number of lines that were dropped because standard output did not accept them. */
+  /** The number of lines that were dropped because the output did not accept them. */
   dropped = 0;
 
-  constructor() {
+  /** @param fd a file descriptor: of standard output, or of a file that is open for appending */
+  constructor(fd = 1) {
+    this.#fd = fd;
     // Node sets a pipe or a socket to non-blocking mode when this property is first read.
-    void process.stdout;
+    if (fd === 1) void process.stdout;
   }
 
-  /** Bytes of lines that standard output does not accept at the moment; 0 while it accepts all. */
+  /** Writes to another file from now on, and what is held to it, too. */
+  switchTo(fd: number): void {
+    this.#fd = fd;
+  }
+
+  /** Bytes of lines that the output does not accept at the moment; 0 while it accepts all. */
   get heldBytes(): number {
     return this.#retry ? this.#unwritten.length + Buffer.byteLength(this.#lines) : 0;
   }
@@ -39,8 +47,8 @@ export class LogOutput {
   }
 
   /**
-   * Writes at the end of this iteration of the event loop, and then calls back, although standard output may not have
-   * accepted everything. The first of several calls in an iteration writes the lines of all.
+   * Writes at the end of this iteration of the event loop, and then calls back, although the output may not have accepted
+   * everything. The first of several calls in an iteration writes the lines of all.
    */
   flush(done: () => void): void {
     setImmediate(() => {
@@ -49,7 +57,7 @@ export class LogOutput {
     });
   }
 
-  /** Writes as much as standard output accepts. Returns undefined if that is all, otherwise the error. */
+  /** Writes as much as the output accepts. Returns undefined if that is all, otherwise the error. */
   writeNow(): NodeJS.ErrnoException | undefined {
     try {
       while (this.#unwritten.length > 0 || this.#lines !== '') {
@@ -57,7 +65,7 @@ export class LogOutput {
           this.#unwritten = Buffer.from(this.#lines);
           this.#lines = '';
         }
-        this.#unwritten = this.#unwritten.subarray(writeSync(1, this.#unwritten));
+        this.#unwritten = this.#unwritten.subarray(writeSync(this.#fd, this.#unwritten));
       }
       return undefined;
     } catch (error) {

@@ -6,7 +6,7 @@ const PREFIX = 'ledger_gateway_';
 /** Upper bounds of durations, in seconds. The last is the default deadline of an operation. */
 const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The part of the log that was not written. */
+/** The part of an output that was not written. */
 export type LogBacklog = Pick<LogOutput, 'dropped' | 'heldBytes'>;
 
 /**
@@ -15,6 +15,7 @@ export type LogBacklog = Pick<LogOutput, 'dropped' | 'heldBytes'>;
  */
 export class Metrics {
   readonly #registry = new Registry();
+  readonly #outputs: Map<string, LogBacklog>;
   /** The media type of `text`. */
   readonly contentType: string = this.#registry.contentType;
 
@@ -26,17 +27,27 @@ export class Metrics {
     }
     const help = 'Always 1, with the version and the commit of the running gateway';
     this.gauge('build_info', help, () => 1, build);
+    this.#outputs = new Map([['log', log]]);
+    const outputs = this.#outputs;
     new Counter({
       name: `${PREFIX}log_lines_dropped_total`,
-      help: 'Log lines dropped because standard output did not accept them',
+      help: 'Lines of the log and of the audit record dropped because the output did not accept them',
+      labelNames: ['output'],
       registers: [this.#registry],
       collect() {
         this.reset();
-        this.inc(log.dropped);
+        for (const [output, { dropped }] of outputs) this.inc({ output }, dropped);
       },
     });
-    const heldHelp = 'Bytes of log lines that standard output does not accept at the moment';
-    this.gauge('log_held_bytes', heldHelp, () => log.heldBytes);
+    const heldHelp = 'Bytes of the log and of the audit record not accepted at the moment';
+    this.gauges('log_held_bytes', heldHelp, ['output'], () =>
+      [...outputs].map(([output, { heldBytes }]) => [{ output }, heldBytes]),
+    );
+  }
+
+  /** Measures an output beside the log. */
+  watchOutput(name: string, output: LogBacklog): void {
+    this.#outputs.set(name, output);
   }
 
   /** All metrics in Prometheus text format. */

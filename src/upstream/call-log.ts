@@ -5,32 +5,33 @@ import { operations, type UpstreamRequest } from './operations.ts';
 import { UpstreamError } from './upstream-error.ts';
 
 /**
- * The audit trail: if the process dies, the log shows which writes were in flight. Resolves when the line is
- * written, together with those of all writes in this iteration of the event loop.
+ * Logs that a write is about to be sent, and tells its observer: if the process dies, the log shows which writes were in
+ * flight. Resolves when the lines are written, together with those of all writes in this iteration of the event loop.
  */
-export function logSent(
+export async function logSent(
   log: Logger,
   request: UpstreamRequest,
   { requestId, caller }: RequestScope,
-): Promise<void> | undefined {
-  if (!log.isLevelEnabled('info')) return undefined;
-  const claim = 'claimId' in request ? request.claimId : undefined;
-  log.info({ requestId, operation: request.operation, caller: caller.hash, claim }, 'sent');
-  return new Promise((resolve) => log.flush(() => resolve()));
+): Promise<void> {
+  const observed = request.observer?.sending();
+  if (log.isLevelEnabled('info')) {
+    const claim = 'claimId' in request ? request.claimId : undefined;
+    log.info({ requestId, operation: request.operation, caller: caller.hash, claim }, 'sent');
+    await new Promise<void>((resolve) => log.flush(() => resolve()));
+  }
+  await observed;
 }
 
 /** Logs one attempt, or a call rejected before one. A write whose client disconnected is a warning. */
 export function logCall(
   log: Logger,
   { operation }: UpstreamRequest,
-  { requestId, signal, caller }: RequestScope,
+  { requestId, signal }: RequestScope,
   line: { outcome: string; status?: number | undefined; fault?: string | undefined; ms: number },
 ): void {
-  const isWrite = operations[operation].effect === 'write';
-  const clientDisconnected = signal.aborted && isWrite;
-  const hash = isWrite ? caller.hash : undefined;
+  const clientDisconnected = signal.aborted && operations[operation].effect === 'write';
   const level = clientDisconnected || line.fault !== undefined ? 'warn' : 'info';
-  log[level]({ requestId, operation, caller: hash, ...line, clientDisconnected }, 'call');
+  log[level]({ requestId, operation, ...line, clientDisconnected }, 'call');
 }
 
 /** Logs an error that only a bug of the gateway can cause. An abort may end any work with an error of its own. */

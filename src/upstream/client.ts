@@ -29,10 +29,11 @@ export function createClient(calls: Calls, scope: RequestScope) {
 
     /** Sends a write for the root field with this response name. */
     write<Name extends WriteName>(operation: Name, responseName: string, input: Input<Name>) {
-      const { toSearch, toBody } = operations[operation];
+      const { toSearch, toBody, targetsOf } = operations[operation];
       const search = toSearch(input.parameters);
       const body = toBody(input.body);
-      return calls.write({ operation, search, body, responseName }, scope);
+      const targets = () => targetsOf(input.parameters, input.body);
+      return calls.write({ operation, search, body, responseName, targets }, scope);
     },
   };
 }

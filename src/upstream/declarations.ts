@@ -10,9 +10,11 @@ import {
 } from './responses.ts';
 import {
   double,
-  exactInteger,
+  fileContent,
+  fileName,
   flag,
   guardOf,
+  identifier,
   int32,
   integerIn,
   list,
@@ -75,7 +77,7 @@ const glCodeInfo = record({
 
 /** Approver (section 2.4). An undefined field is not sent; null is sent as null. */
 const approver = record({
-  approver_id: optional(exactInteger),
+  approver_id: optional(identifier),
   claim_limit: optional(double),
   description: optional(text),
   email: optional(text),
@@ -85,17 +87,16 @@ const approver = record({
   my_bank_account: optional(text),
   my_email: optional(text),
   name: optional(text),
-  workflow_id: optional(exactInteger),
+  workflow_id: optional(identifier),
   workflow_name: optional(text),
 });
 export type Approver = Static<typeof approver>;
 
 /** The body of updateWorkflowCSV (section 2.5). */
 const csvUpload = record({
-  PictureName: optional(text),
-  /** Base64. */
-  PictureStream: optional(text),
-  service_status: optional(record({ invoice_id: optional(exactInteger), message: optional(text) })),
+  PictureName: optional(fileName),
+  PictureStream: optional(fileContent),
+  service_status: optional(record({ invoice_id: optional(identifier), message: optional(text) })),
 });
 export type WorkflowCsvUpload = Static<typeof csvUpload>;
 

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { type Declaration, declarations } from './declarations.ts';
 import { parseBody } from './parse-body.ts';
+import { type Targets, targetsReader } from './targets.ts';
 import { encoderOf, guardOf, hasDecimals, type WireType } from './wire-types.ts';
 
 export type OperationName = keyof typeof declarations;
@@ -33,6 +34,8 @@ export type Operation<Name extends OperationName = OperationName> = Declaration 
   toSearch(parameters: Parameters<Name> | undefined): string;
   /** Encodes the body to JSON. Throws a TypeError if it is not as declared. */
   toBody(body: Body<Name> | undefined): string | undefined;
+  /** What a request names: the only values of it that the audit record shows. */
+  targetsOf(parameters: Parameters<Name> | undefined, body: Body<Name> | undefined): Targets;
   /** Decodes the body of a response. Throws a ContractFault if it is not as declared. */
   decode(body: Uint8Array): Responses[Name];
   /** Whether a value is a response to a write that was recorded for an idempotency key. */
@@ -52,6 +55,7 @@ function derive(declaration: Declaration) {
     ...declaration,
     toSearch: searchEncoderOf(parameters),
     toBody: (value: unknown) => (encode ? encode(value) : undefined),
+    targetsOf: targetsReader(parameters, ...(body ? [body] : [])),
     decode: (bytes: Uint8Array) => response.decode(parseBody(bytes, isExact), bytes.length),
     isRecorded: response.isRecorded,
   };
@@ -95,11 +99,25 @@ export type UpstreamRequest<Name extends OperationName = OperationName> = {
   readonly search?: string | undefined;
   /** JSON text. */
   readonly body?: string | undefined;
+  /** Of a write. */
+  readonly observer?: WriteObserver;
+};
+
+/** What is told while a write is executed, for the audit record. */
+export type WriteObserver = {
+  /** The id of its claim on an idempotency key. */
+  claimed(claimId: string): void;
+  /** Its outcome is that of an earlier request with the same key. */
+  replayed(): void;
+  /** It is about to be sent. Resolves when this is recorded. */
+  sending(): Promise<void>;
 };
 
 export type WriteRequest<Name extends WriteName = WriteName> = UpstreamRequest<Name> & {
   /** The response name of the mutation field, which is part of the claim on an idempotency key. */
   readonly responseName: string;
+  /** What it names. */
+  readonly targets: () => Targets;
   /** The id of that claim, for the log. */
   readonly claimId?: string;
   /** The rest of the deadline, if the write waited for an earlier request, in milliseconds. */

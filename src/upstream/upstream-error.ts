@@ -1,3 +1,5 @@
+import { GatewayError, internalError } from '../errors/gateway-error.ts';
+
 /** The codes of failed calls, each with its message for clients, and with whether the same call may succeed later. */
 const failures = {
   /** The service responded with 401 to a token that the gateway had verified. */
@@ -73,6 +75,13 @@ export class UpstreamError extends Error {
   get retryable(): boolean {
     return failures[this.code].retryable || this.transient || this.status === 429;
   }
+}
+
+/** The code of an error in the response. */
+export function codeOf(error: unknown): string {
+  return error instanceof UpstreamError || error instanceof GatewayError
+    ? error.code
+    : internalError.code;
 }
 
 /** The error for a response to a read for which there is no memory. */

@@ -41,9 +41,14 @@ export type WireType = TSchema & {
   readonly pattern?: string;
   /** Marks a number on the wire that is a text with its digits in the code. */
   readonly exact?: keyof typeof exactPatterns;
+  /** What values of this type name, see `targets.ts`. */
+  readonly target?: TargetKind;
   /** The type in the OpenAPI description, if it differs from what is checked. */
   readonly documented?: string | readonly string[];
 };
+
+/** Only values of these types are shown in the audit record. */
+type TargetKind = 'identifier' | 'fileName' | 'fileContent';
 
 /** The most digits of a number. Real ones have fewer, and a response may contain each number hundreds of times. */
 const exactPatterns = {
@@ -51,18 +56,29 @@ const exactPatterns = {
   number: /^-?\d{1,1000}(\.\d{1,1000})?([eE][-+]?\d{1,3})?$/,
 };
 
-function exact(kind: keyof typeof exactPatterns, isOptional = false): TUnsafe<string> {
+function exact(
+  kind: keyof typeof exactPatterns,
+  isOptional = false,
+  target?: TargetKind,
+): TUnsafe<string> {
   const check = (value: unknown) => {
     if (Number.isSafeInteger(value) || (value === null && isOptional)) return true;
     return exactPatterns[kind].test(textOf(value) ?? '');
   };
   const error = () => kind;
   const documented = isOptional ? [kind, 'null'] : kind;
-  return Type.Unsafe<string>({ exact: kind, documented, '~refine': [{ check, error }] });
+  const own = { exact: kind, documented, ...(target && { target }) };
+  return Type.Unsafe<string>({ ...own, '~refine': [{ check, error }] });
 }
 
 /** An integer of any size. It is a number in JSON, and a text in the code, because a double would change a large integer. */
 export const exactInteger = exact('integer');
+/** An `exactInteger` that identifies something. The audit record shows it, so it must not be the number of an account. */
+export const identifier = exact('integer', false, 'identifier');
+/** The name of a file. The audit record shows it. */
+export const fileName = Type.String({ target: 'fileName' });
+/** The content of a file, in base64. The audit record shows its length and a hash of it. */
+export const fileContent = Type.String({ target: 'fileContent' });
 /**
  * A decimal number. It is a number in JSON, and a text in the code and in GraphQL, with the digits as the service writes them
  * (docs/decisions/0024).
@@ -75,7 +91,7 @@ export function optional<T extends TSchema>(
 ): TOptional<TUnsafe<Static<T> | null | undefined>> {
   const wire: WireType = type;
   const nullable = wire.exact
-    ? exact(wire.exact, true)
+    ? exact(wire.exact, true, wire.target)
     : { ...type, ...(wire.type !== undefined && { type: [wire.type, 'null'].flat() }) };
   return Type.Optional(Type.Unsafe<Static<T> | null | undefined>(nullable));
 }

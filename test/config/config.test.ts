@@ -66,6 +66,7 @@ test.each<[name: string, values: string, description: RegExp]>([
   ['JWT_TYP', ', text/at+jwt at+jwt;v=1', /types such as at\+jwt/],
   ['JWT_CNF', 'true accept', /reject or proxy/],
   ['JWT_CLOCK_TOLERANCE_S', '-1', /integer/],
+  ['AUDIT', 'on file: /var/log/audit.log', /must be off, stdout or file:PATH/],
   ['EXPLORER', 'on', /sandbox, graphiql or off/],
   ['INTROSPECTION', 'yes', /true or false/],
   ['CORS_ORIGINS', '* null https://a.example/ https://*.example', /must be origins such as/],
@@ -127,6 +128,12 @@ test.each<[what: string, variables: Record<string, string>, problems: string[]]>
     'a mode without trusted documents',
     { TRUSTED_DOCUMENTS_MODE: 'log' },
     ['TRUSTED_DOCUMENTS_MODE requires TRUSTED_DOCUMENTS'],
+  ],
+  ['a subject without a record', { AUDIT_SUBJECT: 'sub' }, ['AUDIT_SUBJECT requires AUDIT']],
+  [
+    'an unknown subject',
+    { AUDIT: 'stdout', AUDIT_SUBJECT: 'none' },
+    ['AUDIT_SUBJECT must be hash, sub or both'],
   ],
   ['an empty list of issuers', { JWT_ISSUER: ' , ' }, ['JWT_ISSUER must not be empty']],
 ])('the error names %s', (_, variables, problems) => {

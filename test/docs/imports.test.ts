@@ -14,6 +14,8 @@ const allowed: Record<string, string> = {
   admission: 'errors/gateway-error.ts lib/',
   errors: 'lib/',
   telemetry: 'errors/gateway-error.ts node:http',
+  audit:
+    'errors/gateway-error.ts generated/ idempotency/recorded-outcome.ts lib/ telemetry/ upstream/',
   auth: 'errors/ lib/ jose node:http telemetry/metrics.ts',
   upstream: 'admission/ errors/gateway-error.ts lib/ telemetry/ got undici node:http',
   idempotency:

@@ -21,6 +21,7 @@ const MAX_WRITES_PER_KEY = 3;
 const log = { info() {}, warn() {}, error() {} };
 const signal = new AbortController().signal;
 const caller = { issuer: 'issuer', subject: 'ada', hash: 'ada', admissionKey: 'ada' };
+const targets = () => ({ ids: {}, files: [], omitted: 0 });
 const reservation = new Memory(Infinity).open('ada');
 
 /** A request with a key, of one or more fields. */
@@ -85,7 +86,7 @@ export class SimulatedGateway implements Client {
 
   /** Executes one field of a request. */
   async write(request: KeyedRequest, responseName: string): Promise<Answer> {
-    const write = { operation: 'upgradeToHQ', responseName } as const;
+    const write = { operation: 'upgradeToHQ', responseName, targets } as const;
     try {
       const response = await this.#calls.write(write, scopeOf(request));
       return { outcome: response instanceof OutcomeUnknown ? response : String(response.message) };

@@ -51,10 +51,14 @@ export function glCodesOf(project = 'north'): UpstreamRequest<'getGLCodes5'> {
   return { operation: 'getGLCodes5', search };
 }
 
+/** Of a write that names nothing. */
+export const noTargets: WriteRequest['targets'] = () => ({ ids: {}, files: [], omitted: 0 });
+
 /** The smallest write. */
 export const upgradeToHq: WriteRequest<'upgradeToHQ'> = {
   operation: 'upgradeToHQ',
   responseName: 'result',
+  targets: noTargets,
 };
 
 /** Creates what lies between a resolver and the service, and counts its events. */

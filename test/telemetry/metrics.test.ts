@@ -172,10 +172,12 @@ test('no label contains text of a client or of the service', async () => {
       to,
       store,
       service,
+      output,
       ...others
     } = labels;
     expect(others).toEqual({});
     if (store !== undefined) expect(store).toBe('memory');
+    if (output !== undefined) expect(output).toBe('log');
     if (service !== undefined) expect(service).toBe('ledger');
     if (to !== undefined) expect(['open', 'closed']).toContain(to);
     if (operation !== undefined) expect(known).toContain(operation);

@@ -2,12 +2,14 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import type { WriteRequest } from '../../../src/upstream/operations.ts';
 import { until } from '../../../testkit/eventually.ts';
 import { freePort } from '../../../testkit/port.ts';
 import { startTcp } from '../../../testkit/tcp-server.ts';
 import {
   glCodesOf,
   neverAborted,
+  noTargets,
   retryable,
   scopeOf,
   startCalls,
@@ -16,7 +18,12 @@ import {
 } from '../../support/upstream-call.ts';
 
 /** A write with a body. */
-const save = { operation: 'saveApproverList', responseName: 'result', body: '[{}]' } as const;
+const save: WriteRequest<'saveApproverList'> = {
+  operation: 'saveApproverList',
+  responseName: 'result',
+  body: '[{}]',
+  targets: noTargets,
+};
 
 // Not sent: the write had no effect, and may be repeated.
 

@@ -1,0 +1,93 @@
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import type { Logger } from 'pino';
+import { ConfigError } from '../errors/gateway-error.ts';
+import { LogOutput } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { AuditLine } from './audit-line.ts';
+
+/** Milliseconds between checks whether the file was renamed. */
+const CHECK_MS = 1000;
+
+export type AuditOutput = {
+  /** Writes a line. Resolves when it is written, or as much as the output accepts. */
+  write(line: AuditLine): Promise<void>;
+  /** Writes what is left, for a second at most. */
+  close(): void;
+};
+
+/**
+ * The output of the setting AUDIT: standard output, which the log shares, or a file. The metrics of outputs include a file.
+ *
+ * @throws ConfigError if the file cannot be opened
+ */
+export function createAuditOutput(
+  setting: string,
+  stdout: Pick<LogOutput, 'write' | 'flush'>,
+  { log, metrics }: { log: Logger; metrics: Metrics },
+): AuditOutput {
+  const path = /^file:(.+)/s.exec(setting)?.[1];
+  const file = path === undefined ? undefined : openFile(path, log, metrics);
+  const output = file?.output ?? stdout;
+  return {
+    write(line) {
+      output.write(`${JSON.stringify(line)}\n`);
+      return new Promise((resolve) => output.flush(resolve));
+    },
+    close() {
+      file?.close();
+    },
+  };
+}
+
+function open(path: string): number {
+  try {
+    return openSync(path, 'a', 0o640);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : error;
+    throw new ConfigError(`AUDIT: ${path} cannot be opened: ${code}`);
+  }
+}
+
+/** Opens a file for appending, and again when it was renamed or removed, as programs that rotate files do. */
+function openFile(path: string, log: Logger, metrics: Metrics) {
+  let fd = open(path);
+  const output = new LogOutput(fd);
+  metrics.watchOutput('audit', output);
+  let reported = 0;
+  const reportDropped = () => {
+    const lines = output.dropped - reported;
+    if (output.heldBytes > 0 || lines === 0) return;
+    reported = output.dropped;
+    const line: AuditLine = { audit: 'dropped', time: new Date().toISOString(), lines };
+    output.write(`${JSON.stringify(line)}\n`);
+    log.warn({ dropped: lines }, 'audit lines dropped');
+  };
+  const check = () => {
+    reportDropped();
+    const there = statSync(path, { throwIfNoEntry: false });
+    const own = fstatSync(fd);
+    if (there?.ino === own.ino && there.dev === own.dev) return;
+    const next = open(path);
+    output.switchTo(next);
+    closeSync(fd);
+    fd = next;
+  };
+  let isFailing = false;
+  const timer = setInterval(() => {
+    try {
+      check();
+      isFailing = false;
+    } catch (error) {
+      // It is written to the file that is open.
+      if (!isFailing) log.error({ error: { message: String(error) } }, 'cannot open audit file');
+      isFailing = true;
+    }
+  }, CHECK_MS).unref();
+  return {
+    output,
+    close() {
+      clearInterval(timer);
+      output.flushBeforeExit(); // The file stays open for what ends late.
+    },
+  };
+}

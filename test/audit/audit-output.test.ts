@@ -1,0 +1,85 @@
+import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import type { AuditLine } from '../../src/audit/audit-line.ts';
+import { createAuditOutput } from '../../src/audit/audit-output.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { startGateway } from '../../src/gateway.ts';
+import { LogOutput } from '../../src/telemetry/log.ts';
+import { Metrics } from '../../src/telemetry/metrics.ts';
+import { auditLinesIn } from '../../testkit/audit-file.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { environmentFor } from '../../testkit/environment.ts';
+import { eventually } from '../../testkit/eventually.ts';
+import { write } from '../../testkit/graphql-operation.ts';
+import { metric } from '../../testkit/metric.ts';
+import { success } from '../../testkit/service.ts';
+import { temporaryFolder } from '../../testkit/temporary-folder.ts';
+import { startStack } from '../support/stack.ts';
+
+const pathOf = async () => join(await temporaryFolder(), 'audit.log');
+
+test('the file is appended to, and a renamed one is replaced by a new one', async () => {
+  const path = await pathOf();
+  writeFileSync(path, '{"audit":"dropped","time":"2026-10-01T00:00:00.000Z","lines":1}\n');
+  const { gateway } = await startStack(success, { AUDIT: `file:${path}` });
+  await gateway.graphql(write);
+  renameSync(path, `${path}.1`);
+  await eventually(async () => readFileSync(path));
+  await gateway.graphql(write);
+  expect(auditLinesIn(`${path}.1`).map(({ audit }) => audit)).toEqual([
+    'dropped',
+    'sent',
+    'outcome',
+  ]);
+  expect(auditLinesIn(path).map(({ audit }) => audit)).toEqual(['sent', 'outcome']);
+});
+
+test('a line is in the file when it counts as written', async () => {
+  const path = await pathOf();
+  const log = pino({ level: 'silent' });
+  const metrics = new Metrics({ version: '', commit: '' }, { dropped: 0, heldBytes: 0 });
+  const output = createAuditOutput(`file:${path}`, new LogOutput(), { log, metrics });
+  closeAfterTest(() => output.close());
+  const line: AuditLine = { audit: 'dropped', time: '2026-10-01T00:00:00.000Z', lines: 1 };
+  const written = output.write(line);
+  expect(auditLinesIn(path)).toEqual([]); // Written in batches.
+  await written;
+  expect(auditLinesIn(path)).toEqual([line]);
+});
+
+test('a file that cannot be opened ends the start, with the name of the variable', async () => {
+  const path = join(await temporaryFolder(), 'missing', 'audit.log');
+  const environment = await environmentFor(
+    { url: 'http://127.0.0.1:1/' },
+    { AUDIT: `file:${path}` },
+  );
+  const start = startGateway(readConfig(environment), pino({ level: 'silent' }));
+  await expect(start).rejects.toThrow(`AUDIT: ${path} cannot be opened: ENOENT`);
+});
+
+test('a full disk stops no write: lines wait, then are dropped and counted, and the record says how many are missing', async () => {
+  const path = await pathOf();
+  symlinkSync('/dev/full', path);
+  const { gateway } = await startStack(success, { AUDIT: `file:${path}` });
+  const save = `mutation ($approvers: [ApproverInput!]!) { result: saveApprovers(approvers: $approvers) { __typename } }`;
+  const approvers = Array.from({ length: 65 }, () => ({ approverId: '7'.repeat(1000) }));
+  const ofAudit = { output: 'audit' };
+  for (let writes = 0; writes < 10; writes++) {
+    const { data } = await gateway.graphql(save, { approvers });
+    expect(data.result.__typename).toBe('ApproversSaved');
+  }
+  expect(await metric(gateway, 'ledger_gateway_log_held_bytes', ofAudit)).toBeGreaterThan(900_000);
+  const dropped = await metric(gateway, 'ledger_gateway_log_lines_dropped_total', ofAudit);
+  expect(dropped).toBeGreaterThan(0);
+
+  rmSync(path);
+  await gateway.logLine({ msg: 'audit lines dropped', dropped });
+  await gateway.graphql(write);
+  const lines = auditLinesIn(path);
+  expect(lines.filter(({ audit }) => audit === 'dropped').map(({ lines }) => lines)).toEqual([
+    dropped,
+  ]);
+  expect(lines).toHaveLength(20 - dropped + 1 + 2);
+});
