@@ -31,7 +31,7 @@ type EnterOptions = {
   signal?: AbortSignal | undefined;
 };
 
-type Waiting = Readonly<{ amount: number; isUrgent: boolean; enter(): void }>;
+type Waiting = Readonly<{ amount: number; isUrgent: boolean; since: number; enter(): void }>;
 
 /** What is held until a client acts: until it sends the rest of a body, or receives a response. */
 export type Idle = {
@@ -113,7 +113,7 @@ export class Gate {
     const { amount = 1 } = options;
     if (this.tryEnter(caller, amount)) return;
     if (options.signal?.aborted) throw this.#rejection('aborted');
-    if (!this.#queued.fits(caller, 1)) throw this.#rejection('full');
+    if (this.#isFullFor(caller, options)) throw this.#rejection('full');
     const waiting = this.#wait(caller, options);
     this.#reclaim(caller, amount);
     await waiting;
@@ -165,7 +165,7 @@ export class Gate {
       this.#admit();
       if (line.includes(waiting)) end('late');
     };
-    const waiting = { amount, isUrgent, enter: () => end() };
+    const waiting = { amount, isUrgent, since: performance.now(), enter: () => end() };
     const timer = this.#maxWaitMs < Infinity ? setTimeout(late, this.#maxWaitMs) : undefined;
     signal?.addEventListener('abort', abort, { once: true });
     const at = isUrgent ? line.findIndex((other) => !other.isUrgent) : -1;
@@ -201,6 +201,14 @@ export class Gate {
       remove(this.#idle, idle);
       idle.drop();
     }
+  }
+
+  /** Whether no more of a caller may wait. What is not urgent would wait as long as its oldest entry, often in vain. */
+  #isFullFor(caller: string, { isUrgent }: EnterOptions): boolean {
+    const [oldest] = this.#lines.get(caller) ?? [];
+    const waitedMs = oldest ? performance.now() - oldest.since : 0;
+    const isLong = !isUrgent && waitedMs > this.#maxWaitMs * 0.75;
+    return isLong || !this.#queued.fits(caller, 1);
   }
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate as immediate } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { Gate } from '../../src/admission/gate.ts';
 
 test('callers take turns', async () => {
@@ -63,6 +63,23 @@ test('an urgent entry enters before the others of its caller, and not before tho
   gate.leave('a');
   await Promise.all(all);
   expect(entered).toEqual(['other', 'urgent', 'first', 'second']);
+});
+
+test('when the oldest of a caller has waited for long, no more of it may wait, but what is urgent', async () => {
+  const gate = new Gate({ limit: 1, maxWaitMs: 1000, rejection: Error });
+  gate.tryEnter('a');
+  jest.useFakeTimers({ now: 0, doNotFake: ['setImmediate'] });
+  const pass = (caller: string, isUrgent = false) =>
+    gate.enter(caller, { isUrgent }).then(() => gate.leave(caller));
+  const oldest = pass('a');
+  jest.advanceTimersByTime(751);
+  await expect(pass('a')).rejects.toThrow('full');
+  const urgent = pass('a', true);
+  const other = pass('b');
+  gate.leave('a');
+  await Promise.all([urgent, other, oldest]);
+  expect(gate.waiting).toBe(0);
+  jest.useRealTimers();
 });
 
 /** Takes an amount, and says when it can be dropped because its client keeps it for too long. */

@@ -2,9 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Gate } from '../../src/admission/gate.ts';
 import { until } from '../../testkit/eventually.ts';
+import { read } from '../../testkit/graphql-operation.ts';
 import { createLogRecorder } from '../../testkit/log-recorder.ts';
+import { metric, metricIs } from '../../testkit/metric.ts';
 import { exchange, requestOnly } from '../support/raw-request.ts';
 import { silentMetrics, startTestServer } from '../support/server.ts';
+import { startHeldStack } from '../support/stack.ts';
 
 const origin = 'https://app.example';
 
@@ -60,6 +63,17 @@ test('a request whose client disconnects while it waits is logged, and not execu
   await lost;
   await log.line({ msg: 'request', outcome: 'CLIENT_DISCONNECTED' });
   expect([requests.waiting, state.executed, state.shed]).toEqual([0, 0, 0]);
+});
+
+test('a gateway rejects a request of a caller whose others wait in vain', async () => {
+  const { service, gateway } = await startHeldStack({ UPSTREAM_MAX_CONCURRENCY: '16' });
+  const post = async () => (await gateway.post({ query: read })).status;
+  const inProgress = Array.from({ length: 32 }, post);
+  await metricIs(gateway, 'ledger_gateway_requests_in_progress', 32);
+  expect(await Promise.all(Array.from({ length: 4 }, post))).toEqual(Array(4).fill(503));
+  expect(await metric(gateway, 'ledger_gateway_requests_shed_total')).toBe(4);
+  service.release();
+  expect(await Promise.all(inProgress)).toEqual(Array(32).fill(200));
 });
 
 describe('where no more may wait', () => {
