@@ -25,8 +25,8 @@ COPY --from=packages /app/node_modules node_modules
 COPY package.json schema.graphql LICENSE ./
 COPY examples/operations examples/operations
 COPY src src
-# For a night on call, where no clone is at hand (docs/on-call.md).
-COPY deploy/log-report.ts deploy/
+# For a night on call, and for auditors, where no clone is at hand (docs/on-call.md, docs/audit.md).
+COPY deploy/log-report.ts deploy/audit-report.ts deploy/
 # The user `node` of the base image. Kubernetes can check that a number is not root, but not a name.
 USER 1000:1000
 EXPOSE 4000

@@ -1,0 +1,133 @@
+import { hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { type AuditLine, auditLine } from '../src/audit/audit-line.ts';
+
+/*
+ * Answers questions from the audit record of all instances (docs/audit.md), in files or on standard input:
+ *
+ *   node deploy/audit-report.ts [--action NAME] [--field NAME] [--subject SUB] [--from TIME] [--to TIME] [--unknown] [FILE…]
+ *
+ * It prints the writes to which all options apply, one a line, with tabs between the columns. On standard error it says
+ * how much it has read. It exits with 1 if the record is not complete.
+ */
+
+type WriteLine = Exclude<AuditLine, { audit: 'dropped' }>;
+type OutcomeLine = Extract<AuditLine, { audit: 'outcome' }>;
+/** A write, of whose lines one may be missing. */
+type Write = { first: WriteLine; isSent: boolean; end?: OutcomeLine };
+
+const { values: options, positionals: paths } = parseArgs({
+  allowPositionals: true,
+  options: {
+    action: { type: 'string' },
+    field: { type: 'string' },
+    subject: { type: 'string' },
+    from: { type: 'string', default: '0001-01-01' },
+    to: { type: 'string', default: '9999-12-31' },
+    unknown: { type: 'boolean', default: false },
+  },
+});
+
+const writes = new Map<string, Write>();
+const counts = { audit: 0, other: 0, unreadable: 0, dropped: 0 };
+
+function add(text: string): void {
+  const line = parseLine(text);
+  if (line === 'other' || line === 'unreadable') {
+    counts[line] += 1;
+    return;
+  }
+  counts.audit += 1;
+  if (line.audit === 'dropped') {
+    counts.dropped += line.lines;
+    return;
+  }
+  const write = writes.get(line.writeId) ?? { first: line, isSent: false };
+  writes.set(line.writeId, write);
+  if (line.time < write.first.time) write.first = line;
+  if (line.audit === 'sent') write.isSent = true;
+  else write.end = line;
+}
+
+/** A line of the record, after a prefix such as that of `kubectl logs --prefix`. Lines of the log are other ones. */
+function parseLine(text: string): AuditLine | 'other' | 'unreadable' {
+  try {
+    const value: unknown = JSON.parse(text.slice(Math.max(0, text.indexOf('{'))));
+    return Object.hasOwn(Object(value), 'audit') ? auditLine.parse(value) : 'other';
+  } catch {
+    return 'unreadable';
+  }
+}
+
+/** An ISO date or time as the record writes it. */
+function timeOf(text: string): string {
+  const time = new Date(text);
+  if (Number.isNaN(time.getTime())) throw new Error(`${text} is no date or time of ISO 8601.`);
+  return time.toISOString();
+}
+
+function isOf(subject: string, { iss, sub, caller }: WriteLine): boolean {
+  const hashed = hash('sha256', JSON.stringify([iss, subject]), 'base64');
+  return sub === subject || caller === subject || caller === hashed;
+}
+
+const isKnown = ({ end }: Write) =>
+  typeof end?.outcome === 'string' && end.outcome !== 'LedgerOutcomeUnknown';
+const isUnknown = ({ isSent, end }: Write) =>
+  end ? end.outcome === 'LedgerOutcomeUnknown' : isSent;
+
+/** The writes whose outcome nobody has learned: of those with one key, only the ones that were sent. */
+function unknownWrites(): Write[] {
+  const intents = Map.groupBy(writes.values(), ({ first }) =>
+    first.claim === undefined ? first.writeId : `${first.claim} ${first.responseName}`,
+  );
+  return [...intents.values()].flatMap((intent) => {
+    if (intent.some(isKnown)) return [];
+    const sent = intent.filter(({ isSent }) => isSent);
+    // The sender may be in a file that is not read.
+    return sent.length > 0 ? sent.filter(isUnknown) : intent.filter(isUnknown).slice(0, 1);
+  });
+}
+
+const columns = 'time who application what targets outcome code replay requestId'.split(' ');
+
+function rowOf({ first, end }: Write): string {
+  const { time, sub, caller, azp, action, field, ids = {}, omittedIds, files = [] } = first;
+  const targets = [
+    ...Object.entries(ids).map(([name, values]) => `${name}=${values.join()}`),
+    ...(omittedIds === undefined ? [] : [`and ${omittedIds} more`]),
+    ...files.map(({ name, bytes, sha256 }) => `${name} (${bytes} bytes, SHA-256 ${sha256})`),
+  ];
+  const outcome = end ? (end.outcome ?? 'error') : 'none: in flight, or the process ended';
+  const result = [outcome, end?.code, end?.replay ? 'replay' : ''];
+  const cells = [time, sub ?? caller, azp, action ?? field, targets.join(' '), ...result];
+  // Texts of clients could make columns and rows, or control the terminal.
+  return [...cells, first.requestId]
+    .map((cell = '') => cell.replaceAll(/[\s\p{Cc}]/gu, ' '))
+    .join('\t');
+}
+
+const [from, to] = [timeOf(options.from), timeOf(options.to)];
+const inputs = paths.length > 0 ? paths.map((path) => createReadStream(path)) : [process.stdin];
+for (const input of inputs) {
+  for await (const text of createInterface(input)) if (text.trim() !== '') add(text);
+}
+const { action, field, subject } = options;
+const found = (options.unknown ? unknownWrites() : [...writes.values()])
+  .filter(({ first }) => first.time >= from && first.time < to)
+  .filter(({ first }) => action === undefined || first.action === action)
+  .filter(({ first }) => field === undefined || first.field === field)
+  .filter(({ first }) => subject === undefined || isOf(subject, first))
+  .sort((one, other) => one.first.time.localeCompare(other.first.time));
+process.stdout.write([columns.join('\t'), ...found.map(rowOf), ''].join('\n'));
+
+const faults = [
+  ...(counts.audit === 0 ? ['NO LINE OF AN AUDIT RECORD WAS FOUND.'] : []),
+  ...(counts.unreadable > 0 ? [`${counts.unreadable} LINES COULD NOT BE READ.`] : []),
+  ...(counts.dropped > 0 ? [`${counts.dropped} LINES WERE NOT WRITTEN by a gateway.`] : []),
+];
+const read = `${found.length} writes, of ${writes.size} in ${counts.audit} lines of the record (and ${counts.other} other lines).`;
+process.stderr.write(`${[read, ...faults].join('\n')}\n`);
+if (faults.length > 0) process.exitCode = 1;

@@ -1,0 +1,137 @@
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { write, writes } from '../../testkit/graphql-operation.ts';
+import { testIssuer } from '../../testkit/issuer.ts';
+import { reply, success } from '../../testkit/service.ts';
+import { temporaryFolder } from '../../testkit/temporary-folder.ts';
+import { startStack } from '../support/stack.ts';
+
+const key = (name: string) => ({ 'idempotency-key': name, 'idempotency-key-age': '0' });
+
+/** What the command prints, as rows of columns by their names, and what it says on standard error. */
+function reportOf(args: string[], input = '') {
+  const child = spawnSync('node', ['deploy/audit-report.ts', ...args], { input, encoding: 'utf8' });
+  const [head = '', ...rows] = child.stdout.trimEnd().split('\n');
+  const names = head.split('\t');
+  return {
+    rows: rows.map((row) =>
+      Object.fromEntries(row.split('\t').map((cell, index) => [names[index], cell])),
+    ),
+    said: child.stderr,
+    status: child.status,
+  };
+}
+
+/** Starts a gateway whose record is in a file, and a function that sends a write as a person. */
+async function startAudited(variables: Record<string, string> = {}) {
+  const path = join(await temporaryFolder(), 'audit.log');
+  const stack = await startStack(success, { AUDIT: `file:${path}`, ...variables });
+  const issuer = await testIssuer();
+  const send = async (sub: string, query: string, headers: Record<string, string> = {}) => {
+    const authorization = `Bearer ${await issuer.token({ sub })}`;
+    return stack.gateway.graphql(query, {}, { authorization, ...headers });
+  };
+  return { ...stack, path, send };
+}
+
+const isoDay = (days: number) =>
+  new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+
+test('who triggered an action in a period, with which outcome', async () => {
+  const { path, send, respondWith } = await startAudited({ AUDIT_SUBJECT: 'sub' });
+  await send('ada', write, { 'x-request-id': 'request-1' });
+  await send('ada', `mutation { ${writes.restartWorkflow2} }`);
+  respondWith(reply(403));
+  await send('grace', write, { 'x-request-id': 'request-2' });
+
+  const asked = ['--action', 'UPGRADE_TO_HQ', '--from', isoDay(-1), '--to', isoDay(1), path];
+  const { rows, said, status } = reportOf(asked);
+  const row = { time: expect.any(String), what: 'UPGRADE_TO_HQ' };
+  expect(rows).toMatchObject([
+    { ...row, who: 'ada', outcome: 'WorkflowActionCompleted', requestId: 'request-1' },
+    { ...row, who: 'grace', outcome: 'error', code: 'FORBIDDEN', requestId: 'request-2' },
+  ]);
+  expect(said).toBe('2 writes, of 3 in 6 lines of the record (and 0 other lines).\n');
+  expect(status).toBe(0);
+  expect(reportOf(['--from', isoDay(1), path]).rows).toEqual([]);
+  expect(reportOf(['--to', isoDay(-1), path]).rows).toEqual([]);
+});
+
+test.each(['hash', 'sub', 'both'])(
+  'what a person changed, where the record names people by AUDIT_SUBJECT=%s',
+  async (subject) => {
+    const { path, send } = await startAudited({ AUDIT_SUBJECT: subject });
+    await send(
+      'ada',
+      'mutation { saveApprovers(approvers: [{ approverId: "17", workflowId: "3" }]) { __typename } }',
+      key('intent-1'),
+    );
+    await send('grace', write);
+    await send(
+      'ada',
+      'mutation { uploadWorkflowCsv(input: { fileName: "a\\t\\u001bb.csv", csv: "a" }) { __typename } }',
+    );
+    const { rows } = reportOf(['--subject', 'ada', path]);
+    expect(rows).toMatchObject([
+      { what: 'saveApprovers', targets: 'approver_id=17 workflow_id=3', outcome: 'ApproversSaved' },
+      {
+        what: 'uploadWorkflowCsv',
+        targets: expect.stringMatching(/^a {2}b\.csv \(1 bytes, SHA-256 ca978112/),
+      },
+    ]);
+  },
+);
+
+test('which writes are unknown: without a readable answer, or without a line about their end, unless a repeat has learned it', async () => {
+  const { path, send, respondWith } = await startAudited();
+  await send('ada', write, { ...key('done'), 'x-request-id': 'done' });
+  respondWith(reply(500));
+  await send('ada', write, { ...key('lost'), 'x-request-id': 'lost' });
+  await send('ada', write, { ...key('lost'), 'x-request-id': 'repeat' });
+  await send('ada', write, { 'x-request-id': 'without-key' });
+  // The gateway that sent it has ended.
+  const sent = {
+    ...{ audit: 'sent', time: '2026-10-01T08:00:00.000Z', iss: 'issuer', caller: 'ada' },
+    ...{ field: 'workflowAction', operation: 'upgradeToHQ', action: 'UPGRADE_TO_HQ' },
+    responseName: 'a',
+  };
+  const learned = { outcome: 'WorkflowActionCompleted', replay: true, ms: 1 };
+  const lines = [
+    { ...sent, writeId: '1', requestId: 'ended' },
+    { ...sent, writeId: '2', requestId: 'ended, then learned', claim: 'c' },
+    { ...sent, audit: 'outcome', writeId: '3', requestId: 'learned', claim: 'c', ...learned },
+  ];
+  appendFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const { rows, status } = reportOf(['--unknown', path]);
+  expect(rows.map(({ requestId, outcome, code }) => [requestId, outcome, code])).toEqual([
+    ['ended', 'none: in flight, or the process ended', ''],
+    ['lost', 'LedgerOutcomeUnknown', 'UPSTREAM_FAILED'],
+    ['without-key', 'LedgerOutcomeUnknown', 'UPSTREAM_FAILED'],
+  ]);
+  expect(status).toBe(0);
+});
+
+test('the record may be on standard input between lines of the log; what cannot be read or was not written is counted', async () => {
+  const { gateway, path, send } = await startAudited();
+  await send('ada', write);
+  const log = gateway.logs.map((line) => `${JSON.stringify(line)}\n`).join('');
+  const record = reportOf([path]).said;
+  expect(record).toContain('1 writes, of 1 in 2 lines');
+  const other = join(await temporaryFolder(), 'other.log');
+  const dropped = '{"audit":"dropped","time":"2026-10-01T00:00:00.000Z","lines":7}';
+  writeFileSync(other, `${dropped}\n{"audit":"sent","ti\n{"audit":"sent"}\n\n`);
+  const { said, status } = reportOf([other]);
+  expect(said).toContain('2 LINES COULD NOT BE READ.');
+  expect(said).toContain('7 LINES WERE NOT WRITTEN');
+  expect(status).toBe(1);
+  const onlyLog = reportOf([], log.trimEnd().replace(/^/gm, '[pod/gateway-1] '));
+  expect(onlyLog.said).toContain('NO LINE OF AN AUDIT RECORD WAS FOUND.');
+  expect(onlyLog.said).not.toContain('COULD NOT BE READ');
+  expect(onlyLog.status).toBe(1);
+});
+
+test('a time that is none is an error', () => {
+  expect(reportOf(['--from', 'October']).said).toContain('October is no date or time');
+});
