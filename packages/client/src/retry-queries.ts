@@ -1,6 +1,6 @@
 import { readRetryAfter } from './answer.ts';
 import { backoffMs, DELAY_MS } from './attempts.ts';
-import { throwIfAborted, wait, withDeadline } from './deadline.ts';
+import { wait, withDeadline } from './deadline.ts';
 import { isQuery, split } from './request.ts';
 
 export type RetryOptions = {
@@ -37,7 +37,6 @@ export function retryQueries(
         const mayPass = /50[234]/.test(`${response.status}`) && retryAfterMs <= LONGEST_WAIT_MS;
         if (!mayPass || count > retries) return response;
       } catch (error) {
-        throwIfAborted(signal);
         if (count > retries) throw error;
       }
       await wait(Math.max(backoffMs(count, delayMs), retryAfterMs), signal);
