@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { getEventListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { buildSchema, parse, validate } from 'graphql';
 import {
   type AnyResult,
@@ -15,6 +16,7 @@ import {
   settleDocument,
   withIntent,
 } from '../../packages/client/src/index.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { until } from '../../testkit/eventually.ts';
 import { startTestGateway } from '../../testkit/gateway.ts';
 import {
@@ -41,6 +43,9 @@ import {
   tokenOf,
   unknown,
 } from './stub-gateway.ts';
+
+/** Where the package runs. */
+declare const native: typeof globalThis;
 
 const cutInBody: Reply = (response) => {
   response.writeHead(200, { 'content-length': 100 }).write('{', () => response.destroy());
@@ -596,14 +601,34 @@ test('after one field was sent, a repeat has an age, and an error does not hide 
   expect([first, repeat]).toEqual(['0', expect.stringMatching(/^[1-9]/)]);
 });
 
-test('cancel settles, and the promise of the write tells what became of it', async () => {
-  const { origin, kinds } = await start([cut], executed);
+test.each([
+  ['was executed', executed, kept],
+  ['was sent, and not executed', notExecuted, errorOf('IDEMPOTENCY_KEY_SETTLED')],
+])('cancel settles, and the promise of the write tells that it %s', async (_, settling, result) => {
+  const { origin, kinds } = await start([cut], settling);
   const intent = newIntent();
   const onProgress = () => void cancel(intent);
   const options = { delayMs: 60_000, patienceMs: 1e6, onProgress };
-  expect(await save(origin, options, withIntent(init(), intent))).toEqual(kept);
+  expect(await save(origin, options, withIntent(init(), intent))).toEqual(result);
   expect(kinds()).toEqual(['mutation', 'settle']);
   expect(cancel(intent)).toBe(false);
+});
+
+test('the delay doubles up to ten times the first one', async () => {
+  const { origin } = await start([requestError('IDEMPOTENCY_UNAVAILABLE', { retryable: true })]);
+  replace(native.Math, 'random', () => 1); // The longest.
+  const timers = jest.spyOn(native, 'setTimeout');
+  closeAfterTest(() => timers.mockRestore());
+  await save(origin, { delayMs: 4, patienceMs: 300 });
+  const delays = timers.mock.calls.map(([, ms = 0]) => ms).filter((ms) => ms < 100);
+  expect(delays.slice(0, 6)).toEqual([4, 8, 16, 32, 40, 40]);
+});
+
+test('a signal that outlives its writes keeps nothing of them', async () => {
+  const { origin } = await start([cut, saved]);
+  const { signal } = new AbortController();
+  await save(origin, {}, { ...init(), signal });
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
 describe('the device', () => {
