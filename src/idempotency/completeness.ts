@@ -21,15 +21,15 @@ const TRANSIT_MS = 30_000;
 const recordSchema = z.object({
   id: z.string(),
   serverId: z.string(),
-  /** Since when the store has every record, in milliseconds of its own clock. */
+  /** Since when the store has every claim, in milliseconds of its own clock. */
   since: z.number(),
   /** Until when keys without an age are rejected. */
   quarantineEnd: z.number(),
-  /** When records may have been lost. Null for a new store, whose first process knew no other. */
+  /** When claims may last have been lost. Null for a new store that no process has used before. */
   lossAt: z.number().nullable(),
-  /** For how long records are kept, on all instances: the setting of the one that started last, in milliseconds. */
+  /** For how long claims are kept, in milliseconds. All processes use the setting of the one that started last. */
   retentionMs: z.number(),
-  /** When the retention last got longer, and for how long the records from before that are kept. */
+  /** When the retention last became longer, and for how long claims from before that are kept. */
   longerSince: z.number(),
   earlierRetentionMs: z.number(),
 });
@@ -44,25 +44,25 @@ type Options = {
 };
 
 /**
- * Knows since when the records of a store are complete (docs/decisions/0020). The store itself keeps this time, for
- * all processes. It moves to the present when the store may have lost records: it is another server, its clock is behind
- * its record of completeness, that record is missing, or the record is another one than this process has used.
+ * Knows since when the claims of a store are complete (docs/decisions/0020). An entry of the store keeps this time for all
+ * processes. The time moves to the present when the store may have lost claims: the store is another server, its clock is
+ * behind the entry, the entry is missing, or the entry differs from the one that this process has used.
  */
 export class Completeness {
   readonly #options: Options;
   readonly #timer: NodeJS.Timeout;
   #record: CompletenessRecord | undefined;
   #basis: Change['basis'] | undefined;
-  /** The store's clock minus `performance.now()`: never more than it really is. */
+  /** The store's clock minus `performance.now()`. May be too small, and is never too large. */
   #clockOffset = 0;
-  /** In the time of `performance.now()`. */
+  /** When the store was last used, in the time of `performance.now()`. */
   #lastUse = -Infinity;
   #checking: Promise<void> | undefined;
 
   constructor(options: Options) {
     this.#options = options;
     const check = () => void options.watch(this.#check()).catch(() => {});
-    // More often than within the time to object to a new store.
+    // The interval is shorter than the time in which a process can object to a new store.
     this.#timer = setInterval(check, 2000).unref();
     check();
   }
@@ -72,26 +72,28 @@ export class Completeness {
    * missing is true if it succeeds.
    */
   async basis(): Promise<Change['basis']> {
-    // A change that failed at the same time may have invalidated it again.
+    // A change that has failed at the same time may have invalidated the basis again.
     while (this.#basis === undefined) await this.#check();
     return this.#basis;
   }
 
-  /** The time of the store, at most as late as it is. */
+  /** The time of the store, or an earlier one. */
   get now(): number {
     return performance.now() + this.#clockOffset;
   }
 
   /**
-   * Judges a key without a record by the age of its intent, if the client gave it: whether it may be claimed, now or
-   * after the quarantine, or may have been executed and forgotten.
+   * Judges a key that the store does not have, by the age of its intent if the client sent it. `new`: the key may be claimed.
+   * `quarantine`: it may be claimed after the quarantine. `forgotten`: it may have been executed, and its claim is lost or
+   * expired.
    */
   judge(intent: Pick<Intent, 'ageMs' | 'receivedAt'>): 'new' | 'quarantine' | 'forgotten' {
     if (this.#record === undefined) return 'forgotten';
     const { lossAt, since, quarantineEnd } = this.#record;
     if (intent.ageMs === undefined) return this.now < quarantineEnd ? 'quarantine' : 'new';
     if (intent.ageMs > 0) return this.knows(intent) ? 'new' : 'forgotten';
-    // Nothing is unanswered, but this may be a copy of a request from before a loss, which others may know.
+    // With age 0, every earlier request got a response. But this may be a late copy of a request from before a loss, which
+    // another process may know.
     const arrivedAt = intent.receivedAt + this.#clockOffset;
     if (lossAt !== null) return arrivedAt - TRANSIT_MS < lossAt ? 'quarantine' : 'new';
     return since < quarantineEnd && arrivedAt < quarantineEnd ? 'quarantine' : 'new';
@@ -109,9 +111,9 @@ export class Completeness {
     return sentAt >= keptSince(this.#record, this.now);
   }
 
-  /** Notes the result of a change that was started at this time of `performance.now()`. */
+  /** Notes the result of a change. `startedAt` is its start in the time of `performance.now()`. */
   note(result: SwapResult, startedAt: number): void {
-    if (result === 'basis') this.#basis = undefined; // The next change checks the record first.
+    if (result === 'basis') this.#basis = undefined; // The next change checks the entry first.
     if (result === 'swapped') this.#lastUse = Math.max(this.#lastUse, startedAt);
   }
 
@@ -145,7 +147,7 @@ export class Completeness {
 
   #adopt(record: CompletenessRecord, generation: string, { now, serverId }: Reading): void {
     if (record.id !== this.#record?.id) {
-      // A process that starts after the quarantine does not report the loss again.
+      // If this process has started after the quarantine, an earlier one has reported the loss.
       const isRecent = this.#record !== undefined || now < record.quarantineEnd;
       const completeSince = new Date(record.since).toISOString();
       const quarantineEnd = new Date(record.quarantineEnd).toISOString();
@@ -160,12 +162,12 @@ export class Completeness {
     this.#clockOffset = now - performance.now();
   }
 
-  /** The record as it must be. Returns `found` itself if it is right. */
+  /** The entry as it must be. Returns `found` itself if nothing must change. */
   #next(found: CompletenessRecord | null, reading: Reading): CompletenessRecord {
     const { now, serverId } = reading;
     const { store, quarantineMs } = this.#options;
     const known = this.#record;
-    // The process that starts last decides.
+    // The setting of the process that started last applies.
     const { retentionMs } = known ? (found ?? known) : this.#options;
     const begin = (isLoss: boolean, rejectMs: number) => {
       const times = { since: now, quarantineEnd: now + rejectMs, lossAt: isLoss ? now : null };
@@ -173,17 +175,17 @@ export class Completeness {
       return { id: crypto.randomUUID(), serverId, ...times, ...retention };
     };
     if (found === null && known === undefined) {
-      // For 5 s, others that know an earlier record can object.
+      // For 5 s, processes that know an earlier entry can object.
       return begin(false, store.exclusiveSince === undefined ? Math.min(5000, quarantineMs) : 0);
     }
     const isFrom = (record: CompletenessRecord) =>
       record.serverId === serverId || store.isContinuation?.(record.serverId, reading);
-    // If its time is later, the clock was set back.
+    // If the time of the entry is later than now, the store's clock was set back.
     const isContinued = found !== null && found.since <= now && isFrom(found);
-    // A record of another process covers the keys of this one if they are older.
+    // An entry of another process also covers earlier keys of this process.
     const lastUse = now - (performance.now() - this.#lastUse);
     const isCovered = found && found.lossAt !== null && lastUse <= found.lossAt;
-    // The record that a server has may be older than the one that this process knows.
+    // The entry of the server may be older than the one that this process knows.
     const isKnown = known === undefined || (found?.id === known.id && isFrom(known)) || isCovered;
     if (!isContinued || !isKnown) return begin(true, quarantineMs);
     if (found.serverId === serverId && found.retentionMs === retentionMs) return found;
@@ -194,7 +196,7 @@ export class Completeness {
   }
 }
 
-/** Since when all records still exist, in the time of the store: those from before may have expired. */
+/** Since when all claims still exist, in the time of the store. Earlier ones may have expired. */
 function keptSince(record: CompletenessRecord, now: number): number {
   const earlier = Math.min(record.longerSince, now - record.earlierRetentionMs);
   return Math.max(record.since, now - record.retentionMs, earlier);

@@ -6,28 +6,31 @@ import type { UpstreamRequest } from '../upstream/operations.ts';
 const MAX_LENGTH = 255;
 /** Visible ASCII without quotes, or the quoted string of a structured field (RFC 9651, section 3.3.3). */
 const keyPattern = /^(?:([!#-~]+)|"((?:[!#-[\]-~]|\\["\\])+)")$/;
-/** What a faulty client makes of a missing value: all its intents would be one. */
+/** Texts that a faulty client makes of a missing value. With such a key, all of its intents would be one. */
 const missingValues = ['undefined', 'null', 'NaN']; // `[object Object]` has a space.
 /** A year, in milliseconds. */
 const MAX_AGE_MS = 31_536_000_000;
 
-/** How messages name a key and its age: in the headers, or in the arguments, whose names are in quotes. */
+/** The names of a key and its age in messages: those of the headers, or those of the arguments, in quotes. */
 const HEADERS = { key: 'The header Idempotency-Key', age: 'The header Idempotency-Key-Age' };
 export const ARGUMENTS = { key: '"idempotencyKey"', age: '"ageMs"' };
 
-/** An intent of a caller, as a store knows it. */
+/** An intent of a caller, in the form in which a store knows it. */
 export type Intent = {
   /** A hash of caller and key. */
   key: string;
   /** A hash of the caller. */
   caller: string;
-  /** How long before this request the client sent its first unanswered one, in milliseconds, if it says so. */
+  /**
+   * How long before this request the client sent the first request with this intent that got no response, in milliseconds. 0 if
+   * there is none. Undefined if the client does not say.
+   */
   ageMs: number | undefined;
   /** When the request arrived, in the time of `performance.now()`. */
   receivedAt: number;
 };
 
-/** The intent of a request: by its headers, or with the names `ARGUMENTS` of `settleWrites`. Throws `BAD_USER_INPUT`. */
+/** The intent in the headers of a request, or in the arguments of `settleWrites`. Throws `BAD_USER_INPUT`. */
 export function intentOf(
   text: string,
   age: string | number | null | undefined,
@@ -48,12 +51,12 @@ export function intentOf(
   };
 }
 
-/** A hash of a request as it goes to the service, to recognize a key that is used for another request. */
+/** A hash of an upstream request, to recognize a key that is reused for another request. */
 export function fingerprintOf(
   { operation, search = '', body = '' }: UpstreamRequest,
   forwarded?: RequestScope['forwarded'],
 ): string {
-  // The body is not encoded again: it may be long.
+  // The body is hashed as it is, because encoding a long one again takes time.
   const start = JSON.stringify(forwarded ? [operation, search, forwarded] : [operation, search]);
   return createHash('sha256').update(start).update(body).digest('base64url');
 }
@@ -73,7 +76,7 @@ function parseKey(text: string, name: string): string {
   return key;
 }
 
-/** Names a header, or an argument in quotes, which is the path of the fault. */
+/** Reports a fault of a header, or of an argument, whose name is in quotes and is the path of the fault. */
 function badInput(name: string, problem: string): GatewayError {
   const message = `${name} ${problem}.`;
   const path = name.startsWith('"') ? [name.slice(1, -1)] : [];

@@ -8,7 +8,7 @@ import { storeUnavailable } from './idempotency-error.ts';
 import { type IdempotencyStore, type StoreLog, StoreUnavailable, type Usage } from './store.ts';
 import type { StoreWatch } from './stores/store-watch.ts';
 
-/** What became of a write with an idempotency key. */
+/** The results of writes with an idempotency key, as labels of a metric. */
 export const idempotencyResults = [
   'claimed',
   'replayed',
@@ -29,7 +29,7 @@ const lineOf = ({ requestId, caller }: LogScope, claim?: string) => ({
 
 export type IdempotencyMetrics = ReturnType<typeof createIdempotencyMetrics>;
 
-/** The metrics of keys and their store, and of unknown outcomes when they come about. `kind` is that of the store. */
+/** The metrics of keys, of their store, and of unknown outcomes. `kind` is the kind of the store. */
 export function createIdempotencyMetrics(
   metrics: Metrics,
   store: Pick<IdempotencyStore, 'usage'>,
@@ -65,12 +65,12 @@ export function createIdempotencyMetrics(
   gauge('store_up', upHelp, () => Number(store.usage !== undefined && !isFailing()));
   return {
     count: (result: (typeof idempotencyResults)[number]) => claims.inc({ result }),
-    /** Counts and logs a write whose outcome became unknown: once, and not its repeats. */
+    /** Counts and logs a write whose outcome has become unknown. Call it once for a write, and not for its repeats. */
     unknownOutcome(operation: WriteName, code: string, scope: LogScope, claim?: string) {
       unknown.inc({ operation: operations[operation].graphql, outcome: code });
       log.warn({ ...lineOf(scope, claim), operation, code }, 'outcome unknown');
     },
-    /** Counts what rejected a write or a settlement, and logs a reused key. Returns the error for the client. */
+    /** Counts the rejection of a write or a settlement, and logs a reused key. Returns the error for the client. */
     rejected(error: unknown, scope: LogScope, claim: string): unknown {
       if (error instanceof StoreUnavailable) {
         claims.inc({ result: 'unavailable' });
@@ -84,7 +84,7 @@ export function createIdempotencyMetrics(
       }
       return error;
     },
-    /** Measures and watches a use of the store on behalf of a caller, and gives it a span. */
+    /** Measures and watches one use of the store for a caller, in a span. */
     timed<Result>(operation: string, caller: string, use: Promise<Result>): Promise<Result> {
       return inSpan(`idempotency ${operation}`, options, (span) => {
         const end = latency.startTimer({ operation });

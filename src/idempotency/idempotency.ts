@@ -11,13 +11,13 @@ import { createStoreWatch } from './stores/store-watch.ts';
 
 type Options = Pick<IdempotencyParts, 'calls' | 'timeoutMs'> & {
   settings: Pick<IdempotencyParts, 'isRequired'> & {
-    /** As in IDEMPOTENCY_STORE. */
+    /** The store, in the form of IDEMPOTENCY_STORE. */
     store: string;
     retentionMs: number;
     quarantineMs: number;
     maxKeys: number;
   };
-  /** What a `memory` store may take, in bytes. */
+  /** How many bytes a `memory` store may take. */
   memoryBytes: number;
   maxWritesPerKey: number;
   /** How long closing may take, in milliseconds. */
@@ -27,7 +27,7 @@ type Options = Pick<IdempotencyParts, 'calls' | 'timeoutMs'> & {
 };
 
 /**
- * Opens the store, and adds idempotency keys to calls. `settle` answers for a key.
+ * Opens the store, and adds idempotency keys to calls. `settle` closes a key and returns its outcomes.
  *
  * @throws what `createStore` throws
  */

@@ -13,7 +13,7 @@ import type { OpenWrite, OpenWrites } from './open-writes.ts';
 import { type KnownOutcome, type Outcome, readOutcome } from './recorded-outcome.ts';
 import { ReplyLost, StoreUnavailable } from './store.ts';
 
-/** What a claim around a write, and settling, need. */
+/** The parts that writes with a key and settling use. */
 export type IdempotencyParts = {
   calls: Calls;
   claims: Claims;
@@ -30,7 +30,7 @@ type KeyedWrite = {
   request: WriteRequest;
   scope: RequestScope;
   claim: Claim;
-  /** In the time of `performance.now()`. */
+  /** When the write or its wait ends, in the time of `performance.now()`. */
   deadline: number;
 };
 
@@ -64,14 +64,14 @@ export class IdempotentCalls implements Calls {
       operation: request.operation,
       owner: crypto.randomUUID(),
       fingerprint: fingerprintOf(request, scope.forwarded),
-      leaseMs: timeoutMs + 5000, // Its sender needs some time to record the outcome.
+      leaseMs: timeoutMs + 5000, // After its timeout, the sender needs some time to record the outcome.
     };
     request.observer?.claimed(claim.key);
     const write = { request, scope, claim, deadline: performance.now() + timeoutMs };
     const outcome = await this.#resolve(write).catch((error: unknown) => {
       throw this.#options.metrics.rejected(error, scope, claim.key);
     });
-    // The outcome of a write with the same fingerprint, and so of the same operation.
+    // The type is right: the fingerprint of the recorded write is the same, and so is its operation.
     return outcome instanceof OutcomeUnknown ? outcome : (outcome.response as Responses[Name]);
   }
 
@@ -87,7 +87,7 @@ export class IdempotentCalls implements Calls {
       return outcome;
     };
     const outcome = await poll(attempt, deadline, scope.signal).catch((error: unknown) => {
-      // The request that held the key may have taken effect, so this is not an error.
+      // The request that holds the key may have taken effect, so the result must not be an error.
       if (isRepeat && error instanceof StoreUnavailable) return null;
       throw error;
     });
@@ -145,15 +145,15 @@ export class IdempotentCalls implements Calls {
     openWrites.writes.push(open);
     const sending = this.#call({ ...request, claimId: claim.key, timeoutMs }, scope);
     const response = await sending.catch(async (error: unknown) => {
-      // This error means that the write had no effect. After any other, the outcome is unknown.
+      // This error means that the write had no effect. After any other error, the outcome is unknown.
       if (error instanceof UpstreamError) await this.#release(claim);
       remove(openWrites.writes, open);
       throw error;
     });
-    // The type does not know that operation and response belong together.
+    // TypeScript cannot see that the operation and the response belong together.
     const known = (response: unknown) => ({ operation, response }) as KnownOutcome;
     const isUnknown = response instanceof OutcomeUnknown;
-    // Only the first client gets long texts and lists: repeats get the short form from the store, and so from here.
+    // Only the first client gets long texts and lists. Repeats get the short form, from here as from the store.
     const kept = isUnknown ? response : known(shortForm(response));
     open.outcome = kept;
     const record = () => metrics.timed('record', claim.caller, claims.record(claim, kept));

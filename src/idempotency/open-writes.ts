@@ -7,15 +7,15 @@ import type { Claim } from './claims.ts';
 import type { Outcome } from './recorded-outcome.ts';
 import type { StoreLog } from './store.ts';
 
-/** Without an outcome while the write is in flight. */
+/** A write of this process. It has no outcome while it is in flight. */
 export type OpenWrite = { claim: Claim; outcome?: Outcome };
 
 /**
- * The keyed writes of this process that are in flight, or whose outcome the store does not have yet: repeats get it
- * from here. Updates of the store are repeated in the background until they succeed.
+ * The writes of this process with a key that are in flight, or whose outcome the store does not have yet. Repeats get the
+ * outcome from here. Updates of the store are repeated in the background until they succeed.
  */
 export class OpenWrites {
-  /** An array, since a Map would keep removed entries from being collected early (docs/decisions/0011). */
+  /** An array, because a Map would keep removed entries from being collected early (docs/decisions/0011). */
   readonly writes: OpenWrite[] = [];
   readonly #log: StoreLog;
   readonly #closing = new AbortController();
@@ -31,21 +31,21 @@ export class OpenWrites {
   }
 
   /**
-   * Updates the store for a caller: with the outcome of a write, if it is given, which stays open until this has succeeded
-   * or was given up. Resolves after the first attempt.
+   * Updates the store for a caller. If the update has the outcome of a write, that write stays open until the update has
+   * succeeded or is given up. Resolves after the first attempt.
    */
   async update(caller: string, work: () => Promise<void>, write?: OpenWrite): Promise<void> {
     const done = () => true as const;
-    const attempt = () => work().then(done, () => null); // The log says why it fails.
+    const attempt = () => work().then(done, () => null); // The failure is already logged.
     const first = attempt();
-    const bytes = bytesOf(write?.outcome) + 1024; // What an update takes besides.
+    const bytes = bytesOf(write?.outcome) + 1024; // What an update takes in addition.
     const rest = async () => (await first) ?? (await this.#repeat(caller, attempt, bytes));
-    // The first attempt counts as well: closing waits for it.
+    // The first attempt counts, too, so that closing waits for it.
     void this.#updates.track(rest().finally(() => write && remove(this.writes, write)));
     await first;
   }
 
-  /** Waits for the updates that are repeated, for `closeMs`. */
+  /** Waits for the updates that are being repeated, for `closeMs` at most. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#updates.idle();

@@ -4,7 +4,7 @@ import type { RequestScope } from '../request-scope.ts';
 import { operations, type Responses, type WriteName } from '../upstream/operations.ts';
 import { OutcomeUnknown, recordableCodes } from '../upstream/upstream-error.ts';
 
-/** The response of the service to a write, with the operation that tells how to read it. */
+/** The response of the service to a write, with its operation, by which it is decoded. */
 export type KnownOutcome = {
   [Name in WriteName]: { operation: Name; response: Responses[Name] };
 }[WriteName];
@@ -14,15 +14,15 @@ export type Outcome = KnownOutcome | OutcomeUnknown;
 export const isWriteName = (name: string): name is WriteName =>
   Object.hasOwn(operations, name) && operations[name as WriteName].effect === 'write';
 
-/** What a store keeps for an outcome: its JSON. */
+/** The JSON of an outcome, as a store keeps it. */
 const recordedOutcome = z.union([
   z.object({ code: z.enum(recordableCodes), requestId: z.string() }),
   z.object({ operation: z.string().refine(isWriteName), response: z.unknown() }),
 ]);
 
 /**
- * Reads a recorded outcome; null if it is not one. It takes memory of the request, because any number of requests may
- * repeat a long one. Without that memory it is in its short form, because the outcome of a write is never an error.
+ * Reads a recorded outcome. Null if the value is none. Reserves memory in the request, because any number of requests may
+ * repeat a write with a long outcome. If there is no memory, returns the short form: the outcome must reach the client.
  */
 export function readOutcome(
   outcome: unknown,

@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import type { RateLimiterAbstract } from 'rate-limiter-flexible';
 import type { z } from 'zod';
 
-/** What a store keeps under a key. */
+/** An entry of a store, under a key. */
 export type Entry = {
-  /** A random text that is new with every change. */
+  /** A random text, which changes with the entry. */
   version: string;
   text: string;
 };
@@ -20,7 +20,7 @@ export type Reading = {
   replayedTo?: string | null;
 };
 
-/** Replaces an entry, if it still has the version that the change is based on. */
+/** A change of an entry. It is made only if the entry still has the expected version. */
 export type Change = {
   key: string;
   /** The version to replace. Null if the key must be free. */
@@ -29,7 +29,7 @@ export type Change = {
   next: Entry | null;
   /** A hash of the caller who holds the entry. Null for the store's own records. */
   caller: string | null;
-  /** For a new claim: the change is not made if there is no room for it, or not for its caller. */
+  /** Whether the change adds a claim. Then it is not made if the store, or the share of the caller, is full. */
   needsRoom: boolean;
   basis: {
     /** The server to change. */
@@ -54,32 +54,32 @@ export function parseText<Content>(schema: z.ZodType<Content>, text: string): Co
   try {
     return schema.parse(JSON.parse(text));
   } catch {
-    throw new StoreUnavailable('corrupt'); // Another program wrote it.
+    throw new StoreUnavailable('corrupt'); // Another program has written the text.
   }
 }
 
-/** The key of the record since when the store is complete (completeness.ts). It never expires. */
+/** The key of the entry that says since when the store is complete (completeness.ts). It never expires. */
 export const COMPLETENESS_KEY = 'complete-since';
 
 /** How full a store is. A limit is Infinity if the store has none. */
 export type Usage = { keys: number; maxKeys: number; bytes: number; maxBytes: number };
 
-/** The most bytes that one caller may hold in a store that is shared by processes. Undefined while there is room. */
+/** The most bytes that one caller may hold in a store that several processes share. Undefined while most of it is free. */
 export function shareOf({ bytes, maxBytes }: Pick<Usage, 'bytes' | 'maxBytes'>) {
   return bytes > maxBytes * 0.75 ? Math.floor(maxBytes / 4) : undefined;
 }
 
 /**
- * Keeps texts under keys for the retention, which counts from the last change of the key. All rules about claims
- * are in claims.ts. Every method throws `StoreUnavailable` when the store cannot be used.
+ * Keeps texts under keys. The retention of a key begins with its last change. All rules about claims are in claims.ts. Every
+ * method throws `StoreUnavailable` when the store cannot be used.
  */
 export type IdempotencyStore = {
   read(key: string): Promise<Reading>;
-  /** Makes a change atomically and durably. Throws `ReplyLost`, too. */
+  /** Makes a change atomically and durably. Throws `ReplyLost` if it is not known whether the change was made. */
   swap(change: Change): Promise<SwapResult>;
-  /** Whether a server certainly has every record that was written on another. Never, if it is missing. */
+  /** Whether a server certainly has every entry that was written on another one. A store without this method is never sure. */
   isContinuation?(writtenOn: string, reading: Reading): boolean;
-  /** Since when no other process has changed the store, in its time. Undefined if others may. */
+  /** Since when no other process has changed the store, in the store's time. Undefined if other processes may. */
   readonly exclusiveSince?: number;
   /** Creates what counts the writes of a policy, if processes share the store (policy/write-count.ts). */
   createWriteCounter?(): Promise<RateLimiterAbstract>;
@@ -88,7 +88,7 @@ export type IdempotencyStore = {
   close(): Promise<void>;
 };
 
-/** Why a store cannot be used: a short list, usable as a metric label. */
+/** Why a store cannot be used. The list is short, so that it can be a label of a metric. */
 export type UnavailableReason =
   | 'busy'
   | 'closed'
