@@ -14,8 +14,8 @@ Starts the gateway. Environment variables configure it: docs/configuration.md li
 `;
 
 /**
- * What to print instead of starting the gateway; undefined without an option. Throws a ConfigError if an option or,
- * with `--check-config`, a variable is invalid.
+ * The text to print instead of starting the gateway. Undefined without an option. Throws a ConfigError for an invalid option,
+ * and with `--check-config`, for an invalid variable.
  */
 export function textForOption(
   args: string[],

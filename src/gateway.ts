@@ -39,7 +39,8 @@ export async function startGateway(config: Config, log: Logger, stdout = new Log
   const bytes = shareMemory(config.idempotency.store === 'memory');
   const memory = new Memory(bytes.requests);
   const lane = new Lane();
-  // More than calls to the service, because some need none. The wait is well below the deadline of an operation.
+  // Some requests make no call to the service, so there are more places for requests than for calls. The wait for a place is
+  // much shorter than the deadline of an operation.
   const maxRequests = Math.max(64, config.upstream.maxConcurrency * 1.25);
   const requests = new Gate({ limit: maxRequests, maxWaitMs: 2000, maxWaiting: 4096 });
   const connected = await connectUpstream(config, bytes.store, memory, telemetry);
@@ -81,7 +82,7 @@ export async function startGateway(config: Config, log: Logger, stdout = new Log
       }
       audit?.abandon();
     },
-    /** Becomes not ready, waits for load balancers, finishes the requests in flight, and stops. */
+    /** Reports that it is not ready, waits for load balancers, finishes the requests in flight, and stops. */
     async close() {
       isShuttingDown = true;
       unwatch();

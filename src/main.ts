@@ -11,7 +11,7 @@ import { longestDelayMs } from './http/drain.ts';
 import { StoreUnavailable } from './idempotency/store.ts';
 import { createLog, LogOutput } from './telemetry/log.ts';
 
-/** The process: options, environment, start, signals. */
+/** Runs the process: reads the options and the environment, starts the gateway, and handles signals. */
 
 // During warm-up V8 sees many requests alive at once. It would then allocate later, short-lived objects directly in the
 // old generation, which is collected late (docs/decisions/0011).
@@ -45,7 +45,7 @@ try {
     await gateway?.close();
     log.info('closed');
   });
-  // Imported here, so that the V8 settings and the signal handlers apply to all of it.
+  // The gateway is imported here, so that the V8 settings and the signal handlers apply to all of its code.
   const { startGateway } = await import('./gateway.ts');
   gateway = await startGateway(config, log, logOutput);
 } catch (error) {

@@ -2,34 +2,34 @@ import type { Reservation } from './admission/memory.ts';
 import type { RequestState } from './request-state.ts';
 
 /**
- * The identity in a verified token. Two tokens without `sub` may be those of two people: what must never be mixed up is
- * kept by `hash`, which they do not share, and what limits them by `admissionKey`, so that new tokens gain nothing.
+ * The identity in a verified token. Two tokens without `sub` may belong to two people. They have different hashes, so that
+ * nothing of one is ever given to the other. They have the same `admissionKey`, so that nobody gains a further share by a new
+ * token.
  */
 export type Caller = {
   /** The claim `iss` of the verified token. */
   readonly issuer: string;
   /** The claim `sub`, if the token has one. */
   readonly subject: string | null;
-  /** A hash of both, or of a token without `sub`: for connections to the service, idempotency keys and the log. */
+  /** A hash of issuer and subject, or of a token without `sub`. Connections, idempotency keys and the log use it. */
   readonly hash: string;
-  /** A hash of both, or of the issuer for all tokens without `sub`: for places, memory, turns, retries and faults. */
+  /** A hash of issuer and subject, or of the issuer alone for tokens without `sub`. Limits for each caller use it. */
   readonly admissionKey: string;
   /** The claim `azp`, the application that the token was issued to, bounded for the log. */
   readonly application?: string | undefined;
 };
 
 /**
- * What belongs to one authenticated request. `http/graphql-route.ts` creates it once, and everything
- * below passes it on unchanged.
+ * The data of one authenticated request. `http/graphql-route.ts` creates it once, and all parts behind it pass it on unchanged.
  */
 export type RequestScope = {
   /** The verified bearer token, forwarded unchanged (docs/service-api.md, section 5). */
   readonly token: string;
   readonly caller: Caller;
-  /** A hash of the token and of `forwarded`: the service may respond alike to requests for which it is equal. */
+  /** A hash of the token and of `forwarded`. Requests with the same hash may share a response of the service. */
   readonly identity: string;
   readonly requestId: string;
-  /** The memory that the request holds. */
+  /** The reservation of the request: the memory that it holds. */
   readonly reservation: Reservation;
   /**
    * Waits for a turn of the caller before work that may be long and runs in the same microtask. Undefined if it may run at
@@ -58,7 +58,7 @@ export type RequestScope = {
   readonly state: Pick<RequestState, 'isReplay' | 'traceId'>;
 };
 
-/** A request to `/graphql`, as HTTP hands it over to GraphQL. */
+/** A request to `/graphql`, in the form in which the HTTP part passes it to the GraphQL part. */
 export type GraphqlRequest = {
   method: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;

@@ -48,7 +48,7 @@ const environment = z.object({
   WORKFLOW_ACTIONS: types.workflowActions.default(Object.values(WorkflowAction)),
   IDEMPOTENCY_STORE: types.store.optional(),
   IDEMPOTENCY_STORE_FILE: types.storeFile.optional(),
-  // Longer than a claim may be held by a live sender.
+  // The least value is longer than a running process may hold a claim.
   IDEMPOTENCY_RETENTION_S: types.integer(3600, 31_536_000).default(86_400),
   IDEMPOTENCY_MAX_KEYS: types.integer(1, 100_000_000).default(100_000),
   IDEMPOTENCY_LOSS_QUARANTINE_S: types.integer(0, 86_400).default(120),
@@ -79,7 +79,7 @@ const environment = z.object({
 
 type Environment = z.infer<typeof environment>;
 
-/** Where traces are sent: the address for traces as it is, or that for every signal with a path. */
+/** Where traces are sent: to the address for traces, or to the address for all signals with the path of traces added. */
 function tracesEndpointOf(env: Environment): URL | undefined {
   const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_EXPORTER_OTLP_ENDPOINT: shared } = env;
   if (env.OTEL_SDK_DISABLED) return undefined;
@@ -100,12 +100,12 @@ function jwtOf(env: Environment): JwtConfig {
 
 type TlsSettings = Record<'ca' | 'cert' | 'key', FileSetting<string> | undefined>;
 
-/** The content of the files of TLS. Throws an error if one of them is not valid any more. */
+/** The content of the files for TLS. Throws an error if one of them is not valid any more. */
 export function tlsOf({ ca, cert, key }: TlsSettings): TlsFiles {
   return { ca: ca?.value, cert: cert?.value, key: key?.value };
 }
 
-/** What is wrong with other variables together, as they are given. */
+/** The problems of variables that do not fit each other. `given` has their texts. */
 function jointProblems(given: Record<string, string | undefined>): string[] {
   const isSet = (...names: string[]) => names.every((name) => given[name] !== undefined);
   const { UPSTREAM_BASE_URL = '', JWT_ISSUER = '', PORT = '4000', ADMIN_PORT } = given;
@@ -132,13 +132,13 @@ function jointProblems(given: Record<string, string | undefined>): string[] {
   return Object.entries(problems).flatMap(([problem, isFound]) => (isFound ? [problem] : []));
 }
 
-/** All variables: their names, and what parses them. */
+/** All variables: their names, and the types that parse them. */
 export const variables = environment.shape;
 
 /**
- * Reads the configuration from environment variables; an empty one counts as missing. Durations are in
- * milliseconds unless the name says otherwise, sizes in bytes. Throws a ConfigError with one line for
- * each invalid or missing variable.
+ * Reads the configuration from environment variables, grouped by the part of the gateway that uses it. An empty variable
+ * counts as missing. Durations are in milliseconds unless the name says otherwise, sizes in bytes. Throws a ConfigError with
+ * one line for each invalid or missing variable.
  */
 export function readConfig(values: Record<string, string | undefined>) {
   const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''));
@@ -202,7 +202,7 @@ export function readConfig(values: Record<string, string | undefined>) {
     /** Variables of OpenTelemetry that are set, and have no effect. */
     withoutEffect: findWithoutEffect(names, known),
     logLevel: env.LOG_LEVEL,
-    /** What is read again while the gateway runs. */
+    /** The files that are read again while the gateway runs. */
     files: {
       tls,
       headers: env.UPSTREAM_HEADERS_FILE,

@@ -9,7 +9,7 @@ import { expiryOf } from '../upstream/transport/tls-files.ts';
 import { FileSetting } from './file-setting.ts';
 
 /*
- * The types of environment variables. Each parses the text of a variable, or has a message that names what it must be.
+ * The types of environment variables. Each parses the text of a variable. Its error says what the variable must be.
  */
 
 const or = new Intl.ListFormat('en-GB', { type: 'disjunction' });
@@ -56,12 +56,12 @@ const tokenType = z
   .regex(/^(application\/)?[\w!#$&^.+-]+$/i, 'must be a list of types such as at+jwt')
   .transform(normalizeType);
 
-/** Types of tokens, as they are compared. */
+/** Types of tokens, in the form in which they are compared. */
 export const tokenTypes = list.pipe(
   z.array(tokenType).min(1, 'must be a list of types such as at+jwt'),
 );
 
-/** Names of the schema's enum, as the values that resolvers get. */
+/** Names of the schema's enum. They are parsed to the values that resolvers get. */
 export const workflowActions = someOf(
   Object.keys(WorkflowAction) as (keyof typeof WorkflowAction)[],
 ).transform((names) => names.map((name) => WorkflowAction[name]));
@@ -72,25 +72,25 @@ export const url = z
   .transform((value) => new URL(value))
   .refine(({ username, password }) => !username && !password, 'must not contain credentials');
 
-// The text, because a URL does not tell an empty query from none.
+// This checks the text, because a parsed URL does not show whether there is an empty query or none.
 export const baseUrl = z
   .string()
   .refine((value) => !/[?#]/.test(value), 'must not have a query or a fragment')
   .pipe(url)
   .transform((value) => (value.pathname.endsWith('/') ? value : new URL(`${value.href}/`)));
 
-/** An origin, exact or with one `*` for the whole leftmost label, of at least three, or for the port. */
+/** An origin. It may have one `*`: for the port, or for the whole leftmost label of at least three. */
 export const origin = z.string().refine((value) => {
   const wildcard = /(?<=:\/\/)\*(?=\.[^.]+\.)|(?<=:)\*$/;
-  // A number is a label as well as a port. URL accepts an asterisk, so none may be left.
+  // `*` is replaced by a number, which is valid both as a label and as a port. URL accepts `*`, so none may be left.
   const example = value.replace(wildcard, '1');
   return !example.includes('*') && URL.canParse(example) && new URL(example).origin === example;
 }, 'must be origins such as https://app.example.com, https://*.preview.example.com or http://localhost:*');
 
-/** A fault of a text, in words that quote nothing of it. */
+/** A fault of a text. The message does not quote the text. */
 class TextFault extends Error {}
 
-/** A text that `parse` reads. If it throws anything but a TextFault, the variable must be what `message` says. */
+/** A text that `parse` reads. `message` says what the variable must be, unless `parse` throws a TextFault. */
 function parsedBy<Value>(parse: (text: string) => Value, message: string) {
   return z.string(message).transform((text, context) => {
     try {
@@ -103,7 +103,7 @@ function parsedBy<Value>(parse: (text: string) => Value, message: string) {
   });
 }
 
-/** A file that `parse` reads, now and when it has changed. */
+/** A file whose content `parse` reads, now and each time it has changed. */
 function fileOf<Value>(parse: (text: string) => Value, message: string) {
   const content = parsedBy(parse, message);
   const read = (path: string) => {
@@ -116,7 +116,7 @@ function fileOf<Value>(parse: (text: string) => Value, message: string) {
 
 function parseStore(text: string): string {
   if (/^(memory|file:.+)$/.test(text)) return text;
-  // Of the text, because URL rejects several ports. A password may have commas.
+  // This checks the text, because URL rejects several ports. A password may contain commas.
   const [, authority] = /^(?:rediss?|postgres(?:ql)?):\/\/(?=.+$)([^/?#]*)/.exec(text) ?? [];
   if (authority?.split('@').at(-1)?.includes(',')) {
     throw new TextFault(
@@ -134,7 +134,7 @@ export const store = parsedBy(
   'must be memory, file:PATH, redis://…, rediss://… or postgres://…',
 );
 
-/** A file with the store of idempotency keys, whose address may have a password. */
+/** A file with the address of the store of idempotency keys, because the address may contain a password. */
 export const storeFile = fileOf(
   (text) => parseStore(text.trim()),
   'must be a readable file with a value of IDEMPOTENCY_STORE',
@@ -150,7 +150,7 @@ export const headers = parsedBy(
   'must be a JSON object of strings',
 );
 
-/** Headers that the gateway sets or interprets, or that belong to one connection. */
+/** Headers that the gateway sets or interprets, and headers that belong to one connection. */
 const ownHeaders = new Set(
   `authorization proxy-authorization x-request-id traceparent tracestate idempotency-key idempotency-key-age
   idempotency-response-name host
@@ -166,7 +166,7 @@ const headerName = z
     'must be names of headers, of which none is Authorization or another one of the gateway',
   );
 
-/** Names of headers, sorted, so that their order does not matter. */
+/** Names of headers. They are sorted, so that their order in the variable does not matter. */
 export const headerNames = list
   .pipe(z.array(headerName))
   .transform((names) => [...new Set(names)].sort());
@@ -176,7 +176,7 @@ const headerValue = z
   .trim()
   .regex(/^[\t\x20-\x7e]+$/);
 
-/** A file with headers, one `Name: value` a line. */
+/** A file with headers, one `Name: value` on each line. */
 export const headersFile = fileOf((text) => {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const pairs = lines.map((line) => line.split(/:(.*)/s, 2));
@@ -208,7 +208,7 @@ const documentManifest = fileOf(
 /** Manifests of documents. */
 export const documentManifests = nonEmptyListOf(documentManifest);
 
-/** A file with certificates in PEM, as text: a chain, or a list of CAs. */
+/** A file with certificates in PEM: a chain, or a list of CAs. Its value is the text. */
 export const certificates = (kind: 'chain' | 'list') =>
   fileOf((pem) => {
     const expiry = expiryOf(pem, kind);
@@ -216,7 +216,7 @@ export const certificates = (kind: 'chain' | 'list') =>
     throw new TextFault(`expired at ${new Date(expiry).toISOString()}`);
   }, 'must be a readable file with certificates in PEM');
 
-/** A file with a private key in PEM, as text. */
+/** A file with a private key in PEM. Its value is the text. */
 export const privateKey = fileOf((pem) => {
   createPrivateKey(pem);
   return pem;

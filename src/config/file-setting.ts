@@ -6,11 +6,11 @@ import type { z } from 'zod';
 export class FileSetting<Value> {
   readonly path: string;
   readonly #type: z.ZodType<Value>;
-  /** The content that was read last. Undefined if the file could not be read. */
+  /** The content at the last reading. Undefined if the file could not be read. */
   #text: string | undefined;
   #result: z.ZodSafeParseResult<Value>;
 
-  /** Throws an error of the file system. The messages of the type must not quote the content. */
+  /** Reads the file. Throws an error of the file system. The messages of `type` must not quote the content. */
   constructor(path: string, type: z.ZodType<Value>) {
     this.path = path;
     this.#type = type;
@@ -18,12 +18,12 @@ export class FileSetting<Value> {
     this.#result = type.safeParse(this.#text);
   }
 
-  /** What is wrong with the content that was read last. */
+  /** The fault of the content that was read last. Undefined if it is valid. */
   get fault(): string | undefined {
     return this.#result.error?.issues[0]?.message;
   }
 
-  /** The value of that content. Throws an error that names the file if something is wrong with it. */
+  /** The value of the content that was read last. Throws an error that names the file if the content is not valid. */
   get value(): Value {
     if (this.#result.success) return this.#result.data;
     throw new Error(`${this.path} ${this.fault}`);

@@ -1,12 +1,12 @@
 import { shorten } from '../lib/short-text.ts';
 
 /*
- * What the gateway throws. Every error of a response has a message, a `code`, the `requestId` and
- * `retryable`, and reveals nothing else: no URL, no stack, no body of the service. Errors leave through
- * graphql/error-format.ts or http-error-format.ts, and nowhere else.
+ * The errors of the gateway. Every error in a response has a message, a `code`, the `requestId` and `retryable`. It reveals
+ * nothing else: no URL, no stack, no body of the service. Only graphql/error-format.ts and http-error-format.ts format errors
+ * for responses.
  */
 
-/** Why a token is not accepted, for the log and a metric. The client learns only that it is. */
+/** Why a token is rejected, for the log and a metric. The client learns only that it is rejected. */
 export const rejectionReasons = [
   'expired',
   /** Its `nbf` is in the future: the clock of this machine is behind, or that of the issuer ahead. */
@@ -16,19 +16,19 @@ export const rejectionReasons = [
   /** The signature does not verify, or its algorithm is not accepted. */
   'signature',
   'unknown_key',
-  /** No access token, or none of the accepted types. */
+  /** The token is no access token, or has none of the accepted types. */
   'type',
-  /** Bound to a key, which nobody checks. */
+  /** The token is bound to a key, and nobody checks the key. */
   'bound',
   'malformed',
   'missing',
-  /** Its key is not known and cannot be fetched at the moment. */
+  /** The key of the token is not known, and cannot be fetched at the moment. */
   'keys_unavailable',
 ] as const;
 
 export type RejectionReason = (typeof rejectionReasons)[number];
 
-/** Why a token is not accepted, with its issuer and its key id, bounded for the log. */
+/** Why a token is rejected, with its issuer and its key id, both shortened for the log. */
 export type Rejection = {
   reason: RejectionReason;
   issuer?: string | undefined;
@@ -57,7 +57,7 @@ const gatewayCodes = {
 
 type GatewayCode = keyof typeof gatewayCodes;
 
-/** Codes of errors whose very same request may be sent again. */
+/** The codes of errors after which the same request may be sent again, unchanged. */
 export const retryableCodes: ReadonlySet<string> = new Set<GatewayCode | 'REQUEST_TIMEOUT'>([
   'AUTH_UNAVAILABLE',
   'OVERLOADED',
@@ -70,9 +70,9 @@ export const retryableCodes: ReadonlySet<string> = new Set<GatewayCode | 'REQUES
 export class GatewayError extends Error {
   readonly code: GatewayCode;
   readonly http: { status: number; headers: Record<string, string> } | undefined;
-  /** What is wrong with the input of `BAD_USER_INPUT`, if it is more than one fault or has a path. */
+  /** The faults of an input, for `BAD_USER_INPUT`. Undefined for a single fault without a path. */
   readonly faults: readonly unknown[] | undefined;
-  /** Why the token of the request is not accepted. */
+  /** Why the token of the request is rejected. */
   readonly rejection: Rejection | undefined;
 
   constructor(
@@ -96,7 +96,7 @@ export function missingToken(): GatewayError {
   });
 }
 
-/** The error for a token that does not verify. The client does not learn the reason. */
+/** The error for a rejected token. The client does not learn the reason. */
 export function invalidToken(rejection: Rejection): GatewayError {
   return new GatewayError('UNAUTHENTICATED', 'The bearer token is not valid.', {
     headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
@@ -115,7 +115,7 @@ export function overloaded(message = 'The gateway is overloaded.'): GatewayError
   return new GatewayError('OVERLOADED', message, retryAfter);
 }
 
-/** The error of what ended because its client disconnected. A client that only closed its side may still receive it. */
+/** The error for work that ended because the client disconnected. A client that closed only its side may still receive it. */
 export function clientDisconnected(): GatewayError {
   return new GatewayError('CLIENT_DISCONNECTED', 'The client disconnected.', retryAfter);
 }
@@ -127,7 +127,7 @@ export function limitExceeded(what: string, limit: number): GatewayError {
   );
 }
 
-/** A request that HTTP itself rules out. The message, if there is one, is meant for the client. */
+/** A request that is rejected for reasons of HTTP. The message, if there is one, is meant for the client. */
 export class InvalidRequest extends Error {
   readonly statusCode: 400 | 406 | 413 | 415;
 
@@ -142,16 +142,16 @@ export const internalError = {
   code: 'INTERNAL_SERVER_ERROR',
 } as const;
 
-/** The longest message, in characters. Those of graphql-js and Apollo Server repeat parts of a request. */
+/** The longest message, in characters. Messages of graphql-js and Apollo Server repeat parts of a request. */
 export const MAX_MESSAGE_LENGTH = 1000;
 
-/** The part of an unexpected error that may be logged: its other properties may hold a token. */
+/** The part of an unexpected error that may be logged. Its other properties may contain a token. */
 export function loggable(error: unknown) {
   return error instanceof Error
     ? {
         name: error.name,
         message: shorten(error.message, MAX_MESSAGE_LENGTH),
-        stack: shorten(error.stack ?? ''), // It begins with the message.
+        stack: shorten(error.stack ?? ''), // The stack begins with the message.
         ...(error.cause instanceof Error && { cause: shorten(error.cause.stack ?? '') }),
       }
     : { name: typeof error };

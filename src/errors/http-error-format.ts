@@ -1,6 +1,6 @@
 import { GatewayError, InvalidRequest, internalError, retryableCodes } from './gateway-error.ts';
 
-/** Codes and messages for requests that HTTP itself rules out, by status. */
+/** Codes and messages for requests that are rejected for reasons of HTTP, by status. */
 const malformed = ['BAD_REQUEST', 'The request is malformed.'] as const;
 const httpErrors: Record<number, readonly [code: string, message: string]> = {
   400: malformed,
@@ -13,7 +13,7 @@ const httpErrors: Record<number, readonly [code: string, message: string]> = {
   431: malformed,
 };
 
-/** An error outside GraphQL. One without a status of the table is unexpected, and masked. */
+/** An error outside of GraphQL. An error without a status of the table above is unexpected, and its message is masked. */
 export type HttpFault = GatewayError | { statusCode?: number };
 
 /** The response to a request that does not reach GraphQL. */
@@ -30,7 +30,7 @@ export function toHttpError(error: HttpFault, requestId: string) {
   return { status, headers: {}, code, body: errorBody(message, code, requestId) };
 }
 
-/** The response body of an error outside GraphQL: the same shape as inside. */
+/** The response body of an error outside of GraphQL. It has the same form as that of an error inside. */
 function errorBody(message: string, code: string, requestId: string) {
   const retryable = retryableCodes.has(code);
   return { errors: [{ message, extensions: { code, requestId, retryable } }] };

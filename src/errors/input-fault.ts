@@ -20,7 +20,7 @@ export class InputFaults {
     this.#toError = toError;
   }
 
-  /** Adds a fault with a sentence. Throws them all if there are too many for one error. */
+  /** Adds a fault with its message, a sentence. Throws all faults if there are too many for one error. */
   add(path: Path, message: string): void {
     if (this.#faults.length === MAX_FAULTS) throw this.#error(`more than ${MAX_FAULTS}`);
     this.#faults.push({ path, message });
