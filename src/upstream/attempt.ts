@@ -24,15 +24,15 @@ export type AttemptDependencies = {
   baseUrl: URL;
   transport: Transport;
   memory: Memory;
-  /** After decompression. */
+  /** The longest body of a response after decompression, in bytes. */
   maxResponseBytes: number;
   log: Logger;
   observer: CallObserver;
 };
 
-/** The bytes of a response to a write that are received although there is no memory for them: up to 256 are in flight. */
+/** How many bytes of a response to a write are received even if there is no memory. Up to 256 writes may be in flight. */
 const MAX_UNBOOKED = 131_072;
-/** The memory of decoding a body, in multiples of it: its parts, its text, and the values. */
+/** How many times its length a body takes while it is decoded: for its parts, its text, and the values. */
 const DECODED = 5;
 
 /**
@@ -58,7 +58,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
       if (retry > 0) span.setAttribute('http.request.resend_count', retry);
       const start = performance.now();
       const reservation = memory.open(scope.caller.admissionKey);
-      // A response of ordinary length to a write is received in any case: its outcome must reach the client.
+      // A response of ordinary length to a write is received even without memory, because its outcome must reach the client.
       let received = 0;
       const limits: ResponseLimits = {
         signal,
@@ -109,8 +109,8 @@ export function createAttempt(dependencies: AttemptDependencies) {
 }
 
 /**
- * The name and the attributes of the spans of an operation, as OpenTelemetry's conventions for HTTP clients name them.
- * The query is left out, because its values are those of the caller.
+ * The name and the attributes of the spans of an operation, by OpenTelemetry's conventions for HTTP clients. The query is
+ * left out, because its values come from clients.
  */
 function spanOf(operation: OperationName, { protocol, hostname, port, pathname, href }: URL) {
   const { method, path } = operations[operation];
@@ -125,7 +125,7 @@ function spanOf(operation: OperationName, { protocol, hostname, port, pathname, 
   return { name: `${method} ${template}`, options: { kind: SpanKind.CLIENT, attributes } };
 }
 
-/** Waits for memory. Rejects with an UpstreamError if there is none in time, or never can be. Undefined if it is there. */
+/** Waits for memory. Rejects with an UpstreamError if there is none in time, or never can be. Undefined if it is there now. */
 function withMemory(waiting: Promise<void> | undefined): Promise<void> | undefined {
   return waiting?.catch((error: unknown) => {
     const isTooMuch = error instanceof GatewayError && error.code === 'OPERATION_LIMIT_EXCEEDED';
@@ -134,9 +134,9 @@ function withMemory(waiting: Promise<void> | undefined): Promise<void> | undefin
 }
 
 /**
- * Decodes the body of a response in a turn of its caller. A write's has arrived, and tells its outcome: neither the deadline
- * nor memory keeps it from being read. A list may take 50 times its text, and is booked when it exists: those before it must
- * have been. Rejects with an UpstreamError.
+ * Waits for CPU time of the caller, and decodes the body of a response. The response to a write is always decoded, even after
+ * the deadline and without memory, because it carries the outcome. A list may take 50 times the memory of its text, which is
+ * reserved once the list exists, so earlier lists must be reserved first. Rejects with an UpstreamError.
  */
 async function decodeInTurn<Name extends OperationName>(
   operation: Name,
@@ -159,7 +159,7 @@ function decode<Name extends OperationName>(operation: Name, body: Uint8Array): 
   try {
     return operations[operation].decode(body);
   } catch (error) {
-    if (!(error instanceof ContractFault)) throw error; // A bug.
+    if (!(error instanceof ContractFault)) throw error; // This is a bug of the gateway.
     throw invalidResponse(`${error.message}, ${body.length} bytes`);
   }
 }

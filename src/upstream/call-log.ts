@@ -22,7 +22,7 @@ export async function logSent(
   await observed;
 }
 
-/** Logs one attempt, or a call rejected before one. A write whose client disconnected is a warning. */
+/** Logs one attempt, or a call rejected before its first attempt. After its client has disconnected, a write is a warning. */
 export function logCall(
   log: Logger,
   { operation }: UpstreamRequest,
@@ -34,7 +34,7 @@ export function logCall(
   log[level]({ requestId, operation, ...line, clientDisconnected }, 'call');
 }
 
-/** Logs an error that only a bug of the gateway can cause. An abort may end any work with an error of its own. */
+/** Logs an error that only a bug of the gateway can cause. After an abort, any error may occur, and none is logged. */
 export function logUnexpected(
   log: Logger,
   { requestId }: RequestScope,

@@ -47,20 +47,20 @@ type CallOptions = AttemptDependencies & {
   policy: CallPolicy;
 };
 
-/** Made once, because their stack takes longer than the rest of a rejection. */
+/** These errors are created once, because a stack trace takes longer than the rest of a rejection. */
 const queueFull = new UpstreamError('UPSTREAM_BUSY', { fault: 'queue full' });
 const queuedTooLong = new UpstreamError('UPSTREAM_BUSY', { fault: 'queued too long' });
 const tooLate = new UpstreamError('UPSTREAM_TIMEOUT', { fault: 'too late to send' });
 
 /**
- * Everything around the attempts of a call, by the policy of its operation: the deadline, retries, and the
- * admission of each attempt, which needs a place among the calls in flight, and the consent of the circuit breaker.
+ * Runs the attempts of a call. Sets its deadline, retries reads, and admits each attempt: an attempt needs a place among the
+ * calls in flight, and the circuit breaker must let it pass.
  */
 export class UpstreamCalls {
   readonly #options: CallOptions;
   readonly #attempt: ReturnType<typeof createAttempt>;
   readonly admission: { readonly gate: Gate; readonly circuit: CircuitBreaker };
-  /** By caller: the faults of one must not take the retries of others. */
+  /** A retry budget for each caller, so that the faults of one caller do not use up the retries of others. */
   readonly #retryBudgets = new LRUCache<string, RetryBudget>({
     max: 1000,
     memoMethod: () => new RetryBudget(),
@@ -76,7 +76,7 @@ export class UpstreamCalls {
     const { log, maxConcurrency, observer, service, timeoutMs } = options;
     const gate = new Gate({
       limit: maxConcurrency,
-      maxWaitMs: timeoutMs / 4, // So that a call is sent with time enough.
+      maxWaitMs: timeoutMs / 4, // So that enough time is left for the call itself.
       rejection: (reason) => (reason === 'full' ? queueFull : queuedTooLong),
     });
     const circuit = new CircuitBreaker(timeoutMs, (to) => {
@@ -111,12 +111,12 @@ export class UpstreamCalls {
     this.pendingWrites.push(pending);
     this.#options.singleFlight.endSharing();
     try {
-      // Its own controller: a write does not end when its client disconnects.
+      // A write has a controller of its own, because it does not end when its client disconnects.
       const controller = new AbortController();
       const timeoutMs = Math.min(request.timeoutMs ?? Infinity, this.#options.timeoutMs);
       const running = this.#run(request, scope, controller, timeoutMs);
       const result = await this.inFlight.track(running);
-      // It waits for turns, to be recorded and encoded. The short form does not change its type.
+      // The response is held until it is recorded and encoded. The short form has the same type.
       return reserveOrShorten(result, scope.reservation) as Responses[Name];
     } catch (error) {
       const unknown = error instanceof UpstreamError && unknownOutcome(error, scope.requestId);
@@ -136,23 +136,23 @@ export class UpstreamCalls {
   ): Promise<Responses[Name]> {
     const { signal } = controller;
     const deadline = performance.now() + timeoutMs;
-    // A response that has arrived while the process was busy or frozen is read before the call ends.
+    // If a response arrived while the process was busy or frozen, it is read before the call ends.
     const abort = () => setImmediate(() => controller.abort('deadline'));
     const timer = setTimeout(abort, timeoutMs);
     const onRetry = () => this.#options.observer.retried(request.operation);
     const isWrite = operations[request.operation].effect === 'write';
     const caller = scope.caller.admissionKey;
     const budget = this.#retryBudgets.memo(caller);
-    // Only on connection faults and 502, 503, 504: a write is sent once.
+    // Reads are retried after connection faults, 502, 503 and 504. A write is sent once.
     const retries = isWrite ? 0 : 2;
     const options = { retries, deadline, signal, budget, onRetry };
     const sendProbe = () => {
-      // A hanging service leaves time to say so. A fraction would throw.
+      // If the probe hangs, time is left to respond. The value is an integer, because `timeout` throws for a fraction.
       const half = AbortSignal.timeout(Math.ceil(this.#options.timeoutMs / 2));
       return this.#attempt(this.#options.probe, scope, AbortSignal.any([signal, half]));
     };
     const probe = isWrite ? sendProbe : undefined;
-    let isAttempted = false; // And logged.
+    let isAttempted = false; // The attempt itself is logged then.
     try {
       const mayStart = isWrite ? this.#startOf(request, scope, deadline) : undefined;
       return await withRetries(options, (retry) => {
@@ -172,7 +172,7 @@ export class UpstreamCalls {
       const error = toUpstreamError(cause, signal);
       const { code: outcome, fault } = error;
       logUnexpected(this.#options.log, scope, cause, signal);
-      // A client that disconnects may have thousands of reads that wait. Its request is logged.
+      // One disconnect can cancel thousands of queued reads. Only the request is logged then.
       const isLogged = isAttempted || outcome === 'CLIENT_DISCONNECTED';
       if (!isLogged) logCall(this.#options.log, request, scope, { outcome, fault, ms: 0 });
       throw error;
@@ -196,7 +196,7 @@ export class UpstreamCalls {
   async #admit<Result>(attempt: GuardedAttempt<Result>, signal: AbortSignal): Promise<Result> {
     const { gate, circuit } = this.admission;
     const { caller, probe } = attempt;
-    // An attempt does not wait for a place in which it would be rejected.
+    // If the circuit is open, the attempt is rejected before it waits for a place.
     circuit.check(caller);
     if (!gate.tryEnter(caller)) await gate.enter(caller, { isUrgent: probe !== undefined, signal });
     try {
