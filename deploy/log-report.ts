@@ -50,6 +50,11 @@ function parseLine(text: string): Line | undefined {
   }
 }
 
+/** Whether it is a line of the audit record, which may share the output of the log (docs/audit.md). */
+function isAuditLine(text: string): boolean {
+  return text.slice(text.indexOf('{')).startsWith('{"audit":');
+}
+
 /** Reads a log, and reports the minutes before its last line. */
 export async function reportLog(
   texts: AsyncIterable<string>,
@@ -64,7 +69,7 @@ export async function reportLog(
     if (line) {
       lines.push(line);
       last = Math.max(last, line.time);
-    } else if (text.trim() !== '') unreadable += 1;
+    } else if (text.trim() !== '' && !isAuditLine(text)) unreadable += 1;
   }
   const report = new LogReport(last - minutes * 60_000);
   for (const line of lines) report.add(line);

@@ -30,9 +30,7 @@ export type Gateway = Awaited<ReturnType<typeof startGateway>>;
 
 /** Starts a gateway, and composes it from the service's side to the client's. `stdout` is where `log` goes. */
 export async function startGateway(config: Config, log: Logger, stdout = new LogOutput()) {
-  log.info({ version, settings: settingsOf(config) }, 'starting');
-  const { withoutEffect: names } = config;
-  if (names.length > 0) log.warn({ names }, 'variables without effect');
+  logStart(config, log);
   const tracing = await startTracing(config.tracing, version, log);
   const metrics = new Metrics({ version, commit: config.commit }, stdout);
   const telemetry = { metrics, log };
@@ -96,6 +94,12 @@ export async function startGateway(config: Config, log: Logger, stdout = new Log
       await tracing.close();
     },
   };
+}
+
+function logStart(config: Config, log: Logger): void {
+  log.info({ version, settings: settingsOf(config) }, 'starting');
+  const { withoutEffect: names } = config;
+  if (names.length > 0) log.warn({ names }, 'variables without effect');
 }
 
 /** The side of the services: connections and calls of each, and the idempotency keys of writes. */

@@ -86,6 +86,20 @@ function tracesEndpointOf(env: Environment): URL | undefined {
   return own ?? (shared && new URL('v1/traces', shared.href.replace(/\/?$/, '/')));
 }
 
+function httpOf(env: Environment) {
+  return {
+    port: env.PORT,
+    host: env.HOST,
+    adminPort: env.ADMIN_PORT,
+    forwardHeaders: env.FORWARD_HEADERS,
+    corsOrigins: env.CORS_ORIGINS,
+    compression: env.COMPRESSION === 'on',
+    explorer: env.EXPLORER,
+    explorerHeaders: env.EXPLORER_HEADERS ?? {},
+    shutdownDelayMs: env.SHUTDOWN_DELAY_MS,
+  };
+}
+
 function jwtOf(env: Environment): JwtConfig {
   return {
     keys: env.JWT_JWKS_FILE?.value ?? env.JWT_JWKS_URL,
@@ -155,17 +169,7 @@ export function readConfig(values: Record<string, string | undefined>) {
     throw new ConfigError(['The configuration is invalid:', ...new Set(problems)].join('\n  '));
   }
   return {
-    http: {
-      port: env.PORT,
-      host: env.HOST,
-      adminPort: env.ADMIN_PORT,
-      forwardHeaders: env.FORWARD_HEADERS,
-      corsOrigins: env.CORS_ORIGINS,
-      compression: env.COMPRESSION === 'on',
-      explorer: env.EXPLORER,
-      explorerHeaders: env.EXPLORER_HEADERS ?? {},
-      shutdownDelayMs: env.SHUTDOWN_DELAY_MS,
-    },
+    http: httpOf(env),
     graphql: {
       introspection: env.INTROSPECTION,
       maxWritesPerOperation: env.MAX_WRITES_PER_OPERATION,

@@ -211,5 +211,6 @@ test('the minutes are those before the last line, because the clock of the gatew
 
 test('lines that cannot be read are counted, such as those with another name of a field', () => {
   const renamed = { level: 30, time: 1, message: 'outcome unknown' };
-  expect(reportOf([renamed, renamed]).end[1]).toBe('UNREADABLE LINES: 3'); // And one that is no JSON.
+  const audit = { audit: 'sent', time: '2026-01-01T00:00:00.000Z' };
+  expect(reportOf([renamed, audit, renamed]).end[1]).toBe('UNREADABLE LINES: 3'); // And one that is no JSON.
 });
