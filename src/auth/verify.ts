@@ -93,7 +93,8 @@ const reasons: Partial<Record<string, RejectionReason>> = {
 /** Why a token was rejected, from the error of its verification. */
 export function reasonOf(error: unknown): RejectionReason {
   if (error instanceof KeysUnavailable) return 'keys_unavailable';
-  const isOfClaim = error instanceof errors.JWTClaimValidationFailed;
+  // A claim of the wrong type says nothing about its value.
+  const isOfClaim = error instanceof errors.JWTClaimValidationFailed && error.reason !== 'invalid';
   const cause = error instanceof errors.JOSEError ? error.code : '';
   return reasons[isOfClaim ? error.claim : cause] ?? 'malformed';
 }

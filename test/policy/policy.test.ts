@@ -232,7 +232,6 @@ test('a rejection is an outcome of the field in metrics and log, and no call of 
     operation: 'upgradeToHQ',
     outcome: 'OPERATION_STOPPED',
     fault: 'policy',
-    caller: expect.any(String),
   });
   expect(gateway.logs.filter(({ msg }) => msg === 'sent')).toEqual([]);
 });
