@@ -15,6 +15,8 @@ export type RequestState = {
   readonly requestId: string;
   /** The id of its trace, if it has one. */
   traceId?: string | undefined;
+  /** The id of the span of the request, if traces are exported. */
+  spanId?: string | undefined;
   /** The name of the GraphQL operation, or its type. */
   operation?: string | undefined;
   /** The codes of the errors in the response. */
@@ -34,6 +36,11 @@ export type RequestState = {
 /** The result of a request for its log line and its span: `ok`, or the codes of its errors. */
 export function resultOf(errorCodes: string[]): string {
   return errorCodes.length > 0 ? [...new Set(errorCodes)].join() : 'ok';
+}
+
+/** The trace of a log line, with the names of OpenTelemetry. `traceId` is the name of versions before 1.1, until 2.0. */
+export function traceFieldsOf({ traceId, spanId }: Pick<RequestState, 'traceId' | 'spanId'>) {
+  return { traceId, trace_id: traceId, span_id: spanId };
 }
 
 /** The state of the current request, for the log, and for the format of errors, to which Apollo passes no context. */

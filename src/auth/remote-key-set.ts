@@ -44,7 +44,9 @@ export function createRemoteKeySet(
       lastFault = undefined;
       const text = JSON.stringify(keys);
       // jose uses the keys once it has read this response, and then the reload that waits for them ends, too.
-      if (text !== current) void remote.reload().then(onChange, onChange);
+      // The first keys replace none.
+      const isChange = current !== undefined && text !== current;
+      if (isChange) void remote.reload().then(onChange, onChange);
       current = text;
       return new Response(text);
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { printable } from '../lib/short-text.ts';
-import { type RequestState, resultOf } from '../request-state.ts';
+import { type RequestState, resultOf, traceFieldsOf } from '../request-state.ts';
 import { operatorPaths } from './admin-server.ts';
 import type { ClientConnections } from './client-connections.ts';
 import { sendError } from './error-response.ts';
@@ -39,7 +39,7 @@ export function createRequestLog(
 
     const logEnd = (disconnected: boolean) => {
       const { state, method } = request;
-      const { requestId, traceId, operation, rejection, isReplay } = state;
+      const { requestId, operation, rejection, isReplay } = state;
       // The status that nginx logs for a disconnected client.
       const status = disconnected ? 499 : reply.statusCode;
       const errorCodes = disconnected ? ['CLIENT_DISCONNECTED'] : state.errorCodes;
@@ -52,7 +52,8 @@ export function createRequestLog(
       // After a disconnect, a separate line reports the writes when all of their outcomes are known.
       const heldBytes = request.reservation?.peakBytes || undefined;
       const writes = disconnected || state.writes.length === 0 ? undefined : state.writes;
-      const line = { requestId, traceId, method, path, operation, outcome, status, writes };
+      const traced = { requestId, ...traceFieldsOf(state) };
+      const line = { ...traced, method, path, operation, outcome, status, writes };
       const sender = { refusal: rejection?.reason, ...senderOf(request, status) };
       const level = operatorPaths.has(path) && status < 400 ? 'debug' : 'info';
       log[level](
@@ -106,10 +107,13 @@ function senderOf({ state, headers, raw }: FastifyRequest, status: number) {
 /** Logs the writes of a request whose client disconnects before it has the whole response: only the log has their outcomes then. */
 export function logUndeliveredWrites(log: Logger, request: FastifyRequest): void {
   const { id, state, disconnected } = request;
-  const { traceId, writes } = state;
+  const { writes } = state;
   if (writes.length === 0) return;
   const warn = () =>
-    log.warn({ requestId: id, traceId, writes }, 'client disconnected before outcome of writes');
+    log.warn(
+      { requestId: id, ...traceFieldsOf(state), writes },
+      'client disconnected before outcome of writes',
+    );
   if (disconnected.aborted) warn();
   else disconnected.addEventListener('abort', warn, { once: true });
 }

@@ -13,6 +13,7 @@ export function startRequestSpan(request: FastifyRequest, reply: FastifyReply): 
   const span = startServerSpan(`${method} /graphql`, headers);
   state.traceId = span ? span.spanContext().traceId : traceIdOf(headers);
   if (!span) return null;
+  state.spanId = span.spanContext().spanId;
   span.setAttributes({
     'http.request.method': method,
     'http.route': '/graphql',

@@ -1,3 +1,4 @@
+import { SpanKind } from '@opentelemetry/api';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -19,6 +20,16 @@ export const idempotencyResults = [
   'unavailable',
 ] as const;
 
+/** The databases of the kinds of stores, with the names of OpenTelemetry's conventions. */
+const databases: Record<string, string> = {
+  memory: 'sqlite',
+  file: 'sqlite',
+  redis: 'redis',
+  rediss: 'redis',
+  postgres: 'postgresql',
+  postgresql: 'postgresql',
+};
+
 type LogScope = Pick<RequestScope, 'requestId' | 'caller'>;
 
 const lineOf = ({ requestId, caller }: LogScope, claim?: string) => ({
@@ -37,7 +48,9 @@ export function createIdempotencyMetrics(
   log: StoreLog,
   { watch, isFailing }: StoreWatch,
 ) {
-  const options = { attributes: { 'ledger.store': kind } };
+  const system = databases[kind];
+  const attributes = { 'ledger.store': kind, ...(system && { 'db.system.name': system }) };
+  const options = { kind: SpanKind.CLIENT, attributes };
   const claimsHelp = 'Writes with an idempotency key, by result';
   const claims = metrics.counter('idempotency_total', claimsHelp, 'result');
   for (const result of idempotencyResults) claims.inc({ result }, 0);

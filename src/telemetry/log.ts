@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
-import { currentState } from '../request-state.ts';
+import { currentState, traceFieldsOf } from '../request-state.ts';
+import { activeSpanId } from './tracing.ts';
 
 /** Milliseconds between attempts to write what was not accepted. A pipe holds only 64 KB. */
 const RETRY_MS = 10;
@@ -93,7 +94,11 @@ export function createLogger(level: string, output: Pick<LogOutput, 'write' | 'w
     {
       level,
       base: null,
-      mixin: () => ({ traceId: currentState.getStore()?.traceId }),
+      mixin() {
+        const state = currentState.getStore();
+        if (!state) return {};
+        return traceFieldsOf({ traceId: state.traceId, spanId: activeSpanId() ?? state.spanId });
+      },
       hooks: {
         logMethod(line, write, level) {
           write.apply(this, line);

@@ -56,6 +56,11 @@ export function withSpan<Result>(span: Span | null, run: () => Result): Result {
   return span ? context.with(trace.setSpan(context.active(), span), run) : run();
 }
 
+/** The id of the active span. Undefined without an exporter. */
+export function activeSpanId(): string | undefined {
+  return tracer && trace.getSpan(context.active())?.spanContext().spanId;
+}
+
 /** Marks a span as failed, with a type of error from a short list. */
 export function fail(span: Span, errorType: string): void {
   span.setAttribute('error.type', errorType).setStatus({ code: SpanStatusCode.ERROR });

@@ -84,6 +84,20 @@ describe('with an endpoint', () => {
     spans = collector.spans();
   });
 
+  test('log lines name their trace and span', () => {
+    const spanOf = (prefix: string) =>
+      ofTrace(failingId).find(({ name }) => name.startsWith(prefix));
+    const request = gateway.logs.find(
+      ({ msg, traceId }) => msg === 'request' && traceId === failingId,
+    );
+    expect(request).toMatchObject({ trace_id: failingId, span_id: spanOf('POST /')?.spanId });
+    const call = gateway.logs.find(({ msg, traceId }) => msg === 'call' && traceId === failingId);
+    const ids = ofTrace(failingId).map(({ spanId }) => spanId);
+    expect(ids).toContain(call?.span_id);
+    expect(call).toMatchObject({ trace_id: failingId });
+    expect(call?.span_id).not.toBe(request?.span_id);
+  });
+
   test('a trace continues through request, resolver and call to the service', () => {
     const [gatewayUrl, serviceUrl] = [new URL(gateway.url), new URL(service.url)];
     const [request, operation, resolver, call, ...others] = ofTrace(traceId).sort(
@@ -188,7 +202,11 @@ describe('with an endpoint', () => {
     const field = all.find(({ name }) => name === 'Mutation.workflowAction');
     const uses = all.filter(({ name }) => name.startsWith('idempotency '));
     expect(namesOf(uses)).toEqual(['idempotency claim', 'idempotency record']);
-    const use = { parentSpanId: field?.spanId, attributes: { 'ledger.store': 'memory' } };
+    const use = {
+      parentSpanId: field?.spanId,
+      kind: 3,
+      attributes: { 'ledger.store': 'memory', 'db.system.name': 'sqlite' },
+    };
     expect(uses).toMatchObject([use, use]);
   });
 
