@@ -1,9 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { Kind, parse, visit } from 'graphql';
+import { Kind, parse, print, visit } from 'graphql';
+import { addDirectives } from '../../examples/federation/add-directives.ts';
 import {
   budgetsSdl,
   composeWithApollo,
   composeWithTheGuild,
+  exampleDirectives,
   invoicesSdl,
   ledgerSdl,
   type Subgraph,
@@ -43,6 +45,31 @@ test.each(composers.flatMap((composer) => graphs.map((graph) => [...composer, ..
     expect(budgetsSdl).not.toContain('enum ');
   },
 );
+
+test.each(composers)('%s composes the gateway with the directives of a graph', (_, compose) => {
+  const sdl = addDirectives(ledgerSdl, JSON.parse(exampleDirectives));
+  const { errors, supergraphSdl = '' } = compose([{ name: 'ledger', sdl }, invoices]);
+  expect(errors).toEqual([]);
+  const directivesOf = new Map<string, string[]>();
+  visit(parse(supergraphSdl), {
+    FieldDefinition({ name, directives: used = [] }) {
+      directivesOf.set(name.value, used.map(print));
+    },
+  });
+  expect(directivesOf.get('workflowAction')).toContain(
+    '@requiresScopes(scopes: [["ledger:workflows"]])',
+  );
+  expect(directivesOf.get('glCodes')).toContain('@tag(name: "partner")');
+  expect(supergraphSdl).toMatch(/type Mutation[^{]*@authenticated/);
+  expect(supergraphSdl).toMatch(/union GlCodesResult[^=]*@tag\(name: "partner"\)/);
+});
+
+test('directives for what the schema does not have are a fault that names it', () => {
+  const misspelled = { 'Mutation.workflowactions': '@authenticated', Mutation: '@authenticated' };
+  expect(() => addDirectives(ledgerSdl, misspelled)).toThrow(
+    'The schema has no Mutation.workflowactions',
+  );
+});
 
 test('every type, field, argument and enum value has a description', () => {
   const undescribed: string[] = [];

@@ -22,6 +22,7 @@ export function composeWithTheGuild(subgraphs: Subgraph[]) {
 export const ledgerSdl = read('../../schema.graphql');
 export const invoicesSdl = read('../../examples/federation/invoices.graphql');
 export const budgetsSdl = read('../../examples/federation/budgets.graphql');
+export const exampleDirectives = read('../../examples/federation/directives.json');
 
 function toService({ name, sdl, url }: Subgraph) {
   return { name, typeDefs: parse(sdl), url: url ?? `http://${name}.example/graphql` };
