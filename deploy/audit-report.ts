@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { z } from 'zod';
 import { type AuditLine, auditLine } from '../src/audit/audit-line.ts';
 
 /*
@@ -29,6 +30,8 @@ const { values: options, positionals: paths } = parseArgs({
     unknown: { type: 'boolean', default: false },
   },
 });
+
+const isoPattern = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
 const writes = new Map<string, Write>();
 const counts = { audit: 0, other: 0, unreadable: 0, dropped: 0 };
@@ -61,10 +64,14 @@ function parseLine(text: string): AuditLine | 'other' | 'unreadable' {
   }
 }
 
-/** An ISO date or time as the record writes it. */
+/** A date or time as the record writes it. Without a zone, it is in UTC. */
 function timeOf(text: string): string {
-  const time = new Date(text);
-  if (Number.isNaN(time.getTime())) throw new Error(`${text} is no date or time of ISO 8601.`);
+  const [, date, clock, zone] = isoPattern.exec(text) ?? [];
+  // JavaScript takes a time without a zone as a local one, and 30 February as 2 March.
+  const time = new Date(clock !== undefined && zone === undefined ? `${text}Z` : text);
+  if (!z.iso.date().safeParse(date).success || Number.isNaN(time.getTime())) {
+    throw new Error(`${text} is no date or time of ISO 8601.`);
+  }
   return time.toISOString();
 }
 

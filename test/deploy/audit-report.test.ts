@@ -11,8 +11,12 @@ import { startStack } from '../support/stack.ts';
 const key = (name: string) => ({ 'idempotency-key': name, 'idempotency-key-age': '0' });
 
 /** What the command prints, as rows of columns by their names, and what it says on standard error. */
-function reportOf(args: string[], input = '') {
-  const child = spawnSync('node', ['deploy/audit-report.ts', ...args], { input, encoding: 'utf8' });
+function reportOf(args: string[], input = '', variables: Record<string, string> = {}) {
+  const child = spawnSync('node', ['deploy/audit-report.ts', ...args], {
+    input,
+    encoding: 'utf8',
+    env: { ...process.env, ...variables },
+  });
   const [head = '', ...rows] = child.stdout.trimEnd().split('\n');
   const names = head.split('\t');
   return {
@@ -132,6 +136,24 @@ test('the record may be on standard input between lines of the log; what cannot 
   expect(onlyLog.status).toBe(1);
 });
 
-test('a time that is none is an error', () => {
-  expect(reportOf(['--from', 'October']).said).toContain('October is no date or time');
+test.each(['October', '10', '2026-02-30', '2026-10-01T25:00'])('%s is no time', (time) => {
+  const { said, status } = reportOf(['--from', time]);
+  expect(said).toContain(`${time} is no date or time of ISO 8601.`);
+  expect(status).toBe(1);
+});
+
+test('a time without a zone is in UTC, wherever the command runs', () => {
+  const sent = {
+    ...{ audit: 'sent', time: '2026-10-01T08:00:00.000Z', iss: 'issuer', caller: 'ada' },
+    ...{ field: 'workflowAction', operation: 'upgradeToHQ', action: 'UPGRADE_TO_HQ' },
+    ...{ responseName: 'a', writeId: '1', requestId: 'request-1' },
+  };
+  const rowsBetween = (from: string, to: string, zone: string) =>
+    reportOf(['--from', from, '--to', to], JSON.stringify(sent), { TZ: zone }).rows.length;
+  for (const zone of ['America/New_York', 'Asia/Tokyo', 'UTC']) {
+    expect(rowsBetween('2026-10-01T08:00', '2026-10-01T08:00:01', zone)).toBe(1);
+    expect(rowsBetween('2026-10-01', '2026-10-02', zone)).toBe(1);
+    expect(rowsBetween('2026-10-01T10:00+02:00', '2026-10-01T08:00:00.001Z', zone)).toBe(1);
+    expect(rowsBetween('2026-10-01T08:00:01', '2026-10-02', zone)).toBe(0);
+  }
 });
