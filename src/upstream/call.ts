@@ -161,8 +161,10 @@ export class UpstreamCalls {
           isAttempted = true;
           return this.#attempt(request, scope, signal, mayStart, retry);
         };
-        const countAndAttempt = () =>
-          this.#options.policy.count(request.operation, scope)?.then(attempt) ?? attempt();
+        const countAndAttempt = () => {
+          mayStart?.(); // It may have waited for its place. What is not sent is neither counted nor logged as sent.
+          return this.#options.policy.count(request.operation, scope)?.then(attempt) ?? attempt();
+        };
         // Places become free in bursts, when clients disconnect.
         const takeTurn = () => scope.turn(signal)?.then(attempt) ?? attempt();
         const send = isWrite ? countAndAttempt : takeTurn;

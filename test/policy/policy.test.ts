@@ -153,7 +153,7 @@ test('a stop sends nothing, replays and settles what was executed before, and fr
 });
 
 test('a write that waits for its turn or for its connection when the stop begins is not sent', async () => {
-  const { service, resultOf, replace } = await startWithPolicy(
+  const { service, gateway, resultOf, replace } = await startWithPolicy(
     {},
     { UPSTREAM_MAX_CONCURRENCY: '1' },
     () => {},
@@ -170,6 +170,8 @@ test('a write that waits for its turn or for its connection when the stop begins
     'OPERATION_STOPPED',
   ]);
   expect(service.received).toHaveLength(1);
+  // Neither the log nor the record names a write that waited for its turn as sent.
+  expect(gateway.logs.filter(({ msg }) => msg === 'sent')).toEqual([]);
 });
 
 test('a repeat that waits for a write gets its outcome after the stop has begun', async () => {
