@@ -30,13 +30,19 @@ export function createAuditOutput(
   const output = file?.output ?? stdout;
   return {
     write(line) {
-      output.write(`${JSON.stringify(line)}\n`);
+      output.write(textOf(line));
       return new Promise((resolve) => output.flush(resolve));
     },
     close() {
       file?.close();
     },
   };
+}
+
+/** A line of JSON. Characters that some readers take as the end of a line are escaped: Node's `readline`, for example. */
+function textOf(line: AuditLine): string {
+  const escapeOf = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return `${JSON.stringify(line).replace(/[\u007f-\u009f\u2028\u2029]/g, escapeOf)}\n`;
 }
 
 function open(path: string): number {
@@ -59,7 +65,7 @@ function openFile(path: string, log: Logger, metrics: Metrics) {
     if (output.heldBytes > 0 || lines === 0) return;
     reported = output.dropped;
     const line: AuditLine = { audit: 'dropped', time: new Date().toISOString(), lines };
-    output.write(`${JSON.stringify(line)}\n`);
+    output.write(textOf(line));
     log.warn({ dropped: lines }, 'audit lines dropped');
   };
   const check = () => {

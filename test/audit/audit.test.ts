@@ -218,6 +218,15 @@ test('each field of a mutation has lines of its own: a replay beside a write tha
   ]);
 });
 
+test('a text of a client cannot end a line for a reader that knows other line ends than "\\n"', async () => {
+  const { gateway, path, lines } = await startAudited();
+  const fileName = 'a\u2028b\u2029c\u0085d\r\ne.csv';
+  const upload = `mutation ($input: WorkflowCsvInput!) { uploadWorkflowCsv(input: $input) { __typename } }`;
+  await gateway.graphql(upload, { input: { fileName, csv: 'a' } });
+  expect(lines()).toMatchObject([{ files: [{ name: fileName }] }, { files: [{ name: fileName }] }]);
+  expect(readFileSync(path, 'utf8')).toMatch(/^(?:[ -~]+\n){2}$/);
+});
+
 test('what is rejected before it is sent has one line with its code', async () => {
   const { gateway, lines, service } = await startAudited(success, {
     IDEMPOTENCY_STORE: await agedStore(),
