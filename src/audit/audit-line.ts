@@ -36,7 +36,11 @@ const write = {
   field: z.string().describe('The field of the schema, such as `workflowAction`'),
   action: z.string().optional().describe('The value of `WorkflowAction`, such as `UPGRADE_TO_HQ`'),
   operation: z.string().describe('The operation of the service, such as `upgradeToHQ`'),
-  responseName: z.string().describe('The response name of the field: its alias, if it has one'),
+  responseName: z
+    .string()
+    .describe(
+      'The response name of the field: its alias, if it has one. From a router that drops aliases, the header `Idempotency-Response-Name`',
+    ),
   claim: z
     .string()
     .optional()

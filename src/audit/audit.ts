@@ -87,7 +87,7 @@ export class Audit {
 /** What both lines of a write say. */
 function describe(
   { operation, responseName, targets }: WriteRequest,
-  { caller, requestId, state }: RequestScope,
+  { caller, requestId, state, idempotencyResponseName = responseName }: RequestScope,
   shown: AuditOptions['subject'],
 ): AuditedRequest {
   const { ids, files, omitted } = targets();
@@ -104,7 +104,7 @@ function describe(
     field: operations[operation].graphql.replace('Mutation.', ''),
     ...(action !== undefined && { action }),
     operation,
-    responseName,
+    responseName: idempotencyResponseName,
     ...(Object.keys(ids).length > 0 && { ids }),
     ...(omitted > 0 && { omittedIds: omitted }),
     ...(files.length > 0 && { files }),

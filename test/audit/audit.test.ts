@@ -218,6 +218,17 @@ test('each field of a mutation has lines of its own: a replay beside a write tha
   ]);
 });
 
+test('the response name is the one for which the key counts, also where a router drops aliases', async () => {
+  const { gateway, lines } = await startAudited();
+  for (const name of ['first', 'second']) {
+    await gateway.graphql(write, {}, { ...key, 'idempotency-response-name': name });
+  }
+  expect(lines().map(({ responseName }) => responseName)).toEqual([
+    ...['first', 'first'],
+    ...['second', 'second'],
+  ]);
+});
+
 test('a text of a client cannot end a line for a reader that knows other line ends than "\\n"', async () => {
   const { gateway, path, lines } = await startAudited();
   const fileName = 'a\u2028b\u2029c\u0085d\r\ne.csv';
