@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { ConfigError } from '../errors/gateway-error.ts';
 import { LogOutput } from '../telemetry/log.ts';
@@ -47,17 +47,25 @@ function textOf(line: AuditLine): string {
 
 function open(path: string): number {
   try {
-    return openSync(path, 'a', 0o640);
+    return openSync(path, 'a+', 0o640);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : error;
     throw new ConfigError(`AUDIT: ${path} cannot be opened: ${code}`);
   }
 }
 
+/** Whether the last line of a file has no end, because its process was killed or the disk was full. */
+function isCut(fd: number): boolean {
+  const last = Buffer.alloc(1);
+  const { size } = fstatSync(fd);
+  return size > 0 && readSync(fd, last, 0, 1, size - 1) > 0 && last.toString() !== '\n';
+}
+
 /** Opens a file for appending, and again when it was renamed or removed, as programs that rotate files do. */
 function openFile(path: string, log: Logger, metrics: Metrics) {
   let fd = open(path);
   const output = new LogOutput(fd);
+  if (isCut(fd)) output.write('\n');
   metrics.watchOutput('audit', output);
   let reported = 0;
   const reportDropped = () => {

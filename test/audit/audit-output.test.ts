@@ -8,7 +8,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { startGateway } from '../../src/gateway.ts';
 import { LogOutput } from '../../src/telemetry/log.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
-import { auditLinesIn } from '../../testkit/audit-file.ts';
+import { auditLines, auditLinesIn } from '../../testkit/audit-file.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { environmentFor } from '../../testkit/environment.ts';
 import { eventually } from '../../testkit/eventually.ts';
@@ -34,6 +34,17 @@ test('the file is appended to, and a renamed one is replaced by a new one', asyn
     'outcome',
   ]);
   expect(auditLinesIn(path).map(({ audit }) => audit)).toEqual(['sent', 'outcome']);
+});
+
+test('a line that an earlier process could not finish does not swallow the next one', async () => {
+  const path = await pathOf();
+  const cut = '{"audit":"sent","ti';
+  writeFileSync(path, cut);
+  const { gateway } = await startStack(success, { AUDIT: `file:${path}` });
+  await gateway.graphql(write);
+  const [first, ...others] = readFileSync(path, 'utf8').split('\n');
+  expect(first).toBe(cut);
+  expect(auditLines(others.join('\n')).map(({ audit }) => audit)).toEqual(['sent', 'outcome']);
 });
 
 test('a line is in the file when it counts as written', async () => {
