@@ -73,11 +73,15 @@ const policySchema = z.strictObject({
 
 /** Reads the text of a policy file. Returns its faults if it has any. */
 export function readPolicy(json: string): PolicyTable | { faults: string[] } {
+  // Node replaces bytes that are not UTF-8 by U+FFFD.
+  if (json.includes('\ufffd')) return { faults: ['is not UTF-8'] };
+  if (json.startsWith('\ufeff')) return { faults: ['begins with a byte order mark'] };
   let value: unknown;
   try {
     value = JSON.parse(json);
-  } catch {
-    return { faults: ['is not JSON'] };
+  } catch (error) {
+    const [, place = ''] = /( \(line \d+ column \d+\))$/.exec(String(error)) ?? [];
+    return { faults: [`is not JSON${place}`] };
   }
   const key = ambiguousKey(json);
   if (key !== undefined) return { faults: [`has the key ${key}`] };

@@ -53,7 +53,10 @@ test('--check-config prints the hash of the file, and for each rule the operatio
 
 test.each([
   ['', 'is not JSON'],
-  ['{"writes": {"stopped": "x"},}', 'is not JSON'],
+  ['{\n  "writes": {"stopped": "x"},\n}', 'is not JSON (line 3 column 1)'],
+  ['{"writes": {"stopped": tru}}', 'is not JSON'],
+  ['\ufeff{}', 'begins with a byte order mark'],
+  ['{"writes": {"stopped": "M\ufffdller"}}', 'is not UTF-8'],
   ['[]', 'expected object'],
   ['{"operation": {}}', 'Unrecognized key: "operation"'],
   ['{"writes": {"stop": "x"}}', 'writes: Unrecognized key: "stop"'],
