@@ -25,6 +25,18 @@ export type TokenClaims = {
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
 };
 
+const jsonObject = z
+  .string()
+  .transform((text, context): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.addIssue({ code: 'custom', message: 'is not JSON' });
+      return z.NEVER;
+    }
+  })
+  .pipe(z.record(z.string(), z.unknown()));
+
 const tokenQuery = z.strictObject({
   sub: z.string().min(1).optional(),
   scenario: scenarioName.optional(),
@@ -33,6 +45,7 @@ const tokenQuery = z.strictObject({
     .regex(/^-?\d{1,9}$/)
     .transform((seconds) => `${seconds}s`)
     .optional(),
+  claims: jsonObject.optional(),
 });
 
 export type Issuer = Awaited<ReturnType<typeof startIssuer>>;
@@ -42,8 +55,8 @@ export type Issuer = Awaited<ReturnType<typeof startIssuer>>;
  * token of the real service is not documented: docs/service-api.md, section 5.)
  *
  * `GET /.well-known/openid-configuration` names `GET /.well-known/jwks.json`, which returns the public key. `GET /token`
- * returns a token as text, with the optional parameters `scenario`, `sub` and `expiresIn` in seconds, and `GET /scenarios`
- * the names of the scenarios, one per line. Pages of any port of localhost may read them.
+ * returns a token as text, with the optional parameters `scenario`, `sub`, `expiresIn` in seconds and `claims` (a JSON object),
+ * and `GET /scenarios` the names of the scenarios, one per line. Pages of any port of localhost may read them.
  */
 export async function startIssuer(options: IssuerOptions = {}) {
   const { port = 0, host = '127.0.0.1', audience = 'ledger-gateway' } = options;
@@ -69,7 +82,9 @@ export async function startIssuer(options: IssuerOptions = {}) {
     const known = scenarios.map(({ name, description }) => `${name}: ${description}`).join('\n');
     return reply
       .code(400)
-      .send(`Parameters: sub, expiresIn in seconds, scenario. Scenarios:\n${known}\n`);
+      .send(
+        `Parameters: sub, expiresIn in seconds, claims as a JSON object, scenario. Scenarios:\n${known}\n`,
+      );
   });
 
   const url = `${await app.listen({ port, host })}/`;

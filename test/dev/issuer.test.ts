@@ -66,7 +66,14 @@ test('GET /token returns a token for each scenario, and of a user that expires i
   }
 });
 
-test.each(['scenario=unknown', 'expiresIn=1h', 'sub=', 'user=ada'])(
+test('GET /token returns a token with further claims, such as those that a policy requires', async () => {
+  const { url } = await start();
+  const claims = { scope: 'a b', realm_access: { roles: ['operator'] } };
+  const response = await fetch(`${url}token?claims=${encodeURIComponent(JSON.stringify(claims))}`);
+  expect(decodeJwt(await response.text())).toMatchObject({ sub: 'dev-user', ...claims });
+});
+
+test.each(['scenario=unknown', 'expiresIn=1h', 'sub=', 'user=ada', 'claims={', 'claims=[]'])(
   'GET /token explains its parameters after %s',
   async (query) => {
     const { url } = await start();
