@@ -22,8 +22,15 @@ export function lackOf(
   return `the claim ${JSON.stringify(name)} of the token contains ${or.format(values)}`;
 }
 
+/** A name is tried as it stands, and then as a path: each of its dots may separate a name from one of the object inside. */
 function lookUp(claims: unknown, name: string): unknown {
-  return own(claims, name) ?? name.split('.').reduce(own, claims);
+  let found: unknown = own(claims, name) ?? undefined;
+  for (let dot = name.indexOf('.'); dot >= 0 && found === undefined; ) {
+    const inner = own(claims, name.slice(0, dot));
+    if (inner !== undefined) found = lookUp(inner, name.slice(dot + 1));
+    dot = name.indexOf('.', dot + 1);
+  }
+  return found;
 }
 
 function own(value: unknown, name: string): unknown {

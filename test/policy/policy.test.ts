@@ -60,6 +60,17 @@ test('a write needs the claims of its operation, and nothing is sent without the
   expect(service.received).toHaveLength(sufficient.length);
 });
 
+test('a name of a nested object may have dots, as a client of an issuer does', async () => {
+  const claims = { 'resource_access.ledger.example.com.roles': ['operator'] };
+  const { resultOf, service } = await startWithPolicy({ writes: { claims } });
+  const tokenOf = (client: string) => ({
+    claims: { resource_access: { ledger: {}, [client]: { roles: ['operator'] } } },
+  });
+  expect(await resultOf(save, tokenOf('ledger.example'))).toBe('FORBIDDEN');
+  expect(await resultOf(save, tokenOf('ledger.example.com'))).toBe('ApproversSaved');
+  expect(service.received).toHaveLength(1);
+});
+
 test('names and values of prototypes are claims like any other', async () => {
   const names = [
     'constructor',
