@@ -1,18 +1,24 @@
 import { hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { pipeline, type Readable } from 'node:stream';
 import { parseArgs } from 'node:util';
+import { createGunzip } from 'node:zlib';
 import { z } from 'zod';
 import { type AuditLine, auditLine } from '../src/audit/audit-line.ts';
 
 /*
- * Answers questions from the audit record of all instances (docs/audit.md), in files or on standard input:
+ * Answers questions from the audit record of all instances (docs/audit.md), in files, of which some may be compressed (`.gz`), or on standard input:
  *
  *   node deploy/audit-report.ts [--action NAME] [--field NAME] [--subject SUB] [--from TIME] [--to TIME] [--unknown] [FILE…]
  *
  * It prints the writes to which all options apply, one a line, with tabs between the columns. On standard error it says
  * how much it has read. It exits with 1 if the record is not complete.
  */
+
+process.once('uncaughtException', ({ message }) => {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+});
 
 type WriteLine = Exclude<AuditLine, { audit: 'dropped' }>;
 type OutcomeLine = Extract<AuditLine, { audit: 'outcome' }>;
@@ -52,6 +58,16 @@ function add(text: string): void {
   if (line.time < write.first.time) write.first = line;
   if (line.audit === 'sent') write.isSent = true;
   else write.end = line;
+}
+
+async function read(input: Readable): Promise<void> {
+  let rest = '';
+  for await (const chunk of input.setEncoding('utf8')) {
+    const lines = `${rest}${chunk}`.split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (line.trim() !== '') add(line);
+  }
+  if (rest.trim() !== '') add(rest);
 }
 
 /** A line of the record, after a prefix such as that of `kubectl logs --prefix`. Lines of the log are other ones. */
@@ -117,9 +133,13 @@ function rowOf({ first, end }: Write): string {
 }
 
 const [from, to] = [timeOf(options.from), timeOf(options.to)];
-const inputs = paths.length > 0 ? paths.map((path) => createReadStream(path)) : [process.stdin];
-for (const input of inputs) {
-  for await (const text of createInterface(input)) if (text.trim() !== '') add(text);
+if (paths.length === 0) await read(process.stdin);
+for (const path of paths) {
+  const file = createReadStream(path);
+  const input = path.endsWith('.gz') ? pipeline(file, createGunzip(), () => {}) : file;
+  await read(input).catch((error: unknown) => {
+    throw new Error(`${path} cannot be read: ${error instanceof Error ? error.message : error}`);
+  });
 }
 const { action, field, subject } = options;
 const found = (options.unknown ? unknownWrites() : [...writes.values()])
@@ -135,6 +155,6 @@ const faults = [
   ...(counts.unreadable > 0 ? [`${counts.unreadable} LINES COULD NOT BE READ.`] : []),
   ...(counts.dropped > 0 ? [`${counts.dropped} LINES WERE NOT WRITTEN by a gateway.`] : []),
 ];
-const read = `${found.length} writes, of ${writes.size} in ${counts.audit} lines of the record (and ${counts.other} other lines).`;
-process.stderr.write(`${[read, ...faults].join('\n')}\n`);
+const summary = `${found.length} writes, of ${writes.size} in ${counts.audit} lines of the record (and ${counts.other} other lines).`;
+process.stderr.write(`${[summary, ...faults].join('\n')}\n`);
 if (faults.length > 0) process.exitCode = 1;

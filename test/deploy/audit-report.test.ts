@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
+import { eventually } from '../../testkit/eventually.ts';
 import { write, writes } from '../../testkit/graphql-operation.ts';
 import { testIssuer } from '../../testkit/issuer.ts';
 import { reply, success } from '../../testkit/service.ts';
@@ -134,6 +136,34 @@ test('the record may be on standard input between lines of the log; what cannot 
   expect(onlyLog.said).toContain('NO LINE OF AN AUDIT RECORD WAS FOUND.');
   expect(onlyLog.said).not.toContain('COULD NOT BE READ');
   expect(onlyLog.status).toBe(1);
+});
+
+test('compressed files of a rotation are read like others', async () => {
+  const { path, send } = await startAudited();
+  await send('ada', write);
+  writeFileSync(`${path}.2.gz`, gzipSync(readFileSync(path)));
+  renameSync(path, `${path}.1`);
+  await eventually(async () => expect(existsSync(path)).toBe(true));
+  await send('ada', write);
+  const { rows, said, status } = reportOf([path, `${path}.1`, `${path}.2.gz`]);
+  expect(said).toBe('2 writes, of 2 in 6 lines of the record (and 0 other lines).\n');
+  expect([rows.length, status]).toEqual([2, 0]);
+  writeFileSync(`${path}.3.gz`, gzipSync(readFileSync(path)).subarray(0, -10));
+  const cut = reportOf([`${path}.3.gz`]);
+  expect([cut.said, cut.status]).toEqual([
+    `${path}.3.gz cannot be read: unexpected end of file\n`,
+    1,
+  ]);
+});
+
+test.each([
+  [['no-such-file'], /^no-such-file cannot be read: ENOENT.*\n$/],
+  [['--form', '2026-10-01'], /^Unknown option '--form'.*\n$/],
+  [['--from', 'October'], /^October is no date or time of ISO 8601\.\n$/],
+])('%j is an error in one line', (args, message) => {
+  const { said, status } = reportOf(args);
+  expect(said).toMatch(message);
+  expect(status).toBe(1);
 });
 
 test.each(['October', '10', '2026-02-30', '2026-10-01T25:00'])('%s is no time', (time) => {
