@@ -228,8 +228,8 @@ const search = join(parameters, ({ wire, sample }) => `${wire}=${sample.replaceA
 writeFileSync(
   `test/resolvers/${field}.test.ts`,
   `import { expect, test } from '@jest/globals';
-import { ${fragment} } from '../support/graphql-operation.ts';
-import { json } from '../support/service.ts';
+import { ${fragment} } from '../../testkit/graphql-operation.ts';
+import { json } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const share = shareGateway();
