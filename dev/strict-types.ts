@@ -4,14 +4,15 @@ import type { WireType } from '../src/upstream/wire-types.ts';
 
 /**
  * The same type without fields that are not declared, for values of `parseWithBigInt`: an integer is a safe one or a
- * bigint.
+ * bigint, and a decimal is any number.
  */
 function strict(type: WireType): object {
   const { properties, items, exact, documented } = type;
   if (exact) {
     const integer = { type: 'integer', minimum: -(2 ** 53) + 1, maximum: 2 ** 53 - 1 };
+    const number = exact === 'integer' ? integer : { type: 'number' };
     const isNullable = [documented].flat().includes('null');
-    return { anyOf: [integer, { type: isNullable ? ['bigint', 'null'] : 'bigint' }] };
+    return { anyOf: [number, { type: isNullable ? ['bigint', 'null'] : 'bigint' }] };
   }
   const fields = Object.entries(properties ?? {}).map(([name, field]) => [name, strict(field)]);
   return {
@@ -48,6 +49,7 @@ function queryValue(text: unknown, declared: WireType | undefined): unknown {
     const number = Number(text);
     return Number.isSafeInteger(number) ? number : BigInt(String(text));
   }
+  if (kind === 'number' && /^-?\d+(\.\d+)?$/.test(String(text))) return Number(text);
   const isBoolean = kind === 'boolean' && (text === 'true' || text === 'false');
   return isBoolean ? text === 'true' : text;
 }
