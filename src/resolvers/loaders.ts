@@ -61,8 +61,9 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
   /**
    * Reads the items of a list by their keys, for references to entities. Items without a key are left out. If the service
    * lists a key twice, the first item counts. A status other than OK is an error. Lists with the same id are read once.
+   * The type of an entity is the `__typename` of the item.
    */
-  function index<Item extends object>(
+  function index<Item extends { readonly __typename: string }>(
     id: string,
     read: () => Promise<ServiceStatus & { list: Item[] }>,
     keyOf: (item: Item) => string | null,
