@@ -50,10 +50,10 @@ export type WireType = TSchema & {
 /** Only values of these types are shown in the audit record. */
 type TargetKind = 'identifier' | 'fileName' | 'fileContent';
 
-/** The most digits of a number. Real ones have fewer, and a response may contain each number hundreds of times. */
+/** Numbers in the syntax of JSON, and how many digits they have at most. Real ones have fewer, and a response may contain each number hundreds of times. */
 const exactPatterns = {
-  integer: /^-?\d{1,1000}$/,
-  number: /^-?\d{1,1000}(\.\d{1,1000})?([eE][-+]?\d{1,3})?$/,
+  integer: /^-?(0|[1-9]\d{0,999})$/,
+  number: /^-?(0|[1-9]\d{0,999})(\.\d{1,1000})?([eE][-+]?\d{1,3})?$/,
 };
 
 function exact(

@@ -1,0 +1,77 @@
+import { expect, test } from '@jest/globals';
+import {
+  type GraphQLArgument,
+  type GraphQLInputField,
+  type GraphQLInputType,
+  GraphQLString,
+  getNamedType,
+  getNullableType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isRequiredInputField,
+} from 'graphql';
+import { schema } from '../../src/graphql/schema.ts';
+import { json } from '../../testkit/service.ts';
+import { shareGateway } from '../support/shared-gateway.ts';
+
+/*
+ * What the schema accepts and a declaration does not, such as a parameter that only one action requires, or a text that must
+ * be a decimal, is a fault of the client. `argumentChecks` in src/resolvers/index.ts says it.
+ */
+
+const share = shareGateway({ UPSTREAM_CSV_OPTION_PARAM: 'type' });
+const texts = ['x', '', '007', '10.50', '\ud800'];
+
+/** A literal of this type, with the variable as each text. Optional fields are all given, or all left out. */
+function literalOf(type: GraphQLInputType, isFull: boolean): string {
+  const inner = getNullableType(type);
+  if (isListType(inner)) return `[${literalOf(inner.ofType, isFull)}]`;
+  if (isInputObjectType(inner)) return `{ ${given(Object.values(inner.getFields()), isFull)} }`;
+  if (isEnumType(inner)) return inner.getValues()[0]?.name ?? '';
+  if (inner === GraphQLString) return '$text';
+  return `${inner}` === 'Boolean' ? 'true' : '1';
+}
+
+function given(inputs: readonly (GraphQLArgument | GraphQLInputField)[], isFull: boolean): string {
+  const kept = inputs.filter((input) => isFull || isRequiredInputField(input));
+  return kept.map(({ name, type }) => `${name}: ${literalOf(type, isFull)}`).join(', ');
+}
+
+/** The arguments once for each value of each enum. */
+function argumentsOf(args: readonly GraphQLArgument[], isFull: boolean): string[] {
+  const all = given(args, isFull);
+  const variants = args.flatMap(({ name, type }) => {
+    const named = getNamedType(type);
+    const values = isEnumType(named) ? named.getValues() : [];
+    return values.map((value) =>
+      all.replace(new RegExp(`\\b${name}: \\w+`), `${name}: ${value.name}`),
+    );
+  });
+  return [...new Set([all, ...variants])];
+}
+
+const fields = [schema.getQueryType(), schema.getMutationType()].flatMap((root) =>
+  Object.values(root?.getFields() ?? {})
+    .filter(({ name }) => !name.startsWith('_'))
+    .map(({ name, args }) => ({ name, args, keyword: `${root}`.toLowerCase() })),
+);
+
+test.each(fields)('arguments of $name that cannot be sent are BAD_USER_INPUT', async (field) => {
+  const { gateway } = share(
+    json({ status: 0, unresolved: '', service_status: { status: 0 }, list: [] }),
+  );
+  const failed: unknown[] = [];
+  for (const args of [true, false].flatMap((isFull) => argumentsOf(field.args, isFull))) {
+    const hasText = args.includes('$text');
+    const call = `${field.name}${args && `(${args})`} { __typename }`;
+    const query = `${field.keyword} ${hasText ? '($text: String!)' : ''} { ${call} }`;
+    for (const text of hasText ? texts : ['']) {
+      const { errors } = await gateway.graphql(query, hasText ? { text } : {});
+      const code = errors?.[0]?.extensions.code;
+      if (/^(INTERNAL_SERVER_ERROR|GRAPHQL_VALIDATION_FAILED)$/.test(`${code}`))
+        failed.push([call, text, code]);
+    }
+  }
+  expect(failed).toEqual([]);
+});
