@@ -37,6 +37,7 @@ const { positionals, values } = parseArgs({
     body: { type: 'string', default: '' },
     item: { type: 'string', default: '' },
     fields: { type: 'string', default: '' },
+    key: { type: 'string', default: '' },
   },
 });
 const [operation = ''] = positionals;
@@ -53,7 +54,21 @@ if (!/^[A-Za-z]\w*$/.test(operation) || (!isWrite && item === '')) {
 const member = values.outcome ?? (isWrite ? `${upper(field)}Completed` : `${item}List`);
 const [parameters, body, fields] = [values.parameters, values.body, values.fields].map(fieldsOf);
 const sent = [...(parameters ?? []), ...(body ?? [])];
-const unsafe = (parameters ?? []).filter(({ type }) => type === 'text');
+/** The field that identifies an item in a federated graph. */
+const key = fields?.find(({ wire }) => wire === values.key);
+if (
+  values.key !== '' &&
+  (isWrite || !key || key.isOptional || !/^(ID|String)$/.test(key.graphql))
+) {
+  throw new Error('--key names a field of a read that is required and a text or an identifier');
+}
+/** The arguments that the schema accepts and the declaration may not: the check of each. */
+const checked = [
+  ...(parameters ?? [])
+    .filter(({ type }) => type === 'text')
+    .map((one) => ({ ...one, check: 'wellFormed' })),
+  ...sent.filter(({ type }) => type === 'decimal').map((one) => ({ ...one, check: 'decimalText' })),
+];
 
 function fieldsOf(list: string): Field[] {
   return list
@@ -68,8 +83,11 @@ function fieldsOf(list: string): Field[] {
     });
 }
 
-const join = (all: readonly Field[] | undefined, each: (field: Field) => string, by = ', ') =>
-  (all ?? []).map(each).join(by);
+const join = <One extends Field>(
+  all: readonly One[] | undefined,
+  each: (one: One) => string,
+  by = ', ',
+) => (all ?? []).map(each).join(by);
 const recordOf = (all: readonly Field[] | undefined) =>
   `record({ ${join(all, ({ wire, type, isOptional }) => `${wire}: ${isOptional ? `optional(${type})` : type}`)} })`;
 const argumentsOf = (all: readonly Field[] | undefined) =>
@@ -152,55 +170,96 @@ union ${upper(field)}Result =${members.map((name) => `\n  | ${name}`).join('')}
 "The outcome of \`${operation}\` with status 0, OK."
 type ${member} implements LedgerStatus {
 ${isWrite ? '' : `  "In the order of the service."\n  ${field}: [${item}!]!\n`}${statusFields}}
-${isWrite ? `\nextend union WriteOutcome = ${member}\n` : `\n"An item of \`${operation}\`."\ntype ${item} {\n${join(fields, (one) => `  ${argument(one).replace('." ', '."\n  ')}`, '\n')}\n}\n`}`,
+${isWrite ? `\nextend union WriteOutcome = ${member}\n` : `\n"An item of \`${operation}\`."\ntype ${item}${key ? ` @key(fields: "${key.name}")` : ''} {\n${join(fields, (one) => `  ${argument(one).replace('." ', '."\n  ')}`, '\n')}\n}\n`}`,
 );
 
 // The resolver.
-const checks =
-  unsafe.length === 0
-    ? ''
-    : `\n/** What the schema cannot express of the arguments. */
-export const ${field}Args = z.object({ ${join(unsafe, ({ name, isOptional }) => `${name}: wellFormed${isOptional ? '.nullish()' : ''}`)} });
-`;
+const checkNames = new Set(checked.map(({ check }) => check));
 const args = sent.length > 0 ? 'args' : '_args';
 const input = [
   ...(parameters?.length ? [`parameters: ${argumentsOf(parameters)}`] : []),
   ...(body?.length ? [`body: ${argumentsOf(body)}`] : []),
 ];
-const resolver = `src/resolvers/${field}.ts`;
-writeFileSync(
-  resolver,
-  `${unsafe.length === 0 ? '' : "import { z } from 'zod';\n"}import type { ${root}Resolvers } from '../generated/resolvers.ts';
-${isWrite ? "import type { ServiceStatus } from '../upstream/responses.ts';\nimport { outcome, writeOutcome } from './outcome.ts';" : "import { outcome } from './outcome.ts';"}
-${unsafe.length === 0 ? '' : "import { wellFormed } from './well-formed.ts';\n"}${checks}
-${
-  isWrite
-    ? `export const ${field}: NonNullable<MutationResolvers['${field}']> = async (_, ${args}, { service }, { path }) => {
+const toItem = `(record) => ({ ${key ? `__typename: '${item}' as const, ` : ''}${join(fields, ({ wire, name, isOptional }) => `${name}: record.${wire}${isOptional ? ' ?? null' : ''}`)} })`;
+const imported = [
+  ...(checked.length > 0 ? ["import { z } from 'zod';"] : []),
+  `import type { ${root}Resolvers } from '../generated/resolvers.ts';`,
+  ...(key ? ["import type { Responses } from '../upstream/operations.ts';"] : []),
+  ...(isWrite ? ["import type { ServiceStatus } from '../upstream/responses.ts';"] : []),
+  ...(checkNames.has('decimalText')
+    ? ["import { decimal, guardOf } from '../upstream/wire-types.ts';"]
+    : []),
+  ...(key ? ["import { invalidReference, type ReadReference } from './entity.ts';"] : []),
+  `import { outcome${isWrite ? ', writeOutcome' : ''} } from './outcome.ts';`,
+  ...(checkNames.has('wellFormed') ? ["import { wellFormed } from './well-formed.ts';"] : []),
+];
+const decimalCheck =
+  "const decimalText = z.string().refine(guardOf(decimal), 'is not a decimal number, such as 10.50');";
+const checks = `
+${checkNames.has('decimalText') ? decimalCheck : ''}
+
+/** What the schema cannot express of the arguments. */
+export const ${field}Args = z.object({ ${join(checked, ({ name, check, isOptional }) => `${name}: ${check}${isOptional ? '.nullish()' : ''}`)} });
+`.replace('\n\n\n', '\n');
+const write = `
+export const ${field}: NonNullable<MutationResolvers['${field}']> = async (_, ${args}, { service }, { path }) => {
   const result = await service().write('${operation}', String(path.key), { ${input.join(', ')} });
   return writeOutcome(result, ${lower(member)});
 };
 
 export const ${lower(member)} = (status: ServiceStatus) => outcome(status, { __typename: '${member}' });
-`
-    : `export const ${field}: NonNullable<QueryResolvers['${field}']> = async (_, ${args}, context) => {
+`;
+const read = `
+export const ${field}: NonNullable<QueryResolvers['${field}']> = async (_, ${args}, context) => {
   const { list } = context.loaders(); // Throws first if the token is missing.
-  const { list: ${field}, ...status } = await list('${operation}', ${argumentsOf(parameters)}, (response) =>
-    response.list.map((record) => ({ ${join(fields, ({ wire, name, isOptional }) => `${name}: record.${wire}${isOptional ? ' ?? null' : ''}`)} })),
-  );
+  const { list: ${field}, ...status } = await list('${operation}', ${argumentsOf(parameters)}, ${key ? 'toItems' : `(response) => response.list.map(${toItem})`});
   return outcome(status, { __typename: '${member}', ${field} });
 };
+`;
+/** A parameter that is required is undefined here, which the types name: a reference needs a value of it. */
+const reader = key
+  ? `
+const toItems = (response: Responses['${operation}']) => response.list.map(${toItem});
+
+/** Reads a reference. It is found if the list for these parameters has it. */
+export const read${item}Reference: ReadReference = ({ ${key.name} }) => {
+  if (typeof ${key.name} !== 'string') return invalidReference('${item}', ['${key.name}'], 'is not a text');
+  const parameters = { ${join(
+    parameters?.filter(({ isOptional }) => !isOptional),
+    ({ wire }) => `${wire}: undefined`,
+  )} };
+  const list = JSON.stringify(['${operation}', parameters]);
+  return {
+    list,
+    key: ${key.name},
+    readIndex(loaders) {
+      const read = () => loaders.list('${operation}', parameters, toItems);
+      return loaders.index(list, read, (item) => item.${key.name});
+    },
+  };
+};
 `
-}`,
+  : '';
+const resolver = `src/resolvers/${field}.ts`;
+writeFileSync(
+  resolver,
+  `${imported.join('\n')}\n${checked.length > 0 ? checks : ''}${isWrite ? write : read}${reader}`,
 );
 const index = 'src/resolvers/index.ts';
-const names = [field, ...(isWrite ? [lower(member)] : []), ...(checks ? [`${field}Args`] : [])];
+const names = [
+  field,
+  ...(isWrite ? [lower(member)] : []),
+  ...(checked.length > 0 ? [`${field}Args`] : []),
+  ...(key ? [`read${item}Reference`] : []),
+];
 insert(index, 'import { writeOutcome }', `import { ${names.join(', ')} } from './${field}.ts';\n`);
 insert(
   index,
   isWrite ? '    saveApprovers,' : 'glCodes },',
   isWrite ? `    ${field},\n` : `${field}, `,
 );
-if (checks) insert(index, '  glCodes: glCodesArgs,', `  ${field}: ${field}Args,\n`);
+if (checked.length > 0) insert(index, '  glCodes: glCodesArgs,', `  ${field}: ${field}Args,\n`);
+if (key) insert(index, 'GlCode: readGlCodeReference', `${item}: read${item}Reference, `);
 if (isWrite) {
   insert(
     index,
@@ -256,6 +315,11 @@ process.stdout.write(`Written. Left by hand, with descriptions that say what the
   docs/service-api.md, ${declarations}: what is known, and its section
   schema.graphql: descriptions, and @limit where 1,000 characters are not the limit of a text
   ${resolver}, test/resolvers/${field}.test.ts: what is more than names and types
-  CHANGELOG.md
+${
+  key
+    ? `  ${resolver}, docs/federation.md: how a reference is found, if the list has parameters or pages
+`
+    : ''
+}  CHANGELOG.md
 Then: npm run setup (once), npm run format, npm run check
 `);

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { startChangingService } from '../support/stack.ts';
 
 /*
- * A gateway with the two operations of the example in CONTRIBUTING.md, which the commands there write. Every promise of
+ * A gateway with the operations of the example in CONTRIBUTING.md, which the commands there write. Every promise of
  * an operation must hold for these without anything else: a second list type, an integer above 2^53, and a write.
  */
 
@@ -48,7 +48,7 @@ async function followExample(): Promise<string> {
   mkdirSync(join(folder, 'test/resolvers'), { recursive: true });
   const page = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
   const commands = [...page.matchAll(/^npm run new-operation -- (.*)$/gm)];
-  expect(commands).toHaveLength(2);
+  expect(commands).toHaveLength(3);
   for (const [, options = ''] of commands) {
     // As a shell splits them.
     const args = [...options.matchAll(/'([^']*)'|(\S+)/g)].map(
@@ -134,6 +134,25 @@ test('a decimal has the digits of the service, and a text in its place is a faul
   expect(data.vendors.vendors).toEqual([{ amount: '10.50' }]);
   const result = await graphql(`{ ${vendors('amount')} }`, response('{"a":1}'));
   expect(codesOf(result)).toEqual(['UPSTREAM_INVALID_RESPONSE']);
+});
+
+test('a reference to an item with a key is found in the list, and one that is no text is a fault', async () => {
+  const found = `{ __typename: "CostCenter", costCenterId: "${large}" }`;
+  const references = `[${found}, { __typename: "CostCenter", costCenterId: 7 }]`;
+  const result = await graphql(
+    `{ _entities(representations: ${references}) { ... on CostCenter { name } } }`,
+    json(`{"service_status":{"status":0},"list":[{"cost_center_id":${large},"name":"a"}]}`),
+  );
+  expect(result.data._entities).toEqual([{ name: 'a' }, null]);
+  expect(codesOf(result)).toEqual(['BAD_USER_INPUT']);
+  expect(arrivals()).toEqual(['GET /getCostCenters ']);
+});
+
+test('a text in place of a decimal is rejected before anything is sent', async () => {
+  const limit = (text: string) => `{ costCenters(limit: "${text}") { __typename } }`;
+  expect(codesOf(await graphql(limit('007'), listOf(0)))).toEqual(['BAD_USER_INPUT']);
+  await graphql(limit('10.50'), listOf(0));
+  expect(arrivals()).toEqual(['GET /getCostCenters?limit=10.50 ']);
 });
 
 test('a read is tried again, and equal ones in a request are one call', async () => {
