@@ -1,18 +1,8 @@
 import { expect, test } from '@jest/globals';
-import {
-  type GraphQLArgument,
-  type GraphQLInputField,
-  type GraphQLInputType,
-  GraphQLString,
-  getNamedType,
-  getNullableType,
-  isEnumType,
-  isInputObjectType,
-  isListType,
-  isRequiredInputField,
-} from 'graphql';
+import { type GraphQLArgument, getNamedType, isEnumType } from 'graphql';
 import { schema } from '../../src/graphql/schema.ts';
 import { json } from '../../testkit/service.ts';
+import { given } from '../support/argument-literals.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 /*
@@ -23,24 +13,9 @@ import { shareGateway } from '../support/shared-gateway.ts';
 const share = shareGateway({ UPSTREAM_CSV_OPTION_PARAM: 'type' });
 const texts = ['x', '', '007', '10.50', '\ud800'];
 
-/** A literal of this type, with the variable as each text. Optional fields are all given, or all left out. */
-function literalOf(type: GraphQLInputType, isFull: boolean): string {
-  const inner = getNullableType(type);
-  if (isListType(inner)) return `[${literalOf(inner.ofType, isFull)}]`;
-  if (isInputObjectType(inner)) return `{ ${given(Object.values(inner.getFields()), isFull)} }`;
-  if (isEnumType(inner)) return inner.getValues()[0]?.name ?? '';
-  if (inner === GraphQLString) return '$text';
-  return `${inner}` === 'Boolean' ? 'true' : '1';
-}
-
-function given(inputs: readonly (GraphQLArgument | GraphQLInputField)[], isFull: boolean): string {
-  const kept = inputs.filter((input) => isFull || isRequiredInputField(input));
-  return kept.map(({ name, type }) => `${name}: ${literalOf(type, isFull)}`).join(', ');
-}
-
 /** The arguments once for each value of each enum. */
 function argumentsOf(args: readonly GraphQLArgument[], isFull: boolean): string[] {
-  const all = given(args, isFull);
+  const all = given(args, { text: '$text', isFull });
   const variants = args.flatMap(({ name, type }) => {
     const named = getNamedType(type);
     const values = isEnumType(named) ? named.getValues() : [];

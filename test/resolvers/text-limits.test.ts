@@ -4,15 +4,13 @@ import {
   type GraphQLInputField,
   type GraphQLInputType,
   getDirectiveValues,
-  getNamedType,
   getNullableType,
-  isEnumType,
   isInputObjectType,
   isListType,
-  isRequiredInputField,
 } from 'graphql';
 import { schema } from '../../src/graphql/schema.ts';
 import { json } from '../../testkit/service.ts';
+import { given } from '../support/argument-literals.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const share = shareGateway();
@@ -44,13 +42,10 @@ function longTextsOf(inputs: readonly (GraphQLArgument | GraphQLInputField)[], p
   // A document is shorter than the contents of a file may be.
   const tested = inputs.filter((input) => limitOf(input) < 20_000);
   return tested.flatMap((one) => {
-    const others = inputs.filter((other) => other !== one && isRequiredInputField(other));
-    const required = others.map(({ name, type }) => {
-      const named = getNamedType(type);
-      return `${name}: ${isEnumType(named) ? named.getValues()[0]?.name : '"1"'}`;
-    });
+    const others = inputs.filter((other) => other !== one);
+    const required = given(others, { text: '"1"', isFull: false });
     return longTextsIn(one.type, [...path, one.name]).map(({ path, literal }): Case => {
-      return { path, literal: [...required, `${one.name}: ${literal}`].join(', ') };
+      return { path, literal: [required, `${one.name}: ${literal}`].filter(Boolean).join(', ') };
     });
   });
 }

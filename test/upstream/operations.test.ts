@@ -7,7 +7,7 @@ import { resolvers } from '../../src/resolvers/index.ts';
 import { type OperationName, operations } from '../../src/upstream/operations.ts';
 import type { WireType } from '../../src/upstream/wire-types.ts';
 import { operation } from '../../testkit/example-operation.ts';
-import { actions } from '../../testkit/graphql-operation.ts';
+import { writes } from '../../testkit/graphql-operation.ts';
 import { json, type Reply, reply, success } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
@@ -129,10 +129,10 @@ const responses: [response: string, Reply, outcome: unknown][] = [
 test.each(writeNames)('%s is sent exactly once, whatever the response is', async (name) => {
   const [, field = ''] = operations[name].graphql.split('.');
   const example = operation(`${field[0]?.toUpperCase()}${field.slice(1)}`);
-  const action = Object.entries(actions).find(([action]) => action === name)?.[1];
+  const document = writes[name] === undefined ? example : `mutation { ${writes[name]} }`;
   for (const [response, reaction, outcome] of responses) {
     const { gateway, service } = setReply(reaction);
-    const { data } = await gateway.graphql(example, { action });
+    const { data } = await gateway.graphql(document);
     expect([response, data[field].__typename]).toEqual([response, outcome]);
     expect(service.received.map(({ method, url }) => [method, url.split('?')[0]])).toEqual([
       [operations[name].method, `/${name}`],
