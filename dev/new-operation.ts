@@ -26,6 +26,8 @@ type Field = {
   graphql: string;
   sample: string;
   isOptional: boolean;
+  /** The fields of the records of a list, such as `lines:Line[line_id:identifier,amount:decimal]`. */
+  inner?: Field[];
 };
 
 const { positionals, values } = parseArgs({
@@ -55,6 +57,9 @@ const member = values.outcome ?? (isWrite ? `${upper(field)}Completed` : `${item
 const [parameters, body, fields] = [values.parameters, values.body, values.fields].map(fieldsOf);
 const sent = [...(parameters ?? []), ...(body ?? [])];
 /** The field that identifies an item in a federated graph. */
+if ([...(parameters ?? []), ...(fields ?? [])].some(({ inner }) => inner)) {
+  throw new Error('Only --body has lists');
+}
 const key = fields?.find(({ wire }) => wire === values.key);
 if (
   values.key !== '' &&
@@ -62,38 +67,64 @@ if (
 ) {
   throw new Error('--key names a field of a read that is required and a text or an identifier');
 }
-/** The arguments that the schema accepts and the declaration may not: the check of each. */
-const checked = [
-  ...(parameters ?? [])
-    .filter(({ type }) => type === 'text')
-    .map((one) => ({ ...one, check: 'wellFormed' })),
-  ...sent.filter(({ type }) => type === 'decimal').map((one) => ({ ...one, check: 'decimalText' })),
-];
-
 function fieldsOf(list: string): Field[] {
   return list
     .split(/\s+/)
     .filter(Boolean)
     .map((text) => {
-      const [, wire = '', type = '', optional] = /^(\w+):(\w+)(\?)?$/.exec(text) ?? [];
+      const [, wire = '', type = '', list, optional] =
+        /^(\w+):(\w+)(?:\[(.+)\])?(\?)?$/.exec(text) ?? [];
+      const name = lower(wire.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()));
+      const isOptional = optional !== undefined;
+      if (list !== undefined) {
+        const inner = fieldsOf(list.replaceAll(',', ' '));
+        const graphql = `[${type}Input!]`;
+        return { wire, name, type, graphql, sample: `[${sampleOf(inner)}]`, isOptional, inner };
+      }
       const [graphql, sample] = types[type] ?? [];
       if (!graphql || !sample) throw new Error(`${text} is no field, such as reason:text?`);
-      const name = lower(wire.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()));
-      return { wire, name, type, graphql, sample, isOptional: optional !== undefined };
+      return { wire, name, type, graphql, sample, isOptional };
     });
 }
 
-const join = <One extends Field>(
-  all: readonly One[] | undefined,
-  each: (one: One) => string,
-  by = ', ',
-) => (all ?? []).map(each).join(by);
-const recordOf = (all: readonly Field[] | undefined) =>
-  `record({ ${join(all, ({ wire, type, isOptional }) => `${wire}: ${isOptional ? `optional(${type})` : type}`)} })`;
-const argumentsOf = (all: readonly Field[] | undefined) =>
-  `{ ${join(all, ({ wire, name }) => `${wire}: args.${name}`)} }`;
-const sampleOf = (all: readonly Field[] | undefined) =>
-  `{${join(all, ({ wire, sample }) => `"${wire}":${sample}`, ',')}}`;
+/** The names of the types in `wire-types.ts` that these fields use. */
+function typesOf(all: readonly Field[]): string[] {
+  return all.flatMap(({ type, inner }) => (inner ? ['list', ...typesOf(inner)] : [type]));
+}
+
+/** The check of an argument, if the schema accepts what the declaration may not. */
+function checkOf({ type, inner, isOptional }: Field, isInQuery: boolean): string | undefined {
+  const inside = inner ? checksOf(inner, false) : '';
+  const ofType = type === 'text' && isInQuery ? 'wellFormed' : undefined;
+  const check = inside ? `z.array(${inside})` : type === 'decimal' ? 'decimalText' : ofType;
+  return check && `${check}${isOptional ? '.nullish()' : ''}`;
+}
+
+/** The check of a record with these fields. Empty if none is checked. */
+function checksOf(all: readonly Field[], isInQuery: boolean): string {
+  const checks = all.flatMap((one) => {
+    const check = checkOf(one, isInQuery);
+    return check ? [`${one.name}: ${check}`] : [];
+  });
+  return checks.length > 0 ? `z.object({ ${checks.join(', ')} })` : '';
+}
+
+function join(all: readonly Field[] | undefined, each: (one: Field) => string, by = ', ') {
+  return (all ?? []).map(each).join(by);
+}
+const recordOf = (all: readonly Field[] | undefined): string =>
+  `record({ ${join(all, ({ wire, type, isOptional, inner }) => {
+    const one = inner ? `list(${recordOf(inner)})` : type;
+    return `${wire}: ${isOptional ? `optional(${one})` : one}`;
+  })} })`;
+const argumentsOf = (all: readonly Field[] | undefined, from = 'args'): string =>
+  `{ ${join(all, ({ wire, name, inner, isOptional }) => {
+    const items = `${isOptional ? '?' : ''}.map((one) => (${argumentsOf(inner, 'one')}))`;
+    return `${wire}: ${from}.${name}${inner ? items : ''}`;
+  })} }`;
+function sampleOf(all: readonly Field[] | undefined): string {
+  return `{${join(all, ({ wire, sample }) => `"${wire}":${sample}`, ',')}}`;
+}
 const status = '{"invoice_id":7,"message":"done","status":0}';
 const sample = isWrite ? status : `{"service_status":${status},"list":[${sampleOf(fields)}]}`;
 
@@ -131,7 +162,7 @@ insert(
 `,
 );
 const [imports = ''] = readFileSync(declarations, 'utf8').split("} from './wire-types.ts'");
-for (const type of new Set([...sent, ...(fields ?? [])].map(({ type }) => type))) {
+for (const type of new Set(typesOf([...sent, ...(fields ?? [])]))) {
   if (!imports.includes(`\n  ${type},`))
     insert(declarations, "} from './wire-types.ts'", `  ${type},\n`);
 }
@@ -173,8 +204,22 @@ ${isWrite ? '' : `  "In the order of the service."\n  ${field}: [${item}!]!\n`}$
 ${isWrite ? `\nextend union WriteOutcome = ${member}\n` : `\n"An item of \`${operation}\`."\ntype ${item}${key ? ` @key(fields: "${key.name}")` : ''} {\n${join(fields, (one) => `  ${argument(one).replace('." ', '."\n  ')}`, '\n')}\n}\n`}`,
 );
 
+// The input types of lists.
+for (const { type, inner } of sent) {
+  if (!inner) continue;
+  const inputFields = join(inner, (one) => `  ${argument(one).replace('." ', '."\n  ')}\n`, '');
+  appendFileSync(
+    'schema.graphql',
+    `\n"An item of a list in \`${operation}\`."\ninput ${type}Input {\n${inputFields}}\n`,
+  );
+}
+
 // The resolver.
-const checkNames = new Set(checked.map(({ check }) => check));
+const checked = [
+  ...(parameters ?? []).map((one) => [one.name, checkOf(one, true)]),
+  ...(body ?? []).map((one) => [one.name, checkOf(one, false)]),
+].flatMap(([name, check]) => (check ? [`${name}: ${check}`] : []));
+const uses = (check: string) => checked.some((text) => text.includes(check));
 const args = sent.length > 0 ? 'args' : '_args';
 const input = [
   ...(parameters?.length ? [`parameters: ${argumentsOf(parameters)}`] : []),
@@ -186,20 +231,18 @@ const imported = [
   `import type { ${root}Resolvers } from '../generated/resolvers.ts';`,
   ...(key ? ["import type { Responses } from '../upstream/operations.ts';"] : []),
   ...(isWrite ? ["import type { ServiceStatus } from '../upstream/responses.ts';"] : []),
-  ...(checkNames.has('decimalText')
-    ? ["import { decimal, guardOf } from '../upstream/wire-types.ts';"]
-    : []),
+  ...(uses('decimalText') ? ["import { decimal, guardOf } from '../upstream/wire-types.ts';"] : []),
   ...(key ? ["import { invalidReference, type ReadReference } from './entity.ts';"] : []),
   `import { outcome${isWrite ? ', writeOutcome' : ''} } from './outcome.ts';`,
-  ...(checkNames.has('wellFormed') ? ["import { wellFormed } from './well-formed.ts';"] : []),
+  ...(uses('wellFormed') ? ["import { wellFormed } from './well-formed.ts';"] : []),
 ];
 const decimalCheck =
   "const decimalText = z.string().refine(guardOf(decimal), 'is not a decimal number, such as 10.50');";
 const checks = `
-${checkNames.has('decimalText') ? decimalCheck : ''}
+${uses('decimalText') ? decimalCheck : ''}
 
 /** What the schema cannot express of the arguments. */
-export const ${field}Args = z.object({ ${join(checked, ({ name, check, isOptional }) => `${name}: ${check}${isOptional ? '.nullish()' : ''}`)} });
+export const ${field}Args = z.object({ ${checked.join(', ')} });
 `.replace('\n\n\n', '\n');
 const write = `
 export const ${field}: NonNullable<MutationResolvers['${field}']> = async (_, ${args}, { service }, { path }) => {
@@ -275,8 +318,10 @@ const selection = `__typename
     ... on LedgerProblem { message }
     ... on LedgerUnrecognizedStatus { status }
     ${isWrite ? '... on LedgerOutcomeUnknown { code requestId }' : `... on ${member} { ${field} { ${join(fields, ({ name }) => name, ' ')} } }`}`;
-const value = ({ graphql, sample }: Field) =>
-  graphql === 'String' && !sample.startsWith('"') ? `"${sample}"` : sample;
+const value = ({ graphql, sample, inner }: Field): string => {
+  if (inner) return `[{ ${join(inner, (one) => `${one.name}: ${value(one)}`)} }]`;
+  return graphql === 'String' && !sample.startsWith('"') ? `"${sample}"` : sample;
+};
 const given = sent.length > 0 ? `(${join(sent, (one) => `${one.name}: ${value(one)}`)})` : '';
 writeFileSync(
   `examples/operations/${upper(field)}.graphql`,
@@ -307,7 +352,13 @@ const page = (file: string, before: string, text: string) =>
   existsSync(file) && insert(file, before, text);
 page('README.md', '`WorkflowActionCompleted` | done', `\`${member}\`, `);
 page('docs/errors.md', '`ApproversSaved`,', `\`${member}\`, `);
-const service = `### ${section} ${operation}\n\n\`${isWrite ? 'POST' : 'GET'} /${operation}\`. Parameters: ${join(parameters, ({ wire, type }) => `\`${wire}\` (${type})`) || 'none'}. ${isWrite ? `Body: ${join(body, ({ wire, type }) => `\`${wire}\` (${type})`) || 'none'}. The response is a ServiceStatus (2.1).` : `The response has \`list\`, of records with ${join(fields, ({ wire, type }) => `\`${wire}\` (${type})`)}.`}\n\n`;
+const documented = (all: readonly Field[] | undefined): string =>
+  join(
+    all,
+    ({ wire, type, inner }) =>
+      `\`${wire}\` (${inner ? `array of records with ${documented(inner)}` : type})`,
+  );
+const service = `### ${section} ${operation}\n\n\`${isWrite ? 'POST' : 'GET'} /${operation}\`. Parameters: ${join(parameters, ({ wire, type }) => `\`${wire}\` (${type})`) || 'none'}. ${isWrite ? `Body: ${documented(body) || 'none'}. The response is a ServiceStatus (2.1).` : `The response has \`list\`, of records with ${join(fields, ({ wire, type }) => `\`${wire}\` (${type})`)}.`}\n\n`;
 page(servicePage, '## 5. Authentication', service);
 
 execFileSync('graphql-codegen', ['--config', 'codegen.yml'], { stdio: 'ignore' });

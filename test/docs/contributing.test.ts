@@ -148,6 +148,18 @@ test('a reference to an item with a key is found in the list, and one that is no
   expect(arrivals()).toEqual(['GET /getCostCenters ']);
 });
 
+test('a list in a body is sent with the digits of its decimals, and its texts are checked', async () => {
+  const withLine = (amount: string) =>
+    write.replace('reason:', `lines: [{ lineId: 8, amount: "${amount}" }], reason:`);
+  expect(codesOf(await graphql(withLine('x'), saved))).toEqual(['BAD_USER_INPUT']);
+  const { data } = await graphql(withLine('10.50'), saved);
+  expect(data.blockVendor).toMatchObject({ __typename: 'VendorBlocked' });
+  const lines = '[{"line_id":8,"amount":10.50}]';
+  expect(arrivals()).toEqual([
+    `POST /blockVendor {"vendor_id":${large},"reason":"late","lines":${lines}}`,
+  ]);
+});
+
 test('a text in place of a decimal is rejected before anything is sent', async () => {
   const limit = (text: string) => `{ costCenters(limit: "${text}") { __typename } }`;
   expect(codesOf(await graphql(limit('007'), listOf(0)))).toEqual(['BAD_USER_INPUT']);
