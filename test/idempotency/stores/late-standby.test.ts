@@ -5,7 +5,8 @@ import { isPostgresInstalled, startPostgres } from '../../../testkit/postgres.ts
 import { success } from '../../../testkit/service.ts';
 import { startStack } from '../../support/stack.ts';
 
-const TIMEOUT_MS = 1000;
+// Long enough for sixty writes at once on a busy machine.
+const TIMEOUT_MS = 4000;
 const LEASE_MS = TIMEOUT_MS + 5000;
 const testPostgres = isPostgresInstalled ? test : test.skip;
 
