@@ -103,8 +103,7 @@ export class Reservation {
     if (this.#isClosed) return;
     this.#bytes = bytes;
     const change = reservedFor(bytes) - this.#reserved;
-    this.#reserved += change;
-    this.#peak = Math.max(this.#peak, this.#reserved);
+    this.#add(change);
     if (change > 0) this.#gate.take(this.caller, change);
     else if (change < 0) this.#gate.leave(this.caller, -change);
   }
@@ -146,10 +145,13 @@ export class Reservation {
   }
 
   #entered(amount: number): void {
-    if (!this.#isClosed) {
-      this.#reserved += amount;
-      this.#peak = Math.max(this.#peak, this.#reserved);
-    } else if (amount > 0) this.#gate.leave(this.caller, amount); // It waited longer than its request lasted.
+    if (!this.#isClosed) this.#add(amount);
+    else if (amount > 0) this.#gate.leave(this.caller, amount); // It waited longer than its request lasted.
+  }
+
+  #add(amount: number): void {
+    this.#reserved += amount;
+    this.#peak = Math.max(this.#peak, this.#reserved);
   }
 }
 

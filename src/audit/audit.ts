@@ -1,15 +1,9 @@
-import { WorkflowAction } from '../generated/resolvers.ts';
 import type { KnownOutcome } from '../idempotency/recorded-outcome.ts';
 import { remove } from '../lib/remove.ts';
+import { enumValueOf, fieldOf } from '../operation-names.ts';
 import type { RequestScope } from '../request-scope.ts';
 import type { Calls } from '../upstream/call.ts';
-import {
-  operations,
-  type Responses,
-  type WriteName,
-  type WriteObserver,
-  type WriteRequest,
-} from '../upstream/operations.ts';
+import type { Responses, WriteName, WriteObserver, WriteRequest } from '../upstream/operations.ts';
 import { codeOf, OutcomeUnknown } from '../upstream/upstream-error.ts';
 import type { AuditedOutcome, AuditedRequest } from './audit-line.ts';
 import type { AuditOutput } from './audit-output.ts';
@@ -21,8 +15,6 @@ type AuditOptions = {
   /** The union member of a response. */
   memberOf(known: KnownOutcome): { __typename: string };
 };
-
-const actions = new Map(Object.entries(WorkflowAction).map(([name, value]) => [value, name]));
 
 /**
  * Records writes (docs/audit.md): before they are sent, and with what became of them. This includes those that are rejected
@@ -92,7 +84,7 @@ function describe(
 ): AuditedRequest {
   const { ids, files, omitted } = targets();
   const { issuer: iss, subject: sub, hash, application: azp } = caller;
-  const action = actions.get(operation as WorkflowAction);
+  const action = enumValueOf(operation);
   return {
     writeId: crypto.randomUUID(),
     requestId,
@@ -101,7 +93,7 @@ function describe(
     ...(shown !== 'hash' && { sub }),
     ...((shown !== 'sub' || sub === null) && { caller: hash }),
     ...(azp !== undefined && { azp }),
-    field: operations[operation].graphql.replace('Mutation.', ''),
+    field: fieldOf(operation),
     ...(action !== undefined && { action }),
     operation,
     responseName: idempotencyResponseName,

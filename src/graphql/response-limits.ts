@@ -138,7 +138,7 @@ export class ResponseLimits implements Limits {
       if (typeof value !== 'object') texts += jsonLength(value) * ownFields;
     }
     this.#count(0, texts);
-    await this.#book(fields, length + texts);
+    await this.#reserveFields(fields, length + texts);
   }
 
   /** Does the same for entities, whose number was counted before, with the length of their texts. */
@@ -146,7 +146,7 @@ export class ResponseLimits implements Limits {
     const length = await this.#lengthOf(entities);
     const { fields } = selectionOf(info);
     this.#count(0, length * fields);
-    await this.#book(entities.length * fields, length * fields);
+    await this.#reserveFields(entities.length * fields, length * fields);
   }
 
   /**
@@ -198,7 +198,7 @@ export class ResponseLimits implements Limits {
     if (this.#mode === 'interpreted' && fields > MAX_INTERPRETED_FIELDS) throw tooLongToInterpret;
   }
 
-  async #book(fields: number, bytes: number): Promise<void> {
+  async #reserveFields(fields: number, bytes: number): Promise<void> {
     await this.#reserve(fields * 100 + bytes);
     this.#textBytes += bytes;
     await this.#turn();

@@ -210,9 +210,9 @@ async function respond(request: FastifyRequest, reply: FastifyReply, options: Gr
   // All responses of an iteration of the event loop are sent together, because waking a client for each takes more CPU time.
   await immediate();
   // The memory of lists was reserved before they existed. A response may also be long because of errors, or of the schema.
-  const isBooked =
+  const isReserved =
     state.writes.length > 0 || request.reservation?.tryReserveTotal(response.body.length);
-  if (isBooked === false) throw overloaded();
+  if (isReserved === false) throw overloaded();
   for (const [name, value] of response.headers) reply.header(name, value);
   reply.code(response.status).type(responseType(headers));
   return response.body;

@@ -33,7 +33,7 @@ export function registerHttpMetrics(
   for (const reason of rejectionReasons) rejections.inc({ reason }, 0);
   metrics.gauge('requests_in_progress', 'GraphQL requests in progress', () => requests.held);
   metrics.gauge('requests_waiting', 'GraphQL requests waiting for a place', () => requests.waiting);
-  metrics.gauge('memory_held_bytes', 'Memory booked for requests in progress', () => memory.held);
+  metrics.gauge('memory_held_bytes', 'Memory reserved for requests in progress', () => memory.held);
   metrics.gauge('memory_limit_bytes', 'Memory that requests may hold', () => memory.limit);
   metrics.gauge('ready', 'Whether /readyz responds with 200', () => Number(isReady()));
   return {

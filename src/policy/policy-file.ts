@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { closest } from 'fastest-levenshtein';
 import { z } from 'zod';
-import * as generated from '../generated/resolvers.ts';
+import { enumValueOf, fieldOf } from '../operation-names.ts';
 import { type OperationName, operations, perOperation } from '../upstream/operations.ts';
 
 /** What the policy says of one operation, after precedence. */
@@ -26,19 +26,10 @@ export type PolicyTable = {
 /** The rule of all writes. */
 const WRITES = 'writes';
 
-/** The names of the values of enums that stand for operations, by operation. */
-const enumNames = new Map<unknown, string>(
-  Object.values(generated).flatMap((values) =>
-    Object.entries(values).map(([name, operation]) => [operation, name] as const),
-  ),
-);
-
 /** The names of the rules that an operation may have, the most specific one first. */
 const levels = perOperation((operation): readonly [string, ...string[]] => {
-  const { graphql, effect } = operations[operation];
-  const field = graphql.replace(/^\w+\./, '');
-  const value = enumNames.get(operation);
-  const general = effect === 'write' ? [WRITES] : [];
+  const [field, value] = [fieldOf(operation), enumValueOf(operation)];
+  const general = operations[operation].effect === 'write' ? [WRITES] : [];
   return value === undefined ? [field, ...general] : [`${field}.${value}`, field, ...general];
 });
 

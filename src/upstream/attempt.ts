@@ -31,7 +31,7 @@ export type AttemptDependencies = {
 };
 
 /** How many bytes of a response to a write are received even if there is no memory. Up to 256 writes may be in flight. */
-const MAX_UNBOOKED = 131_072;
+const MAX_UNRESERVED = 131_072;
 /** How many times its length a body takes while it is decoded: for its parts, its text, and the values. */
 const DECODED = 5;
 
@@ -65,7 +65,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
         maxBytes: dependencies.maxResponseBytes,
         tryReserve(bytes) {
           received += bytes;
-          return reservation.tryReserveTotal(received) || (isWrite && received <= MAX_UNBOOKED);
+          return reservation.tryReserveTotal(received) || (isWrite && received <= MAX_UNRESERVED);
         },
       };
       const reserve = (bytes: number) =>

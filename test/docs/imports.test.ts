@@ -15,8 +15,8 @@ const allowed: Record<string, string> = {
   errors: 'lib/',
   telemetry: 'errors/gateway-error.ts node:http',
   audit:
-    'errors/gateway-error.ts generated/ idempotency/recorded-outcome.ts lib/ telemetry/ upstream/',
-  auth: 'errors/ lib/ jose node:http telemetry/metrics.ts',
+    'errors/gateway-error.ts idempotency/recorded-outcome.ts lib/ operation-names.ts telemetry/ upstream/',
+  auth: 'errors/ lib/ jose node:http telemetry/line-limit.ts telemetry/metrics.ts',
   upstream: 'admission/ errors/gateway-error.ts lib/ telemetry/ got undici node:http',
   idempotency:
     'admission/gate.ts admission/fair-shares.ts errors/gateway-error.ts lib/ telemetry/ upstream/',
@@ -29,7 +29,7 @@ const allowed: Record<string, string> = {
   config:
     'auth/ errors/gateway-error.ts generated/ graphql/ policy/ telemetry/ upstream/transport/ jose',
   policy:
-    'generated/ idempotency/counter-options.ts telemetry/line-limit.ts upstream/call.ts upstream/operations.ts upstream/upstream-error.ts',
+    'idempotency/counter-options.ts operation-names.ts telemetry/line-limit.ts upstream/call.ts upstream/operations.ts upstream/upstream-error.ts',
 };
 
 /** Packages that a folder may import only if its list names them. */

@@ -33,7 +33,7 @@ const KEY_BYTES = 512;
  * Replaces a record. Returns `swapped`, `other` if the key has another version, `basis`, or `share` if the caller has no
  * room. A change that needs none frees before it writes: a full server then accepts it.
  *
- * What a caller holds is booked by the eighth of the retention in which it was written, because keys expire unseen.
+ * What a caller holds is counted by the eighth of the retention in which it was written, because keys expire unseen.
  * KEYS: the key, the record of completeness, what the caller holds. ARGV: version to replace or '', new version or '',
  * text, retention (ms) or '', version of the record of completeness or '', the most bytes that the caller may hold or '',
  * the values of the counters, the time (ms) until when the change may be made.

@@ -98,8 +98,8 @@ export class SqliteStore implements IdempotencyStore {
       const changedAt = caller === null ? Number.MAX_SAFE_INTEGER : this.#clock();
       if (next === null) remove.run(key);
       else put.run(key, size.caller, next.version, size.bytes, changedAt, next.text);
-      if (found) this.#book(found, 'give');
-      if (next) this.#book(size, 'take');
+      if (found) this.#count(found, 'give');
+      if (next) this.#count(size, 'take');
       this.#needsCheckpoint ||= caller === null;
       return 'swapped';
     });
@@ -132,7 +132,7 @@ export class SqliteStore implements IdempotencyStore {
     const found = row && rowSchema.parse(row);
     if (!found || found.changed_at + this.#options.retentionMs > this.#clock()) return found;
     this.#file.statements.remove.run(key);
-    this.#book(found, 'give');
+    this.#count(found, 'give');
     return undefined;
   }
 
@@ -148,14 +148,14 @@ export class SqliteStore implements IdempotencyStore {
     if (!isInShare) throw new StoreUnavailable('share');
   }
 
-  /** Books all keys to their callers, each of which leaves a quarter to others. */
+  /** Counts all keys for their callers, each of which leaves a quarter to others. */
   #measure(): void {
     this.#keys = new FairShares(this.#options.maxKeys, 3);
     this.#bytes = new FairShares(this.#options.maxBytes * CLAIMABLE_PART, 3);
-    for (const row of this.#file.statements.sizes.all()) this.#book(sizeSchema.parse(row), 'take');
+    for (const row of this.#file.statements.sizes.all()) this.#count(sizeSchema.parse(row), 'take');
   }
 
-  #book({ caller, bytes }: Size, action: 'take' | 'give'): void {
+  #count({ caller, bytes }: Size, action: 'take' | 'give'): void {
     if (caller === '') return; // A record of the store itself.
     this.#keys[action](caller, 1);
     this.#bytes[action](caller, bytes);
@@ -202,7 +202,7 @@ export class SqliteStore implements IdempotencyStore {
   #sweep(): boolean {
     const expired = this.#clock() - this.#options.retentionMs;
     const deleted = this.#file.statements.sweep.all(SWEEP_ROWS, expired);
-    for (const row of deleted) this.#book(sizeSchema.parse(row), 'give');
+    for (const row of deleted) this.#count(sizeSchema.parse(row), 'give');
     return deleted.length > 0;
   }
 
