@@ -4,14 +4,22 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** A page for browsers, and what its content security policy allows besides `commonPolicy`. */
-type Page = { html: string; policy: string[] };
+/** A page for browsers, its assets, and what its content security policy allows besides `commonPolicy`. */
+type Page = { html: string; assets?: Asset[]; policy: string[] };
 
-/** The page, compressed once, because every response sends the same bytes. */
-export type Explorer = { gzipped: Promise<Buffer>; contentSecurityPolicy: string };
+/**
+ * A script or style of a page. Its URL contains a hash of its content, so a browser keeps it for good. Unlike the page, it
+ * never contains a token.
+ */
+type Asset = { url: string; type: string; gzipped: Promise<Buffer> };
+
+/** The page and its assets, compressed once, because every response sends the same bytes. */
+export type Explorer = { gzipped: Promise<Buffer>; contentSecurityPolicy: string; assets: Asset[] };
 
 const commonPolicy =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src 'self'";
+
+const gzip = promisify<string, Buffer>(zlib.gzip);
 
 /** Has a document for each operation, ready to run. */
 const operationsFolder = new URL('../../examples/operations/', import.meta.url);
@@ -29,10 +37,11 @@ export async function createExplorer(
     .sort()
     .map((file) => readFileSync(new URL(file, operationsFolder), 'utf8'));
   const render = kind === 'sandbox' ? sandbox : graphiql;
-  const { html, policy } = await render(documents, headers);
+  const { html, assets = [], policy } = await render(documents, headers);
   return {
-    gzipped: promisify(zlib.gzip)(html),
+    gzipped: gzip(html),
     contentSecurityPolicy: [commonPolicy, ...policy].join('; '),
+    assets,
   };
 }
 
@@ -40,18 +49,25 @@ export async function createExplorer(
  * Whether a browser requests a page rather than the result of a query. The page writes its query into the address, so a
  * query is executed only with a token, which a browser does not send when it opens an address.
  */
-export function acceptsPage({ method, headers, url }: FastifyRequest): boolean {
+function acceptsPage({ method, headers, url }: FastifyRequest): boolean {
   const isQuery = headers.authorization !== undefined && /[?&]query=/.test(url);
   return method === 'GET' && headers.accept?.includes('text/html') === true && !isQuery;
 }
 
-/** Responds with the page, in gzip, which every browser accepts. */
-export async function sendPage(reply: FastifyReply, explorer: Explorer): Promise<FastifyReply> {
-  return reply
-    .header('content-security-policy', explorer.contentSecurityPolicy)
-    .header('content-encoding', 'gzip')
-    .type('text/html; charset=utf-8')
-    .send(await explorer.gzipped);
+/** Responds with the page or one of its assets, in gzip, which every browser accepts. Undefined if the request is for neither. */
+export async function sendExplorer(
+  explorer: Explorer,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply | undefined> {
+  const asset = explorer.assets.find(({ url }) => url === request.url);
+  if (asset) reply.header('cache-control', 'public, max-age=31536000, immutable').type(asset.type);
+  else if (acceptsPage(request)) {
+    reply.header('content-security-policy', explorer.contentSecurityPolicy);
+    reply.type('text/html; charset=utf-8');
+  } else return undefined;
+  const { gzipped } = asset ?? explorer;
+  return reply.header('content-encoding', 'gzip').send(await gzipped);
 }
 
 function sandbox(documents: string[], headers: Record<string, string>): Page {
@@ -81,27 +97,47 @@ async function graphiql(documents: string[], headers: Record<string, string>): P
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
   const headersText = inScript(headers, 2);
   const page = renderGraphiQL({
+    favicon: 'data:,', // Otherwise an icon of 114 KB.
     title: 'Ledger Gateway',
     endpoint: '/graphql',
     headers: headersText,
     shouldPersistHeaders: false,
     defaultTabs: documents.map((query) => ({ query, headers: headersText })),
   });
+  const css = between(page, '<style>', '</style>');
+  // The call behind the library has `headers`, which may be secret, so it stays in the page.
+  const library = between(page, '<script>', 'YogaGraphiQL.render');
+  const assets = [createAsset('text/css', css), createAsset('text/javascript', library)] as const;
   // The bar gives each mutation a key, offers to send it again with the same key, and shows the response's headers.
   const html = page
+    .replace(`<style>${css}</style>`, `<link rel="stylesheet" href="${assets[0].url}">`)
+    .replace(`<script>${library}`, `<script src="${assets[1].url}"></script><script>`)
     .replace('<head>', `<head>${viewport}<script>${keepTab}</script>`)
     .replace('<div id="root"></div>', (root) => `${root}\n${readPart('explorer-bar.html')}`);
   return {
     html,
+    assets: [...assets],
     policy: [
-      `script-src ${hashesOf('script', html)}`,
+      `script-src 'self' ${hashesOf('script', html)}`,
       'worker-src blob:',
       // The editor inserts its styles, which contain its icons and font.
-      "style-src 'unsafe-inline'",
+      "style-src 'self' 'unsafe-inline'",
       'font-src data:',
       'img-src data:',
     ],
   };
+}
+
+/** An asset. A proxy that passes on exactly `/graphql` passes on its URL, too. */
+function createAsset(type: string, content: string): Asset {
+  const url = `/graphql?asset=${hash('sha256', content, 'base64url')}`;
+  return { url, type: `${type}; charset=utf-8`, gzipped: gzip(content) };
+}
+
+/** The text between the first `start` and the next `end`. */
+function between(text: string, start: string, end: string): string {
+  const from = text.indexOf(start) + start.length;
+  return text.slice(from, text.indexOf(end, from));
 }
 
 /** A file beside this one. */

@@ -152,23 +152,40 @@ describe('GraphiQL', () => {
     expect(html).not.toContain('Bearer </script>');
   });
 
-  test('loads nothing else, and allows no other origin', () => {
+  test('loads its library and style once, whatever token the page has', async () => {
+    const { gateway, page } = graphiql;
+    const urls = Array.from(page.html.matchAll(/(?:src|href)="(\/[^"]+)"/g), ([, url = '']) => url);
+    expect(urls).toHaveLength(2);
+    expect(page.html.length).toBeLessThan(50_000);
+    for (const url of urls) {
+      const { headers, html } = await visit(gateway.url + url, { accept: '*/*' });
+      expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect(headers.get('content-type')).toMatch(/^text\/(css|javascript); charset=utf-8$/);
+      expect(html.length).toBeGreaterThan(500_000);
+      expect(html).not.toContain('Bearer </script>');
+      expect(url).toContain(hash('sha256', html, 'base64url'));
+    }
+    const other = await visit(`${gateway.url}/graphql?asset=other`, { accept: '*/*' });
+    expect([other.status, other.headers.get('cache-control')]).toEqual([401, 'no-store']);
+  });
+
+  test('loads nothing from elsewhere, and allows no other origin', () => {
     const { html, policy } = graphiql.page;
     const scripts = elements(html, 'script');
     const inline = scripts.filter(({ attributes }) => !attributes.includes('src='));
     expect(inline).toHaveLength(3);
     expect(policy).toEqual({
       ...common,
-      'script-src': inline.map(({ content }) => hashOf(content)),
+      'script-src': ["'self'", ...inline.map(({ content }) => hashOf(content))],
       'worker-src': ['blob:'],
-      'style-src': ["'unsafe-inline'"],
+      'style-src': ["'self'", "'unsafe-inline'"],
       'font-src': ['data:'],
       'img-src': ['data:'],
       'connect-src': ["'self'"],
     });
     const markup = html.replaceAll(/<(script|style)\b[^>]*>[\s\S]*?<\/\1>/g, '<$1></$1>');
-    expect(markup).not.toMatch(/<(script|img|iframe)[^>]*\ssrc=(?!["']?data:)/);
-    expect(markup).not.toMatch(/<link[^>]*\shref=(?!["']?data:)/);
+    expect(markup).not.toMatch(/<(script|img|iframe)[^>]*\ssrc=(?!"(data:|\/graphql\?asset=))/);
+    expect(markup).not.toMatch(/<link[^>]*\shref=(?!"(data:|\/graphql\?asset=))/);
   });
 });
 
