@@ -11,9 +11,9 @@ const brotliCompress = promisify(zlib.brotliCompress);
 
 /** The encodings in the order of preference. All of them run in Node's thread pool. */
 const encoders: [encoding: string, encode: (payload: string | Buffer) => Promise<Buffer>][] = [
+  ['zstd', promisify(zlib.zstdCompress)],
   ['br', (payload) => brotliCompress(payload, brotli)],
   ['gzip', promisify(zlib.gzip)],
-  ['zstd', promisify(zlib.zstdCompress)],
 ];
 
 /** Compresses responses as `Accept-Encoding` asks for it. */

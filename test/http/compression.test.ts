@@ -65,8 +65,9 @@ test.each(Object.entries(decoders))(
 );
 
 test.each([
-  ['gzip, deflate, br, zstd', 'br'],
-  ['gzip, zstd', 'gzip'],
+  ['gzip, deflate, br, zstd', 'zstd'],
+  ['gzip, deflate, br', 'br'],
+  ['gzip;q=0.5, zstd', 'zstd'],
   ['br;q=0, zstd', 'zstd'],
   ['deflate', undefined],
   ['identity', undefined],
