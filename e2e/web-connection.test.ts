@@ -189,15 +189,15 @@ test('after a reload, the page names the workflow action that it asks about', as
 });
 
 test.each([
-  ['during an upload of 12 MB', true, 'The file was not processed.', 0],
-  ['after an upload of 12 MB whose response was lost', false, 'The file was processed.', 1],
+  ['during an upload of 12 MiB', true, 'The file was not processed.', 0],
+  ['after an upload of 12 MiB whose response was lost', false, 'The file was processed.', 1],
 ])(
   'a reload %s ends in its outcome, and nothing is uploaded again',
   async (_, isStalled, title, effects) => {
     const { page, proxy, arrivals, visit } = stack;
     await visit('CSV upload');
     const before = arrivals.length;
-    const buffer = Buffer.alloc(11_999_999, 'name,email\n');
+    const buffer = Buffer.alloc(12_582_911, 'name,email\n');
     const file = { name: 'approvers.csv', mimeType: 'text/csv', buffer };
     await page.getByLabel('CSV file').setInputFiles(file);
     if (isStalled) proxy.stall(1);

@@ -64,7 +64,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
 
 /** Timeouts in milliseconds. */
 const timeouts = {
-  requestTimeout: 600_000, // Enough for 12 MB over a slow connection, which takes a place of its own caller only.
+  requestTimeout: 600_000, // Enough for 17 MiB over a slow connection, which takes a place of its own caller only.
   headersTimeout: 10_000,
   connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 72_000,

@@ -122,7 +122,7 @@ test.each(['', 'expect: 100-continue\n'])(
   async (expectation) => {
     const { gateway } = start();
     // The body is announced and never sent, so a gateway that waits for it does not respond.
-    const headers = `${expectation}${authorized(gateway)}content-length: 16777217`;
+    const headers = `${expectation}${authorized(gateway)}content-length: 17825793`;
     const response = await exchange(gateway.url, requestOnly('POST /graphql', headers));
     expect(response).toMatch(/^HTTP\/1\.1 413 /);
   },

@@ -37,7 +37,7 @@ test.each<[string, number, string, Record<string, string>, string]>([
   ['an invalid token', 401, 'UNAUTHENTICATED', { authorization: 'Bearer x' }, '{}'],
   ['another content type', 415, 'UNSUPPORTED_MEDIA_TYPE', { 'content-type': 'text/plain' }, '{}'],
   ['a body that is not JSON', 400, 'BAD_REQUEST', {}, '{'],
-  ['a body that is too large', 413, 'PAYLOAD_TOO_LARGE', {}, ' '.repeat(16_777_217)],
+  ['a body that is too large', 413, 'PAYLOAD_TOO_LARGE', {}, ' '.repeat(17_825_793)],
   ['a document over a limit', 400, 'OPERATION_LIMIT_EXCEEDED', {}, deep],
   ['an invalid document', 400, 'GRAPHQL_VALIDATION_FAILED', {}, '{"query":"{ a }"}'],
   ['an error that is compressed', 400, 'GRAPHQL_VALIDATION_FAILED', gzip, manyFaults],

@@ -135,12 +135,14 @@ const bodyOf = (content: string, fields = '') =>
   `{"PictureName":"a","PictureStream":"${content}"${fields}}`;
 const statusOf = (fields: string) => bodyOf('YQ==', `,"service_status":{${fields}}`);
 const large = 'row,ü\n'.repeat(500_000);
+const largest = Buffer.alloc(12 * 2 ** 20, 'a,b\n').toString('base64');
 
 test.each<[name: string, fields: object, body: string]>([
   ...['', '/w==', '+/8=', 'AAEC'].map((contentBase64): [string, object, string] => {
     return [`"${contentBase64}" as it is`, { csv: null, contentBase64 }, bodyOf(contentBase64)];
   }),
   ['a large file', { csv: large }, bodyOf(Buffer.from(large).toString('base64'))],
+  ['a file of 12 MiB', { csv: null, contentBase64: largest }, bodyOf(largest)],
   ['a text without base64', { contentBase64: null }, bodyOf('YQ==')],
   ['an identifier', { invoiceId: '9007199254740993' }, statusOf('"invoice_id":9007199254740993')],
   ['a message', { message: 'hello' }, statusOf('"message":"hello"')],

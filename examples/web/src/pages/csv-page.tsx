@@ -18,8 +18,8 @@ const words: Words = {
   done: 'the file was processed',
 };
 
-/** The largest file in bytes. As base64 it fits into the gateway's limit of 16 MiB for a request. */
-const LARGEST_FILE = 12_000_000;
+/** The largest file in bytes: 12 MiB. As base64 it fits into the gateway's limit of 17 MiB for a request. */
+const LARGEST_FILE = 12_582_912;
 
 /** Uploads a CSV file for a workflow. */
 export function CsvPage() {
@@ -64,7 +64,7 @@ export function CsvPage() {
       <fieldset className="plain" disabled={isLocked(state)}>
         <Field
           label="CSV file"
-          hint="Up to 12 MB"
+          hint="Up to 12 MiB"
           fault={fileFault ?? faultOf(faults, ['input', 'fileName'])}
         >
           {(attributes) => (
@@ -118,7 +118,7 @@ export function CsvPage() {
 
 function faultOfFile(file: File | undefined): string | undefined {
   if (file === undefined) return 'Choose a file.';
-  return file.size > LARGEST_FILE ? 'The file is larger than 12 MB.' : undefined;
+  return file.size > LARGEST_FILE ? 'The file is larger than 12 MiB.' : undefined;
 }
 
 function Progress({ share }: { readonly share: number }) {
