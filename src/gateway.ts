@@ -110,10 +110,20 @@ async function connectUpstream(
   { metrics, log }: Telemetry,
 ) {
   const policy = new Policy(config.files.policy?.value, log);
-  const { baseUrl, timeoutMs, tls, headers, maxResponseBytes, maxConcurrency } = config.upstream;
+  const { baseUrl, timeoutMs, tls, keepAliveS, headers } = config.upstream;
+  const { maxResponseBytes, maxConcurrency } = config.upstream;
   const { probe } = declared.ledger;
   const settings = {
-    ledger: { baseUrl, timeoutMs, tls, headers, maxResponseBytes, maxConcurrency, probe },
+    ledger: {
+      baseUrl,
+      timeoutMs,
+      tls,
+      keepAliveS,
+      headers,
+      maxResponseBytes,
+      maxConcurrency,
+      probe,
+    },
   } satisfies Record<ServiceName, ServiceSettings>;
   const services = connectServices(settings, { memory, policy, metrics, log });
   const { store, retentionMs, quarantineMs, maxKeys, isRequired } = config.idempotency;

@@ -23,6 +23,7 @@ const environment = z.object({
   UPSTREAM_BASE_URL: z.string(required).pipe(types.baseUrl),
   UPSTREAM_TIMEOUT_MS: types.integer(1, 600_000).default(10_000),
   UPSTREAM_CSV_OPTION_PARAM: z.string().optional(),
+  UPSTREAM_KEEP_ALIVE_S: types.integer(2, 3600).optional(),
   UPSTREAM_MAX_RESPONSE_BYTES: types.integer(1, 268_435_456).default(8_388_608),
   UPSTREAM_MAX_CONCURRENCY: types.integer(1, 65_535).default(256),
   UPSTREAM_HEADERS_FILE: types.headersFile.optional(),
@@ -179,6 +180,7 @@ export function readConfig(values: Record<string, string | undefined>) {
     upstream: {
       baseUrl: env.UPSTREAM_BASE_URL,
       timeoutMs: env.UPSTREAM_TIMEOUT_MS,
+      keepAliveS: env.UPSTREAM_KEEP_ALIVE_S,
       csvOptionParam: env.UPSTREAM_CSV_OPTION_PARAM,
       workflowActions: env.WORKFLOW_ACTIONS,
       maxResponseBytes: env.UPSTREAM_MAX_RESPONSE_BYTES,
@@ -239,7 +241,14 @@ export function settingsOf(config: Config) {
       trustedDocuments: documents,
     },
     upstream: {
-      ...pick(upstream, 'timeoutMs', 'csvOptionParam', 'workflowActions', 'maxResponseBytes'),
+      ...pick(
+        upstream,
+        'timeoutMs',
+        'keepAliveS',
+        'csvOptionParam',
+        'workflowActions',
+        'maxResponseBytes',
+      ),
       ...pick(upstream, 'maxConcurrency'),
       baseUrl: upstream.baseUrl.origin,
       headers: Object.keys(upstream.headers),

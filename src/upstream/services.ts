@@ -36,8 +36,9 @@ export function connectServices<Name extends string>(
   const singleFlight = new SingleFlight();
   const connected = new Map<string, { transport: Transport; calls: UpstreamCalls }>();
   for (const [service, own] of Object.entries<ServiceSettings>(settings)) {
-    const { baseUrl, timeoutMs, tls, idleMarginMs, headers } = own;
-    const transport = createTransport({ baseUrl, timeoutMs, tls, idleMarginMs, headers });
+    const { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs, headers } = own;
+    const connections = { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs };
+    const transport = createTransport({ ...connections, headers });
     const { maxResponseBytes, maxConcurrency, probe } = own;
     const limits = { timeoutMs, maxResponseBytes, maxConcurrency };
     const parts = { transport, observer, singleFlight, memory, policy, log };

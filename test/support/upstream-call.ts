@@ -69,6 +69,7 @@ export function startCalls(
     timeoutMs?: number;
     maxResponseBytes?: number;
     idleMarginMs?: number;
+    keepAliveS?: number | undefined;
     memory?: Memory;
     log?: Logger;
   } = {},

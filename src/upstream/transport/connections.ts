@@ -12,13 +12,15 @@ export type ConnectionOptions = {
   baseUrl: URL;
   timeoutMs: number;
   tls: TlsFiles;
+  /** How long the service keeps idle connections, in seconds. By default, this is learned from its responses. */
+  keepAliveS?: number | undefined;
   /** Safety margin before the end of the time that the service keeps an idle connection, in milliseconds. */
   idleMarginMs?: number | undefined;
 };
 
 /** The connections to the service, by the effect of an operation. */
 export function createConnections(options: ConnectionOptions) {
-  const { baseUrl, timeoutMs, tls, idleMarginMs = 1000 } = options;
+  const { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs = 1000 } = options;
   const { origin } = baseUrl;
   // One connector for all connections, so that files are parsed once and TLS sessions are resumed. Its timeout is longer than
   // any deadline.
@@ -45,7 +47,7 @@ export function createConnections(options: ConnectionOptions) {
     memoMethod: () => new Pool(origin, settings),
     dispose: (pool) => void pool.close(() => {}),
   });
-  const writes = new WriteConnections(origin, settings);
+  const writes = new WriteConnections(origin, settings, keepAliveS);
   return {
     read: ({ caller }: RequestScope): Connection => ({ dispatcher: pools.memo(caller.hash) }),
     // If the service closes a reused connection during the request, the outcome is unknown (docs/decisions/0003).

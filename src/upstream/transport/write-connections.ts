@@ -16,13 +16,15 @@ type Idle = { until: number; caller: string };
 
 /**
  * Connections for writes. An idle connection is reused only for the caller who used it before, and only while two things are
- * true: the service has announced how long it keeps idle connections (`Keep-Alive: timeout`), and an earlier connection has
- * stayed open that long. If a connection closes earlier, or breaks when it is reused, none is reused for some time
- * (docs/decisions/0003).
+ * true: it is known how long the service keeps idle connections, from `Keep-Alive: timeout` or UPSTREAM_KEEP_ALIVE_S, and an
+ * earlier connection has stayed open that long. UPSTREAM_KEEP_ALIVE_S is believed until it fails. If a connection closes
+ * earlier, or breaks when it is reused, none is reused for some time (docs/decisions/0003).
  */
 export class WriteConnections {
   readonly #open: () => Client;
   readonly #marginMs: number;
+  /** How long the service keeps idle connections, in seconds, as its operator says. */
+  readonly #configuredS: number | undefined;
   /** The connections in use that may be reused. */
   readonly #inUse = new Set<Client>();
   /** The idle connections. A further one takes the place of the one that was idle for longest. */
@@ -30,12 +32,18 @@ export class WriteConnections {
     max: 256,
     dispose: (_idle, client, reason) => void (reason === 'evict' && client.destroy(() => {})),
   });
-  #keepAliveVerified = false;
+  #keepAliveVerified: boolean;
   #cooldownUntil = 0;
 
-  constructor(origin: string, settings: Client.Options & { keepAliveTimeoutThreshold: number }) {
+  constructor(
+    origin: string,
+    settings: Client.Options & { keepAliveTimeoutThreshold: number },
+    keepAliveS: number | undefined,
+  ) {
     this.#open = () => new Client(origin, settings);
     this.#marginMs = settings.keepAliveTimeoutThreshold;
+    this.#configuredS = keepAliveS;
+    this.#keepAliveVerified = keepAliveS !== undefined;
   }
 
   /** Takes a connection for one write of a caller. */
@@ -86,7 +94,7 @@ export class WriteConnections {
     isLost: boolean,
   ): void {
     const isKept = this.#inUse.delete(client);
-    const idleMs = headers ? announcedIdleMs(headers, this.#marginMs) : 0;
+    const idleMs = headers ? this.#idleMs(headers) : 0;
     if (isKept && idleMs > 0) {
       this.#idle.set(client, { until: performance.now() + idleMs, caller });
       return;
@@ -97,6 +105,14 @@ export class WriteConnections {
     // Without a response, the request may still be waiting for its connection.
     if (headers) client.close(() => {});
     else client.destroy(() => {});
+  }
+
+  /** Milliseconds for which a connection may stay idle after a response with these headers. */
+  #idleMs(headers: IncomingHttpHeaders): number {
+    const announced = /\btimeout=(\d+)/i.exec(String(headers['keep-alive']))?.[1];
+    const seconds = Math.min(Number(announced ?? Infinity), this.#configuredS ?? Infinity);
+    if (seconds === Infinity || closes(headers)) return 0;
+    return Math.min(seconds * 1000 - this.#marginMs, MAX_IDLE_MS);
   }
 
   #onClose(client: Client, { code }: { code?: string }): void {
@@ -116,13 +132,6 @@ export class WriteConnections {
     this.#cooldownUntil = performance.now() + COOLDOWN_MS;
     this.close();
   }
-}
-
-/** Milliseconds for which a connection may stay idle after a response with these headers. */
-function announcedIdleMs(headers: IncomingHttpHeaders, marginMs: number): number {
-  const seconds = /\btimeout=(\d+)/i.exec(String(headers['keep-alive']))?.[1];
-  if (seconds === undefined || closes(headers)) return 0;
-  return Math.min(Number(seconds) * 1000 - marginMs, MAX_IDLE_MS);
 }
 
 function closes({ connection }: IncomingHttpHeaders): boolean {

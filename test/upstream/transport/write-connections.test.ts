@@ -73,9 +73,9 @@ async function closed(socket: Socket | undefined): Promise<void> {
 }
 
 /** Starts calls to a service, with a function that sends the smallest write. */
-function startWrites(service: { url: string }) {
+function startWrites(service: { url: string }, keepAliveS?: number) {
   // A connection that is announced for 2 s may be idle for 0.3 s.
-  const { calls } = startCalls(service, { idleMarginMs: 1700 });
+  const { calls } = startCalls(service, { idleMarginMs: 1700, keepAliveS });
   return {
     calls,
     write: (subject = 'ada') => calls.write(upgradeToHq, scopeOf(undefined, undefined, subject)),
@@ -180,6 +180,26 @@ test.each([0, 1])(
   },
 );
 
+test('with UPSTREAM_KEEP_ALIVE_S, connections are reused from the first write on, though the service announces nothing', async () => {
+  const service = await startKeepAliveService({});
+  const { write } = startWrites(service, LONG_S);
+  for (let n = 0; n < 3; n++) expect(await write()).toMatchObject({ status: 0 });
+  await write('bob');
+  service.requests.at(0)?.socket.destroy();
+  await service.closed(0);
+  // The service keeps connections for less than configured. Until that is verified, none is reused.
+  for (let n = 0; n < 3; n++) expect(await write()).toMatchObject({ status: 0 });
+  const reuse = service.requests.map(({ reused }) => reused);
+  expect(reuse).toEqual([false, true, true, false, false, false, false]);
+});
+
+test('an announced time that is shorter than UPSTREAM_KEEP_ALIVE_S counts', async () => {
+  const service = await startKeepAliveService({ announcedS: 1 });
+  const { write } = startWrites(service, LONG_S);
+  for (let n = 0; n < 3; n++) await write();
+  expect(service.requests.map(({ reused }) => reused)).toEqual([false, false, false]);
+});
+
 test('a write lost on a reused connection ends the reuse', async () => {
   const { write, reuse } = await startVerified({ resetOnReuse: true });
   await write();
@@ -191,7 +211,11 @@ test('a write lost on a reused connection ends the reuse', async () => {
 });
 
 test('closing ends idle connections at once, and those in use after their response', async () => {
-  const writes = new WriteConnections('http://127.0.0.1:1', { keepAliveTimeoutThreshold: 1000 });
+  const writes = new WriteConnections(
+    'http://127.0.0.1:1',
+    { keepAliveTimeoutThreshold: 1000 },
+    60,
+  );
   const announced = { 'keep-alive': 'timeout=60' };
   const idle = await writes.take('ada');
   idle.release(announced, 'yes');
