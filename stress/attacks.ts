@@ -3,6 +3,27 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { constants, deflateSync, gzipSync } from 'node:zlib';
 import { type Reply, reply, success } from '../testkit/service.ts';
+import {
+  ALIASES,
+  approversMutation,
+  CODES,
+  codesQuery,
+  compiledQuery,
+  costlyQuery,
+  listsOf,
+  longQuery,
+  messageQuery,
+  missingQuery,
+  partsQuery,
+  recordsQuery,
+  referenceQuery,
+  settleOf,
+  slowQuery,
+  tooLongQuery,
+  uploadMutation,
+  uploads,
+  wideQuery,
+} from './attack-documents.ts';
 import { readQuery } from './client.ts';
 import { after } from './harness.ts';
 import { numbers } from './load.ts';
@@ -26,8 +47,6 @@ export type Run = (send: Send, token: string, ...tokens: string[]) => Promise<un
 /** Opens a connection and writes to it. What the gateway sends is not read, unless `isRead`. */
 export type Send = (text: string | Buffer, isRead?: boolean) => Socket;
 
-const CODES = 600;
-const ALIASES = 199;
 const listOf = (count: number, name: (n: number) => string, message?: string) => {
   const list = numbers(count).map((n) => {
     return { Code: String(40_000 + n), Name: name(n), Value: 'travel', Hide: 0 };
@@ -99,37 +118,6 @@ export const respond =
     behave(response, received);
   };
 
-const fields = (count: number, field: (n: number) => string) =>
-  Array.from({ length: count }, (_, n) => `a${n}:${field(n)}`).join(' ');
-const codesOf = (project: string, selection: string, rest = '') =>
-  `glCodes(target:EMAIL,project:"${project}"${rest}){...on GlCodeList{${selection}}}`;
-const listsOf = (count: number, project: (n: number) => string, rest = '') =>
-  `{${fields(count, (n) => codesOf(project(n), '__typename', rest))}}`;
-const uploads = (count: number, selected = 1) =>
-  `mutation{${fields(count, () => `uploadWorkflowCsv(input:{fileName:"a",csv:"a"}){...on WorkflowCsvUploaded{${fields(selected, () => 'unresolved')}}}`)}}`;
-const settleOf = (key: string) =>
-  `mutation{settleWrites(idempotencyKey:"${key}"){writes{outcome{...on WorkflowCsvUploaded{unresolved}}}}}`;
-const referenceQuery = (selection: string) =>
-  `query($r:[_Any!]!){_entities(representations:$r){...on GlCode{${selection}}}}`;
-/** Fields of one response name that validation compares with each other. */
-const costlyQuery = `{${Array.from({ length: 1_300 }, (_, n) => `glCodes(a:${n})`).join('')}}`;
-const codesQuery = (project: string, selection: string) => `{${codesOf(project, selection)}}`;
-const wideQuery = codesQuery('wide', `codes{${fields(14, () => 'name')}}`);
-const messageQuery = codesQuery(
-  'message',
-  fields(30, () => 'message'),
-);
-const partsQuery = `{${fields(90, () => codesOf('long', 'codes{code}', `,first:${CODES - 1}`))}}`;
-const uploadMutation =
-  'mutation($c:String!){uploadWorkflowCsv(input:{fileName:"a",contentBase64:$c}){__typename}}';
-const approversMutation = 'mutation($a:[ApproverInput!]!){saveApprovers(approvers:$a){__typename}}';
-const longQuery = `{${fields(ALIASES, () => codesOf('long', 'codes{code name}'))}}`;
-const tooLongQuery = `query($o:[String!]){${fields(ALIASES, () => 'glCodes(target:EMAIL,project:"x",only:$o){__typename}')}}`;
-const compiledQuery = (n: number) =>
-  `query q${n}{${fields(42, () => codesOf('x', 'codes{code name value hide __typename}'))}}`;
-const slowQuery = (n: number) => listsOf(ALIASES, (k) => `slow-${n}-${k}`);
-const recordsQuery = (n: number) => listsOf(150, (k) => `records-${n}-${k}`);
-const missingQuery = listsOf(ALIASES, () => 'missing');
 const longNames = Array.from({ length: 190 }, (_, n) => `${'a'.repeat(250)}${n}:value`).join(' ');
 const references = (count: number, project: (n: number) => string) =>
   numbers(count).map((n) => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { blocksOf } from './samples.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
@@ -9,8 +10,20 @@ const blocks = [
   ...read('docs/frontend.md').matchAll(/<!-- (\S+) -->\n```ts\n([\s\S]*?)\n```/g),
 ].map(([, path = '', code = '']) => ({ path, code }));
 
+test('each block of code names the file that it is from', () => {
+  expect(blocks).toHaveLength(blocksOf('tsx?', 'docs/frontend.md').length);
+});
+
 test('the page shows the code for each client', () => {
-  const names = ['first-mutation', 'apollo', 'gql-tada', 'graphql-request', 'relay', 'urql'];
+  const names = [
+    'first-mutation',
+    'apollo',
+    'gql-tada',
+    'graphql-request',
+    'relay',
+    'urql',
+    'use-write',
+  ];
   expect(blocks.map(({ path }) => path)).toEqual(
     expect.arrayContaining(names.map((name) => `packages/client/examples/${name}.ts`)),
   );

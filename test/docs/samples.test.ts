@@ -1,0 +1,172 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import { Kind, parse, print } from 'graphql';
+import { workloads } from '../../bench/workloads.ts';
+import { startReferenceService } from '../../dev/service.ts';
+import { readPolicy } from '../../src/policy/policy-file.ts';
+import * as attack from '../../stress/attack-documents.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { startTestGateway } from '../../testkit/gateway.ts';
+import { testIssuer } from '../../testkit/issuer.ts';
+import { budgetsSdl, invoicesSdl } from '../federation/composition.ts';
+import { blocksOf, curlCommands, operationsOf } from './samples.ts';
+
+/*
+ * Sends the samples of the pages, of the client package and of the web app, and the operations of the stress tests, of the
+ * benchmark and of the checks in `deploy/`, to a gateway in front of the reference service.
+ */
+
+let gateway: Awaited<ReturnType<typeof startTestGateway>>;
+let issuer: Awaited<ReturnType<typeof testIssuer>>;
+
+beforeAll(async () => {
+  issuer = await testIssuer();
+  const service = await startReferenceService({ issuerKeys: issuer.jwks });
+  closeAfterTest(() => service.close());
+  gateway = await startTestGateway(service, { INTROSPECTION: 'true' });
+});
+
+/** A value of each type that an operation has a variable of. */
+const values: Record<string, unknown> = {
+  String: 'AAAA',
+  Int: 1,
+  Float: 1,
+  Boolean: true,
+  IntegrationTarget: 'EMAIL',
+  WorkflowAction: 'RESTART',
+  ApproverInput: { name: 'Ada' },
+  WorkflowCsvInput: { fileName: 'approvers.csv', csv: 'Ada' },
+  _Any: { __typename: 'GlCode', id: '5/north-plant/4010' },
+};
+
+/** A value for each variable of an operation. One value in place of a list is a list of it. */
+function variablesOf(document: string): Record<string, unknown> {
+  const variables = parse(document).definitions.flatMap((definition) =>
+    definition.kind === Kind.OPERATION_DEFINITION ? (definition.variableDefinitions ?? []) : [],
+  );
+  return Object.fromEntries(
+    variables.map(({ variable, type }) => [
+      variable.name.value,
+      values[print(type).replaceAll(/[[\]!]/g, '')],
+    ]),
+  );
+}
+
+const pages = blocksOf('graphql').filter(({ text }) => !text.startsWith('type '));
+const operations = [
+  ...pages,
+  ...operationsOf('packages/client/examples/*.ts', 'examples/web/src/documents/*', 'deploy/*.ts'),
+  ...operationsOf('stress/!(attack*).ts', 'stress/*/*.ts'),
+  ...Object.entries({
+    lists: attack.listsOf(2, String),
+    settling: attack.settleOf('k'),
+    uploads: attack.uploads(2, 2),
+    references: attack.referenceQuery('code'),
+    part: attack.codesQuery('north-plant', 'codes { code }'),
+    'costly to compile': attack.compiledQuery(1),
+    wide: attack.wideQuery,
+    message: attack.messageQuery,
+    parts: attack.partsQuery,
+    upload: attack.uploadMutation,
+    approvers: attack.approversMutation,
+    long: attack.longQuery,
+    'too long': attack.tooLongQuery,
+    missing: attack.missingQuery,
+  }).map(([name, text]) => ({ where: `an attack, ${name}`, text })),
+];
+
+test('every kind of sample is found', () => {
+  for (const start of ['README', 'docs', 'packages', 'examples', 'deploy', 'stress']) {
+    expect(operations.map(({ where }) => where)).toContainEqual(expect.stringMatching(`^${start}`));
+  }
+});
+
+test.each(operations)('the operation of $where succeeds', async ({ text }) => {
+  const { status, errors } = await gateway.graphql(text, variablesOf(text));
+  expect([status, errors]).toEqual([200, undefined]);
+});
+
+test.each(workloads)('the operation of the benchmark for $title succeeds', async (workload) => {
+  const { status, errors } = await gateway.graphql(workload.query, workload.variables(0));
+  expect([status, errors]).toEqual([200, undefined]);
+});
+
+test('the README shows what the gateway responds to the first query', async () => {
+  const [query] = blocksOf('graphql', 'README.md');
+  const [response] = blocksOf('json', 'README.md');
+  const { text } = await gateway.post({ query: query?.text });
+  expect(JSON.parse(text)).toEqual(JSON.parse(response?.text ?? ''));
+});
+
+/** The origins on the pages, and what has them here. */
+const origins = (): [string, string][] => [
+  ['https://ledger.example.com/', `${gateway.url}/`],
+  ['http://127.0.0.1:4000/', `${gateway.url}/`],
+  ['http://127.0.0.1:4010/', issuer.url],
+  ['$TOKEN', gateway.token],
+];
+
+/** Sends what a curl command sends: with the options that the pages use, and no others. */
+async function run(command: string): Promise<Response> {
+  const [, ...words] = [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map((match) =>
+    origins().reduce(
+      (word, [from, to]) => word.replace(from, to),
+      match.slice(1).find((word) => word !== undefined) ?? '',
+    ),
+  );
+  const headers = new Headers();
+  let [url, body]: [URL | undefined, string | undefined] = [undefined, undefined];
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
+    const value = () => words.shift() ?? '';
+    if (word === '-H') headers.append(...splitAt(': ', value()));
+    else if (word === '--data') body = value();
+    else if (word === '--json') {
+      headers.append('content-type', 'application/json');
+      body = value();
+    } else if (word === '--data-urlencode') url?.searchParams.append(...splitAt('=', value()));
+    else if (!/^-[isG]+$/.test(word)) url = new URL(word);
+  }
+  if (!url) throw new Error(`No URL in ${command}`);
+  return fetch(url, { method: body === undefined ? 'GET' : 'POST', headers, body: body ?? null });
+}
+
+function splitAt(separator: string, text: string): [string, string] {
+  const at = text.indexOf(separator);
+  return [text.slice(0, at), text.slice(at + separator.length)];
+}
+
+test.each(curlCommands())('$where works: $text', async ({ text }) => {
+  const response = await run(text);
+  expect(response.status).toBe(200);
+  const body = await response.text();
+  expect(body).not.toContain('"errors"');
+});
+
+const policyBlocks = blocksOf('json', 'docs/policy.md');
+
+test.each(policyBlocks)('$where is a policy without a fault, or what it covers', ({ text }) => {
+  const [first] = policyBlocks;
+  const policy = readPolicy(text);
+  if ('faults' in policy) {
+    expect(readPolicy(first?.text ?? '')).toMatchObject({ covers: JSON.parse(text) });
+  } else {
+    expect(Object.keys(policy.covers)).not.toEqual([]);
+  }
+});
+
+test.each(blocksOf('graphql', 'docs/federation.md'))(
+  '$where has types of an example, which composes',
+  ({ text }) => {
+    const known = parse(`${budgetsSdl} ${invoicesSdl}`).definitions.map(print);
+    const types = parse(text).definitions.map(print);
+    expect(known.map((one) => one.replace(/^"""(.|\n)*?"""\n/, ''))).toEqual(
+      expect.arrayContaining(types),
+    );
+  },
+);
+
+test('the page of errors shows the faults of an input', async () => {
+  const [sample] = blocksOf('json', 'docs/errors.md');
+  const mutation = 'mutation { saveApprovers(approvers: [{ approverId: "x" }]) { __typename } }';
+  const { errors } = await gateway.graphql(mutation);
+  expect(errors?.[0]?.extensions).toMatchObject(JSON.parse(sample?.text ?? ''));
+});
