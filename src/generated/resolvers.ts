@@ -14,20 +14,20 @@ export type Scalars = {
   Float: { input: number; output: number; }
   /**
    * An upload option: an integer in 1 to 27, 30, 31, 99, 101 to 160, 208 to 360, 369 to 421, 423 to 454,
-   * 461 to 500, or -6 to -1. The meaning of the values is not documented.
+   * 461 to 500, or -6 to -1. The service does not document what the values mean.
    */
   WorkflowCsvOption: { input: number; output: number; }
   _FieldSet: { input: string; output: string; }
 };
 
 /**
- * An approver. All fields are optional. An omitted field is not sent; a field that is null is sent as null.
- * A text has at most 1,000 characters.
+ * An approver. All fields are optional. The gateway does not send a field that is missing, and sends a field that is
+ * null as null. A text has at most 1,000 characters.
  */
 export type ApproverInput = {
   /** The approver's identifier, an integer of up to 1,000 digits. */
   approverId?: InputMaybe<Scalars['ID']['input']>;
-  /** The claim limit. A number that a double cannot represent exactly is rejected with `BAD_USER_INPUT`. */
+  /** The claim limit. The gateway rejects a number with `BAD_USER_INPUT` if a double cannot represent it exactly. */
   claimLimit?: InputMaybe<Scalars['Float']['input']>;
   /** A description. */
   description?: InputMaybe<Scalars['String']['input']>;
@@ -63,19 +63,19 @@ export type ApproversSaved = LedgerStatus & {
 /**
  * A general-ledger code of a project for an integration target.
  *
- * As a federation entity, it is found by `id` or by `target`, `project` and `code`, with or without a hide
- * mark. A reference resolves to null if the service does not list the code. A reference without `id` and
- * `code` never resolves.
+ * In a federated graph, this is an entity. A reference has its `id`, or its `target`, `project` and `code`. A code
+ * with a hide mark is found, too. A reference resolves to null if the service does not list the code, and if it has
+ * neither `id` nor `code`.
  */
 export type GlCode = {
   __typename?: 'GlCode';
-  /** The code. Null if the service lists an entry without one. */
+  /** The code. It is null if the service lists an entry without a code. */
   code?: Maybe<Scalars['String']['output']>;
-  /** The service's hide mark. The meaning of its values is not documented. */
+  /** The hide mark of the service, which does not document what its values mean. */
   hide?: Maybe<Scalars['Int']['output']>;
   /**
-   * A stable identifier: the integer of the target, the project and the code, joined by `/`, with project and
-   * code percent-encoded as by `encodeURIComponent`, such as `5/north-plant/4010`. Null if the code is null or
+   * A stable identifier, such as `5/north-plant/4010`: the integer of the target, the project and the code, joined by
+   * `/`. Project and code are percent-encoded as by `encodeURIComponent`. The identifier is null if the code is null or
    * not well-formed Unicode.
    */
   id?: Maybe<Scalars['ID']['output']>;
@@ -92,13 +92,13 @@ export type GlCode = {
 /** The general-ledger codes (status 0, OK). */
 export type GlCodeList = LedgerStatus & {
   __typename?: 'GlCodeList';
-  /** The codes, in the order of the service. Empty if the service returns no list. */
+  /** The codes, in the order of the service. The list is also empty if the service returns no list. */
   codes: Array<GlCode>;
   /** The service's `invoice_id`, an integer of any size. */
   invoiceId?: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
   message?: Maybe<Scalars['String']['output']>;
-  /** The number of codes that `only` and `search` keep, before `skip` and `first` cut the list. */
+  /** How many codes match `only` and `search`, whatever `skip` and `first` are. */
   totalCount: Scalars['Int']['output'];
 };
 
@@ -106,8 +106,8 @@ export type GlCodeList = LedgerStatus & {
 export type GlCodesResult = GlCodeList | LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerUnrecognizedStatus;
 
 /**
- * The system that general-ledger codes are for. `TARGET_n` is the external system with the value n, which the
- * service's documentation does not name.
+ * The system that general-ledger codes are for. `TARGET_n` is the external system with the value n. The documentation
+ * of the service does not name these systems.
  */
 export const IntegrationTarget = {
   /** Custom workflow (value 10). */
@@ -223,9 +223,9 @@ export type LedgerNotPermitted = LedgerProblem & LedgerStatus & {
 };
 
 /**
- * The write may have reached the service, but its outcome is not known: it may or may not have taken
- * effect. The gateway does not send it again. Check the state in the service before you repeat it with a
- * new idempotency key.
+ * The write may have reached the service, but the gateway does not know the outcome: the write may or may not have
+ * taken effect. The gateway does not send it again. Before you send it with a new idempotency key, check in the service
+ * what was done.
  */
 export type LedgerOutcomeUnknown = LedgerProblem & {
   __typename?: 'LedgerOutcomeUnknown';
@@ -234,8 +234,8 @@ export type LedgerOutcomeUnknown = LedgerProblem & {
   /** A description of what happened. */
   message?: Maybe<Scalars['String']['output']>;
   /**
-   * A request id. Quote it when you ask the operators of the gateway. If the outcome is replayed, it is the
-   * id of the first request.
+   * The id of the request. Quote it when you ask the operators of the gateway. If the outcome was recorded for an earlier
+   * request with the same idempotency key, it is the id of that one.
    */
   requestId: Scalars['ID']['output'];
 };
@@ -243,34 +243,34 @@ export type LedgerOutcomeUnknown = LedgerProblem & {
 /** Why the outcome of a write is unknown. */
 export const LedgerOutcomeUnknownCode = {
   /**
-   * An earlier request with the same idempotency key has no recorded outcome yet. Send the same request
-   * again, with the same key, to get its outcome.
+   * The write of an earlier request with the same idempotency key is in flight. Its outcome is not recorded yet. To learn
+   * it, send the same request again, with the same key.
    */
   IN_PROGRESS: 'IN_PROGRESS',
   /**
-   * An earlier request with the same idempotency key may have been sent, but no outcome was recorded in time:
-   * the gateway stopped, the request took too long, or the gateway lost its record. An outcome that is
-   * recorded later replaces this one. The key is never free again.
+   * The write of an earlier request with the same idempotency key may have been sent, but no outcome was recorded in
+   * time: the gateway stopped, the request took too long, or the gateway lost the record. If the outcome is recorded
+   * later, the same request with the same key returns it. The gateway does not send the write with this key again.
    */
   ORPHANED: 'ORPHANED',
-  /** The service responded with an HTTP 5xx status, with 408, or with a 4xx that HTTP does not register. */
+  /** The service responded with the HTTP status 408 or 5xx, or with a 4xx that is not registered for HTTP. */
   UPSTREAM_FAILED: 'UPSTREAM_FAILED',
-  /** The response of the service was a redirect, incomplete, unreadable, or too large. */
+  /** The service responded with a redirect, or with something that is incomplete, unreadable or too large. */
   UPSTREAM_INVALID_RESPONSE: 'UPSTREAM_INVALID_RESPONSE',
-  /** The service did not respond before the deadline. */
+  /** The service did not respond in time. */
   UPSTREAM_TIMEOUT: 'UPSTREAM_TIMEOUT',
   /** The connection to the service failed before a response began. */
   UPSTREAM_UNAVAILABLE: 'UPSTREAM_UNAVAILABLE'
 } as const;
 
 export type LedgerOutcomeUnknownCode = typeof LedgerOutcomeUnknownCode[keyof typeof LedgerOutcomeUnknownCode];
-/** An outcome other than success. Select `... on LedgerProblem` to handle all of them at once. */
+/** An outcome other than success. Select `... on LedgerProblem` to handle all such outcomes in one place. */
 export type LedgerProblem = {
-  /** The service's message, or the gateway's where the outcome is unknown. */
+  /** The message of the service. If the outcome is unknown, it is a message of the gateway. */
   message?: Maybe<Scalars['String']['output']>;
 };
 
-/** The fields of every outcome that is read from a status record of the service. */
+/** The fields of every outcome that the gateway reads from a status record of the service. */
 export type LedgerStatus = {
   /** The service's `invoice_id`, an integer of any size. */
   invoiceId?: Maybe<Scalars['ID']['output']>;
@@ -278,41 +278,47 @@ export type LedgerStatus = {
   message?: Maybe<Scalars['String']['output']>;
 };
 
-/** The service returned a status that it does not document. Whether the operation succeeded is unclear. */
+/** The service returned a status that it does not document. It is not known whether the operation succeeded. */
 export type LedgerUnrecognizedStatus = LedgerProblem & LedgerStatus & {
   __typename?: 'LedgerUnrecognizedStatus';
   /** The service's `invoice_id`, an integer of any size. */
   invoiceId?: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
   message?: Maybe<Scalars['String']['output']>;
-  /** The returned status. Null if it is missing, not an integer, or larger than 32 bits. */
+  /** The status that the service returned. It is null if the status is missing, is no integer, or has more than 32 bits. */
   status?: Maybe<Scalars['Int']['output']>;
 };
 
 /**
- * Writes. Each root field sends at most one write to the service. A write is never retried, shared
- * or cached. An error whose path is a mutation field means that this request did nothing in this field.
- * A union member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
+ * All writes. Each root field sends at most one write to the service. A write is never retried, shared or cached.
  *
- * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
- * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
- * milliseconds ago you sent the first request with this key. It is 0 only if there was none, or if every
- * field of every earlier request with this key was an error. A repeat with an age is never executed twice,
- * even if the gateway has lost its records. Without a key, a mutation that
- * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
- * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
- * or use `settleWrites` to learn it without sending anything.
+ * A root field returns a union that describes the outcome of its write. `LedgerOutcomeUnknown` means that the write
+ * may have reached the service, and that the gateway does not know the outcome. An entry in `errors` with the path of
+ * a root field means that this request did nothing in this field. It says nothing about earlier requests.
+ *
+ * Send a new random key in the header `Idempotency-Key` with each mutation. If you repeat the mutation with the same
+ * key, the gateway does not send the write again: it returns the outcome of the first request. Without a key, a
+ * mutation that is repeated because its connection broke may take effect twice.
+ *
+ * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
+ * Send 0 only if there was no earlier request with this key, or if every field of every earlier one was an error. A
+ * repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ *
+ * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
+ * with the same key. Or use `settleWrites`, which sends nothing to the service.
  */
 export type Mutation = {
   __typename?: 'Mutation';
   /** Saves a list of approvers in one request to the service. */
   saveApprovers?: Maybe<SaveApproversResult>;
   /**
-   * Returns what became of an idempotency key, and closes it. Sends nothing to the service.
+   * Closes an idempotency key, and returns the outcome of each field that was executed with it by this caller. It sends
+   * nothing to the service.
    *
-   * It returns the outcome of each field that was executed with the key by this caller. From then on, these
-   * fields still replay, and nothing else is executed with the key: it gets the error `IDEMPOTENCY_KEY_SETTLED` if
-   * `isComplete` was true, and `LedgerOutcomeUnknown` with `ORPHANED` otherwise. Settling again returns the same, with outcomes that were recorded meanwhile.
+   * From then on, nothing new is executed with the key. A repeat of a field in the result still returns its outcome. Any
+   * other field gets the error `IDEMPOTENCY_KEY_SETTLED` if `isComplete` was true, and otherwise
+   * `LedgerOutcomeUnknown` with the code `ORPHANED`. If you settle the key again, the result also has the outcomes
+   * that were recorded in the meantime.
    */
   settleWrites?: Maybe<SettledWrites>;
   /** Updates a workflow from a CSV file. */
@@ -323,18 +329,22 @@ export type Mutation = {
 
 
 /**
- * Writes. Each root field sends at most one write to the service. A write is never retried, shared
- * or cached. An error whose path is a mutation field means that this request did nothing in this field.
- * A union member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
+ * All writes. Each root field sends at most one write to the service. A write is never retried, shared or cached.
  *
- * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
- * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
- * milliseconds ago you sent the first request with this key. It is 0 only if there was none, or if every
- * field of every earlier request with this key was an error. A repeat with an age is never executed twice,
- * even if the gateway has lost its records. Without a key, a mutation that
- * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
- * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
- * or use `settleWrites` to learn it without sending anything.
+ * A root field returns a union that describes the outcome of its write. `LedgerOutcomeUnknown` means that the write
+ * may have reached the service, and that the gateway does not know the outcome. An entry in `errors` with the path of
+ * a root field means that this request did nothing in this field. It says nothing about earlier requests.
+ *
+ * Send a new random key in the header `Idempotency-Key` with each mutation. If you repeat the mutation with the same
+ * key, the gateway does not send the write again: it returns the outcome of the first request. Without a key, a
+ * mutation that is repeated because its connection broke may take effect twice.
+ *
+ * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
+ * Send 0 only if there was no earlier request with this key, or if every field of every earlier one was an error. A
+ * repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ *
+ * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
+ * with the same key. Or use `settleWrites`, which sends nothing to the service.
  */
 export type MutationSaveApproversArgs = {
   approvers: Array<ApproverInput>;
@@ -342,18 +352,22 @@ export type MutationSaveApproversArgs = {
 
 
 /**
- * Writes. Each root field sends at most one write to the service. A write is never retried, shared
- * or cached. An error whose path is a mutation field means that this request did nothing in this field.
- * A union member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
+ * All writes. Each root field sends at most one write to the service. A write is never retried, shared or cached.
  *
- * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
- * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
- * milliseconds ago you sent the first request with this key. It is 0 only if there was none, or if every
- * field of every earlier request with this key was an error. A repeat with an age is never executed twice,
- * even if the gateway has lost its records. Without a key, a mutation that
- * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
- * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
- * or use `settleWrites` to learn it without sending anything.
+ * A root field returns a union that describes the outcome of its write. `LedgerOutcomeUnknown` means that the write
+ * may have reached the service, and that the gateway does not know the outcome. An entry in `errors` with the path of
+ * a root field means that this request did nothing in this field. It says nothing about earlier requests.
+ *
+ * Send a new random key in the header `Idempotency-Key` with each mutation. If you repeat the mutation with the same
+ * key, the gateway does not send the write again: it returns the outcome of the first request. Without a key, a
+ * mutation that is repeated because its connection broke may take effect twice.
+ *
+ * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
+ * Send 0 only if there was no earlier request with this key, or if every field of every earlier one was an error. A
+ * repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ *
+ * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
+ * with the same key. Or use `settleWrites`, which sends nothing to the service.
  */
 export type MutationSettleWritesArgs = {
   ageMs?: InputMaybe<Scalars['Float']['input']>;
@@ -362,18 +376,22 @@ export type MutationSettleWritesArgs = {
 
 
 /**
- * Writes. Each root field sends at most one write to the service. A write is never retried, shared
- * or cached. An error whose path is a mutation field means that this request did nothing in this field.
- * A union member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
+ * All writes. Each root field sends at most one write to the service. A write is never retried, shared or cached.
  *
- * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
- * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
- * milliseconds ago you sent the first request with this key. It is 0 only if there was none, or if every
- * field of every earlier request with this key was an error. A repeat with an age is never executed twice,
- * even if the gateway has lost its records. Without a key, a mutation that
- * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
- * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
- * or use `settleWrites` to learn it without sending anything.
+ * A root field returns a union that describes the outcome of its write. `LedgerOutcomeUnknown` means that the write
+ * may have reached the service, and that the gateway does not know the outcome. An entry in `errors` with the path of
+ * a root field means that this request did nothing in this field. It says nothing about earlier requests.
+ *
+ * Send a new random key in the header `Idempotency-Key` with each mutation. If you repeat the mutation with the same
+ * key, the gateway does not send the write again: it returns the outcome of the first request. Without a key, a
+ * mutation that is repeated because its connection broke may take effect twice.
+ *
+ * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
+ * Send 0 only if there was no earlier request with this key, or if every field of every earlier one was an error. A
+ * repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ *
+ * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
+ * with the same key. Or use `settleWrites`, which sends nothing to the service.
  */
 export type MutationUploadWorkflowCsvArgs = {
   input: WorkflowCsvInput;
@@ -381,39 +399,44 @@ export type MutationUploadWorkflowCsvArgs = {
 
 
 /**
- * Writes. Each root field sends at most one write to the service. A write is never retried, shared
- * or cached. An error whose path is a mutation field means that this request did nothing in this field.
- * A union member describes the outcome. `LedgerOutcomeUnknown` means that the outcome cannot be known.
+ * All writes. Each root field sends at most one write to the service. A write is never retried, shared or cached.
  *
- * Send a new random key in the header `Idempotency-Key` with each mutation. A repeat with the same key
- * gets the outcome of the first request. Send the header `Idempotency-Key-Age` as well: how many
- * milliseconds ago you sent the first request with this key. It is 0 only if there was none, or if every
- * field of every earlier request with this key was an error. A repeat with an age is never executed twice,
- * even if the gateway has lost its records. Without a key, a mutation that
- * is repeated because its connection broke may take effect twice. An error of a repeat does not tell
- * whether the first request took effect. Repeat the first request with the same key to learn its outcome,
- * or use `settleWrites` to learn it without sending anything.
+ * A root field returns a union that describes the outcome of its write. `LedgerOutcomeUnknown` means that the write
+ * may have reached the service, and that the gateway does not know the outcome. An entry in `errors` with the path of
+ * a root field means that this request did nothing in this field. It says nothing about earlier requests.
+ *
+ * Send a new random key in the header `Idempotency-Key` with each mutation. If you repeat the mutation with the same
+ * key, the gateway does not send the write again: it returns the outcome of the first request. Without a key, a
+ * mutation that is repeated because its connection broke may take effect twice.
+ *
+ * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
+ * Send 0 only if there was no earlier request with this key, or if every field of every earlier one was an error. A
+ * repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ *
+ * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
+ * with the same key. Or use `settleWrites`, which sends nothing to the service.
  */
 export type MutationWorkflowActionArgs = {
   action: WorkflowAction;
 };
 
-/** Reads. A query never changes state in the service. */
+/** All reads. A query never changes anything in the service. */
 export type Query = {
   __typename?: 'Query';
   /**
    * Returns the general-ledger codes of a project for an integration target.
    *
-   * Without `only`, `search`, `skip` and `first`, it is the whole list in the order of the service. `only` and
-   * `search` filter it, then `skip` and `first` cut it. The gateway does this: the service always returns the
-   * whole list, so a page saves bytes and time of the client, not of the service. Fields in one request that
-   * differ only in these four arguments share a single request to the service.
+   * Without `only`, `search`, `skip` and `first`, the result is the whole list in the order of the service.
+   * `only` and `search` filter the list. Then `skip` and `first` select a page of what is left. The gateway
+   * filters, because the service always returns the whole list: a page makes the response for the client
+   * smaller, but saves no work of the service. Fields of one GraphQL operation that differ only in these four
+   * arguments share a single request to the service.
    */
   glCodes?: Maybe<GlCodesResult>;
 };
 
 
-/** Reads. A query never changes state in the service. */
+/** All reads. A query never changes anything in the service. */
 export type QueryGlCodesArgs = {
   first?: InputMaybe<Scalars['Int']['input']>;
   includeHide: Scalars['Boolean']['input'];
@@ -430,23 +453,24 @@ export type SaveApproversResult = ApproversSaved | LedgerFailed | LedgerNoMoreIn
 /** The outcome of one field that was executed with an idempotency key. */
 export type SettledWrite = {
   __typename?: 'SettledWrite';
-  /** The outcome. `LedgerOutcomeUnknown` with `IN_PROGRESS` if there is none yet. */
+  /** The outcome. While there is none, it is `LedgerOutcomeUnknown` with the code `IN_PROGRESS`. */
   outcome: WriteOutcome;
-  /** The response name of the field: its alias, or its name without one. */
+  /** The response name of the field: its alias, or its name if it has no alias. */
   responseName: Scalars['String']['output'];
 };
 
-/** What was executed with an idempotency key. */
+/** What was executed with an idempotency key, and whether that is all. */
 export type SettledWrites = {
   __typename?: 'SettledWrites';
   /**
-   * Whether nothing else can have been executed with the key. False without `ageMs`, and if the age reaches
-   * back before the records of the gateway begin.
+   * Whether `writes` has everything that can have been executed with the key. It is false if `ageMs` is missing, or if
+   * the gateway may have lost records from the time of the first request. Then a write may have taken effect that is not
+   * in the list.
    */
   isComplete: Scalars['Boolean']['output'];
   /**
-   * The fields that were executed with the key, or may have been. If it is empty and `isComplete` is true,
-   * nothing was executed, and nothing ever will be.
+   * The fields that were executed with the key, or may have been. If the list is empty and `isComplete` is true,
+   * nothing was executed with the key, and nothing ever will be.
    */
   writes: Array<SettledWrite>;
 };
@@ -485,11 +509,11 @@ export type WorkflowActionCompleted = LedgerStatus & {
 /** The outcome of `workflowAction`. */
 export type WorkflowActionResult = LedgerFailed | LedgerNoMoreInvoices | LedgerNotPermitted | LedgerOutcomeUnknown | LedgerUnrecognizedStatus | WorkflowActionCompleted;
 
-/** A CSV file for a workflow. Provide its content in exactly one of `csv` and `contentBase64`. */
+/** A CSV file for a workflow. Provide its content in exactly one of the fields `csv` and `contentBase64`. */
 export type WorkflowCsvInput = {
-  /** The content as base64 (RFC 4648, section 4; padded, without line breaks). */
+  /** The content in base64 (RFC 4648, section 4), with padding and without line breaks. */
   contentBase64?: InputMaybe<Scalars['String']['input']>;
-  /** The content as text. It is sent as base64-encoded UTF-8. */
+  /** The content as text. The gateway sends it as UTF-8 in base64. */
   csv?: InputMaybe<Scalars['String']['input']>;
   /** The name of the file. At most 255 characters. */
   fileName: Scalars['String']['input'];
@@ -498,8 +522,8 @@ export type WorkflowCsvInput = {
   /** A message that is sent with the file. At most 10,000 characters. */
   message?: InputMaybe<Scalars['String']['input']>;
   /**
-   * The upload option of the service. If this gateway is not configured for upload options, a value
-   * is rejected with `BAD_USER_INPUT`.
+   * The upload option of the service. The gateway rejects it with `BAD_USER_INPUT` unless it is configured for upload
+   * options.
    */
   option?: InputMaybe<Scalars['WorkflowCsvOption']['input']>;
 };
@@ -507,11 +531,11 @@ export type WorkflowCsvInput = {
 /** The service accepted the workflow CSV. */
 export type WorkflowCsvUploaded = {
   __typename?: 'WorkflowCsvUploaded';
-  /** The service's `invoice_id`, an integer of any size. Null without a status record (status 0, OK). */
+  /** The service's `invoice_id`, an integer of any size. It is null if there is no status record (status 0, OK). */
   invoiceId?: Maybe<Scalars['ID']['output']>;
-  /** The message in the status record. Null without one. */
+  /** The message in the status record. It is null if there is no status record. */
   message?: Maybe<Scalars['String']['output']>;
-  /** What the service could not resolve, as text. Null if it responded with only a status record. */
+  /** What the service could not resolve, as text. It is null if the service responded with a status record alone. */
   unresolved?: Maybe<Scalars['String']['output']>;
 };
 

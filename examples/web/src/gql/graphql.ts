@@ -5,13 +5,13 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
 /**
- * An approver. All fields are optional. An omitted field is not sent; a field that is null is sent as null.
- * A text has at most 1,000 characters.
+ * An approver. All fields are optional. The gateway does not send a field that is missing, and sends a field that is
+ * null as null. A text has at most 1,000 characters.
  */
 export type ApproverInput = {
   /** The approver's identifier, an integer of up to 1,000 digits. */
   approverId?: string | null | undefined;
-  /** The claim limit. A number that a double cannot represent exactly is rejected with `BAD_USER_INPUT`. */
+  /** The claim limit. The gateway rejects a number with `BAD_USER_INPUT` if a double cannot represent it exactly. */
   claimLimit?: number | null | undefined;
   /** A description. */
   description?: string | null | undefined;
@@ -36,8 +36,8 @@ export type ApproverInput = {
 };
 
 /**
- * The system that general-ledger codes are for. `TARGET_n` is the external system with the value n, which the
- * service's documentation does not name.
+ * The system that general-ledger codes are for. `TARGET_n` is the external system with the value n. The documentation
+ * of the service does not name these systems.
  */
 export const IntegrationTarget = {
   /** Custom workflow (value 10). */
@@ -128,21 +128,21 @@ export type IntegrationTarget = typeof IntegrationTarget[keyof typeof Integratio
 /** Why the outcome of a write is unknown. */
 export const LedgerOutcomeUnknownCode = {
   /**
-   * An earlier request with the same idempotency key has no recorded outcome yet. Send the same request
-   * again, with the same key, to get its outcome.
+   * The write of an earlier request with the same idempotency key is in flight. Its outcome is not recorded yet. To learn
+   * it, send the same request again, with the same key.
    */
   IN_PROGRESS: 'IN_PROGRESS',
   /**
-   * An earlier request with the same idempotency key may have been sent, but no outcome was recorded in time:
-   * the gateway stopped, the request took too long, or the gateway lost its record. An outcome that is
-   * recorded later replaces this one. The key is never free again.
+   * The write of an earlier request with the same idempotency key may have been sent, but no outcome was recorded in
+   * time: the gateway stopped, the request took too long, or the gateway lost the record. If the outcome is recorded
+   * later, the same request with the same key returns it. The gateway does not send the write with this key again.
    */
   ORPHANED: 'ORPHANED',
-  /** The service responded with an HTTP 5xx status, with 408, or with a 4xx that HTTP does not register. */
+  /** The service responded with the HTTP status 408 or 5xx, or with a 4xx that is not registered for HTTP. */
   UPSTREAM_FAILED: 'UPSTREAM_FAILED',
-  /** The response of the service was a redirect, incomplete, unreadable, or too large. */
+  /** The service responded with a redirect, or with something that is incomplete, unreadable or too large. */
   UPSTREAM_INVALID_RESPONSE: 'UPSTREAM_INVALID_RESPONSE',
-  /** The service did not respond before the deadline. */
+  /** The service did not respond in time. */
   UPSTREAM_TIMEOUT: 'UPSTREAM_TIMEOUT',
   /** The connection to the service failed before a response began. */
   UPSTREAM_UNAVAILABLE: 'UPSTREAM_UNAVAILABLE'
@@ -166,11 +166,11 @@ export const WorkflowAction = {
 } as const;
 
 export type WorkflowAction = typeof WorkflowAction[keyof typeof WorkflowAction];
-/** A CSV file for a workflow. Provide its content in exactly one of `csv` and `contentBase64`. */
+/** A CSV file for a workflow. Provide its content in exactly one of the fields `csv` and `contentBase64`. */
 export type WorkflowCsvInput = {
-  /** The content as base64 (RFC 4648, section 4; padded, without line breaks). */
+  /** The content in base64 (RFC 4648, section 4), with padding and without line breaks. */
   contentBase64?: string | null | undefined;
-  /** The content as text. It is sent as base64-encoded UTF-8. */
+  /** The content as text. The gateway sends it as UTF-8 in base64. */
   csv?: string | null | undefined;
   /** The name of the file. At most 255 characters. */
   fileName: string;
@@ -179,8 +179,8 @@ export type WorkflowCsvInput = {
   /** A message that is sent with the file. At most 10,000 characters. */
   message?: string | null | undefined;
   /**
-   * The upload option of the service. If this gateway is not configured for upload options, a value
-   * is rejected with `BAD_USER_INPUT`.
+   * The upload option of the service. The gateway rejects it with `BAD_USER_INPUT` unless it is configured for upload
+   * options.
    */
   option?: number | null | undefined;
 };
