@@ -3,8 +3,11 @@ import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
 import { parseArgs } from 'node:util';
 import { createGunzip } from 'node:zlib';
+import { closest } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { type AuditLine, auditLine } from '../src/audit/audit-line.ts';
+import { enumValueOf, fieldOf } from '../src/operation-names.ts';
+import { perOperation } from '../src/upstream/operations.ts';
 
 /*
  * Answers questions from the audit record of all instances (docs/audit.md), in files, of which some may be compressed (`.gz`), or on standard input:
@@ -114,6 +117,16 @@ function unknownWrites(): Write[] {
   });
 }
 
+/** Throws if a name is neither one of this version nor in the record, which another version may have written. */
+function checkName(key: 'action' | 'field', name: string | undefined): void {
+  const known = Object.values(perOperation(key === 'action' ? enumValueOf : fieldOf)).filter(
+    (each) => each !== undefined,
+  );
+  const isFound = writes.values().some(({ first }) => first[key] === name);
+  if (name === undefined || known.includes(name) || isFound) return;
+  throw new Error(`--${key} ${name} is unknown. Did you mean ${closest(name, known)}?`);
+}
+
 const columns = 'time who application what targets outcome code replay requestId'.split(' ');
 
 function rowOf({ first, end }: Write): string {
@@ -142,6 +155,8 @@ for (const path of paths) {
   });
 }
 const { action, field, subject } = options;
+checkName('action', action);
+checkName('field', field);
 const found = (options.unknown ? unknownWrites() : [...writes.values()])
   .filter(({ first }) => first.time >= from && first.time < to)
   .filter(({ first }) => action === undefined || first.action === action)

@@ -90,6 +90,23 @@ test.each(['hash', 'sub', 'both'])(
   },
 );
 
+test.each([
+  ['--action', 'UPGRADE_TO_H', 'UPGRADE_TO_HQ'],
+  ['--field', 'saveApprover', 'saveApprovers'],
+])('%s %s is a fault that names %s, unless the record has it', async (option, name, meant) => {
+  const { path, send } = await startAudited();
+  await send('ada', write);
+  expect(reportOf([option, name, path])).toMatchObject({
+    said: `${option} ${name} is unknown. Did you mean ${meant}?\n`,
+    status: 1,
+  });
+  // Another version of the gateway may have another name.
+  const renamed = readFileSync(path, 'utf8')
+    .replaceAll('"UPGRADE_TO_HQ"', `"${name}"`)
+    .replaceAll('"workflowAction"', `"${name}"`);
+  expect(reportOf([option, name], renamed)).toMatchObject({ rows: [{}], status: 0 });
+});
+
 test('which writes are unknown: without a readable answer, or without a line about their end, unless a repeat has learned it', async () => {
   const { path, send, respondWith } = await startAudited();
   await send('ada', write, { ...key('done'), 'x-request-id': 'done' });
