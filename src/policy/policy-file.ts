@@ -34,20 +34,38 @@ const levels = perOperation((operation): readonly [string, ...string[]] => {
 });
 
 const notEmpty = 'must not be empty';
-const text = z.string().min(1, notEmpty);
-const isEmpty = (value: object | null) => value !== null && Object.keys(value).length === 0;
+const text = z.string().regex(/\S/, notEmpty);
 const claims = z
   .record(text, z.array(text).min(1, notEmpty))
+  .refine((value) => Object.keys(value).length > 0, notEmpty)
+  .meta({ minProperties: 1 })
   .nullable()
-  .refine((value) => !isEmpty(value), notEmpty)
-  .optional();
-const forWrites = z.undefined('is for writes only').optional();
-const writeRule = z.strictObject({
-  claims,
-  stopped: text.max(1000).nullable().optional(),
-  writesPerMinute: z.int().min(1).max(1_000_000).nullable().optional(),
-});
-const readRule = z.strictObject({ claims, stopped: forWrites, writesPerMinute: forWrites });
+  .optional()
+  .meta({
+    id: 'claims',
+    description: 'The token needs one of the values in each of these claims. Null: it needs none',
+  });
+const forWrites = z.never('is for writes only').optional();
+const writeRule = z
+  .strictObject({
+    claims,
+    stopped: text
+      .max(1000)
+      .nullable()
+      .optional()
+      .describe('The reason, for users, for which nothing is sent. Null: it is not stopped'),
+    writesPerMinute: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .nullable()
+      .optional()
+      .describe('How many writes one caller may send in a minute. Null: there is no limit'),
+  })
+  .meta({ id: 'writeRule' });
+const readRule = z
+  .strictObject({ claims, stopped: forWrites, writesPerMinute: forWrites })
+  .meta({ id: 'readRule' });
 
 const ruleTypes = new Map(
   Object.entries(levels).flatMap(([name, names]) => {
@@ -61,6 +79,11 @@ const policySchema = z.strictObject({
   operations: z.strictObject(Object.fromEntries(ruleTypes)).default({}),
   [WRITES]: writeRule.default({}),
 });
+
+/** The JSON Schema of a policy file, for editors and for checks of others. */
+export function policyFileSchema(): object {
+  return z.toJSONSchema(policySchema, { io: 'input' });
+}
 
 /** Reads the text of a policy file. Returns its faults if it has any. */
 export function readPolicy(json: string): PolicyTable | { faults: string[] } {

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { textForOption } from '../../src/command-line.ts';
+import { policyFileSchema } from '../../src/policy/policy-file.ts';
 import { environmentFor } from '../../testkit/environment.ts';
 import { temporaryFile } from '../../testkit/temporary-folder.ts';
 
@@ -83,6 +85,7 @@ test.each([
   ['{"writes": {"claims": {"roles": "a"}}}', 'writes.claims.roles: Invalid input: expected array'],
   ['{"writes": {"claims": {"": ["a"]}}}', 'writes.claims'],
   ['{"writes": {"stopped": ""}}', 'writes.stopped: must not be empty'],
+  ['{"writes": {"stopped": " \\n"}}', 'writes.stopped: must not be empty'],
   ['{"writes": {"stopped": true}}', 'writes.stopped: Invalid input: expected string'],
   ['{"writes": {"writesPerMinute": 0}}', 'writes.writesPerMinute'],
   ['{"writes": {"writesPerMinute": 1.5}}', 'writes.writesPerMinute'],
@@ -91,6 +94,11 @@ test.each([
 ])('%s is not valid: %s', async (text, fault) => {
   await expect(check(text)).rejects.toThrow(`POLICY_FILE must be a policy`);
   await expect(check(text)).rejects.toThrow(fault);
+});
+
+test('the published schema is that of this version (npm run policy-schema)', () => {
+  const url = new URL('../../docs/policy.schema.json', import.meta.url);
+  expect(JSON.parse(readFileSync(url, 'utf8'))).toEqual(policyFileSchema());
 });
 
 test('all faults of a file are named at once', async () => {
