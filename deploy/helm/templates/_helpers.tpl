@@ -1,0 +1,92 @@
+{{/* The name of all resources: that of the release, with "ledger-gateway" added unless it is part of it. */}}
+{{- define "ledger-gateway.fullname" -}}
+{{- $name := ternary .Release.Name (printf "%s-%s" .Release.Name .Chart.Name) (contains .Chart.Name .Release.Name) -}}
+{{- .Values.fullnameOverride | default $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* What identifies the pods of this release. It never changes, because a Deployment cannot change its selector. */}}
+{{- define "ledger-gateway.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{/* The labels of pods. They have no version of the chart, which would start new pods without need. */}}
+{{- define "ledger-gateway.podLabels" -}}
+{{ include "ledger-gateway.selector" . }}
+app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | trunc 63 | quote }}
+app.kubernetes.io/part-of: {{ .Values.partOf | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "ledger-gateway.labels" -}}
+{{ include "ledger-gateway.podLabels" . }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | quote }}
+{{- end -}}
+
+{{/* The metadata of a resource, called with a list: the root, and annotations. */}}
+{{- define "ledger-gateway.metadata" -}}
+{{- $root := index . 0 -}}
+name: {{ include "ledger-gateway.fullname" $root }}
+namespace: {{ $root.Release.Namespace }}
+labels:
+  {{- include "ledger-gateway.labels" $root | nindent 2 }}
+{{- with index . 1 }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "ledger-gateway.serviceAccountName" -}}
+{{- .Values.serviceAccount.name | default (ternary (include "ledger-gateway.fullname" .) "default" .Values.serviceAccount.create) -}}
+{{- end -}}
+
+{{/* The volume of a variable that names a file. */}}
+{{- define "ledger-gateway.fileVolume" -}}
+{{- . | lower | replace "_" "-" -}}
+{{- end -}}
+
+{{/* A setting as the text of a variable. Numbers of values are floating-point numbers, which JSON writes in full. */}}
+{{- define "ledger-gateway.setting" -}}
+{{- if kindIs "string" . }}{{ . | quote }}{{ else }}{{ . | toJson | quote }}{{ end -}}
+{{- end -}}
+
+{{/* Four times the delay, which requests extend, and what is in progress (docs/operations.md), and two seconds more. */}}
+{{- define "ledger-gateway.gracePeriodSeconds" -}}
+{{- $delay := .Values.settings.SHUTDOWN_DELAY_MS | default 2000 | int64 -}}
+{{- $timeout := .Values.settings.SHUTDOWN_TIMEOUT_MS | default 15000 | int64 -}}
+{{- add 2 (div (add (mul 4 $delay) $timeout 999) 1000) -}}
+{{- end -}}
+
+{{/* Fails if values are missing, or contradict each other. */}}
+{{- define "ledger-gateway.validate" -}}
+{{- range $name := list "UPSTREAM_BASE_URL" "JWT_ISSUER" "JWT_AUDIENCE" }}
+{{- $_ := required (printf "settings.%s is required: see docs/configuration.md" $name) (get $.Values.settings $name) }}
+{{- end }}
+{{- if not (or .Values.files.IDEMPOTENCY_STORE_FILE .Values.settings.IDEMPOTENCY_STORE) }}
+{{- fail "files.IDEMPOTENCY_STORE_FILE is required: pods without a store that they share execute a repeated write again" }}
+{{- end }}
+{{- if and .Values.files.IDEMPOTENCY_STORE_FILE .Values.settings.IDEMPOTENCY_STORE }}
+{{- fail "set files.IDEMPOTENCY_STORE_FILE or settings.IDEMPOTENCY_STORE, not both: null removes the file" }}
+{{- end }}
+{{- if and .Values.policy.text .Values.policy.configMap }}
+{{- fail "set policy.text or policy.configMap, not both" }}
+{{- end }}
+{{- if and (eq .Values.audit.output "volume") (not .Values.audit.volume) }}
+{{- fail "audit.output is volume, but audit.volume is empty" }}
+{{- end }}
+{{- if not (dig "limits" "memory" "" .Values.resources) }}
+{{- fail "resources.limits.memory is required: the gateway measures by it how much it may hold" }}
+{{- end }}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) }}
+{{- fail "httpRoute.parentRefs is required: name your Gateway" }}
+{{- end }}
+{{- if and .Values.networkPolicy.enabled (not .Values.networkPolicy.httpFrom) }}
+{{- fail "networkPolicy.httpFrom is required: name the pods of your proxy, or set networkPolicy.enabled to false" }}
+{{- end }}
+{{- if and .Values.networkPolicy.enabled .Values.podMonitor.enabled (not .Values.networkPolicy.metricsFrom) }}
+{{- fail "networkPolicy.metricsFrom is required with podMonitor: name the pods of Prometheus" }}
+{{- end }}
+{{- end -}}
