@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
  * npm runs this between setting the version and committing it (`npm run release`). It gives the unreleased entries of the
- * CHANGELOG the version and the date, and sets the version of the client package, in the lockfile too, of the image and
- * of its label, and of the image in Kubernetes. What this version records for outcomes, and in the audit record, become
+ * CHANGELOG the version and the date, and sets the version of the client package, in the lockfile too, of the label of
+ * the image, and of the Helm chart. What this version records for outcomes, and in the audit record, become
  * fixtures, which later versions must read.
  */
 const version = process.env.npm_package_version;
@@ -29,6 +29,10 @@ replace(
   /("name": "@ledger-gateway\/client",\s+"version": )"[^"]*"/,
   `$1"${version}"`,
 );
-replace('deploy/kubernetes/deployment.yaml', /(image: \S+):\S+/, `$1:${version}`);
+replace(
+  'deploy/helm/Chart.yaml',
+  /^version: .*\nappVersion: .*$/m,
+  `version: ${version}\nappVersion: "${version}"`,
+);
 replace('Dockerfile', /(image\.version=)\S+/, `$1${version}`);
 execFileSync(process.execPath, ['deploy/record-outcomes.ts', version], { stdio: 'inherit' });

@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+
+/** The folder of the Helm chart. */
+export const chart = fileURLToPath(new URL('../helm', import.meta.url));
+
+const labels = z.record(z.string(), z.string());
+const manifest = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string(), labels }),
+});
+
+/** A resource of Kubernetes. */
+export type Manifest = z.infer<typeof manifest>;
+
+/** The output of Helm. Throws what it prints if it fails. */
+export function helm(...args: string[]): string {
+  const { error, status, stdout, stderr } = spawnSync('helm', args, { encoding: 'utf8' });
+  if (error) throw new Error('Helm is missing: see docs/deployment.md', { cause: error });
+  if (status !== 0) throw new Error(stderr || stdout);
+  return stdout;
+}
+
+/**
+ * The resources of the chart with files of values, which are named from deploy/, and further arguments. The release has
+ * another name than the chart, so that a name that ignores the release is a fault.
+ */
+export function render(
+  values: readonly string[],
+  args: readonly string[] = [],
+  folder = chart,
+): Manifest[] {
+  const files = values.map((path) => fileURLToPath(new URL(`../${path}`, import.meta.url)));
+  const options = files.flatMap((file) => ['--values', file]);
+  const text = helm('template', 'blue', folder, '--namespace', 'ledger', ...options, ...args);
+  return parseAllDocuments(text).map((document) => manifest.parse(document.toJS()));
+}
