@@ -5,8 +5,8 @@ import type { Logger } from 'pino';
 import { invalidToken, keysUnavailable, type Rejection } from '../errors/gateway-error.ts';
 import { isRepeated } from '../lib/repeated-header.ts';
 import type { Caller } from '../request-scope.ts';
+import { createHostClock } from '../telemetry/host-clock.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { createIssueTimeCheck } from './issue-time.ts';
 import { createKeySource } from './jwks.ts';
 import { createVerify, type JwtConfig, printableClaim, reasonOf, unverifiedOf } from './verify.ts';
 
@@ -32,7 +32,8 @@ const bearerPattern = /^Bearer +([\w.~+/-]+=*)$/i;
 export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Metrics) {
   const createCache = () => new LRUCache<string, Caller>({ max: CACHED_TOKENS });
   let cache = createCache();
-  const keySource = createKeySource(config.keys, config.issuers, log, () => {
+  const clock = createHostClock(log);
+  const keySource = createKeySource(config.keys, config.issuers, { log, clock }, () => {
     cache = createCache(); // A key may have been withdrawn, even that of a token that is being verified now.
   });
   const verify = createVerify(config, keySource);
@@ -41,7 +42,6 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
   metrics.gauges(fetches, fetchesHelp, ['issuer'], keySource.lastFetches);
   const agesHelp = "How long ago an issuer's keys were last fetched; +Inf if they never were";
   metrics.gauges('keys_age_seconds', agesHelp, ['issuer'], keySource.ages);
-  const noteIssueTime = createIssueTimeCheck(log);
   const help = 'Tokens checked: verified, remembered from the cache, refused, or keys unavailable';
   const checked = metrics.counter('token_verifications_total', help, 'outcome');
   checked.inc({ outcome: 'unavailable' }, 0);
@@ -71,8 +71,9 @@ export function createAuthenticator(config: JwtConfig, log: Logger, metrics: Met
       throw rejected({ reason: reasonOf(error), ...unverifiedOf(token) });
     });
     checked.inc({ outcome: 'verified' });
-    const { exp = 0, iss = '', sub, azp } = verified;
-    noteIssueTime(verified);
+    const { exp = 0, iat = 0, iss = '', sub, azp } = verified;
+    // RFC 7519 does not reject a token that was issued in the future, but one of two clocks is wrong.
+    if (iat * 1000 > Date.now()) clock.compare(`the tokens of ${iss}`, iat * 1000);
     const ttl = Math.min(exp * 1000 - Date.now(), CACHE_MS);
     const caller = { ...toCaller(iss, sub, digest), application: printableClaim(azp) };
     if (ttl > 0) current.set(digest, caller, { ttl });

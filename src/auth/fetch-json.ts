@@ -8,15 +8,17 @@ class Fault extends Error {}
 
 /**
  * Fetches a JSON document of an identity provider. Redirects are not followed. Throws an error that names the address,
- * without a query, and the fault: the status, the code of a connection error, or the message of the schema.
+ * without a query, and the fault: the status, the code of a connection error, or the message of the schema. `onResponse`
+ * is called with each response, before its body is read.
  */
 export async function fetchJson<Document>(
   url: URL,
   schema: z.ZodType<Document>,
   signal: AbortSignal,
+  onResponse?: (response: Response) => void,
 ): Promise<Document> {
   try {
-    const { data, error } = schema.safeParse(JSON.parse(await fetchText(url, signal)));
+    const { data, error } = schema.safeParse(JSON.parse(await fetchText(url, signal, onResponse)));
     if (data === undefined) throw new Fault(error?.issues[0]?.message);
     return data;
   } catch (error) {
@@ -24,9 +26,15 @@ export async function fetchJson<Document>(
   }
 }
 
-async function fetchText(url: URL, signal: AbortSignal): Promise<string> {
+async function fetchText(
+  url: URL,
+  signal: AbortSignal,
+  onResponse?: (response: Response) => void,
+): Promise<string> {
   const headers = { accept: 'application/json, application/jwk-set+json' };
-  const { status, body } = await fetch(url, { headers, redirect: 'manual', signal });
+  const response = await fetch(url, { headers, redirect: 'manual', signal });
+  onResponse?.(response);
+  const { status, body } = response;
   if (status !== 200) {
     await body?.cancel();
     throw new Fault(`status ${status}`);

@@ -1,5 +1,6 @@
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import type { Logger } from 'pino';
+import type { HostClock } from '../telemetry/host-clock.ts';
 import { discoverKeysUrl } from './discovery.ts';
 import { createRemoteKeySet } from './remote-key-set.ts';
 
@@ -13,15 +14,22 @@ export type KeySource = ReturnType<typeof createKeySource>;
 export function createKeySource(
   keys: URL | JSONWebKeySet | undefined,
   issuers: readonly string[],
-  log: Logger,
+  { log, clock }: { log: Logger; clock: HostClock },
   onChange: () => void,
 ) {
   let ofFile = keys && !(keys instanceof URL) ? createLocalJWKSet(keys) : undefined;
   const ofUrl =
-    keys instanceof URL ? createRemoteKeySet(keys, async () => keys, log, onChange) : undefined;
+    keys instanceof URL
+      ? createRemoteKeySet(keys, async () => keys, { log, clock }, onChange)
+      : undefined;
   const discovered = (issuer: string) => {
     const locate = (signal: AbortSignal) => discoverKeysUrl(issuer, signal);
-    return createRemoteKeySet(new URL(issuer), locate, log.child({ issuer }), onChange);
+    return createRemoteKeySet(
+      new URL(issuer),
+      locate,
+      { log: log.child({ issuer }), clock },
+      onChange,
+    );
   };
   const remote = ofFile
     ? []

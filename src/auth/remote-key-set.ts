@@ -1,6 +1,7 @@
 import { createRemoteJWKSet, customFetch } from 'jose';
 import type { Logger } from 'pino';
 import { pause } from '../lib/poll.ts';
+import type { HostClock } from '../telemetry/host-clock.ts';
 import { fetchJson } from './fetch-json.ts';
 import { keySet } from './key-set.ts';
 
@@ -18,7 +19,7 @@ export class KeysUnavailable extends Error {}
 export function createRemoteKeySet(
   url: URL,
   locate: (signal: AbortSignal) => Promise<URL>,
-  log: Logger,
+  { log, clock }: { log: Logger; clock: HostClock },
   onChange: () => void,
 ) {
   const closed = new AbortController();
@@ -37,7 +38,11 @@ export function createRemoteKeySet(
     if (now - startedAt < MIN_INTERVAL_MS) throw new KeysUnavailable();
     startedAt = now;
     try {
-      const keys = await fetchJson(await locate(signal), keySet, signal);
+      const address = await locate(signal);
+      const keys = await fetchJson(address, keySet, signal, ({ headers }) => {
+        const other = `the key server ${address.origin}`;
+        clock.compareDate(other, headers.get('date'), headers.get('age'));
+      });
       lastFetch = Date.now() / 1000;
       fetchedAt = performance.now();
       if (lastFault !== undefined) log.info('keys fetched');

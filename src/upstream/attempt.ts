@@ -4,6 +4,7 @@ import { createReading } from '../admission/gate.ts';
 import type { Memory, Reservation } from '../admission/memory.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
+import { createHostClock } from '../telemetry/host-clock.ts';
 import { fail, inSpan } from '../telemetry/tracing.ts';
 import { logCall, logSent, logUnexpected } from './call-log.ts';
 import type { CallObserver } from './call-metrics.ts';
@@ -21,6 +22,8 @@ import { invalidResponse, noRoom, toUpstreamError } from './upstream-error.ts';
 import { ContractFault } from './wire-types.ts';
 
 export type AttemptDependencies = {
+  /** The name of the service, for its metrics and its log lines. */
+  service: string;
   baseUrl: URL;
   transport: Transport;
   memory: Memory;
@@ -45,6 +48,8 @@ export function createAttempt(dependencies: AttemptDependencies) {
   const { transport, memory, log, observer } = dependencies;
   const spans = perOperation((name) => spanOf(name, dependencies.baseUrl));
   const reading = createReading();
+  const clock = createHostClock(log);
+  const otherClock = `the service ${dependencies.service}`;
   return <Name extends OperationName>(
     request: UpstreamRequest<Name>,
     scope: RequestScope,
@@ -89,6 +94,7 @@ export function createAttempt(dependencies: AttemptDependencies) {
         if (isWrite) await logSent(log, request, scope);
         const response = await transport.send(request, scope, exchange);
         status = response.statusCode;
+        clock.compareDate(otherClock, response.headers.date);
         const bytes = await responseBody(response, limits);
         await reserve(bytes.length);
         const result = await decodeInTurn(request.operation, bytes, reservation, scope, signal);

@@ -37,8 +37,6 @@ export type CallPolicy = {
 };
 
 type CallOptions = AttemptDependencies & {
-  /** The name of the service, for its metrics and its log lines. */
-  service: string;
   timeoutMs: number;
   maxConcurrency: number;
   singleFlight: SingleFlight;

@@ -310,3 +310,19 @@ test('writes of the same iteration are sent when their log lines are written, an
   expect(service.received).toHaveLength(3);
   expect(calls.pendingWrites).toEqual([]);
 });
+
+test.each([
+  [3600, ['behind that of the service ledger']],
+  [-3600, ['ahead of that of the service ledger']],
+  [30, []],
+])('a service whose clock is ahead by %i s is logged once a minute', async (seconds, faults) => {
+  const service = await startService((response, received) => {
+    response.setHeader('date', new Date(Date.now() + seconds * 1000).toUTCString());
+    success(response, received);
+  });
+  const log = createLogRecorder();
+  const { calls } = startCalls(service, { log: pino({}, { write: log.add }) });
+  for (const project of ['1', '2']) await calls.read(glCodesOf(project), scopeOf());
+  const lines = log.lines.filter(({ msg }) => msg === 'clock of this host differs');
+  expect(lines.map(({ fault }) => fault)).toEqual(faults);
+});
