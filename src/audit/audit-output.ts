@@ -7,6 +7,8 @@ import type { AuditLine } from './audit-line.ts';
 
 /** Milliseconds between checks whether the file was renamed. */
 const CHECK_MS = 1000;
+/** A file descriptor that accepts nothing. */
+const NO_FILE = -1;
 
 export type AuditOutput = {
   /** Writes a line. Resolves when it is written, or as much as the output accepts. */
@@ -81,6 +83,8 @@ function openFile(path: string, log: Logger, metrics: Metrics) {
     const there = statSync(path, { throwIfNoEntry: false });
     const own = fstatSync(fd);
     if (there?.ino === own.ino && there.dev === own.dev) return;
+    // A file that was removed accepts lines, and keeps none. They wait until there is another one.
+    if (own.nlink === 0) output.switchTo(NO_FILE);
     const next = open(path);
     output.switchTo(next);
     closeSync(fd);
@@ -92,7 +96,6 @@ function openFile(path: string, log: Logger, metrics: Metrics) {
       check();
       isFailing = false;
     } catch (error) {
-      // It is written to the file that is open.
       if (!isFailing) log.error({ error: { message: String(error) } }, 'cannot open audit file');
       isFailing = true;
     }

@@ -1,5 +1,5 @@
-import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import type { AuditLine } from '../../src/audit/audit-line.ts';
@@ -93,4 +93,21 @@ test('a full disk stops no write: lines wait, then are dropped and counted, and 
     dropped,
   ]);
   expect(lines).toHaveLength(20 - dropped + 1 + 2);
+});
+
+test('while the folder of the file is missing, lines wait and count as held', async () => {
+  const path = join(await temporaryFolder(), 'audit', 'audit.log');
+  mkdirSync(dirname(path));
+  const { gateway } = await startStack(success, { AUDIT: `file:${path}` });
+  const held = () => metric(gateway, 'ledger_gateway_log_held_bytes', { output: 'audit' });
+  rmSync(dirname(path), { recursive: true });
+  await gateway.logLine({ msg: 'cannot open audit file' });
+  await gateway.graphql(write);
+  expect(await held()).toBeGreaterThan(0);
+
+  mkdirSync(dirname(path));
+  await eventually(async () =>
+    expect(auditLinesIn(path).map(({ audit }) => audit)).toEqual(['sent', 'outcome']),
+  );
+  expect(await held()).toBe(0);
 });
