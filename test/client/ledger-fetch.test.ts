@@ -829,7 +829,14 @@ describe('a query', () => {
     },
   );
 
-  test('is sent once by default', async () => {
+  test('is sent three times at most without options', async () => {
+    const { origin, requests } = await start([unavailable, unavailable, saved]);
+    const response = await retryQueries(createLedgerFetch())(origin, query);
+    expect(await response.json()).toMatchObject({ data: {} });
+    expect(requests).toHaveLength(3);
+  });
+
+  test('is sent once with options that do not say how often', async () => {
     const { origin, requests } = await start([cut]);
     await expect(retryQueries(createLedgerFetch(), {})(origin, query)).rejects.toThrow();
     expect(requests).toHaveLength(1);

@@ -10,14 +10,8 @@ import {
 import { wait, withDeadline } from './deadline.ts';
 import { ageOf, type Intent, type Progress } from './intent.ts';
 import { recall } from './known-intent.ts';
-import {
-  ATTEMPT_MS,
-  type Caller,
-  type GetToken,
-  identify,
-  type Refused,
-  withToken,
-} from './token.ts';
+import { times } from './times.ts';
+import { type Caller, type GetToken, identify, type Refused, withToken } from './token.ts';
 
 export type LedgerFetchOptions = {
   readonly token?: GetToken;
@@ -60,9 +54,6 @@ export type Result = {
   readonly patienceMs: number;
 };
 
-export const DELAY_MS = 500;
-export const DOUBLE_CLICK_MS = 500;
-
 /** How long a request may be on its way, in milliseconds. After this time, a request has to send the true age of its intent. */
 const TRANSIT_MS = 30_000;
 
@@ -92,7 +83,7 @@ export async function admit(
 }
 
 /** Returns a function that returns how many milliseconds are left to repeat a write. The time starts at its first call. */
-function startPatience({ patienceMs = 45_000 }: LedgerFetchOptions): () => number {
+function startPatience({ patienceMs = times.patienceMs }: LedgerFetchOptions): () => number {
   let giveUpAt: number | undefined;
   return () => {
     giveUpAt ??= performance.now() + patienceMs;
@@ -105,7 +96,7 @@ export async function attempt(
   { intent, url, init, caller, isOpen, mayRepeat, stop }: Attempts,
   options: LedgerFetchOptions,
 ): Promise<Result> {
-  const { attemptMs = ATTEMPT_MS, delayMs = DELAY_MS, onProgress } = options;
+  const { attemptMs = times.attemptMs, delayMs = times.delayMs, onProgress } = options;
   const patience = startPatience(options);
   let admission = caller ?? (await admit(intent, init(), options, stop, patience));
   const { user } = admission;

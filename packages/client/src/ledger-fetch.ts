@@ -1,5 +1,5 @@
 import { codeOf, errorBody, hasField, lostBody, toResponse } from './answer.ts';
-import { admit, attempt, DOUBLE_CLICK_MS, type LedgerFetchOptions, tell } from './attempts.ts';
+import { admit, attempt, type LedgerFetchOptions, tell } from './attempts.ts';
 import { throwIfAborted, withDeadline } from './deadline.ts';
 import { type Intent, type Progress, withHeaders } from './intent.ts';
 import {
@@ -15,7 +15,8 @@ import {
 import { sendQuery } from './query.ts';
 import { type HeadedRequest, isQuery, OPERATION_TYPE, split } from './request.ts';
 import { settle } from './settle.ts';
-import { ATTEMPT_MS, type Caller, hash } from './token.ts';
+import { times } from './times.ts';
+import { type Caller, hash } from './token.ts';
 
 const KEY = 'idempotency-key';
 
@@ -85,7 +86,7 @@ async function sendOrJoin(
   options: InstanceOptions,
 ): Promise<Response> {
   const startedAt = performance.now();
-  const { doubleClickMs = DOUBLE_CLICK_MS, instance } = options;
+  const { doubleClickMs = times.doubleClickMs, instance } = options;
   const { body } = request;
   const id = hash(`${body}`);
   const caller = await admit(key, request, options, stop);
@@ -146,7 +147,7 @@ async function sendUntilKnown(
   options: LedgerFetchOptions,
 ): Promise<Response> {
   const { sentAs: intent } = noted;
-  const { attemptMs: smallMs = ATTEMPT_MS, onProgress } = options;
+  const { attemptMs: smallMs = times.attemptMs, onProgress } = options;
   const { body, headers, signal } = request;
   const size = typeof body === 'string' ? body.length : Number.POSITIVE_INFINITY;
   const attemptMs = smallMs + Math.min(size / SLOWEST_BYTES_PER_MS, LONGEST_UPLOAD_MS);

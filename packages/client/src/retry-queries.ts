@@ -1,12 +1,13 @@
 import { readRetryAfter } from './answer.ts';
-import { backoffMs, DELAY_MS } from './attempts.ts';
+import { backoffMs } from './attempts.ts';
 import { wait, withDeadline } from './deadline.ts';
 import { isQuery, split } from './request.ts';
+import { times } from './times.ts';
 
 export type RetryOptions = {
-  /** How long one attempt may take, in milliseconds. It then fails with a `TimeoutError`. */
+  /** How long one attempt may take, in milliseconds. It then fails with a `TimeoutError`. By default, there is no limit. */
   readonly timeoutMs?: number | undefined;
-  /** How often a query is sent again after a connection fault, a timeout, or a 502, 503 or 504. */
+  /** How often a query is sent again after a connection fault, a timeout, or a 502, 503 or 504. 0 by default. */
   readonly retries?: number | undefined;
   /** The delay before the first repeat, in milliseconds. It doubles up to ten times this value. */
   readonly delayMs?: number | undefined;
@@ -15,11 +16,15 @@ export type RetryOptions = {
 /** The longest `Retry-After` that a query waits for, in milliseconds. Users do not wait longer. */
 const LONGEST_WAIT_MS = 10_000;
 
-/** Returns a `fetch` that sends a query again if it fails. It passes mutations on: `ledgerFetch` repeats these. */
+/**
+ * Returns a `fetch` that sends a query again if it fails. It passes mutations on: `ledgerFetch` repeats these. Without options,
+ * an attempt may take as long as one of a write, 20 s, and is repeated twice.
+ */
 export function retryQueries(
   ledgerFetch: typeof fetch,
-  { timeoutMs = Number.POSITIVE_INFINITY, retries = 0, delayMs = DELAY_MS }: RetryOptions,
+  options: RetryOptions = { timeoutMs: times.attemptMs, retries: 2 },
 ): typeof fetch {
+  const { timeoutMs = Number.POSITIVE_INFINITY, retries = 0, delayMs = times.delayMs } = options;
   return async (input, init) => {
     const [url, request] = await split(input, init);
     if (!isQuery(request)) return ledgerFetch(url, request);

@@ -1,14 +1,12 @@
 import { withDeadline } from './deadline.ts';
 import { type Headed, withHeaders } from './intent.ts';
+import { times } from './times.ts';
 
 /**
  * Returns the bearer token. It is called before every request. If the last token was rejected, `rejected` has that token, and
  * the function must return a new one. Without this function, requests have the token that the client sets in the headers.
  */
 export type GetToken = ((rejected?: string) => string | Promise<string>) | undefined;
-
-/** How long one request may take by default, in milliseconds. */
-export const ATTEMPT_MS = 20_000;
 
 /** The user who sends a request, and their token. */
 export type Caller = {
@@ -31,7 +29,10 @@ export const withToken = <Init extends Headed>(init: Init, token: string | undef
 /** Obtains the token for a request. Without a function for that, reads the token from the headers that the client has set. */
 export async function identify(
   request: Headed,
-  { token: getToken, attemptMs = ATTEMPT_MS }: { token?: GetToken; attemptMs?: number | undefined },
+  {
+    token: getToken,
+    attemptMs = times.attemptMs,
+  }: { token?: GetToken; attemptMs?: number | undefined },
   signal?: AbortSignal | null,
   rejected?: string,
 ): Promise<Caller | Refused<'SIGN_IN_FAILED'>> {

@@ -1,9 +1,10 @@
 import { errorBody, lostBody, parseJson, textOf, tryTo } from './answer.ts';
-import { DOUBLE_CLICK_MS, tell } from './attempts.ts';
+import { tell } from './attempts.ts';
 import { type AnyResult, type FieldResult, type LedgerError, readField } from './field-result.ts';
 import { type Intent, isIntent, type Progress } from './intent.ts';
 import { cancel, createIntent, listeners, note, recall } from './known-intent.ts';
 import { type SettleOptions, settle } from './settle.ts';
+import { times } from './times.ts';
 import { hash, identify } from './token.ts';
 
 /** A member of the union that a mutation returns. The document must select `__typename`. */
@@ -11,13 +12,26 @@ export type Outcome = { readonly __typename: string; readonly code?: unknown };
 
 type RefusalName = 'LedgerFailed' | 'LedgerNotPermitted' | 'LedgerNoMoreInvoices';
 
-/** The members for success. Without generated types, `__typename` is any string, and all members stay. Relay adds `%other`. */
-type DoneMember<Member extends Outcome> = string extends Member['__typename']
-  ? Member
-  : Exclude<Member, { __typename: `Ledger${string}` | '%other' }>;
-type RefusedMember<Member extends Outcome> = string extends Member['__typename']
-  ? Member
-  : Extract<Member, { __typename: RefusalName }>;
+/**
+ * The members with one of these names. Some generators group members with the same fields, so that `__typename` is a union of
+ * names. Without generated types, `__typename` is any string, and all members stay.
+ */
+type Named<Member, Names> = Member extends Outcome
+  ? string extends Member['__typename']
+    ? Member
+    : Member['__typename'] extends Names
+      ? Member
+      : [Extract<Member['__typename'], Names>] extends [never]
+        ? never
+        : Member & { readonly __typename: Extract<Member['__typename'], Names> }
+  : never;
+
+/** The members for success. Relay adds `%other`. */
+type DoneMember<Member extends Outcome> = Named<
+  Member,
+  Exclude<Member['__typename'], `Ledger${string}` | '%other'>
+>;
+type RefusedMember<Member extends Outcome> = Named<Member, RefusalName>;
 
 /** The state of a write, for a page to show. */
 export type WriteState<Member extends Outcome> =
@@ -43,12 +57,25 @@ export type WriteState<Member extends Outcome> =
 
 export type WriteStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
-/** The result of a mutation with this root field, from any client. */
-export type WriteResult<Name extends string, Member> = Omit<AnyResult<object>, 'data'> & {
-  readonly data?: { readonly [Key in Name]?: Member | null | undefined } | null | undefined;
+/** The data of a mutation that has this root field. It may have other ones. */
+export type WriteData<Name extends string, Member> = {
+  readonly [Key in Name]?: Member | null | undefined;
 };
 
-export type WriteOptions<Name extends string, Member, Variables> = SettleOptions & {
+/** The result of a mutation with this root field, from any client. */
+export type WriteResult<
+  Name extends string,
+  Member,
+  Data extends WriteData<Name, Member> = WriteData<Name, Member>,
+> = Omit<AnyResult<object>, 'data'> & { readonly data?: Data | null | undefined };
+
+/** `Data` is the type of the data that the client returns, from which `createWrite` infers the members of the field. */
+export type WriteOptions<
+  Name extends string,
+  Member,
+  Variables,
+  Data extends WriteData<Name, Member> = WriteData<Name, Member>,
+> = SettleOptions & {
   /** The response name of the root field. */
   readonly field: Name;
   /**
@@ -60,7 +87,7 @@ export type WriteOptions<Name extends string, Member, Variables> = SettleOptions
   readonly send: (
     headers: { 'idempotency-key': Intent },
     variables: Variables,
-  ) => Promise<WriteResult<Name, Member>>;
+  ) => Promise<WriteResult<Name, Member, Data>>;
   /** Where the intent is kept over a reload. `sessionStorage` by default. */
   readonly storage?: WriteStorage | undefined;
 };
@@ -102,9 +129,15 @@ export const isLocked = ({ phase }: { readonly phase: WriteState<Outcome>['phase
   phase === 'sending' || phase === 'asking' || phase === 'unknown';
 
 /** Creates what one button needs: a lock, a storage for its intent, and one state to show. */
-export const createWrite = <Name extends string, Member extends Outcome, Variables = void>(
-  options: WriteOptions<Name, Member, Variables>,
-): Write<Member, Variables> => createLiveWrite(() => options);
+export const createWrite = <
+  Name extends string,
+  Member extends Outcome,
+  Variables = void,
+  Data extends WriteData<Name, Member> = WriteData<Name, Member>,
+>(
+  options: WriteOptions<Name, Member, Variables, Data>,
+): Write<NonNullable<Data[Name]>, Variables> =>
+  createLiveWrite<Name, NonNullable<Data[Name]>, Variables>(() => options);
 
 /** Like `createWrite`, but its options may change, except for `field`, `name`, `url` and `storage`. */
 export function createLiveWrite<Name extends string, Member extends Outcome, Variables>(
@@ -221,7 +254,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     },
     submit: (variables) => void submit(variables),
     cancel() {
-      const { doubleClickMs = DOUBLE_CLICK_MS } = getOptions();
+      const { doubleClickMs = times.doubleClickMs } = getOptions();
       const isDoubleClick = performance.now() - submittedAt < doubleClickMs;
       if (state.phase !== 'sending' || isDoubleClick) return;
       if (!open?.intent) {
