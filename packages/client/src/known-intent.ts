@@ -25,6 +25,9 @@ export type KnownIntent = {
   endedAt?: number | undefined;
 };
 
+/** How many pages the tests of an app have begun (`testing.ts`). Anywhere else, there is one. */
+export const page = { count: 0 };
+
 const ITEM = 'ledger-gateway:intents';
 
 /** How many intents are kept: the latest ones. All open ones are kept, too. */

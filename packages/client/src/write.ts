@@ -2,7 +2,7 @@ import { errorBody, lostBody, parseJson, textOf, tryTo } from './answer.ts';
 import { tell } from './attempts.ts';
 import { type AnyResult, type FieldResult, type LedgerError, readField } from './field-result.ts';
 import { type Intent, isIntent, type Progress } from './intent.ts';
-import { cancel, createIntent, listeners, note, recall } from './known-intent.ts';
+import { cancel, createIntent, listeners, note, page, recall } from './known-intent.ts';
 import { type SettleOptions, settle } from './settle.ts';
 import { times } from './times.ts';
 import { hash, identify } from './token.ts';
@@ -146,7 +146,8 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   type Data = Record<Name, Member>;
   type Open = { readonly intent?: Intent | undefined; readonly user?: string | undefined };
   const { url, field, name, storage } = getOptions();
-  const kept = keepIntents(`ledger-gateway:write:${name ?? field} ${url}`, storage);
+  const item = `ledger-gateway:write:${name ?? field} ${url}`;
+  let kept = keepIntents(item, storage);
   /** The listeners of this write. */
   const own = new Set<() => void>();
   let state: WriteState<Member> = { phase: kept.find() ? 'asking' : 'idle' };
@@ -154,6 +155,19 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   let open: Open | undefined;
   /** When `submit` was called, in the time of `performance.now()`. */
   let submittedAt = Number.NEGATIVE_INFINITY;
+  let pageCount = page.count;
+
+  /** Begins anew if the test of an app has begun another page. */
+  function onPage(): WriteState<Member> {
+    if (pageCount !== page.count) {
+      pageCount = page.count;
+      kept = keepIntents(item, storage);
+      state = idle;
+      open = undefined;
+      submittedAt = Number.NEGATIVE_INFINITY;
+    }
+    return state;
+  }
 
   function set(next: WriteState<Member>): void {
     state = next;
@@ -167,7 +181,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   }
 
   async function submit(source: Variables | Promise<Variables>): Promise<void> {
-    if (isLocked(state)) return;
+    if (isLocked(onPage())) return;
     submittedAt = performance.now();
     forget();
     const click = {};
@@ -244,8 +258,9 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   }
 
   return {
-    getState: () => state,
+    getState: onPage,
     subscribe(listener) {
+      onPage();
       own.add(listener);
       // While there was no listener, another user may have signed in.
       const mayBeOther = () => own.size === 1 && state.phase !== 'sending' && kept.find();
