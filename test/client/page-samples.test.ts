@@ -15,6 +15,15 @@ test.each(samples)('the code from $path in $page is in that file', ({ path, code
   expect(read(path)).toContain(code);
 });
 
+test('the pages of the package link only to files that it contains', () => {
+  const { files } = JSON.parse(read('packages/client/package.json'));
+  const links = ['README.md', 'testing.md'].flatMap((page) =>
+    [...read(`packages/client/${page}`).matchAll(/\]\(([^)#\s]+)/g)].map(([, link = '']) => link),
+  );
+  const inside = links.filter((link) => !/^https:/.test(link));
+  expect(inside.filter((link) => !['README.md', ...files].includes(link))).toEqual([]);
+});
+
 test('the tests for Vitest and Jest are the same', () => {
   const [vitest, jest] = ['vitest', 'jest'].map((runner) =>
     read(`packages/client-tests/testing/restart-button.${runner}.test.tsx`)
