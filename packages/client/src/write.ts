@@ -95,10 +95,11 @@ export type WriteOptions<
 export type Write<Member extends Outcome, Variables> = {
   readonly getState: () => WriteState<Member>;
   /**
-   * Calls `listener` after each change. The first subscription asks for the outcome of an open write, for example after a
-   * reload, or after another user has signed in.
+   * Calls `listener` with the state after each change, and returns the function that ends this. A listener that has a
+   * parameter is also called at once, as the stores of Svelte do. The first subscription asks for the outcome of an open
+   * write, for example after a reload, or after another user has signed in.
    */
-  readonly subscribe: (listener: () => void) => () => void;
+  readonly subscribe: (listener: (state: WriteState<Member>) => void) => () => void;
   /**
    * Sends a new write. If this user has a write whose outcome is not known, asks for that outcome instead, unless this page
    * sent that write with other variables. If the promise of `variables` rejects, nothing is sent.
@@ -149,7 +150,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   const item = `ledger-gateway:write:${name ?? field} ${url}`;
   let kept = keepIntents(item, storage);
   /** The listeners of this write. */
-  const own = new Set<() => void>();
+  const own = new Set<(state: WriteState<Member>) => void>();
   let state: WriteState<Member> = { phase: kept.find() ? 'asking' : 'idle' };
   /** The click or the question that the state belongs to. */
   let open: Open | undefined;
@@ -173,7 +174,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     state = next;
     // Without a listener, nobody has seen the outcome. The next component that subscribes asks for it.
     if (own.size > 0 && !isLocked(next)) forget();
-    tell(own, undefined);
+    tell(own, next);
   }
 
   function getCaller() {
@@ -262,6 +263,8 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     subscribe(listener) {
       onPage();
       own.add(listener);
+      // In version 1.0, listeners had no parameter, and were not called at once.
+      if (listener.length > 0) tell([listener], state);
       // While there was no listener, another user may have signed in.
       const mayBeOther = () => own.size === 1 && state.phase !== 'sending' && kept.find();
       if (state.phase === 'asking' ? !open : mayBeOther()) void ask();
