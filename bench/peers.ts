@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { baseUrls } from '../dev/base-urls.ts';
 import { startIssuer } from '../dev/issuer.ts';
 import { freePort } from '../testkit/port.ts';
 import type { PostgresServer } from '../testkit/postgres.ts';
@@ -110,7 +111,7 @@ export async function startPeer(
     environment: {
       HOST: '127.0.0.1',
       PORT: String(port),
-      UPSTREAM_BASE_URL: `${service}/`,
+      ...baseUrls(`${service}/`),
       ...((store ?? peer.verifies) && credentials.environment),
       ...(store && {
         IDEMPOTENCY_STORE: store.setting,

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { baseUrls } from '../dev/base-urls.ts';
 import { startIssuer } from '../dev/issuer.ts';
 import { startReferenceService } from '../dev/service.ts';
 import { version } from '../src/version.ts';
@@ -59,7 +60,7 @@ async function checkImage(folder: string): Promise<void> {
   const variables = {
     HOST: '127.0.0.1',
     PORT: String(port),
-    UPSTREAM_BASE_URL: service.url,
+    ...baseUrls(service.url),
     JWT_JWKS_URL: issuer.jwksUrl,
     JWT_ISSUER: issuer.issuer,
     JWT_AUDIENCE: issuer.audience,

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generate } from 'selfsigned';
 import { Agent, fetch } from 'undici';
+import { baseUrls } from '../dev/base-urls.ts';
 import { startIssuer } from '../dev/issuer.ts';
 import { sumOf } from '../testkit/metric.ts';
 import { freePort, portOf } from '../testkit/port.ts';
@@ -154,7 +155,7 @@ async function checkProxy(name: keyof typeof proxies): Promise<void> {
   const redis = await startRedis();
   const env = {
     HOST: '127.0.0.1',
-    UPSTREAM_BASE_URL: service.url,
+    ...baseUrls(service.url),
     UPSTREAM_TIMEOUT_MS: '5000',
     JWT_JWKS_URL: issuer.jwksUrl,
     JWT_ISSUER: issuer.issuer,

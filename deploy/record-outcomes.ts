@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pino } from 'pino';
+import { baseUrls } from '../dev/base-urls.ts';
 import { startIssuer } from '../dev/issuer.ts';
 import { startReferenceService } from '../dev/service.ts';
 import { readConfig } from '../src/config/config.ts';
@@ -50,7 +51,7 @@ async function start(service: string, name: string) {
   const config = readConfig({
     HOST: '127.0.0.1',
     PORT: '0',
-    UPSTREAM_BASE_URL: service,
+    ...baseUrls(service),
     UPSTREAM_TIMEOUT_MS: '2000',
     JWT_JWKS_URL: issuer.jwksUrl,
     JWT_ISSUER: issuer.issuer,

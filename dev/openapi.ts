@@ -15,7 +15,7 @@ export function openApiOf(service: string): string {
       version: '1.0.0',
       description: 'As docs/service-api.md documents it.',
     },
-    servers: [{ url: 'https://ledger.example.com/api' }],
+    servers: [{ url: `https://${service}.example.com/api` }],
     security: [{ bearer: [] }],
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },

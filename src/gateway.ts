@@ -8,6 +8,7 @@ import { createAuditOutput } from './audit/audit-output.ts';
 import { createAuthenticator } from './auth/authenticate.ts';
 import { watchSettings } from './config/changed-settings.ts';
 import { type Config, settingsOf } from './config/config.ts';
+import { perService } from './config/service-settings.ts';
 import type { ContextDependencies } from './graphql/context.ts';
 import { createFieldObserver } from './graphql/field-metrics.ts';
 import { startGraphql } from './graphql/graphql-server.ts';
@@ -20,8 +21,8 @@ import { memberOf } from './resolvers/index.ts';
 import { LogOutput } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
-import { services as declared, type ServiceName } from './upstream/declarations.ts';
-import { connectServices, type ServiceSettings } from './upstream/services.ts';
+import { services as declared } from './upstream/declarations.ts';
+import { connectServices } from './upstream/services.ts';
 import { version } from './version.ts';
 
 type Telemetry = { metrics: Metrics; log: Logger };
@@ -39,7 +40,8 @@ export async function startGateway(config: Config, log: Logger, stdout = new Log
   const lane = new Lane();
   // Some requests make no call to the service, so there are more places for requests than for calls. The wait for a place is
   // much shorter than the deadline of an operation.
-  const maxRequests = Math.max(64, config.upstream.maxConcurrency * 1.25);
+  const places = Object.values(config.services).map((service) => service.maxConcurrency);
+  const maxRequests = Math.max(64, places.reduce((sum, one) => sum + one) * 1.25);
   const requests = new Gate({ limit: maxRequests, maxWaitMs: 2000, maxWaiting: 4096 });
   const connected = await connectUpstream(config, bytes.store, memory, telemetry);
   const { services, idempotency, policy } = connected;
@@ -64,9 +66,9 @@ export async function startGateway(config: Config, log: Logger, stdout = new Log
     metrics: registerHttpMetrics(metrics, { requests, memory, isReady }),
     log,
   });
-  const transport = services.transportOf('ledger');
-  const parts = { transport, graphql, authenticator, policy, metrics, log };
-  const unwatch = watchSettings(config.files, parts);
+  const { transportOf } = services;
+  const parts = { transportOf, graphql, authenticator, policy, metrics, log };
+  const unwatch = watchSettings(config, parts);
   // Node accepts one connection per iteration of its event loop, so bursts have to wait.
   const url = await server.listen({ port: config.http.port, host, backlog: 4096 });
 
@@ -110,21 +112,12 @@ async function connectUpstream(
   { metrics, log }: Telemetry,
 ) {
   const policy = new Policy(config.files.policy?.value, log);
-  const { baseUrl, timeoutMs, tls, keepAliveS, headers } = config.upstream;
-  const { maxResponseBytes, maxConcurrency } = config.upstream;
-  const { probe } = declared.ledger;
-  const settings = {
-    ledger: {
-      baseUrl,
-      timeoutMs,
-      tls,
-      keepAliveS,
-      headers,
-      maxResponseBytes,
-      maxConcurrency,
-      probe,
-    },
-  } satisfies Record<ServiceName, ServiceSettings>;
+  const settings = perService((name) => {
+    const { baseUrl, timeoutMs, tls, keepAliveS, headers, ...limits } = config.services[name];
+    const { maxResponseBytes, maxConcurrency } = limits;
+    const connections = { baseUrl, timeoutMs, tls, keepAliveS, headers };
+    return { ...connections, maxResponseBytes, maxConcurrency, probe: declared[name].probe };
+  });
   const services = connectServices(settings, { memory, policy, metrics, log });
   const { store, retentionMs, quarantineMs, maxKeys, isRequired } = config.idempotency;
   const idempotency = await createIdempotency({
@@ -143,16 +136,17 @@ async function connectUpstream(
 
 /** The execution of GraphQL operations, on top of the calls to the services. */
 function executeGraphql(
-  { graphql, upstream }: Config,
+  { graphql, ledger, services }: Config,
   { calls, settle }: Pick<ContextDependencies, 'calls' | 'settle'>,
   { metrics, log }: Telemetry,
 ) {
   const { introspection, maxWritesPerOperation, trustedDocuments } = graphql;
   const areOthersExecuted = graphql.trustedDocumentsMode === 'log';
-  const { maxResponseBytes, csvOptionParam, workflowActions } = upstream;
+  const sizes = Object.values(services).map((service) => service.maxResponseBytes);
+  const maxResponseBytes = Math.max(...sizes);
   return startGraphql({
     documents: { introspection, maxWritesPerOperation, trustedDocuments, areOthersExecuted },
-    context: { calls, settle, maxResponseBytes, csvOptionParam, workflowActions },
+    context: { calls, settle, maxResponseBytes, ...ledger },
     observe: createFieldObserver(metrics),
     log,
   });

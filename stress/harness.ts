@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { baseUrls } from '../dev/base-urls.ts';
 import { type Issuer, startIssuer } from '../dev/issuer.ts';
 import { closeAfterTest, closeAll } from '../testkit/cleanup.ts';
 import { sumOf } from '../testkit/metric.ts';
@@ -82,7 +83,7 @@ async function startGateway(
     env: {
       HOST: '127.0.0.1',
       PORT: port,
-      UPSTREAM_BASE_URL: service.url,
+      ...baseUrls(service.url),
       JWT_JWKS_URL: issuer.jwksUrl,
       JWT_ISSUER: issuer.issuer,
       JWT_AUDIENCE: issuer.audience,

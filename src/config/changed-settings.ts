@@ -3,10 +3,12 @@ import type { Authenticator } from '../auth/authenticate.ts';
 import type { GraphqlServer } from '../graphql/graphql-server.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { ServiceName } from '../upstream/declarations.ts';
 import type { Transport } from '../upstream/transport/got-client.ts';
 import { expiriesOf, pairProblems } from '../upstream/transport/tls-files.ts';
-import { type Config, tlsOf } from './config.ts';
+import type { Config } from './config.ts';
 import type { FileSetting } from './file-setting.ts';
+import { type ServiceConfig, serviceNames, tlsOf } from './service-settings.ts';
 
 /**
  * Reads the files of settings again every five seconds, and applies those of a setting together when one has changed. If
@@ -14,9 +16,9 @@ import type { FileSetting } from './file-setting.ts';
  * function that ends it.
  */
 export function watchSettings(
-  files: Config['files'],
+  { files, services }: Pick<Config, 'files' | 'services'>,
   parts: {
-    transport: Transport;
+    transportOf: (service: ServiceName) => Transport;
     graphql: GraphqlServer;
     authenticator: Authenticator;
     policy: Policy;
@@ -24,28 +26,23 @@ export function watchSettings(
     log: Logger;
   },
 ): () => void {
-  const { transport, graphql, authenticator, policy, metrics, log } = parts;
+  const { transportOf, graphql, authenticator, policy, metrics, log } = parts;
   const applied = new Map<string, boolean>();
   const appliedHelp = 'Whether the content of the files of a setting is in use: 0 after a fault';
   metrics.gauges('changed_files_applied', appliedHelp, ['setting'], () =>
     [...applied].map(([setting, isApplied]) => [{ setting }, Number(isApplied)]),
   );
-  let tls = tlsOf(files.tls);
+  const { keys, trustedDocuments } = files;
+  const watch = createWatch(applied, log);
+  const watched = serviceNames.map((name) =>
+    watchService(services[name], transportOf(name), watch),
+  );
   const expiryHelp = 'When the certificates of a file expire';
   metrics.gauges('certificate_expiry_timestamp_seconds', expiryHelp, ['file'], () =>
-    expiriesOf(tls),
+    watched.flatMap(({ expiries }) => [...expiries()]),
   );
-  const { headers, keys, trustedDocuments } = files;
-  const watch = createWatch(applied, log);
   const timers = [
-    watch('tls', Object.values(files.tls), () => {
-      const changed = tlsOf(files.tls);
-      const [problem] = pairProblems(changed);
-      if (problem) throw new Error(problem);
-      transport.useTls(changed);
-      tls = changed;
-    }),
-    watch('headers', [headers], () => transport.useHeaders(headers?.value ?? {})),
+    ...watched.flatMap((one) => one.timers),
     watch('keys', [keys], () => keys && authenticator.useKeys(keys.value)),
     watch('trusted_documents', trustedDocuments ?? [], () =>
       graphql.trust(trustedDocuments?.map(({ value }) => value) ?? []),
@@ -57,6 +54,30 @@ export function watchSettings(
     }),
   ];
   return () => timers.forEach(clearInterval);
+}
+
+/** Watches the files of a service. `expiries` returns when the certificates in use expire. */
+function watchService(
+  { prefix, files }: ServiceConfig,
+  transport: Transport,
+  watch: ReturnType<typeof createWatch>,
+) {
+  let tls = tlsOf(files.tls);
+  // The settings of the ledger are `tls` and `headers`, those of a service `vendors` are `vendors_tls` and `vendors_headers`.
+  const word = prefix.replace('UPSTREAM_', '').toLowerCase();
+  const timers = [
+    watch(`${word}tls`, Object.values(files.tls), () => {
+      const changed = tlsOf(files.tls);
+      const [problem] = pairProblems(changed, prefix);
+      if (problem) throw new Error(problem);
+      transport.useTls(changed);
+      tls = changed;
+    }),
+    watch(`${word}headers`, [files.headers], () =>
+      transport.useHeaders(files.headers?.value ?? {}),
+    ),
+  ];
+  return { timers, expiries: () => expiriesOf(tls, prefix) };
 }
 
 /**

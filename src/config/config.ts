@@ -2,9 +2,16 @@ import { z } from 'zod';
 import type { JwtConfig } from '../auth/verify.ts';
 import { ConfigError } from '../errors/gateway-error.ts';
 import { WorkflowAction } from '../generated/resolvers.ts';
-import { pairProblems, type TlsFiles } from '../upstream/transport/tls-files.ts';
+import type { ServiceName } from '../upstream/declarations.ts';
 import * as types from './environment-variable.ts';
-import type { FileSetting } from './file-setting.ts';
+import {
+  perService,
+  readService,
+  type ServiceConfig,
+  serviceNames,
+  shownOf,
+  variablesOf,
+} from './service-settings.ts';
 import { findUnknown, findWithoutEffect } from './unknown-variables.ts';
 
 /** The configuration of a gateway, read from the environment by `readConfig`. */
@@ -20,17 +27,8 @@ const environment = z.object({
   PORT: types.integer(0, 65_535).default(4000),
   HOST: z.string().default('0.0.0.0'),
   ADMIN_PORT: types.integer(0, 65_535).optional(),
-  UPSTREAM_BASE_URL: z.string(required).pipe(types.baseUrl),
-  UPSTREAM_TIMEOUT_MS: types.integer(1, 600_000).default(10_000),
   UPSTREAM_CSV_OPTION_PARAM: z.string().optional(),
-  UPSTREAM_KEEP_ALIVE_S: types.integer(2, 3600).optional(),
-  UPSTREAM_MAX_RESPONSE_BYTES: types.integer(1, 268_435_456).default(8_388_608),
-  UPSTREAM_MAX_CONCURRENCY: types.integer(1, 65_535).default(256),
-  UPSTREAM_HEADERS_FILE: types.headersFile.optional(),
   FORWARD_HEADERS: types.headerNames.default([]),
-  UPSTREAM_TLS_CA_FILE: types.certificates('list').optional(),
-  UPSTREAM_TLS_CERT_FILE: types.certificates('chain').optional(),
-  UPSTREAM_TLS_KEY_FILE: types.privateKey.optional(),
   JWT_JWKS_URL: types.url.optional(),
   JWT_JWKS_FILE: types.jwksFile.optional(),
   JWT_ISSUER: z.string(required).pipe(types.nonEmptyList),
@@ -113,19 +111,10 @@ function jwtOf(env: Environment): JwtConfig {
   };
 }
 
-type TlsSettings = Record<'ca' | 'cert' | 'key', FileSetting<string> | undefined>;
-
-/** The content of the files for TLS. Throws an error if one of them is not valid any more. */
-export function tlsOf({ ca, cert, key }: TlsSettings): TlsFiles {
-  return { ca: ca?.value, cert: cert?.value, key: key?.value };
-}
-
 /** The problems of variables that do not fit each other. `given` has their texts. */
 function jointProblems(given: Record<string, string | undefined>): string[] {
   const isSet = (...names: string[]) => names.every((name) => given[name] !== undefined);
-  const { UPSTREAM_BASE_URL = '', JWT_ISSUER = '', PORT = '4000', ADMIN_PORT } = given;
-  const isHttp = URL.parse(UPSTREAM_BASE_URL)?.protocol === 'http:';
-  const [ca, cert, key] = ['CA', 'CERT', 'KEY'].map((name) => isSet(`UPSTREAM_TLS_${name}_FILE`));
+  const { JWT_ISSUER = '', PORT = '4000', ADMIN_PORT } = given;
   const hasKeys = isSet('JWT_JWKS_URL') || isSet('JWT_JWKS_FILE');
   const isDiscoverable = types.list.pipe(z.array(types.url)).safeParse(JWT_ISSUER).success;
   const problems = {
@@ -140,15 +129,16 @@ function jointProblems(given: Record<string, string | undefined>): string[] {
     'ADMIN_PORT must not be PORT': ADMIN_PORT === PORT && PORT !== '0',
     'JWT_ISSUER must be http(s) URLs, unless JWT_JWKS_URL or JWT_JWKS_FILE is set':
       !hasKeys && !isDiscoverable,
-    'UPSTREAM_BASE_URL must be https with UPSTREAM_TLS_CA_FILE, _CERT_FILE or _KEY_FILE':
-      isHttp && (ca || cert || key),
-    'UPSTREAM_TLS_CERT_FILE and UPSTREAM_TLS_KEY_FILE are required together': cert !== key,
   };
   return Object.entries(problems).flatMap(([problem, isFound]) => (isFound ? [problem] : []));
 }
 
 /** All variables: their names, and the types that parse them. */
-export const variables = environment.shape;
+export const variables: Readonly<Record<string, z.ZodType>> = Object.assign(
+  {},
+  environment.shape,
+  ...serviceNames.map(variablesOf),
+);
 
 /**
  * Reads the configuration from environment variables, grouped by the part of the gateway that uses it. An empty variable
@@ -161,9 +151,10 @@ export function readConfig(values: Record<string, string | undefined>) {
   const problems = (error?.issues ?? []).map(
     ({ path, message }) => `${String(path[0])} ${message}`,
   );
-  const { UPSTREAM_TLS_CA_FILE: ca, UPSTREAM_TLS_CERT_FILE: cert } = env ?? {};
-  const tls = { ca, cert, key: env?.UPSTREAM_TLS_KEY_FILE };
-  problems.push(...jointProblems(given), ...pairProblems(tlsOf(tls)));
+  const services = perService((name) => readService(name, given));
+  for (const read of Object.values(services))
+    if ('problems' in read) problems.push(...read.problems);
+  problems.push(...jointProblems(given));
   const [names, known] = [Object.keys(given), Object.keys(variables)];
   problems.push(...findUnknown(names, known));
   if (env === undefined || problems.length > 0) {
@@ -177,16 +168,12 @@ export function readConfig(values: Record<string, string | undefined>) {
       trustedDocuments: env.TRUSTED_DOCUMENTS?.map(({ value }) => value),
       trustedDocumentsMode: env.TRUSTED_DOCUMENTS_MODE,
     },
-    upstream: {
-      baseUrl: env.UPSTREAM_BASE_URL,
-      timeoutMs: env.UPSTREAM_TIMEOUT_MS,
-      keepAliveS: env.UPSTREAM_KEEP_ALIVE_S,
+    /** The settings of each service. None has problems here. */
+    services: services as Record<ServiceName, ServiceConfig>,
+    /** Settings of operations of the ledger. */
+    ledger: {
       csvOptionParam: env.UPSTREAM_CSV_OPTION_PARAM,
       workflowActions: env.WORKFLOW_ACTIONS,
-      maxResponseBytes: env.UPSTREAM_MAX_RESPONSE_BYTES,
-      maxConcurrency: env.UPSTREAM_MAX_CONCURRENCY,
-      headers: env.UPSTREAM_HEADERS_FILE?.value ?? {},
-      tls: tlsOf(tls),
     },
     jwt: jwtOf(env),
     idempotency: {
@@ -210,8 +197,6 @@ export function readConfig(values: Record<string, string | undefined>) {
     logLevel: env.LOG_LEVEL,
     /** The files that are read again while the gateway runs. */
     files: {
-      tls,
-      headers: env.UPSTREAM_HEADERS_FILE,
       keys: env.JWT_JWKS_FILE,
       trustedDocuments: env.TRUSTED_DOCUMENTS,
       policy: env.POLICY_FILE,
@@ -225,8 +210,8 @@ export function readConfig(values: Record<string, string | undefined>) {
  * what its rules cover.
  */
 export function settingsOf(config: Config) {
-  const { http, graphql, upstream, jwt, idempotency, tracing, files } = config;
-  const { ca, cert, key } = files.tls;
+  const { http, graphql, services, jwt, idempotency, tracing, files } = config;
+  const { ledger, ...others } = perService((name) => shownOf(services[name]));
   const keys = jwt.keys instanceof URL ? jwt.keys.origin : files.keys?.path;
   const documents = files.trustedDocuments?.map(({ path, value }) => ({ path, size: value.size }));
   const { sha256, covers } = files.policy?.value ?? {};
@@ -240,21 +225,7 @@ export function settingsOf(config: Config) {
       ...pick(graphql, 'introspection', 'maxWritesPerOperation', 'trustedDocumentsMode'),
       trustedDocuments: documents,
     },
-    upstream: {
-      ...pick(
-        upstream,
-        'timeoutMs',
-        'keepAliveS',
-        'csvOptionParam',
-        'workflowActions',
-        'maxResponseBytes',
-      ),
-      ...pick(upstream, 'maxConcurrency'),
-      baseUrl: upstream.baseUrl.origin,
-      headers: Object.keys(upstream.headers),
-      headersFile: files.headers?.path,
-      tls: { ca: ca?.path, cert: cert?.path, key: key?.path },
-    },
+    upstream: { ...config.ledger, ...ledger, ...others },
     policy: files.policy && { path: files.policy.path, sha256, covers },
     jwt: {
       ...pick(jwt, 'issuers', 'audiences', 'algorithms', 'clockToleranceS', 'types'),

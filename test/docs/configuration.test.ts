@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { variables } from '../../src/config/config.ts';
+import { prefixOf, serviceNames, variablesOf } from '../../src/config/service-settings.ts';
 
 const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
 
@@ -17,12 +18,21 @@ const documented = new Map(
 /** Variables that the SDK of OpenTelemetry reads by itself. */
 const ofSdk = [...documented.keys()].filter((name) => name.startsWith('OTEL_'));
 
+const further = serviceNames.filter((name) => name !== 'ledger');
+const ofFurther = new Set(further.flatMap((name) => Object.keys(variablesOf(name))));
+const own = Object.entries(variables).filter(([name]) => !ofFurther.has(name));
+
 test('the page has every variable, and no other', () => {
-  const known = new Set([...Object.keys(variables), ...ofSdk]);
+  const known = new Set([...own.map(([name]) => name), ...ofSdk]);
   expect(new Set(documented.keys())).toEqual(known);
 });
 
-const settings = Object.entries(variables).flatMap(([name, schema]) => {
+test('the page names the prefix of each further service, whose variables are those of the ledger', () => {
+  const missing = further.map(prefixOf).filter((prefix) => !page.includes(`\`${prefix}`));
+  expect(missing).toEqual([]);
+});
+
+const settings = own.flatMap(([name, schema]) => {
   const { data } = schema.safeParse(undefined);
   if (data === undefined || name.startsWith('OTEL_')) return [];
   return [[name, data === true ? 'on' : String(data)] as const];

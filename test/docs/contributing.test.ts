@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { startGatewayProcess } from '../../testkit/gateway-process.ts';
 import { outcomeFields } from '../../testkit/graphql-operation.ts';
@@ -19,8 +20,21 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const copied =
   'src dev testkit test/support packages/client/src schema.graphql package.json tsconfig.json codegen.yml examples/operations';
 
-/** What is changed by hand: a list in the response to the write. */
+const ofVendors = (operation: string): [file: string, from: string, to: string] => [
+  'src/upstream/declarations.ts',
+  `${operation}: {\n    service: 'ledger'`,
+  `${operation}: {\n    service: 'vendors'`,
+];
+
+/** What is changed by hand: a second service, and a list in the response to the write. */
 const changes: [file: string, from: string, to: string][] = [
+  [
+    'src/upstream/declarations.ts',
+    'export const services = {',
+    "export const services = {\n  vendors: { probe: { operation: 'getVendors', search: '?project=&name=' } },",
+  ],
+  ofVendors('getVendors'),
+  ofVendors('blockVendor'),
   [
     'src/upstream/declarations.ts',
     `statusResponse(),\n    sample: '{"invoice_id":7,`,
@@ -54,7 +68,7 @@ async function followExample(): Promise<string> {
     const args = [...options.matchAll(/'([^']*)'|(\S+)/g)].map(
       ([, quoted, word]) => quoted ?? word,
     );
-    run(folder, 'node', 'dev/new-operation.ts', ...args.filter((arg) => arg !== undefined));
+    await run(folder, 'node', 'dev/new-operation.ts', ...args.filter((arg) => arg !== undefined));
   }
   for (const [file, from, to] of changes) {
     const path = join(folder, file);
@@ -65,14 +79,14 @@ async function followExample(): Promise<string> {
       text.replace(from, () => to),
     );
   }
-  run(folder, 'graphql-codegen', '--config', 'codegen.yml');
+  await run(folder, 'graphql-codegen', '--config', 'codegen.yml');
   return folder;
 }
 
-function run(folder: string, tool: string, ...args: string[]): string {
+async function run(folder: string, tool: string, ...args: string[]): Promise<string> {
   const bin = join(root, 'node_modules/.bin');
   const env = { ...process.env, PATH: `${bin}:${process.env.PATH}`, NODE_OPTIONS: '' };
-  return execFileSync(tool, args, { cwd: folder, encoding: 'utf8', stdio: 'pipe', env });
+  return (await promisify(execFile)(tool, args, { cwd: folder, env })).stdout;
 }
 
 let folder: string;
@@ -82,8 +96,9 @@ let gateway: Awaited<ReturnType<typeof startGatewayProcess>>;
 beforeAll(async () => {
   folder = await followExample();
   service = await startChangingService(saved);
-  gateway = await startGatewayProcess(service, {}, [], join(folder, 'src/main.ts'));
-});
+  const variables = { UPSTREAM_VENDORS_BASE_URL: `${service.url}vendors` };
+  gateway = await startGatewayProcess(service, variables, [], join(folder, 'src/main.ts'));
+}, 300_000); // The commands run the code generator four times.
 
 beforeEach(() => {
   service.received.length = 0;
@@ -115,16 +130,16 @@ const write = `mutation { ${block} }`;
 const aliases = (count: number, field: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => `a${n}: ${field(n)}`).join(' ');
 
-test('the example has no fault of types, with the tests that the command wrote', () => {
-  expect(run(folder, 'sh', '-c', 'tsc || true')).toBe('');
-});
+test('the example has no fault of types, with the tests that the command wrote', async () => {
+  expect(await run(folder, 'sh', '-c', 'tsc || true')).toBe('');
+}, 300_000);
 
 test('a read is sent with its parameters, and its integers are exact', async () => {
   const { status, data } = await graphql(read, listOf(2));
   const vendor = { vendorId: large, name: 'a' };
   const list = { __typename: 'VendorList', invoiceId: large, message: null };
   expect([status, data.vendors]).toEqual([200, { ...list, vendors: [vendor, vendor] }]);
-  expect(arrivals()).toEqual(['GET /getVendors?project=north&name=a%26b ']);
+  expect(arrivals()).toEqual(['GET /vendors/getVendors?project=north&name=a%26b ']);
 });
 
 test('a decimal has the digits of the service, and a text in its place is a fault', async () => {
@@ -156,7 +171,7 @@ test('a list in a body is sent with the digits of its decimals, and its texts ar
   expect(data.blockVendor).toMatchObject({ __typename: 'VendorBlocked' });
   const lines = '[{"line_id":8,"amount":10.50}]';
   expect(arrivals()).toEqual([
-    `POST /blockVendor {"vendor_id":${large},"reason":"late","lines":${lines}}`,
+    `POST /vendors/blockVendor {"vendor_id":${large},"reason":"late","lines":${lines}}`,
   ]);
 });
 
@@ -245,10 +260,12 @@ test('a write is sent once with its exact integer, and counted and logged by its
 
   const blocked = { __typename: 'VendorBlocked', invoiceId: '7', message: 'saved' };
   expect(data.blockVendor).toEqual(blocked);
-  expect(arrivals()).toEqual([`POST /blockVendor {"vendor_id":${large},"reason":"late"}`]);
+  expect(arrivals()).toEqual([`POST /vendors/blockVendor {"vendor_id":${large},"reason":"late"}`]);
   expect(await count()).toBe(before + 1);
   const calls = 'ledger_gateway_call_duration_seconds_count';
   expect(await metric(gateway, calls, { operation: 'blockVendor' })).toBeGreaterThan(0);
+  const inFlight = 'ledger_gateway_calls_in_flight';
+  expect(await metric(gateway, inFlight, { service: 'vendors' })).toBe(0);
   const requestId = 'tenth-write';
   await gateway.logLine({ msg: 'call', operation: 'blockVendor', requestId, outcome: 'answered' });
 });

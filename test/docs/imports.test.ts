@@ -27,7 +27,7 @@ const allowed: Record<string, string> = {
   generated: 'resolvers/context.ts resolvers/gl-code.ts graphql',
   http: 'admission/ auth/authenticate.ts errors/ lib/ telemetry/ fastify @fastify node:http',
   config:
-    'auth/ errors/gateway-error.ts generated/ graphql/ policy/ telemetry/ upstream/transport/ jose',
+    'auth/ errors/gateway-error.ts generated/ graphql/ policy/ telemetry/ upstream/declarations.ts upstream/transport/ jose',
   policy:
     'idempotency/counter-options.ts operation-names.ts telemetry/line-limit.ts upstream/call.ts upstream/operations.ts upstream/upstream-error.ts',
 };

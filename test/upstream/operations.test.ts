@@ -33,6 +33,11 @@ test('the table holds exactly the operations of docs/service-api.md, with their 
   expect(rows).toEqual(documented.map(([, operation]) => operation).sort());
 });
 
+test('no two operations have the same path, because one reference service has all of them', () => {
+  const paths = names.map((name) => operations[name].path);
+  expect(paths.filter((path, index) => paths.indexOf(path) !== index)).toEqual([]);
+});
+
 test('docs/service-api.md names the parameters and fields of each operation, and no section is missing', () => {
   const page = readFileSync(new URL('../../docs/service-api.md', import.meta.url), 'utf8');
   for (const name of names) {
@@ -135,7 +140,7 @@ test.each(writeNames)('%s is sent exactly once, whatever the response is', async
     const { data } = await gateway.graphql(document);
     expect([response, data[field].__typename]).toEqual([response, outcome]);
     expect(service.received.map(({ method, url }) => [method, url.split('?')[0]])).toEqual([
-      [operations[name].method, `/${name}`],
+      [operations[name].method, `/${operations[name].path}`],
     ]);
   }
 });
