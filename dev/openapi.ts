@@ -1,4 +1,4 @@
-import { declarations } from '../src/upstream/declarations.ts';
+import { type Declaration, declarations, versionsOf } from '../src/upstream/declarations.ts';
 import type { OperationName } from '../src/upstream/operations.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
 import { parseWithBigInt, stringifyWithBigInt } from './bigint-json.ts';
@@ -20,19 +20,30 @@ export function openApiOf(service: string): string {
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
     },
-    paths: Object.fromEntries(own.map((name) => [`/${declarations[name].path}`, pathOf(name)])),
+    paths: Object.fromEntries(own.flatMap(pathsOf)),
   };
   return `${stringifyWithBigInt(description, 2)}\n`;
 }
 
-function pathOf(name: OperationName) {
-  const { method, effect, section, parameters, body, response, sample } = declarations[name];
+/** The paths of all versions of an operation. */
+const pathsOf = (name: OperationName) =>
+  versionsOf(declarations[name]).map(([path, version]) => [
+    `/${path}`,
+    pathOf(name, path, version),
+  ]);
+
+function pathOf(
+  name: OperationName,
+  path: string,
+  { response, sample }: Pick<Declaration, 'response' | 'sample'>,
+) {
+  const { method, effect, section, parameters, body } = declarations[name];
   const schemas = response.wire.map((type) => schemaOf(type));
   const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
   const example: unknown = parseWithBigInt(sample);
   return {
     [method.toLowerCase()]: {
-      operationId: name,
+      operationId: path,
       description: `docs/service-api.md, section ${section}. ${effect === 'write' ? 'It changes state: send it once.' : 'It changes nothing.'}`,
       parameters: parametersOf(parameters),
       ...(body && { requestBody: { required: true, content: json(schemaOf(body)) } }),

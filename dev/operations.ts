@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { declarations } from '../src/upstream/declarations.ts';
+import { type Declaration, declarations, versionsOf } from '../src/upstream/declarations.ts';
 import type { OperationName } from '../src/upstream/operations.ts';
 import type { WireType } from '../src/upstream/wire-types.ts';
 import { parseWithBigInt } from './bigint-json.ts';
@@ -51,16 +51,24 @@ export function createOperations(saved: Approver[]): ReadonlyMap<string, Operati
   };
   const names = Object.keys(declarations) as OperationName[];
   return new Map(
-    names.map((name) => [`/${declarations[name].path}`, operationOf(name, behaviours[name])]),
+    names.flatMap((name) =>
+      versionsOf(declarations[name]).map(
+        ([path, version]) => [`/${path}`, operationOf(name, version, behaviours[name])] as const,
+      ),
+    ),
   );
 }
 
-function operationOf(name: OperationName, behaviour: Behaviour | undefined): Operation {
-  const { method, effect, parameters, body, response } = declarations[name];
+function operationOf(
+  name: OperationName,
+  version: Pick<Declaration, 'response' | 'sample'>,
+  behaviour: Behaviour | undefined,
+): Operation {
+  const { method, effect, parameters, body } = declarations[name];
   const readQuery = queryReader(parameters);
   const isBody = bodyCheck(body);
-  const sample = Object(parseWithBigInt(declarations[name].sample));
-  const [wire]: readonly WireType[] = response.wire;
+  const sample = Object(parseWithBigInt(version.sample));
+  const [wire]: readonly WireType[] = version.response.wire;
   const isList = wire?.properties?.service_status !== undefined;
   return {
     method,

@@ -22,6 +22,7 @@ import { LogOutput } from './telemetry/log.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { startTracing } from './telemetry/tracing.ts';
 import { services as declared } from './upstream/declarations.ts';
+import { pathsOf } from './upstream/operations.ts';
 import { connectServices } from './upstream/services.ts';
 import { version } from './version.ts';
 
@@ -118,7 +119,8 @@ async function connectUpstream(
     const connections = { baseUrl, timeoutMs, tls, keepAliveS, headers };
     return { ...connections, maxResponseBytes, maxConcurrency, probe: declared[name].probe };
   });
-  const services = connectServices(settings, { memory, policy, metrics, log });
+  const paths = pathsOf(config.versions);
+  const services = connectServices(settings, { paths, memory, policy, metrics, log });
   const { store, retentionMs, quarantineMs, maxKeys, isRequired } = config.idempotency;
   const idempotency = await createIdempotency({
     settings: { store, retentionMs, quarantineMs, maxKeys, isRequired },

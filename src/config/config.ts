@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { JwtConfig } from '../auth/verify.ts';
 import { ConfigError } from '../errors/gateway-error.ts';
 import { WorkflowAction } from '../generated/resolvers.ts';
-import type { ServiceName } from '../upstream/declarations.ts';
+import { type Declaration, declarations, type ServiceName } from '../upstream/declarations.ts';
 import * as types from './environment-variable.ts';
 import {
   perService,
@@ -23,7 +23,13 @@ const samplers = `always_on always_off traceidratio parentbased_always_on parent
 
 const required = 'is required';
 
+/** The paths of versions that can be selected. */
+const versions = Object.values<Declaration>(declarations).flatMap((one) =>
+  Object.keys(one.versions ?? {}),
+);
+
 const environment = z.object({
+  UPSTREAM_VERSIONS: types.someOf(versions).optional(),
   PORT: types.integer(0, 65_535).default(4000),
   HOST: z.string().default('0.0.0.0'),
   ADMIN_PORT: types.integer(0, 65_535).optional(),
@@ -133,10 +139,11 @@ function jointProblems(given: Record<string, string | undefined>): string[] {
   return Object.entries(problems).flatMap(([problem, isFound]) => (isFound ? [problem] : []));
 }
 
+const { UPSTREAM_VERSIONS, ...others } = environment.shape;
 /** All variables: their names, and the types that parse them. */
 export const variables: Readonly<Record<string, z.ZodType>> = Object.assign(
-  {},
-  environment.shape,
+  others,
+  versions.length > 0 && { UPSTREAM_VERSIONS }, // Without other versions, the variable has no values.
   ...serviceNames.map(variablesOf),
 );
 
@@ -170,6 +177,8 @@ export function readConfig(values: Record<string, string | undefined>) {
     },
     /** The settings of each service. None has problems here. */
     services: services as Record<ServiceName, ServiceConfig>,
+    /** The paths of the versions that are used in place of the first ones. Undefined if no operation has several. */
+    versions: env.UPSTREAM_VERSIONS,
     /** Settings of operations of the ledger. */
     ledger: {
       csvOptionParam: env.UPSTREAM_CSV_OPTION_PARAM,
@@ -225,7 +234,7 @@ export function settingsOf(config: Config) {
       ...pick(graphql, 'introspection', 'maxWritesPerOperation', 'trustedDocumentsMode'),
       trustedDocuments: documents,
     },
-    upstream: { ...config.ledger, ...ledger, ...others },
+    upstream: { versions: config.versions, ...config.ledger, ...ledger, ...others },
     policy: files.policy && { path: files.policy.path, sha256, covers },
     jwt: {
       ...pick(jwt, 'issuers', 'audiences', 'algorithms', 'clockToleranceS', 'types'),

@@ -11,6 +11,7 @@ import type { CallObserver } from './call-metrics.ts';
 import {
   type OperationName,
   operations,
+  type Paths,
   perOperation,
   type Responses,
   type UpstreamRequest,
@@ -25,6 +26,7 @@ export type AttemptDependencies = {
   /** The name of the service, for its metrics and its log lines. */
   service: string;
   baseUrl: URL;
+  paths: Paths;
   transport: Transport;
   memory: Memory;
   /** The longest body of a response after decompression, in bytes. */
@@ -45,8 +47,8 @@ const DECODED = 5;
  * `retry` is 0 for the first attempt.
  */
 export function createAttempt(dependencies: AttemptDependencies) {
-  const { transport, memory, log, observer } = dependencies;
-  const spans = perOperation((name) => spanOf(name, dependencies.baseUrl));
+  const { baseUrl, paths, transport, memory, log, observer } = dependencies;
+  const spans = perOperation((name) => spanOf(name, paths[name], baseUrl));
   const reading = createReading();
   const clock = createHostClock(log);
   const otherClock = `the service ${dependencies.service}`;
@@ -97,7 +99,8 @@ export function createAttempt(dependencies: AttemptDependencies) {
         clock.compareDate(otherClock, response.headers.date);
         const bytes = await responseBody(response, limits);
         await reserve(bytes.length);
-        const result = await decodeInTurn(request.operation, bytes, reservation, scope, signal);
+        const decode = () => decodeBody(request.operation, bytes, paths[request.operation]);
+        const result = await decodeInTurn(isWrite, decode, reservation, scope, signal);
         finish('answered');
         return result;
       } catch (cause) {
@@ -118,8 +121,12 @@ export function createAttempt(dependencies: AttemptDependencies) {
  * The name and the attributes of the spans of an operation, by OpenTelemetry's conventions for HTTP clients. The query is
  * left out, because its values come from clients.
  */
-function spanOf(operation: OperationName, { protocol, hostname, port, pathname, href }: URL) {
-  const { method, path } = operations[operation];
+function spanOf(
+  operation: OperationName,
+  path: string,
+  { protocol, hostname, port, pathname, href }: URL,
+) {
+  const { method } = operations[operation];
   const template = pathname + path;
   const attributes = {
     'http.request.method': method,
@@ -144,26 +151,29 @@ function withMemory(waiting: Promise<void> | undefined): Promise<void> | undefin
  * the deadline and without memory, because it carries the outcome. A list may take 50 times the memory of its text, which is
  * reserved once the list exists, so earlier lists must be reserved first. Rejects with an UpstreamError.
  */
-async function decodeInTurn<Name extends OperationName>(
-  operation: Name,
-  body: Uint8Array,
+async function decodeInTurn<Result>(
+  isWrite: boolean,
+  decode: () => Result,
   reservation: Reservation,
   scope: RequestScope,
   signal: AbortSignal,
-): Promise<Responses[Name]> {
-  const isWrite = operations[operation].effect === 'write';
+): Promise<Result> {
   const turn = scope.turn(isWrite ? undefined : signal);
   if (turn) await turn;
   const inShare = isWrite ? undefined : withMemory(reservation.waitForShare(signal));
-  if (!inShare) return decode(operation, body);
+  if (!inShare) return decode();
   await inShare;
-  return decodeInTurn(operation, body, reservation, scope, signal);
+  return decodeInTurn(isWrite, decode, reservation, scope, signal);
 }
 
 /** Decodes the body of a response. Throws an UpstreamError if it is invalid. */
-function decode<Name extends OperationName>(operation: Name, body: Uint8Array): Responses[Name] {
+function decodeBody<Name extends OperationName>(
+  operation: Name,
+  body: Uint8Array,
+  path: string,
+): Responses[Name] {
   try {
-    return operations[operation].decode(body);
+    return operations[operation].decode(body, path);
   } catch (error) {
     if (!(error instanceof ContractFault)) throw error; // This is a bug of the gateway.
     throw invalidResponse(`${error.message}, ${body.length} bytes`);

@@ -60,6 +60,11 @@ export type Declaration = {
   readonly response: ServiceResponse<unknown>;
   /** A response as JSON, for the description and the reference service. */
   readonly sample: string;
+  /**
+   * Other versions of the operation, by their paths. `UPSTREAM_VERSIONS` selects one. The operation keeps its name, by which
+   * policies, metrics and idempotency keys know it.
+   */
+  readonly versions?: Readonly<Record<string, Pick<Declaration, 'response' | 'sample'>>>;
   /** The field of the schema. */
   readonly graphql: `Query.${string}` | `Mutation.${string}`;
 };
@@ -217,3 +222,8 @@ export const declarations = {
     '{"invoice_id":48314,"message":"Account upgraded.","status":0}',
   ),
 } as const satisfies Record<string, Declaration>;
+
+/** The versions of an operation, by their paths. The first one is used unless another is selected. */
+export function versionsOf({ path, response, sample, versions }: Declaration) {
+  return Object.entries({ [path]: { response, sample }, ...versions });
+}

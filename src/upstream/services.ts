@@ -3,7 +3,7 @@ import type { Memory } from '../admission/memory.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type CallPolicy, type Calls, UpstreamCalls } from './call.ts';
 import { createCallObserver, watchCalls } from './call-metrics.ts';
-import { operations, type ReadName, type UpstreamRequest } from './operations.ts';
+import { operations, type Paths, type ReadName, type UpstreamRequest } from './operations.ts';
 import { SingleFlight } from './resilience/single-flight.ts';
 import type { ConnectionOptions } from './transport/connections.ts';
 import { createTransport, type Transport } from './transport/got-client.ts';
@@ -25,11 +25,12 @@ export type ServiceSettings = ConnectionOptions & {
 export function connectServices<Name extends string>(
   settings: Readonly<Record<Name, ServiceSettings>>,
   {
+    paths,
     memory,
     policy,
     log,
     metrics,
-  }: { memory: Memory; policy: CallPolicy; log: Logger; metrics: Metrics },
+  }: { paths: Paths; memory: Memory; policy: CallPolicy; log: Logger; metrics: Metrics },
 ) {
   const observer = createCallObserver(metrics, Object.keys(settings));
   // All services share it, because a read of one service may show what a write changed in another.
@@ -38,11 +39,11 @@ export function connectServices<Name extends string>(
   for (const [service, own] of Object.entries<ServiceSettings>(settings)) {
     const { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs, headers } = own;
     const connections = { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs };
-    const transport = createTransport({ ...connections, headers });
+    const transport = createTransport({ ...connections, paths, headers });
     const { maxResponseBytes, maxConcurrency, probe } = own;
     const limits = { timeoutMs, maxResponseBytes, maxConcurrency };
     const parts = { transport, observer, singleFlight, memory, policy, log };
-    const calls = new UpstreamCalls({ service, baseUrl, probe, ...limits, ...parts });
+    const calls = new UpstreamCalls({ service, baseUrl, paths, probe, ...limits, ...parts });
     connected.set(service, { transport, calls });
   }
   const all = [...connected.values()];

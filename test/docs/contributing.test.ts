@@ -26,7 +26,7 @@ const ofVendors = (operation: string): [file: string, from: string, to: string] 
   `${operation}: {\n    service: 'vendors'`,
 ];
 
-/** What is changed by hand: a second service, and a list in the response to the write. */
+/** What is changed by hand: a second service, a second version of an operation, and a list in the response to the write. */
 const changes: [file: string, from: string, to: string][] = [
   [
     'src/upstream/declarations.ts',
@@ -34,6 +34,18 @@ const changes: [file: string, from: string, to: string][] = [
     "export const services = {\n  vendors: { probe: { operation: 'getVendors', search: '?project=&name=' } },",
   ],
   ofVendors('getVendors'),
+  [
+    'src/upstream/declarations.ts',
+    "    path: 'getCostCenters',\n",
+    `    path: 'getCostCenters',
+    versions: {
+      getCostCenters2: {
+        response: listResponse(record({ cost_center_id: identifier, name: text, extra: text })),
+        sample: '{"list":[{"cost_center_id":7,"name":"a","extra":"b"}]}',
+      },
+    },
+`,
+  ],
   ofVendors('blockVendor'),
   [
     'src/upstream/declarations.ts',
@@ -96,9 +108,12 @@ let gateway: Awaited<ReturnType<typeof startGatewayProcess>>;
 beforeAll(async () => {
   folder = await followExample();
   service = await startChangingService(saved);
-  const variables = { UPSTREAM_VENDORS_BASE_URL: `${service.url}vendors` };
+  const variables = {
+    UPSTREAM_VENDORS_BASE_URL: `${service.url}vendors`,
+    UPSTREAM_VERSIONS: 'getCostCenters2',
+  };
   gateway = await startGatewayProcess(service, variables, [], join(folder, 'src/main.ts'));
-}, 300_000); // The commands run the code generator four times.
+}, 600_000); // The commands run the code generator four times.
 
 beforeEach(() => {
   service.received.length = 0;
@@ -132,7 +147,7 @@ const aliases = (count: number, field: (n: number) => string) =>
 
 test('the example has no fault of types, with the tests that the command wrote', async () => {
   expect(await run(folder, 'sh', '-c', 'tsc || true')).toBe('');
-}, 300_000);
+}, 600_000);
 
 test('a read is sent with its parameters, and its integers are exact', async () => {
   const { status, data } = await graphql(read, listOf(2));
@@ -153,14 +168,22 @@ test('a decimal has the digits of the service, and a text in its place is a faul
 
 test('a reference to an item with a key is found in the list, and one that is no text is a fault', async () => {
   const found = `{ __typename: "CostCenter", costCenterId: "${large}" }`;
+  const item = `{"cost_center_id":${large},"name":"a","extra":"b"}`;
   const references = `[${found}, { __typename: "CostCenter", costCenterId: 7 }]`;
   const result = await graphql(
     `{ _entities(representations: ${references}) { ... on CostCenter { name } } }`,
-    json(`{"service_status":{"status":0},"list":[{"cost_center_id":${large},"name":"a"}]}`),
+    json(`{"service_status":{"status":0},"list":[${item}]}`),
   );
   expect(result.data._entities).toEqual([{ name: 'a' }, null]);
   expect(codesOf(result)).toEqual(['BAD_USER_INPUT']);
-  expect(arrivals()).toEqual(['GET /getCostCenters ']);
+  expect(arrivals()).toEqual(['GET /getCostCenters2 ']);
+});
+
+test('the selected version is called, and its response is checked by its own declaration', async () => {
+  const first = json('{"service_status":{"status":0},"list":[{"cost_center_id":7,"name":"a"}]}');
+  const result = await graphql('{ costCenters { __typename } }', first);
+  expect(codesOf(result)).toEqual(['UPSTREAM_INVALID_RESPONSE']);
+  expect(arrivals()).toEqual(['GET /getCostCenters2 ']);
 });
 
 test('a list in a body is sent with the digits of its decimals, and its texts are checked', async () => {
@@ -179,7 +202,7 @@ test('a text in place of a decimal is rejected before anything is sent', async (
   const limit = (text: string) => `{ costCenters(limit: "${text}") { __typename } }`;
   expect(codesOf(await graphql(limit('007'), listOf(0)))).toEqual(['BAD_USER_INPUT']);
   await graphql(limit('10.50'), listOf(0));
-  expect(arrivals()).toEqual(['GET /getCostCenters?limit=10.50 ']);
+  expect(arrivals()).toEqual(['GET /getCostCenters2?limit=10.50 ']);
 });
 
 test('a read is tried again, and equal ones in a request are one call', async () => {

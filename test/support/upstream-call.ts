@@ -5,7 +5,7 @@ import type { RequestScope } from '../../src/request-scope.ts';
 import { type CallPolicy, UpstreamCalls } from '../../src/upstream/call.ts';
 import type { CallObserver } from '../../src/upstream/call-metrics.ts';
 import { services } from '../../src/upstream/declarations.ts';
-import type { UpstreamRequest, WriteRequest } from '../../src/upstream/operations.ts';
+import { pathsOf, type UpstreamRequest, type WriteRequest } from '../../src/upstream/operations.ts';
 import { SingleFlight } from '../../src/upstream/resilience/single-flight.ts';
 import { createTransport } from '../../src/upstream/transport/got-client.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
@@ -75,8 +75,16 @@ export function startCalls(
   } = {},
 ) {
   const limits = { timeoutMs: 10_000, maxResponseBytes: 1_000_000, maxConcurrency: 256 };
+  const paths = pathsOf();
   const baseUrl = new URL(service.url);
-  const transport = createTransport({ ...limits, ...options, baseUrl, headers: {}, tls: {} });
+  const transport = createTransport({
+    ...limits,
+    ...options,
+    baseUrl,
+    paths,
+    headers: {},
+    tls: {},
+  });
   closeAfterTest(() => transport.close());
   const counts = { attempted: 0, retried: 0, shared: 0 };
   const count = (name: keyof typeof counts) => () => {
@@ -91,6 +99,7 @@ export function startCalls(
   const { probe } = services.ledger;
   const calls = new UpstreamCalls({
     baseUrl,
+    paths,
     memory: new Memory(Infinity),
     ...limits,
     transport,

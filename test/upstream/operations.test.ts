@@ -4,6 +4,7 @@ import { expect, test } from '@jest/globals';
 import { type GraphQLObjectType, isEnumType, isUnionType, parse } from 'graphql';
 import { parseSync, Visitor } from 'oxc-parser';
 import { resolvers } from '../../src/resolvers/index.ts';
+import { versionsOf } from '../../src/upstream/declarations.ts';
 import { type OperationName, operations } from '../../src/upstream/operations.ts';
 import type { WireType } from '../../src/upstream/wire-types.ts';
 import { operation } from '../../testkit/example-operation.ts';
@@ -12,8 +13,11 @@ import { json, type Reply, reply, success } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 
 const names = Object.keys(operations) as OperationName[];
+const versions = names.flatMap((name) =>
+  versionsOf(operations[name]).map(([path, version]) => ({ name, path, ...version })),
+);
 /** `GET /getGLCodes5` and so on. */
-const rows = names.map((name) => `${operations[name].method} /${operations[name].path}`).sort();
+const rows = versions.map(({ name, path }) => `${operations[name].method} /${path}`).sort();
 const writeNames = names.filter((name) => operations[name].effect === 'write');
 const typeDefs = parse(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'));
 const schema = buildSubgraphSchema([{ typeDefs, resolvers }]);
@@ -34,16 +38,17 @@ test('the table holds exactly the operations of docs/service-api.md, with their 
 });
 
 test('no two operations have the same path, because one reference service has all of them', () => {
-  const paths = names.map((name) => operations[name].path);
+  const paths = versions.map(({ path }) => path);
   expect(paths.filter((path, index) => paths.indexOf(path) !== index)).toEqual([]);
 });
 
 test('docs/service-api.md names the parameters and fields of each operation, and no section is missing', () => {
   const page = readFileSync(new URL('../../docs/service-api.md', import.meta.url), 'utf8');
   for (const name of names) {
-    const { section, parameters, body, response } = operations[name];
+    const { section, parameters, body } = operations[name];
     expect(page).toMatch(new RegExp(`^### ${section} `, 'm'));
-    const types = [parameters, body ?? {}, ...response.wire];
+    const wires = versionsOf(operations[name]).flatMap(([, { response }]) => response.wire);
+    const types = [parameters, body ?? {}, ...wires];
     for (const field of types.flatMap((type) => fieldNamesOf(type))) {
       expect([name, field, page.includes(`\`${field}\``)]).toEqual([name, field, true]);
     }
@@ -95,8 +100,8 @@ test('a test requests every root field', () => {
   }
 });
 
-test.each(names)('the sample of %s is a response to it', (name) => {
-  const response = operations[name].decode(Buffer.from(operations[name].sample));
+test.each(versions)('the sample of $path is a response to it', ({ name, path, sample }) => {
+  const response = operations[name].decode(Buffer.from(sample), path);
   expect(response).toEqual(expect.anything());
   const recorded: unknown = JSON.parse(JSON.stringify(response));
   expect(operations[name].isRecorded(recorded)).toBe(operations[name].effect === 'write');

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { Memory } from '../../src/admission/memory.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { services as declared, type ServiceName } from '../../src/upstream/declarations.ts';
-import { operations } from '../../src/upstream/operations.ts';
+import { operations, pathsOf } from '../../src/upstream/operations.ts';
 import { connectServices } from '../../src/upstream/services.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { sumOf } from '../../testkit/metric.ts';
@@ -22,7 +22,13 @@ async function startTwo(reply: Reply = success) {
       ledger: { ...settings, baseUrl: new URL(ledger.url) },
       second: { ...settings, baseUrl: new URL(second.url), headers: { 'x-second': 'yes' } },
     },
-    { memory: new Memory(Infinity), log: pino({ level: 'silent' }), metrics, policy: openPolicy },
+    {
+      paths: pathsOf(),
+      memory: new Memory(Infinity),
+      log: pino({ level: 'silent' }),
+      metrics,
+      policy: openPolicy,
+    },
   );
   closeAfterTest(() => services.close());
   const moved: { service: string } = operations.upgradeToHQ;
