@@ -234,6 +234,7 @@ const imported = [
   ...(uses('decimalText') ? ["import { decimal, guardOf } from '../upstream/wire-types.ts';"] : []),
   ...(key ? ["import { invalidReference, type ReadReference } from './entity.ts';"] : []),
   `import { outcome${isWrite ? ', writeOutcome' : ''} } from './outcome.ts';`,
+  ...(key ? ["import { pagesOf } from './pages.ts';"] : []),
   ...(uses('wellFormed') ? ["import { wellFormed } from './well-formed.ts';"] : []),
 ];
 const decimalCheck =
@@ -276,7 +277,7 @@ export const read${item}Reference: ReadReference = ({ ${key.name} }) => {
     list,
     key: ${key.name},
     readIndex(loaders) {
-      const read = () => loaders.list('${operation}', parameters, toItems);
+      const read = () => pagesOf(loaders, '${operation}', parameters, toItems);
       return loaders.index(list, read, (item) => item.${key.name});
     },
   };

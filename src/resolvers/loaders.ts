@@ -24,6 +24,9 @@ export type Limits = {
 
 export type Loaders = ReturnType<typeof createLoaders>;
 
+/** The pages of a list, which are read one after another. */
+type Pages<List> = AsyncIterable<List> | readonly Promise<List>[];
+
 /** The items of a list by their keys. */
 export type Index = ReadonlyMap<string, object>;
 
@@ -60,25 +63,28 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
 
   /**
    * Reads the items of a list by their keys, for references to entities. Items without a key are left out. If the service
-   * lists a key twice, the first item counts. A status other than OK is an error. Lists with the same id are read once.
+   * lists a key twice, the first item counts. A status other than OK is an error. Lists with the same id are read once. `read`
+   * returns all pages of the list (pages.ts).
    * The type of an entity is the `__typename` of the item.
    */
   function index<Item extends { readonly __typename: string }>(
     id: string,
-    read: () => Promise<ServiceStatus & { list: Item[] }>,
+    read: () => Pages<ServiceStatus & { list: Item[] }>,
     keyOf: (item: Item) => string | null,
   ): Promise<Index> {
     const readIndex = async () => {
-      const { list, ...status } = await read();
-      const { __typename } = outcome(status, { __typename: 'OK' });
-      if (__typename !== 'OK') {
-        throw new UpstreamError(errorCodes[__typename] ?? 'UPSTREAM_FAILED', { fault: __typename });
-      }
       const byKey = new Map<string, Item>();
-      await limits.visit(list, (item) => {
-        const key = keyOf(item);
-        if (key !== null && !byKey.has(key)) byKey.set(key, item);
-      });
+      for await (const { list, ...status } of read()) {
+        const { __typename } = outcome(status, { __typename: 'OK' });
+        if (__typename !== 'OK') {
+          const code = errorCodes[__typename] ?? 'UPSTREAM_FAILED';
+          throw new UpstreamError(code, { fault: __typename });
+        }
+        await limits.visit(list, (item) => {
+          const key = keyOf(item);
+          if (key !== null && !byKey.has(key)) byKey.set(key, item);
+        });
+      }
       return byKey;
     };
     return indexes.load({ id, read: readIndex });

@@ -65,6 +65,11 @@ export type Declaration = {
    * policies, metrics and idempotency keys know it.
    */
   readonly versions?: Readonly<Record<string, Pick<Declaration, 'response' | 'sample'>>>;
+  /**
+   * The pages of a list: the parameter that asks for a page, and the field of the response that has its value for the next page,
+   * and is missing or null in the last one. Null if the parameters only look like pages.
+   */
+  readonly pages?: { readonly parameter: string; readonly next: string } | null;
   /** The field of the schema. */
   readonly graphql: `Query.${string}` | `Mutation.${string}`;
 };

@@ -1,8 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { ResponseLimits } from '../../src/graphql/response-limits.ts';
 import { createLoaders } from '../../src/resolvers/loaders.ts';
+import { pagesOf } from '../../src/resolvers/pages.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { createClient } from '../../src/upstream/client.ts';
+import { operations } from '../../src/upstream/operations.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { scopeOf } from '../support/upstream-call.ts';
 
 /** Calls whose reads all have a further page, which no operation has yet. */
@@ -26,6 +29,37 @@ function startPages() {
   const loaders = createLoaders(createClient(calls, scope), new ResponseLimits(scope, 1_000_000));
   return { loaders, reads: () => reads };
 }
+
+test('references are looked up in all pages, and a page that follows itself is an invalid response', async () => {
+  // No operation has pages yet.
+  const pages = { parameter: 'project', next: 'next_page' };
+  Object.assign(operations.getGLCodes5, { pages });
+  closeAfterTest(() => Reflect.deleteProperty(operations.getGLCodes5, 'pages'));
+  const indexOf = (next: Record<string, string | null>) => {
+    const calls: Calls = {
+      async read({ search = '' }) {
+        const project = new URLSearchParams(search).get('project') ?? '';
+        const list = [{ Code: project }];
+        const rest = { status: 0, invoiceId: null, message: null, bytes: 9 };
+        return Object({ ...rest, list, next_page: next[project] });
+      },
+      write: () => Promise.reject(new Error('not a read')),
+    };
+    const scope = scopeOf();
+    const limits = new ResponseLimits(scope, 1_000_000);
+    const loaders = createLoaders(createClient(calls, scope), limits);
+    const first = { target: 5, project: 'a', includeHide: false };
+    const read = () =>
+      pagesOf(loaders, 'getGLCodes5', first, ({ list }) =>
+        list.map(({ Code }) => ({ __typename: 'One', code: Code ?? null })),
+      );
+    return loaders.index('codes', read, ({ code }) => code);
+  };
+  expect([...(await indexOf({ a: 'b', b: 'c', c: null })).keys()]).toEqual(['a', 'b', 'c']);
+  await expect(indexOf({ a: 'b', b: 'b' })).rejects.toMatchObject({
+    code: 'UPSTREAM_INVALID_RESPONSE',
+  });
+});
 
 test('what a response has beside its list is there for each of two equal fields', async () => {
   const { loaders, reads } = startPages();

@@ -55,6 +55,22 @@ test('docs/service-api.md names the parameters and fields of each operation, and
   }
 });
 
+test('a list that looks as if it has pages declares them, because a reference must be looked up in all', () => {
+  for (const name of names) {
+    const { effect, parameters, response, pages } = operations[name];
+    const [wire]: readonly WireType[] = response.wire;
+    const { list: _, service_status: __, ...beside } = wire?.properties ?? {};
+    const declared: WireType = parameters;
+    const fields = [...Object.keys(declared.properties ?? {}), ...Object.keys(beside)];
+    const looksLike = fields.filter((field) => /page|cursor|offset|next/i.test(field));
+    if (effect === 'read' && pages === undefined) expect([name, looksLike]).toEqual([name, []]);
+    if (!pages) continue;
+    expect(Object.keys(declared.properties ?? {})).toContain(pages.parameter);
+    expect(Object.keys(beside)).toContain(pages.next);
+  }
+  expect(names).toContain('getGLCodes5');
+});
+
 /** The names of the fields of a type, inside lists and records too. */
 function fieldNamesOf({ items, properties = {} }: WireType): string[] {
   const inner = Object.values(properties).flatMap(fieldNamesOf);
