@@ -10,11 +10,18 @@ import {
 
 export type UpstreamClient = ReturnType<typeof createClient>;
 
-/** The input of a write. `parameters` may be left out if all of them are optional. */
-type Input<Name extends WriteName> = (object extends Parameters<Name>
-  ? { parameters?: Parameters<Name> }
-  : { parameters: Parameters<Name> }) &
-  (undefined extends Body<Name> ? { body?: undefined } : { body: Body<Name> });
+/**
+ * The input of a write. `parameters` may be left out if all of them are optional, and `body` if there is none. If the name is one
+ * of several, this must be so for each of them.
+ */
+type Input<Name extends WriteName> = (false extends {
+  [One in Name]: object extends Parameters<One> ? true : false;
+}[Name]
+  ? { parameters: Parameters<Name> }
+  : { parameters?: Parameters<Name> }) &
+  (false extends { [One in Name]: undefined extends Body<One> ? true : false }[Name]
+    ? { body: Body<Name> }
+    : { body?: undefined });
 
 /**
  * The service on behalf of one client (docs/service-api.md, section 4). A read throws an UpstreamError if it fails. A

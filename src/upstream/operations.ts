@@ -34,10 +34,11 @@ type FittingVersions = {
 
 /** The parameters and the body of an operation, with exact numbers as texts. */
 export type Parameters<Name extends OperationName> = Static<Declared<Name>['parameters']>;
-export type Body<Name extends OperationName> = Declared<Name>['body'] extends infer Type extends
-  TSchema
-  ? Static<Type>
-  : undefined;
+export type Body<Name extends OperationName> = Declared<Name>['body'] extends infer Type
+  ? Type extends TSchema
+    ? Static<Type>
+    : undefined
+  : never;
 
 /** An operation: its declaration, and the functions that follow from it. */
 export type Operation<Name extends OperationName = OperationName> = Declaration & {
