@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { z } from 'zod';
+import { createLogger } from '../src/telemetry/log.ts';
 
 export type LogLine = Record<string, unknown>;
 
@@ -9,13 +10,17 @@ const lineSchema = z.record(z.string(), z.unknown());
 export function createLogRecorder() {
   const lines: LogLine[] = [];
   const added = new EventEmitter();
+  /** Reads a line. This is the only place of the tests that knows the format of the log. */
+  const add = (text: string): void => {
+    lines.push(lineSchema.parse(JSON.parse(text)));
+    added.emit('line');
+  };
   return {
     lines,
-    /** Adds a line of JSON text. */
-    add(text: string): void {
-      lines.push(lineSchema.parse(JSON.parse(text)));
-      added.emit('line');
-    },
+    add,
+    /** Creates a logger with the format of production, whose lines are collected. `more` has other methods of its output. */
+    createLogger: (level = 'info', more: object = {}) =>
+      createLogger(level, { write: add, writeNow: () => undefined, ...more }),
     /** Waits for a line with these properties, and returns the first one. */
     async line(wanted: LogLine): Promise<LogLine> {
       for (;;) {

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { GraphQLError } from 'graphql';
-import { pino } from 'pino';
 import { createErrorFormatter } from '../../src/graphql/error-format.ts';
+import { createLogRecorder } from '../../testkit/log-recorder.ts';
 
 test('one cause is logged once, although it is the error of several fields', () => {
-  const lines: string[] = [];
-  const formatError = createErrorFormatter(pino({}, { write: (line) => void lines.push(line) }));
+  const { lines, createLogger } = createLogRecorder();
+  const formatError = createErrorFormatter(createLogger());
   const cause = new Error('a bug');
 
   for (const path of [['a'], ['b']]) {

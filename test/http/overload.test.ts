@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { pino } from 'pino';
 import { Gate } from '../../src/admission/gate.ts';
 import { until } from '../../testkit/eventually.ts';
 import { read } from '../../testkit/graphql-operation.ts';
@@ -35,7 +34,7 @@ async function startOverloaded() {
         state.shed += 1;
       },
     },
-    log: pino({ base: null }, { write: log.add }),
+    log: log.createLogger(),
   });
   const post = (headers: Record<string, string> = {}, signal: AbortSignal | null = null) =>
     fetch(`${url}/graphql`, {

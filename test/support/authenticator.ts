@@ -1,6 +1,5 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { pino } from 'pino';
 import { createAuthenticator } from '../../src/auth/authenticate.ts';
 import type { JwtConfig } from '../../src/auth/verify.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
@@ -22,7 +21,7 @@ export function createTestAuthenticator(keys: JwtConfig['keys'], changed: Partia
       isBindingChecked: false,
       ...changed,
     },
-    pino({ base: null }, { write: log.add }),
+    log.createLogger(),
     new Metrics({ version: '', commit: '' }, { dropped: 0, heldBytes: 0 }),
   );
   closeAfterTest(authenticator.close);

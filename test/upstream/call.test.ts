@@ -4,7 +4,6 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { expect, jest, test } from '@jest/globals';
-import { pino } from 'pino';
 import { Memory, Reservation } from '../../src/admission/memory.ts';
 import { bytesOf } from '../../src/lib/short-text.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
@@ -154,7 +153,7 @@ test('reads whose responses wait too long to be decoded time out, but do not ope
 test('a read takes a turn before it is sent, and is neither sent nor logged if its client disconnects before', async () => {
   const service = await startService(success);
   const recorder = createLogRecorder();
-  const { calls } = startCalls(service, { log: pino({}, { write: recorder.add }) });
+  const { calls } = startCalls(service, { log: recorder.createLogger() });
   const client = new AbortController();
   const asked = Promise.withResolvers<void>();
   const turn: RequestScope['turn'] = (signal) => {
@@ -173,7 +172,7 @@ test('an unexpected error is logged with its stack and its cause', async () => {
     throw new TypeError('a bug', { cause: new Error('the cause') });
   });
   const recorder = createLogRecorder();
-  const log = pino({ level: 'error' }, { write: recorder.add });
+  const log = recorder.createLogger('error');
   const { calls } = startCalls(await startService(success), { log });
   const outcome = await calls.write(upgradeToHq, scopeOf());
   expect(outcome).toMatchObject({ code: 'UPSTREAM_INVALID_RESPONSE' });
@@ -292,18 +291,15 @@ test('a response that arrived while the process was frozen counts, even after th
 
 test('writes of the same iteration are sent when their log lines are written, and are pending until they end', async () => {
   const service = await startService(success);
-  const lines: string[] = [];
+  const recorder = createLogRecorder();
   const flushes: (() => void)[] = [];
-  const output = {
-    write: (line: string) => void lines.push(line),
-    flush: (done: () => void) => void flushes.push(done),
-  };
-  const { calls } = startCalls(service, { log: pino({ level: 'info' }, output) });
+  const flush = (done: () => void) => void flushes.push(done);
+  const { calls } = startCalls(service, { log: recorder.createLogger('info', { flush }) });
   const writing = [1, 2].map(() => calls.write(upgradeToHq, scopeOf()));
   while (flushes.length < 2) await immediate();
   await calls.read(glCodesOf(), scopeOf()); // In this time, a write would have arrived.
   expect(service.received.map(({ url }) => url.split('?')[0])).toEqual(['/getGLCodes5']);
-  expect(lines.filter((line) => line.includes('"msg":"sent"'))).toHaveLength(2);
+  expect(recorder.lines.filter(({ msg }) => msg === 'sent')).toHaveLength(2);
   expect(calls.pendingWrites).toMatchObject(Array(2).fill({ operation: 'upgradeToHQ' }));
   for (const done of flushes) done();
   await Promise.all(writing);
