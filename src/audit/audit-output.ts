@@ -69,17 +69,15 @@ function openFile(path: string, log: Logger, metrics: Metrics) {
   const output = new LogOutput(fd);
   if (isCut(fd)) output.write('\n');
   metrics.watchOutput('audit', output);
-  let reported = 0;
   const reportDropped = () => {
-    const lines = output.dropped - reported;
-    if (output.heldBytes > 0 || lines === 0) return;
-    reported = output.dropped;
+    const lines = output.takeDropped();
+    if (lines === 0) return;
     const line: AuditLine = { audit: 'dropped', time: new Date().toISOString(), lines };
     output.write(textOf(line));
     log.warn({ dropped: lines }, 'audit lines dropped');
   };
   const check = () => {
-    reportDropped();
+    if (output.heldBytes === 0) reportDropped();
     const there = statSync(path, { throwIfNoEntry: false });
     const own = fstatSync(fd);
     if (there?.ino === own.ino && there.dev === own.dev) return;
@@ -104,6 +102,9 @@ function openFile(path: string, log: Logger, metrics: Metrics) {
     output,
     close() {
       clearInterval(timer);
+      output.flushBeforeExit();
+      output.dropHeld();
+      reportDropped();
       output.flushBeforeExit(); // The file stays open for what ends late.
     },
   };

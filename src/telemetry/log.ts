@@ -18,6 +18,7 @@ export class LogOutput {
   #retry: NodeJS.Timeout | undefined;
   /** The number of lines that were dropped because the output did not accept them. */
   dropped = 0;
+  #reported = 0;
 
   /** @param fd a file descriptor: of standard output, or of a file that is open for appending */
   constructor(fd = 1) {
@@ -34,6 +35,20 @@ export class LogOutput {
   /** Bytes of lines that the output does not accept at the moment; 0 while it accepts all. */
   get heldBytes(): number {
     return this.#retry ? this.#unwritten.length + Buffer.byteLength(this.#lines) : 0;
+  }
+
+  /** The number of lines that were dropped since the last call. The caller reports them. */
+  takeDropped(): number {
+    const lines = this.dropped - this.#reported;
+    this.#reported = this.dropped;
+    return lines;
+  }
+
+  /** Drops the lines that are held, because the process ends. */
+  dropHeld(): void {
+    this.dropped += `${this.#unwritten}${this.#lines}`.split('\n').length - 1;
+    this.#unwritten = Buffer.alloc(0);
+    this.#lines = '';
   }
 
   /** Writes a line with the next batch. */
@@ -116,13 +131,9 @@ export function createLogger(level: string, output: Pick<LogOutput, 'write' | 'w
  */
 export function createLog(level: string, output: LogOutput): Logger {
   const log = createLogger(level, output);
-  let reported = 0;
   setInterval(() => {
-    const isWritten = output.writeNow() === undefined;
-    const dropped = output.dropped - reported;
-    if (!isWritten || dropped === 0) return;
-    reported = output.dropped;
-    log.warn({ dropped }, 'log lines dropped');
+    const dropped = output.writeNow() === undefined ? output.takeDropped() : 0;
+    if (dropped > 0) log.warn({ dropped }, 'log lines dropped');
   }, 100).unref();
   process.once('exit', () => output.flushBeforeExit());
   return log;

@@ -13,6 +13,7 @@ import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { environmentFor } from '../../testkit/environment.ts';
 import { eventually } from '../../testkit/eventually.ts';
 import { write } from '../../testkit/graphql-operation.ts';
+import { createLogRecorder } from '../../testkit/log-recorder.ts';
 import { metric } from '../../testkit/metric.ts';
 import { success } from '../../testkit/service.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
@@ -58,6 +59,20 @@ test('a line is in the file when it counts as written', async () => {
   expect(auditLinesIn(path)).toEqual([]); // Written in batches.
   await written;
   expect(auditLinesIn(path)).toEqual([line]);
+});
+
+test('lines that a full disk does not accept until the end are counted in the log', async () => {
+  const path = await pathOf();
+  symlinkSync('/dev/full', path);
+  const lines = createLogRecorder();
+  const log = pino({ base: null }, { write: lines.add });
+  const metrics = new Metrics({ version: '', commit: '' }, { dropped: 0, heldBytes: 0 });
+  const output = createAuditOutput(`file:${path}`, new LogOutput(), { log, metrics });
+  const line: AuditLine = { audit: 'dropped', time: '2026-10-01T00:00:00.000Z', lines: 1 };
+  void output.write(line);
+  await output.write(line);
+  output.close();
+  expect(lines.lines).toMatchObject([{ msg: 'audit lines dropped', dropped: 2 }]);
 });
 
 test('a file that cannot be opened ends the start, with the name of the variable', async () => {
