@@ -17,7 +17,7 @@ export type Claim = Intent & {
   fingerprint: string;
   /** Milliseconds after which an unfinished claim is orphaned. Shorter than the retention. */
   leaseMs: number;
-  /** Its record as it was last seen: the next change need not read it. Kept while a write is in flight. */
+  /** The key as this process last saw it, so that the next change need not read it. Kept while the write is in flight. */
   held?: Held | undefined;
 };
 
@@ -29,10 +29,10 @@ type WriteState =
   /** Final. */
   | { state: 'recorded'; outcome: unknown };
 
-/** What a claim finds or makes: the caller may send if the key was free. */
+/** The result of a claim. `claimed`: the key was free, and the write may be sent. */
 export type ClaimResult = { state: 'claimed' } | WriteState;
 
-/** How long a change may wait for those of others, and be repeated because of them, in milliseconds. */
+/** How long a change may wait for other changes, and be repeated because of them, in milliseconds. */
 const MAX_WAIT_MS = 5000;
 
 type Held = { entry: Entry | null; record: KeyRecord };
@@ -47,7 +47,7 @@ export type Settlement = {
 
 const writeSchema = z.object({
   responseName: z.string(),
-  /** Empty if the claim itself may be lost. */
+  /** The owner of the claim. Empty if the store may have lost the claim. */
   owner: z.string(),
   operation: z.string().refine(isWriteName),
   fingerprint: z.string(),
@@ -55,7 +55,7 @@ const writeSchema = z.object({
   claimedAt: z.number(),
   leaseEnd: z.number(),
   isOrphaned: z.boolean().optional(),
-  /** Its sender has said that it was not sent, after it was reported as orphaned. It never will be. */
+  /** The write was reported as orphaned before its sender reported that it was not sent. It will never be sent. */
   isReleased: z.boolean().optional(),
   /** In the form of recorded-outcome.ts. */
   outcome: z.unknown().optional(),
@@ -67,26 +67,26 @@ const keyRecordSchema = z.object({
   /** Whether a settlement has found that nothing but these writes can have been executed. */
   isComplete: z.boolean(),
   writes: z.array(writeSchema),
-  /** A claim that was released may still be on its way to the store. It would be made if the key had no record. */
+  /** A released claim may still be on its way to the store, which would accept it if the key had no entry. */
   isReplaced: z.boolean().optional(),
 });
 type KeyRecord = z.infer<typeof keyRecordSchema>;
 
-/** The decision about a record: the record to store, if it changes, and the result. */
+/** What a rule decides about a key: what to store, if that changes, and the result. */
 type Decision<Result> = { next?: KeyRecord; result: Result };
 type Decide<Result> = (record: KeyRecord, now: number) => Decision<Result>;
 
 /**
- * The rules of claims, on top of any store. A key has one record for all its root fields. Each rule reads the record
- * and replaces it, if nobody else has done so in between. A claim is never taken over: before it is reported as
- * orphaned, that is written to its record, and then its owner cannot free it any more.
+ * The rules of claims, for any store. A key has one entry for all its root fields. Each rule reads the entry and replaces
+ * it, unless somebody else has replaced it in between. A claim is never taken over. Before a write is reported as orphaned,
+ * this is stored, and from then on the owner of the claim cannot free the key.
  */
 export class Claims {
   readonly #store: IdempotencyStore;
   readonly #completeness: Completeness;
   readonly #maxWritesPerKey: number;
   readonly #isFailing: () => boolean;
-  /** The changes of records in progress, by caller: thousands of one caller would delay those of others. */
+  /** Limits the changes in progress, by caller: thousands of changes of one caller would delay those of others. */
   readonly #changes = new Gate({
     limit: 64, // More would only wait for each other in the store.
     maxWaiting: Infinity,
@@ -140,7 +140,7 @@ export class Claims {
   /** Stores the outcome of a claim, also after its lease. */
   async record(claim: Claim, outcome: unknown): Promise<void> {
     const decide: Decide<void> = (record, now) => {
-      // Without a record, or with one that says so, the store has lost the claim.
+      // The store has lost the claim if it has no write of this name, or one without an owner.
       const write = writeOf(record, claim) ?? lostWrite(claim, now);
       const isLost = write.owner === '' && write.fingerprint === claim.fingerprint;
       const isOwn = write.owner === claim.owner || isLost;
@@ -151,9 +151,9 @@ export class Claims {
   }
 
   /**
-   * Frees a key whose write was not sent or was refused, also after its lease. If the claim was reported as orphaned, the
-   * key stays closed for it: who was told so may have sent the write with another key. Without its claim in the record, it
-   * replaces the record, so that a claim that is still on its way to the store is not made.
+   * Frees a key whose write was not sent, or was refused by the service, also after its lease. If the write was reported as
+   * orphaned, the key stays closed for it, because the client may have sent the write with another key since. If the entry
+   * does not have the claim, the entry is replaced, so that the store does not accept a claim that is still on its way.
    */
   async release(claim: Claim): Promise<void> {
     const decide: Decide<void> = (record) => {
@@ -173,11 +173,11 @@ export class Claims {
     await this.#change(claim, decide, true);
   }
 
-  /** Closes a key for the fields without a record, and returns the others. */
+  /** Closes a key for the fields that have no claim, and returns the others. */
   async settle(of: Intent): Promise<Settlement> {
     const decide: Decide<Settlement> = (record, now) => {
       const isComplete = this.#completeness.knows(of);
-      // What a settlement has found stays true as long as its record exists.
+      // What a settlement has found stays true as long as the entry exists.
       const isKnown = record.isSettled && (record.isComplete || !isComplete);
       let next = isKnown ? record : { ...record, isSettled: true, isComplete };
       const writes = record.writes.flatMap((write) => {
@@ -186,16 +186,16 @@ export class Claims {
         next = state.next ?? next;
         return { responseName: write.responseName, ...state.result };
       });
-      // Hundreds of settlements of one key would replace its record in turns.
+      // Without a change, nothing is stored: hundreds of settlements of one key would rewrite it one after another.
       return { ...(next !== record && { next }), result: { writes, isComplete } };
     };
-    // A copy, which forgets what it holds: settling again must read the record.
+    // A copy, because `#change` keeps what it has stored in it, and settling again must read the entry.
     return this.#change({ ...of }, decide);
   }
 
   /**
-   * Applies a rule to a record: first to the one that is held, if any, then to the actual one, until nobody else has
-   * changed it meanwhile. Outcomes are urgent: repeats wait for them.
+   * Applies a rule to a key: first to what this process has last seen of it, if anything, and then to what the store has,
+   * until nobody else changes the key in between. Outcomes are urgent, because repeats wait for them.
    */
   async #change<Result>(of: Changing, decide: Decide<Result>, isUrgent = false): Promise<Result> {
     const since = performance.now();
@@ -208,7 +208,7 @@ export class Claims {
     }
   }
 
-  /** Applies a rule to a record once. Undefined if somebody else has changed it meanwhile. */
+  /** Applies a rule to a key once. Undefined if somebody else has changed the key in between. */
   async #tryToChange<Result>(of: Changing, decide: Decide<Result>) {
     const { key, caller, held } = of;
     of.held = undefined;
@@ -232,8 +232,9 @@ export class Claims {
   }
 
   /**
-   * The state of a write. One that is orphaned is marked, so that it stays so: not while its sender could not update the
-   * store. Where this process alone uses the store, the senders of earlier claims have ended.
+   * The state of a write. A write whose lease has ended is marked as orphaned, and stays so. While the store fails, it is
+   * not, because its sender may have an outcome that it cannot store yet. Where this process alone uses the store, the
+   * senders of claims from before its start have ended, so these writes are orphaned at once.
    */
   #stateOf(record: KeyRecord, write: Write, now: number): Decision<WriteState> {
     const { operation, outcome } = write;
@@ -248,7 +249,7 @@ export class Claims {
   }
 }
 
-/** Whether the store's time is further from that of a claim than its lease lasts, in either direction: its clock may be set back. */
+/** Whether a lease has ended. The clock of the store may be set back, so the time between claim and now counts in both directions. */
 function hasLeaseEnded({ claimedAt, leaseEnd }: Write, now: number): boolean {
   return Math.abs(now - claimedAt) >= leaseEnd - claimedAt;
 }
@@ -257,7 +258,7 @@ function writeOf({ writes }: KeyRecord, { responseName }: Claim): Write | undefi
   return writes.find((write) => write.responseName === responseName);
 }
 
-/** The record with a write in place of the one of the same name, if there is one. */
+/** Adds a write, or replaces the one with the same response name. */
 function withWrite(record: KeyRecord, write: Write): KeyRecord {
   const { writes } = record;
   const index = writes.findIndex(({ responseName }) => responseName === write.responseName);

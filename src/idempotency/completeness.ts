@@ -12,9 +12,10 @@ import {
 import type { StoreWatch } from './stores/store-watch.ts';
 
 /**
- * How long a request may be on its way to the gateway: its intent may be older than its age by this time. This is the
- * only assumption about clocks and networks. For changes on their way to the store, the store checks it. So all records
- * that are written between a decision and its change still exist when the change is made: the retention is longer.
+ * How long a request may be on its way to the gateway. An intent may be older than the age in its request by this time.
+ * This is the only assumption about clocks and networks. A change may be on its way to the store for as long, which the
+ * store checks. The retention is longer, so whatever is stored between a decision and its change still exists when the
+ * change is made.
  */
 const TRANSIT_MS = 30_000;
 
@@ -68,8 +69,8 @@ export class Completeness {
   }
 
   /**
-   * The basis for the next change, to be taken before the key is read. What the change says about records that may be
-   * missing is true if it succeeds.
+   * The basis of the next change. Take it before you read the key: if the change succeeds, what was decided about claims
+   * that may be missing was true.
    */
   async basis(): Promise<Change['basis']> {
     // A change that has failed at the same time may have invalidated the basis again.
@@ -92,8 +93,8 @@ export class Completeness {
     const { lossAt, since, quarantineEnd } = this.#record;
     if (intent.ageMs === undefined) return this.now < quarantineEnd ? 'quarantine' : 'new';
     if (intent.ageMs > 0) return this.knows(intent) ? 'new' : 'forgotten';
-    // With age 0, every earlier request got a response. But this may be a late copy of a request from before a loss, which
-    // another process may know.
+    // With age 0, every earlier request got a response. But this request may be a late copy of one from before a loss. If
+    // the store is new, only another process may know of the loss.
     const arrivedAt = intent.receivedAt + this.#clockOffset;
     if (lossAt !== null) return arrivedAt - TRANSIT_MS < lossAt ? 'quarantine' : 'new';
     return since < quarantineEnd && arrivedAt < quarantineEnd ? 'quarantine' : 'new';
@@ -104,7 +105,7 @@ export class Completeness {
     return this.#record?.lossAt === null ? 'new' : 'quarantine';
   }
 
-  /** Whether the store has every record from the whole time of an intent: without a record, nothing was executed. */
+  /** Whether the store has every claim since an intent began: if it has none of the intent, nothing was executed. */
   knows({ ageMs, receivedAt }: Pick<Intent, 'ageMs' | 'receivedAt'>): boolean {
     if (ageMs === undefined || this.#record === undefined) return false;
     const sentAt = receivedAt + this.#clockOffset - TRANSIT_MS - ageMs;
@@ -182,7 +183,7 @@ export class Completeness {
       record.serverId === serverId || store.isContinuation?.(record.serverId, reading);
     // If the time of the entry is later than now, the store's clock was set back.
     const isContinued = found !== null && found.since <= now && isFrom(found);
-    // An entry of another process also covers earlier keys of this process.
+    // Another process may have noticed a loss first. Its entry covers what this process has stored before the loss, too.
     const lastUse = now - (performance.now() - this.#lastUse);
     const isCovered = found && found.lossAt !== null && lastUse <= found.lossAt;
     // The entry of the server may be older than the one that this process knows.

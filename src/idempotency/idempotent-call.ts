@@ -94,7 +94,7 @@ export class IdempotentCalls implements Calls {
     return outcome ?? new OutcomeUnknown('IN_PROGRESS', scope.requestId);
   }
 
-  /** Joins a write of this process, if any: the store may not have its outcome yet. Null if it is in flight. */
+  /** The outcome of the same write of this process, which the store may not have yet. Null while it is in flight, undefined if there is none. */
   #join(write: KeyedWrite, isRepeat: boolean): Outcome | null | undefined {
     const { claim } = write;
     const first = this.#options.openWrites.writes.find(
@@ -105,7 +105,7 @@ export class IdempotentCalls implements Calls {
     return first.outcome ? this.#replay(first.outcome, write, isRepeat) : null;
   }
 
-  /** Claims the key and sends the write, or returns the outcome of the request that holds it. Null if in flight. */
+  /** Claims the key and sends the write, or returns the outcome of the request that holds it. Null while that is in flight. */
   async #claim(write: KeyedWrite, isRepeat: boolean): Promise<Outcome | null> {
     const { scope, claim } = write;
     const { claims, metrics } = this.#options;
@@ -153,7 +153,7 @@ export class IdempotentCalls implements Calls {
     // TypeScript cannot see that the operation and the response belong together.
     const known = (response: unknown) => ({ operation, response }) as KnownOutcome;
     const isUnknown = response instanceof OutcomeUnknown;
-    // Only the first client gets long texts and lists. Repeats get the short form, from here as from the store.
+    // Only the first client gets long texts and lists. Repeats get the short form, from `openWrites` and from the store.
     const kept = isUnknown ? response : known(shortForm(response));
     open.outcome = kept;
     const record = () => metrics.timed('record', claim.caller, claims.record(claim, kept));

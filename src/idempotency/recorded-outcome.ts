@@ -21,7 +21,7 @@ const recordedOutcome = z.union([
 ]);
 
 /**
- * Reads a recorded outcome. Null if the value is none. Reserves memory in the request, because any number of requests may
+ * Reads a recorded outcome. Null if the value is not one. Reserves memory in the request, because any number of requests may
  * repeat a write with a long outcome. If there is no memory, returns the short form: the outcome must reach the client.
  */
 export function readOutcome(

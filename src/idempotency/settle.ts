@@ -42,7 +42,7 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
         const unknown = write.state === 'in-flight' ? inProgress : orphaned;
         known.set(write.responseName, recorded ?? unknown);
       }
-      // Those of this process are known before the store has them, and although it may have lost their claims.
+      // This process knows the outcomes of its own writes before the store has them, and even if the store has lost their claims.
       for (const { claim, outcome = inProgress } of openWrites.writes) {
         if (claim.key === intent.key) known.set(claim.responseName, outcome);
       }

@@ -14,9 +14,9 @@ export type Reading = {
   entry: Entry | null;
   /** The time of the store, in milliseconds since 1970. */
   now: number;
-  /** The server that was read. Another one may lack records: see `isContinuation`. */
+  /** The server that was read. Another one may lack entries: see `isContinuation`. */
   serverId: string;
-  /** Up to where in its log a PostgreSQL server had the changes of its primary, if it was promoted since it started. */
+  /** Of a PostgreSQL server that was promoted since it started: the place in the log up to which it has the changes of its primary. */
   replayedTo?: string | null;
 };
 
@@ -27,7 +27,7 @@ export type Change = {
   expected: string | null;
   /** The new entry. Null frees the key. */
   next: Entry | null;
-  /** A hash of the caller who holds the entry. Null for the store's own records. */
+  /** A hash of the caller that holds the entry. Null for the store's own entry. */
   caller: string | null;
   /** Whether the change adds a claim. Then it is not made if the store, or the share of the caller, is full. */
   needsRoom: boolean;
@@ -37,16 +37,16 @@ export type Change = {
     /** The version that the entry at `COMPLETENESS_KEY` must have. */
     generation: string | null;
     /**
-     * Until when the change may be made, in the time of the store. Later, a record may have been written and have expired
+     * Until when the change may be made, in the time of the store. Later, an entry may have been written and have expired
      * since the key was read.
      */
     validUntil: number;
-    /** For how long the entry is kept, in milliseconds. The store's own records never expire. */
+    /** For how long the entry is kept, in milliseconds. The store's own entry never expires. */
     retentionMs: number;
   };
 };
 
-/** Whether a change was made. `other`: the key has another version. `basis`: that is no longer true, or no longer valid. */
+/** Whether a change was made. `other`: the key has another version. `basis`: the basis is not true any more, or its time is over. */
 export type SwapResult = 'swapped' | 'other' | 'basis';
 
 /** Reads the text of an entry. */

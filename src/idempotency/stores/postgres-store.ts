@@ -24,7 +24,7 @@ const SWEEP_ROWS = 1000;
 /** What a row and its index entries take besides the text. */
 const ROW_BYTES = 300;
 
-/** What a role that may not create tables needs from an administrator. */
+/** Creates the tables. If the role may not do this, the log asks an administrator to execute it. */
 const TABLE = `CREATE TABLE IF NOT EXISTS ledger_gateway_record (
   key text PRIMARY KEY,
   version text NOT NULL,
@@ -42,14 +42,14 @@ CREATE TABLE IF NOT EXISTS ledger_gateway_write_count (
 /**
  * The timeline of the server, which is new after each promotion of a standby, and the standbys for which commits wait,
  * such as `00000001+ FIRST 1 (a)`. Version 1.0.0 writes `00000001+sync`, and understands this as the same server, so both
- * may use a table at the same time. An error on a standby.
+ * may use a table at the same time. A standby reports an error.
  */
 const SERVER_ID = `substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
   || coalesce('+ ' || nullif(current_setting('synchronous_standby_names'), ''), '')`;
 
 /**
  * Makes the statement durable when it ends, also where other transactions do not wait for that. If somebody cancels the
- * wait for the standby, PostgreSQL confirms the commit nevertheless, with a warning, so the role must receive warnings.
+ * wait for the standby, PostgreSQL confirms the commit nevertheless, with a warning. So the statement asks for warnings.
  */
 const DURABLE = `
   WITH durable AS MATERIALIZED (
@@ -58,14 +58,14 @@ const DURABLE = `
   )`;
 
 /**
- * Whether a row is the very one that a gateway wrote. The version of the record of completeness ends with its transaction,
- * which is another one if the row was restored from a dump.
+ * Whether a row is the one that a gateway wrote. The version of the entry of completeness ends with the id of the transaction
+ * that wrote it. If the row was restored from a dump, another transaction wrote it.
  */
 const IS_ORIGINAL = `(record.key <> '${COMPLETENESS_KEY}' OR split_part(record.version, ':', 2) = record.xmin::text)`;
 
 /**
- * Reads an entry. What is committed here may not have reached the standby yet. So the read of a key takes a lock where
- * commits wait for one: it waits for all that it has read.
+ * Reads an entry. What this server has committed may not have reached the standby yet. So where commits wait for a standby,
+ * the read of a key takes a lock: then it ends when the standby has everything that was read.
  */
 const READ = `${DURABLE}, awaited AS MATERIALIZED (
     SELECT FROM durable, ledger_gateway_record AS record WHERE key = '${COMPLETENESS_KEY}' AND $1 <> key
@@ -77,9 +77,9 @@ const READ = `${DURABLE}, awaited AS MATERIALIZED (
   LEFT JOIN ledger_gateway_record AS record ON key = $1 AND expires_at > now() AND ${IS_ORIGINAL}`;
 
 /**
- * Makes changes of different keys, a JSON array, and returns which of them were made. Those whose basis is not true, or not
- * valid any more, are left out: the time is read when the statement has waited for its lock. The record of completeness is locked, so that a DELETE of all records takes effect before all of the statement
- * or after it.
+ * Makes changes of different keys, which are a JSON array, and returns which of them were made. Changes whose basis is not
+ * true any more, or whose time is over, are left out. The time is read after the statement has waited for its lock. The
+ * entry of completeness is locked, so that a DELETE of all rows takes effect either before or after the whole statement.
  */
 const CHANGE = `${DURABLE}, own AS MATERIALIZED (
     SELECT version FROM ledger_gateway_record AS record
@@ -114,7 +114,7 @@ const SWEEP = `DELETE FROM ledger_gateway_record WHERE key IN (SELECT key FROM l
   WHERE expires_at <= now() LIMIT ${SWEEP_ROWS} FOR UPDATE SKIP LOCKED)`;
 const USAGE = `SELECT greatest(reltuples, 0)::float8 AS keys, pg_total_relation_size(oid)::float8 AS bytes,
   pg_relation_size(oid)::float8 AS "rowBytes" FROM pg_class WHERE oid = 'ledger_gateway_record'::regclass`;
-/** Callers with more than a number of bytes, by a sample of the table. */
+/** The callers that hold more than `$2` bytes, estimated from a sample of `$1` percent of the table. */
 const LARGEST_CALLERS = `SELECT caller FROM ledger_gateway_record TABLESAMPLE SYSTEM ($1) WHERE caller IS NOT NULL
   GROUP BY caller HAVING sum(pg_column_size(text) + ${ROW_BYTES}) * 100 > $2 * $1`;
 
@@ -159,11 +159,11 @@ export class PostgresStore implements IdempotencyStore {
   readonly #timer: NodeJS.Timeout;
   readonly #batch = byIteration((changes: readonly Change[]) => this.#change(changes));
   usage: Usage | undefined;
-  /** Where the last change of a key by this process began, in the log of the server. It ends beyond that. */
+  /** The place in the log of the server where the last change of a key by this process began. It ends beyond that. */
   #changedAt: string | undefined;
   /** The connections on which the server has sent a warning. */
   readonly #warned = new WeakSet<pg.PoolClient>();
-  /** Those who hold more than their share. */
+  /** The callers that hold more than their share. */
   #largestCallers = new Set<string | null>();
 
   /** @param options `maxBytes` is shared out among callers when three quarters of it are used */
@@ -219,8 +219,8 @@ export class PostgresStore implements IdempotencyStore {
   }
 
   /**
-   * A standby for which every commit waited has every record when it is promoted. Another one does not, but has the same
-   * record of completeness: this process knows it by its own last change.
+   * A standby for which every commit waited has every entry when it is promoted. Another one may lack entries, although it
+   * has the entry of completeness. This process recognizes such a standby, because it lacks the process's last change.
    */
   isContinuation(writtenOn: string, { serverId, replayedTo }: Reading): boolean {
     const timelineOf = (id: string) => id.slice(0, 8);
@@ -229,7 +229,7 @@ export class PostgresStore implements IdempotencyStore {
     return this.#changedAt === undefined || bytesOf(replayedTo ?? '0/0') > bytesOf(this.#changedAt);
   }
 
-  /** Its statements are not prepared ones with names, for poolers. */
+  /** The statements of the counter have no names, because a pooler may not keep prepared statements. */
   async createWriteCounter() {
     const { RateLimiterPostgres } = await import('rate-limiter-flexible');
     const query = ({ text, values }: { text: string; values: unknown[] }) =>
@@ -250,7 +250,7 @@ export class PostgresStore implements IdempotencyStore {
     if (!this.#pool.ended) await Promise.race([this.#pool.end(), wait]);
   }
 
-  /** Executes a statement for keys. */
+  /** Executes a statement on keys. After a failure, the usage is unknown. */
   async #query(statement: string, values: unknown[] = []): Promise<pg.QueryResult> {
     try {
       return await this.#execute(statement, values);
@@ -353,7 +353,7 @@ async function cancel(client: pg.PoolClient): Promise<void> {
   const end = () => true;
   const ended = once(client, 'drain').then(end, end);
   const backend = backendSchema.safeParse(client).data;
-  // After 30, the server at this address answers, but does not know the statement: the address is that of another one now.
+  // A server that does not know the statement after 30 requests is another one, which has the address now.
   for (let requests = 0; requests < 30; requests += 1) {
     const request = [backend && requestCancel(backend), sleep(TIMEOUT_MS, null, { ref: false })];
     const received = Promise.all(request).then(() => false);
@@ -379,7 +379,7 @@ async function requestCancel(backend: z.infer<typeof backendSchema>): Promise<vo
   await once(socket, 'close').catch(() => {});
 }
 
-/** Translates an error. `Unknown` is for those that say nothing about what the server did. */
+/** Translates an error. `Unknown` is the class for errors that do not tell what the server did. */
 function failureOf(error: unknown, Unknown: typeof StoreUnavailable): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
   const code = z.object({ code: z.string() }).safeParse(error).data?.code;

@@ -59,8 +59,8 @@ export class RedisSession {
   }
 
   /**
-   * Waits for a reply. If none to any command arrives for so long, the connection is closed: no later command would get
-   * its reply sooner. What has arrived while the process was busy is read before.
+   * Waits for a reply. If no reply to any command arrives in this time, the connection is closed, because no later command
+   * would get its reply sooner. Replies that arrived while the process was busy are read first.
    */
   async #within(ms: number, send: () => Promise<unknown>): Promise<unknown> {
     if (this.#failure) throw this.#failure;

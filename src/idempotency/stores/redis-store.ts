@@ -23,19 +23,19 @@ const readScript = `
   local time = redis.call('TIME')
   return { version or '', text or '', time[1] * 1000 + math.floor(time[2] / 1000) }`;
 
-/** What has changed if a server may lack records although it did not restart: it evicted keys, or was a replica. */
+/** These counters change if a server may lack entries although it did not restart: it evicted keys, or was a replica. */
 const counters = ['evicted_keys', 'total_net_repl_input_bytes'];
 
 /** What a key takes besides its text. */
 const KEY_BYTES = 512;
 
 /**
- * Replaces a record. Returns `swapped`, `other` if the key has another version, `basis`, or `share` if the caller has no
- * room. A change that needs none frees before it writes: a full server then accepts it.
+ * Replaces an entry. Returns `swapped`, `other` if the key has another version, `basis`, or `share` if the caller would hold
+ * too much. A change that needs no room deletes the entry before it writes the new one, so that a full server accepts it.
  *
- * What a caller holds is counted by the eighth of the retention in which it was written, because keys expire unseen.
- * KEYS: the key, the record of completeness, what the caller holds. ARGV: version to replace or '', new version or '',
- * text, retention (ms) or '', version of the record of completeness or '', the most bytes that the caller may hold or '',
+ * No script runs when a key expires. So what a caller holds is counted separately for each eighth of the retention.
+ * KEYS: the key, the entry of completeness, what the caller holds. ARGV: version to replace or '', new version or '',
+ * text, retention (ms) or '', version of the entry of completeness or '', the most bytes that the caller may hold or '',
  * the values of the counters, the time (ms) until when the change may be made.
  */
 const swapScript = `
@@ -130,8 +130,8 @@ export class RedisStore implements IdempotencyStore {
     if (caller !== null) keys.push(`${PREFIX}caller:${caller}`);
     const { version = '', text = '' } = next ?? {};
     const retention = caller === null ? '' : String(basis.retentionMs);
-    // Also before memory is scarce, as far as this process knows, a caller leaves a part of it to others: what is
-    // booked takes up to a quarter more in the server.
+    // A caller leaves a part of the memory to others even while this process believes that there is enough. In the server,
+    // keys take up to a quarter more than is counted.
     const share = shareOf(usage) ?? Math.floor(usage.maxBytes * 0.6);
     const room = needsRoom && share < Infinity ? String(share) : '';
     const generation = basis.generation ?? '';
@@ -147,7 +147,7 @@ export class RedisStore implements IdempotencyStore {
     return reply;
   }
 
-  /** Its counts are one script each, on the connection of the store. */
+  /** Each count is one script, on the connection of the store. */
   async createWriteCounter() {
     const { RateLimiterRedis } = await import('rate-limiter-flexible');
     const count = (script: string, given: { keys: string[]; arguments: string[] }) =>
@@ -192,8 +192,8 @@ export class RedisStore implements IdempotencyStore {
 }
 
 /**
- * Reads what the server of a connection says about itself, when it is new and with each check of completeness. A policy
- * that evicts keys would let a write be sent twice: it ends the connection.
+ * Reads what the server says about itself: on each new connection, and with each check of completeness. If the server may
+ * evict keys, a write could be sent twice, so the connection is closed.
  */
 async function inspect(session: RedisSession) {
   const text = z.string().parse(await session.command(['INFO']));

@@ -9,8 +9,8 @@ const APPLICATION_ID = 0x4c47494b;
 
 /**
  * An id grows with the time of the change, so that the oldest keys are found without another index. The text is the
- * last column: sizes are read without loading long outcomes. `file` has one row, from which a
- * process learns whether it has the very file that the last one used (see `isSameFile`).
+ * last column, so that sizes are read without loading long outcomes. `file` has one row, from which a
+ * process learns whether this is the file that the last process used (see `isSameFile`).
  */
 const SCHEMA = `
   CREATE TABLE record (
@@ -74,7 +74,7 @@ export function openClaims(path: string, maxBytes: number) {
     prepare(database, path, maxBytes);
     const isContinued = before !== undefined && isSameFile(database, before);
     const inode = stateOnDisk(path)?.inode ?? 0;
-    // The file itself says that it is open, and then its log, which from then on must not be missing.
+    // First the file itself says that it is open, and then its log says so. From then on, the log must not be missing.
     database.prepare('UPDATE file SET inode = ?, closed_at = NULL').run(inode);
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     database.prepare('UPDATE file SET inode = ?').run(inode);
@@ -84,7 +84,7 @@ export function openClaims(path: string, maxBytes: number) {
       statements: prepareStatements(database),
       /** Random for each process that opens the file. */
       id: crypto.randomUUID(),
-      /** Whether the file has every record of the process that used it before. */
+      /** Whether the file has every entry of the process that used it before. */
       isContinued,
       /** Whether another file, or none, is at the path now: another process could use that one. */
       isMoved: () => inode !== 0 && !isThere(),
@@ -156,7 +156,7 @@ function prepareStatements(database: DatabaseSync) {
     ),
     remove: database.prepare('DELETE FROM record WHERE key = ?'),
     sizes: database.prepare('SELECT caller, bytes FROM record'),
-    /** Deletes those that have expired of the oldest keys. */
+    /** Deletes those of the oldest keys that have expired. */
     sweep: database.prepare(
       `DELETE FROM record WHERE id IN (SELECT id FROM record ORDER BY id LIMIT ?) AND changed_at <= ?
         RETURNING caller, bytes`,
@@ -174,9 +174,9 @@ function stateOnDisk(path: string): StateOnDisk | undefined {
 }
 
 /**
- * Whether the last process left the file like this. A copy is another file, or was not changed at the very time that it
- * names: who closes a file sets its time of change to what it has noted.
- * A file that was not closed has its newest changes in its log (`-wal`).
+ * Whether the last process left the file like this. A process that closes the file notes the time in it, and sets the file's
+ * time of change to the same. A copy is another file, or has another time of change. A file that was not closed has its
+ * newest changes in its log (`-wal`), which must be there.
  */
 function isSameFile(database: DatabaseSync, before: StateOnDisk): boolean {
   const noted = database.prepare('SELECT inode, closed_at FROM file').get();

@@ -39,8 +39,8 @@ export type SqliteStoreOptions = {
 
 /**
  * Keeps keys in a SQLite database that this process alone uses. The changes of one iteration of the event loop are one
- * transaction, which is on the disk before any of them is confirmed. One caller gets a quarter of the room while that
- * is scarce.
+ * transaction, which is on the disk before any of them is confirmed. One caller can hold at most three quarters of the
+ * room.
  */
 export class SqliteStore implements IdempotencyStore {
   readonly exclusiveSince: number;
@@ -51,7 +51,7 @@ export class SqliteStore implements IdempotencyStore {
   #bytes = new FairShares(0);
   readonly #batch = byIteration(async (work: readonly (() => unknown)[]) => this.#commit(work));
   readonly #closing = new AbortController();
-  /** Whether the store's own record is in the log of the file, and not yet in the file itself. */
+  /** Whether the store's own entry is in the log of the file, and not yet in the file itself. */
   #needsCheckpoint = false;
 
   /** @throws StoreUnavailable with a message for the operator */
@@ -94,7 +94,7 @@ export class SqliteStore implements IdempotencyStore {
         bytes: ROW_BYTES + (next ? Buffer.byteLength(next.text) : 0),
       };
       if (needsRoom) this.#checkRoom(size, found);
-      // The store's own record never expires.
+      // The store's own entry never expires.
       const changedAt = caller === null ? Number.MAX_SAFE_INTEGER : this.#clock();
       if (next === null) remove.run(key);
       else put.run(key, size.caller, next.version, size.bytes, changedAt, next.text);
@@ -111,12 +111,12 @@ export class SqliteStore implements IdempotencyStore {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    // What has been started, such as recording the last outcome, ends first: two reads and the change that follows.
+    // Work that has begun ends first, such as recording the last outcome: two reads, and the change that follows.
     for (let n = 0; n < 3; n++) await this.#run(() => {}).catch(() => {});
     this.#file.close();
   }
 
-  /** Since when the file is complete must not be lost with its log. If this fails, the next check of completeness tries again. */
+  /** Writes the entry of completeness to the file itself, so that it is not lost with the log. If this fails, the next check tries again. */
   #checkpoint(): void {
     if (!this.#needsCheckpoint) return;
     try {
@@ -136,7 +136,7 @@ export class SqliteStore implements IdempotencyStore {
     return undefined;
   }
 
-  /** Throws `StoreUnavailable` if the caller may not take so much, in place of what the key has taken. */
+  /** Throws `StoreUnavailable` if the store has no room for an entry, or its caller holds too much. `found` is the entry that it replaces. */
   #checkRoom({ caller, bytes }: Size, found: Size | undefined): void {
     const [keys, more] = found ? [0, bytes - found.bytes] : [1, bytes];
     const { maxKeys, maxBytes } = this.#options;
@@ -156,7 +156,7 @@ export class SqliteStore implements IdempotencyStore {
   }
 
   #count({ caller, bytes }: Size, action: 'take' | 'give'): void {
-    if (caller === '') return; // A record of the store itself.
+    if (caller === '') return; // An entry of the store itself.
     this.#keys[action](caller, 1);
     this.#bytes[action](caller, bytes);
   }
