@@ -35,7 +35,7 @@ export type ClaimResult = { state: 'claimed' } | WriteState;
 /** How long a change may wait for other changes, and be repeated because of them, in milliseconds. */
 const MAX_WAIT_MS = 5000;
 
-type Held = { entry: Entry | null; record: KeyRecord };
+type Held = { entry: Entry | null; content: KeyContent };
 type Changing = Intent & Pick<Claim, 'held'>;
 
 /** What became of the fields that were executed with a key. */
@@ -62,7 +62,8 @@ const writeSchema = z.object({
 });
 type Write = z.infer<typeof writeSchema>;
 
-const keyRecordSchema = z.object({
+/** What the entry of a key says, in JSON. */
+const keyContentSchema = z.object({
   isSettled: z.boolean(),
   /** Whether a settlement has found that nothing but these writes can have been executed. */
   isComplete: z.boolean(),
@@ -70,11 +71,11 @@ const keyRecordSchema = z.object({
   /** A released claim may still be on its way to the store, which would accept it if the key had no entry. */
   isReplaced: z.boolean().optional(),
 });
-type KeyRecord = z.infer<typeof keyRecordSchema>;
+type KeyContent = z.infer<typeof keyContentSchema>;
 
 /** What a rule decides about a key: what to store, if that changes, and the result. */
-type Decision<Result> = { next?: KeyRecord; result: Result };
-type Decide<Result> = (record: KeyRecord, now: number) => Decision<Result>;
+type Decision<Result> = { next?: KeyContent; result: Result };
+type Decide<Result> = (content: KeyContent, now: number) => Decision<Result>;
 
 /**
  * The rules of claims, for any store. A key has one entry for all its root fields. Each rule reads the entry and replaces
@@ -116,21 +117,21 @@ export class Claims {
    * @throws GatewayError if the key cannot be used for this write, StoreUnavailable
    */
   async claim(claim: Claim): Promise<ClaimResult> {
-    const decide: Decide<ClaimResult> = (record, now) => {
-      const write = writeOf(record, claim);
+    const decide: Decide<ClaimResult> = (content, now) => {
+      const write = writeOf(content, claim);
       if (write !== undefined) {
         if (write.fingerprint !== claim.fingerprint) throw keyReused();
         if (write.isReleased) throw keySettled();
-        return this.#stateOf(record, write, now);
+        return this.#stateOf(content, write, now);
       }
-      if (record.isComplete) throw keySettled();
-      if (record.writes.length >= this.#maxWritesPerKey) throw keyOverused();
-      const verdict = record.isSettled ? 'forgotten' : this.#completeness.judge(claim);
+      if (content.isComplete) throw keySettled();
+      if (content.writes.length >= this.#maxWritesPerKey) throw keyOverused();
+      const verdict = content.isSettled ? 'forgotten' : this.#completeness.judge(claim);
       if (verdict === 'quarantine') throw new StoreUnavailable(this.#completeness.rejectionReason);
       if (verdict === 'new') {
-        return { next: withWrite(record, newWrite(claim, now)), result: { state: 'claimed' } };
+        return { next: withWrite(content, newWrite(claim, now)), result: { state: 'claimed' } };
       }
-      return this.#stateOf(record, lostWrite(claim, now), now);
+      return this.#stateOf(content, lostWrite(claim, now), now);
     };
     // Most keys are new, so the first attempt does not read.
     claim.held = this.#completeness.judge(claim) === 'new' ? toHeld(null) : undefined;
@@ -139,13 +140,13 @@ export class Claims {
 
   /** Stores the outcome of a claim, also after its lease. */
   async record(claim: Claim, outcome: unknown): Promise<void> {
-    const decide: Decide<void> = (record, now) => {
+    const decide: Decide<void> = (content, now) => {
       // The store has lost the claim if it has no write of this name, or one without an owner.
-      const write = writeOf(record, claim) ?? lostWrite(claim, now);
+      const write = writeOf(content, claim) ?? lostWrite(claim, now);
       const isLost = write.owner === '' && write.fingerprint === claim.fingerprint;
       const isOwn = write.owner === claim.owner || isLost;
       if (!isOwn || write.outcome !== undefined) return { result: undefined };
-      return { next: withWrite(record, { ...write, outcome }), result: undefined };
+      return { next: withWrite(content, { ...write, outcome }), result: undefined };
     };
     await this.#change(claim, decide, true);
   }
@@ -156,38 +157,38 @@ export class Claims {
    * does not have the claim, the entry is replaced, so that the store does not accept a claim that is still on its way.
    */
   async release(claim: Claim): Promise<void> {
-    const decide: Decide<void> = (record) => {
-      const write = writeOf(record, claim);
-      const replaced = { ...record, isReplaced: true };
+    const decide: Decide<void> = (content) => {
+      const write = writeOf(content, claim);
+      const replaced = { ...content, isReplaced: true };
       if (write === undefined) return { next: replaced, result: undefined };
       if (write.outcome !== undefined) return { result: undefined };
       if (write.owner !== claim.owner) {
-        return { ...(!record.isReplaced && { next: replaced }), result: undefined };
+        return { ...(!content.isReplaced && { next: replaced }), result: undefined };
       }
       if (write.isOrphaned) {
-        return { next: withWrite(record, { ...write, isReleased: true }), result: undefined };
+        return { next: withWrite(content, { ...write, isReleased: true }), result: undefined };
       }
-      const writes = record.writes.filter((one) => one !== write);
-      return { next: { ...record, writes }, result: undefined };
+      const writes = content.writes.filter((one) => one !== write);
+      return { next: { ...content, writes }, result: undefined };
     };
     await this.#change(claim, decide, true);
   }
 
   /** Closes a key for the fields that have no claim, and returns the others. */
   async settle(of: Intent): Promise<Settlement> {
-    const decide: Decide<Settlement> = (record, now) => {
+    const decide: Decide<Settlement> = (content, now) => {
       const isComplete = this.#completeness.knows(of);
       // What a settlement has found stays true as long as the entry exists.
-      const isKnown = record.isSettled && (record.isComplete || !isComplete);
-      let next = isKnown ? record : { ...record, isSettled: true, isComplete };
-      const writes = record.writes.flatMap((write) => {
+      const isKnown = content.isSettled && (content.isComplete || !isComplete);
+      let next = isKnown ? content : { ...content, isSettled: true, isComplete };
+      const writes = content.writes.flatMap((write) => {
         if (write.isReleased) return [];
         const state = this.#stateOf(next, write, now);
         next = state.next ?? next;
         return { responseName: write.responseName, ...state.result };
       });
       // Without a change, nothing is stored: hundreds of settlements of one key would rewrite it one after another.
-      return { ...(next !== record && { next }), result: { writes, isComplete } };
+      return { ...(next !== content && { next }), result: { writes, isComplete } };
     };
     // A copy, because `#change` keeps what it has stored in it, and settling again must read the entry.
     return this.#change({ ...of }, decide);
@@ -215,19 +216,19 @@ export class Claims {
     const basis = await this.#completeness.basis();
     const reading = held ? undefined : await this.#store.read(key);
     const startedAt = performance.now();
-    const { entry, record } = held ?? toHeld(reading?.entry ?? null);
-    const decision = decide(record, reading?.now ?? this.#completeness.now);
+    const { entry, content } = held ?? toHeld(reading?.entry ?? null);
+    const decision = decide(content, reading?.now ?? this.#completeness.now);
     const { next } = decision;
     if (next === undefined) return decision;
     const isFree = !next.isReplaced && !next.isSettled && next.writes.length === 0;
     const changed = isFree ? null : { version: crypto.randomUUID(), text: JSON.stringify(next) };
     const isNewKey = entry === null && next.isSettled;
-    const needsRoom = isNewKey || next.writes.length > record.writes.length;
+    const needsRoom = isNewKey || next.writes.length > content.writes.length;
     const expects = { expected: entry?.version ?? null, needsRoom, basis };
     const swap = await this.#store.swap({ key, caller, next: changed, ...expects });
     this.#completeness.note(swap, startedAt);
     if (swap !== 'swapped') return undefined;
-    of.held = { entry: changed, record: next };
+    of.held = { entry: changed, content: next };
     return decision;
   }
 
@@ -236,7 +237,7 @@ export class Claims {
    * not, because its sender may have an outcome that it cannot store yet. Where this process alone uses the store, the
    * senders of claims from before its start have ended, so these writes are orphaned at once.
    */
-  #stateOf(record: KeyRecord, write: Write, now: number): Decision<WriteState> {
+  #stateOf(content: KeyContent, write: Write, now: number): Decision<WriteState> {
     const { operation, outcome } = write;
     if (outcome !== undefined) return { result: { state: 'recorded', outcome } };
     if (write.isOrphaned) return { result: { state: 'orphaned', operation, isNew: false } };
@@ -244,7 +245,7 @@ export class Claims {
     if (isHeld && write.claimedAt >= (this.#store.exclusiveSince ?? 0)) {
       return { result: { state: 'in-flight' } };
     }
-    const next = withWrite(record, { ...write, isOrphaned: true });
+    const next = withWrite(content, { ...write, isOrphaned: true });
     return { next, result: { state: 'orphaned', operation, isNew: true } };
   }
 }
@@ -254,15 +255,15 @@ function hasLeaseEnded({ claimedAt, leaseEnd }: Write, now: number): boolean {
   return Math.abs(now - claimedAt) >= leaseEnd - claimedAt;
 }
 
-function writeOf({ writes }: KeyRecord, { responseName }: Claim): Write | undefined {
+function writeOf({ writes }: KeyContent, { responseName }: Claim): Write | undefined {
   return writes.find((write) => write.responseName === responseName);
 }
 
 /** Adds a write, or replaces the one with the same response name. */
-function withWrite(record: KeyRecord, write: Write): KeyRecord {
-  const { writes } = record;
+function withWrite(content: KeyContent, write: Write): KeyContent {
+  const { writes } = content;
   const index = writes.findIndex(({ responseName }) => responseName === write.responseName);
-  return { ...record, writes: index === -1 ? [...writes, write] : writes.with(index, write) };
+  return { ...content, writes: index === -1 ? [...writes, write] : writes.with(index, write) };
 }
 
 function newWrite(claim: Claim, now: number): Write {
@@ -277,6 +278,6 @@ function lostWrite(claim: Claim, now: number): Write {
 }
 
 function toHeld(entry: Entry | null): Held {
-  if (entry) return { entry, record: parseText(keyRecordSchema, entry.text) };
-  return { entry, record: { isSettled: false, isComplete: false, writes: [] } };
+  if (entry) return { entry, content: parseText(keyContentSchema, entry.text) };
+  return { entry, content: { isSettled: false, isComplete: false, writes: [] } };
 }

@@ -19,7 +19,8 @@ import type { StoreWatch } from './stores/store-watch.ts';
  */
 const TRANSIT_MS = 30_000;
 
-const recordSchema = z.object({
+/** What the entry at `COMPLETENESS_KEY` says, in JSON. */
+const completeSinceSchema = z.object({
   id: z.string(),
   serverId: z.string(),
   /** Since when the store has every claim, in milliseconds of its own clock. */
@@ -34,7 +35,7 @@ const recordSchema = z.object({
   longerSince: z.number(),
   earlierRetentionMs: z.number(),
 });
-type CompletenessRecord = z.infer<typeof recordSchema>;
+type CompleteSince = z.infer<typeof completeSinceSchema>;
 
 type Options = {
   store: IdempotencyStore;
@@ -52,7 +53,7 @@ type Options = {
 export class Completeness {
   readonly #options: Options;
   readonly #timer: NodeJS.Timeout;
-  #record: CompletenessRecord | undefined;
+  #known: CompleteSince | undefined;
   #basis: Change['basis'] | undefined;
   /** The store's clock minus `performance.now()`. May be too small, and is never too large. */
   #clockOffset = 0;
@@ -89,8 +90,8 @@ export class Completeness {
    * expired.
    */
   judge(intent: Pick<Intent, 'ageMs' | 'receivedAt'>): 'new' | 'quarantine' | 'forgotten' {
-    if (this.#record === undefined) return 'forgotten';
-    const { lossAt, since, quarantineEnd } = this.#record;
+    if (this.#known === undefined) return 'forgotten';
+    const { lossAt, since, quarantineEnd } = this.#known;
     if (intent.ageMs === undefined) return this.now < quarantineEnd ? 'quarantine' : 'new';
     if (intent.ageMs > 0) return this.knows(intent) ? 'new' : 'forgotten';
     // With age 0, every earlier request got a response. But this request may be a late copy of one from before a loss. If
@@ -102,14 +103,14 @@ export class Completeness {
 
   /** Why keys are not accepted for now, if `judge` says so. */
   get rejectionReason(): 'quarantine' | 'new' {
-    return this.#record?.lossAt === null ? 'new' : 'quarantine';
+    return this.#known?.lossAt === null ? 'new' : 'quarantine';
   }
 
   /** Whether the store has every claim since an intent began: if it has none of the intent, nothing was executed. */
   knows({ ageMs, receivedAt }: Pick<Intent, 'ageMs' | 'receivedAt'>): boolean {
-    if (ageMs === undefined || this.#record === undefined) return false;
+    if (ageMs === undefined || this.#known === undefined) return false;
     const sentAt = receivedAt + this.#clockOffset - TRANSIT_MS - ageMs;
-    return sentAt >= keptSince(this.#record, this.now);
+    return sentAt >= keptSince(this.#known, this.now);
   }
 
   /** Notes the result of a change. `startedAt` is its start in the time of `performance.now()`. */
@@ -134,10 +135,10 @@ export class Completeness {
     for (;;) {
       const reading = await store.read(COMPLETENESS_KEY);
       const { entry, serverId } = reading;
-      const found = entry && parseText(recordSchema, entry.text);
-      const record = this.#next(found, reading);
-      if (entry !== null && record === found) return this.#adopt(record, entry.version, reading);
-      const next = { version: crypto.randomUUID(), text: JSON.stringify(record) };
+      const found = entry && parseText(completeSinceSchema, entry.text);
+      const content = this.#next(found, reading);
+      if (entry !== null && content === found) return this.#adopt(content, entry.version, reading);
+      const next = { version: crypto.randomUUID(), text: JSON.stringify(content) };
       const validUntil = reading.now + TRANSIT_MS;
       const basis = { serverId, generation: null, validUntil, retentionMs: Infinity };
       const expected = entry?.version ?? null;
@@ -146,28 +147,28 @@ export class Completeness {
     }
   }
 
-  #adopt(record: CompletenessRecord, generation: string, { now, serverId }: Reading): void {
-    if (record.id !== this.#record?.id) {
+  #adopt(content: CompleteSince, generation: string, { now, serverId }: Reading): void {
+    if (content.id !== this.#known?.id) {
       // If this process has started after the quarantine, an earlier one has reported the loss.
-      const isRecent = this.#record !== undefined || now < record.quarantineEnd;
-      const completeSince = new Date(record.since).toISOString();
-      const quarantineEnd = new Date(record.quarantineEnd).toISOString();
+      const isRecent = this.#known !== undefined || now < content.quarantineEnd;
+      const completeSince = new Date(content.since).toISOString();
+      const quarantineEnd = new Date(content.quarantineEnd).toISOString();
       const { log } = this.#options;
-      if (record.lossAt !== null && isRecent) {
+      if (content.lossAt !== null && isRecent) {
         log.error({ completeSince, quarantineEnd }, 'idempotency store may have lost records');
       } else log.info({ completeSince }, 'idempotency store is complete');
     }
-    this.#record = record;
-    const { retentionMs } = record;
+    this.#known = content;
+    const { retentionMs } = content;
     this.#basis = { serverId, generation, validUntil: now + TRANSIT_MS, retentionMs };
     this.#clockOffset = now - performance.now();
   }
 
   /** The entry as it must be. Returns `found` itself if nothing must change. */
-  #next(found: CompletenessRecord | null, reading: Reading): CompletenessRecord {
+  #next(found: CompleteSince | null, reading: Reading): CompleteSince {
     const { now, serverId } = reading;
     const { store, quarantineMs } = this.#options;
-    const known = this.#record;
+    const known = this.#known;
     // The setting of the process that started last applies.
     const { retentionMs } = known ? (found ?? known) : this.#options;
     const begin = (isLoss: boolean, rejectMs: number) => {
@@ -179,8 +180,8 @@ export class Completeness {
       // For 5 s, processes that know an earlier entry can object.
       return begin(false, store.exclusiveSince === undefined ? Math.min(5000, quarantineMs) : 0);
     }
-    const isFrom = (record: CompletenessRecord) =>
-      record.serverId === serverId || store.isContinuation?.(record.serverId, reading);
+    const isFrom = (content: CompleteSince) =>
+      content.serverId === serverId || store.isContinuation?.(content.serverId, reading);
     // If the time of the entry is later than now, the store's clock was set back.
     const isContinued = found !== null && found.since <= now && isFrom(found);
     // Another process may have noticed a loss first. Its entry covers what this process has stored before the loss, too.
@@ -198,7 +199,7 @@ export class Completeness {
 }
 
 /** Since when all claims still exist, in the time of the store. Earlier ones may have expired. */
-function keptSince(record: CompletenessRecord, now: number): number {
-  const earlier = Math.min(record.longerSince, now - record.earlierRetentionMs);
-  return Math.max(record.since, now - record.retentionMs, earlier);
+function keptSince(content: CompleteSince, now: number): number {
+  const earlier = Math.min(content.longerSince, now - content.earlierRetentionMs);
+  return Math.max(content.since, now - content.retentionMs, earlier);
 }

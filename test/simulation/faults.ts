@@ -25,8 +25,8 @@ export const faults: Record<string, Fault> = {
     'this.#clockOffset - ageMs',
     234,
   ],
-  'no rule of retention': [completeness, 'now - record.retentionMs, earlier', '0', 6],
-  'another server goes unnoticed': [completeness, 'record.serverId === serverId ||', 'true ||', 17],
+  'no rule of retention': [completeness, 'now - content.retentionMs, earlier', '0', 6],
+  'another server goes unnoticed': [completeness, 'content.serverId === serverId ||', 'true ||', 17],
   'a new record of completeness is trusted': [
     completeness,
     '(found?.id === known.id && isFrom(known)) || isCovered',
@@ -63,11 +63,11 @@ export const faults: Record<string, Fault> = {
   ],
   'each settled key is certain': [
     claims,
-    'if (record.isComplete) throw',
-    'if (record.isSettled) throw',
+    'if (content.isComplete) throw',
+    'if (content.isSettled) throw',
     51,
   ],
-  'a settled key stays open': [claims, "record.isSettled ? 'forgotten' : this", 'this', 22],
+  'a settled key stays open': [claims, "content.isSettled ? 'forgotten' : this", 'this', 22],
   'a copy of a request that got an error': [
     schedule,
     '#firstOf(responses, isError)',
