@@ -17,11 +17,22 @@ const manifest = z.looseObject({
 export type Manifest = z.infer<typeof manifest>;
 
 /** The output of Helm. Throws what it prints if it fails. */
-export function helm(...args: string[]): string {
+function helm(...args: string[]): string {
   const { error, status, stdout, stderr } = spawnSync('helm', args, { encoding: 'utf8' });
   if (error) throw new Error('Helm is missing: see docs/deployment.md', { cause: error });
   if (status !== 0) throw new Error(stderr || stdout);
   return stdout;
+}
+
+/** The options that name files of values, which are given from deploy/. */
+function optionsOf(values: readonly string[]): string[] {
+  const files = values.map((path) => fileURLToPath(new URL(`../${path}`, import.meta.url)));
+  return files.flatMap((file) => ['--values', file]);
+}
+
+/** Throws if Helm finds faults in the chart with files of values. */
+export function lint(values: readonly string[]): void {
+  helm('lint', '--strict', '--quiet', chart, ...optionsOf(values));
 }
 
 /**
@@ -33,8 +44,7 @@ export function render(
   args: readonly string[] = [],
   folder = chart,
 ): Manifest[] {
-  const files = values.map((path) => fileURLToPath(new URL(`../${path}`, import.meta.url)));
-  const options = files.flatMap((file) => ['--values', file]);
-  const text = helm('template', 'blue', folder, '--namespace', 'ledger', ...options, ...args);
+  const options = [...optionsOf(values), ...args];
+  const text = helm('template', 'blue', folder, '--namespace', 'ledger', ...options);
   return parseAllDocuments(text).map((document) => manifest.parse(document.toJS()));
 }

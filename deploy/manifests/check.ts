@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { variables } from '../../src/config/config.ts';
-import { chart, helm, type Manifest, render } from './chart.ts';
+import { lint, type Manifest, render } from './chart.ts';
 import { checkCompose } from './compose.ts';
 import { rejections } from './harmful-edits.ts';
 import { declare, validate } from './models.ts';
@@ -31,15 +31,24 @@ const renderings = {
 
 const rendered: Manifest[] = [];
 for (const [name, values] of Object.entries(renderings)) {
-  check(`helm/${name}: helm lint, helm template and the schemas of Kubernetes`, () => {
-    const files = values.flatMap((file) => ['--values', `deploy/${file}`]);
-    helm('lint', '--strict', '--quiet', chart, ...files);
-    const manifests = render(values);
+  const manifests: Manifest[] = [];
+  check(`helm, ${name}: helm lint, helm template and the schemas of Kubernetes`, () => {
+    lint(values);
+    manifests.push(...render(values));
     manifests.forEach(validate);
-    rendered.push(...manifests);
-    for (const [what, run] of checksOf(manifests)) check(`helm/${name}: ${what}`, run);
   });
+  if (manifests.length === 0) continue;
+  for (const [what, run] of checksOf(manifests)) check(`helm, ${name}: ${what}`, run);
+  rendered.push(...manifests);
 }
+
+check('helm: everything can be turned off', () => {
+  const manifests = render(['manifests/values/least.yaml']);
+  manifests.forEach(validate);
+  const kinds = manifests.map(({ kind }) => kind).sort();
+  if (kinds.join() !== 'Deployment,Service') throw new Error(kinds.join());
+  rendered.push(...manifests);
+});
 writeFileSync(new URL('generated.ts', import.meta.url), declare(rendered));
 
 for (const [edit, run] of rejections()) check(`the checks above reject ${edit}`, run);
@@ -61,6 +70,7 @@ const mistakes = {
   'settings.IDEMPOTENCY_STORE=rediss://user:password@redis': /IDEMPOTENCY_STORE/,
   'settings.JWT_ISSUER=': /settings\.JWT_ISSUER is required/,
   'files.IDEMPOTENCY_STORE_FILE=null': /IDEMPOTENCY_STORE_FILE is required/,
+  'files.IDEMPOTENCY_STORE_FILE=null,settings.IDEMPOTENCY_STORE=memory': /set replicas to 1/,
   'podSecurityContext.runAsUser=0': /runAsUser/,
   'networkPolicy.httpFrom=null': /networkPolicy\.httpFrom is required/,
   'podMonitor.enabled=true': /networkPolicy\.metricsFrom is required/,

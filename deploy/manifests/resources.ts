@@ -147,13 +147,9 @@ const selectors = {
 /** All select by the same two labels, of which none changes with a version. */
 function checkSelectors(resources: Resources): void {
   const { metadata, spec } = deploymentOf(resources);
-  const { name, instance } = {
-    name: spec.template.metadata.labels['app.kubernetes.io/name'],
-    instance: spec.template.metadata.labels['app.kubernetes.io/instance'],
-  };
   const expected = JSON.stringify({
-    'app.kubernetes.io/name': name,
-    'app.kubernetes.io/instance': instance,
+    'app.kubernetes.io/name': spec.template.metadata.labels['app.kubernetes.io/name'],
+    'app.kubernetes.io/instance': spec.template.metadata.labels['app.kubernetes.io/instance'],
   });
   const found = Object.entries(selectors).flatMap(([kind, schema]) => {
     const resource = resources.get(kind);

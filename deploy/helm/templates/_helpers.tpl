@@ -71,6 +71,9 @@ annotations:
 {{- if and .Values.files.IDEMPOTENCY_STORE_FILE .Values.settings.IDEMPOTENCY_STORE }}
 {{- fail "set files.IDEMPOTENCY_STORE_FILE or settings.IDEMPOTENCY_STORE, not both: null removes the file" }}
 {{- end }}
+{{- if and .Values.settings.IDEMPOTENCY_STORE (or .Values.autoscaling.enabled (gt (int .Values.replicas) 1)) }}
+{{- fail "settings.IDEMPOTENCY_STORE is of one pod: set replicas to 1 and autoscaling.enabled to false" }}
+{{- end }}
 {{- if and .Values.policy.text .Values.policy.configMap }}
 {{- fail "set policy.text or policy.configMap, not both" }}
 {{- end }}
