@@ -1,5 +1,6 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import { GatewayError, limitExceeded } from '../errors/gateway-error.ts';
+import { countItems } from '../lib/count-items.ts';
 import { jsonLength } from '../lib/json.ts';
 import { SHORT_TEXT, shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -30,16 +31,6 @@ export const tooLongToInterpret = limitExceeded(
   'fields of a list that is not compiled',
   MAX_INTERPRETED_FIELDS,
 );
-
-/** The number of items of a list, including those of lists inside its items. */
-function countItems(list: readonly unknown[]): number {
-  let count = list.length;
-  for (const item of list) {
-    if (typeof item !== 'object' || item === null) continue;
-    for (const inner of Object.values(item)) if (Array.isArray(inner)) count += countItems(inner);
-  }
-  return count;
-}
 
 /** Limits the lists and references of one response, reserves their memory, and waits for CPU time between parts of the work. */
 export class ResponseLimits implements Limits {
