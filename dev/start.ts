@@ -33,6 +33,7 @@ try {
     JWT_AUDIENCE: issuer.audience,
     CORS_ORIGINS: 'http://localhost:*',
     INTROSPECTION: 'true',
+    READ_CACHE_S: '5',
     EXPLORER: 'graphiql', // It works offline.
     EXPLORER_HEADERS: JSON.stringify({ Authorization: `Bearer ${token}` }),
     ...process.env,

@@ -119,8 +119,9 @@ async function connectUpstream(
     const connections = { baseUrl, timeoutMs, tls, keepAliveS, headers };
     return { ...connections, maxResponseBytes, maxConcurrency, probe: declared[name].probe };
   });
-  const paths = pathsOf(config.versions);
-  const services = connectServices(settings, { paths, memory, policy, metrics, log });
+  const { readCacheMs } = config;
+  const parts = { paths: pathsOf(config.versions), readCacheMs, memory, policy, metrics, log };
+  const services = connectServices(settings, parts);
   const { store, retentionMs, quarantineMs, maxKeys, isRequired } = config.idempotency;
   const idempotency = await createIdempotency({
     settings: { store, retentionMs, quarantineMs, maxKeys, isRequired },

@@ -43,6 +43,12 @@ export type Idle = {
   drop(): void;
 };
 
+/** Something that uses what nothing holds, such as a cache. It gives everything back as soon as it is needed. */
+export type Borrower = {
+  readonly borrowed: number;
+  shrinkTo(amount: number): void;
+};
+
 /**
  * The one place where requests and calls wait for a place or memory. Callers take turns. The entries of one caller keep
  * their order, urgent ones first. No caller holds or queues more than its fair share. Every entry must be matched by `leave`.
@@ -58,6 +64,7 @@ export class Gate {
   readonly #lines = new Map<string, Waiting[]>();
   /** The oldest first. An array, since a Set would keep requests from being collected early (docs/decisions/0011). */
   readonly #idle: Idle[] = [];
+  #borrower: Borrower | undefined;
   #isAdmitting = false;
 
   constructor(options: GateOptions) {
@@ -84,6 +91,16 @@ export class Gate {
     return this.#held.maxPerCaller;
   }
 
+  /** How much nothing holds. What is borrowed counts as free, so that it never keeps anything from entering. */
+  get free(): number {
+    return Math.max(0, this.limit - this.held);
+  }
+
+  /** From now on this may use what is free. */
+  lendTo(borrower: Borrower): void {
+    this.#borrower = borrower;
+  }
+
   /** Until the returned function is called, this is dropped when it is overdue and others need what it holds. */
   watch(idle: Idle): () => void {
     this.#idle.push(idle);
@@ -99,13 +116,15 @@ export class Gate {
   tryOvertake(caller: string, amount: number): boolean {
     this.#reclaim(caller, amount);
     const fits = this.#held.fits(caller, amount);
-    if (fits) this.#held.take(caller, amount);
+    if (fits) this.take(caller, amount);
     return fits;
   }
 
   /** Counts what is held already, whether there is enough or not. */
   take(caller: string, amount: number): void {
     this.#held.take(caller, amount);
+    const { free } = this;
+    if (this.#borrower && this.#borrower.borrowed > free) this.#borrower.shrinkTo(free);
   }
 
   /** Resolves when the caller has entered. Rejects with the error for the reason if it does not. */
@@ -185,7 +204,7 @@ export class Gate {
       if (!first) return;
       this.#lines.delete(caller); // Moves it to the end.
       this.#lines.set(caller, line);
-      this.#held.take(caller, first.amount);
+      this.take(caller, first.amount);
       first.enter();
     }
   }

@@ -34,6 +34,7 @@ const environment = z.object({
   HOST: z.string().default('0.0.0.0'),
   ADMIN_PORT: types.integer(0, 65_535).optional(),
   UPSTREAM_CSV_OPTION_PARAM: z.string().optional(),
+  READ_CACHE_S: types.integer(0, 300).default(0),
   FORWARD_HEADERS: types.headerNames.default([]),
   JWT_JWKS_URL: types.url.optional(),
   JWT_JWKS_FILE: types.jwksFile.optional(),
@@ -179,6 +180,8 @@ export function readConfig(values: Record<string, string | undefined>) {
     services: services as Record<ServiceName, ServiceConfig>,
     /** The paths of the versions that are used in place of the first ones. Undefined if no operation has several. */
     versions: env.UPSTREAM_VERSIONS,
+    /** How long lists are kept. 0 keeps none. */
+    readCacheMs: env.READ_CACHE_S * 1000,
     /** Settings of operations of the ledger. */
     ledger: {
       csvOptionParam: env.UPSTREAM_CSV_OPTION_PARAM,
@@ -234,7 +237,12 @@ export function settingsOf(config: Config) {
       ...pick(graphql, 'introspection', 'maxWritesPerOperation', 'trustedDocumentsMode'),
       trustedDocuments: documents,
     },
-    upstream: { versions: config.versions, ...config.ledger, ...ledger, ...others },
+    upstream: {
+      ...pick(config, 'versions', 'readCacheMs'),
+      ...config.ledger,
+      ...ledger,
+      ...others,
+    },
     policy: files.policy && { path: files.policy.path, sha256, covers },
     jwt: {
       ...pick(jwt, 'issuers', 'audiences', 'algorithms', 'clockToleranceS', 'types'),

@@ -1,7 +1,7 @@
 import { closest, distance } from 'fastest-levenshtein';
 
 /** First words of names that other programs use, too: with them, only a name that is nearly one of ours is a fault. */
-const SHARED_WORDS = new Set(['ADMIN', 'GIT', 'LOG', 'MAX', 'OTEL']);
+const SHARED_WORDS = new Set(['ADMIN', 'GIT', 'LOG', 'MAX', 'OTEL', 'READ']);
 
 /** What Kubernetes and Docker set for a service that is called `upstream`, such as `UPSTREAM_PORT_80_TCP_ADDR`. */
 const LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$/;

@@ -1,6 +1,7 @@
 import type { Gate } from '../admission/gate.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { OperationName } from './operations.ts';
+import type { ReadCache, ReadSource } from './read-cache.ts';
 import type { CircuitBreaker } from './resilience/circuit-breaker.ts';
 
 /** Counts the events of calls. The names of operations come only from their declarations. */
@@ -16,6 +17,11 @@ export function createCallObserver(metrics: Metrics, services: readonly string[]
   const retries = metrics.counter('call_retries_total', 'Retries of reads', 'operation');
   const sharedHelp = 'Reads that shared an equal call in flight';
   const shared = metrics.counter('calls_shared_total', sharedHelp, 'operation');
+  const keptHelp = 'Reads that got a list kept from an equal call before';
+  const kept = metrics.counter('read_cache_hits_total', keptHelp, 'operation');
+  const sentHelp = 'Reads that shared no equal call, neither in flight nor kept';
+  const sent = metrics.counter('read_cache_misses_total', sentHelp, 'operation');
+  const reads = { kept, joined: shared, sent };
   const transitionsHelp = 'How often the circuit breaker opened and closed';
   const transitions = metrics.counter(
     'circuit_transitions_total',
@@ -31,8 +37,13 @@ export function createCallObserver(metrics: Metrics, services: readonly string[]
     attempted: (operation: OperationName, outcome: string, seconds: number) =>
       attempts.observe({ operation, outcome }, seconds),
     retried: (operation: OperationName) => retries.inc({ operation }),
-    shared: (operation: OperationName) => shared.inc({ operation }),
+    read: (operation: OperationName, source: ReadSource) => reads[source].inc({ operation }),
   };
+}
+
+/** Registers a gauge of the memory of kept lists. */
+export function watchReadCache(metrics: Metrics, cache: ReadCache): void {
+  metrics.gauge('read_cache_bytes', 'Memory of kept lists', () => cache.borrowed);
 }
 
 /** The parts that admit calls to a service. */

@@ -15,9 +15,9 @@ import {
   type WriteName,
   type WriteRequest,
 } from './operations.ts';
+import type { ReadCache } from './read-cache.ts';
 import { CircuitBreaker, type GuardedAttempt } from './resilience/circuit-breaker.ts';
 import { RetryBudget, withRetries } from './resilience/retry.ts';
-import type { SingleFlight } from './resilience/single-flight.ts';
 import {
   type OutcomeUnknown,
   toUpstreamError,
@@ -39,7 +39,7 @@ export type CallPolicy = {
 type CallOptions = AttemptDependencies & {
   timeoutMs: number;
   maxConcurrency: number;
-  singleFlight: SingleFlight;
+  readCache: ReadCache;
   /** The read that probes an open circuit before a write is sent. */
   probe: UpstreamRequest<ReadName>;
   policy: CallPolicy;
@@ -85,18 +85,18 @@ export class UpstreamCalls {
     this.admission = { gate, circuit };
   }
 
-  /** Calls a read. Throws an UpstreamError if it fails. */
+  /** Calls a read, or shares the call of an equal one. Throws an UpstreamError if it fails. */
   async read<Name extends ReadName>(
     request: UpstreamRequest<Name>,
     scope: RequestScope,
   ): Promise<Responses[Name]> {
     const { operation, search } = request;
     this.#options.policy.check(operation, scope);
-    return this.#options.singleFlight.join(
+    return this.#options.readCache.read(
       `${operation}${search} ${scope.identity}`,
-      scope.signal,
+      scope,
       (controller) => this.inFlight.track(this.#run(request, scope, controller)),
-      () => this.#options.observer.shared(operation),
+      (source) => this.#options.observer.read(operation, source),
     );
   }
 
@@ -107,7 +107,8 @@ export class UpstreamCalls {
   ): Promise<Responses[Name] | OutcomeUnknown> {
     const pending = { operation: request.operation, requestId: scope.requestId };
     this.pendingWrites.push(pending);
-    this.#options.singleFlight.endSharing();
+    const caller = scope.caller.admissionKey;
+    this.#options.readCache.forget(caller);
     try {
       // A write has a controller of its own, because it does not end when its client disconnects.
       const controller = new AbortController();
@@ -122,7 +123,7 @@ export class UpstreamCalls {
       throw error;
     } finally {
       remove(this.pendingWrites, pending);
-      this.#options.singleFlight.endSharing();
+      this.#options.readCache.forget(caller);
     }
   }
 

@@ -1,64 +1,154 @@
-import { remove } from '../../lib/remove.ts';
+import { LRUCache } from 'lru-cache';
+import type { Memory } from '../admission/memory.ts';
+import { countItems } from '../lib/count-items.ts';
+import type { RequestScope } from '../request-scope.ts';
+import { isList, type ListResponse } from './responses.ts';
 
-/** A call in flight that several requests wait for. */
-type Flight = {
-  key: string;
-  result: Promise<unknown>;
+/** How many calls are shared at most, in flight and kept. */
+const MAX_ENTRIES = 1000;
+/** How many bytes a kept list takes for each item, besides its texts: its record and its entity. */
+const ITEM_BYTES = 160;
+
+/** What became of a read: it got a kept list, joined an equal call in flight, or started a call. */
+export type ReadSource = 'kept' | 'joined' | 'sent';
+
+/** A call that equal reads share while it is in flight, and afterwards if its list is kept. */
+type Entry = {
+  readonly caller: string;
+  readonly result: Promise<unknown>;
+  readonly controller: AbortController;
+  /** The reads that wait for it. */
   waiting: number;
-  controller: AbortController;
+  /** The memory of a kept list. 0 while the call is in flight. */
+  bytes: number;
 };
 
 /**
- * Lets equal reads in flight share one call. Equal means the same token, forwarded headers, operation and query, with
- * no write started or finished in between: a client that wrote never reads a result older than its write
- * (docs/decisions/0007).
+ * Lets equal reads share one call. Equal means the same token, forwarded headers, operation and query. A call is shared while
+ * it is in flight, and its list for `keptMs` after the call began. Both end when a write of the caller is sent and when it
+ * ends, so that a client never reads a list older than its own write (docs/decisions/0026).
+ *
+ * Kept lists use memory that nothing else holds, at most half of all, and are dropped as soon as something else needs it, the
+ * least recently used first.
  */
-export class SingleFlight {
-  /** The calls that reads may join. A Map would keep removed entries from being collected early (docs/decisions/0011). */
-  readonly #flights: Flight[] = [];
+export class ReadCache {
+  readonly #keptMs: number;
+  readonly #memory: Memory;
+  readonly #entries: LRUCache<string, Entry>;
+  #bytes = 0;
 
-  /** Call when a write starts and when it finishes: later reads do not join earlier ones. */
-  endSharing(): void {
-    this.#flights.length = 0;
+  /** @param keptMs 0 keeps nothing */
+  constructor(keptMs: number, memory: Memory) {
+    this.#keptMs = keptMs;
+    this.#memory = memory;
+    this.#entries = new LRUCache({
+      max: MAX_ENTRIES,
+      ttlAutopurge: keptMs > 0,
+      ttlResolution: 0,
+      dispose: ({ bytes }) => {
+        this.#bytes -= bytes;
+      },
+    });
+    memory.lendTo(this);
+  }
+
+  /** The memory of the kept lists. */
+  get borrowed(): number {
+    return this.#bytes;
+  }
+
+  /** Call when a write of a caller is sent and when it ends: later reads do not share earlier calls. */
+  forget(caller: string): void {
+    for (const key of [...this.#entries.keys()]) {
+      if (this.#entries.peek(key)?.caller === caller) this.#entries.delete(key);
+    }
+  }
+
+  /** Drops the least recently used lists until the others take no more memory than this. */
+  shrinkTo(bytes: number): void {
+    this.#entries.purgeStale();
+    for (const key of [...this.#entries.rkeys()]) {
+      if (this.#bytes <= bytes) return;
+      if (this.#entries.peek(key)?.bytes) this.#entries.delete(key);
+    }
+  }
+
+  /** Drops everything. */
+  clear(): void {
+    this.#entries.clear();
   }
 
   /**
-   * Joins the call for `key`, or starts it. When `signal` is aborted, the others keep waiting. When the signals of all are
-   * aborted, the call is aborted.
+   * Gets the kept list for `key`, joins the call in flight, or starts one. When the client of a read disconnects, the others
+   * keep waiting. When the clients of all have disconnected, the call is aborted.
    */
-  async join<Result>(
+  async read<Result>(
     key: string,
-    signal: AbortSignal,
-    start: (controller: AbortController) => Promise<Result>,
-    onJoin: () => void,
+    { caller, signal }: Pick<RequestScope, 'caller' | 'signal'>,
+    call: (controller: AbortController) => Promise<Result>,
+    onSource: (source: ReadSource) => void,
   ): Promise<Result> {
-    // Only the latest calls, because looking through thousands takes longer than a call.
-    const known = this.#flights.slice(-1000).find((flight) => flight.key === key);
-    if (known) onJoin();
-    const flight = known ?? this.#start(key, start);
-    flight.waiting += 1;
+    const known = this.#entries.get(key);
+    const isKept = known !== undefined && known.bytes > 0;
+    onSource(known ? (isKept ? 'kept' : 'joined') : 'sent');
+    const entry = known ?? this.#start(key, caller.admissionKey, call);
+    // Equal keys name the same operation, so the result has the same type.
+    const result = entry.result as Promise<Result>;
+    if (isKept) return result;
+    entry.waiting += 1;
     const leave = () => {
-      flight.waiting -= 1;
-      if (flight.waiting > 0) return;
-      remove(this.#flights, flight);
-      flight.controller.abort('client disconnected');
+      entry.waiting -= 1;
+      if (entry.waiting > 0) return;
+      this.#drop(key, entry);
+      entry.controller.abort('client disconnected');
     };
     if (signal.aborted) leave();
     signal.addEventListener('abort', leave, { once: true });
     try {
-      // Equal keys name the same operation, so the result has the same type.
-      return (await flight.result) as Result;
+      return await result;
     } finally {
       signal.removeEventListener('abort', leave);
     }
   }
 
-  #start(key: string, start: (controller: AbortController) => Promise<unknown>): Flight {
+  #start(
+    key: string,
+    caller: string,
+    call: (controller: AbortController) => Promise<unknown>,
+  ): Entry {
     const controller = new AbortController();
-    const flight = { key, result: start(controller), waiting: 0, controller };
-    this.#flights.push(flight);
-    const forget = () => remove(this.#flights, flight);
-    flight.result.then(forget, forget);
-    return flight;
+    const startedAt = performance.now();
+    const entry = { caller, result: call(controller), controller, waiting: 0, bytes: 0 };
+    this.#entries.set(key, entry);
+    entry.result.then(
+      (result) => {
+        if (!this.#keep(key, entry, result, startedAt)) this.#drop(key, entry);
+      },
+      () => this.#drop(key, entry),
+    );
+    return entry;
   }
+
+  /** Keeps the list of a call, unless a write has ended its sharing. Returns false if it is no list, is late, or has no memory. */
+  #keep(key: string, entry: Entry, result: unknown, startedAt: number): boolean {
+    const ttl = this.#keptMs - (performance.now() - startedAt);
+    if (ttl <= 0 || !isList(result) || this.#entries.peek(key) !== entry) return false;
+    const bytes = bytesOf(result);
+    const most = Math.min(this.#memory.free, this.#memory.limit / 2);
+    if (bytes > most) return false;
+    this.shrinkTo(most - bytes);
+    entry.bytes = bytes;
+    this.#bytes += bytes;
+    this.#entries.set(key, entry, { ttl });
+    return true;
+  }
+
+  #drop(key: string, entry: Entry): void {
+    if (this.#entries.peek(key) === entry) this.#entries.delete(key);
+  }
+}
+
+/** The memory of a kept list: its texts, the same texts prepared for searches, which may be twice as long, and its items. */
+function bytesOf(list: ListResponse<object>): number {
+  return list.bytes * 3 + countItems(list.list) * ITEM_BYTES;
 }

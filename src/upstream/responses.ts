@@ -92,6 +92,12 @@ export type ListResponse<Item> = ServiceStatus & {
   bytes: number;
 };
 
+/** Whether the result of a read is a list, and its status record reports no problem. `resolvers/outcome.ts` interprets the others. */
+export function isList(result: unknown): result is ListResponse<object> {
+  const { status, list }: { status?: unknown; list?: unknown } = Object(result);
+  return status === 0 && Array.isArray(list);
+}
+
 const container = record({
   service_status: optional(serviceStatus),
   list: optional(listOf(lenient('object'))),

@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import type { Memory } from '../admission/memory.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type CallPolicy, type Calls, UpstreamCalls } from './call.ts';
-import { createCallObserver, watchCalls } from './call-metrics.ts';
+import { createCallObserver, watchCalls, watchReadCache } from './call-metrics.ts';
 import { operations, type Paths, type ReadName, type UpstreamRequest } from './operations.ts';
-import { SingleFlight } from './resilience/single-flight.ts';
+import { ReadCache } from './read-cache.ts';
 import type { ConnectionOptions } from './transport/connections.ts';
 import { createTransport, type Transport } from './transport/got-client.ts';
 
@@ -26,15 +26,24 @@ export function connectServices<Name extends string>(
   settings: Readonly<Record<Name, ServiceSettings>>,
   {
     paths,
+    readCacheMs,
     memory,
     policy,
     log,
     metrics,
-  }: { paths: Paths; memory: Memory; policy: CallPolicy; log: Logger; metrics: Metrics },
+  }: {
+    paths: Paths;
+    /** How long lists are kept, in milliseconds. */
+    readCacheMs: number;
+    memory: Memory;
+    policy: CallPolicy;
+    log: Logger;
+    metrics: Metrics;
+  },
 ) {
   const observer = createCallObserver(metrics, Object.keys(settings));
   // All services share it, because a read of one service may show what a write changed in another.
-  const singleFlight = new SingleFlight();
+  const readCache = new ReadCache(readCacheMs, memory);
   const connected = new Map<string, { transport: Transport; calls: UpstreamCalls }>();
   for (const [service, own] of Object.entries<ServiceSettings>(settings)) {
     const { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs, headers } = own;
@@ -42,12 +51,13 @@ export function connectServices<Name extends string>(
     const transport = createTransport({ ...connections, paths, headers });
     const { maxResponseBytes, maxConcurrency, probe } = own;
     const limits = { timeoutMs, maxResponseBytes, maxConcurrency };
-    const parts = { transport, observer, singleFlight, memory, policy, log };
+    const parts = { transport, observer, readCache, memory, policy, log };
     const calls = new UpstreamCalls({ service, baseUrl, paths, probe, ...limits, ...parts });
     connected.set(service, { transport, calls });
   }
   const all = [...connected.values()];
   watchCalls(metrics, connected);
+  watchReadCache(metrics, readCache);
   const serviceOf = (name: string) => {
     const service = connected.get(name);
     if (!service) throw new Error(`The service ${name} has no settings.`);
@@ -70,6 +80,7 @@ export function connectServices<Name extends string>(
       await Promise.all(all.map(({ calls }) => calls.inFlight.idle()));
     },
     close() {
+      readCache.clear();
       for (const { transport } of all) transport.close();
     },
   };

@@ -62,6 +62,7 @@ test.each<[name: string, values: string, description: RegExp]>([
   ['UPSTREAM_TIMEOUT_MS', '0 10s', /integer/],
   ['UPSTREAM_MAX_RESPONSE_BYTES', '16MB 0 268435457', /integer from 1 to 268435456/],
   ['UPSTREAM_MAX_CONCURRENCY', '0', /integer/],
+  ['READ_CACHE_S', '-1 301 1.5', /integer from 0 to 300/],
   ['JWT_JWKS_URL', 'jwks.json', /http\(s\) URL/],
   ['JWT_ALGORITHMS', 'HS256 RS256,none ,', /list of RS256, /],
   ['JWT_TYP', ', text/at+jwt at+jwt;v=1', /types such as at\+jwt/],

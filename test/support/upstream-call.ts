@@ -6,7 +6,7 @@ import { type CallPolicy, UpstreamCalls } from '../../src/upstream/call.ts';
 import type { CallObserver } from '../../src/upstream/call-metrics.ts';
 import { services } from '../../src/upstream/declarations.ts';
 import { pathsOf, type UpstreamRequest, type WriteRequest } from '../../src/upstream/operations.ts';
-import { SingleFlight } from '../../src/upstream/resilience/single-flight.ts';
+import { ReadCache } from '../../src/upstream/read-cache.ts';
 import { createTransport } from '../../src/upstream/transport/got-client.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
@@ -71,6 +71,8 @@ export function startCalls(
     idleMarginMs?: number;
     keepAliveS?: number | undefined;
     memory?: Memory;
+    readCacheMs?: number;
+    policy?: CallPolicy;
     log?: Logger;
   } = {},
 ) {
@@ -86,32 +88,35 @@ export function startCalls(
     tls: {},
   });
   closeAfterTest(() => transport.close());
-  const counts = { attempted: 0, retried: 0, shared: 0 };
+  const counts = { attempted: 0, retried: 0, sent: 0, joined: 0, kept: 0 };
   const count = (name: keyof typeof counts) => () => {
     counts[name] += 1;
   };
   const observer: CallObserver = {
     attempted: count('attempted'),
     retried: count('retried'),
-    shared: count('shared'),
+    read: (_, source) => count(source)(),
     circuitChanged() {},
   };
   const { probe } = services.ledger;
+  const { memory = new Memory(Infinity), readCacheMs = 0 } = options;
+  const readCache = new ReadCache(readCacheMs, memory);
+  closeAfterTest(() => readCache.clear());
   const calls = new UpstreamCalls({
     baseUrl,
     paths,
-    memory: new Memory(Infinity),
+    memory,
     ...limits,
     transport,
     service: 'ledger',
-    singleFlight: new SingleFlight(),
+    readCache,
     probe,
     policy: openPolicy,
     log: pino({ level: 'silent' }),
     ...options,
     observer,
   });
-  return { calls, counts };
+  return { calls, counts, readCache };
 }
 
 /** The result of a write that may have been sent, and whose response was lost. */

@@ -317,7 +317,7 @@ test.each([
     success(response, received);
   });
   const log = createLogRecorder();
-  const { calls } = startCalls(service, { log: pino({}, { write: log.add }) });
+  const { calls } = startCalls(service, { log: log.createLogger() });
   for (const project of ['1', '2']) await calls.read(glCodesOf(project), scopeOf());
   const lines = log.lines.filter(({ msg }) => msg === 'clock of this host differs');
   expect(lines.map(({ fault }) => fault)).toEqual(faults);

@@ -24,6 +24,7 @@ async function startTwo(reply: Reply = success) {
     },
     {
       paths: pathsOf(),
+      readCacheMs: 0,
       memory: new Memory(Infinity),
       log: pino({ level: 'silent' }),
       metrics,
