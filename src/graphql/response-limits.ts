@@ -103,6 +103,11 @@ export class ResponseLimits implements Limits {
     return this.#reserve(bytes + countItems(list) * 150)?.then(note) ?? note();
   }
 
+  reserveSearchText(list: readonly object[]): Promise<void> | undefined {
+    // In a string with one character beyond Latin-1, each takes two bytes.
+    return this.#reserve((this.#lists.get(list) ?? 0) * 2 + list.length * 4);
+  }
+
   reserveCopy(items: number): Promise<void> | undefined {
     return this.#reserve(items * 8)?.then(() => this.#turn()) ?? this.#turn();
   }

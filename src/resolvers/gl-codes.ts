@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { QueryGlCodesArgs, QueryResolvers } from '../generated/resolvers.ts';
 import { type GlCodeEntity, readGlCodes } from './gl-code.ts';
-import type { Limits } from './loaders.ts';
+import type { Limits, Loaders } from './loaders.ts';
 import { outcome } from './outcome.ts';
+import { type Searchable, searchItems } from './search-text.ts';
 import { wellFormed } from './well-formed.ts';
 
 const notNegative = z.number().min(0, 'is negative');
@@ -26,59 +27,27 @@ export const glCodes: NonNullable<QueryResolvers['glCodes']> = async (_, args, c
   // A filter may keep all codes. `skip` and `first` apply after it.
   if (isFiltered || isCut)
     await limits.reserveCopy(isFiltered ? all.length : Math.max(0, end - skip));
-  const kept = isFiltered ? await filterCodes(all, args, limits) : all;
+  const kept = isFiltered ? await filterCodes(all, args, loaders, limits) : all;
   const codes = isCut ? kept.slice(skip, end) : kept;
   const totalCount = kept.length;
   return outcome(status, { __typename: 'GlCodeList', codes, totalCount });
 };
 
-/** How many characters are searched at once. Searching a name of 8 MB that nearly matches takes hundreds of milliseconds. */
-const PART_LENGTH = 65_536;
-
 /** Filters a list by `only` and `search`, and waits for CPU time meanwhile. */
-export async function filterCodes<Code extends Pick<GlCodeEntity, 'code' | 'name' | 'value'>>(
-  codes: readonly Code[],
+export async function filterCodes<Code extends Texts>(
+  codes: Searchable<Code>,
   { only, search }: Pick<QueryGlCodesArgs, 'only' | 'search'>,
+  loaders: Pick<Loaders, 'searchText'>,
   limits: Pick<Limits, 'visit'>,
 ): Promise<Code[]> {
+  const found = search
+    ? await searchItems(codes, await loaders.searchText(codes, textsOf), search, limits)
+    : codes;
   const set = only && new Set(only);
-  const allowed = set ? codes.filter(({ code }) => code !== null && set.has(code)) : codes;
-  if (!search) return [...allowed];
-  // A regular expression is faster than converting each text to lower case.
-  const pattern = new RegExp(RegExp.escape(search), 'iu');
-  const found: Code[] = [];
-  await limits.visit(partsOf(allowed, search.length * 2), ([code, parts]) => {
-    if (found.at(-1) === code) return; // An earlier part of this code matched.
-    if (parts.some((part) => part !== null && pattern.test(part))) found.push(code);
-  });
-  return found;
+  return found.filter(({ code }) => !set || (code !== null && set.has(code)));
 }
 
-/** The texts of each code. A long text is in parts. */
-function* partsOf<Code extends Pick<GlCodeEntity, 'code' | 'name' | 'value'>>(
-  codes: readonly Code[],
-  overlap: number,
-): Generator<[code: Code, parts: (string | null)[]]> {
-  for (const item of codes) {
-    const texts = [item.code, item.name, item.value];
-    if (!texts.some(isLong)) yield [item, texts];
-    else
-      for (const text of texts) for (const part of cut(text ?? '', overlap)) yield [item, [part]];
-  }
-}
+type Texts = Pick<GlCodeEntity, 'code' | 'name' | 'value'>;
 
-const isLong = (text: string | null) => text !== null && text.length > PART_LENGTH;
-
-/** The parts of a text. Each begins with the last `overlap` characters of the part before. */
-function* cut(text: string, overlap: number): Generator<string> {
-  for (let start = 0; start < text.length; start += PART_LENGTH) {
-    const end = characterAt(text, start + PART_LENGTH);
-    yield text.slice(characterAt(text, start - overlap), end);
-  }
-}
-
-/** The index where a character begins. `index` may be that of the second half of a surrogate pair. */
-function characterAt(text: string, index: number): number {
-  const isInside = (text.codePointAt(index - 1) ?? 0) > 0xffff;
-  return Math.max(0, isInside ? index - 1 : index);
-}
+/** The texts of a code that are searched. */
+const textsOf = ({ code, name, value }: Texts) => [code, name, value];

@@ -4,6 +4,7 @@ import type { Parameters, ReadName, Responses } from '../upstream/operations.ts'
 import type { ListResponse, ServiceStatus } from '../upstream/responses.ts';
 import { UpstreamError, type UpstreamErrorCode } from '../upstream/upstream-error.ts';
 import { outcome } from './outcome.ts';
+import { prepareSearch, type Searchable, type SearchText } from './search-text.ts';
 
 /** The limits of a response (graphql/response-limits.ts). */
 export type Limits = {
@@ -16,6 +17,8 @@ export type Limits = {
   failureTurn(): Promise<void>;
   /** Reserves memory for a list with `bytes` of texts until the response exists. Throws as `Reservation.reserve` does. */
   reserveList(list: readonly object[], bytes: number): Promise<void> | undefined;
+  /** Reserves memory for the texts of a list that are prepared for searches. */
+  reserveSearchText(list: readonly object[]): Promise<void> | undefined;
   /** Reserves memory for a copy of at most `items` items of a list, and waits for CPU time to make the copy. */
   reserveCopy(items: number): Promise<void> | undefined;
   /** Visits items, and waits for CPU time in between as often as necessary. */
@@ -35,6 +38,7 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
   /** Each list is read once, even if the operation is executed a second time (graphql/execution.ts). */
   const lists = createLoader<ListResponse<object>>(limits);
   const indexes = createLoader<Index>(limits);
+  const searchTexts = new Map<object, Promise<SearchText>>();
 
   /**
    * Reads a list once for a request, and counts it. Lists with the same key count once. Reserves memory for the items, plus
@@ -89,7 +93,22 @@ export function createLoaders(service: UpstreamClient, limits: Limits) {
     };
     return indexes.load({ id, read: readIndex });
   }
-  return { list, index };
+
+  /** The texts of the items of a list for searches. They are prepared once, also for other requests that share the list. */
+  function searchText<Item extends object>(
+    list: Searchable<Item>,
+    textsOf: (item: Item) => (string | null)[],
+  ): Promise<SearchText> {
+    const prepare = async () => {
+      await limits.reserveSearchText(list);
+      list.searchText ??= await prepareSearch(list, textsOf, limits);
+      return list.searchText;
+    };
+    const preparing = searchTexts.get(list) ?? prepare();
+    searchTexts.set(list, preparing);
+    return preparing;
+  }
+  return { list, index, searchText };
 }
 
 /** The error code of references to a list by its status, because an entity cannot be a problem. Others are `UPSTREAM_FAILED`. */

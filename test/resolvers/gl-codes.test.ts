@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { filterCodes } from '../../src/resolvers/gl-codes.ts';
+import type { Loaders } from '../../src/resolvers/loaders.ts';
+import { prepareSearch } from '../../src/resolvers/search-text.ts';
 import { metric } from '../../testkit/metric.ts';
 import { json } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -104,8 +106,20 @@ function countingLimits() {
   return { visit, counted };
 }
 
-const filter = (codes: ReturnType<typeof item>[], args: Parameters<typeof filterCodes>[1]) =>
-  filterCodes(codes, args, countingLimits());
+/** Filters codes, and counts the visits. */
+async function filterCounted(
+  codes: ReturnType<typeof item>[],
+  args: Parameters<typeof filterCodes>[1],
+) {
+  const { visit, counted } = countingLimits();
+  const loaders: Pick<Loaders, 'searchText'> = {
+    searchText: (list, textsOf) => prepareSearch(list, textsOf, { visit }),
+  };
+  return { kept: await filterCodes(codes, args, loaders, { visit }), ...counted };
+}
+
+const filter = async (...args: Parameters<typeof filterCounted>) =>
+  (await filterCounted(...args)).kept;
 
 test('any filter keeps what a plain one does', async () => {
   const text = fc.option(fc.string({ unit: fc.constantFrom('a', 'B', 'b', '.'), maxLength: 4 }));
@@ -143,18 +157,18 @@ test.each([
 });
 
 test('a long text is searched in parts', async () => {
-  const limits = countingLimits();
   const name = 'a'.repeat(8_000_000);
-  expect(await filterCodes([item(null, name)], { search: `${name.slice(-99)}b` }, limits)).toEqual(
-    [],
-  );
-  expect(limits.counted.visits).toBeGreaterThan(100);
+  const { kept, visits } = await filterCounted([item(null, name)], {
+    search: `${name.slice(-99)}b`,
+  });
+  expect(kept).toEqual([]);
+  expect(visits).toBeGreaterThan(100);
 });
 
-test('a match is found wherever a part of a text ends, and no half of a character matches', async () => {
+test('a match is found wherever a part of a text ends', async () => {
   const at = fc.integer({ min: -110, max: 110 }).map((offset) => 65_536 + offset);
   const search = fc.string({
-    unit: fc.constantFrom('B', '\u{10400}', 'x'),
+    unit: fc.constantFrom('B', '\u{10400}', 'x', 'ß'),
     minLength: 1,
     maxLength: 50,
   });
@@ -165,11 +179,41 @@ test('a match is found wherever a part of a text ends, and no half of a characte
     async (start, part, text) => {
       const before = 'a'.repeat(part * 65_536 - 65_536 + start);
       const found = item(null, null, `${before}${text.toLowerCase()}${'a'.repeat(70_000)}`);
-      const halves = item(null, `${before}${'\u{10400}'.repeat(40_000)}`);
-      expect(await filter([found], { search: text })).toEqual([found]);
-      expect(await filter([halves], { search: '\udc00' })).toEqual([]);
-      expect(await filter([halves], { search: '\ud801' })).toEqual([]);
+      const other = item('c');
+      expect(await filter([other, found, other, found], { search: text })).toEqual([found, found]);
     },
   );
   await fc.assert(property);
+});
+
+test('no search matches across two texts', async () => {
+  const codes = [item('ab', 'cd', 'ef'), item('gh')];
+  for (const search of ['bc', 'abcd', 'bac', 'b\0c', 'fg', 'fag', '\0']) {
+    expect(await filter(codes, { search })).toEqual([]);
+  }
+  expect(await filter([item('\0', 'a\nb')], { search: '\0' })).toHaveLength(1);
+});
+
+/** All characters that have letter case. */
+const cased = Array.from({ length: 0x110000 }, (_, n) => n)
+  .filter((n) => n < 0xd800 || n > 0xdfff)
+  .map((n) => String.fromCodePoint(n))
+  .filter((char) => char.toLowerCase() !== char || char.toUpperCase() !== char);
+
+test('what differs by letter case only is found', async () => {
+  const all = cased.join('');
+  const codes = cased.map((char) => item(char));
+  const loaders: Pick<Loaders, 'searchText'> = {
+    searchText: async () => text,
+  };
+  const { visit } = countingLimits();
+  const text = await prepareSearch(codes, ({ code }) => [code], { visit });
+  const missing = [];
+  for (const search of cased) {
+    const found = await filterCodes(codes, { search }, loaders, { visit });
+    const chars = new Set(found.map(({ code }) => code));
+    const equal = all.match(new RegExp(search, 'giu')) ?? [];
+    missing.push(...equal.filter((char) => !chars.has(char)));
+  }
+  expect(missing).toEqual([]);
 });

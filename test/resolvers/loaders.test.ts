@@ -1,5 +1,6 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { ResponseLimits } from '../../src/graphql/response-limits.ts';
+import type { RequestScope } from '../../src/request-scope.ts';
 import { createLoaders } from '../../src/resolvers/loaders.ts';
 import { pagesOf } from '../../src/resolvers/pages.ts';
 import type { Calls } from '../../src/upstream/call.ts';
@@ -25,9 +26,16 @@ function startPages() {
     },
     write: () => Promise.reject(new Error('not a read')),
   };
-  const scope = scopeOf();
-  const loaders = createLoaders(createClient(calls, scope), new ResponseLimits(scope, 1_000_000));
-  return { loaders, reads: () => reads };
+  return { loaders: loadersOf(scopeOf(), calls), reads: () => reads };
+}
+
+const noCalls: Calls = {
+  read: () => Promise.reject(new Error('not expected')),
+  write: () => Promise.reject(new Error('not a read')),
+};
+
+function loadersOf(scope: RequestScope, calls = noCalls) {
+  return createLoaders(createClient(calls, scope), new ResponseLimits(scope, 1_000_000));
 }
 
 test('references are looked up in all pages, and a page that follows itself is an invalid response', async () => {
@@ -68,4 +76,18 @@ test('what a response has beside its list is there for each of two equal fields'
   const page = { status: 0, list: [{ id: 1 }], next_page: '2' };
   expect(await Promise.all([read(), read()])).toMatchObject([page, page]);
   expect(reads()).toBe(1);
+});
+
+test('the text of a list for searches is prepared once, and each request that uses it reserves memory once', async () => {
+  const list = Array.from({ length: 20_000 }, (_, n) => ({ id: `id ${n}` }));
+  const textsOf = jest.fn(({ id }: { id: string }) => [id]);
+  const texts = new Set<object>();
+  for (const scope of [scopeOf(), scopeOf('other')]) {
+    const { searchText } = loadersOf(scope);
+    for (const text of await Promise.all([searchText(list, textsOf), searchText(list, textsOf)])) {
+      texts.add(text);
+    }
+    expect(scope.reservation.peakBytes).toBe(80_000);
+  }
+  expect([texts.size, textsOf.mock.calls.length]).toEqual([1, list.length]);
 });
