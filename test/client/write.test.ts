@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
   type AnyResult,
   createLedgerFetch,
@@ -195,6 +195,19 @@ test.each([
   expect(await write.ask()).toMatchObject(done);
   expect(kinds()).toEqual(['settle']);
   expect(storage.items.size).toBe(0);
+});
+
+test('asking again about an orphaned write may help once', async () => {
+  const orphaned = settled([
+    { responseName: 'save', outcome: { __typename: 'LedgerOutcomeUnknown', code: 'ORPHANED' } },
+  ]);
+  const { open, script } = await start([unknown('ORPHANED')], orphaned);
+  const write = open();
+  expect(await write.click()).toMatchObject({ mayAsk: true, mayDismiss: true });
+  expect(await write.ask()).toMatchObject({ phase: 'unknown', mayAsk: false, mayDismiss: true });
+  // The outcome may still be recorded, and then a reload shows it.
+  script.settling = executed;
+  expect(await open().ended()).toMatchObject(done);
 });
 
 test('a page that was left asks for its user alone', async () => {
@@ -468,7 +481,8 @@ async function startShared(next: string | undefined, reply = saved) {
     ];
   };
   signInBefore(next, reply);
-  return { ...page, signIn, signInBefore, write: page.open('ada', { token }) };
+  const openShared = () => page.open('ada', { token });
+  return { ...page, signIn, signInBefore, openShared, write: openShared() };
 }
 
 test.each([
@@ -558,6 +572,40 @@ test.each(['the next one', 'the same one, later'])(
     expect(open().getState()).toEqual(idle);
   },
 );
+
+describe('an outcome that was shown', () => {
+  /** Shows an outcome, and hides it after this time. Nobody is signed in by then, or this user is. */
+  async function show(user: string | undefined, forMs: number) {
+    const page = await startShared('ada');
+    const unsubscribe = page.write.subscribe(() => {});
+    page.write.submit('Ada');
+    await page.write.endedUnseen();
+    const hiddenAt = performance.now() + forMs;
+    replace(performance, 'now', () => hiddenAt);
+    page.signIn(user);
+    unsubscribe();
+    page.signIn('bob');
+    expect(await page.openShared().ended()).toEqual(idle);
+    page.signIn('ada');
+    return page;
+  }
+
+  test('less than a second before a sign-out is shown again to the same user, once', async () => {
+    const { openShared, kinds, storage } = await show(undefined, 900);
+    expect(await openShared().ended()).toMatchObject(done);
+    expect(await openShared().ended()).toEqual(idle);
+    expect([kinds(), storage.items.size]).toEqual([['mutation', 'settle'], 0]);
+  });
+
+  test.each<[string, string | undefined, number]>([
+    ['for a second', undefined, 1_100],
+    ['to a user who is still there', 'ada', 0],
+  ])('%s is not shown again', async (_, user, forMs) => {
+    const { openShared, kinds } = await show(user, forMs);
+    expect(await openShared().ended()).toEqual(idle);
+    expect(kinds()).toEqual(['mutation']);
+  });
+});
 
 type Items = Map<string, string>;
 test.each<[string, Reply, object, (items: Items) => Items]>([

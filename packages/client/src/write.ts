@@ -49,7 +49,7 @@ export type WriteState<Member extends Outcome> =
   | {
       readonly phase: 'unknown';
       readonly result: FieldResult<Member>;
-      /** Whether asking again may return the outcome. */
+      /** Whether asking again may help: the gateway could not be asked, or may learn the outcome later. */
       readonly mayAsk: boolean;
       /** Whether the user may check in the ledger instead, and then call `dismiss`. */
       readonly mayDismiss: boolean;
@@ -122,6 +122,9 @@ const refusals: readonly string[] = [
   'LedgerNoMoreInvoices',
 ] satisfies RefusalName[];
 
+/** How long a user needs to read an outcome, in milliseconds. */
+const READ_MS = 1_000;
+
 /** The state without a write. */
 export const idle = { phase: 'idle' } as const;
 
@@ -156,6 +159,8 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   let open: Open | undefined;
   /** When `submit` was called, in the time of `performance.now()`. */
   let submittedAt = Number.NEGATIVE_INFINITY;
+  /** The outcome that a listener was called with last, and when. Its user may not have had time to read it. */
+  let shown: (Open & { readonly at: number }) | undefined;
   let pageCount = page.count;
 
   /** Begins anew if the test of an app has begun another page. */
@@ -165,6 +170,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
       kept = keepIntents(item, storage);
       state = idle;
       open = undefined;
+      shown = undefined;
       submittedAt = Number.NEGATIVE_INFINITY;
     }
     return state;
@@ -172,9 +178,22 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
 
   function set(next: WriteState<Member>): void {
     state = next;
+    shown = undefined;
     // Without a listener, nobody has seen the outcome. The next component that subscribes asks for it.
-    if (own.size > 0 && !isLocked(next)) forget();
+    if (own.size > 0 && !isLocked(next)) {
+      shown = open && { ...open, at: performance.now() };
+      forget();
+    }
     tell(own, next);
+  }
+
+  /** Keeps the intent of an outcome that was shown only for a moment before its user has signed out. */
+  async function keepUnread(): Promise<void> {
+    const of = shown;
+    // Without a JWT, another user looks like this one.
+    if (!of?.intent || !of.user || performance.now() - of.at > READ_MS) return;
+    const { user } = await getCaller();
+    if (user !== of.user && shown === of) kept.set(of.intent, of.user);
   }
 
   function getCaller() {
@@ -236,7 +255,7 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     if (refusal) return set(toState(read(lostBody(intent, refusal))));
     note(intent, { user });
     const settled = settle<Data>(intent, { ...getOptions(), url });
-    return finish(open, await settled.catch((error: unknown) => ({ error })));
+    return finish(open, await settled.catch((error: unknown) => ({ error })), true);
   }
 
   function read(result: object, intent?: Intent): FieldResult<Member> {
@@ -244,13 +263,13 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   }
 
   /** Shows a result only to its user. For another user, keeps the intent, and asks for the open write of that other user. */
-  async function finish(of: Open, result: object): Promise<void> {
+  async function finish(of: Open, result: object, wasAsked = false): Promise<void> {
     const said = read(result, of.intent);
     // The user who cancels is present, even if no token can be obtained.
     const { user } = said.error?.code === 'CANCELLED' ? of : await getCaller();
     // Otherwise, the outcome has been asked for meanwhile.
     if (open !== of || !isLocked(state)) return;
-    return user === of.user ? set(toState(said)) : ask();
+    return user === of.user ? set(toState(said, wasAsked)) : ask();
   }
 
   function forget(): void {
@@ -268,7 +287,10 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
       // While there was no listener, another user may have signed in.
       const mayBeOther = () => own.size === 1 && state.phase !== 'sending' && kept.find();
       if (state.phase === 'asking' ? !open : mayBeOther()) void ask();
-      return () => own.delete(listener);
+      return () => {
+        own.delete(listener);
+        if (own.size === 0) void keepUnread();
+      };
     },
     submit: (variables) => void submit(variables),
     cancel() {
@@ -292,8 +314,14 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   };
 }
 
-/** The state after a result. A member that this package does not know is `unknown` if its name begins with `Ledger`. */
-function toState<Member extends Outcome>(result: FieldResult<Member>): WriteState<Member> {
+/**
+ * The state after a result, or after the answer to the question for it. A member that this package does not know is `unknown` if
+ * its name begins with `Ledger`.
+ */
+function toState<Member extends Outcome>(
+  result: FieldResult<Member>,
+  wasAsked = false,
+): WriteState<Member> {
   if (result.kind === 'error') return { phase: 'failed', error: result.error };
   const { __typename: name = 'Ledger', code } = result.member ?? {};
   const isRefused = refusals.includes(name);
@@ -303,8 +331,8 @@ function toState<Member extends Outcome>(result: FieldResult<Member>): WriteStat
     return { phase, member: result.member } as unknown as WriteState<Member>;
   }
   const isOrphaned = code === 'ORPHANED';
-  const mayAsk = isOrphaned || code === 'IN_PROGRESS' || result.kind === 'lost';
-  // An orphaned write may stay so, and then asking again returns nothing new.
+  // The gateway calls a write orphaned only when its time is over. So the user is asked to check if the next answer is the same.
+  const mayAsk = (isOrphaned && !wasAsked) || code === 'IN_PROGRESS' || result.kind === 'lost';
   return { phase: 'unknown', result, mayAsk, mayDismiss: isOrphaned || !mayAsk };
 }
 
