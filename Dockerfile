@@ -1,5 +1,5 @@
 # The gateway, run from its TypeScript sources as everywhere else (docs/decisions/0002). Pin the digest of the
-# base image in your build: docs/deployment.md.
+# base image in your build: docs/how-to/deploy.md.
 ARG BASE=node:24-bookworm-slim
 # What installs the packages: it needs npm and a shell, which a smaller BASE may lack.
 ARG BUILD_BASE=${BASE}
@@ -25,7 +25,7 @@ COPY --from=packages /app/node_modules node_modules
 COPY package.json schema.graphql LICENSE ./
 COPY examples/operations examples/operations
 COPY src src
-# For a night on call, and for auditors, where no clone is at hand (docs/on-call.md, docs/audit.md).
+# For a night on call, and for auditors, where no clone is at hand (docs/on-call.md, docs/reference/audit.md).
 COPY deploy/log-report.ts deploy/audit-report.ts deploy/
 # The user `node` of the base image. Kubernetes can check that a number is not root, but not a name.
 USER 1000:1000
@@ -46,7 +46,7 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
   && npm run web build
 
 # For a first look, not for production: gateway, reference service, token issuer and example web app in one process.
-# docker build --target demo -t ledger-gateway-demo . (docs/deployment.md#demo)
+# docker build --target demo -t ledger-gateway-demo . (docs/how-to/deploy.md#demo)
 FROM gateway AS demo
 COPY dev dev
 COPY --from=web /app/examples/web/dist web

@@ -52,7 +52,7 @@ export type Issuer = Awaited<ReturnType<typeof startIssuer>>;
 
 /**
  * Starts an issuer of bearer JWTs for development, with a new key pair that is not stored. (How to obtain a
- * token of the real service is not documented: docs/service-api.md, section 5.)
+ * token of the real service is not documented: docs/reference/service-api.md, section 5.)
  *
  * `GET /.well-known/openid-configuration` names `GET /.well-known/jwks.json`, which returns the public key. `GET /token`
  * returns a token as text, with the optional parameters `scenario`, `sub`, `expiresIn` in seconds and `claims` (a JSON object),

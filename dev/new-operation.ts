@@ -138,7 +138,7 @@ function insert(file: string, before: string, text: string): void {
   );
 }
 
-const servicePage = 'docs/service-api.md';
+const servicePage = 'docs/reference/service-api.md';
 const described = existsSync(servicePage) ? readFileSync(servicePage, 'utf8') : '';
 const section = `4.${[...described.matchAll(/^### 4\./gm)].length + 1}`;
 
@@ -352,7 +352,7 @@ test('${operation} is sent as declared, and its outcome is read', async () => {
 const page = (file: string, before: string, text: string) =>
   existsSync(file) && insert(file, before, text);
 page('README.md', '`WorkflowActionCompleted` | done', `\`${member}\`, `);
-page('docs/errors.md', '`ApproversSaved`,', `\`${member}\`, `);
+page('docs/reference/errors.md', '`ApproversSaved`,', `\`${member}\`, `);
 const documented = (all: readonly Field[] | undefined): string =>
   join(
     all,
@@ -364,12 +364,12 @@ page(servicePage, '## 5. Authentication', service);
 
 execFileSync('graphql-codegen', ['--config', 'codegen.yml'], { stdio: 'ignore' });
 process.stdout.write(`Written. Left by hand, with descriptions that say what the service documents:
-  docs/service-api.md, ${declarations}: what is known, and its section
+  docs/reference/service-api.md, ${declarations}: what is known, and its section
   schema.graphql: descriptions, and @limit where 1,000 characters are not the limit of a text
   ${resolver}, test/resolvers/${field}.test.ts: what is more than names and types
 ${
   key
-    ? `  ${resolver}, docs/federation.md: how a reference is found, if the list has parameters or pages
+    ? `  ${resolver}, docs/how-to/federation.md: how a reference is found, if the list has parameters or pages
 `
     : ''
 }  CHANGELOG.md

@@ -13,7 +13,7 @@ export function openApiOf(service: string): string {
     info: {
       title: `The service ${service}`,
       version: '1.0.0',
-      description: 'As docs/service-api.md documents it.',
+      description: 'As docs/reference/service-api.md documents it.',
     },
     servers: [{ url: `https://${service}.example.com/api` }],
     security: [{ bearer: [] }],
@@ -44,7 +44,7 @@ function pathOf(
   return {
     [method.toLowerCase()]: {
       operationId: path,
-      description: `docs/service-api.md, section ${section}. ${effect === 'write' ? 'It changes state: send it once.' : 'It changes nothing.'}`,
+      description: `docs/reference/service-api.md, section ${section}. ${effect === 'write' ? 'It changes state: send it once.' : 'It changes nothing.'}`,
       parameters: parametersOf(parameters),
       ...(body && { requestBody: { required: true, content: json(schemaOf(body)) } }),
       responses: {

@@ -10,14 +10,14 @@ import { bodyCheck, queryReader } from './strict-types.ts';
 /** A request of the service that is no request of its operation. */
 export class InvalidRequest extends Error {}
 
-/** docs/service-api.md, section 2.1. */
+/** docs/reference/service-api.md, section 2.1. */
 export type ServiceStatus = {
   readonly invoice_id: bigint;
   readonly message: string;
   readonly status: number;
 };
 
-/** An operation of the service (docs/service-api.md, section 4), as `src/upstream/declarations.ts` describes it. */
+/** An operation of the service (docs/reference/service-api.md, section 4), as `src/upstream/declarations.ts` describes it. */
 export type Operation = {
   readonly method: 'GET' | 'POST';
   /** The content types of the response, the preferred one first. */
@@ -72,7 +72,7 @@ function operationOf(
   const isList = wire?.properties?.service_status !== undefined;
   return {
     method,
-    // docs/service-api.md, section 4.1.
+    // docs/reference/service-api.md, section 4.1.
     contentTypes:
       effect === 'read' ? ['application/json', 'text/plain', 'text/json'] : ['application/json'],
     parse(request) {

@@ -1,4 +1,4 @@
-/** A GLCodeInfo (docs/service-api.md, section 2.3). `Hide` is 0 or 1 here; its meaning is not documented. */
+/** A GLCodeInfo (docs/reference/service-api.md, section 2.3). `Hide` is 0 or 1 here; its meaning is not documented. */
 export type SampleCode = {
   readonly Code: string;
   readonly Name: string;

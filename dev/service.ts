@@ -22,7 +22,7 @@ const claimsSchema = z.object({ scenario: scenarioName.optional() });
 
 /**
  * Starts a strict reference implementation of the REST service: its operations, and nothing else. A
- * refused request gets a status code without a body (docs/service-api.md, section 7).
+ * refused request gets a status code without a body (docs/reference/service-api.md, section 7).
  */
 export async function startReferenceService(options: ReferenceServiceOptions = {}) {
   const { port = 0, slowMs = 30_000 } = options;
@@ -116,7 +116,7 @@ function negotiate(contentTypes: Operation['contentTypes'], accept = ''): string
   );
 }
 
-/** Returns a function that verifies an Authorization header (docs/service-api.md, section 5), and resolves to undefined if it is invalid. */
+/** Returns a function that verifies an Authorization header (docs/reference/service-api.md, section 5), and resolves to undefined if it is invalid. */
 function createVerifier(keys: JSONWebKeySet | undefined) {
   const keySet = keys && createLocalJWKSet(keys);
   return async (authorization = ''): Promise<JWTPayload | undefined> => {

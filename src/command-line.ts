@@ -5,7 +5,7 @@ import { version } from './version.ts';
 
 const help = `Usage: node src/main.ts [option]
 
-Starts the gateway. Environment variables configure it: docs/configuration.md lists them.
+Starts the gateway. Environment variables configure it: docs/reference/configuration.md lists them.
 
   --check-config  print the effective settings without secrets, and do not start;
                   exits with 1 and the problems if they are invalid

@@ -23,7 +23,7 @@ export type Caller = {
  * The data of one authenticated request. `http/graphql-route.ts` creates it once, and all parts behind it pass it on unchanged.
  */
 export type RequestScope = {
-  /** The verified bearer token, forwarded unchanged (docs/service-api.md, section 5). */
+  /** The verified bearer token, forwarded unchanged (docs/reference/service-api.md, section 5). */
   readonly token: string;
   readonly caller: Caller;
   /** A hash of the token and of `forwarded`. Requests with the same hash may share a response of the service. */

@@ -1,6 +1,6 @@
 /** The number of codes in the list `long`. */
 export const CODES = 600;
-/** As many fields as a document may have aliases (docs/limits.md), but one. */
+/** As many fields as a document may have aliases (docs/reference/limits.md), but one. */
 export const ALIASES = 199;
 
 const fields = (count: number, field: (n: number) => string) =>

@@ -4,7 +4,7 @@ import { Compile } from 'typebox/schema';
 import { z } from 'zod';
 import type { LogLine } from './log-recorder.ts';
 
-const schemaUrl = new URL('../docs/audit-line.schema.json', import.meta.url);
+const schemaUrl = new URL('../docs/reference/audit-line.schema.json', import.meta.url);
 const publicSchema = z.looseObject({}).parse(JSON.parse(readFileSync(schemaUrl, 'utf8')));
 const validator = Compile(publicSchema);
 

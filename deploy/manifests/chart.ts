@@ -19,7 +19,7 @@ export type Manifest = z.infer<typeof manifest>;
 /** The output of Helm. Throws what it prints if it fails. */
 function helm(...args: string[]): string {
   const { error, status, stdout, stderr } = spawnSync('helm', args, { encoding: 'utf8' });
-  if (error) throw new Error('Helm is missing: see docs/deployment.md', { cause: error });
+  if (error) throw new Error('Helm is missing: see docs/how-to/deploy.md', { cause: error });
   if (status !== 0) throw new Error(stderr || stdout);
   return stdout;
 }

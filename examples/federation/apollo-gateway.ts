@@ -24,7 +24,7 @@ type Body = { errors: [{ message: string; extensions: Record<string, unknown> }]
 
 /**
  * The options of a `RemoteGraphQLDataSource` for the ledger subgraph:
- * `new RemoteGraphQLDataSource({ url, ...ledgerDataSource })`. See docs/federation.md.
+ * `new RemoteGraphQLDataSource({ url, ...ledgerDataSource })`. See docs/how-to/federation.md.
  */
 export const ledgerDataSource = {
   willSendRequest({ request, context }: { request: WithHeaders; context: Partial<Context> }) {

@@ -19,7 +19,7 @@ const responseNameOfField = {
   },
 };
 
-/** Hive Gateway with the ledger subgraph. See docs/federation.md. */
+/** Hive Gateway with the ledger subgraph. See docs/how-to/federation.md. */
 export const gatewayConfig = {
   supergraph: './supergraph.graphql',
   propagateHeaders: {

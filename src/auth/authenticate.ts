@@ -25,7 +25,7 @@ const CACHED_TOKENS = 10_000;
 const bearerPattern = /^Bearer +([\w.~+/-]+=*)$/i;
 
 /**
- * Verifies bearer tokens (docs/service-api.md, section 5). A verified token is cached by its hash, so that not every request
+ * Verifies bearer tokens (docs/reference/service-api.md, section 5). A verified token is cached by its hash, so that not every request
  * costs a signature check. It stays in the cache until it expires, for a minute at most, and no longer than until the keys
  * change. Registers the metrics of tokens and keys.
  */

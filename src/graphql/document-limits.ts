@@ -13,7 +13,7 @@ import {
 import { type GatewayError, limitExceeded } from '../errors/gateway-error.ts';
 import { type Fragments, fragmentsOf, selectionCosts } from './selection-cost.ts';
 
-/** The limits of a document (docs/limits.md), checked with fragments expanded and before validation. */
+/** The limits of a document (docs/reference/limits.md), checked with fragments expanded and before validation. */
 const limits = {
   /** In UTF-8. */
   bytes: 131_072,

@@ -158,7 +158,7 @@ export class ResponseLimits implements Limits {
       if (maxLength < Infinity) fitting = shortForm(outcome, maxLength);
       const bytes = jsonLength(fitting) * fields;
       const items = countItems([fitting]) * fields;
-      const isInLimits = // docs/limits.md
+      const isInLimits = // docs/reference/limits.md
         this.#outcomeBytes + bytes <= 33_554_432 && this.#counted.fields + items <= MAX_FIELDS;
       if (!isInLimits || !this.#scope.reservation.tryReserve(bytes)) continue;
       this.#outcomeBytes += bytes;

@@ -150,7 +150,7 @@ export function discardBody(message: IncomingMessage): void {
   let bytes = 0;
   (isChunked(message) ? socket : message).on('data', ({ length }: Buffer) => {
     bytes += length;
-    if (bytes > 33_554_432) socket.destroy(); // docs/limits.md
+    if (bytes > 33_554_432) socket.destroy(); // docs/reference/limits.md
   });
   // Node calls this after a response with `connection: close`.
   socket.destroySoon = () => {

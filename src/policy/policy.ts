@@ -24,7 +24,7 @@ export class PolicyRejection extends UpstreamError {
 
 type Subject = Pick<RequestScope, 'token' | 'caller'>;
 
-/** Who may call which operation, which are stopped, and how many writes a caller may send (docs/policy.md). */
+/** Who may call which operation, which are stopped, and how many writes a caller may send (docs/reference/policy.md). */
 export class Policy implements CallPolicy {
   readonly #count: WriteCount;
   #rules: PolicyTable['rules'] | undefined;

@@ -14,7 +14,7 @@ export const saveApprovers: NonNullable<MutationResolvers['saveApprovers']> = as
   return writeOutcome(result, approversSaved);
 };
 
-/** Converts an approver (docs/service-api.md, section 2.4). */
+/** Converts an approver (docs/reference/service-api.md, section 2.4). */
 function toApprover(input: ApproverInput): Approver {
   return {
     approver_id: input.approverId,

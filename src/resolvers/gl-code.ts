@@ -4,7 +4,7 @@ import type { Loaders } from './loaders.ts';
 /** A GL code with the target and project it was requested for, which are part of its key in a federated graph. */
 export type GlCodeEntity = {
   __typename: 'GlCode';
-  /** The integer of the target (docs/service-api.md, section 2.7). */
+  /** The integer of the target (docs/reference/service-api.md, section 2.7). */
   target: number;
   project: string;
   code: string | null;
@@ -24,7 +24,7 @@ export function glCodesKey({ target, project }: GlCodesKey): string {
   return `${target} ${project}`;
 }
 
-/** Reads a list of codes (docs/service-api.md, section 4.1). */
+/** Reads a list of codes (docs/reference/service-api.md, section 4.1). */
 export function readGlCodes(
   { list }: Loaders,
   { target, project, includeHide }: GlCodesKey & { includeHide: boolean },

@@ -3,7 +3,7 @@ import { OutcomeUnknown } from '../upstream/upstream-error.ts';
 
 /**
  * The union member for a status record: the one for success with these fields, or a problem. Only this function interprets a
- * status (docs/service-api.md, section 3). A status outside 0 to 3 is passed on unchanged.
+ * status (docs/reference/service-api.md, section 3). A status outside 0 to 3 is passed on unchanged.
  */
 export function outcome<const Success extends object>(
   { status, invoiceId, message }: ServiceStatus,

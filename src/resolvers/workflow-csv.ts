@@ -44,7 +44,7 @@ export const uploadWorkflowCsv: NonNullable<MutationResolvers['uploadWorkflowCsv
   return writeOutcome(result, csvUploaded);
 };
 
-/** Converts a file (docs/service-api.md, section 2.5). `service_status` is left out if neither of its fields is given. */
+/** Converts a file (docs/reference/service-api.md, section 2.5). `service_status` is left out if neither of its fields is given. */
 function toUpload(input: WorkflowCsvInput): WorkflowCsvUpload {
   const { fileName, csv, contentBase64, invoiceId, message } = input;
   const hasStatus = invoiceId !== undefined || message !== undefined;
@@ -56,7 +56,7 @@ function toUpload(input: WorkflowCsvInput): WorkflowCsvUpload {
 }
 
 /**
- * The query of an upload (docs/service-api.md, section 4.3). The service's documentation does not name the parameter for the
+ * The query of an upload (docs/reference/service-api.md, section 4.3). The service's documentation does not name the parameter for the
  * option, so `name` is configured. Throws `BAD_USER_INPUT`.
  */
 function toParameters({ option }: WorkflowCsvInput, name: string | undefined) {

@@ -24,7 +24,7 @@ type Input<Name extends WriteName> = (false extends {
     : { body?: undefined });
 
 /**
- * The service on behalf of one client (docs/service-api.md, section 4). A read throws an UpstreamError if it fails. A
+ * The service on behalf of one client (docs/reference/service-api.md, section 4). A read throws an UpstreamError if it fails. A
  * write throws one only if it had no effect, and otherwise resolves to the outcome.
  */
 export function createClient(calls: Calls, scope: RequestScope) {

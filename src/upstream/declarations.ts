@@ -26,7 +26,7 @@ import {
 } from './wire-types.ts';
 
 /*
- * The declarations of the service's operations (docs/service-api.md). They are the only place that describes an operation:
+ * The declarations of the service's operations (docs/reference/service-api.md). They are the only place that describes an operation:
  * the check of a response, the encoding of a request, the metrics, the reference service and the OpenAPI description follow
  * from them.
  */
@@ -46,7 +46,7 @@ export type ServiceName = keyof typeof services;
 /** The declaration of an operation. Only a read can be passed to `Calls.read`, which de-duplicates and aborts calls. */
 export type Declaration = {
   readonly service: ServiceName;
-  /** The section of docs/service-api.md. */
+  /** The section of docs/reference/service-api.md. */
   readonly section: string;
   readonly method: 'GET' | 'POST';
   /** Relative to the base URL of the service. */
@@ -134,7 +134,7 @@ const recordedUpload = record({
 export type WorkflowCsvResult = Static<typeof recordedUpload>;
 
 /**
- * The response of updateWorkflowCSV. docs/service-api.md shows only the field `unresolved`. A record without this field, or
+ * The response of updateWorkflowCSV. docs/reference/service-api.md shows only the field `unresolved`. A record without this field, or
  * with a `status` beside it, is decoded as a status record.
  */
 const uploadResponse: ServiceResponse<WorkflowCsvResult> = {

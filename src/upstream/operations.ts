@@ -14,7 +14,7 @@ type NamesWith<Row> = {
 
 export type ReadName = NamesWith<{ effect: 'read' }>;
 export type WriteName = NamesWith<{ effect: 'write' }>;
-/** The operations that change a workflow, a solution or an account (docs/service-api.md, section 4.4). */
+/** The operations that change a workflow, a solution or an account (docs/reference/service-api.md, section 4.4). */
 export type WorkflowOperation = NamesWith<{ graphql: 'Mutation.workflowAction' }>;
 
 /** The decoded response to each operation. */

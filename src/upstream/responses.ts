@@ -25,7 +25,7 @@ export type ServiceResponse<Result> = {
 const isInt32 = guardOf(int32);
 const nullable = <T extends TSchema>(type: T) => Type.Union([type, Type.Null()]);
 
-/** ServiceStatus (docs/service-api.md, section 2.1). */
+/** ServiceStatus (docs/reference/service-api.md, section 2.1). */
 export const serviceStatus = record({
   invoice_id: optional(exactInteger),
   message: optional(text),

@@ -25,7 +25,7 @@ const failures = {
   RATE_LIMITED: { message: 'Too many writes in this minute. Nothing was sent.', retryable: true },
   /** There is no memory for the response to a read. */
   OVERLOADED: { message: 'The gateway is processing too many large responses.', retryable: true },
-  /** The response does not match docs/service-api.md, was cut off, or is too large. */
+  /** The response does not match docs/reference/service-api.md, was cut off, or is too large. */
   UPSTREAM_INVALID_RESPONSE: { message: 'The service sent an invalid response.', retryable: false },
   /** The client disconnected, or closed its side of the connection, so its read was cancelled. */
   CLIENT_DISCONNECTED: { message: 'The client disconnected.', retryable: true },

@@ -15,7 +15,7 @@ import { numbers, openLoop } from '../load.ts';
 import { residentMb } from '../process.ts';
 import { percentile, tally } from '../statistics.ts';
 
-/** What is promised to other callers (docs/limits.md), in milliseconds, in a container of so much memory. */
+/** What is promised to other callers (docs/reference/limits.md), in milliseconds, in a container of so much memory. */
 const MAX_P95_MS = 1000;
 const MAX_MS = 3000;
 const MEMORY_MB = 512;

@@ -25,7 +25,7 @@ test.each(fixtures)('the lines of %s match the published schema, and can be read
 });
 
 test('the published schema is that of this version (npm run audit-schema)', () => {
-  const url = new URL('../../docs/audit-line.schema.json', import.meta.url);
+  const url = new URL('../../docs/reference/audit-line.schema.json', import.meta.url);
   expect(JSON.parse(readFileSync(url, 'utf8'))).toEqual(auditLineSchema());
 });
 

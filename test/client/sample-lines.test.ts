@@ -16,7 +16,7 @@ test.each([
   ['createWrite', 15, files],
   // What React needs, too.
   ['createWrite', 8, [`${folder}/relay.ts`]],
-  ['useWrite', 8, ['docs/frontend.md', 'packages/client/README.md']],
+  ['useWrite', 8, ['docs/how-to/frontend.md', 'packages/client/README.md']],
 ])('a write needs few lines with %s', (name, limit, paths) => {
   const lines = paths.flatMap((path) => linesOfCalls(path, name));
   expect(lines).not.toEqual([]);

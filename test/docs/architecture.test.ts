@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 
 const root = new URL('../../', import.meta.url).pathname;
-const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+const text = readFileSync(join(root, 'docs/explanation/architecture.md'), 'utf8');
 
 /** The files and folders in backticks. The test of links has the others. */
 const quoted = new Set(
@@ -11,7 +11,9 @@ const quoted = new Set(
 );
 
 function linksIn(markdown: string): string[] {
-  return [...markdown.matchAll(/\]\(([^)#]+)\)/g)].map(([, path = '']) => join('docs', path));
+  return [...markdown.matchAll(/\]\(([^)#]+)\)/g)].map(([, path = '']) =>
+    join('docs/explanation', path),
+  );
 }
 
 test.each([...quoted])('%s exists', (path) => {

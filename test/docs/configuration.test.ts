@@ -3,7 +3,10 @@ import { expect, test } from '@jest/globals';
 import { variables } from '../../src/config/config.ts';
 import { prefixOf, serviceNames, variablesOf } from '../../src/config/service-settings.ts';
 
-const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
+const page = readFileSync(
+  new URL('../../docs/reference/configuration.md', import.meta.url),
+  'utf8',
+);
 
 /** The variables, each with its default: `NAME=default`, or one in parentheses. */
 const documented = new Map(

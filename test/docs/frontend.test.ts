@@ -7,11 +7,11 @@ const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 
 /** The blocks of code that name the file they are from. */
 const blocks = [
-  ...read('docs/frontend.md').matchAll(/<!-- (\S+) -->\n```ts\n([\s\S]*?)\n```/g),
+  ...read('docs/how-to/frontend.md').matchAll(/<!-- (\S+) -->\n```ts\n([\s\S]*?)\n```/g),
 ].map(([, path = '', code = '']) => ({ path, code }));
 
 test('each block of code names the file that it is from', () => {
-  expect(blocks).toHaveLength(blocksOf('tsx?', 'docs/frontend.md').length);
+  expect(blocks).toHaveLength(blocksOf('tsx?', 'docs/how-to/frontend.md').length);
 });
 
 test('the page shows the code for each client', () => {

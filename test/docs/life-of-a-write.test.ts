@@ -13,7 +13,9 @@ const packages: Record<string, string> = {
 };
 
 const rows = [
-  ...read('docs/life-of-a-write.md').matchAll(/^\| \[.+?\]\(\.\.\/(.+?)\) \| `(.+?)` \|/gm),
+  ...read('docs/explanation/life-of-a-write.md').matchAll(
+    /^\| \[.+?\]\(\.\.\/\.\.\/(.+?)\) \| `(.+?)` \|/gm,
+  ),
 ].map(([, path = '', name = '']) => ({ path, name }));
 
 /** The files that a file imports or exports from. */

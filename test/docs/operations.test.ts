@@ -103,7 +103,7 @@ test('every metric of an alert is that of our job, so that other environments an
 
 test('every metric of the gateway is a row of the reference, and used on the dashboard', async () => {
   const { metrics } = await exposed();
-  const page = section(text('operations.md'), 'Metrics');
+  const page = section(text('reference/operations.md'), 'Metrics');
   const names = [...page.matchAll(/`([a-z_]+)(?:\{[^}]*\})?`/g)];
   const documented = new Set(names.map(([, name = '']) => name));
   const shown = new Set(
@@ -125,7 +125,7 @@ function section(page: string, heading: string): string {
 
 test.each([
   { page: 'on-call.md', heading: 'Pages', alerts: pages },
-  { page: 'operations.md', heading: 'Tickets', alerts: tickets },
+  { page: 'reference/operations.md', heading: 'Tickets', alerts: tickets },
 ])('the rows or items of $heading in $page are the alerts', ({ page, heading, alerts }) => {
   const rows = section(text(page), heading).matchAll(/^(?:\| `(\w+)` \||- `(\w+)`:)/gm);
   const named = [...rows].map(([, row, item]) => `LedgerGateway${row ?? item}`);
@@ -140,7 +140,7 @@ test('the runbook of every alert is a heading of the page for its severity', () 
   for (const { alert, annotations } of rules) {
     const { pathname, hash } = new URL(annotations.runbook_url);
     const isTicket = tickets.some((ticket) => ticket.alert === alert);
-    const page = isTicket ? 'operations.md' : 'on-call.md';
+    const page = isTicket ? 'reference/operations.md' : 'on-call.md';
     expect([alert, pathname.endsWith(`/docs/${page}`)]).toEqual([alert, true]);
     expect(anchorsOf(text(page))).toContain(hash.slice(1));
   }
@@ -188,9 +188,11 @@ test('every error code is an item of the reference', () => {
     [...page.matchAll(/^- ((?:`[A-Z_]+`(?:,\s+)?)+):\s/gm)].flatMap(([, names = '']) =>
       names.replaceAll('`', '').split(/,\s+/),
     );
-  const codes = codesOf(text('errors.md'));
+  const codes = codesOf(text('reference/errors.md'));
   expect(codes.length).toBeGreaterThan(15);
-  expect(codesOf(section(text('operations.md'), 'Codes'))).toEqual(expect.arrayContaining(codes));
+  expect(codesOf(section(text('reference/operations.md'), 'Codes'))).toEqual(
+    expect.arrayContaining(codes),
+  );
 });
 
 /** The messages of a file: literals and constants. Where one is neither, each sentence of the file may be it. */
@@ -225,7 +227,7 @@ test('the table of log lines has every message that the gateway logs, and no oth
   const folder = new URL('../../src/', import.meta.url).pathname;
   const logged = new Set(globSync(`${folder}**/*.ts`).flatMap(messagesOf));
   expect(logged.size).toBeGreaterThan(20);
-  const cells = section(text('operations.md'), 'Log').matchAll(/^\| (`.*?) \|/gm);
+  const cells = section(text('reference/operations.md'), 'Log').matchAll(/^\| (`.*?) \|/gm);
   const documented = [...cells].flatMap(([, cell = '']) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, one = '']) => one),
   );

@@ -12,7 +12,7 @@ visit(parse(read('schema.graphql')), {
   },
 });
 
-test.each(['README.md', 'docs/errors.md'])(
+test.each(['README.md', 'docs/reference/errors.md'])(
   '%s lists every member of a union under Outcomes',
   (path) => {
     const [, rest = ''] = read(path).split('\n## Outcomes\n');

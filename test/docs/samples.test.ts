@@ -141,7 +141,7 @@ test.each(curlCommands())('$where works: $text', async ({ text }) => {
   expect(body).not.toContain('"errors"');
 });
 
-const policyBlocks = blocksOf('json', 'docs/policy.md');
+const policyBlocks = blocksOf('json', 'docs/reference/policy.md');
 
 test.each(policyBlocks)('$where is a policy without a fault, or what it covers', ({ text }) => {
   const [first] = policyBlocks;
@@ -153,7 +153,7 @@ test.each(policyBlocks)('$where is a policy without a fault, or what it covers',
   }
 });
 
-test.each(blocksOf('graphql', 'docs/federation.md'))(
+test.each(blocksOf('graphql', 'docs/how-to/federation.md'))(
   '$where has types of an example, which composes',
   ({ text }) => {
     const known = parse(`${budgetsSdl} ${invoicesSdl}`).definitions.map(print);
@@ -165,7 +165,7 @@ test.each(blocksOf('graphql', 'docs/federation.md'))(
 );
 
 test('the page of errors shows the faults of an input', async () => {
-  const [sample] = blocksOf('json', 'docs/errors.md');
+  const [sample] = blocksOf('json', 'docs/reference/errors.md');
   const mutation = 'mutation { saveApprovers(approvers: [{ approverId: "x" }]) { __typename } }';
   const { errors } = await gateway.graphql(mutation);
   expect(errors?.[0]?.extensions).toMatchObject(JSON.parse(sample?.text ?? ''));

@@ -16,8 +16,8 @@ async function check(text: string) {
 
 const claims = { roles: ['a'] };
 
-test('the examples of docs/policy.md are policies', async () => {
-  const page = readFileSync(new URL('../../docs/policy.md', import.meta.url), 'utf8');
+test('the examples of docs/reference/policy.md are policies', async () => {
+  const page = readFileSync(new URL('../../docs/reference/policy.md', import.meta.url), 'utf8');
   const blocks = [...page.matchAll(/^```json\n(\{\n.*?)^```/gms)].map(([, text = '']) => text);
   const examples = blocks.filter((text) => /"(operations|writes)"/.test(text));
   expect(examples).toHaveLength(3);
@@ -106,7 +106,7 @@ test.each([
 });
 
 test('the published schema is that of this version (npm run policy-schema)', () => {
-  const url = new URL('../../docs/policy.schema.json', import.meta.url);
+  const url = new URL('../../docs/reference/policy.schema.json', import.meta.url);
   expect(JSON.parse(readFileSync(url, 'utf8'))).toEqual(policyFileSchema());
 });
 

@@ -151,7 +151,7 @@ test.each<[name: string, fields: object, body: string]>([
   expectSent(upload, { input: { ...file, ...fields } }, body),
 );
 
-/** The targets that have a label in docs/service-api.md, section 2.7. Every other one is a named external system. */
+/** The targets that have a label in docs/reference/service-api.md, section 2.7. Every other one is a named external system. */
 const labels: Record<number, string> = {
   4: 'FILE_TRANSFER',
   5: 'EMAIL',
@@ -162,7 +162,7 @@ const labels: Record<number, string> = {
   4001: 'STORAGE_DEVICE',
   [-1]: 'UNKNOWN',
 };
-// biome-ignore format: the list reads as in docs/service-api.md
+// biome-ignore format: the list reads as in docs/reference/service-api.md
 const targets = [
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20, 21, 22, 23, 24, 26, 27, 33, 34, 35, 36, 37, 38, 39,
   40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 4001, -1,
@@ -193,7 +193,7 @@ test.each([
   expect(data.result.codes).toEqual([{ target: 'EMAIL', project }]);
 });
 
-/** The allowed options (docs/service-api.md, section 4.3), by their limits. */
+/** The allowed options (docs/reference/service-api.md, section 4.3), by their limits. */
 const options = [1, 27, 30, 31, 99, 101, 160, 208, 360, 369, 421, 423, 454, 461, 500, -6, -1];
 
 test('every allowed option is sent under the configured name', async () => {

@@ -26,7 +26,12 @@ export const faults: Record<string, Fault> = {
     234,
   ],
   'no rule of retention': [completeness, 'now - content.retentionMs, earlier', '0', 6],
-  'another server goes unnoticed': [completeness, 'content.serverId === serverId ||', 'true ||', 17],
+  'another server goes unnoticed': [
+    completeness,
+    'content.serverId === serverId ||',
+    'true ||',
+    17,
+  ],
   'a new record of completeness is trusted': [
     completeness,
     '(found?.id === known.id && isFrom(known)) || isCovered',

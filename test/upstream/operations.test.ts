@@ -30,8 +30,11 @@ function fieldsOf(type: GraphQLObjectType | null | undefined): string[] {
  * What an operation needs, which is added by hand (CONTRIBUTING.md). Each check names what is missing.
  */
 
-test('the table holds exactly the operations of docs/service-api.md, with their methods', () => {
-  const page = readFileSync(new URL('../../docs/service-api.md', import.meta.url), 'utf8');
+test('the table holds exactly the operations of docs/reference/service-api.md, with their methods', () => {
+  const page = readFileSync(
+    new URL('../../docs/reference/service-api.md', import.meta.url),
+    'utf8',
+  );
   const [, section = ''] = page.split('\n## 4. Operations\n');
   const documented = [...section.matchAll(/^(?:- )?`((?:GET|POST) \/\w+)`/gm)];
   expect(rows).toEqual(documented.map(([, operation]) => operation).sort());
@@ -42,8 +45,11 @@ test('no two operations have the same path, because one reference service has al
   expect(paths.filter((path, index) => paths.indexOf(path) !== index)).toEqual([]);
 });
 
-test('docs/service-api.md names the parameters and fields of each operation, and no section is missing', () => {
-  const page = readFileSync(new URL('../../docs/service-api.md', import.meta.url), 'utf8');
+test('docs/reference/service-api.md names the parameters and fields of each operation, and no section is missing', () => {
+  const page = readFileSync(
+    new URL('../../docs/reference/service-api.md', import.meta.url),
+    'utf8',
+  );
   for (const name of names) {
     const { section, parameters, body } = operations[name];
     expect(page).toMatch(new RegExp(`^### ${section} `, 'm'));

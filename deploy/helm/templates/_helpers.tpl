@@ -53,7 +53,7 @@ annotations:
 {{- if kindIs "string" . }}{{ . | quote }}{{ else }}{{ . | toJson | quote }}{{ end -}}
 {{- end -}}
 
-{{/* Four times the delay, which requests extend, and what is in progress (docs/operations.md), and two seconds more. */}}
+{{/* Four times the delay, which requests extend, and what is in progress (docs/reference/operations.md), and two seconds more. */}}
 {{- define "ledger-gateway.gracePeriodSeconds" -}}
 {{- $delay := .Values.settings.SHUTDOWN_DELAY_MS | default 2000 | int64 -}}
 {{- $timeout := .Values.settings.SHUTDOWN_TIMEOUT_MS | default 15000 | int64 -}}
@@ -63,7 +63,7 @@ annotations:
 {{/* Fails if values are missing, or contradict each other. */}}
 {{- define "ledger-gateway.validate" -}}
 {{- range $name := list "UPSTREAM_BASE_URL" "JWT_ISSUER" "JWT_AUDIENCE" }}
-{{- $_ := required (printf "settings.%s is required: see docs/configuration.md" $name) (get $.Values.settings $name) }}
+{{- $_ := required (printf "settings.%s is required: see docs/reference/configuration.md" $name) (get $.Values.settings $name) }}
 {{- end }}
 {{- if not (or .Values.files.IDEMPOTENCY_STORE_FILE .Values.settings.IDEMPOTENCY_STORE) }}
 {{- fail "files.IDEMPOTENCY_STORE_FILE is required: pods without a store that they share execute a repeated write again" }}

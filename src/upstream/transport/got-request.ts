@@ -5,7 +5,7 @@ const client = got.extend({
   retry: { limit: 0 },
   followRedirect: false,
   headers: {
-    // The three types of docs/service-api.md, section 4.1. The type of the response is not checked.
+    // The three types of docs/reference/service-api.md, section 4.1. The type of the response is not checked.
     accept: 'application/json, text/json, text/plain;q=0.9',
     // Without Brotli: even a small body takes long if it is malicious.
     'accept-encoding': 'gzip, deflate',

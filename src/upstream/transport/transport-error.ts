@@ -23,7 +23,7 @@ export function tooLarge(maxBytes: number): UpstreamError {
   return invalidResponse(`larger than ${maxBytes} bytes`);
 }
 
-/** The error for a status that is not 2xx (docs/service-api.md, section 7). */
+/** The error for a status that is not 2xx (docs/reference/service-api.md, section 7). */
 export function statusError(status: number, headers: IncomingHttpHeaders): UpstreamError {
   const details = { fault: `status ${status}`, status };
   if (status >= 500) {
