@@ -18,8 +18,8 @@ const claims = { roles: ['a'] };
 
 test('the examples of docs/reference/policy.md are policies', async () => {
   const page = readFileSync(new URL('../../docs/reference/policy.md', import.meta.url), 'utf8');
-  const blocks = [...page.matchAll(/^```json\n(\{\n.*?)^```/gms)].map(([, text = '']) => text);
-  const examples = blocks.filter((text) => /"(operations|writes)"/.test(text));
+  const blocks = [...page.matchAll(/^```json\n(.*?)^```/gms)].map(([, text = '']) => text);
+  const examples = blocks.filter((text) => /^\{\s*"(operations|writes)"/.test(text));
   expect(examples).toHaveLength(3);
   for (const text of examples) expect(await check(text)).toHaveProperty('covers');
 });
