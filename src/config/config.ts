@@ -28,8 +28,12 @@ const versions = Object.values<Declaration>(declarations).flatMap((one) =>
   Object.keys(one.versions ?? {}),
 );
 
+/** Without other versions, the variable is unknown. */
+const versionList: z.ZodType<string[], string> =
+  versions.length > 0 ? types.someOf(versions) : types.list;
+
 const environment = z.object({
-  UPSTREAM_VERSIONS: types.someOf(versions).optional(),
+  UPSTREAM_VERSIONS: versionList.optional(),
   PORT: types.integer(0, 65_535).default(4000),
   HOST: z.string().default('0.0.0.0'),
   ADMIN_PORT: types.integer(0, 65_535).optional(),
@@ -144,7 +148,7 @@ const { UPSTREAM_VERSIONS, ...others } = environment.shape;
 /** All variables: their names, and the types that parse them. */
 export const variables: Readonly<Record<string, z.ZodType>> = Object.assign(
   others,
-  versions.length > 0 && { UPSTREAM_VERSIONS }, // Without other versions, the variable has no values.
+  versions.length > 0 && { UPSTREAM_VERSIONS },
   ...serviceNames.map(variablesOf),
 );
 
