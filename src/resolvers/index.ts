@@ -1,9 +1,15 @@
 import { GraphQLScalarType } from 'graphql';
 import type { z } from 'zod';
-import { IntegrationTarget, type Resolvers, WorkflowAction } from '../generated/resolvers.ts';
+import {
+  type GlCode,
+  IntegrationTarget,
+  type Resolvers,
+  WorkflowAction,
+} from '../generated/resolvers.ts';
 import type { KnownOutcome } from '../idempotency/recorded-outcome.ts';
 import { approversSaved, saveApprovers } from './approvers.ts';
 import type { ReadReference } from './entity.ts';
+import type { GlCodeEntity } from './gl-code.ts';
 import { idOf, readGlCodeReference } from './gl-code-reference.ts';
 import { glCodes, glCodesArgs } from './gl-codes.ts';
 import { writeOutcome } from './outcome.ts';
@@ -29,7 +35,8 @@ export const resolvers = {
       return { writes: members, isComplete };
     },
   },
-  GlCode: { id: idOf },
+  // A field that the entity does not have needs a resolver, or it would always be null.
+  GlCode: { id: idOf } satisfies Record<Exclude<keyof GlCode, keyof GlCodeEntity>, unknown>,
   IntegrationTarget,
   WorkflowAction,
   WorkflowCsvOption: new GraphQLScalarType<number, number>({
