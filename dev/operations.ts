@@ -90,7 +90,10 @@ const SCENARIO_PREFIX = 'scenario:';
 const getGLCodes5: Behaviour = ({ project, includeHide }, _body, sample) => {
   const name = String(project);
   const codes = codesByProject.get(name) ?? [];
-  const list = codes.filter(({ Hide }) => Hide === 0 || includeHide === true);
+  const [item] = [sample.list].flat();
+  const list = codes
+    .filter(({ Hide }) => Hide === 0 || includeHide === true)
+    .map((code) => ({ ...Object(item), ...code })); // Other fields are those of the sample.
   const task = { perform: () => ({ ...sample, list }) };
   if (!name.startsWith(SCENARIO_PREFIX)) return task;
   const { data: scenario } = scenarioName.safeParse(name.slice(SCENARIO_PREFIX.length));
