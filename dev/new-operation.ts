@@ -369,7 +369,7 @@ process.stdout.write(`Written. Left by hand, with descriptions that say what the
   ${resolver}, test/resolvers/${field}.test.ts: what is more than names and types
 ${
   key
-    ? `  ${resolver}, docs/federation.md: how a reference is found, if the list has parameters
+    ? `  ${resolver}, docs/how-to/federation.md: how a reference is found, if the list has parameters
   ${declarations}: pages, if the list has some
 `
     : ''

@@ -57,7 +57,7 @@ try {
   process.stdout.write(instructions({ config, gateway, proxy, issuer, service, webApp, token }));
 } catch (error) {
   const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  const hint = isInUse ? '\ndocs/development.md names the variable of each port.' : '';
+  const hint = isInUse ? '\ndocs/how-to/develop.md names the variable of each port.' : '';
   process.stderr.write(`${error instanceof Error ? error.message : error}${hint}\n`);
   process.exit(1);
 }
