@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { Gate } from '../../src/admission/gate.ts';
 import { ofEveryService } from '../../dev/base-urls.ts';
+import { Gate } from '../../src/admission/gate.ts';
 import { until } from '../../testkit/eventually.ts';
 import { read } from '../../testkit/graphql-operation.ts';
 import { createLogRecorder } from '../../testkit/log-recorder.ts';
