@@ -1,17 +1,17 @@
+import { wait, withDeadline } from './deadline.ts';
+import { ageOf, type Intent, type Progress } from './intent.ts';
+import { recall } from './known-intent.ts';
 import {
-  type Answer,
+  type AttemptResult,
   codeOf,
   errorBody,
   hasField,
   lost,
-  readAnswer,
+  readResponse,
   readRetryAfter,
-} from './answer.ts';
-import { wait, withDeadline } from './deadline.ts';
-import { ageOf, type Intent, type Progress } from './intent.ts';
-import { recall } from './known-intent.ts';
+} from './response.ts';
 import { times } from './times.ts';
-import { type Caller, type GetToken, identify, type Refused, withToken } from './token.ts';
+import { type Caller, type GetToken, identify, type Rejected, withToken } from './token.ts';
 
 export type LedgerFetchOptions = {
   readonly token?: GetToken;
@@ -29,7 +29,9 @@ export type LedgerFetchOptions = {
 };
 
 /** The user who sends a request, or why it must not be sent. */
-export type Admission = Caller | Refused<'CANCELLED' | 'OFFLINE' | 'SIGN_IN_FAILED' | 'OTHER_USER'>;
+export type Admission =
+  | Caller
+  | Rejected<'CANCELLED' | 'OFFLINE' | 'SIGN_IN_FAILED' | 'OTHER_USER'>;
 
 export type Attempts = {
   readonly intent: Intent;
@@ -47,7 +49,7 @@ export type Attempts = {
 };
 
 export type Result = {
-  readonly last: Answer;
+  readonly last: AttemptResult;
   /** Whether a request may have taken effect whose outcome `last` does not contain. */
   readonly isOpen: boolean;
   /** For how much longer the write could have been repeated, in milliseconds. */
@@ -74,12 +76,12 @@ export async function admit(
     await wait(patience(), stop, 'online');
   }
   const caller = isOffline()
-    ? ({ refusal: 'OFFLINE', user: undefined } as const)
+    ? ({ rejection: 'OFFLINE', user: undefined } as const)
     : await identify(request, options, stop, rejected);
-  if (stop?.aborted) return { refusal: 'CANCELLED' };
+  if (stop?.aborted) return { rejection: 'CANCELLED' };
   const { user = owner ?? caller.user } = recall(intent);
   // For the gateway, the same key is another write if another user sends it.
-  return caller.refusal || caller.user === user ? caller : { refusal: 'OTHER_USER' };
+  return caller.rejection || caller.user === user ? caller : { rejection: 'OTHER_USER' };
 }
 
 /** Returns a function that returns how many milliseconds are left to repeat a write. The time starts at its first call. */
@@ -104,21 +106,21 @@ export async function attempt(
   let last = lost;
   let rejected: string | undefined;
   for (let count = 1; ; count += 1) {
-    const { refusal, token } = admission;
-    if (refusal === 'CANCELLED') break;
+    const { rejection, token } = admission;
+    if (rejection === 'CANCELLED') break;
     // Obtaining the token may have taken long, or the app sends an earlier intent again.
     const isAged = isOpen || performance.now() - startedAt > TRANSIT_MS;
     const ageMs = ageOf(intent, attemptMs);
-    if (!refusal) {
+    if (!rejection) {
       last = await withDeadline(attemptMs, stop, async (end) => {
         const signed = { ...withToken(init(isAged ? ageMs : ageMs && 0), token), signal: end };
         const response = await (options.fetch ?? fetch)(url, signed);
-        return readAnswer(response, await response.text());
+        return readResponse(response, await response.text());
       }).catch(() => lost);
     } else {
       // If there was a token before, there may be one again.
-      const mayPass = refusal === 'SIGN_IN_FAILED' && count > 1;
-      last = { state: mayPass ? 'not-sent' : 'final', body: errorBody(refusal) };
+      const mayPass = rejection === 'SIGN_IN_FAILED' && count > 1;
+      last = { state: mayPass ? 'not-sent' : 'final', body: errorBody(rejection) };
     }
     // An error says only that this attempt did nothing. An earlier one may still be executed.
     isOpen = last.isOpen ?? isOpen;

@@ -1,5 +1,5 @@
-import { errorBody, type GraphqlError, isObject, textOf } from './answer.ts';
 import type { Intent } from './intent.ts';
+import { errorBody, type GraphqlError, isObject, textOf } from './response.ts';
 
 /** The codes of errors: those of this package, then those of the gateway, which may add more. */
 export type LedgerErrorCode =

@@ -1,4 +1,3 @@
-export type { GraphqlBody, GraphqlError } from './answer.ts';
 export type { LedgerFetchOptions } from './attempts.ts';
 export type {
   AnyResult,
@@ -11,6 +10,7 @@ export { readField } from './field-result.ts';
 export { type Intent, type Progress, withIntent } from './intent.ts';
 export { cancel, newIntent } from './known-intent.ts';
 export { createLedgerFetch } from './ledger-fetch.ts';
+export type { GraphqlBody, GraphqlError } from './response.ts';
 export { type RetryOptions, retryQueries } from './retry-queries.ts';
 export { type SettledResult, type SettleOptions, settle } from './settle.ts';
 export { settleDocument } from './settle-document.ts';

@@ -1,5 +1,5 @@
-import { parseJson, tryTo } from './answer.ts';
 import { type Intent, now, type Progress } from './intent.ts';
+import { parseJson, tryTo } from './response.ts';
 
 /** What this page knows of an intent. The first four properties survive a reload, if the tab has a storage with free space. */
 export type KnownIntent = {

@@ -1,4 +1,3 @@
-import { codeOf, errorBody, hasField, lostBody, toResponse } from './answer.ts';
 import { admit, attempt, type LedgerFetchOptions, tell } from './attempts.ts';
 import { throwIfAborted, withDeadline } from './deadline.ts';
 import { type Intent, type Progress, withHeaders } from './intent.ts';
@@ -14,6 +13,7 @@ import {
 } from './known-intent.ts';
 import { sendQuery } from './query.ts';
 import { type HeadedRequest, isQuery, OPERATION_TYPE, split } from './request.ts';
+import { codeOf, errorBody, hasField, lostBody, toResponse } from './response.ts';
 import { settle } from './settle.ts';
 import { times } from './times.ts';
 import { type Caller, hash } from './token.ts';
@@ -93,9 +93,9 @@ async function sendOrJoin(
   const { sentAs: intent } = recall(key);
   const known = recall(intent);
   const isReused = known.request && known.request !== id;
-  if (caller.refusal || isReused) {
-    const reason = caller.refusal ?? 'INTENT_REUSED';
-    const isNothing = !known.isOpen && !(known.request && caller.refusal);
+  if (caller.rejection || isReused) {
+    const reason = caller.rejection ?? 'INTENT_REUSED';
+    const isNothing = !known.isOpen && !(known.request && caller.rejection);
     return toResponse(isNothing ? errorBody(reason) : lostBody(intent, reason));
   }
   const { user } = caller;

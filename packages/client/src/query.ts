@@ -1,6 +1,6 @@
-import { errorBody, toResponse } from './answer.ts';
 import type { LedgerFetchOptions } from './attempts.ts';
 import { throwIfAborted } from './deadline.ts';
+import { errorBody, toResponse } from './response.ts';
 import { identify, withToken } from './token.ts';
 
 /** Sends a query. If its token is rejected, sends it once more with a new one. */
@@ -10,9 +10,9 @@ export async function sendQuery(
   options: LedgerFetchOptions,
   rejected?: string,
 ): Promise<Response> {
-  const { token, refusal } = await identify(request, options, request.signal, rejected);
+  const { token, rejection } = await identify(request, options, request.signal, rejected);
   throwIfAborted(request.signal);
-  if (refusal) return toResponse(errorBody(refusal));
+  if (rejection) return toResponse(errorBody(rejection));
   const response = await (options.fetch ?? fetch)(url, withToken(request, token));
   const isRenewable = response.status === 401 && token !== undefined && rejected === undefined;
   return isRenewable ? sendQuery(url, request, options, token) : response;

@@ -1,5 +1,5 @@
-import { parseJson } from './answer.ts';
 import { withHeaders } from './intent.ts';
+import { parseJson } from './response.ts';
 
 /** A header that is not sent. It has the value `query` or `mutation`, for a request that names its document by a hash. */
 export const OPERATION_TYPE = 'operation-type';

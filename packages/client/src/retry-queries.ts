@@ -1,7 +1,7 @@
-import { readRetryAfter } from './answer.ts';
 import { backoffMs } from './attempts.ts';
 import { wait, withDeadline } from './deadline.ts';
 import { isQuery, split } from './request.ts';
+import { readRetryAfter } from './response.ts';
 import { times } from './times.ts';
 
 export type RetryOptions = {

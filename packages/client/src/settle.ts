@@ -1,8 +1,8 @@
-import { codeOf, errorBody, type GraphqlBody, lostBody } from './answer.ts';
 import { attempt, type LedgerFetchOptions } from './attempts.ts';
 import { throwIfAborted } from './deadline.ts';
 import { type Intent, withHeaders } from './intent.ts';
 import { note, recall } from './known-intent.ts';
+import { codeOf, errorBody, type GraphqlBody, lostBody } from './response.ts';
 import { settleDocument } from './settle-document.ts';
 
 /** The document that `settle` of version 1.0.0 sends. Every gateway since then knows it, so it must not change. */

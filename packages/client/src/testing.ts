@@ -1,7 +1,7 @@
-import { type GraphqlBody, parseJson, toResponse, tryTo } from './answer.ts';
 import { now } from './intent.ts';
 import { knownIntents, page } from './known-intent.ts';
 import { split } from './request.ts';
+import { type GraphqlBody, parseJson, toResponse, tryTo } from './response.ts';
 import { times } from './times.ts';
 
 /**

@@ -12,12 +12,12 @@ export type GetToken = ((rejected?: string) => string | Promise<string>) | undef
 export type Caller = {
   readonly token: string | undefined;
   readonly user: string;
-  readonly refusal?: undefined;
+  readonly rejection?: undefined;
 };
 
 /** Why a request is not sent. */
-export type Refused<Refusal> = {
-  readonly refusal: Refusal;
+export type Rejected<Reason> = {
+  readonly rejection: Reason;
   readonly token?: undefined;
   readonly user?: undefined;
 };
@@ -35,14 +35,14 @@ export async function identify(
   }: { token?: GetToken; attemptMs?: number | undefined },
   signal?: AbortSignal | null,
   rejected?: string,
-): Promise<Caller | Refused<'SIGN_IN_FAILED'>> {
+): Promise<Caller | Rejected<'SIGN_IN_FAILED'>> {
   try {
     const token =
       getToken && (await withDeadline(attemptMs, signal, async () => getToken(rejected)));
     const { headers } = withToken(request, token);
     return { token, user: userOf(headers.get('authorization') ?? '') };
   } catch {
-    return { refusal: 'SIGN_IN_FAILED' };
+    return { rejection: 'SIGN_IN_FAILED' };
   }
 }
 

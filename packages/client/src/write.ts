@@ -1,8 +1,8 @@
-import { errorBody, lostBody, parseJson, textOf, tryTo } from './answer.ts';
 import { tell } from './attempts.ts';
 import { type AnyResult, type FieldResult, type LedgerError, readField } from './field-result.ts';
 import { type Intent, isIntent, type Progress } from './intent.ts';
 import { cancel, createIntent, listeners, note, page, recall } from './known-intent.ts';
+import { errorBody, lostBody, parseJson, textOf, tryTo } from './response.ts';
 import { type SettleOptions, settle } from './settle.ts';
 import { times } from './times.ts';
 import { hash, identify } from './token.ts';
@@ -210,8 +210,8 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
     const ready = await Promise.all([source, getCaller()]).catch(() => undefined);
     if (open !== click) return;
     if (!ready) return set(idle);
-    const [variables, { user, refusal }] = ready;
-    if (refusal) return set(toState(read(errorBody(refusal))));
+    const [variables, { user, rejection }] = ready;
+    if (rejection) return set(toState(read(errorBody(rejection))));
     const id = tryTo(() => hash(JSON.stringify(variables)));
     // A write that may have been sent is not replaced by a new one. With other variables, it is another write.
     const before = kept.find(user, id);
@@ -245,14 +245,14 @@ export function createLiveWrite<Name extends string, Member extends Outcome, Var
   async function ask(before: Open = open ?? {}): Promise<void> {
     open = before;
     set({ phase: 'asking' });
-    const { user = before.user, refusal } = await getCaller();
+    const { user = before.user, rejection } = await getCaller();
     // Meanwhile the client has received the result.
     if (open !== before || !isLocked(state)) return;
     // The write of another user stays stored for that user.
     if (!before.intent || user !== before.user) open = { intent: kept.find(user), user };
     const { intent } = open;
     if (!intent) return set(idle);
-    if (refusal) return set(toState(read(lostBody(intent, refusal))));
+    if (rejection) return set(toState(read(lostBody(intent, rejection))));
     note(intent, { user });
     const settled = settle<Data>(intent, { ...getOptions(), url });
     return finish(open, await settled.catch((error: unknown) => ({ error })), true);

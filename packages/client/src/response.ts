@@ -14,7 +14,7 @@ export type GraphqlError = {
 };
 
 /** What the response to one attempt says about a write. */
-export type Answer = {
+export type AttemptResult = {
   /**
    * - `final`: the same request would get the same response again
    * - `not-sent`: this request did nothing, and may be sent again
@@ -33,10 +33,10 @@ export type Answer = {
   readonly init?: { readonly status: number; readonly headers: Headers };
 };
 
-export const lost: Answer = { state: 'lost', isOpen: true, body: {} };
+export const lost: AttemptResult = { state: 'lost', isOpen: true, body: {} };
 
 /** Reads a response, whose body is `text`. */
-export function readAnswer({ status, headers }: Response, text: string): Answer {
+export function readResponse({ status, headers }: Response, text: string): AttemptResult {
   // A 4xx of a proxy, except for 408, means that it did not forward the request. Its other responses prove nothing.
   const isRejectedByProxy = /^4(?!08)/.test(`${status}`);
   const body =
