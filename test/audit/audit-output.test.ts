@@ -7,7 +7,6 @@ import { createAuditOutput } from '../../src/audit/audit-output.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { startGateway } from '../../src/gateway.ts';
 import { LogOutput } from '../../src/telemetry/log.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
 import { auditLines, auditLinesIn } from '../../testkit/audit-file.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { environmentFor } from '../../testkit/environment.ts';
@@ -17,6 +16,7 @@ import { createLogRecorder } from '../../testkit/log-recorder.ts';
 import { metric } from '../../testkit/metric.ts';
 import { success } from '../../testkit/service.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
+import { createMetrics } from '../support/metrics.ts';
 import { startStack } from '../support/stack.ts';
 
 const pathOf = async () => join(await temporaryFolder(), 'audit.log');
@@ -51,7 +51,7 @@ test('a line that an earlier process could not finish does not swallow the next 
 test('a line is in the file when it counts as written', async () => {
   const path = await pathOf();
   const log = pino({ level: 'silent' });
-  const metrics = new Metrics({ version: '', commit: '' }, { dropped: 0, heldBytes: 0 });
+  const metrics = createMetrics();
   const output = createAuditOutput(`file:${path}`, new LogOutput(), { log, metrics });
   closeAfterTest(() => output.close());
   const line: AuditLine = { audit: 'dropped', time: '2026-10-01T00:00:00.000Z', lines: 1 };
@@ -66,7 +66,7 @@ test('lines that a full disk does not accept until the end are counted in the lo
   symlinkSync('/dev/full', path);
   const lines = createLogRecorder();
   const log = pino({ base: null }, { write: lines.add });
-  const metrics = new Metrics({ version: '', commit: '' }, { dropped: 0, heldBytes: 0 });
+  const metrics = createMetrics();
   const output = createAuditOutput(`file:${path}`, new LogOutput(), { log, metrics });
   const line: AuditLine = { audit: 'dropped', time: '2026-10-01T00:00:00.000Z', lines: 1 };
   void output.write(line);

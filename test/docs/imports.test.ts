@@ -71,6 +71,17 @@ test('no files import each other in a circle', () => {
   expect(left).toEqual([]);
 });
 
+test('only the tests of admission, and what creates it for other tests, import src/admission', () => {
+  const tests = globSync('{test,testkit}/**/*.ts', { cwd: join(src, '..') });
+  const importers = tests.filter((file) =>
+    readFileSync(join(src, '..', file), 'utf8').includes('/src/admission/'),
+  );
+  const others = importers.filter((file) => !file.startsWith('test/admission/'));
+  expect(others.filter((file) => file !== 'test/docs/imports.test.ts')).toEqual([
+    'test/support/admission.ts',
+  ]);
+});
+
 /** What is loaded with a file: whatever it imports as a value, and what that imports. */
 function loadedBy(file: string, seen = new Set<string>()): Set<string> {
   for (const target of importsOf(file, ({ entries }) => !isOfTypes(entries))) {

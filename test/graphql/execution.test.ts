@@ -4,7 +4,6 @@ import { unwrapResolverError } from '@apollo/server/errors';
 import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { Memory } from '../../src/admission/memory.ts';
 import { clientDisconnected, GatewayError, overloaded } from '../../src/errors/gateway-error.ts';
 import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { COMPILE_AT } from '../../src/graphql/compiled-query.ts';
@@ -18,6 +17,7 @@ import type { Calls } from '../../src/upstream/call.ts';
 import type { OperationName, Responses, UpstreamRequest } from '../../src/upstream/operations.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
+import { createReservation } from '../support/admission.ts';
 import { scopeOf } from '../support/upstream-call.ts';
 
 /** The response bodies of the service by project, or by operation for writes. Other calls fail. */
@@ -295,7 +295,7 @@ test.each([
 
 test('a part of a list is booked before it exists', async () => {
   const held: number[] = [];
-  const reservation = new Memory(Infinity).open('ada');
+  const reservation = createReservation();
   jest.spyOn(reservation, 'reserve').mockImplementation(async (bytes) => void held.push(bytes));
   await interpret({ query: part, scope: { ...alone(), reservation } });
   expect(held[1]).toBe(24_999 * 8);

@@ -1,11 +1,11 @@
 import { expect, jest, test } from '@jest/globals';
 import { buildSchema, type GraphQLResolveInfo, graphql } from 'graphql';
-import { Memory } from '../../src/admission/memory.ts';
 import { ResponseLimits } from '../../src/graphql/response-limits.ts';
 import { readGlCodes } from '../../src/resolvers/gl-code.ts';
 import { createLoaders } from '../../src/resolvers/loaders.ts';
 import { createClient } from '../../src/upstream/client.ts';
 import { reply, startService } from '../../testkit/service.ts';
+import { createMemory, createReservation, type Memory } from '../support/admission.ts';
 import { scopeOf, startCalls } from '../support/upstream-call.ts';
 
 const MEGABYTE = 1_048_576;
@@ -34,7 +34,7 @@ function limitsOf(memory: Memory, turn = scopeOf().turn) {
 test.each(['m', '€', '\u0001'])(
   'the outcomes of writes, with many times %j, are cut until there is memory for their bytes',
   async (char) => {
-    const memory = new Memory(8 * MEGABYTE);
+    const memory = createMemory(8 * MEGABYTE);
     const written = { message: char.repeat(20_000) };
     const lengths: number[] = [];
     let bytes = 0;
@@ -53,7 +53,7 @@ test.each(['m', '€', '\u0001'])(
 
 test('the outcome of a write is encoded in a turn, also if its client disconnected', async () => {
   const turn = jest.fn(scopeOf().turn);
-  const limits = limitsOf(new Memory(8 * MEGABYTE), turn);
+  const limits = limitsOf(createMemory(8 * MEGABYTE), turn);
   const written = { message: 'm'.repeat(MEGABYTE) };
   const response = await execute('message', (info) => limits.fitOutcome(written, info));
   expect(JSON.parse(response).s).toEqual(written);
@@ -77,7 +77,7 @@ test.each([
   ['a part of a list', `codes { ${messages} }`, { codes: [text] }],
   ['the status record beside a list', messages, text],
 ])('%s is booked as its JSON as often as it is selected', async (_, selection, result) => {
-  const memory = new Memory(4 * MEGABYTE);
+  const memory = createMemory(4 * MEGABYTE);
   const limits = limitsOf(memory);
   const response = await execute(selection, async (info) => {
     await limits.admitResult(result, info);
@@ -88,7 +88,7 @@ test.each([
 
 test('the items of a list with any name are counted, and those of the lists in its items', async () => {
   const admit = async (sites: number) => {
-    const limits = limitsOf(new Memory(Infinity));
+    const limits = limitsOf(createMemory());
     limits.start('compiled');
     const vendor = { name: '', sites: Array(sites).fill({ name: '' }) };
     const selection = `vendors { name sites { ${aliases(10, 'name')} } }`;
@@ -102,13 +102,13 @@ test('the items of a list with any name are counted, and those of the lists in i
 });
 
 test('a list is booked with the items of the lists in it', async () => {
-  const memory = new Memory(Infinity);
+  const memory = createMemory();
   await limitsOf(memory).reserveList([{ sites: Array(999).fill({ name: '' }) }], 50_000);
   expect(memory.held).toBe(200_000);
 });
 
 test('the items of a list are looked at once, whatever its aliases are', async () => {
-  const limits = limitsOf(new Memory(Infinity));
+  const limits = limitsOf(createMemory());
   limits.start('compiled');
   let looks = 0;
   const vendor = {
@@ -124,7 +124,7 @@ test('the items of a list are looked at once, whatever its aliases are', async (
 
 test('a response is measured before it is written, and may have twice as many bytes as one of the service', async () => {
   const measure = async (texts: string[]) => {
-    const limits = limitsOf(new Memory(Infinity));
+    const limits = limitsOf(createMemory());
     const value = { message: 'm'.repeat(2 * MEGABYTE) };
     await execute(messages, (info) => limits.admitResult(value, info));
     return limits.admitResponse({ data: texts });
@@ -136,7 +136,7 @@ test('a response is measured before it is written, and may have twice as many by
 });
 
 test('a response whose entities have long texts is measured, and not sent if it is too long', async () => {
-  const reservation = new Memory(Infinity).open('a');
+  const reservation = createReservation();
   const limits = new ResponseLimits({ ...scopeOf(), reservation }, MEGABYTE);
   const entity = { message: 'm'.repeat(MEGABYTE / 8) };
   const response = await execute(messages, async (info) => {

@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import { expect, jest, test } from '@jest/globals';
-import { Gate } from '../../src/admission/gate.ts';
-import { Lane } from '../../src/admission/lane.ts';
-import { Memory } from '../../src/admission/memory.ts';
 import { until } from '../../testkit/eventually.ts';
 import { later } from '../../testkit/fast-timeouts.ts';
+import { createGate, createLane, createMemory, type Lane } from '../support/admission.ts';
 import { connectTo } from '../support/raw-request.ts';
 import { silentMetrics, startTestServer } from '../support/server.ts';
 
@@ -13,9 +11,9 @@ const head = (caller: string, rest: string) =>
 
 /** A server that takes the `Authorization` header for the caller, and executes when the test says so. */
 async function start(limits: { requests?: number; bytes?: number; lane?: Lane } = {}) {
-  const { lane = new Lane() } = limits;
-  const memory = new Memory(limits.bytes ?? 10_000_000);
-  const requests = new Gate({ limit: limits.requests ?? 100, maxWaiting: 8 });
+  const { lane = createLane() } = limits;
+  const memory = createMemory(limits.bytes ?? 10_000_000);
+  const requests = createGate({ limit: limits.requests ?? 100, maxWaiting: 8 });
   const executions: (() => void)[] = [];
   const received: number[] = [];
   const statuses: number[] = [];
@@ -73,7 +71,7 @@ async function start(limits: { requests?: number; bytes?: number; lane?: Lane } 
 
 /** Turns of which the first ones are taken when the test says so. */
 function holdTurns() {
-  const lane = new Lane();
+  const lane = createLane();
   const turn = Promise.withResolvers<void>();
   const take = jest.spyOn(lane, 'take').mockReturnValueOnce(turn.promise);
   const taken = () => until(() => take.mock.calls.length > 0);

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { ofEveryService } from '../../dev/base-urls.ts';
-import { Gate } from '../../src/admission/gate.ts';
 import { until } from '../../testkit/eventually.ts';
 import { read } from '../../testkit/graphql-operation.ts';
 import { createLogRecorder } from '../../testkit/log-recorder.ts';
 import { metric, metricIs } from '../../testkit/metric.ts';
+import { createGate } from '../support/admission.ts';
 import { exchange, requestOnly } from '../support/raw-request.ts';
 import { silentMetrics, startTestServer } from '../support/server.ts';
 import { startHeldStack } from '../support/stack.ts';
@@ -18,7 +18,7 @@ const ANONYMOUS = 'anonymous';
 async function startOverloaded() {
   const log = createLogRecorder();
   const state = { statuses: [] as number[], shed: 0, executed: 0 };
-  const requests = new Gate({ limit: 1, maxWaiting: 1 });
+  const requests = createGate({ limit: 1, maxWaiting: 1 });
   requests.tryEnter('another request');
   const { url } = await startTestServer({
     requests,

@@ -13,7 +13,6 @@ import {
 } from '../../src/idempotency/store.ts';
 import { SqliteStore } from '../../src/idempotency/stores/sqlite-store.ts';
 import { createStoreWatch } from '../../src/idempotency/stores/store-watch.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
 import { claimsOn, SQLITE_LIMITS } from '../../testkit/claims.ts';
@@ -22,6 +21,7 @@ import { read, write, writes } from '../../testkit/graphql-operation.ts';
 import { testIssuer } from '../../testkit/issuer.ts';
 import { metric, metricIs, sumOf } from '../../testkit/metric.ts';
 import { json, type Reply, reply, success } from '../../testkit/service.ts';
+import { createMetrics } from '../support/metrics.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
 import { scopeOf, upgradeToHq } from '../support/upstream-call.ts';
@@ -271,7 +271,7 @@ function startWithStore(
     sent.push(request.timeoutMs);
     return respond(store);
   };
-  const metrics = new Metrics({ version: '', commit: '' }, { dropped: 0, heldBytes: 0 });
+  const metrics = createMetrics();
   const parts = {
     calls: { read: send, write: send } as Calls,
     claims: other.claims,

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { Memory } from '../../src/admission/memory.ts';
 import { readOutcome } from '../../src/idempotency/recorded-outcome.ts';
 import { agedStore } from '../../testkit/aged-store.ts';
 import type { startTestGateway } from '../../testkit/gateway.ts';
 import { write, writes } from '../../testkit/graphql-operation.ts';
 import { metricIs } from '../../testkit/metric.ts';
 import { json } from '../../testkit/service.ts';
+import { createReservation } from '../support/admission.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
 
@@ -61,7 +61,7 @@ test('a recorded outcome for which there is no memory is read with short texts',
   const known = (message: string) =>
     ({ operation: 'upgradeToHQ', response: { invoiceId: '7', message, status: 0 } }) as const;
   const read = (limitBytes: number) =>
-    readOutcome(known('x'.repeat(100_000)), { reservation: new Memory(limitBytes).open('a') });
+    readOutcome(known('x'.repeat(100_000)), { reservation: createReservation(limitBytes) });
   expect(read(1_000_000)).toEqual(known('x'.repeat(100_000)));
   expect(read(150_000)).toEqual(known(`${'x'.repeat(10_000)}…`));
 });

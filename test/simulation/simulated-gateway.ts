@@ -1,4 +1,3 @@
-import { Memory } from '../../src/admission/memory.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { Claims } from '../../src/idempotency/claims.ts';
 import { Completeness } from '../../src/idempotency/completeness.ts';
@@ -11,6 +10,7 @@ import { createStoreWatch } from '../../src/idempotency/stores/store-watch.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
+import { createReservation } from '../support/admission.ts';
 import type { Client, ModelStore } from './model-store.ts';
 import { Violation } from './observer.ts';
 import { time } from './virtual-time.ts';
@@ -22,7 +22,7 @@ const log = { info() {}, warn() {}, error() {} };
 const signal = new AbortController().signal;
 const caller = { issuer: 'issuer', subject: 'ada', hash: 'ada', admissionKey: 'ada' };
 const targets = () => ({ ids: {}, files: [], omitted: 0 });
-const reservation = new Memory(Infinity).open('ada');
+const reservation = createReservation();
 
 /** A request with a key, of one or more fields. */
 export type KeyedRequest = { id: string; key: string; ageMs: number; receivedAt: number };

@@ -3,9 +3,9 @@ import { Socket } from 'node:net';
 import { createAuthenticator } from '../../src/auth/authenticate.ts';
 import type { JwtConfig } from '../../src/auth/verify.ts';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { createLogRecorder } from '../../testkit/log-recorder.ts';
+import { createMetrics } from './metrics.ts';
 
 /** An authenticator for tokens of `issuer` for `gateway`, and its log. */
 export function createTestAuthenticator(keys: JwtConfig['keys'], changed: Partial<JwtConfig> = {}) {
@@ -22,7 +22,7 @@ export function createTestAuthenticator(keys: JwtConfig['keys'], changed: Partia
       ...changed,
     },
     log.createLogger(),
-    new Metrics({ version: '', commit: '' }, { dropped: 0, heldBytes: 0 }),
+    createMetrics(),
   );
   closeAfterTest(authenticator.close);
   const authenticate = async (token: string) =>

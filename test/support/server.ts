@@ -1,9 +1,7 @@
 import { pino } from 'pino';
-import { Gate } from '../../src/admission/gate.ts';
-import { Lane } from '../../src/admission/lane.ts';
-import { Memory } from '../../src/admission/memory.ts';
 import { createServer } from '../../src/http/server.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { createGate, createLane, createMemory } from './admission.ts';
 
 type ServerOptions = Parameters<typeof createServer>[0];
 
@@ -21,8 +19,8 @@ export async function startTestServer({
   ...options
 }: Partial<ServerOptions> & { corsOrigins?: string[] } = {}) {
   const fastify = await createServer({
-    memory: new Memory(Infinity),
-    requests: new Gate({ limit: 100 }),
+    memory: createMemory(),
+    requests: createGate({ limit: 100 }),
     authenticator: { authenticate: async () => null },
     introspection: true,
     execute: async () => ({ status: 200, headers: [], body: '{"data":null}' }),
@@ -36,7 +34,7 @@ export async function startTestServer({
     },
     explorer: undefined,
     isReady: () => true,
-    lane: new Lane(),
+    lane: createLane(),
     metrics: silentMetrics,
     log: pino({ level: 'silent' }),
     ...options,

@@ -1,6 +1,4 @@
 import { type Logger, pino } from 'pino';
-import { Lane } from '../../src/admission/lane.ts';
-import { Memory } from '../../src/admission/memory.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { type CallPolicy, UpstreamCalls } from '../../src/upstream/call.ts';
 import type { CallObserver } from '../../src/upstream/call-metrics.ts';
@@ -10,6 +8,7 @@ import { ReadCache } from '../../src/upstream/read-cache.ts';
 import { createTransport } from '../../src/upstream/transport/got-client.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { createLane, createMemory, type Memory } from './admission.ts';
 
 /** The signal of a client that stays connected. */
 export const neverAborted = new AbortController().signal;
@@ -22,13 +21,13 @@ export function scopeOf(
 ): RequestScope {
   // As of a verified token: without `sub`, all tokens of the issuer are admitted as one caller.
   const admissionKey = subject ?? 'issuer';
-  const lane = new Lane();
+  const lane = createLane();
   return {
     token,
     caller: { issuer: 'issuer', subject, hash: `hash of ${subject ?? token}`, admissionKey },
     identity: `hash of ${token}`,
     requestId: 'request-1',
-    reservation: new Memory(Infinity).open(admissionKey),
+    reservation: createMemory().open(admissionKey),
     turn: (signal) => lane.take(admissionKey, 0, signal),
     trace: undefined,
     forwarded: undefined,
@@ -99,7 +98,7 @@ export function startCalls(
     circuitChanged() {},
   };
   const { probe } = services.ledger;
-  const { memory = new Memory(Infinity), readCacheMs = 0 } = options;
+  const { memory = createMemory(), readCacheMs = 0 } = options;
   const readCache = new ReadCache(readCacheMs, memory);
   closeAfterTest(() => readCache.clear());
   const calls = new UpstreamCalls({

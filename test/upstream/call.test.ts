@@ -4,7 +4,6 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { expect, jest, test } from '@jest/globals';
-import { Memory, Reservation } from '../../src/admission/memory.ts';
 import { bytesOf } from '../../src/lib/short-text.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { operations } from '../../src/upstream/operations.ts';
@@ -14,6 +13,7 @@ import { anyWrite, write } from '../../testkit/graphql-operation.ts';
 import { createLogRecorder } from '../../testkit/log-recorder.ts';
 import { json, startService, success } from '../../testkit/service.ts';
 import { startTcp } from '../../testkit/tcp-server.ts';
+import { createMemory } from '../support/admission.ts';
 import { startHeldStack } from '../support/stack.ts';
 import {
   glCodesOf,
@@ -189,11 +189,11 @@ test('a read that does not fit into the memory now is OVERLOADED, one that never
     response.end();
   });
   const long = await startService(json({ status: 0, message: 'x'.repeat(200_000) }));
-  const memory = new Memory(75_000);
+  const memory = createMemory(75_000);
   const { calls } = startCalls(service, { memory });
   const reading = calls.read(glCodesOf(), scopeOf());
   await expect(reading).rejects.toMatchObject({ code: 'OVERLOADED', sent: 'yes' });
-  const decoding = startCalls(service, { memory: new Memory(250_000) }).calls.read(
+  const decoding = startCalls(service, { memory: createMemory(250_000) }).calls.read(
     glCodesOf(),
     scopeOf(),
   );
@@ -206,7 +206,7 @@ test('a read that does not fit into the memory now is OVERLOADED, one that never
 
 test('the outcome of a write is booked when it arrives, and cut if there is no memory for it', async () => {
   const message = 'x'.repeat(100_000);
-  const memory = new Memory(1_000_000);
+  const memory = createMemory(1_000_000);
   const { calls } = startCalls(await startService(json({ status: 0, message })));
   const writes = Array.from({ length: 8 }, () =>
     calls.write(upgradeToHq, { ...scopeOf(), reservation: memory.open('a') }),
@@ -226,17 +226,15 @@ test.each(['declared', 'not declared'])(
       else response.flushHeaders();
       response.end(body);
     });
-    const memory = new Memory(2_000_000);
+    const memory = createMemory(2_000_000);
     const other = memory.open('other');
     other.resize(1_500_000);
-    const hold = jest.spyOn(Reservation.prototype, 'reserve');
     const { calls } = startCalls(service, { memory });
     let isRead = false;
     const reading = calls.read(glCodesOf(), scopeOf()).finally(() => {
       isRead = true;
     });
-    while (hold.mock.calls.length === 0) await immediate();
-    for (let n = 0; n < 20; n++) await immediate();
+    while (memory.waiting === 0) await immediate();
     expect(isRead).toBe(false);
     expect(memory.held).toBeLessThan(1_700_000);
     other.close();
@@ -247,7 +245,7 @@ test.each(['declared', 'not declared'])(
 
 test('a list is decoded when its caller holds no more than its share', async () => {
   const service = await startService(json({ list: [{}] }));
-  const memory = new Memory(1_000_000);
+  const memory = createMemory(1_000_000);
   const others = memory.open('ada');
   others.resize(600_000);
   const { calls, counts } = startCalls(service, { memory });

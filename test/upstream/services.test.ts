@@ -1,13 +1,13 @@
 import { expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
-import { Memory } from '../../src/admission/memory.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
 import { services as declared, type ServiceName } from '../../src/upstream/declarations.ts';
 import { operations, pathsOf } from '../../src/upstream/operations.ts';
 import { connectServices } from '../../src/upstream/services.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { sumOf } from '../../testkit/metric.ts';
 import { json, type Reply, reply, startService, success } from '../../testkit/service.ts';
+import { createMemory } from '../support/admission.ts';
+import { createMetrics } from '../support/metrics.ts';
 import { glCodesOf, openPolicy, scopeOf, upgradeToHq } from '../support/upstream-call.ts';
 
 /** Connects two services, of which the second one has all writes of `upgradeToHQ`. */
@@ -16,7 +16,7 @@ async function startTwo(reply: Reply = success) {
   const second = await startService(json({ status: 0, message: 'second' }));
   const limits = { timeoutMs: 5000, maxResponseBytes: 1_000_000, maxConcurrency: 2 };
   const settings = { ...limits, ...declared.ledger, headers: {}, tls: {} };
-  const metrics = new Metrics({ version: '', commit: '' }, { dropped: 0, heldBytes: 0 });
+  const metrics = createMetrics();
   const services = connectServices(
     {
       ledger: { ...settings, baseUrl: new URL(ledger.url) },
@@ -25,7 +25,7 @@ async function startTwo(reply: Reply = success) {
     {
       paths: pathsOf(),
       readCacheMs: 0,
-      memory: new Memory(Infinity),
+      memory: createMemory(),
       log: pino({ level: 'silent' }),
       metrics,
       policy: openPolicy,
