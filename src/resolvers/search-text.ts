@@ -18,6 +18,8 @@ const SEPARATOR = 'a';
 
 /** How many characters are searched at once. 8 million that nearly match may take a tenth of a second. */
 const PART_LENGTH = 65_536;
+/** How many items are prepared at once. To ask for CPU time for each item would take longer than the work. */
+const PREPARED_ITEMS = 256;
 
 /** A text without letter case. `toUpperCase` alone would leave some upper-case letters different, such as K and the Kelvin sign. */
 function fold(text: string): string {
@@ -33,13 +35,15 @@ export async function prepareSearch<Item>(
   const folded: string[] = [];
   const ends = new Uint32Array(items.length);
   let length = 0;
-  await limits.visit(items.entries(), ([index, item]) => {
-    for (const text of textsOf(item)) {
-      const one = fold(text ?? '');
-      folded.push(one);
-      length += one.length + SEPARATOR.length;
+  await limits.visit(startsOf(items.length, PREPARED_ITEMS), (start) => {
+    for (const [index, item] of items.slice(start, start + PREPARED_ITEMS).entries()) {
+      for (const text of textsOf(item)) {
+        const one = fold(text ?? '');
+        folded.push(one);
+        length += one.length + SEPARATOR.length;
+      }
+      ends[start + index] = length;
     }
-    ends[index] = length;
   });
   return { text: folded.join(SEPARATOR), ends };
 }
@@ -55,7 +59,7 @@ export async function searchItems<Item>(
   const found: Item[] = [];
   let index = 0; // Of the last item found.
   let from = 0; // Where the next item begins.
-  await limits.visit(partsOf(text), (start) => {
+  await limits.visit(startsOf(text.length, PART_LENGTH), (start) => {
     const part = text.slice(start, start + PART_LENGTH + wanted.length - 1);
     for (;;) {
       const at = part.indexOf(wanted, Math.max(0, from - start));
@@ -70,7 +74,7 @@ export async function searchItems<Item>(
   return found;
 }
 
-/** Where each part of a text begins. */
-function* partsOf({ length }: string): Generator<number> {
-  for (let start = 0; start < length; start += PART_LENGTH) yield start;
+/** Where each part of this size begins. */
+function* startsOf(length: number, size: number): Generator<number> {
+  for (let start = 0; start < length; start += size) yield start;
 }
