@@ -17,6 +17,8 @@ export type Peer = {
   verifies?: boolean;
   /** Our gateway, with this store of idempotency keys. */
   store?: StoreName;
+  /** Variables of our gateway, in addition to the usual ones. */
+  variables?: Record<string, string>;
   /** Our gateway in another checkout: its entry point. */
   entry?: URL;
 };
@@ -29,10 +31,19 @@ export const ours: Peer = {
   store: 'memory',
 };
 
+/** Our gateway, with a cache of reads. It is measured only in workloads that read the same list again. */
+export const cached: Peer = {
+  ...ours,
+  name: 'cached',
+  title: 'ledger-gateway, READ_CACHE_S=5',
+  variables: { READ_CACHE_S: '5' },
+};
+
 /** The servers to compare. The first is the baseline. */
 export const peers: readonly Peer[] = [
   { name: 'apollo', title: 'Apollo Server (baseline)', protocol: 'graphql' },
   ours,
+  cached,
   { name: 'stack', title: 'bare server of the same stack', protocol: 'graphql', verifies: true },
   { name: 'mercurius', title: 'Mercurius, jit and undici', protocol: 'graphql' },
   { name: 'yoga', title: 'GraphQL Yoga', protocol: 'graphql' },
@@ -116,6 +127,7 @@ export async function startPeer(
       ...(store && {
         IDEMPOTENCY_STORE: store.setting,
         IDEMPOTENCY_MAX_KEYS: '100000000',
+        ...peer.variables,
       }),
     },
   });

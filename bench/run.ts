@@ -9,6 +9,7 @@ import { compareCrowds, tableOfCrowds } from './crowd.ts';
 import { compareKeys, selectStores, tableOfStores } from './keys.ts';
 import { checkResponses, measure, probe, type Round, restingMb, warmUp } from './measure.ts';
 import {
+  cached,
   createCredentials,
   ours,
   type Peer,
@@ -110,7 +111,7 @@ async function compare(): Promise<void> {
   for (const workload of selected) {
     const result = await compareIn(
       workload,
-      measured.filter(({ protocol }) => protocol === 'graphql' || workload.call),
+      measured.filter((peer) => takesPart(peer, workload)),
       pace,
     );
     results.push(result);
@@ -118,6 +119,13 @@ async function compare(): Promise<void> {
   }
   const crowds = only?.includes(CROWD) === false ? [] : await compareCrowd(measured);
   writeJson({ pace, figures: figuresOf(results), crowdPace, crowds });
+}
+
+/** Whether a peer is measured in a workload. */
+function takesPart(peer: Peer, workload: Workload): boolean {
+  if (peer === cached && !workload.isRepeated) return false;
+  if (workload.isOurs && peer !== cached && peer !== ours) return false;
+  return peer.protocol === 'graphql' || workload.call !== undefined;
 }
 
 /** Measures what a change costs: the gateway of this checkout against that of another one. */
@@ -140,7 +148,7 @@ async function compareCrowd(measured: Peer[]): Promise<object[]> {
   print(
     `\n${crowdPace.rounds} interleaved rounds; closed loops of ${crowdPace.round} s, open loops of ${crowdPace.openLoop} s. In parentheses: the share of the peak, which is the throughput with 64 connections.`,
   );
-  const graphql = measured.filter(({ protocol }) => protocol === 'graphql');
+  const graphql = measured.filter((peer) => peer !== cached && peer.protocol === 'graphql');
   const crowds = await compareCrowds(graphql, gateway, credentials, crowdPace);
   print(tableOfCrowds(crowds));
   return crowds.map(({ peer, rounds }) => ({ peer: peer.name, rounds }));

@@ -7,6 +7,10 @@ export type Workload = {
   readonly connections: number;
   /** Whether stalls and memory are measured too, with a cheap request every 10 ms during the load. */
   readonly probed?: boolean;
+  /** Whether it reads the same lists again, so that a cache of reads has an effect. */
+  readonly isRepeated?: boolean;
+  /** Whether only our gateway has it. */
+  readonly isOurs?: boolean;
   readonly query: string;
   /** The variables of the n-th request of a rotation. */
   readonly variables: (n: number) => Record<string, string>;
@@ -41,6 +45,15 @@ const aliasesQuery = `query Aliases($target: IntegrationTarget!, $project: Strin
 }
 fragment Fields on GlCodesResult { ${codesFields} }`;
 
+const searchQuery = `query Search($target: IntegrationTarget!, $project: String!, $search: String!) {
+  glCodes(target: $target, project: $project, search: $search, first: 20) {
+    ... on GlCodeList { totalCount codes { code name } } ... on LedgerProblem { message }
+  }
+}`;
+
+/** What a user types, one more character with each request. The stub service has it in every name. */
+const TYPED = 'accommodation 19';
+
 const actionQuery = `mutation Act($action: WorkflowAction!) {
   workflowAction(action: $action) {
     __typename ... on WorkflowActionCompleted { action } ... on LedgerStatus { invoiceId message } ... on LedgerProblem { message }
@@ -69,7 +82,13 @@ export const typical: Workload = {
 
 export const workloads: readonly Workload[] = [
   typical,
-  { name: 'codes-20-equal', title: '20 codes, equal projects', delayMs: 0, ...equal },
+  {
+    name: 'codes-20-equal',
+    title: '20 codes, equal projects',
+    delayMs: 0,
+    isRepeated: true,
+    ...equal,
+  },
   {
     name: 'codes-20-different-20ms',
     title: '20 codes, different projects, the service takes 20 ms',
@@ -87,6 +106,20 @@ export const workloads: readonly Workload[] = [
     title: '2,000 codes, different projects',
     delayMs: 0,
     ...codes((n) => `codes-2000-${n}`),
+  },
+  {
+    name: 'search',
+    title: 'search as 4 users type, each in a list of 20,000 codes',
+    delayMs: 0,
+    connections: 4,
+    isRepeated: true,
+    isOurs: true,
+    query: searchQuery,
+    variables: (n) => ({
+      target: 'EMAIL',
+      project: `codes-20000-${Math.floor(n / ROTATION)}`,
+      search: TYPED.slice(0, (n % ROTATION) + 1),
+    }),
   },
   {
     name: 'workflow-action',
