@@ -4,7 +4,7 @@ import { countItems } from '../lib/count-items.ts';
 import { jsonLength } from '../lib/json.ts';
 import { SHORT_TEXT, shortForm } from '../lib/short-text.ts';
 import type { RequestScope } from '../request-scope.ts';
-import type { Limits } from '../resolvers/loaders.ts';
+import type { CountedList, Limits } from '../resolvers/loaders.ts';
 import { fieldsOf, selectionOf } from './selection-cost.ts';
 
 /** How many entity references one request may resolve, over all of its aliases. */
@@ -97,10 +97,12 @@ export class ResponseLimits implements Limits {
     }
   }
 
-  reserveList(list: readonly object[], bytes: number): Promise<void> | undefined {
+  reserveList(list: CountedList, bytes: number): Promise<void> | undefined {
     const note = () => void this.#lists.set(list, bytes);
+    // The items are counted once for all requests that share the list.
+    list.itemCount ??= countItems(list);
     // An item takes about 150 bytes besides its texts.
-    return this.#reserve(bytes + countItems(list) * 150)?.then(note) ?? note();
+    return this.#reserve(bytes + list.itemCount * 150)?.then(note) ?? note();
   }
 
   reserveSearchText(list: readonly object[]): Promise<void> | undefined {

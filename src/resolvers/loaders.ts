@@ -6,6 +6,9 @@ import { UpstreamError, type UpstreamErrorCode } from '../upstream/upstream-erro
 import { outcome } from './outcome.ts';
 import { prepareSearch, type Searchable, type SearchText } from './search-text.ts';
 
+/** A list with the number of its items, including those of lists inside them, once they were counted. */
+export type CountedList = readonly object[] & { itemCount?: number };
+
 /** The limits of a response (graphql/response-limits.ts). */
 export type Limits = {
   /** Counts a list that will be read, by its key. Throws `OPERATION_LIMIT_EXCEEDED` if there are too many. */
@@ -16,7 +19,7 @@ export type Limits = {
    */
   failureTurn(): Promise<void>;
   /** Reserves memory for a list with `bytes` of texts until the response exists. Throws as `Reservation.reserve` does. */
-  reserveList(list: readonly object[], bytes: number): Promise<void> | undefined;
+  reserveList(list: CountedList, bytes: number): Promise<void> | undefined;
   /** Reserves memory for the texts of a list that are prepared for searches. */
   reserveSearchText(list: readonly object[]): Promise<void> | undefined;
   /** Reserves memory for a copy of at most `items` items of a list, and waits for CPU time to make the copy. */
