@@ -35,8 +35,8 @@ export const ours: Peer = {
 export const cached: Peer = {
   ...ours,
   name: 'cached',
-  title: 'ledger-gateway, READ_CACHE_S=5',
-  variables: { READ_CACHE_S: '5' },
+  title: 'ledger-gateway, READ_CACHE_S=60',
+  variables: { READ_CACHE_S: '60' },
 };
 
 /** The servers to compare. The first is the baseline. */
