@@ -5,7 +5,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
  * npm runs this between setting the version and committing it (`npm run release`). It gives the unreleased entries of the
  * CHANGELOG the version and the date, and sets the version of the client package, in the lockfile too, of the label of
  * the image, and of the Helm chart. What this version records for outcomes, and in the audit record, become
- * fixtures, which later versions must read.
+ * fixtures, which later versions must read. So do the schema and the types of the client package, which later versions must
+ * not break.
  */
 const version = process.env.npm_package_version;
 if (version === undefined) throw new Error('npm version starts this');
@@ -35,4 +36,6 @@ replace(
   `version: ${version}\nappVersion: "${version}"`,
 );
 replace('Dockerfile', /(image\.version=)\S+/, `$1${version}`);
-execFileSync(process.execPath, ['deploy/record-outcomes.ts', version], { stdio: 'inherit' });
+for (const script of ['deploy/record-outcomes.ts', 'deploy/record-api.ts']) {
+  execFileSync(process.execPath, [script, version], { stdio: 'inherit' });
+}

@@ -43,7 +43,7 @@ export function plugin(
  * The document that \`settle\` sends. It selects every field of every outcome. A gateway with trusted documents needs it in a
  * manifest.
  */
-export const settleDocument = /* GraphQL */ \`${text}\`;
+export const settleDocument: string = /* GraphQL */ \`${text}\`;
 `;
 }
 

@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals';
-import { Memory } from '../../src/admission/memory.ts';
 import type { RequestScope } from '../../src/request-scope.ts';
 import { ReadCache, type ReadSource } from '../../src/upstream/read-cache.ts';
 import { until } from '../../testkit/eventually.ts';
@@ -7,6 +6,7 @@ import { speedUp } from '../../testkit/fast-timeouts.ts';
 import { read as readOperation, write as writeOperation } from '../../testkit/graphql-operation.ts';
 import { metric } from '../../testkit/metric.ts';
 import { json, type Reply, reply, startService, success } from '../../testkit/service.ts';
+import { createMemory } from '../support/admission.ts';
 import { startStack } from '../support/stack.ts';
 import { stopClock } from '../support/stopped-clock.ts';
 import {
@@ -35,7 +35,7 @@ async function start() {
 const list = { status: 0, list: [] };
 
 test('a read joins one of the latest thousand', () => {
-  const cache = new ReadCache(0, new Memory(Infinity));
+  const cache = new ReadCache(0, createMemory(Infinity));
   const sources: ReadSource[] = [];
   const read = (n: number) =>
     void cache.read(
@@ -319,7 +319,7 @@ test('a list is kept for the forwarded headers of its request, and reads are cou
 // Memory.
 
 test('what needs the memory of kept lists gets it at once, the least recently used list first', async () => {
-  const memory = new Memory(1_000_000);
+  const memory = createMemory(1_000_000);
   const { read, sent, readCache } = await startKeeping(json(codes), { memory });
   for (const project of ['a', 'b', 'c', 'a']) await read(project);
   const listBytes = readCache.borrowed / 3;
@@ -350,7 +350,7 @@ test('kept lists take at most half of the memory, and the latest ones stay', asy
   const measuring = await startKeeping();
   await measuring.read();
   const listBytes = measuring.readCache.borrowed;
-  const memory = new Memory(listBytes * 5);
+  const memory = createMemory(listBytes * 5);
   const { read, sent, readCache } = await startKeeping(json(codes), { memory });
   for (const project of ['a', 'b', 'c']) await read(project);
   expect(readCache.borrowed).toBe(listBytes * 2);
