@@ -210,6 +210,18 @@ test('asking again about an orphaned write may help once', async () => {
   expect(await open().ended()).toMatchObject(done);
 });
 
+test.each([
+  'GRAPHQL_VALIDATION_FAILED',
+  'QUERY_NOT_IN_SAFELIST',
+  'PERSISTED_QUERY_NOT_IN_LIST',
+  'BAD_USER_INPUT',
+])('asking again does not help if the gateway rejects the question with %s', async (code) => {
+  const { open } = await start([cut], requestError(code, {}, 400));
+  const result = { error: { reason: code } };
+  const state = { phase: 'unknown', result, mayAsk: false, mayDismiss: true };
+  expect(await open().click()).toMatchObject(state);
+});
+
 test('a page that was left asks for its user alone', async () => {
   const { open, kinds, storage } = await startLost();
 

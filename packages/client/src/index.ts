@@ -20,6 +20,7 @@ export {
   isLocked,
   type Outcome,
   type Write,
+  type WriteData,
   type WriteOptions,
   type WriteResult,
   type WriteState,

@@ -331,8 +331,11 @@ function toState<Member extends Outcome>(
     return { phase, member: result.member } as unknown as WriteState<Member>;
   }
   const isOrphaned = code === 'ORPHANED';
+  // The gateway rejects the question itself, such as one whose document is not in its manifest.
+  const isRejected = /^GRAPHQL_|_NOT_IN_|BAD_USER_INPUT/.test(`${result.error?.reason}`);
   // The gateway calls a write orphaned only when its time is over. So the user is asked to check if the next answer is the same.
-  const mayAsk = (isOrphaned && !wasAsked) || code === 'IN_PROGRESS' || result.kind === 'lost';
+  const mayAsk =
+    (isOrphaned && !wasAsked) || code === 'IN_PROGRESS' || (result.kind === 'lost' && !isRejected);
   return { phase: 'unknown', result, mayAsk, mayDismiss: isOrphaned || !mayAsk };
 }
 
