@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { closeAll } from '../testkit/cleanup.ts';
 import { type Row, type Scenario, withHarness } from './harness.ts';
 import { faults } from './scenarios/faults.ts';
+import { freeze } from './scenarios/freeze.ts';
 import { intents } from './scenarios/intents.ts';
 import { intentsSimulated } from './scenarios/intents-simulated.ts';
 import { intentsStore } from './scenarios/intents-store.ts';
@@ -21,6 +22,7 @@ const scenarios: Scenario[] = [
   overload,
   oneCaller,
   surplusResponses,
+  freeze,
   intents,
   intentsSimulated,
   intentsStore,
