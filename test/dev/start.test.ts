@@ -59,5 +59,5 @@ test('an occupied port is reported with the page that names its variable', async
   const dev = startProcess(['dev/start.ts'], { env: { DEV_ISSUER_PORT: new URL(origin).port } });
 
   expect(await dev.exited).toEqual({ code: 1, signal: null });
-  expect(dev.errorText()).toMatch(/EADDRINUSE.*\ndocs\/development\.md names the variable/);
+  expect(dev.errorText()).toMatch(/EADDRINUSE.*\ndocs\/how-to\/develop\.md names the variable/);
 });
