@@ -219,8 +219,8 @@ function checkScale(resources: Resources): void {
     .parse(resources.get('HorizontalPodAutoscaler')).spec;
   const pods = maxReplicas + strategy.rollingUpdate.maxSurge;
   const calls = pods * Number(variablesOf(resources).UPSTREAM_MAX_CONCURRENCY);
-  const { upstream } = readConfig({ ...own, UPSTREAM_MAX_CONCURRENCY: '' });
-  if (!(calls <= upstream.maxConcurrency)) throw new Error(`${pods} pods send ${calls} calls`);
+  const { services } = readConfig({ ...own, UPSTREAM_MAX_CONCURRENCY: '' });
+  if (!(calls <= services.ledger.maxConcurrency)) throw new Error(`${pods} pods send ${calls} calls`);
 }
 
 /** The port that a client of an address connects to. */
