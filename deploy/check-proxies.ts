@@ -223,7 +223,7 @@ async function checkProxy(name: keyof typeof proxies): Promise<void> {
       (await statusOf('/metrics')) === 404 && (await statusOf('/readyz')) === 404,
     );
     const status = await statusOfLargeBody(`${url}/graphql`);
-    check(`${name}: a body of 17 MB is 413`, status === 413, status);
+    check(`${name}: a body of 18 MB is 413`, status === 413, status);
   } finally {
     proxy.kill('SIGTERM');
     await Promise.all(gateways.map((gateway) => gateway.end('SIGKILL')));
@@ -233,9 +233,9 @@ async function checkProxy(name: keyof typeof proxies): Promise<void> {
   }
 }
 
-/** The status for a body of 17 MB, of which only the beginning is sent. */
+/** The status for a body of 18 MB, of which only the beginning is sent. */
 async function statusOfLargeBody(url: string): Promise<number | undefined> {
-  const headers = { 'content-type': 'application/json', 'content-length': 17_000_000 };
+  const headers = { 'content-type': 'application/json', 'content-length': 18_000_000 };
   const request = httpsRequest(url, { method: 'POST', headers, rejectUnauthorized: false });
   request.write(' '.repeat(100_000));
   const [response] = (await once(request, 'response')) as [IncomingMessage];
