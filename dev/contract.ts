@@ -1,0 +1,121 @@
+import { parseArgs } from 'node:util';
+import { declarations, type ServiceName, services } from '../src/upstream/declarations.ts';
+import { parseBody } from '../src/upstream/parse-body.ts';
+import { defineRequest } from '../src/upstream/transport/got-request.ts';
+import { type Differences, differencesOf } from './wire-differences.ts';
+
+const usage = `Usage: CONTRACT_TOKEN=… npm run contract -- <base URL> [options]
+
+Sends one read to a real service, compares the response with the declarations, and says what they do not know. It never writes.
+Exits with 0 if there is no difference, otherwise with 1. docs/how-to/check-the-service.md explains the output.
+
+  --query <text>    the query of the read, without "?"; by default the one that probes the service
+  --service <name>  the service of the declarations, by default ledger
+  --token <text>    the bearer token; CONTRACT_TOKEN keeps it out of the list of processes
+`;
+
+/** What `npm run contract` prints, and whether the response has nothing that the declarations do not know. */
+type Report = { readonly text: string; readonly isAsDeclared: boolean };
+
+type Options = {
+  /** The base URL of the service. */
+  readonly url: string;
+  readonly token: string;
+  readonly service?: ServiceName;
+  /** The query of the read. By default that of the probe. */
+  readonly query?: string | undefined;
+};
+
+/** Sends the read that probes a service, once, and compares the response with its declaration. */
+export async function checkContract({
+  url,
+  token,
+  service = 'ledger',
+  query,
+}: Options): Promise<Report> {
+  const { operation, search } = services[service].probe;
+  const { effect, path, method, response } = declarations[operation];
+  // The type of the declarations says the same. A write must never be sent from here, whatever somebody changes there.
+  if (effect !== 'read') throw new Error(`${operation} is not a read.`);
+  const target = new URL(path, url.endsWith('/') ? url : `${url}/`);
+  target.search = query ?? search;
+  const received = await fetch(target, {
+    method,
+    headers: headersOf(target, token),
+    redirect: 'manual', // A redirect could lead to an operation that writes.
+    signal: AbortSignal.timeout(60_000),
+  });
+  const bytes = new Uint8Array(await received.arrayBuffer());
+  const type = received.headers.get('content-type') ?? 'no content type';
+  const head = `${method} ${target}\n${received.status}, ${type}, ${bytes.length} bytes\n`;
+  if (received.status !== 200) {
+    return { text: `${head}\nOnly a response with 200 can be compared.\n`, isAsDeclared: false };
+  }
+  // A service may respond with one of several records: the one that fits best is meant.
+  const body = parseBody(bytes, true);
+  const [best] = response.wire
+    .map((declared) => differencesOf(declared, body))
+    .toSorted((a, b) => a.unknown.size - b.unknown.size);
+  return best ? describe(head, best) : { text: head, isAsDeclared: false };
+}
+
+/** The headers of the gateway, because a service may select the type of its response by them. */
+function headersOf(target: URL, token: string): Headers {
+  const headers = new Headers({ authorization: `Bearer ${token}` });
+  for (const [name, value] of Object.entries(defineRequest(target, 'GET').headers)) {
+    if (value !== undefined) headers.set(name, String(value));
+  }
+  return headers;
+}
+
+function describe(head: string, { unknown, unseen, records }: Differences): Report {
+  const times = (number: number) => `${number} ${number === 1 ? 'time' : 'times'}`;
+  const lines = (entries: Iterable<readonly [string, number]>) =>
+    Array.from(entries, ([text, number]) => `  ${text} (${times(number)})`);
+  const sections = [
+    ['Compared records:', ...lines(records)],
+    unknown.size === 0
+      ? ['Everything in the response is declared.']
+      : ['The declarations do not know:', ...lines(unknown)],
+    ...(unseen.length > 0
+      ? [['Declared, but in no record:', ...unseen.map((path) => `  ${path}`)]]
+      : []),
+  ];
+  const text = sections.map((section) => `${section.join('\n')}\n`).join('\n');
+  return { text: `${head}\n${text}`, isAsDeclared: unknown.size === 0 };
+}
+
+/** Reads the command line. Undefined if it is not valid. */
+function readCommand(): Options | undefined {
+  const type = 'string';
+  const options = { query: { type }, service: { type }, token: { type } } as const;
+  try {
+    const { positionals, values } = parseArgs({ allowPositionals: true, options });
+    const [url = ''] = positionals;
+    const { query, service = 'ledger', token = process.env.CONTRACT_TOKEN } = values;
+    const isValid = URL.canParse(url) && token !== undefined && isService(service);
+    return isValid ? { url, token, service, query } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isService = (name: string): name is ServiceName => Object.hasOwn(services, name);
+
+/** Runs the command. */
+async function main(): Promise<void> {
+  const command = readCommand();
+  try {
+    const report = command && (await checkContract(command));
+    if (report) process.stdout.write(report.text);
+    else process.stderr.write(usage);
+    process.exitCode = report?.isAsDeclared ? 0 : 1;
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    process.stderr.write(`${cause instanceof Error ? cause.message : cause}\n`);
+    process.exitCode = 1;
+  }
+}
+
+// `npm run contract`
+if (import.meta.main) void main();

@@ -1,0 +1,93 @@
+import { expect, test } from '@jest/globals';
+import { checkContract } from '../../dev/contract.ts';
+import { startReferenceService } from '../../dev/service.ts';
+import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { startProcess } from '../../testkit/process.ts';
+import { startStub } from '../../testkit/service.ts';
+import { createSigningKey } from '../support/signing-key.ts';
+
+const { sign } = await createSigningKey('one');
+const token = await sign({});
+
+/** Starts a service that responds with this body, and keeps the requests that it gets. */
+async function startResponding(body: string, status = 200) {
+  const requests: string[] = [];
+  const { url } = await startStub((response, { method, url, headers }) => {
+    requests.push(`${method} ${url} ${headers.authorization}`);
+    response.writeHead(status, { 'content-type': 'application/json', location: '/upgradeToHQ' });
+    response.end(body);
+  });
+  return { url, requests };
+}
+
+test('the reference service responds as declared, with the query that is asked for', async () => {
+  const service = await startReferenceService();
+  closeAfterTest(() => service.close());
+  const query = 'target=5&project=north-plant&includeHide=true';
+
+  const { text, isAsDeclared } = await checkContract({ url: service.url, token, query });
+
+  expect(text).toContain('  list[] (16 times)\n');
+  expect(text).toContain('Everything in the response is declared.');
+  expect(isAsDeclared).toBe(true);
+});
+
+test('unknown fields, types and statuses are reported with their paths, and no value of a text', async () => {
+  const { url } = await startResponding(
+    `{"service_status":{"invoice_id":1.5,"message":"secret","status":7,"trace":{}},
+      "list":[{"Code":4010,"Name":"secret","Cost":10.50},{"Hide":9007199254740993,"Cost":null}]}`,
+  );
+
+  const { text, isAsDeclared } = await checkContract({ url, token });
+
+  const [, differences] = /The declarations do not know:\n(.*?)\n\n/s.exec(text) ?? [];
+  expect(differences?.split('\n').toSorted()).toEqual([
+    '  list[].Code: expected string or null, got number (1 time)',
+    '  list[].Cost: not declared, null (1 time)',
+    '  list[].Cost: not declared, number (1 time)',
+    '  list[].Hide: expected integer or null, got number (1 time)',
+    '  service_status.invoice_id: expected integer or null, got number (1 time)',
+    '  service_status.status: expected a documented status, got 7 (1 time)',
+    '  service_status.trace: not declared, object (1 time)',
+  ]);
+  expect(text).toMatch(/Declared, but in no record:\n {2}list\[\]\.Value\n$/);
+  expect(text).not.toContain('secret');
+  expect(isAsDeclared).toBe(false);
+});
+
+test('it sends one read, and follows no redirect', async () => {
+  for (const status of [200, 302, 401, 503]) {
+    const { url, requests } = await startResponding('{}', status);
+
+    const { text, isAsDeclared } = await checkContract({ url: url.replace(/\/$/, ''), token });
+
+    expect(isAsDeclared).toBe(status === 200);
+    expect(text).toContain(`\n${status}, application/json, 2 bytes\n`);
+    expect(requests).toEqual([
+      `GET /getGLCodes5?target=-1&project=&includeHide=false Bearer ${token}`,
+    ]);
+  }
+});
+
+test('the command exits with 0 or 1, and takes the token from the environment', async () => {
+  const { url } = await startResponding('{"service_status":{"status":0},"list":[]}');
+  const strange = await startResponding('{"items":[]}');
+  const run = async (args: string[], env = {}) => {
+    const command = startProcess(['dev/contract.ts', ...args], { env });
+    const { code } = await command.exited;
+    return { code, output: command.lines.join('\n'), error: command.errorText() };
+  };
+  const [fits, differs, unreachable, none] = await Promise.all([
+    run([url], { CONTRACT_TOKEN: token }),
+    run([strange.url, '--token', token]),
+    run(['http://127.0.0.1:1/', '--token', token]),
+    run([url]),
+  ]);
+  expect(fits).toMatchObject({ code: 0, error: '' });
+  expect(differs).toMatchObject({
+    code: 1,
+    output: expect.stringContaining('items: not declared'),
+  });
+  expect(unreachable).toMatchObject({ code: 1, output: '' });
+  expect(none).toMatchObject({ code: 1, error: expect.stringContaining('Usage:') });
+});
