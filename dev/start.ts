@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import closeWithGrace from 'close-with-grace';
-import { pino } from 'pino';
 import { type Config, readConfig } from '../src/config/config.ts';
 import { type Gateway, startGateway } from '../src/gateway.ts';
 import { longestDelayMs } from '../src/http/drain.ts';
 import { baseUrls } from './base-urls.ts';
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy.ts';
 import { type Issuer, startIssuer } from './issuer.ts';
+import { createReadableLog } from './readable-log.ts';
 import { type ReferenceService, startReferenceService } from './service.ts';
 import { startWebApp, type WebApp } from './web-app.ts';
 import { serveWebBuild } from './web-build.ts';
@@ -38,7 +38,8 @@ try {
     EXPLORER_HEADERS: JSON.stringify({ Authorization: `Bearer ${token}` }),
     ...process.env,
   });
-  const gateway = await startGateway(config, pino({ level: config.logLevel, base: null }));
+  const { log, show } = createReadableLog(config.logLevel);
+  const gateway = await startGateway(config, log);
   const proxy = await startCuttingProxy({
     target: gateway.url,
     port: Number(process.env.DEV_CUTTING_PROXY_PORT ?? 4001),
@@ -55,6 +56,7 @@ try {
     },
   );
   process.stdout.write(instructions({ config, gateway, proxy, issuer, service, webApp, token }));
+  await show();
 } catch (error) {
   const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
   const hint = isInUse ? '\ndocs/how-to/develop.md names the variable of each port.' : '';
@@ -79,11 +81,7 @@ type Setup = {
 };
 
 function instructions(setup: Setup): string {
-  const { config, gateway, proxy, issuer, service, webApp, token } = setup;
-  const explorer =
-    config.http.explorer === 'off'
-      ? 'off (EXPLORER)'
-      : `open the same address in a browser (${config.http.explorer})`;
+  const { gateway, proxy, issuer, service, token } = setup;
   const query =
     '{ glCodes(target: EMAIL, project: "north-plant") { ... on GlCodeList { codes { code name } } ... on LedgerProblem { message } } }';
   const mutation =
@@ -93,11 +91,9 @@ function instructions(setup: Setup): string {
     `curl -sS ${url}/graphql ${options} -H 'content-type: application/json' -H 'authorization: Bearer ${token}' --data-binary '${JSON.stringify({ query: document })}'`;
 
   return `
+${placesToOpen(setup).join('\n')}
+
 The gateway listens at ${gateway.url}/graphql
-  web app                ${webApp ? `open ${webApp.url}` : 'npm run dev -- --web starts it'}
-  explorer               ${explorer}
-                         EXPLORER=sandbox shows Apollo Sandbox, which is loaded from the internet and sends no
-                         Idempotency-Key unless you add one
   reference service      ${service.url}
   token, valid for 12 h  ${issuer.url}token
   token with a scenario  ${issuer.url}token?scenario=failed   (an unknown name lists all scenarios)
@@ -120,4 +116,17 @@ The same write again. The gateway replays the outcome and sends nothing (Idempot
 ${curl(gateway.url, mutation, `-i ${key}`)}
 
 `;
+}
+
+/** What to open in a browser. */
+function placesToOpen({ config, gateway, webApp }: Setup): string[] {
+  const { explorer } = config.http;
+  const app = webApp ? `Open ${webApp.url}` : 'Run npm run dev -- --web';
+  const page = explorer === 'off' ? 'Unset EXPLORER' : `Open ${gateway.url}/graphql`;
+  const sandbox =
+    ' (EXPLORER=sandbox shows Apollo Sandbox, which is loaded from the internet and sends no Idempotency-Key)';
+  return [
+    `${app} for the example app.`,
+    `${page} for the explorer, which has a token and samples${explorer === 'graphiql' ? sandbox : ''}.`,
+  ];
 }

@@ -3,7 +3,7 @@ import { openPage } from './browser.ts';
 import { startDev } from './dev-process.ts';
 
 test('npm run dev -- --web serves the app, which can use the gateway from its own port', async () => {
-  const url = await startDev(/web app +open (\S+)$/, { args: ['--web'] });
+  const url = await startDev(/^Open (\S+) for the example app/, { args: ['--web'] });
   const { page, errors } = await openPage();
 
   await page.goto(url);

@@ -8,7 +8,7 @@ const ports = ['PORT', 'DEV_ISSUER_PORT', 'DEV_SERVICE_PORT', 'DEV_CUTTING_PROXY
 /** Starts `npm run dev` on free ports, and waits until it has printed its instructions. */
 async function startDev() {
   const dev = startProcess(['dev/start.ts'], {
-    env: { ...Object.fromEntries(ports.map((name) => [name, '0'])), LOG_LEVEL: 'warn' },
+    env: { ...Object.fromEntries(ports.map((name) => [name, '0'])), LOG_LEVEL: 'info' },
   });
   closeAfterTest(async () => {
     dev.signal('SIGTERM');
@@ -16,7 +16,8 @@ async function startDev() {
   });
   const [, url = ''] = await dev.line(/^The gateway listens at (\S+)$/);
   await dev.line(/^curl .* -i /);
-  return { url, commands: dev.lines.filter((line) => line.startsWith('curl ')) };
+  const { lines, line } = dev;
+  return { url, lines, line, commands: dev.lines.filter((line) => line.startsWith('curl ')) };
 }
 
 const urlIn = (command = '') => /http:\S+/.exec(command)?.[0] ?? '';
@@ -31,7 +32,13 @@ function run(command = ''): Promise<Response> {
 }
 
 test('the printed commands lose the response of a write and get its outcome', async () => {
-  const { url, commands } = await startDev();
+  const { url, lines, line, commands } = await startDev();
+  // First it says what to open. Its log is readable.
+  expect(lines.filter((text) => text !== '').slice(0, 2)).toEqual([
+    'Run npm run dev -- --web for the example app.',
+    expect.stringMatching(/^Open http:\S+\/graphql for the explorer/),
+  ]);
+  await line(/^\[\d\d:\d\d:\d\d\] INFO: starting/);
   expect(commands).toHaveLength(3);
   const [query, lost, repeat] = commands;
 
