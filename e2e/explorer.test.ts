@@ -56,8 +56,24 @@ test('GraphiQL loads offline, reads GL codes and restarts a workflow', async () 
   expect(await headersOf()).not.toContain('idempotent-replayed: ');
   expect(await keyOf()).not.toBe(first);
   await bar.getByRole('checkbox').check();
+  expect(await bar.getByRole('status').textContent()).toBe('');
   await runAgain();
   expect(await headersOf()).toContain('idempotent-replayed: true');
+  await bar.getByText('Replayed, nothing was sent').waitFor();
+
+  // The bar has the colors of GraphiQL, and the page has no scrollbars.
+  const background = (element: Element) => getComputedStyle(element).backgroundColor;
+  const graphiql = page.locator('#root .graphiql-container').last();
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await bar.evaluate(background)).toBe(await graphiql.evaluate(background));
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
+  const sizes = await page.evaluate(() => {
+    const { scrollWidth, scrollHeight } = document.documentElement;
+    return [scrollWidth, scrollHeight];
+  });
+  expect(sizes).toEqual([1280, 900]);
 
   // The bar covers nothing of GraphiQL, however high it is.
   await bar.locator('summary').click();
