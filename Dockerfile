@@ -25,7 +25,7 @@ COPY --from=packages /app/node_modules node_modules
 COPY package.json schema.graphql LICENSE ./
 COPY examples/operations examples/operations
 COPY src src
-# For a night on call, and for auditors, where no clone is at hand (docs/on-call.md, docs/reference/audit.md).
+# For a night on call, and for auditors, where no clone is at hand (docs/on-call.md, docs/reference/audit-record.md).
 COPY deploy/log-report.ts deploy/audit-report.ts deploy/
 # The user `node` of the base image. Kubernetes can check that a number is not root, but not a name.
 USER 1000:1000

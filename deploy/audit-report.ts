@@ -10,7 +10,7 @@ import { enumValueOf, fieldOf } from '../src/operation-names.ts';
 import { perOperation } from '../src/upstream/operations.ts';
 
 /*
- * Answers questions from the audit record of all instances (docs/reference/audit.md), in files, of which some may be compressed (`.gz`), or on standard input:
+ * Answers questions from the audit record of all instances (docs/reference/audit-record.md), in files, of which some may be compressed (`.gz`), or on standard input:
  *
  *   node deploy/audit-report.ts [--action NAME] [--field NAME] [--subject SUB] [--from TIME] [--to TIME] [--unknown] [FILE…]
  *

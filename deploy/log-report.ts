@@ -16,7 +16,7 @@ const SHOWN_FAULTS = 25;
 const SHOWN_CALLERS = 5;
 const SHOWN_WRITES = 20;
 
-/** The fields of a log line that are read here (docs/reference/operations.md). */
+/** The fields of a log line that are read here (docs/reference/log-lines.md). */
 const lineSchema = z.object({
   level: z.number(),
   time: z.number(),
@@ -50,7 +50,7 @@ function parseLine(text: string): Line | undefined {
   }
 }
 
-/** Whether it is a line of the audit record, which may share the output of the log (docs/reference/audit.md). */
+/** Whether it is a line of the audit record, which may share the output of the log (docs/reference/audit-record.md). */
 function isAuditLine(text: string): boolean {
   return text.slice(text.indexOf('{')).startsWith('{"audit":');
 }

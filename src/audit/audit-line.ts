@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /*
- * The lines of the audit record (docs/reference/audit.md). They are public: within a major version, fields are only added. `npm run
+ * The lines of the audit record (docs/reference/audit-record.md). They are public: within a major version, fields are only added. `npm run
  * audit-schema` writes docs/reference/audit-line.schema.json from here.
  */
 

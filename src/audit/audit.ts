@@ -17,7 +17,7 @@ type AuditOptions = {
 };
 
 /**
- * Records writes (docs/reference/audit.md): before they are sent, and with what became of them. This includes those that are rejected
+ * Records writes (docs/reference/audit-record.md): before they are sent, and with what became of them. This includes those that are rejected
  * before, for whatever reason, once their arguments were accepted.
  */
 export class Audit {

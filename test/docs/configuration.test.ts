@@ -8,13 +8,10 @@ const page = readFileSync(
   'utf8',
 );
 
-/** The variables, each with its default: `NAME=default`, or one in parentheses. */
+/** The rows of the tables: the variables, each with its default in backticks, or a word. */
 const documented = new Map(
-  [...page.matchAll(/^- (`[A-Z][^:]*?`)(?: \((\w+).*?\))?:\s/gm)].flatMap(
-    ([, names = '', note = 'none']) =>
-      [...names.matchAll(/`([A-Z_]+)(?:=([^`]*))?`/g)].map(
-        ([, name = '', value = note]) => [name, value] as const,
-      ),
+  [...page.matchAll(/^\| `([A-Z_]+)` \| (?:`([^`]*)`|(\w+)[^|]*) \| .+ \|$/gm)].map(
+    ([, name = '', value, word = '']) => [name, value ?? word] as const,
   ),
 );
 

@@ -103,7 +103,7 @@ test('every metric of an alert is that of our job, so that other environments an
 
 test('every metric of the gateway is a row of the reference, and used on the dashboard', async () => {
   const { metrics } = await exposed();
-  const page = section(text('reference/operations.md'), 'Metrics');
+  const page = section(text('reference/metrics.md'), 'Metrics');
   const names = [...page.matchAll(/`([a-z_]+)(?:\{[^}]*\})?`/g)];
   const documented = new Set(names.map(([, name = '']) => name));
   const shown = new Set(
@@ -123,11 +123,14 @@ function section(page: string, heading: string): string {
   return rest.split('\n## ')[0] ?? '';
 }
 
+const onCall = text('on-call.md');
+
 test.each([
-  { page: 'on-call.md', heading: 'Pages', alerts: pages },
-  { page: 'reference/operations.md', heading: 'Tickets', alerts: tickets },
-])('the rows or items of $heading in $page are the alerts', ({ page, heading, alerts }) => {
-  const rows = section(text(page), heading).matchAll(/^(?:\| `(\w+)` \||- `(\w+)`:)/gm);
+  { heading: 'Pages', alerts: pages },
+  { heading: 'Tickets', alerts: tickets },
+])('the rows or items of $heading are the alerts', ({ heading, alerts }) => {
+  const [list = ''] = section(onCall, heading).split('\n### ');
+  const rows = list.matchAll(/^(?:\| `(\w+)` \||- `(\w+)`:)/gm);
   const named = [...rows].map(([, row, item]) => `LedgerGateway${row ?? item}`);
   expect(named.sort()).toEqual(alerts.map(({ alert }) => alert).sort());
 });
@@ -136,13 +139,18 @@ test('a night on call has at most nine pages', () => {
   expect(pages.length).toBeLessThanOrEqual(9);
 });
 
-test('the runbook of every alert is a heading of the page for its severity', () => {
+test('the runbook of a page is its section, that of a ticket the list of tickets', () => {
+  const anchors = anchorsOf(onCall);
   for (const { alert, annotations } of rules) {
     const { pathname, hash } = new URL(annotations.runbook_url);
     const isTicket = tickets.some((ticket) => ticket.alert === alert);
-    const page = isTicket ? 'reference/operations.md' : 'on-call.md';
-    expect([alert, pathname.endsWith(`/docs/${page}`)]).toEqual([alert, true]);
-    expect(anchorsOf(text(page))).toContain(hash.slice(1));
+    const anchor = isTicket ? 'tickets' : alert.replace('LedgerGateway', '').toLowerCase();
+    expect([alert, pathname.endsWith('/docs/on-call.md'), hash]).toEqual([
+      alert,
+      true,
+      `#${anchor}`,
+    ]);
+    expect(anchors).toContain(anchor);
   }
 });
 
@@ -183,16 +191,15 @@ test('alerts and panels are unique', () => {
   }
 });
 
-test('every error code is an item of the reference', () => {
-  const codesOf = (page: string) =>
-    [...page.matchAll(/^- ((?:`[A-Z_]+`(?:,\s+)?)+):\s/gm)].flatMap(([, names = '']) =>
-      names.replaceAll('`', '').split(/,\s+/),
-    );
-  const codes = codesOf(text('reference/errors.md'));
+test('what an operator does is said for every error code', () => {
+  const rows = section(text('reference/errors.md'), 'Codes').matchAll(/^\| `([A-Z_]+)` \|/gm);
+  const codes = [...rows].map(([, code]) => code);
   expect(codes.length).toBeGreaterThan(15);
-  expect(codesOf(section(text('reference/operations.md'), 'Codes'))).toEqual(
-    expect.arrayContaining(codes),
+  const items = section(text('reference/log-lines.md'), 'Codes').matchAll(
+    /^- ((?:`[A-Z_]+`(?:,\s+)?)+):\s/gm,
   );
+  const named = [...items].flatMap(([, names = '']) => names.replaceAll('`', '').split(/,\s+/));
+  expect(named).toEqual(expect.arrayContaining(codes));
 });
 
 /** The messages of a file: literals and constants. Where one is neither, each sentence of the file may be it. */
@@ -227,7 +234,7 @@ test('the table of log lines has every message that the gateway logs, and no oth
   const folder = new URL('../../src/', import.meta.url).pathname;
   const logged = new Set(globSync(`${folder}**/*.ts`).flatMap(messagesOf));
   expect(logged.size).toBeGreaterThan(20);
-  const cells = section(text('reference/operations.md'), 'Log').matchAll(/^\| (`.*?) \|/gm);
+  const cells = section(text('reference/log-lines.md'), 'Log').matchAll(/^\| (`.*?) \|/gm);
   const documented = [...cells].flatMap(([, cell = '']) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, one = '']) => one),
   );

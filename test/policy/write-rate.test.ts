@@ -81,10 +81,7 @@ redis(
   async () => {
     const server = await startRedis();
     // A user with only the rights that the documentation names.
-    const page = readFileSync(
-      new URL('../../docs/explanation/idempotency.md', import.meta.url),
-      'utf8',
-    );
+    const page = readFileSync(new URL('../../docs/explanation/stores.md', import.meta.url), 'utf8');
     const [, command = ''] = /^ *(ACL SETUSER .*)$/m.exec(page) ?? [];
     await server.command(...command.split(' '));
     const url = server.url.replace('//', '//ledger-gateway:PASSWORD@');

@@ -1,6 +1,6 @@
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
 
-/** A sentence of docs/explanation/idempotency.md that is not true. */
+/** A sentence of docs/reference/idempotency-keys.md that is not true. */
 export class Violation extends Error {}
 
 type Field = {

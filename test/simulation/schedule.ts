@@ -5,7 +5,7 @@ import { Random } from './random.ts';
 import { type Answer, type KeyedRequest, SimulatedGateway } from './simulated-gateway.ts';
 import { time } from './virtual-time.ts';
 
-/** A request is on its way, or waits in a gateway, for at most so long: docs/explanation/idempotency.md. */
+/** A request is on its way, or waits in a gateway, for at most so long: docs/explanation/keys-and-ages.md. */
 const TRANSIT_MS = 30_000;
 /** After so long without a fault, each lease has ended, and each loss is noted. */
 const CALM_MS = 60_000;
@@ -194,7 +194,7 @@ export class Schedule {
 
   // The client.
 
-  /** Sends, repeats and settles an intent as docs/explanation/idempotency.md says. */
+  /** Sends, repeats and settles an intent as docs/reference/idempotency-keys.md says. */
   async #runClient(n: number): Promise<void> {
     const random = this.#random;
     const fields = random.pick([['a'], ['a'], ['a', 'b']]);

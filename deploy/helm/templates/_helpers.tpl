@@ -53,7 +53,7 @@ annotations:
 {{- if kindIs "string" . }}{{ . | quote }}{{ else }}{{ . | toJson | quote }}{{ end -}}
 {{- end -}}
 
-{{/* Four times the delay, which requests extend, and what is in progress (docs/reference/operations.md), and two seconds more. */}}
+{{/* Four times the delay, which requests extend, and what is in progress (docs/reference/health-and-shutdown.md), and two seconds more. */}}
 {{- define "ledger-gateway.gracePeriodSeconds" -}}
 {{- $delay := .Values.settings.SHUTDOWN_DELAY_MS | default 2000 | int64 -}}
 {{- $timeout := .Values.settings.SHUTDOWN_TIMEOUT_MS | default 15000 | int64 -}}
