@@ -15,7 +15,9 @@ const interfaces = types.filter(isInterfaceType);
 function namesIn(cell: string): string[] {
   const four = ['Failed', 'NotPermitted', 'NoMoreInvoices', 'UnrecognizedStatus'];
   const written = [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
-  return cell.includes('the same four') ? [...written, ...four.map((one) => `Ledger${one}`)] : written;
+  return cell.includes('the same four')
+    ? [...written, ...four.map((one) => `Ledger${one}`)]
+    : written;
 }
 
 /** The second cell of the row of a type. */
