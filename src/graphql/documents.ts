@@ -28,7 +28,7 @@ export type DocumentOptions = {
 };
 
 /** How a request names its document. */
-export type DocumentRequest = {
+type DocumentRequest = {
   query?: string | undefined;
   /** The document id, and the hash of the extension `persistedQuery`, if they are given. */
   ids?: string[];

@@ -19,7 +19,6 @@ const apolloCodes = new Set([
   'BAD_USER_INPUT',
   'BAD_REQUEST',
   'OPERATION_RESOLUTION_FAILURE',
-  'PERSISTED_QUERY_NOT_SUPPORTED',
 ]);
 
 /** The messages of graphql-js for a null that it finds only during execution. */

@@ -5,10 +5,10 @@ import {
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled';
 import type { Logger } from 'pino';
-import { InvalidRequest } from '../errors/gateway-error.ts';
+import { GatewayError, InvalidRequest } from '../errors/gateway-error.ts';
 import type { GraphqlRequest } from '../request-scope.ts';
 import { type Context, type ContextDependencies, createContext } from './context.ts';
-import { type DocumentOptions, type DocumentRequest, Documents } from './documents.ts';
+import { type DocumentOptions, Documents } from './documents.ts';
 import { createErrorFormatter } from './error-format.ts';
 import { createExecution } from './execution.ts';
 import type { FieldObserver } from './field-metrics.ts';
@@ -72,8 +72,10 @@ export async function startGraphql(options: GraphqlOptions) {
   return {
     async execute(request: GraphqlRequest) {
       const { method, scope, state } = request;
-      const document = documents.find(documentRequestOf(request));
+      const named = documentRequestOf(request);
+      const document = documents.find(named);
       const isById = trustedDocuments !== undefined && document !== undefined;
+      if (!isById && named.hasPersistedQuery) throw persistedQueriesUnsupported();
       const { search, body } = isById ? byText(request, document.text) : request;
       const context = createContext(options.context, scope, state, document);
       const response = await apollo.executeHTTPGraphQLRequest({
@@ -104,15 +106,21 @@ function headersOf({ headers }: GraphqlRequest): HeaderMap {
   return read;
 }
 
+/** Apollo Server would respond with status 200, which GraphQL over HTTP forbids for a response without `data`. */
+function persistedQueriesUnsupported(): GatewayError {
+  return new GatewayError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported');
+}
+
 /** Reads how a request names its document. Throws an InvalidRequest. */
-function documentRequestOf({ method, search, body }: GraphqlRequest): DocumentRequest {
+function documentRequestOf({ method, search, body }: GraphqlRequest) {
   const given: unknown = method === 'GET' ? parametersOf(search) : body;
-  if (Array.isArray(given)) return {}; // Apollo rejects it.
+  if (Array.isArray(given)) return { hasPersistedQuery: false }; // Apollo rejects it.
   const { query, documentId, extensions }: Record<string, unknown> = Object(given);
   if (extensions != null && typeof extensions !== 'object') throw new InvalidRequest(400);
-  const { sha256Hash }: Record<string, unknown> = Object(Object(extensions).persistedQuery);
+  const { persistedQuery }: Record<string, unknown> = Object(extensions);
+  const { sha256Hash }: Record<string, unknown> = Object(persistedQuery);
   const ids = [documentId, sha256Hash].map(textOf).filter((id) => id !== undefined);
-  return { query: textOf(query), ids };
+  return { query: textOf(query), ids, hasPersistedQuery: Boolean(persistedQuery) };
 }
 
 function textOf(value: unknown): string | undefined {

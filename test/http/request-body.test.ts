@@ -94,12 +94,20 @@ test.each(
   expect(service.received).toEqual([]);
 });
 
-test('persisted queries are not supported', async () => {
+test.each([
+  ['a hash', {}],
+  ['a hash and a text', { query: codes }],
+])('automatic persisted queries are rejected with 400: %s', async (_, others) => {
   const persistedQuery = { version: 1, sha256Hash: 'a'.repeat(64) };
-  const { status, text } = await post(JSON.stringify({ extensions: { persistedQuery } }));
+  const { status, text } = await post(
+    JSON.stringify({ ...others, extensions: { persistedQuery } }),
+  );
   const { data, errors } = JSON.parse(text);
-  expect([status, data]).toEqual([200, undefined]);
-  expect(errors[0].extensions.code).toBe('PERSISTED_QUERY_NOT_SUPPORTED');
+  expect([status, data]).toEqual([400, undefined]);
+  const [{ message, extensions }] = errors;
+  // Clients that know automatic persisted queries look for this message or this code, and send the text from then on.
+  expect(message).toBe('PersistedQueryNotSupported');
+  expect(extensions.code).toBe('PERSISTED_QUERY_NOT_SUPPORTED');
 });
 
 test.each([
