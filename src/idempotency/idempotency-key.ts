@@ -65,7 +65,7 @@ export function missingKey(): GatewayError {
   return badInput(HEADERS.key, 'is required for a mutation');
 }
 
-/** The key without quotes (draft-ietf-httpapi-idempotency-key-header). */
+/** The key without the quotes of draft-ietf-httpapi-idempotency-key-header-07, which has expired (docs/decisions/0012). */
 function parseKey(text: string, name: string): string {
   const [, plain, quoted] = keyPattern.exec(text) ?? [];
   const key = plain ?? quoted?.replaceAll(/\\(.)/g, '$1');
