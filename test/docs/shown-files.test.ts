@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { blocksOf } from './samples.ts';
+
+const root = new URL('../../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+
+const pages = '{docs/how-to,packages/client}/*.md';
+
+/** A block of code below the name of the file that it is from. */
+const named = /<!-- (\S+) -->\n( *)```\w+\n([\s\S]*?)\n\2```/g;
+
+/** The blocks of code that name their files. The types of these files are checked, and most of them are run. */
+const blocks = [...new Set(blocksOf('tsx?', pages).map(({ where }) => where.replace(/:\d+$/, '')))]
+  .sort()
+  .flatMap((page) =>
+    [...read(page).matchAll(named)].map(([, path = '', , code = '']) => ({ page, path, code })),
+  );
+
+test.each([...new Set(blocks.map(({ page }) => page))])(
+  'each block of code of %s names its file',
+  (page) => {
+    expect(blocks.filter((block) => block.page === page)).toHaveLength(
+      blocksOf('tsx?', page).length,
+    );
+  },
+);
+
+test.each(blocks)('the code from $path in $page is in that file', ({ path, code }) => {
+  expect(read(path)).toContain(code);
+});
+
+test('the page about GraphQL clients shows the code for each client', () => {
+  const names = ['apollo', 'gql-tada', 'graphql-request', 'relay', 'urql'];
+  const shown = blocks.filter(({ page }) => page === 'docs/how-to/graphql-clients.md');
+  expect(shown.map(({ path }) => path).sort()).toEqual(
+    names.map((name) => `packages/client/examples/${name}.ts`),
+  );
+});
+
+test('the first sample of the package is complete', () => {
+  const [first] = blocks.filter(({ page }) => page === 'packages/client/README.md');
+  expect(`${first?.code}\n`).toBe(read('packages/client/examples/first-mutation.ts'));
+});
