@@ -147,7 +147,7 @@ check('helm/Chart.yaml has the version of the gateway', () => {
   );
 });
 
-check('docs/how-to/deploy.md has the table of the values', checkTable);
+check('docs/reference/helm-values.md has the table of the values', checkTable);
 
 // `npm run proxies:check` tries these rules in haproxy.cfg.
 check(`${production}: its rules are those of haproxy.cfg`, () => {

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { isMap, isNode, isScalar, type Pair, parseDocument, type YAMLMap } from 'yaml';
 
 const values = new URL('../helm/values.yaml', import.meta.url);
-const page = new URL('../../docs/how-to/deploy.md', import.meta.url);
+const page = new URL('../../docs/reference/helm-values.md', import.meta.url);
 const place = /(<!-- values -->\n)[\s\S]*(<!-- end of values -->)/;
 
 /** The comment before a value. The parser gives that of the first key to the map. */
@@ -45,7 +45,8 @@ function pageWithTable(): string {
   if (!isMap(contents)) throw new Error('values.yaml is no map');
   const table = ['| Value | Default | |', '|---|---|---|', ...rowsOf(contents)].join('\n');
   const text = readFileSync(page, 'utf8');
-  if (!place.test(text)) throw new Error('docs/how-to/deploy.md has no place for the values');
+  if (!place.test(text))
+    throw new Error('docs/reference/helm-values.md has no place for the values');
   return text.replace(place, (_, start: string, end: string) => `${start}${table}\n${end}`);
 }
 
@@ -56,5 +57,5 @@ export function checkTable(): void {
   }
 }
 
-// `node deploy/manifests/values-table.ts` writes the table into docs/how-to/deploy.md.
+// `node deploy/manifests/values-table.ts` writes the table into docs/reference/helm-values.md.
 if (import.meta.main) writeFileSync(page, pageWithTable());

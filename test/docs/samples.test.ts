@@ -153,6 +153,15 @@ test.each(policyBlocks)('$where is a policy without a fault, or what it covers',
   }
 });
 
+test.each(blocksOf('json', 'docs/how-to/freeze.md'))(
+  '$where is a policy that stops writes',
+  ({ text }) => {
+    const policy = readPolicy(text);
+    expect(policy).not.toHaveProperty('faults');
+    expect(text).toContain('"stopped"');
+  },
+);
+
 test.each(blocksOf('graphql', 'docs/how-to/federation.md'))(
   '$where has types of an example, which composes',
   ({ text }) => {
