@@ -220,7 +220,8 @@ function checkScale(resources: Resources): void {
   const pods = maxReplicas + strategy.rollingUpdate.maxSurge;
   const calls = pods * Number(variablesOf(resources).UPSTREAM_MAX_CONCURRENCY);
   const { services } = readConfig({ ...own, UPSTREAM_MAX_CONCURRENCY: '' });
-  if (!(calls <= services.ledger.maxConcurrency)) throw new Error(`${pods} pods send ${calls} calls`);
+  if (!(calls <= services.ledger.maxConcurrency))
+    throw new Error(`${pods} pods send ${calls} calls`);
 }
 
 /** The port that a client of an address connects to. */
