@@ -20,3 +20,18 @@ test.each(pages)('%s has its number, its status and its date', (page) => {
   const [, successor] = /^superseded by \[\d+\]\((.+)\)$/.exec(text) ?? [];
   expect(text === 'accepted' || existsSync(folder + successor)).toBe(true);
 });
+
+test('the list of decisions has each once, by its title', () => {
+  const list = readFileSync(`${folder}README.md`, 'utf8');
+  const items = [...list.matchAll(/^- \[(.+)\]\((.+)\)$/gm)].map(([, title, page]) => [
+    page,
+    title,
+  ]);
+  const titles = pages.map((page) => [
+    page,
+    readFileSync(folder + page, 'utf8')
+      .split('\n')[0]
+      ?.slice(2),
+  ]);
+  expect(items.sort()).toEqual(titles);
+});
