@@ -42,7 +42,11 @@ const { values: options, positionals: paths } = parseArgs({
 
 const isoPattern = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
+const { action, field, subject } = options;
+/** The writes that were asked for. Of the others nothing is kept, so that a year of a record can be read. */
 const writes = new Map<string, Write>();
+/** Whether a line of the record has the action and the field that were asked for. */
+const found = { action: false, field: false };
 const counts = { audit: 0, other: 0, unreadable: 0, dropped: 0 };
 
 function add(text: string): void {
@@ -56,6 +60,9 @@ function add(text: string): void {
     counts.dropped += line.lines;
     return;
   }
+  found.action ||= line.action === action;
+  found.field ||= line.field === field;
+  if (!isAsked(line)) return;
   const write = writes.get(line.writeId) ?? { first: line, isSent: false };
   writes.set(line.writeId, write);
   if (line.time < write.first.time) write.first = line;
@@ -99,6 +106,13 @@ function isOf(subject: string, { iss, sub, caller }: WriteLine): boolean {
   return sub === subject || caller === subject || caller === hashed;
 }
 
+/** Whether the options for names apply. Both lines of a write have the same names, and so have all writes of an intent. */
+function isAsked(line: WriteLine): boolean {
+  if (action !== undefined && line.action !== action) return false;
+  if (field !== undefined && line.field !== field) return false;
+  return subject === undefined || isOf(subject, line);
+}
+
 const isKnown = ({ end }: Write) =>
   typeof end?.outcome === 'string' && end.outcome !== 'LedgerOutcomeUnknown';
 const isUnknown = ({ isSent, end }: Write) =>
@@ -122,8 +136,7 @@ function checkName(key: 'action' | 'field', name: string | undefined): void {
   const known = Object.values(perOperation(key === 'action' ? enumValueOf : fieldOf)).filter(
     (each) => each !== undefined,
   );
-  const isFound = writes.values().some(({ first }) => first[key] === name);
-  if (name === undefined || known.includes(name) || isFound) return;
+  if (name === undefined || known.includes(name) || found[key]) return;
   throw new Error(`--${key} ${name} is unknown. Did you mean ${closest(name, known)}?`);
 }
 
@@ -154,22 +167,18 @@ for (const path of paths) {
     throw new Error(`${path} cannot be read: ${error instanceof Error ? error.message : error}`);
   });
 }
-const { action, field, subject } = options;
 checkName('action', action);
 checkName('field', field);
-const found = (options.unknown ? unknownWrites() : [...writes.values()])
+const listed = (options.unknown ? unknownWrites() : [...writes.values()])
   .filter(({ first }) => first.time >= from && first.time < to)
-  .filter(({ first }) => action === undefined || first.action === action)
-  .filter(({ first }) => field === undefined || first.field === field)
-  .filter(({ first }) => subject === undefined || isOf(subject, first))
   .sort((one, other) => one.first.time.localeCompare(other.first.time));
-process.stdout.write([columns.join('\t'), ...found.map(rowOf), ''].join('\n'));
+process.stdout.write([columns.join('\t'), ...listed.map(rowOf), ''].join('\n'));
 
 const faults = [
   ...(counts.audit === 0 ? ['NO LINE OF AN AUDIT RECORD WAS FOUND.'] : []),
   ...(counts.unreadable > 0 ? [`${counts.unreadable} LINES COULD NOT BE READ.`] : []),
   ...(counts.dropped > 0 ? [`${counts.dropped} LINES WERE NOT WRITTEN by a gateway.`] : []),
 ];
-const summary = `${found.length} writes, of ${writes.size} in ${counts.audit} lines of the record (and ${counts.other} other lines).`;
+const summary = `${listed.length} writes, found in ${counts.audit} lines of the record (and ${counts.other} other lines).`;
 process.stderr.write(`${[summary, ...faults].join('\n')}\n`);
 if (faults.length > 0) process.exitCode = 1;

@@ -59,7 +59,7 @@ test('who triggered an action in a period, with which outcome', async () => {
     { ...row, who: 'ada', outcome: 'WorkflowActionCompleted', requestId: 'request-1' },
     { ...row, who: 'grace', outcome: 'error', code: 'FORBIDDEN', requestId: 'request-2' },
   ]);
-  expect(said).toBe('2 writes, of 3 in 6 lines of the record (and 0 other lines).\n');
+  expect(said).toBe('2 writes, found in 6 lines of the record (and 0 other lines).\n');
   expect(status).toBe(0);
   expect(reportOf(['--from', isoDay(1), path]).rows).toEqual([]);
   expect(reportOf(['--to', isoDay(-1), path]).rows).toEqual([]);
@@ -141,7 +141,7 @@ test('the record may be on standard input between lines of the log; what cannot 
   await send('ada', write);
   const log = gateway.logs.map((line) => `${JSON.stringify(line)}\n`).join('');
   const record = reportOf([path]).said;
-  expect(record).toContain('1 writes, of 1 in 2 lines');
+  expect(record).toContain('1 writes, found in 2 lines');
   const other = join(await temporaryFolder(), 'other.log');
   const dropped = '{"audit":"dropped","time":"2026-10-01T00:00:00.000Z","lines":7}';
   writeFileSync(other, `${dropped}\n{"audit":"sent","ti\n{"audit":"sent"}\n\n`);
@@ -163,7 +163,7 @@ test('compressed files of a rotation are read like others', async () => {
   await eventually(async () => expect(existsSync(path)).toBe(true));
   await send('ada', write);
   const { rows, said, status } = reportOf([path, `${path}.1`, `${path}.2.gz`]);
-  expect(said).toBe('2 writes, of 2 in 6 lines of the record (and 0 other lines).\n');
+  expect(said).toBe('2 writes, found in 6 lines of the record (and 0 other lines).\n');
   expect([rows.length, status]).toEqual([2, 0]);
   writeFileSync(`${path}.3.gz`, gzipSync(readFileSync(path)).subarray(0, -10));
   const cut = reportOf([`${path}.3.gz`]);
