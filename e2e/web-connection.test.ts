@@ -89,7 +89,7 @@ test('an upload and a workflow action survive a broken connection, too', async (
   await visit('Workflow actions');
   proxy.lose(2);
   await page.getByRole('button', { name: 'Run…' }).click();
-  await page.getByRole('button', { name: 'Yes, run it' }).click();
+  await page.getByRole('button', { name: 'Yes, ' }).click();
   await outcomeOf(page).getByText('The workflow was restarted.').waitFor();
   expect(proxy.lost.length).toBe(2);
 
@@ -97,6 +97,18 @@ test('an upload and a workflow action survive a broken connection, too', async (
     expect.stringMatching(/^\/updateWorkflowCSV/),
     '/restartWorkflow2',
   ]);
+});
+
+test('with lost responses under "Practice", a save is repeated and arrives once', async () => {
+  const { page, practise, arrivals } = stack;
+  await practise('lost-responses');
+  const before = arrivals.length;
+
+  await save('Ada');
+
+  await page.getByText(trying).waitFor();
+  await outcomeOf(page).getByText('The approvers were saved.').waitFor();
+  expect(arrivals.slice(before)).toEqual(['/saveApproverList']);
 });
 
 /** Waits until the page asks what became of the write, while its clock runs fast. */
@@ -178,7 +190,7 @@ test('after a reload, the page names the workflow action that it asks about', as
   proxy.lose(Number.POSITIVE_INFINITY);
   await page.getByLabel('Upgrade to HQ').check();
   await page.getByRole('button', { name: 'Run…' }).click();
-  await page.getByRole('button', { name: 'Yes, run it' }).click();
+  await page.getByRole('button', { name: 'Yes, ' }).click();
   await page.getByText(trying).waitFor();
 
   await page.reload();

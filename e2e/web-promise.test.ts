@@ -84,7 +84,7 @@ describe.each(browsers)('$name', ({ isMissing, open }) => {
     const before = arrivals.length;
     proxy.lose(Number.POSITIVE_INFINITY);
     await does(['open', '#actions'], ['press', 'Restore the solution'], ['press', 'Run…']);
-    await does(['press', 'Yes, run it'], ['see', 'No answer yet.']);
+    await does(['press', 'Yes, restore the solution'], ['see', 'No answer yet.']);
     await does(['answer', 'yes'], ['press', 'Sign out'], ['see', 'You are signed out.']);
     proxy.lose(0);
     await does(['press', 'Sign in'], ['see', 'The solution was restored.']);

@@ -13,6 +13,9 @@ import { writeWebApp } from './build.ts';
 import { startFaultyProxy } from './faulty-proxy.ts';
 import { startProxy } from './stack.ts';
 
+/** What happens to requests: a scenario of the service, or that responses to writes are lost before the page. */
+export type Practice = ScenarioName | 'lost-responses' | '';
+
 export type WebStack = Awaited<ReturnType<typeof startWebStack>>;
 
 /** Starts everything that the example web app needs. */
@@ -55,7 +58,7 @@ export async function startWebStack(variables: Record<string, string> = {}) {
     /** The errors and warnings in the console of the page. */
     errors,
     /** Makes the service respond as a scenario requires. */
-    practise: (scenario: ScenarioName | '') => page.getByLabel('Practice').selectOption(scenario),
+    practise: (scenario: Practice) => page.getByLabel('Practice').selectOption(scenario),
     /** Loads the page anew, without anything from before. */
     async restart() {
       await page.evaluate(() => sessionStorage.clear());

@@ -1,6 +1,5 @@
-import type { ScenarioName } from '../dev/service.ts';
 import { eventually } from '../testkit/eventually.ts';
-import { outcomeOf, type WebStack } from './web-stack.ts';
+import { outcomeOf, type Practice, type WebStack } from './web-stack.ts';
 
 export type Operation = 'GL codes' | 'Approvers' | 'CSV upload' | 'Workflow actions';
 
@@ -16,7 +15,7 @@ const buttons: Record<Operation, string> = {
   'GL codes': 'Show codes',
   Approvers: 'Save approvers',
   'CSV upload': 'Upload the file',
-  'Workflow actions': 'Yes, run it',
+  'Workflow actions': 'Yes, ',
 };
 
 /** What a user of the example web app does. */
@@ -43,7 +42,7 @@ export function createUser({ page, practise, visit }: WebStack) {
     send: (operation: Operation) => page.getByRole('button', { name: buttons[operation] }).click(),
 
     /** Runs an operation in a scenario, and returns what the page tells. */
-    async run(operation: Operation, scenario: ScenarioName | ''): Promise<string> {
+    async run(operation: Operation, scenario: Practice): Promise<string> {
       await visit(operation);
       const close = outcomeOf(page).getByRole('button', { name: /Close|I have checked/ });
       if (await close.isVisible()) await close.click();

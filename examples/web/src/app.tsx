@@ -29,7 +29,7 @@ const pages = [
   {
     hash: '#actions',
     title: 'Workflow actions',
-    purpose: 'Restart or restore what is stuck.',
+    purpose: 'Restart a workflow, restore or update a solution, or upgrade the account.',
     Page: ActionPage,
   },
 ];

@@ -3,6 +3,7 @@ import { ApolloLink } from '@apollo/client/link';
 import { createLedgerFetch } from '@ledger-gateway/client';
 import { createContext, useContext } from 'react';
 import possibleTypes from './gql/possible-types.ts';
+import { loseResponses } from './links/lose-responses.ts';
 import { createTrustedDocumentLink } from './links/trusted-document-link.ts';
 import { fetchWithProgress } from './links/upload-progress.ts';
 import type { Session } from './session.ts';
@@ -18,7 +19,8 @@ export type Ledger = ReturnType<typeof createLedger>;
 
 /** The gateway, as one user sees it. At sign-out, everything that it holds goes with it. */
 export function createLedger({ gatewayUrl, session, trustedDocuments }: LedgerOptions) {
-  const options = { url: gatewayUrl, token: session.token, fetch: fetchWithProgress };
+  const send = loseResponses(fetchWithProgress, () => session.losesResponses);
+  const options = { url: gatewayUrl, token: session.token, fetch: send };
   const client = new ApolloClient({
     link: ApolloLink.from([
       ...(trustedDocuments ? [createTrustedDocumentLink()] : []),

@@ -6,6 +6,8 @@ export type Notice = {
   readonly tone: 'success' | 'problem' | 'warning';
   readonly title: string;
   readonly details: readonly string[];
+  /** Identifies the request in the logs of the gateway. */
+  readonly reference?: string | undefined;
 };
 
 /** How a page talks about its operation. */
@@ -76,7 +78,8 @@ function describeUnknown(code: LedgerOutcomeUnknownCode, requestId: string, word
   const because = (reason: string): Notice => ({
     tone: 'warning',
     title: `We could not learn whether ${words.done}.`,
-    details: [reason, checkFirst, `Reference: ${requestId}`],
+    details: [reason, checkFirst],
+    reference: requestId,
   });
   switch (code) {
     case 'UPSTREAM_FAILED':
@@ -93,7 +96,8 @@ function describeUnknown(code: LedgerOutcomeUnknownCode, requestId: string, word
       return {
         tone: 'warning',
         title: 'The ledger is still working on it.',
-        details: ['Ask again in a moment.', `Reference: ${requestId}`],
+        details: ['Ask again in a moment.'],
+        reference: requestId,
       };
     default:
       code satisfies never;
@@ -132,12 +136,12 @@ export function describeForgotten({ done }: Words): Notice {
 
 /** The field did nothing. The codes are those of the gateway, which may add more. */
 export function describeError(error: LedgerError, { nothingDone, toDo }: Words): Notice {
-  const { code, requestId, faults } = error;
-  const details = requestId === undefined ? [] : [`Reference: ${requestId}`];
+  const { code, requestId: reference, faults } = error;
   const problem = (title: string): Notice => ({
     tone: 'problem',
     title,
-    details: [nothingDone, ...details],
+    details: [nothingDone],
+    reference,
   });
   switch (code) {
     case 'BAD_USER_INPUT':
@@ -150,8 +154,9 @@ export function describeError(error: LedgerError, { nothingDone, toDo }: Words):
           ...faults.flatMap(({ path, message }) =>
             path.length === 1 ? [`${path[0]}: ${shortMessage(message)}`] : [],
           ),
-          ...(faults.length > 0 ? ['Please correct the marked fields.'] : details),
+          ...(faults.length > 0 ? ['Please correct the marked fields.'] : []),
         ],
+        ...(faults.length === 0 && { reference }),
       };
     case 'IDEMPOTENCY_KEY_SETTLED':
       return {
@@ -160,7 +165,7 @@ export function describeError(error: LedgerError, { nothingDone, toDo }: Words):
         details: ['The ledger did not get it, and will not get it later. You can do it again.'],
       };
     case 'OPERATION_STOPPED':
-      return { tone: 'problem', title: nothingDone, details: [error.message, ...details] };
+      return { tone: 'problem', title: nothingDone, details: [error.message], reference };
     case 'RATE_LIMITED':
       return problem('This was done too often in a short time. Please try again in a minute.');
     case 'OFFLINE':

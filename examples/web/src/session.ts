@@ -6,16 +6,22 @@ export type Session = {
   token(rejected?: string): Promise<string>;
   /** The names of the situations that the development service can simulate. */
   scenarios(): Promise<string[]>;
-  /** Signs in again as a user for whom the development service simulates this situation. */
+  /** Signs in again as a user for whom the development service simulates this situation. `lost-responses` is one of the page. */
   simulate(name: string): void;
+  /** Whether responses to writes are lost before they reach the page. */
+  readonly losesResponses: boolean;
   signIn(): void;
   signOut(): void;
 };
+
+/** The situation that needs no service: the gateway does what it should, and its response does not arrive. */
+const lostResponses = 'lost-responses';
 
 /** A session with the token issuer of the development setup. */
 export function createSession(issuerUrl: string): Session {
   let user: string | undefined = 'dev-user';
   let query = '';
+  let losesResponses = false;
   let current: Promise<string> | undefined;
 
   async function request(path: string): Promise<string> {
@@ -38,13 +44,17 @@ export function createSession(issuerUrl: string): Session {
     get user() {
       return user;
     },
+    get losesResponses() {
+      return losesResponses;
+    },
     async token(rejected) {
       if (user === undefined) throw new Error('Nobody is signed in.');
       return rejected === undefined ? (current ?? renew()) : renew();
     },
-    scenarios: async () => (await request('scenarios')).split('\n'),
+    scenarios: async () => [lostResponses, ...(await request('scenarios')).split('\n')],
     simulate(name) {
-      query = name === '' ? '' : `?scenario=${encodeURIComponent(name)}`;
+      losesResponses = name === lostResponses;
+      query = name === '' || losesResponses ? '' : `?scenario=${encodeURIComponent(name)}`;
       current = undefined;
     },
     signIn() {
@@ -53,6 +63,7 @@ export function createSession(issuerUrl: string): Session {
     signOut() {
       user = undefined;
       query = '';
+      losesResponses = false;
       current = undefined;
     },
   };

@@ -58,11 +58,11 @@ export function ActionPage() {
       />
       <dialog ref={dialog} aria-labelledby={questionId}>
         <h2 id={questionId}>{workflowActions[action].label}?</h2>
-        <p>This changes data in the ledger and cannot be undone here.</p>
+        <p>{workflowActions[action].effect} This page cannot undo it.</p>
         <div className="actions">
           {/* The dialog gives the focus to its first button: to press Enter twice does not run it. */}
           <button type="button" onClick={() => dialog.current?.close()}>
-            Cancel
+            No, go back
           </button>
           <button
             type="button"
@@ -73,7 +73,7 @@ export function ActionPage() {
               submit({ action });
             }}
           >
-            Yes, run it
+            Yes, {workflowActions[action].toDo}
           </button>
         </div>
       </dialog>

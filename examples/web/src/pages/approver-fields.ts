@@ -48,6 +48,16 @@ export function toInput({ values }: Draft): ApproverInput {
   };
 }
 
+/** What an approver was saved with, such as `Name: Ada, Claim limit: 2500`. Empty for an empty draft, as after a sign-out. */
+export function summaryOf({ values }: Draft): string[] {
+  const filled = names.filter((name) => values[name]?.trim());
+  const texts = filled.map((name) => {
+    const { label, kind } = fields[name];
+    return kind === 'check' ? label : `${label}: ${values[name]?.trim()}`;
+  });
+  return texts.length === 0 ? [] : [texts.join(' · ')];
+}
+
 /** The faults that the form itself finds, in the shape of those of the gateway. */
 export function findFaults(drafts: readonly Draft[]): Fault[] {
   return drafts.flatMap((draft, index) =>

@@ -6,7 +6,14 @@ import { useFaultFocus } from '../parts/use-fault-focus.ts';
 import { WriteOutcome } from '../parts/write-outcome.tsx';
 import { useDraft } from '../use-draft.ts';
 import { useMutation } from '../use-mutation.ts';
-import { type Draft, type FieldName, findFaults, newDraft, toInput } from './approver-fields.ts';
+import {
+  type Draft,
+  type FieldName,
+  findFaults,
+  newDraft,
+  summaryOf,
+  toInput,
+} from './approver-fields.ts';
 import { ApproverForm } from './approver-form.tsx';
 
 const words: Words = {
@@ -87,18 +94,21 @@ export function ApproversPage() {
           </button>
         </div>
       </fieldset>
-      <WriteOutcome write={write} words={words} describe={describe} />
+      <WriteOutcome write={write} words={words} describe={(member) => describe(member, sent)} />
     </form>
   );
 }
 
-function describe(member: NonNullable<SaveApproversMutation['saveApprovers']>): Notice {
+function describe(
+  member: NonNullable<SaveApproversMutation['saveApprovers']>,
+  sent: readonly Draft[],
+): Notice {
   switch (member.__typename) {
     case 'ApproversSaved':
       return {
         tone: 'success',
         title: 'The approvers were saved.',
-        details: quote(member.message),
+        details: [...sent.flatMap(summaryOf), ...quote(member.message)],
       };
     case 'LedgerFailed':
     case 'LedgerNotPermitted':

@@ -48,6 +48,19 @@ export function CodeResults({ list, times }: Props) {
   const notice = result && describe(result);
   return (
     <>
+      <div className="outcome" aria-live="polite">
+        {!result && !page && <p>Loading the codes…</p>}
+        {notice && (
+          <NoticeBox
+            notice={page ? { ...notice, details: [...notice.details, fromBefore] } : notice}
+            offer={
+              mayPass(result)
+                ? { label: 'Try again', onClick: () => setRetries(retries + 1) }
+                : undefined
+            }
+          />
+        )}
+      </div>
       {page && (
         <section aria-label="Codes">
           <Field label="Search" hint="Number, name or value">
@@ -74,19 +87,6 @@ export function CodeResults({ list, times }: Props) {
           <PickedCodes picks={picks} onPick={setPicks} />
         </section>
       )}
-      <div className="outcome" aria-live="polite">
-        {!result && !page && <p>Loading the codes…</p>}
-        {notice && (
-          <NoticeBox
-            notice={page ? { ...notice, details: [...notice.details, fromBefore] } : notice}
-            offer={
-              mayPass(result)
-                ? { label: 'Try again', onClick: () => setRetries(retries + 1) }
-                : undefined
-            }
-          />
-        )}
-      </div>
     </>
   );
 }

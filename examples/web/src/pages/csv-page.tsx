@@ -32,6 +32,8 @@ export function CsvPage() {
   const write = useMutation(UploadWorkflowCsvDocument, 'uploadWorkflowCsv', setShare);
   const { state, submit, dismiss } = write;
   const [idFault, setIdFault] = useState<string>();
+  /** What was sent last. A reload forgets it. */
+  const [sent, setSent] = useState<string[]>([]);
   const form = useFaultFocus(fileFault ?? idFault);
   const faults: readonly Fault[] = state.phase === 'failed' ? state.error.faults : [];
 
@@ -43,7 +45,9 @@ export function CsvPage() {
     const faultOfId = /^(-?\d+)?$/.test(invoiceId.trim()) ? undefined : 'Enter digits only.';
     setFileFault(fault);
     setIdFault(faultOfId);
-    if (file && !fault && !faultOfId) submit(readInput(file).then((input) => ({ input })));
+    if (!file || fault || faultOfId) return;
+    setSent([summaryOf(file, invoiceId.trim())]);
+    submit(readInput(file).then((input) => ({ input })));
   }
 
   async function readInput(from: File): Promise<WorkflowCsvInput> {
@@ -109,11 +113,18 @@ export function CsvPage() {
       <WriteOutcome
         write={write}
         words={words}
-        describe={describe}
+        describe={(member) => describe(member, sent)}
         sending={<Progress share={share} />}
       />
     </form>
   );
+}
+
+/** Such as `approvers.csv, 1.2 kB, invoice 48213`. */
+function summaryOf({ name, size }: File, invoiceId: string): string {
+  const length = size < 1000 ? `${size} bytes` : `${(size / 1000).toFixed(1)} kB`;
+  const parts = [name, length];
+  return [...parts, ...(invoiceId === '' ? [] : [`invoice ${invoiceId}`])].join(', ');
 }
 
 function faultOfFile(file: File | undefined): string | undefined {
@@ -133,7 +144,10 @@ function Progress({ share }: { readonly share: number }) {
   );
 }
 
-function describe(member: NonNullable<UploadWorkflowCsvMutation['uploadWorkflowCsv']>): Notice {
+function describe(
+  member: NonNullable<UploadWorkflowCsvMutation['uploadWorkflowCsv']>,
+  sent: readonly string[],
+): Notice {
   switch (member.__typename) {
     case 'WorkflowCsvUploaded':
       return member.unresolved
@@ -142,7 +156,11 @@ function describe(member: NonNullable<UploadWorkflowCsvMutation['uploadWorkflowC
             title: 'The file was processed, except for these rows:',
             details: [member.unresolved, ...quote(member.message)],
           }
-        : { tone: 'success', title: 'The file was processed.', details: quote(member.message) };
+        : {
+            tone: 'success',
+            title: 'The file was processed.',
+            details: [...sent, ...quote(member.message)],
+          };
     case 'LedgerFailed':
     case 'LedgerNotPermitted':
     case 'LedgerNoMoreInvoices':

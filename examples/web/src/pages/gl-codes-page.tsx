@@ -1,41 +1,50 @@
-import { type FormEvent, useState } from 'react';
-import { IntegrationTarget } from '../gql/graphql.ts';
+import { type FormEvent, useId, useState } from 'react';
 import { Field } from '../parts/field.tsx';
+import { useFaultFocus } from '../parts/use-fault-focus.ts';
 import { type CodeList, CodeResults } from './code-results.tsx';
-import { integrationTargets } from './integration-targets.ts';
+import { integrationTargets, targetOf } from './integration-targets.ts';
 
 /** Finds and picks general-ledger codes of a project. */
 export function GlCodesPage() {
-  const [target, setTarget] = useState<IntegrationTarget>(IntegrationTarget.EMAIL);
+  const [system, setSystem] = useState('Email');
+  const [systemFault, setSystemFault] = useState<string>();
+  const systemsId = useId();
+  const form = useFaultFocus(systemFault);
   const [project, setProject] = useState('');
   const [list, setList] = useState<CodeList>();
   const [times, setTimes] = useState(0);
 
   function show(event: FormEvent): void {
     event.preventDefault();
+    const target = targetOf(system);
+    setSystemFault(target === undefined ? 'Choose a system of the list.' : undefined);
+    if (target === undefined) return;
     setList({ target, project: project.trim() });
     setTimes(times + 1); // Asks for the same list again, too.
   }
 
   return (
     <>
-      <form onSubmit={show}>
+      <form ref={form} onSubmit={show}>
         <div className="columns">
-          <Field label="System">
+          <Field label="System" hint="Type to search" fault={systemFault}>
             {(attributes) => (
-              <select
-                {...attributes}
-                value={target}
-                onChange={({ target: { selectedIndex } }) =>
-                  setTarget(integrationTargets[selectedIndex]?.target ?? target)
-                }
-              >
-                {integrationTargets.map((entry) => (
-                  <option key={entry.target} value={entry.target}>
-                    {entry.label}
-                  </option>
-                ))}
-              </select>
+              <>
+                <input
+                  {...attributes}
+                  list={systemsId}
+                  autoComplete="off"
+                  value={system}
+                  // The browser lists the systems that contain the text, so the next key has to replace it.
+                  onFocus={(event) => event.target.select()}
+                  onChange={(event) => setSystem(event.target.value)}
+                />
+                <datalist id={systemsId}>
+                  {integrationTargets.map(({ target, label }) => (
+                    <option key={target} value={label} />
+                  ))}
+                </datalist>
+              </>
             )}
           </Field>
           <Field label="Project" hint="For example north-plant">

@@ -19,3 +19,9 @@ export const integrationTargets: readonly { target: IntegrationTarget; label: st
 function fallbackLabel(target: IntegrationTarget): string {
   return target === 'UNKNOWN' ? 'Unknown system' : target.replace('TARGET_', 'System ');
 }
+
+/** The target of a label, in capitals or not. Undefined for other texts. */
+export function targetOf(label: string): IntegrationTarget | undefined {
+  const text = label.trim().toLowerCase();
+  return integrationTargets.find((entry) => entry.label.toLowerCase() === text)?.target;
+}

@@ -1,12 +1,18 @@
 import { WorkflowAction } from '../gql/graphql.ts';
 import type { Words } from '../notice.ts';
 
-type ActionWords = Words & { readonly label: string; readonly success: string };
+type ActionWords = Words & {
+  readonly label: string;
+  readonly success: string;
+  /** What the ledger does, for the confirmation. */
+  readonly effect: string;
+};
 
 /** How the app talks about each action. One that is missing here does not compile. */
 export const workflowActions: Readonly<Record<WorkflowAction, ActionWords>> = {
   RESTART: {
     label: 'Restart the workflow',
+    effect: 'The ledger restarts the workflow.',
     toDo: 'restart the workflow',
     done: 'the workflow was restarted',
     success: 'The workflow was restarted.',
@@ -14,6 +20,7 @@ export const workflowActions: Readonly<Record<WorkflowAction, ActionWords>> = {
   },
   RESTART_AND_MOVE_TO_NEXT: {
     label: 'Restart the workflow and move to the next',
+    effect: 'The ledger restarts the workflow and moves to the next.',
     toDo: 'restart the workflow and move to the next',
     done: 'the workflow was restarted and moved to the next',
     success: 'The workflow was restarted and moved to the next.',
@@ -21,6 +28,7 @@ export const workflowActions: Readonly<Record<WorkflowAction, ActionWords>> = {
   },
   RESTORE_SOLUTION: {
     label: 'Restore the solution',
+    effect: 'The ledger restores the solution.',
     toDo: 'restore the solution',
     done: 'the solution was restored',
     success: 'The solution was restored.',
@@ -28,6 +36,7 @@ export const workflowActions: Readonly<Record<WorkflowAction, ActionWords>> = {
   },
   RESTORE_GLOBAL_SOLUTION: {
     label: 'Restore the global solution',
+    effect: 'The ledger restores the global solution.',
     toDo: 'restore the global solution',
     done: 'the global solution was restored',
     success: 'The global solution was restored.',
@@ -35,6 +44,7 @@ export const workflowActions: Readonly<Record<WorkflowAction, ActionWords>> = {
   },
   UPDATE_SOLUTION_GUIDE: {
     label: 'Update the solution guide',
+    effect: 'The ledger updates the solution guide.',
     toDo: 'update the solution guide',
     done: 'the solution guide was updated',
     success: 'The solution guide was updated.',
@@ -42,6 +52,7 @@ export const workflowActions: Readonly<Record<WorkflowAction, ActionWords>> = {
   },
   UPGRADE_TO_HQ: {
     label: 'Upgrade to HQ',
+    effect: 'The ledger upgrades the account to HQ.',
     toDo: 'upgrade to HQ',
     done: 'the account was upgraded to HQ',
     success: 'The account was upgraded to HQ.',

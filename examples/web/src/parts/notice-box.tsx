@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react';
 import type { Notice } from '../notice.ts';
+import { CopyButton } from './copy-button.tsx';
 
 type Choice = { readonly label: string; readonly onClick: () => void };
 
@@ -13,9 +14,12 @@ type Props = {
 
 /** An outcome in words. It takes the focus, so that a screen reader reads it and the keyboard continues there. */
 export function NoticeBox({ notice, offer, close }: Props) {
-  const { tone, title, details } = notice;
+  const { tone, title, details, reference } = notice;
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  useEffect(() => {
+    heading.current?.closest('section')?.scrollIntoView({ block: 'nearest' });
+    heading.current?.focus({ preventScroll: true });
+  }, []);
   return (
     <section className={`notice ${tone}`} aria-label="Outcome">
       <h2 ref={heading} tabIndex={-1}>
@@ -24,6 +28,11 @@ export function NoticeBox({ notice, offer, close }: Props) {
       {details.map((detail) => (
         <p key={detail}>{detail}</p>
       ))}
+      {reference !== undefined && (
+        <div className="reference">
+          Reference: <code>{reference}</code> <CopyButton text={reference} label="Copy" />
+        </div>
+      )}
       <div className="actions">
         {offer && (
           <button type="button" className="primary" onClick={offer.onClick}>

@@ -4,6 +4,7 @@ import { Field } from './field.tsx';
 
 /** What the service does in each situation. The names are those of the development setup. */
 const words: Readonly<Record<string, string>> = {
+  'lost-responses': 'The response is lost on its way to this page',
   failed: 'The ledger says: failed',
   'no-more-invoices': 'The ledger says: no more invoices',
   'not-permitted': 'The ledger says: not permitted',
@@ -27,7 +28,7 @@ export function ScenarioPicker({ session }: { readonly session: Session }) {
   }, [session]);
   if (names.length === 0) return null;
   return (
-    <Field label="Practice" hint="For development: what the service does with your next requests">
+    <Field label="Practice" hint="For development: what happens to your next requests">
       {(attributes) => (
         <select {...attributes} onChange={(event) => session.simulate(event.target.value)}>
           <option value="">It works</option>

@@ -9,6 +9,7 @@ import {
   type Words,
 } from '../notice.ts';
 import { NoticeBox } from './notice-box.tsx';
+import { Waiting } from './waiting.tsx';
 
 type Props<Member extends Outcome> = {
   /** What `useWrite` returns. */
@@ -50,17 +51,11 @@ export function WriteOutcome<Member extends Outcome>({
 
   return (
     <div className="outcome" aria-live="polite">
-      {state.phase === 'sending' && (
-        <div className="sending">
-          {(state.wait === undefined && sending) || (
-            <p>{state.wait ? waits[state.wait] : 'Sending…'}</p>
-          )}
-          <button type="button" onClick={cancel}>
-            Cancel
-          </button>
-        </div>
+      {isBusy && (
+        <Waiting onCancel={state.phase === 'sending' ? cancel : undefined}>
+          {textWhile(state, sending)}
+        </Waiting>
       )}
-      {state.phase === 'asking' && <p>We are asking what became of it…</p>}
       {notice && (
         <NoticeBox
           notice={withTime(notice, askedAt)}
@@ -90,6 +85,16 @@ export function WriteOutcome<Member extends Outcome>({
       )}
     </div>
   );
+}
+
+/** What happens at the moment. */
+function textWhile<Member extends Outcome>(
+  state: WriteState<Member>,
+  sending: ReactNode,
+): ReactNode {
+  if (state.phase !== 'sending') return <p>We are asking what became of it…</p>;
+  if (state.wait === undefined) return sending ?? <p>Sending…</p>;
+  return <p>{waits[state.wait]}</p>;
 }
 
 /** Before the page or the account is left, the user hears of a write that is open. */
