@@ -34,6 +34,7 @@ export async function compareKeys(
   gateway: URL,
   credentials: Credentials,
   connections: number,
+  storeDelayMs: number,
   pace: { rounds: number; warmUp: number; round: number },
 ): Promise<StoreResult[]> {
   const workload = { ...workloadNamed('workflow-action'), connections };
@@ -44,7 +45,12 @@ export async function compareKeys(
   try {
     const gateways = [];
     for (const store of stores) {
-      const keyless = await startPeer({ ...ours, store }, gateway, service.origin, credentials);
+      const keyless = await startPeer(
+        { ...ours, store, storeDelayMs },
+        gateway,
+        service.origin,
+        credentials,
+      );
       running.push(keyless);
       const keyed: Running = { ...keyless, peer: { ...keyless.peer, protocol: 'keyed' } };
       await whenStoreUsable(workload, keyed, token);

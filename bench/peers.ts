@@ -17,6 +17,8 @@ export type Peer = {
   verifies?: boolean;
   /** Our gateway, with this store of idempotency keys. */
   store?: StoreName;
+  /** How long a message takes to the server of the store, and back, in milliseconds. */
+  storeDelayMs?: number;
   /** Variables of our gateway, in addition to the usual ones. */
   variables?: Record<string, string>;
   /** Our gateway in another checkout: its entry point. */
@@ -113,7 +115,8 @@ export async function startPeer(
   nodeArgs: string[] = [],
 ): Promise<Running> {
   const port = await freePort();
-  const store = peer.store && (await prepareStore(peer.store, credentials.folder));
+  const store =
+    peer.store && (await prepareStore(peer.store, credentials.folder, peer.storeDelayMs));
   const script = store
     ? (peer.entry ?? gateway)
     : new URL(`peers/${peer.name}.ts`, import.meta.url);

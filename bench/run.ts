@@ -32,6 +32,7 @@ const { values: options } = parseArgs({
     json: { type: 'string' },
     stores: { type: 'string' },
     connections: { type: 'string', default: '64' },
+    'store-delay': { type: 'string', default: '0' },
     'cpu-prof': { type: 'string' },
     against: { type: 'string' },
     gateway: { type: 'string', default: fileURLToPath(new URL('../src/main.ts', import.meta.url)) },
@@ -163,7 +164,9 @@ async function compareStores(names: string): Promise<void> {
   );
   if (isRedisMissing) print('Without Redis, because redis-server is not installed.');
   const connections = Number(options.connections);
-  const figures = await compareKeys(stores, gateway, credentials, connections, pairPace);
+  const delayMs = Number(options['store-delay']);
+  if (delayMs > 0) print(`Servers of stores are ${delayMs} ms away in each direction.`);
+  const figures = await compareKeys(stores, gateway, credentials, connections, delayMs, pairPace);
   print(tableOfStores(figures, connections));
   writeJson({ pace: pairPace, connections, figures });
 }
@@ -295,6 +298,7 @@ async function profile(workload: Workload): Promise<void> {
   } finally {
     const all = [running?.child, running?.redis, service.child, load];
     await Promise.all(all.map((one) => one && stop(one)));
+    await running?.postgres?.stop();
     rmSync(folder, { recursive: true });
   }
 }

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../testkit/port.ts';
 import { type PostgresServer, startPostgres } from '../testkit/postgres.ts';
 import { type Child, cores, startCommand } from './children.ts';
+import { atDistance } from './distance.ts';
 
 /** The stores of idempotency keys. `redis-everysec` also writes every claim to a log on disk. */
 export const storeNames = ['memory', 'file', 'redis', 'redis-everysec', 'postgres'] as const;
@@ -24,8 +25,14 @@ export function isRedisInstalled(): boolean {
   return spawnSync('redis-server', ['--version']).error === undefined;
 }
 
-/** Prepares a store of its own in a new folder inside `parent`; Redis on a free port. */
-export async function prepareStore(name: StoreName, parent: string): Promise<Store> {
+/** Prepares a store of its own in a new folder inside `parent`. A server takes `delayMs` more in each direction. */
+export async function prepareStore(name: StoreName, parent: string, delayMs = 0): Promise<Store> {
+  const store = await startStore(name, parent);
+  if (delayMs === 0 || !(store.redis || store.postgres)) return store;
+  return { ...store, setting: await atDistance(store.setting, delayMs) };
+}
+
+async function startStore(name: StoreName, parent: string): Promise<Store> {
   const folder = join(parent, crypto.randomUUID());
   mkdirSync(folder);
   if (name === 'memory') return { setting: 'memory' };
