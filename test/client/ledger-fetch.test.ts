@@ -615,11 +615,12 @@ test.each([
 });
 
 test('the delay doubles up to ten times the first one', async () => {
-  const { origin } = await start([requestError('IDEMPOTENCY_UNAVAILABLE', { retryable: true })]);
+  const unavailable = requestError('IDEMPOTENCY_UNAVAILABLE', { retryable: true });
+  const { origin } = await start([...Array.from({ length: 6 }, () => unavailable), saved]);
   replace(native.Math, 'random', () => 1); // The longest.
   const timers = jest.spyOn(native, 'setTimeout');
   closeAfterTest(() => timers.mockRestore());
-  await save(origin, { delayMs: 4, patienceMs: 300 });
+  await save(origin, { delayMs: 4, patienceMs: 60_000 });
   const delays = timers.mock.calls.map(([, ms = 0]) => ms).filter((ms) => ms < 100);
   expect(delays.slice(0, 6)).toEqual([4, 8, 16, 32, 40, 40]);
 });
