@@ -351,7 +351,6 @@ test('${operation} is sent as declared, and its outcome is read', async () => {
 );
 const page = (file: string, before: string, text: string) =>
   existsSync(file) && insert(file, before, text);
-page('README.md', '`WorkflowActionCompleted` | done', `\`${member}\`, `);
 page('docs/reference/errors.md', '`ApproversSaved`,', `\`${member}\`, `);
 const documented = (all: readonly Field[] | undefined): string =>
   join(

@@ -1,10 +1,29 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import vue from '@vitejs/plugin-vue';
 import { defineConfig } from 'vitest/config';
+
+const common = {
+  environment: 'happy-dom',
+  testTimeout: 60_000,
+};
 
 export default defineConfig({
   test: {
-    environment: 'happy-dom',
-    include: ['**/*.vitest.test.{ts,tsx}'],
-    setupFiles: ['testing/setup.ts'],
-    testTimeout: 60_000,
+    projects: [
+      {
+        test: {
+          ...common,
+          name: 'client',
+          include: ['*.vitest.test.ts', 'testing/*.vitest.test.{ts,tsx}'],
+          setupFiles: ['testing/setup.ts'],
+        },
+      },
+      {
+        plugins: [vue(), svelte({ configFile: false })],
+        // Otherwise, Svelte would load its part for servers.
+        resolve: { conditions: ['browser'] },
+        test: { ...common, name: 'first write', include: ['first-write/*.vitest.test.ts'] },
+      },
+    ],
   },
 });

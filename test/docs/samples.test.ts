@@ -90,11 +90,14 @@ test.each(workloads)('the operation of the benchmark for $title succeeds', async
   expect([status, errors]).toEqual([200, undefined]);
 });
 
-test('the README shows what the gateway responds to the first query', async () => {
-  const [query] = blocksOf('graphql', 'README.md');
-  const [response] = blocksOf('json', 'README.md');
-  const { text } = await gateway.post({ query: query?.text });
-  expect(JSON.parse(text)).toEqual(JSON.parse(response?.text ?? ''));
+const responses = ['README.md', 'docs/tutorial/first-query.md'].flatMap((page) => {
+  const shown = blocksOf('json', page);
+  return blocksOf('graphql', page).map((sample, n) => ({ ...sample, response: shown[n]?.text }));
+});
+
+test.each(responses)('the gateway responds to $where what follows there', async (sample) => {
+  const { text } = await gateway.post({ query: sample.text });
+  expect(JSON.parse(text)).toEqual(JSON.parse(sample.response ?? ''));
 });
 
 /** The origins on the pages, and what has them here. */

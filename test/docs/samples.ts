@@ -29,6 +29,7 @@ export function curlCommands(): Sample[] {
     [
       ...read(page)
         .replaceAll(/\\\n\s*/g, '')
+        .replaceAll(/\$\((curl [^)]*)\)/g, '$1')
         .matchAll(/\bcurl -[^`\n|]*http[^`\n|]*/g),
     ].map(([text], n) => ({ where: `${page}, command ${n + 1}`, text: text.trim() })),
   );
