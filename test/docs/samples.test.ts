@@ -165,7 +165,7 @@ test.each(blocksOf('json', 'docs/how-to/freeze.md'))(
   },
 );
 
-test.each(blocksOf('graphql', 'docs/how-to/federation.md'))(
+test.each(blocksOf('graphql', 'docs/{how-to/federation,tutorial/federated-graph}.md'))(
   '$where has types of an example, which composes',
   ({ text }) => {
     const known = parse(`${budgetsSdl} ${invoicesSdl}`).definitions.map(print);
