@@ -94,6 +94,12 @@ export default defineConfig({
       renderDiagrams(markdown);
     },
   },
+  vite: {
+    // The bundler does not know the version of ECMAScript in the configuration of the compiler.
+    esbuild: { tsconfigRaw: {} },
+    // Mermaid is larger, and only the pages with a diagram load it.
+    build: { chunkSizeWarningLimit: 4000 },
+  },
   themeConfig: {
     search: { provider: 'local' },
     nav: sidebar.map(({ text, items }) => ({ text, link: items[0]?.link ?? '/' })),
