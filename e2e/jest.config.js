@@ -7,6 +7,8 @@ export default {
   transformIgnorePatterns: [...main.transformIgnorePatterns, '/node_modules/puppeteer-core/'],
   roots: ['<rootDir>'],
   globalSetup: '<rootDir>/build.ts',
+  // The site is built and looked at by `npm run docs:check`, which takes minutes.
+  testPathIgnorePatterns: ['/node_modules/', 'site\\.test\\.ts$'],
   // The tests of a file share one page and its servers, so they run in their order.
   randomize: false,
 };
