@@ -13,9 +13,10 @@ const workflow = z.object({
 const text = read('.github/workflows/ci.yml');
 const steps = Object.values(workflow.parse(parse(text)).jobs).flatMap((job) => job.steps);
 
-test('the workflow runs .ci/run, and what a user runs', () => {
+test('the workflow runs .ci/run, the tests end to end, and what a user runs', () => {
   const commands = steps.flatMap(({ run }) => run ?? []);
-  expect(commands).toEqual(['bash .ci/run', 'npm ci', 'npm test']);
+  const endToEnd = ['bash .ci/install-packages', 'npm run setup', 'npm run e2e'];
+  expect(commands).toEqual(['bash .ci/run', ...endToEnd, 'npm ci', 'npm test']);
 });
 
 test('the workflow names each action by its commit', () => {
