@@ -15,7 +15,8 @@ const steps = Object.values(workflow.parse(parse(text)).jobs).flatMap((job) => j
 
 test('the workflow runs .ci/run, the tests end to end, and what a user runs', () => {
   const commands = steps.flatMap(({ run }) => run ?? []);
-  const endToEnd = ['bash .ci/install-packages', 'npm run setup', 'npm run e2e'];
+  const installed = ['bash .ci/install-packages', 'npm run setup'];
+  const endToEnd = [...installed, 'npm run e2e', 'npm run image:check', 'npm run proxies:check'];
   expect(commands).toEqual(['bash .ci/run', ...endToEnd, 'npm ci', 'npm test']);
 });
 
