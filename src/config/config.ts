@@ -29,8 +29,18 @@ const versions = Object.values<Declaration>(declarations).flatMap((one) =>
 );
 
 /** Without other versions, the variable is unknown. */
-const versionList: z.ZodType<string[], string> =
+const versionType: z.ZodType<string[], string> =
   versions.length > 0 ? types.someOf(versions) : types.list;
+
+/** An operation has one path, so two of its versions cannot both be selected. */
+const versionList = versionType.superRefine((selected, context) => {
+  for (const { versions: own = {} } of Object.values<Declaration>(declarations)) {
+    const paths = Object.keys(own).filter((path) => selected.includes(path));
+    if (paths.length < 2) continue;
+    const message = `must select one version of an operation, not ${paths.join(' and ')}`;
+    context.addIssue({ code: 'custom', message });
+  }
+});
 
 const environment = z.object({
   UPSTREAM_VERSIONS: versionList.optional(),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { environmentFor } from '../../testkit/environment.ts';
 import { startGatewayProcess } from '../../testkit/gateway-process.ts';
 import { outcomeFields } from '../../testkit/graphql-operation.ts';
 import { metric } from '../../testkit/metric.ts';
@@ -42,6 +43,10 @@ const changes: [file: string, from: string, to: string][] = [
       getCostCenters2: {
         response: listResponse(record({ cost_center_id: identifier, name: text, extra: text })),
         sample: '{"list":[{"cost_center_id":7,"name":"a","extra":"b"}]}',
+      },
+      getCostCenters3: {
+        response: listResponse(record({ cost_center_id: identifier, name: text })),
+        sample: '{"list":[{"cost_center_id":7,"name":"a"}]}',
       },
     },
 `,
@@ -184,6 +189,20 @@ test('the selected version is called, and its response is checked by its own dec
   const result = await graphql('{ costCenters { __typename } }', first);
   expect(codesOf(result)).toEqual(['UPSTREAM_INVALID_RESPONSE']);
   expect(arrivals()).toEqual(['GET /getCostCenters2 ']);
+});
+
+test('two versions of one operation are a fault of the configuration that names both', async () => {
+  const both = { UPSTREAM_VERSIONS: 'getCostCenters3,getCostCenters2' };
+  const env = { ...(await environmentFor(service, both)), PATH: process.env.PATH };
+  const check = promisify(execFile)('node', [join(folder, 'src/main.ts'), '--check-config'], {
+    env,
+  });
+  await expect(check).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(
+      'UPSTREAM_VERSIONS must select one version of an operation, not getCostCenters2 and getCostCenters3\n',
+    ),
+  });
 });
 
 test('a list in a body is sent with the digits of its decimals, and its texts are checked', async () => {
