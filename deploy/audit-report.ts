@@ -43,8 +43,10 @@ const { values: options, positionals: paths } = parseArgs({
 const isoPattern = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
 const { action, field, subject } = options;
-/** The writes that were asked for. Of the others nothing is kept, so that a year of a record can be read. */
-const writes = new Map<string, Write>();
+/** The writes that were asked for, by their intents and ids. Of the others nothing is kept, so that a year of a record can be read. */
+const intents = new Map<string, Map<string, Write>>();
+/** With `--unknown`, the intents of which an outcome was read. */
+const known = new Set<string>();
 /** Whether a line of the record has the action and the field that were asked for. */
 const found = { action: false, field: false };
 const counts = { audit: 0, other: 0, unreadable: 0, dropped: 0 };
@@ -63,6 +65,16 @@ function add(text: string): void {
   found.action ||= line.action === action;
   found.field ||= line.field === field;
   if (!isAsked(line)) return;
+  // All writes with one key and one response name are one intent.
+  const intent = line.claim === undefined ? line.writeId : `${line.claim} ${line.responseName}`;
+  if (known.has(intent)) return;
+  if (options.unknown && isKnown(line)) {
+    known.add(intent);
+    intents.delete(intent);
+    return;
+  }
+  const writes = intents.get(intent) ?? new Map<string, Write>();
+  intents.set(intent, writes);
   const write = writes.get(line.writeId) ?? { first: line, isSent: false };
   writes.set(line.writeId, write);
   if (line.time < write.first.time) write.first = line;
@@ -113,31 +125,32 @@ function isAsked(line: WriteLine): boolean {
   return subject === undefined || isOf(subject, line);
 }
 
-const isKnown = ({ end }: Write) =>
-  typeof end?.outcome === 'string' && end.outcome !== 'LedgerOutcomeUnknown';
-const isUnknown = ({ isSent, end }: Write) =>
-  end ? end.outcome === 'LedgerOutcomeUnknown' : isSent;
-
-/** The writes whose outcome nobody has learned: of those with one key, only the ones that were sent. */
-function unknownWrites(): Write[] {
-  const intents = Map.groupBy(writes.values(), ({ first }) =>
-    first.claim === undefined ? first.writeId : `${first.claim} ${first.responseName}`,
+function isKnown(line: WriteLine): boolean {
+  return (
+    line.audit === 'outcome' &&
+    typeof line.outcome === 'string' &&
+    line.outcome !== 'LedgerOutcomeUnknown'
   );
-  return [...intents.values()].flatMap((intent) => {
-    if (intent.some(isKnown)) return [];
-    const sent = intent.filter(({ isSent }) => isSent);
-    // The sender may be in a file that is not read.
-    return sent.length > 0 ? sent.filter(isUnknown) : intent.filter(isUnknown).slice(0, 1);
-  });
+}
+
+function isUnknown({ isSent, end }: Write): boolean {
+  return end ? end.outcome === 'LedgerOutcomeUnknown' : isSent;
+}
+
+/** The writes whose outcome nobody has learned: of those of one intent, only the ones that were sent. */
+function unknownOf(writes: Write[]): Write[] {
+  const sent = writes.filter(({ isSent }) => isSent);
+  // The sender may be in a file that is not read.
+  return sent.length > 0 ? sent.filter(isUnknown) : writes.filter(isUnknown).slice(0, 1);
 }
 
 /** Throws if a name is neither one of this version nor in the record, which another version may have written. */
 function checkName(key: 'action' | 'field', name: string | undefined): void {
-  const known = Object.values(perOperation(key === 'action' ? enumValueOf : fieldOf)).filter(
+  const names = Object.values(perOperation(key === 'action' ? enumValueOf : fieldOf)).filter(
     (each) => each !== undefined,
   );
-  if (name === undefined || known.includes(name) || found[key]) return;
-  throw new Error(`--${key} ${name} is unknown. Did you mean ${closest(name, known)}?`);
+  if (name === undefined || names.includes(name) || found[key]) return;
+  throw new Error(`--${key} ${name} is unknown. Did you mean ${closest(name, names)}?`);
 }
 
 const columns = 'time who application what targets outcome code replay requestId'.split(' ');
@@ -169,7 +182,8 @@ for (const path of paths) {
 }
 checkName('action', action);
 checkName('field', field);
-const listed = (options.unknown ? unknownWrites() : [...writes.values()])
+const listed = [...intents.values()]
+  .flatMap((writes) => (options.unknown ? unknownOf([...writes.values()]) : [...writes.values()]))
   .filter(({ first }) => first.time >= from && first.time < to)
   .sort((one, other) => one.first.time.localeCompare(other.first.time));
 process.stdout.write([columns.join('\t'), ...listed.map(rowOf), ''].join('\n'));
