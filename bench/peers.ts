@@ -105,7 +105,7 @@ export async function startService(delayMs: number): Promise<{ child: Child; ori
 
 /**
  * Starts a peer that uses the service, and the peer's Redis. Our gateway (`gateway` is its entry point) runs as in
- * production, with its log in /dev/null.
+ * production, with its log in /dev/null. It is ready when it responds to the request `ready` with 200.
  */
 export async function startPeer(
   peer: Peer,
@@ -113,6 +113,7 @@ export async function startPeer(
   service: string,
   credentials: Credentials,
   nodeArgs: string[] = [],
+  ready = cheapRequest(peer.protocol, credentials.token),
 ): Promise<Running> {
   const port = await freePort();
   const store =
@@ -135,7 +136,7 @@ export async function startPeer(
     },
   });
   const origin = `http://127.0.0.1:${port}`;
-  const readyMs = await waitFor(child, origin, cheapRequest(peer.protocol, credentials.token));
+  const readyMs = await waitFor(child, origin, ready);
   const { setting: _, ...servers } = store ?? { setting: '' };
   return { peer, child, origin, readyMs, ...servers };
 }

@@ -6,6 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { keepOffGateway, stop } from './children.ts';
 import { compareCrowds, tableOfCrowds } from './crowd.ts';
+import { measureFirstRequests, tableOfFirstRequests } from './first-requests.ts';
 import { compareKeys, selectStores, tableOfStores } from './keys.ts';
 import { checkResponses, measure, probe, type Round, restingMb, warmUp } from './measure.ts';
 import {
@@ -46,8 +47,9 @@ const gateway = pathToFileURL(resolvePath(options.gateway));
 /** The workloads of a comparison of two checkouts, by default. */
 const mainPath = ['codes-20-different', 'workflow-action', 'codes-20-equal', 'codes-2000'];
 
-/** The name of the comparison that is not one of the workloads. */
+/** The names of what is measured that is not one of the workloads. */
 const CROWD = 'crowd';
+const FIRST_REQUESTS = 'first-requests';
 
 /** Durations in seconds. The processes are started anew so many times, and measured in so many rounds each. */
 type Pace = {
@@ -88,6 +90,7 @@ const credentials = await createCredentials();
 process.once('exit', credentials.remove);
 const machine = `${cpus().length} cores, ${cpus()[0]?.model}, Node ${process.versions.node}`;
 if (options['cpu-prof'] !== undefined) await profile(workloadNamed(options['cpu-prof']));
+else if (options.only === FIRST_REQUESTS) await compareFirstRequests();
 else if (options.against !== undefined) await compareCheckouts(options.against);
 else if (options.stores !== undefined) await compareStores(options.stores);
 else await compare();
@@ -142,6 +145,20 @@ async function compareCheckouts(folder: string): Promise<void> {
   for (const workload of selected) results.push(await compareIn(workload, checkouts, againstPace));
   print(tableOfChanges(results));
   writeJson({ pace: againstPace, figures: figuresOf(results) });
+}
+
+/** Measures what the first requests after a start cost, in this checkout, or in another one and this one. */
+async function compareFirstRequests(): Promise<void> {
+  const starts = options.quick ? 3 : 9;
+  printMachine();
+  print(`${starts} starts each, every other time in reverse. Medians.`);
+  const entry = options.against && pathToFileURL(resolvePath(join(options.against, 'src/main.ts')));
+  const other = entry ? [{ ...ours, title: options.against ?? '', entry }] : [];
+  const selected = ['codes-20-different', 'workflow-action'].map(workloadNamed);
+  const measured = [...other, ours];
+  const results = await measureFirstRequests(measured, selected, gateway, credentials, starts);
+  print(tableOfFirstRequests(results));
+  writeJson({ figures: results.map(({ peer, ...rest }) => ({ ...rest, peer: peer.title })) });
 }
 
 /** Measures the throughput with many clients, closed and open loops. */

@@ -68,7 +68,7 @@ export function changeOf(
   return `${middle(before)} → ${middle(after)} (${center}, ${low} to ${high})`;
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   return quantile(values)(0.5);
 }
 
