@@ -344,7 +344,7 @@ if (isWrite) {
   );
 }
 
-// An example, a test, and the pages that name each member.
+// An example, a test, and the pages that name each member and each union.
 const keyword = isWrite ? 'mutation' : 'query';
 const selection = `__typename
     ... on LedgerStatus { invoiceId message }
@@ -384,7 +384,20 @@ test('${operation} is sent as declared, and its outcome is read', async () => {
 );
 const page = (file: string, before: string, text: string) =>
   existsSync(file) && insert(file, before, text);
-page('docs/reference/errors.md', '`ApproversSaved`,', `\`${member}\`, `);
+const besideNames = [...(isWrite ? [] : [field]), ...beside.map(({ name }) => name)].map(
+  (name) => `\`${name}\``,
+);
+page(
+  'docs/reference/errors.md',
+  '| `LedgerFailed` | 1 |',
+  `| \`${member}\` | 0 | The outcome of \`${operation}\`. | ${besideNames.join(', ')} |\n`,
+);
+const schemaPage = 'docs/reference/schema.md';
+const others = isWrite ? ', the same four, and `LedgerOutcomeUnknown`' : ' and the same four';
+const unionRow = `| \`${upper(field)}Result\` | \`${member}\`${others} |\n`;
+page(schemaPage, '| `WriteOutcome` |', unionRow);
+if (isWrite)
+  page(schemaPage, '`WorkflowCsvUploaded`, `WorkflowActionCompleted`,', `\`${member}\`, `);
 const documented = (all: readonly Field[] | undefined): string =>
   join(
     all,

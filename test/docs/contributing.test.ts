@@ -19,7 +19,7 @@ import { startChangingService } from '../support/stack.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const copied =
-  'src dev testkit test/support packages/client/src schema.graphql package.json tsconfig.json codegen.yml examples/operations';
+  'src dev testkit test/support packages/client/src schema.graphql package.json tsconfig.json codegen.yml examples/operations docs/reference';
 
 /** What is changed by hand: a second service, a second version of an operation, and a list in the response to the write. */
 const changes: [file: string, from: string, to: string][] = [
@@ -147,6 +147,22 @@ const aliases = (count: number, field: (n: number) => string) =>
 test('the example has no fault of types, with the tests that the command wrote', async () => {
   expect(await run(folder, 'sh', '-c', 'tsc || true')).toBe('');
 }, 600_000);
+
+test('the pages of the reference have what the command wrote', () => {
+  const rows = ['errors', 'schema', 'service-api'].flatMap((page) =>
+    readFileSync(join(folder, `docs/reference/${page}.md`), 'utf8').split('\n'),
+  );
+  expect(rows).toEqual(
+    expect.arrayContaining([
+      '| `VendorBlocked` | 0 | The outcome of `blockVendor`. | `blockedRows` |',
+      '| `VendorList` | 0 | The outcome of `getVendors`. | `vendors`, `total` |',
+      '| `BlockVendorResult` | `VendorBlocked`, the same four, and `LedgerOutcomeUnknown` |',
+      '| `VendorsResult` | `VendorList` and the same four |',
+      expect.stringMatching(/^\| `WriteOutcome` \| .*`VendorBlocked`, /),
+      expect.stringMatching(/^`GET \/getVendors`\. .* and beside it `total` \(int32\)\.$/),
+    ]),
+  );
+});
 
 test('a read is sent with its parameters, and its integers are exact', async () => {
   const { status, data } = await graphql(read, listOf(2));
