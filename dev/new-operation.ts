@@ -34,11 +34,13 @@ const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     write: { type: 'boolean', default: false },
+    service: { type: 'string', default: 'ledger' },
     outcome: { type: 'string' },
     parameters: { type: 'string', default: '' },
     body: { type: 'string', default: '' },
     item: { type: 'string', default: '' },
     fields: { type: 'string', default: '' },
+    beside: { type: 'string', default: '' },
     key: { type: 'string', default: '' },
   },
 });
@@ -55,11 +57,18 @@ if (!/^[A-Za-z]\w*$/.test(operation) || (!isWrite && item === '')) {
 }
 const member = values.outcome ?? (isWrite ? `${upper(field)}Completed` : `${item}List`);
 const [parameters, body, fields] = [values.parameters, values.body, values.fields].map(fieldsOf);
+/** The fields of the response beside its list or its status record. */
+const beside = fieldsOf(values.beside);
 const sent = [...(parameters ?? []), ...(body ?? [])];
-/** The field that identifies an item in a federated graph. */
-if ([...(parameters ?? []), ...(fields ?? [])].some(({ inner }) => inner)) {
+if ([...(parameters ?? []), ...(fields ?? []), ...beside].some(({ inner }) => inner)) {
   throw new Error('Only --body has lists');
 }
+if (isWrite && beside.some(({ isOptional }) => !isOptional)) {
+  throw new Error(
+    'A field beside a status record is optional: records of earlier versions lack it',
+  );
+}
+/** The field that identifies an item in a federated graph. */
 const key = fields?.find(({ wire }) => wire === values.key);
 if (
   values.key !== '' &&
@@ -112,11 +121,13 @@ function checksOf(all: readonly Field[], isInQuery: boolean): string {
 function join(all: readonly Field[] | undefined, each: (one: Field) => string, by = ', ') {
   return (all ?? []).map(each).join(by);
 }
-const recordOf = (all: readonly Field[] | undefined): string =>
-  `record({ ${join(all, ({ wire, type, isOptional, inner }) => {
+/** The types of the fields of a record. */
+const fieldTypesOf = (all: readonly Field[] | undefined): string =>
+  `{ ${join(all, ({ wire, type, isOptional, inner }) => {
     const one = inner ? `list(${recordOf(inner)})` : type;
     return `${wire}: ${isOptional ? `optional(${one})` : one}`;
-  })} })`;
+  })} }`;
+const recordOf = (all: readonly Field[] | undefined): string => `record(${fieldTypesOf(all)})`;
 const argumentsOf = (all: readonly Field[] | undefined, from = 'args'): string =>
   `{ ${join(all, ({ wire, name, inner, isOptional }) => {
     const items = `${isOptional ? '?' : ''}.map((one) => (${argumentsOf(inner, 'one')}))`;
@@ -126,7 +137,15 @@ function sampleOf(all: readonly Field[] | undefined): string {
   return `{${join(all, ({ wire, sample }) => `"${wire}":${sample}`, ',')}}`;
 }
 const status = '{"invoice_id":7,"message":"done","status":0}';
-const sample = isWrite ? status : `{"service_status":${status},"list":[${sampleOf(fields)}]}`;
+/** What follows the list or the status record in the sample. An optional field of a read may be a next page, so the sample is the last one. */
+const rest = join(
+  beside,
+  ({ wire, sample, isOptional }) => `,"${wire}":${isOptional && !isWrite ? 'null' : sample}`,
+  '',
+);
+const sample = isWrite
+  ? status.replace('}', `${rest}}`)
+  : `{"service_status":${status},"list":[${sampleOf(fields)}]${rest}}`;
 
 /** Inserts a text before another one. */
 function insert(file: string, before: string, text: string): void {
@@ -138,6 +157,7 @@ function insert(file: string, before: string, text: string): void {
   );
 }
 
+const besideTypes = beside.length > 0 ? [fieldTypesOf(beside)] : [];
 const servicePage = 'docs/reference/service-api.md';
 const described = existsSync(servicePage) ? readFileSync(servicePage, 'utf8') : '';
 const section = `4.${[...described.matchAll(/^### 4\./gm)].length + 1}`;
@@ -148,21 +168,21 @@ insert(
   declarations,
   '} as const satisfies Record<string, Declaration>;',
   `  ${operation}: {
-    service: 'ledger',
+    service: '${values.service}',
     section: '${section}',
     method: '${isWrite ? 'POST' : 'GET'}',
     path: '${operation}',
     effect: '${isWrite ? 'write' : 'read'}',
     parameters: ${recordOf(parameters)},
     body: ${body?.length ? recordOf(body) : 'null'},
-    response: ${isWrite ? 'statusResponse()' : `listResponse(${recordOf(fields)})`},
+    response: ${isWrite ? `statusResponse(${besideTypes.join()})` : `listResponse(${[recordOf(fields), ...besideTypes].join(', ')})`},
     sample: '${sample}',
     graphql: '${isWrite ? 'Mutation' : 'Query'}.${field}',
   },
 `,
 );
 const [imports = ''] = readFileSync(declarations, 'utf8').split("} from './wire-types.ts'");
-for (const type of new Set(typesOf([...sent, ...(fields ?? [])]))) {
+for (const type of new Set(typesOf([...sent, ...(fields ?? []), ...beside]))) {
   if (!imports.includes(`\n  ${type},`))
     insert(declarations, "} from './wire-types.ts'", `  ${type},\n`);
 }
@@ -173,6 +193,7 @@ const variables = (each: (field: Field) => string) =>
   sent.length > 0 ? `(${join(sent, each)})` : '';
 const argument = ({ wire, name, graphql, isOptional }: Field) =>
   `"The service's \`${wire}\`." ${name}: ${graphql}${isOptional ? '' : '!'}`;
+const schemaField = (one: Field) => `  ${argument(one).replace('." ', '."\n  ')}\n`;
 const statusFields = `  "The service's \`invoice_id\`, an integer of any size."
   invoiceId: ID
   "The message in the status record."
@@ -200,14 +221,14 @@ union ${upper(field)}Result =${members.map((name) => `\n  | ${name}`).join('')}
 
 "The outcome of \`${operation}\` with status 0, OK."
 type ${member} implements LedgerStatus {
-${isWrite ? '' : `  "In the order of the service."\n  ${field}: [${item}!]!\n`}${statusFields}}
-${isWrite ? `\nextend union WriteOutcome = ${member}\n` : `\n"An item of \`${operation}\`."\ntype ${item}${key ? ` @key(fields: "${key.name}")` : ''} {\n${join(fields, (one) => `  ${argument(one).replace('." ', '."\n  ')}`, '\n')}\n}\n`}`,
+${isWrite ? '' : `  "In the order of the service."\n  ${field}: [${item}!]!\n`}${join(beside, schemaField, '')}${statusFields}}
+${isWrite ? `\nextend union WriteOutcome = ${member}\n` : `\n"An item of \`${operation}\`."\ntype ${item}${key ? ` @key(fields: "${key.name}")` : ''} {\n${join(fields, schemaField, '')}}\n`}`,
 );
 
 // The input types of lists.
 for (const { type, inner } of sent) {
   if (!inner) continue;
-  const inputFields = join(inner, (one) => `  ${argument(one).replace('." ', '."\n  ')}\n`, '');
+  const inputFields = join(inner, schemaField, '');
   appendFileSync(
     'schema.graphql',
     `\n"An item of a list in \`${operation}\`."\ninput ${type}Input {\n${inputFields}}\n`,
@@ -225,12 +246,23 @@ const input = [
   ...(parameters?.length ? [`parameters: ${argumentsOf(parameters)}`] : []),
   ...(body?.length ? [`body: ${argumentsOf(body)}`] : []),
 ];
-const toItem = `(record) => ({ ${key ? `__typename: '${item}' as const, ` : ''}${join(fields, ({ wire, name, isOptional }) => `${name}: record.${wire}${isOptional ? ' ?? null' : ''}`)} })`;
+/** The fields of a record of the service in GraphQL. */
+const membersOf = (all: readonly Field[] | undefined, from: string) =>
+  join(
+    all,
+    ({ wire, name, isOptional }) => `${name}: ${from}.${wire}${isOptional ? ' ?? null' : ''}`,
+  );
+const toItem = `(record) => ({ ${key ? `__typename: '${item}' as const, ` : ''}${membersOf(fields, 'record')} })`;
+const besideMembers = beside.length > 0 ? `, ${membersOf(beside, 'status')}` : '';
 const imported = [
   ...(checked.length > 0 ? ["import { z } from 'zod';"] : []),
   `import type { ${root}Resolvers } from '../generated/resolvers.ts';`,
-  ...(key ? ["import type { Responses } from '../upstream/operations.ts';"] : []),
-  ...(isWrite ? ["import type { ServiceStatus } from '../upstream/responses.ts';"] : []),
+  ...(key || (isWrite && beside.length > 0)
+    ? ["import type { Responses } from '../upstream/operations.ts';"]
+    : []),
+  ...(isWrite && beside.length === 0
+    ? ["import type { ServiceStatus } from '../upstream/responses.ts';"]
+    : []),
   ...(uses('decimalText') ? ["import { decimal, guardOf } from '../upstream/wire-types.ts';"] : []),
   ...(key ? ["import { invalidReference, type ReadReference } from './entity.ts';"] : []),
   `import { outcome${isWrite ? ', writeOutcome' : ''} } from './outcome.ts';`,
@@ -251,13 +283,13 @@ export const ${field}: NonNullable<MutationResolvers['${field}']> = async (_, ${
   return writeOutcome(result, ${lower(member)});
 };
 
-export const ${lower(member)} = (status: ServiceStatus) => outcome(status, { __typename: '${member}' });
+export const ${lower(member)} = (status: ${beside.length > 0 ? `Responses['${operation}']` : 'ServiceStatus'}) => outcome(status, { __typename: '${member}'${besideMembers} });
 `;
 const read = `
 export const ${field}: NonNullable<QueryResolvers['${field}']> = async (_, ${args}, context) => {
   const { list } = context.loaders(); // Throws first if the token is missing.
   const { list: ${field}, ...status } = await list('${operation}', ${argumentsOf(parameters)}, ${key ? 'toItems' : `(response) => response.list.map(${toItem})`});
-  return outcome(status, { __typename: '${member}', ${field} });
+  return outcome(status, { __typename: '${member}', ${field}${besideMembers} });
 };
 `;
 /** A parameter that is required is undefined here, which the types name: a reference needs a value of it. */
@@ -312,13 +344,14 @@ if (isWrite) {
   );
 }
 
-// An example, a test, and the pages that name each member.
+// An example, a test, and the pages that name each member and each union.
 const keyword = isWrite ? 'mutation' : 'query';
 const selection = `__typename
     ... on LedgerStatus { invoiceId message }
     ... on LedgerProblem { message }
     ... on LedgerUnrecognizedStatus { status }
-    ${isWrite ? '... on LedgerOutcomeUnknown { code requestId }' : `... on ${member} { ${field} { ${join(fields, ({ name }) => name, ' ')} } }`}`;
+${isWrite ? '... on LedgerOutcomeUnknown { code requestId }' : ''}
+    ${isWrite && beside.length === 0 ? '' : `... on ${member} { ${isWrite ? '' : `${field} { ${join(fields, ({ name }) => name, ' ')} } `}${join(beside, ({ name }) => name, ' ')} }`}`;
 const value = ({ graphql, sample, inner }: Field): string => {
   if (inner) return `[{ ${join(inner, (one) => `${one.name}: ${value(one)}`)} }]`;
   return graphql === 'String' && !sample.startsWith('"') ? `"${sample}"` : sample;
@@ -351,14 +384,28 @@ test('${operation} is sent as declared, and its outcome is read', async () => {
 );
 const page = (file: string, before: string, text: string) =>
   existsSync(file) && insert(file, before, text);
-page('docs/reference/errors.md', '`ApproversSaved`,', `\`${member}\`, `);
+const besideNames = [...(isWrite ? [] : [field]), ...beside.map(({ name }) => name)].map(
+  (name) => `\`${name}\``,
+);
+page(
+  'docs/reference/errors.md',
+  '| `LedgerFailed` | 1 |',
+  `| \`${member}\` | 0 | The outcome of \`${operation}\`. | ${besideNames.join(', ')} |\n`,
+);
+const schemaPage = 'docs/reference/schema.md';
+const others = isWrite ? ', the same four, and `LedgerOutcomeUnknown`' : ' and the same four';
+const unionRow = `| \`${upper(field)}Result\` | \`${member}\`${others} |\n`;
+page(schemaPage, '| `WriteOutcome` |', unionRow);
+if (isWrite)
+  page(schemaPage, '`WorkflowCsvUploaded`, `WorkflowActionCompleted`,', `\`${member}\`, `);
 const documented = (all: readonly Field[] | undefined): string =>
   join(
     all,
     ({ wire, type, inner }) =>
       `\`${wire}\` (${inner ? `array of records with ${documented(inner)}` : type})`,
   );
-const service = `### ${section} ${operation}\n\n\`${isWrite ? 'POST' : 'GET'} /${operation}\`. Parameters: ${join(parameters, ({ wire, type }) => `\`${wire}\` (${type})`) || 'none'}. ${isWrite ? `Body: ${documented(body) || 'none'}. The response is a ServiceStatus (2.1).` : `The response has \`list\`, of records with ${join(fields, ({ wire, type }) => `\`${wire}\` (${type})`)}.`}\n\n`;
+const besideDocumented = documented(beside);
+const service = `### ${section} ${operation}\n\n\`${isWrite ? 'POST' : 'GET'} /${operation}\`. Parameters: ${join(parameters, ({ wire, type }) => `\`${wire}\` (${type})`) || 'none'}. ${isWrite ? `Body: ${documented(body) || 'none'}. The response is a ServiceStatus (2.1)${besideDocumented && ` with ${besideDocumented}`}.` : `The response has \`list\`, of records with ${documented(fields)}${besideDocumented && `, and beside it ${besideDocumented}`}.`}\n\n`;
 page(servicePage, '## 5. Authentication', service);
 
 execFileSync('graphql-codegen', ['--config', 'codegen.yml'], { stdio: 'ignore' });

@@ -2,25 +2,30 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { z } from 'zod';
 
+/** What reading a file results in: its text, or the code of the error, such as ENOENT or EMFILE. */
+type Content = { readonly text?: string; readonly code?: string };
+
 /** A setting that is the content of a file. */
 export class FileSetting<Value> {
   readonly path: string;
   readonly #type: z.ZodType<Value>;
-  /** The content at the last reading. Undefined if the file could not be read. */
-  #text: string | undefined;
+  /** The content at the last reading. */
+  #content: Content;
   #result: z.ZodSafeParseResult<Value>;
 
-  /** Reads the file. Throws an error of the file system. The messages of `type` must not quote the content. */
+  /** Reads the file. The messages of `type` must not quote the content. */
   constructor(path: string, type: z.ZodType<Value>) {
     this.path = path;
     this.#type = type;
-    this.#text = readFileSync(path, 'utf8');
-    this.#result = type.safeParse(this.#text);
+    this.#content = readNow(path);
+    this.#result = type.safeParse(this.#content.text);
   }
 
-  /** The fault of the content that was read last. Undefined if it is valid. */
+  /** The fault of the content that was read last, with the code if it could not be read. Undefined if it is valid. */
   get fault(): string | undefined {
-    return this.#result.error?.issues[0]?.message;
+    const { code } = this.#content;
+    const message = this.#result.error?.issues[0]?.message;
+    return message && code ? `${message}: ${code}` : message;
   }
 
   /** The value of the content that was read last. Throws an error that names the file if the content is not valid. */
@@ -34,10 +39,24 @@ export class FileSetting<Value> {
    * replace files by changing a symbolic link.
    */
   async readAgain(): Promise<boolean> {
-    const text = await readFile(this.path, 'utf8').catch(() => undefined);
-    if (text === this.#text) return false;
-    this.#text = text;
-    this.#result = this.#type.safeParse(text);
+    const content: Content = await readFile(this.path, 'utf8').then((text) => ({ text }), failed);
+    const { text, code } = this.#content;
+    if (content.text === text && content.code === code) return false;
+    this.#content = content;
+    this.#result = this.#type.safeParse(content.text);
     return true;
   }
+}
+
+function readNow(path: string): Content {
+  try {
+    return { text: readFileSync(path, 'utf8') };
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function failed(error: unknown): Content {
+  const { code }: { code?: unknown } = Object(error);
+  return { code: String(code) };
 }

@@ -86,7 +86,7 @@ test.each<[name: string, values: string, description: RegExp]>([
     'postgres://u:secret@a,b/db postgres://a:5432,b:5432/db postgres://a,b?target_session_attrs=any redis://a,b',
     /must name one host/,
   ],
-  ['IDEMPOTENCY_STORE_FILE', '/nowhere', /a readable file with a value of IDEMPOTENCY_STORE/],
+  ['IDEMPOTENCY_STORE_FILE', '/nowhere', /a readable file with a value of .*_STORE: ENOENT$/],
   ['COMPRESSION', 'true', /on or off/],
   ['MAX_WRITES_PER_OPERATION', '0', /integer/],
   ['SHUTDOWN_DELAY_MS', 'x', /integer/],

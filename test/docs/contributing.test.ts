@@ -19,13 +19,7 @@ import { startChangingService } from '../support/stack.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const copied =
-  'src dev testkit test/support packages/client/src schema.graphql package.json tsconfig.json codegen.yml examples/operations';
-
-const ofVendors = (operation: string): [file: string, from: string, to: string] => [
-  'src/upstream/declarations.ts',
-  `${operation}: {\n    service: 'ledger'`,
-  `${operation}: {\n    service: 'vendors'`,
-];
+  'src dev testkit test/support packages/client/src schema.graphql package.json tsconfig.json codegen.yml examples/operations docs/reference';
 
 /** What is changed by hand: a second service, a second version of an operation, and a list in the response to the write. */
 const changes: [file: string, from: string, to: string][] = [
@@ -34,7 +28,6 @@ const changes: [file: string, from: string, to: string][] = [
     'export const services = {',
     "export const services = {\n  vendors: { probe: { operation: 'getVendors', search: '?project=&name=' } },",
   ],
-  ofVendors('getVendors'),
   [
     'src/upstream/declarations.ts',
     "    path: 'getCostCenters',\n",
@@ -51,11 +44,10 @@ const changes: [file: string, from: string, to: string][] = [
     },
 `,
   ],
-  ofVendors('blockVendor'),
   [
     'src/upstream/declarations.ts',
-    `statusResponse(),\n    sample: '{"invoice_id":7,`,
-    `statusResponse({ rows: optional(list(int32)) }),\n    sample: '{"invoice_id":7,`,
+    'blocked_rows: optional(int32)',
+    'blocked_rows: optional(int32), rows: optional(list(int32))',
   ],
   [
     'schema.graphql',
@@ -64,8 +56,8 @@ const changes: [file: string, from: string, to: string][] = [
   ],
   [
     'src/resolvers/blockVendor.ts',
-    "(status: ServiceStatus) => outcome(status, { __typename: 'VendorBlocked' })",
-    "(status: ServiceStatus & { rows?: number[] | null | undefined }) => outcome(status, { __typename: 'VendorBlocked', rows: status.rows ?? null })",
+    'blockedRows: status.blocked_rows ?? null',
+    'blockedRows: status.blocked_rows ?? null, rows: status.rows ?? null',
   ],
 ];
 
@@ -85,7 +77,9 @@ async function followExample(): Promise<string> {
     const args = [...options.matchAll(/'([^']*)'|(\S+)/g)].map(
       ([, quoted, word]) => quoted ?? word,
     );
-    await run(folder, 'node', 'dev/new-operation.ts', ...args.filter((arg) => arg !== undefined));
+    const ofVendors = options.includes('Vendor') ? ['--service', 'vendors'] : [];
+    const given = args.filter((arg) => arg !== undefined);
+    await run(folder, 'node', 'dev/new-operation.ts', ...given, ...ofVendors);
   }
   for (const [file, from, to] of changes) {
     const path = join(folder, file);
@@ -154,12 +148,37 @@ test('the example has no fault of types, with the tests that the command wrote',
   expect(await run(folder, 'sh', '-c', 'tsc || true')).toBe('');
 }, 600_000);
 
+test('the pages of the reference have what the command wrote', () => {
+  const rows = ['errors', 'schema', 'service-api'].flatMap((page) =>
+    readFileSync(join(folder, `docs/reference/${page}.md`), 'utf8').split('\n'),
+  );
+  expect(rows).toEqual(
+    expect.arrayContaining([
+      '| `VendorBlocked` | 0 | The outcome of `blockVendor`. | `blockedRows` |',
+      '| `VendorList` | 0 | The outcome of `getVendors`. | `vendors`, `total` |',
+      '| `BlockVendorResult` | `VendorBlocked`, the same four, and `LedgerOutcomeUnknown` |',
+      '| `VendorsResult` | `VendorList` and the same four |',
+      expect.stringMatching(/^\| `WriteOutcome` \| .*`VendorBlocked`, /),
+      expect.stringMatching(/^`GET \/getVendors`\. .* and beside it `total` \(int32\)\.$/),
+    ]),
+  );
+});
+
 test('a read is sent with its parameters, and its integers are exact', async () => {
   const { status, data } = await graphql(read, listOf(2));
   const vendor = { vendorId: large, name: 'a' };
   const list = { __typename: 'VendorList', invoiceId: large, message: null };
   expect([status, data.vendors]).toEqual([200, { ...list, vendors: [vendor, vendor] }]);
   expect(arrivals()).toEqual(['GET /vendors/getVendors?project=north&name=a%26b ']);
+});
+
+test('a field beside a list, and one beside a status record, reach the client', async () => {
+  const list = json('{"service_status":{"status":0},"total":3,"list":[]}');
+  const total = `{ ${vendors().replace('vendors {', 'total vendors {')} }`;
+  expect((await graphql(total, list)).data.vendors).toMatchObject({ total: 3, vendors: [] });
+  const rows = write.replace('late") {', 'late") { ... on VendorBlocked { blockedRows }');
+  const { data } = await graphql(rows, json({ status: 0, blocked_rows: 2 }));
+  expect(data.blockVendor).toMatchObject({ __typename: 'VendorBlocked', blockedRows: 2 });
 });
 
 test('a decimal has the digits of the service, and a text in its place is a fault', async () => {

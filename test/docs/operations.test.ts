@@ -76,8 +76,9 @@ async function exposed() {
     type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
   );
   const labels = [...metrics.matchAll(/(\w+)="/g)].map(([, label = '']) => label);
-  // Prometheus itself adds `up` and these two labels.
-  return { metrics: new Set([...declared, 'up']), labels: new Set([...labels, 'instance', 'job']) };
+  // Prometheus itself adds `up` and these labels.
+  const added = ['instance', 'job', 'namespace'];
+  return { metrics: new Set([...declared, 'up']), labels: new Set([...labels, ...added]) };
 }
 
 test('alerts and dashboard use only metrics and labels that the gateway exposes', async () => {
@@ -93,11 +94,20 @@ test('alerts and dashboard use only metrics and labels that the gateway exposes'
   expect(unknown).toEqual([]);
 });
 
-test('every metric of an alert is that of our job, so that other environments and teams do not count', () => {
-  for (const { alert, expr } of rules) {
-    const all = expr.match(/\b(ledger_gateway|nodejs|up)\w*/g);
-    const ours = expr.match(/\b(ledger_gateway|nodejs|up)\w*\{job="ledger-gateway"/g);
-    expect([alert, ours?.length]).toEqual([alert, all?.length]);
+test('every metric of an alert and of the dashboard is that of one job, so that other environments and teams do not count', () => {
+  const all = [
+    ...rules.map(({ alert, expr }) => [alert, expr, 'job="ledger-gateway"'] as const),
+    ...dashboard.panels.flatMap(({ title, targets }) =>
+      targets.map(({ expr }) => [title, expr, 'job="$job",namespace=~"$namespace"'] as const),
+    ),
+  ];
+  for (const [where, expr, job] of all) {
+    const selectors = [...expr.matchAll(/\b(?:ledger_gateway|nodejs|process|up)\w*(.?)([^}]*)/g)];
+    expect([where, selectors.length]).not.toEqual([where, 0]);
+    const others = selectors.filter(
+      ([, brace, labels]) => brace !== '{' || !labels?.startsWith(job),
+    );
+    expect([where, others]).toEqual([where, []]);
   }
 });
 
