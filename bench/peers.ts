@@ -47,6 +47,13 @@ export const peers: readonly Peer[] = [
   ours,
   cached,
   { name: 'stack', title: 'bare server of the same stack', protocol: 'graphql', verifies: true },
+  {
+    name: 'mercurius-dressed',
+    title: 'Mercurius with our duties',
+    protocol: 'graphql',
+    verifies: true,
+  },
+  { name: 'node-dressed', title: 'node:http with our duties', protocol: 'graphql', verifies: true },
   { name: 'mercurius', title: 'Mercurius, jit and undici', protocol: 'graphql' },
   { name: 'yoga', title: 'GraphQL Yoga', protocol: 'graphql' },
   { name: 'proxy', title: 'bare proxy (lower bound)', protocol: 'bare' },

@@ -108,7 +108,7 @@ async function compare(): Promise<void> {
     `${roundsOf(pace)} of about ${pace.round} s after a warm-up of ${pace.warmUp} s. In parentheses: the ratio to ${measured[0]?.title}, as the median over the rounds.`,
   );
   print(
-    'Only ledger-gateway and the server of the same stack verify tokens; the others forward them.',
+    'Only ledger-gateway, the server of the same stack, and those with our duties verify tokens; the others forward them.',
   );
 
   const results: WorkloadResult[] = [];
