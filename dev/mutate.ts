@@ -56,7 +56,10 @@ function mutantsOf(file: string): Mutant[] {
 
 const rangeSchema = z.object({ startOffset: z.number(), endOffset: z.number(), count: z.number() });
 const coverageSchema = z.record(z.string(), z.array(rangeSchema));
-const testSchema = z.object({ name: z.string(), status: z.string() });
+const testSchema = z.object({
+  ...{ name: z.string(), status: z.string() },
+  ...{ startTime: z.number(), endTime: z.number() },
+});
 const resultSchema = z.object({ testResults: z.array(testSchema) });
 type Range = z.infer<typeof rangeSchema>;
 /** Whether a place was executed, as the innermost range around it says. The first one, the module itself, runs only once. */
@@ -83,10 +86,12 @@ const files = String(stdout).split('\0').filter(Boolean);
 for (const file of files) cpSync(file, join(copy, file));
 symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
 
-/** Runs test files in the copy. `status` is 0 if they pass, and null if they do not end in time. */
-function runTests(args: string[], timeout: number, more = {}) {
+/** Runs test files in the copy. `status` is 0 if they pass, and 124 if they do not end in so many seconds. */
+function runTests(args: string[], seconds: number, more = {}) {
   const env = { ...process.env, ...more };
-  return spawnSync('npm', ['test', '--', ...args], { cwd: copy, env, stdio: 'ignore', timeout });
+  // This command also ends the processes that tests have started.
+  const command = ['--kill-after=5', String(seconds), 'npm', 'test', '--', ...args];
+  return spawnSync('timeout', command, { cwd: copy, env, stdio: 'ignore' });
 }
 
 /** Runs tests with coverage. */
@@ -95,18 +100,18 @@ function runCovered(paths: string[]) {
   const environment = join(copy, 'test/support/coverage-environment.js');
   const args = ['--json', `--outputFile=${output}`, `--env=${environment}`, ...paths];
   // What V8 has compiled before has no coverage of blocks.
-  runTests(args, 1_800_000, { COVERAGE_FOLDER: copy, NODE_DISABLE_COMPILE_CACHE: '1' });
+  runTests(args, 1800, { COVERAGE_FOLDER: copy, NODE_DISABLE_COMPILE_CACHE: '1' });
   return resultSchema.parse(JSON.parse(readFileSync(output, 'utf8'))).testResults;
 }
 const first = runCovered([]);
-const timeoutMs = Math.max(120_000, Math.ceil(performance.now() * 3)); // A busy machine takes longer.
 const failed = first.flatMap(({ name, status }) => (status === 'passed' ? [] : [name]));
 const results = failed.length > 0 ? [...first, ...runCovered(failed)] : first;
 const passed = results.filter(({ status }) => status === 'passed');
-const tests = passed.map(({ name }) => {
+const tests = passed.map(({ name, startTime, endTime }) => {
   const text = readFileSync(join(copy, `${encodeURIComponent(name)}.json`), 'utf8');
   const isProcess = startsProcesses.test(readFileSync(name, 'utf8'));
-  return { name, coverage: coverageSchema.parse(JSON.parse(text)), isProcess };
+  const seconds = (endTime - startTime) / 1000;
+  return { name, coverage: coverageSchema.parse(JSON.parse(text)), isProcess, seconds };
 });
 function describe({ file, start, end, text }: Mutant): string {
   const source = readFileSync(file, 'utf8');
@@ -130,8 +135,10 @@ function survives(mutant: Mutant): boolean {
   });
   const passes = [runs[0] ?? [], runs[1] ?? [], runs[2] ?? []].every((run) => {
     if (run.length === 0) return true;
-    const { status } = runTests(['--bail', ...run.map(({ name }) => name)], timeoutMs);
-    if (status === null) print(`The tests do not end with ${describe(mutant)}`);
+    // A busy machine takes longer.
+    const timeout = Math.ceil(60 + 3 * run.reduce((sum, { seconds }) => sum + seconds, 0));
+    const { status } = runTests(['--bail', ...run.map(({ name }) => name)], timeout);
+    if (status === 124) print(`The tests do not end with ${describe(mutant)}`);
     return status === 0;
   });
   writeFileSync(target, source);
