@@ -31,7 +31,6 @@ const config: CodegenConfig = {
       // The manifest has to contain the __typename fields that Apollo Client adds to the documents.
       documentTransforms: [addTypenameSelectionDocumentTransform],
     },
-    'src/gql/possible-types.ts': { plugins: ['fragment-matcher'] },
   },
 };
 

@@ -1,8 +1,8 @@
 import { ApolloClient, HttpLink, InMemoryCache } from '@apollo/client';
 import { ApolloLink } from '@apollo/client/link';
 import { createLedgerFetch } from '@ledger-gateway/client';
+import { possibleTypes } from '@ledger-gateway/client/possible-types';
 import { createContext, useContext } from 'react';
-import possibleTypes from './gql/possible-types.ts';
 import { loseResponses } from './links/lose-responses.ts';
 import { createTrustedDocumentLink } from './links/trusted-document-link.ts';
 import { fetchWithProgress } from './links/upload-progress.ts';
@@ -26,7 +26,7 @@ export function createLedger({ gatewayUrl, session, trustedDocuments }: LedgerOp
       ...(trustedDocuments ? [createTrustedDocumentLink()] : []),
       new HttpLink({ uri: gatewayUrl, fetch: createLedgerFetch(options) }),
     ]),
-    cache: new InMemoryCache(possibleTypes),
+    cache: new InMemoryCache({ possibleTypes }),
   });
   return {
     client,
