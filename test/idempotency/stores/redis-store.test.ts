@@ -81,6 +81,15 @@ describeRedis('the connection', () => {
     expect(await claims.find('key')).toBe('claimed');
   });
 
+  test('a connection without commands stays open for longer than a reply may take', async () => {
+    const server = await start();
+    const claims = await openUsable(server.url);
+    speedUp('setTimeout', 1000, 100);
+    expect(await claims.find('before')).toBe('claimed');
+    await server.command('BLPOP', 'empty', '0.3'); // The server replies after 300 ms.
+    expect(await claims.find('after')).toBe('claimed');
+  });
+
   test('a wrong password, a missing one, and TLS without a server for it', async () => {
     const { port } = await start({ args: ['--requirepass', 'right'] });
     await Promise.all([
