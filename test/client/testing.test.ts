@@ -1,0 +1,71 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { createLedgerFetch, createWrite } from '../../packages/client/src/index.ts';
+import { createTestGateway, type Situation } from '../../packages/client/src/testing.ts';
+import { times } from '../../packages/client/src/times.ts';
+import { until } from '../../testkit/eventually.ts';
+
+// A test gateway shortens the times of the package, which other test files use, too.
+const before = { ...times };
+afterAll(() => void Object.assign(times, before));
+
+type Saved = { readonly __typename: 'Saved' };
+const url = 'http://localhost/graphql';
+const saved: Saved = { __typename: 'Saved' };
+
+const startGateway = (situation?: Situation) =>
+  createTestGateway({ done: { save: saved, delete: { __typename: 'Deleted' } }, situation });
+
+/** A button of an app, which is kept over several tests. */
+function createButton(fetchOf: () => typeof fetch) {
+  const options = { fetch: (...args: Parameters<typeof fetch>) => fetchOf()(...args) };
+  const ledgerFetch = createLedgerFetch(options);
+  return createWrite<'save', Saved>({
+    ...{ ...options, field: 'save', url },
+    async send(headers) {
+      const body = JSON.stringify({ query: 'mutation { save { __typename } }' });
+      return (await ledgerFetch(url, { method: 'POST', headers, body })).json();
+    },
+  });
+}
+
+test('a page shows each situation in turn, and begins anew with each gateway', async () => {
+  let gateway = startGateway();
+  const button = createButton(() => gateway.fetch);
+  const click = async () => {
+    button.submit();
+    await until(() => !/sending|asking/.test(button.getState().phase));
+    return button.getState();
+  };
+  expect(await click()).toEqual({ phase: 'done', member: saved });
+  gateway.situation = 'refused';
+  expect(await click()).toMatchObject({ phase: 'refused' });
+  gateway.situation = 'failed';
+  expect(await click()).toMatchObject({
+    phase: 'failed',
+    error: { code: 'UPSTREAM_BAD_REQUEST', message: 'UPSTREAM_BAD_REQUEST' },
+  });
+  gateway.situation = 'in-progress';
+  expect(await click()).toMatchObject({ phase: 'unknown' });
+  gateway = startGateway('lost');
+  expect(button.getState()).toEqual({ phase: 'idle' });
+  expect(await click()).toMatchObject({ phase: 'unknown', mayAsk: true });
+});
+
+test('the answer to the question for a write has the fields of that write, and all if it is not known', async () => {
+  const gateway = startGateway();
+  const ask = async (idempotencyKey: string | undefined) => {
+    const body = { query: 'mutation { settleWrites }', variables: { idempotencyKey } };
+    const response = await gateway.fetch(url, { method: 'POST', body: JSON.stringify(body) });
+    const { data } = Object(await response.json());
+    return data.settleWrites.writes.map(
+      ({ responseName }: { responseName: string }) => responseName,
+    );
+  };
+  await createLedgerFetch({ fetch: gateway.fetch })(url, {
+    method: 'POST',
+    body: JSON.stringify({ query: 'mutation { save { __typename } }' }),
+  });
+  const intent = gateway.arrivals[0]?.intent;
+  expect(await ask(intent)).toEqual(['save']);
+  expect(await ask(`${intent}-other`)).toEqual(['save', 'delete']);
+});
