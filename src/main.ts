@@ -47,8 +47,6 @@ try {
   });
   // The gateway is imported here, so that the V8 settings and the signal handlers apply to all of its code.
   const { startGateway } = await import('./gateway.ts');
-  const { warmUp } = await import('./warm-up.ts');
-  await warmUp(log);
   gateway = await startGateway(config, log, logOutput);
 } catch (error) {
   const isExpected =

@@ -9,21 +9,8 @@ const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 /** The part of an output that was not written. */
 export type LogBacklog = Pick<LogOutput, 'dropped' | 'heldBytes'>;
 
-/** The metrics of Node itself. They are collected once in a process, because prom-client cannot end the measuring. */
-let ofNode: Registry | undefined;
-
-function collectOfNode(): Registry {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  // Gauges whose names end in `_total`, as only those of counters should.
-  for (const what of ['handles', 'requests', 'resources']) {
-    registry.removeSingleMetric(`nodejs_active_${what}_total`);
-  }
-  return registry;
-}
-
 /**
- * The metrics of a gateway. Every part of the gateway registers its own, in a file beside its code. Their labels come
+ * The metrics of the process. Every part of the gateway registers its own, in a file beside its code. Their labels come
  * from the code or the configuration, never from a client.
  */
 export class Metrics {
@@ -33,7 +20,11 @@ export class Metrics {
   readonly contentType: string = this.#registry.contentType;
 
   constructor(build: { version: string; commit: string }, log: LogBacklog) {
-    ofNode ??= collectOfNode();
+    collectDefaultMetrics({ register: this.#registry });
+    // Gauges whose names end in `_total`, as only those of counters should.
+    for (const what of ['handles', 'requests', 'resources']) {
+      this.#registry.removeSingleMetric(`nodejs_active_${what}_total`);
+    }
     const help = 'Always 1, with the version and the commit of the running gateway';
     this.gauge('build_info', help, () => 1, build);
     this.#outputs = new Map([['log', log]]);
@@ -61,8 +52,7 @@ export class Metrics {
 
   /** All metrics in Prometheus text format. */
   text(): Promise<string> {
-    const all = ofNode ? [ofNode, this.#registry] : [this.#registry];
-    return Registry.merge(all).metrics();
+    return this.#registry.metrics();
   }
 
   /** Give each label an initial value of 0: the first increase of a counter that was not there before is invisible to alerts. */
