@@ -89,7 +89,7 @@ symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
 /** Runs test files in the copy. `status` is 0 if they pass, and 124 if they do not end in so many seconds. */
 function runTests(args: string[], seconds: number, more = {}) {
   const env = { ...process.env, ...more };
-  // This command also ends the processes that tests have started.
+  // This command of GNU coreutils also ends the processes that tests have started.
   const command = ['--kill-after=5', String(seconds), 'npm', 'test', '--', ...args];
   return spawnSync('timeout', command, { cwd: copy, env, stdio: 'ignore' });
 }

@@ -16,11 +16,12 @@ import {
 
 /* What the dressed peers share: calls by undici with all duties, and records that are checked. */
 
-const statusFields = { invoice_id: Type.Number(), message: Type.String(), status: Type.Integer() };
 const code = Type.Object({
   ...{ Code: Type.String(), Name: Type.String(), Value: Type.String(), Hide: Type.Integer() },
 });
-const status = Type.Object(statusFields);
+const status = Type.Object({
+  ...{ invoice_id: Type.Number(), message: Type.String(), status: Type.Integer() },
+});
 const statusOf = Compile(status);
 const listOf = Compile(
   Type.Object({ service_status: status, list: Type.Union([Type.Array(code), Type.Null()]) }),

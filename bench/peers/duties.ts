@@ -45,7 +45,7 @@ const histogram = (name: string) =>
   });
 const counter = (name: string, ...labelNames: string[]) =>
   new Counter({ name, help: name, labelNames });
-export const metrics = {
+const metrics = {
   requests: counter('http_requests_total', 'status'),
   requestSeconds: histogram('request_duration_seconds'),
   callSeconds: histogram('call_duration_seconds'),
