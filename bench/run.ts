@@ -8,7 +8,15 @@ import { keepOffGateway, stop } from './children.ts';
 import { compareCrowds, tableOfCrowds } from './crowd.ts';
 import { measureFirstRequests, tableOfFirstRequests } from './first-requests.ts';
 import { compareKeys, selectStores, tableOfStores } from './keys.ts';
-import { checkResponses, measure, probe, type Round, restingMb, warmUp } from './measure.ts';
+import {
+  checkResponses,
+  measure,
+  probe,
+  type Round,
+  restingMb,
+  WARM_REQUESTS,
+  warmUp,
+} from './measure.ts';
 import {
   cached,
   createCredentials,
@@ -63,7 +71,7 @@ type Pace = {
 
 const pace: Pace = options.quick
   ? { starts: 1, rounds: 2, warmUp: 1.5, round: 1, probeRounds: 1, pause: 3 }
-  : { starts: 3, rounds: 5, warmUp: 6, round: 1.5, probeRounds: 3, pause: 30 };
+  : { starts: 3, rounds: 5, warmUp: 30, round: 1.5, probeRounds: 3, pause: 30 };
 const crowdPace = options.quick
   ? { rounds: 1, warmUp: 10, round: 5, openLoop: 15 }
   : { rounds: 3, warmUp: 15, round: 6, openLoop: 30 };
@@ -105,7 +113,7 @@ async function compare(): Promise<void> {
 
   printMachine();
   print(
-    `${roundsOf(pace)} of about ${pace.round} s after a warm-up of ${pace.warmUp} s. In parentheses: the ratio to ${measured[0]?.title}, as the median over the rounds.`,
+    `${roundsOf(pace)} of about ${pace.round} s after a warm-up of ${WARM_REQUESTS} requests, or of ${pace.warmUp} s if that is shorter. In parentheses: the ratio to ${measured[0]?.title}, as the median over the rounds.`,
   );
   print(
     'Only ledger-gateway, the server of the same stack, and those with our duties verify tokens; the others forward them.',
