@@ -301,8 +301,9 @@ export type LedgerUnrecognizedStatus = LedgerProblem & LedgerStatus & {
  * mutation that is repeated because its connection broke may take effect twice.
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
- * Send 0 only if there was no earlier request with this key, or if every field of every earlier one was an error. A
- * repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
+ * field of every earlier one was an error. A repeat with a larger age is never executed twice, even if the gateway has
+ * lost its records.
  *
  * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
  * with the same key. Or use `settleWrites`, which sends nothing to the service.
@@ -340,8 +341,9 @@ export type Mutation = {
  * mutation that is repeated because its connection broke may take effect twice.
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
- * Send 0 only if there was no earlier request with this key, or if every field of every earlier one was an error. A
- * repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
+ * field of every earlier one was an error. A repeat with a larger age is never executed twice, even if the gateway has
+ * lost its records.
  *
  * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
  * with the same key. Or use `settleWrites`, which sends nothing to the service.
@@ -363,8 +365,9 @@ export type MutationSaveApproversArgs = {
  * mutation that is repeated because its connection broke may take effect twice.
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
- * Send 0 only if there was no earlier request with this key, or if every field of every earlier one was an error. A
- * repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
+ * field of every earlier one was an error. A repeat with a larger age is never executed twice, even if the gateway has
+ * lost its records.
  *
  * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
  * with the same key. Or use `settleWrites`, which sends nothing to the service.
@@ -387,8 +390,9 @@ export type MutationSettleWritesArgs = {
  * mutation that is repeated because its connection broke may take effect twice.
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
- * Send 0 only if there was no earlier request with this key, or if every field of every earlier one was an error. A
- * repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
+ * field of every earlier one was an error. A repeat with a larger age is never executed twice, even if the gateway has
+ * lost its records.
  *
  * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
  * with the same key. Or use `settleWrites`, which sends nothing to the service.
@@ -410,8 +414,9 @@ export type MutationUploadWorkflowCsvArgs = {
  * mutation that is repeated because its connection broke may take effect twice.
  *
  * Send the header `Idempotency-Key-Age` as well: how many milliseconds ago you sent the first request with this key.
- * Send 0 only if there was no earlier request with this key, or if every field of every earlier one was an error. A
- * repeat with a larger age is never executed twice, even if the gateway has lost its records.
+ * Send 0 only if there was no earlier request with this key, or if the first one was sent less than 30 s ago and every
+ * field of every earlier one was an error. A repeat with a larger age is never executed twice, even if the gateway has
+ * lost its records.
  *
  * If a repeat returns an error, the first request may still have taken effect. To learn its outcome, repeat the request
  * with the same key. Or use `settleWrites`, which sends nothing to the service.
