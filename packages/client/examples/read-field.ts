@@ -16,8 +16,8 @@ const response = await ledgerFetch('https://ledger.example.com/graphql', {
 type Data = { workflowAction: { __typename: string } };
 const result = readField<Data, 'workflowAction'>(await response.json(), 'workflowAction');
 switch (result.kind) {
-  case 'member': // what the gateway says: switch over result.member.__typename
+  case 'member': // an outcome, which may be LedgerOutcomeUnknown: switch over result.member.__typename
   case 'error': // nothing was done: result.error has code, faults and requestId
-  case 'lost': // not known yet: settle, with result.intent, asks what became of it
+  case 'lost': // not known yet: call settle(result.intent, { url, token }), which asks what became of it
   case 'unknown': // nobody can know: check in the ledger before you do it again
 }
