@@ -25,7 +25,7 @@ export function registerHttpMetrics(
     'GraphQL requests as clients see them, by root field and outcome',
     ['operation', 'outcome'],
   );
-  const shedHelp = 'Requests rejected because their caller had too many waiting';
+  const shedHelp = 'Requests rejected because they got no place';
   const shed = metrics.counter('requests_shed_total', shedHelp);
   const rejectionsHelp = 'Requests without a valid token, by reason';
   const rejections = metrics.counter('requests_refused_total', rejectionsHelp, 'reason');
