@@ -247,11 +247,13 @@ async function compareOnce(
   const load = startLoad();
   // This process shares a core with these two. Its cheap requests must not wait for them.
   if (workload.probed) for (const { pid } of [service.child, load]) setPriority(pid, 10);
+  // A peer is idle while others are measured. V8 would then collect garbage, and could throw optimized code away with it.
+  const nodeArgs = workload.probed ? [] : ['--no-memory-reducer'];
   const running: Running[] = [];
   const { token } = credentials;
   try {
     for (const peer of measured)
-      running.push(await startPeer(peer, gateway, service.origin, credentials));
+      running.push(await startPeer(peer, gateway, service.origin, credentials, nodeArgs));
     await checkResponses(workload, running, service, token);
 
     const state = new Map<Running, { requests: number; rounds: Round[]; rssBeforeMb: number }>();
