@@ -53,17 +53,22 @@ export function readResponse({ status, headers }: Response, text: string): Attem
     isOutcome || (errors.length > 0 && errors.every(({ extensions }) => extensions?.requestId));
   const isCertain = isOfGateway && !isInProgress && errors.every(({ path }) => path?.length);
   return {
-    state: isInProgress
-      ? 'in-progress'
-      : !isOfGateway && !isRejectedByProxy
-        ? 'lost'
-        : isRetryable
-          ? 'not-sent'
-          : 'final',
+    state: stateOf(isInProgress, isOfGateway || isRejectedByProxy, isRetryable),
     isOpen: isCertain ? (isOutcome ? false : undefined) : true,
     body,
     init: { status, headers },
   };
+}
+
+/** `isKnown`: whether the response says what this attempt did. */
+function stateOf(
+  isInProgress: boolean,
+  isKnown: boolean,
+  isRetryable: boolean,
+): AttemptResult['state'] {
+  if (isInProgress) return 'in-progress';
+  if (!isKnown) return 'lost';
+  return isRetryable ? 'not-sent' : 'final';
 }
 
 /** Whether a field has an outcome. `__typename` is none: clients add it to the selection. */

@@ -30,21 +30,25 @@ export function retryQueries(
     if (!isQuery(request)) return ledgerFetch(url, request);
     const { signal } = request;
     for (let count = 1; ; count += 1) {
-      let retryAfterMs = 0;
-      try {
-        const response = await withDeadline(timeoutMs, signal, async (end) => {
-          // Reads the whole body, because the connection can still break.
-          const received = await ledgerFetch(url, { ...request, signal: end });
-          return new Response((await received.text()) || null, received);
-        });
-        retryAfterMs = readRetryAfter(response.headers);
-        // Faults that may pass: a proxy or the gateway is not ready, or is overloaded.
-        const mayPass = /50[234]/.test(`${response.status}`) && retryAfterMs <= LONGEST_WAIT_MS;
-        if (!mayPass || count > retries) return response;
-      } catch (error) {
-        if (count > retries) throw error;
-      }
+      const isLast = count > retries;
+      const sending = withDeadline(timeoutMs, signal, (end) =>
+        readWhole(ledgerFetch(url, { ...request, signal: end })),
+      );
+      const response = await (isLast ? sending : sending.catch(() => undefined));
+      const retryAfterMs = readRetryAfter(response?.headers);
+      if (response && (isLast || !mayPass(response, retryAfterMs))) return response;
       await wait(Math.max(backoffMs(count, delayMs), retryAfterMs), signal);
     }
   };
+}
+
+/** Reads a whole body, because the connection can still break. */
+async function readWhole(pending: Promise<Response>): Promise<Response> {
+  const response = await pending;
+  return new Response((await response.text()) || null, response);
+}
+
+/** Whether a response tells of a fault that may pass: a proxy or the gateway is not ready, or is overloaded. */
+function mayPass({ status }: Response, retryAfterMs: number): boolean {
+  return /50[234]/.test(`${status}`) && retryAfterMs <= LONGEST_WAIT_MS;
 }
