@@ -44,14 +44,12 @@ export async function readTrusted(
       const document = byHash.get(textHash) ?? parse(text);
       const [fault] = document.faults;
       if (fault) problems.push(`${id}: ${fault.message}`);
-      const { ast } = document;
-      const isMissing = validate(schema, ast, [findMissingTypename]).length > 0;
-      if (isMissing) documents.push(getOperationAST(ast)?.name?.value ?? id);
+      if (lacksTypename(document)) documents.push(nameOf(document) ?? id);
       if ((byId.get(id) ?? document) !== document) problems.push(`${id}: names two documents`);
       byHash.set(textHash, document);
       byId.set(id, document).set(textHash, document);
     } catch (error) {
-      problems.push(`${id}: ${error instanceof Error ? error.message : 'invalid'}`);
+      problems.push(`${id}: ${messageOf(error)}`);
     }
   }
   if (problems.length > 0) {
@@ -61,6 +59,13 @@ export async function readTrusted(
   if (documents.length > 0) log.warn({ documents }, message);
   return { byHash, byId };
 }
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : 'invalid');
+
+const nameOf = ({ ast }: GraphqlDocument) => getOperationAST(ast)?.name?.value;
+
+const lacksTypename = ({ ast }: GraphqlDocument) =>
+  validate(schema, ast, [findMissingTypename]).length > 0;
 
 /**
  * Finds unions and interfaces that are selected without `__typename`. Apollo Client ignores their fields in a response, and

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { createReading, type Gate } from '../admission/gate.ts';
 import type { Lane } from '../admission/lane.ts';
@@ -67,17 +68,19 @@ function readBody(
         fail(overloaded('The gateway is processing too many large requests.'));
       }
       // The parts of a body of ordinary length are read at once.
-      else if (bytes > 65_536) {
-        const turn = reading.enterIteration(admissionKey);
-        if (turn) raw.pause();
-        void turn?.then(() => raw.resume());
-      }
+      else if (bytes > 65_536) pauseUntil(reading.enterIteration(admissionKey), raw);
     };
     const onEnd = () => resolve(Buffer.concat(parts));
     if (raw.destroyed) fail(new InvalidRequest(400)); // The event `end` will never come.
     raw.on('data', onPart).once('end', onEnd);
     raw.once('error', () => reject(new InvalidRequest(400)));
   });
+}
+
+/** Reads no further before the turn of the caller, if it has to wait for one. */
+function pauseUntil(turn: Promise<void> | undefined, raw: IncomingMessage): void {
+  if (turn) raw.pause();
+  void turn?.then(() => raw.resume());
 }
 
 /**

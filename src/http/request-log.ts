@@ -38,8 +38,7 @@ export function createRequestLog(
     reply.headers({ ...securityHeaders, vary: 'Accept', 'x-request-id': request.id });
 
     const logEnd = (disconnected: boolean) => {
-      const { state, method } = request;
-      const { requestId, operation, rejection, isReplay } = state;
+      const { state } = request;
       // The status that nginx logs for a disconnected client.
       const status = disconnected ? 499 : reply.statusCode;
       const errorCodes = disconnected ? ['CLIENT_DISCONNECTED'] : state.errorCodes;
@@ -48,18 +47,8 @@ export function createRequestLog(
       metrics.responded({ ...state, path, status, errorCodes, seconds: ms / 1000 });
       const isCheap = !state.caller || status === 503; // Nothing was executed.
       if (isCheap && !mayLog()) return;
-      const outcome = resultOf(errorCodes);
-      // After a disconnect, a separate line reports the writes when all of their outcomes are known.
-      const heldBytes = request.reservation?.peakBytes || undefined;
-      const writes = disconnected || state.writes.length === 0 ? undefined : state.writes;
-      const traced = { requestId, ...traceFieldsOf(state) };
-      const line = { ...traced, method, path, operation, outcome, status, writes };
-      const sender = { refusal: rejection?.reason, ...senderOf(request, status) };
       const level = operatorPaths.has(path) && status < 400 ? 'debug' : 'info';
-      log[level](
-        { ...line, ...sender, replay: isReplay, heldBytes, ms: Math.round(ms) },
-        'request',
-      );
+      log[level]({ ...lineOf(request, status, errorCodes), ms: Math.round(ms) }, 'request');
     };
     const onDisconnect = () => {
       if (disconnect.signal.aborted) return;
@@ -77,6 +66,20 @@ export function createRequestLog(
     };
     connections.watchRequest({ message: request.raw, onDisconnect, reject });
   };
+}
+
+/** The fields of the log line of a request that has ended. */
+function lineOf(request: FastifyRequest, status: number, errorCodes: string[]) {
+  const { state, method, reservation } = request;
+  const { requestId, operation, rejection, isReplay } = state;
+  const traced = { requestId, ...traceFieldsOf(state) };
+  const outcome = resultOf(errorCodes);
+  // After a disconnect, a separate line reports the writes when all of their outcomes are known.
+  const writes = status === 499 || state.writes.length === 0 ? undefined : state.writes;
+  const line = { ...traced, method, path: request.routeOptions.url, operation, outcome, status };
+  const sender = { refusal: rejection?.reason, ...senderOf(request, status) };
+  const heldBytes = reservation?.peakBytes || undefined;
+  return { ...line, writes, ...sender, replay: isReplay, heldBytes };
 }
 
 /**

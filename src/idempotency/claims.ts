@@ -119,23 +119,26 @@ export class Claims {
   async claim(claim: Claim): Promise<ClaimResult> {
     const decide: Decide<ClaimResult> = (content, now) => {
       const write = writeOf(content, claim);
-      if (write !== undefined) {
-        if (write.fingerprint !== claim.fingerprint) throw keyReused();
-        if (write.isReleased) throw keySettled();
-        return this.#stateOf(content, write, now);
-      }
-      if (content.isComplete) throw keySettled();
-      if (content.writes.length >= this.#maxWritesPerKey) throw keyOverused();
-      const verdict = content.isSettled ? 'forgotten' : this.#completeness.judge(claim);
-      if (verdict === 'quarantine') throw new StoreUnavailable(this.#completeness.rejectionReason);
-      if (verdict === 'new') {
-        return { next: withWrite(content, newWrite(claim, now)), result: { state: 'claimed' } };
-      }
-      return this.#stateOf(content, lostWrite(claim, now), now);
+      if (write === undefined) return this.#claimNew(content, claim, now);
+      if (write.fingerprint !== claim.fingerprint) throw keyReused();
+      if (write.isReleased) throw keySettled();
+      return this.#stateOf(content, write, now);
     };
     // Most keys are new, so the first attempt does not read.
     claim.held = this.#completeness.judge(claim) === 'new' ? toHeld(null) : undefined;
     return this.#change(claim, decide);
+  }
+
+  /** The rule for a write that a key does not have yet. */
+  #claimNew(content: KeyContent, claim: Claim, now: number): Decision<ClaimResult> {
+    if (content.isComplete) throw keySettled();
+    if (content.writes.length >= this.#maxWritesPerKey) throw keyOverused();
+    const verdict = content.isSettled ? 'forgotten' : this.#completeness.judge(claim);
+    if (verdict === 'quarantine') throw new StoreUnavailable(this.#completeness.rejectionReason);
+    if (verdict === 'new') {
+      return { next: withWrite(content, newWrite(claim, now)), result: { state: 'claimed' } };
+    }
+    return this.#stateOf(content, lostWrite(claim, now), now);
   }
 
   /** Stores the outcome of a claim, also after its lease. */

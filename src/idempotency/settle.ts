@@ -1,6 +1,7 @@
 import { poll } from '../lib/poll.ts';
 import type { RequestScope } from '../request-scope.ts';
 import { OutcomeUnknown } from '../upstream/upstream-error.ts';
+import type { Settlement } from './claims.ts';
 import { ARGUMENTS, intentOf } from './idempotency-key.ts';
 import type { IdempotencyParts } from './idempotent-call.ts';
 import { type Outcome, readOutcome } from './recorded-outcome.ts';
@@ -29,19 +30,18 @@ export function createSettle(options: Omit<IdempotencyParts, 'calls' | 'isRequir
     const deadline = performance.now() + timeoutMs;
     const inProgress = new OutcomeUnknown('IN_PROGRESS', scope.requestId);
     const orphaned = new OutcomeUnknown('ORPHANED', scope.requestId);
+    const outcomeOf = (write: Settlement['writes'][number]): Outcome => {
+      if (write.state === 'orphaned' && write.isNew) {
+        metrics.unknownOutcome(write.operation, 'ORPHANED', scope, intent.key);
+      }
+      const recorded = write.state === 'recorded' ? readOutcome(write.outcome, scope) : null;
+      return recorded ?? (write.state === 'in-flight' ? inProgress : orphaned);
+    };
     let settled: SettledWrites | undefined;
     const attempt = async () => {
       const settling = claims.settle(intent);
       const { writes, isComplete } = await metrics.timed('settle', intent.caller, settling);
-      const known = new Map<string, Outcome>();
-      for (const write of writes) {
-        if (write.state === 'orphaned' && write.isNew) {
-          metrics.unknownOutcome(write.operation, 'ORPHANED', scope, intent.key);
-        }
-        const recorded = write.state === 'recorded' ? readOutcome(write.outcome, scope) : null;
-        const unknown = write.state === 'in-flight' ? inProgress : orphaned;
-        known.set(write.responseName, recorded ?? unknown);
-      }
+      const known = new Map(writes.map((write) => [write.responseName, outcomeOf(write)]));
       // This process knows the outcomes of its own writes before the store has them, and even if the store has lost their claims.
       for (const { claim, outcome = inProgress } of openWrites.writes) {
         if (claim.key === intent.key) known.set(claim.responseName, outcome);

@@ -46,6 +46,7 @@ const integer = /^-?\d+$/;
  * Throws a SyntaxError if the text is not JSON. Throws a JsonLimitExceeded if it exceeds `limits`, or if its numbers of 16
  * characters or more have more than 6,000,000 characters together.
  */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: it runs once for each character of a body, so it is one loop.
 export function parseJson(text: string, limits: JsonLimits, keepsDigits = false): unknown {
   let [values, composites, nesting, previous] = [1, 0, 0, ''];
   // The text up to `copied`, with objects in place of long numbers. A reviver would be called for every value, which takes
@@ -134,6 +135,7 @@ export function jsonLength(value: unknown): number {
  * The value of a number without its sign, in the notation of JavaScript's `toExponential`. Undefined if it has more
  * digits than that prints. It visits each character once, because a body may have 16 MB of digits.
  */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: it runs once for each character of a body, so it is one loop.
 function toExponential(text: string): string | undefined {
   let [first, last, point, end] = [-1, -1, -1, text.length];
   for (let at = 0; at < end; at++) {

@@ -83,9 +83,9 @@ export class SqliteStore implements IdempotencyStore {
     return reading;
   }
 
-  swap({ key, expected, next, caller, needsRoom, basis }: Change): Promise<SwapResult> {
+  swap(change: Change): Promise<SwapResult> {
+    const { key, expected, next, caller, needsRoom, basis } = change;
     return this.#run(() => {
-      const { put, remove } = this.#file.statements;
       if (this.#clock() > basis.validUntil) return 'basis';
       const found = this.#find(key);
       if ((found?.version ?? null) !== expected) return 'other';
@@ -94,15 +94,21 @@ export class SqliteStore implements IdempotencyStore {
         bytes: ROW_BYTES + (next ? Buffer.byteLength(next.text) : 0),
       };
       if (needsRoom) this.#checkRoom(size, found);
-      // The store's own entry never expires.
-      const changedAt = caller === null ? Number.MAX_SAFE_INTEGER : this.#clock();
-      if (next === null) remove.run(key);
-      else put.run(key, size.caller, next.version, size.bytes, changedAt, next.text);
-      if (found) this.#count(found, 'give');
-      if (next) this.#count(size, 'take');
-      this.#needsCheckpoint ||= caller === null;
+      this.#replace(found, change, size);
       return 'swapped';
     });
+  }
+
+  /** Writes a change to the database, and counts its size. */
+  #replace(found: Size | undefined, { key, next, caller }: Change, size: Size): void {
+    const { put, remove } = this.#file.statements;
+    // The store's own entry never expires.
+    const changedAt = caller === null ? Number.MAX_SAFE_INTEGER : this.#clock();
+    if (next === null) remove.run(key);
+    else put.run(key, size.caller, next.version, size.bytes, changedAt, next.text);
+    if (found) this.#count(found, 'give');
+    if (next) this.#count(size, 'take');
+    this.#needsCheckpoint ||= caller === null;
   }
 
   isContinuation(): boolean {

@@ -29,16 +29,18 @@ export function createStoreWatch(log: StoreLog) {
       }
       return result;
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
-      const { reason, message } = error;
-      const line = harmless[reason];
-      if (line && mayLogCaller()) log.warn({ caller }, line);
-      if (line !== undefined) throw error;
-      failedAt = performance.now();
-      if (!reasons.has(reason)) log.error({ reason }, message);
-      reasons.add(reason);
+      if (error instanceof StoreUnavailable) note(error, caller);
       throw error;
     }
+  }
+
+  function note({ reason, message }: StoreUnavailable, caller?: string): void {
+    const line = harmless[reason];
+    if (line && mayLogCaller()) log.warn({ caller }, line);
+    if (line !== undefined) return;
+    failedAt = performance.now();
+    if (!reasons.has(reason)) log.error({ reason }, message);
+    reasons.add(reason);
   }
 
   return { watch, isFailing };
