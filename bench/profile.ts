@@ -12,14 +12,14 @@ type Profile = {
 export type ProfileEntry = { name: string; share: number };
 
 /**
- * The busy time in a part of a CPU profile, by package and by function, as self time. `fromUs` and `toUs`
+ * The busy time in a part of a CPU profile, by area, by package and by function, as self time. `fromUs` and `toUs`
  * are microseconds of the monotonic clock.
  */
 export function readProfile(
   file: string,
   fromUs: number,
   toUs: number,
-): { packages: ProfileEntry[]; functions: ProfileEntry[] } {
+): { areas: ProfileEntry[]; packages: ProfileEntry[]; functions: ProfileEntry[] } {
   const { nodes, samples, timeDeltas, startTime } = JSON.parse(
     readFileSync(file, 'utf8'),
   ) as Profile;
@@ -32,6 +32,7 @@ export function readProfile(
     if (id === undefined || now < fromUs || now > toUs) continue;
     selfUs.set(id, (selfUs.get(id) ?? 0) + delta);
   }
+  const areas = new Map<string, number>();
   const packages = new Map<string, number>();
   const functions = new Map<string, number>();
   let totalUs = 0;
@@ -42,10 +43,16 @@ export function readProfile(
     const owner = ownerOf(callFrame);
     const place = callFrame.url.split('/').slice(-2).join('/');
     const name = `${callFrame.functionName || '(anonymous)'}  ${owner}  ${place}:${callFrame.lineNumber + 1}`;
-    packages.set(owner, (packages.get(owner) ?? 0) + us);
-    functions.set(name, (functions.get(name) ?? 0) + us);
+    add(areas, areaOf(callFrame), us);
+    add(packages, owner, us);
+    add(functions, name, us);
   }
-  return { packages: toShares(packages, totalUs), functions: toShares(functions, totalUs) };
+  const shares = (times: Map<string, number>) => toShares(times, totalUs);
+  return { areas: shares(areas), packages: shares(packages), functions: shares(functions) };
+}
+
+function add(times: Map<string, number>, name: string, us: number): void {
+  times.set(name, (times.get(name) ?? 0) + us);
 }
 
 function toShares(times: Map<string, number>, totalUs: number): ProfileEntry[] {
@@ -54,11 +61,18 @@ function toShares(times: Map<string, number>, totalUs: number): ProfileEntry[] {
     .sort((a, b) => b.share - a.share);
 }
 
-/** The origin of a function: a package, a file of the gateway, a module of Node, or the engine. */
+/** The area that a function belongs to. */
+function areaOf({ url }: { url: string }): string {
+  if (url.includes('/node_modules/')) return 'packages';
+  if (url.includes('/src/')) return 'the gateway itself';
+  return url.startsWith('node:') ? 'modules of Node' : 'engine, generated code, garbage collector';
+}
+
+/** The origin of a function: a package, a folder of the gateway, a module of Node, or the engine. */
 function ownerOf({ functionName, url }: { functionName: string; url: string }): string {
   const inPackage = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1];
   if (inPackage) return inPackage;
-  const ours = /\/(src\/.*)$/.exec(url)?.[1];
+  const ours = /\/(src\/[^/]+)/.exec(url)?.[1];
   if (ours) return ours;
   if (url.startsWith('node:')) return url.split('/').slice(0, 2).join('/');
   return functionName.startsWith('(') ? functionName : 'engine or generated';

@@ -90,8 +90,8 @@ process.on('uncaughtException', ({ message }) => {
 process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
 setTimeout(() => {
-  throw new Error('The benchmark did not finish within an hour');
-}, 3_600_000).unref();
+  throw new Error('The benchmark did not finish within three hours');
+}, 3 * 3_600_000).unref();
 
 keepOffGateway();
 const credentials = await createCredentials();
@@ -310,7 +310,7 @@ async function profile(workload: Workload): Promise<void> {
     await stop(running.child);
     const [file] = readdirSync(folder);
     if (!file) throw new Error('No profile was written');
-    const { packages, functions } = readProfile(
+    const { areas, packages, functions } = readProfile(
       join(folder, file),
       Number(from / 1000n),
       Number(to / 1000n),
@@ -320,6 +320,7 @@ async function profile(workload: Workload): Promise<void> {
     print(
       `${workload.title}: ${round.cpuUs.toFixed(0)} µs of CPU per request, including the profiler`,
     );
+    print(`\nBy area\n${areas.map(line).join('\n')}`);
     print(`\nBy package\n${packages.slice(0, 25).map(line).join('\n')}`);
     print(`\nBy function\n${functions.slice(0, 30).map(line).join('\n')}`);
   } finally {
