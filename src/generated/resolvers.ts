@@ -55,9 +55,9 @@ export type ApproverInput = {
 export type ApproversSaved = LedgerStatus & {
   __typename?: 'ApproversSaved';
   /** The service's `invoice_id`, an integer of any size. */
-  invoiceId?: Maybe<Scalars['ID']['output']>;
+  invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
-  message?: Maybe<Scalars['String']['output']>;
+  message: Maybe<Scalars['String']['output']>;
 };
 
 /**
@@ -70,23 +70,23 @@ export type ApproversSaved = LedgerStatus & {
 export type GlCode = {
   __typename?: 'GlCode';
   /** The code. It is null if the service lists an entry without a code. */
-  code?: Maybe<Scalars['String']['output']>;
+  code: Maybe<Scalars['String']['output']>;
   /** The hide mark of the service, which does not document what its values mean. */
-  hide?: Maybe<Scalars['Int']['output']>;
+  hide: Maybe<Scalars['Int']['output']>;
   /**
    * A stable identifier, such as `5/north-plant/4010`: the integer of the target, the project and the code, joined by
    * `/`. Project and code are percent-encoded as by `encodeURIComponent`. The identifier is null if the code is null or
    * not well-formed Unicode.
    */
-  id?: Maybe<Scalars['ID']['output']>;
+  id: Maybe<Scalars['ID']['output']>;
   /** The name of the code. */
-  name?: Maybe<Scalars['String']['output']>;
+  name: Maybe<Scalars['String']['output']>;
   /** The project that was requested. */
   project: Scalars['String']['output'];
   /** The integration target that was requested. */
   target: IntegrationTarget;
   /** The value of the code. */
-  value?: Maybe<Scalars['String']['output']>;
+  value: Maybe<Scalars['String']['output']>;
 };
 
 /** The general-ledger codes (status 0, OK). */
@@ -95,9 +95,9 @@ export type GlCodeList = LedgerStatus & {
   /** The codes, in the order of the service. The list is also empty if the service returns no list. */
   codes: Array<GlCode>;
   /** The service's `invoice_id`, an integer of any size. */
-  invoiceId?: Maybe<Scalars['ID']['output']>;
+  invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
-  message?: Maybe<Scalars['String']['output']>;
+  message: Maybe<Scalars['String']['output']>;
   /** How many codes match `only` and `search`, whatever `skip` and `first` are. */
   totalCount: Scalars['Int']['output'];
 };
@@ -199,27 +199,27 @@ export type IntegrationTarget = typeof IntegrationTarget[keyof typeof Integratio
 export type LedgerFailed = LedgerProblem & LedgerStatus & {
   __typename?: 'LedgerFailed';
   /** The service's `invoice_id`, an integer of any size. */
-  invoiceId?: Maybe<Scalars['ID']['output']>;
+  invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
-  message?: Maybe<Scalars['String']['output']>;
+  message: Maybe<Scalars['String']['output']>;
 };
 
 /** The service reported that there are no more invoices (status 2, NO_MORE_INVOICES). */
 export type LedgerNoMoreInvoices = LedgerProblem & LedgerStatus & {
   __typename?: 'LedgerNoMoreInvoices';
   /** The service's `invoice_id`, an integer of any size. */
-  invoiceId?: Maybe<Scalars['ID']['output']>;
+  invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
-  message?: Maybe<Scalars['String']['output']>;
+  message: Maybe<Scalars['String']['output']>;
 };
 
 /** The service does not permit the operation (status 3, NOT_PERMITTED). */
 export type LedgerNotPermitted = LedgerProblem & LedgerStatus & {
   __typename?: 'LedgerNotPermitted';
   /** The service's `invoice_id`, an integer of any size. */
-  invoiceId?: Maybe<Scalars['ID']['output']>;
+  invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
-  message?: Maybe<Scalars['String']['output']>;
+  message: Maybe<Scalars['String']['output']>;
 };
 
 /**
@@ -232,7 +232,7 @@ export type LedgerOutcomeUnknown = LedgerProblem & {
   /** Why the outcome is unknown. */
   code: LedgerOutcomeUnknownCode;
   /** A description of what happened. */
-  message?: Maybe<Scalars['String']['output']>;
+  message: Maybe<Scalars['String']['output']>;
   /**
    * The id of the request. Quote it when you ask the operators of the gateway. If the outcome was recorded for an earlier
    * request with the same idempotency key, it is the id of that one.
@@ -267,26 +267,26 @@ export type LedgerOutcomeUnknownCode = typeof LedgerOutcomeUnknownCode[keyof typ
 /** An outcome other than success. Select `... on LedgerProblem` to handle all such outcomes in one place. */
 export type LedgerProblem = {
   /** The message of the service. If the outcome is unknown, it is a message of the gateway. */
-  message?: Maybe<Scalars['String']['output']>;
+  message: Maybe<Scalars['String']['output']>;
 };
 
 /** The fields of every outcome that the gateway reads from a status record of the service. */
 export type LedgerStatus = {
   /** The service's `invoice_id`, an integer of any size. */
-  invoiceId?: Maybe<Scalars['ID']['output']>;
+  invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
-  message?: Maybe<Scalars['String']['output']>;
+  message: Maybe<Scalars['String']['output']>;
 };
 
 /** The service returned a status that it does not document. It is not known whether the operation succeeded. */
 export type LedgerUnrecognizedStatus = LedgerProblem & LedgerStatus & {
   __typename?: 'LedgerUnrecognizedStatus';
   /** The service's `invoice_id`, an integer of any size. */
-  invoiceId?: Maybe<Scalars['ID']['output']>;
+  invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
-  message?: Maybe<Scalars['String']['output']>;
+  message: Maybe<Scalars['String']['output']>;
   /** The status that the service returned. It is null if the status is missing, is no integer, or has more than 32 bits. */
-  status?: Maybe<Scalars['Int']['output']>;
+  status: Maybe<Scalars['Int']['output']>;
 };
 
 /**
@@ -311,7 +311,7 @@ export type LedgerUnrecognizedStatus = LedgerProblem & LedgerStatus & {
 export type Mutation = {
   __typename?: 'Mutation';
   /** Saves a list of approvers in one request to the service. */
-  saveApprovers?: Maybe<SaveApproversResult>;
+  saveApprovers: Maybe<SaveApproversResult>;
   /**
    * Closes an idempotency key, and returns the outcome of each field that was executed with it by this caller. It sends
    * nothing to the service.
@@ -321,11 +321,11 @@ export type Mutation = {
    * `LedgerOutcomeUnknown` with the code `ORPHANED`. If you settle the key again, the result also has the outcomes
    * that were recorded in the meantime.
    */
-  settleWrites?: Maybe<SettledWrites>;
+  settleWrites: Maybe<SettledWrites>;
   /** Updates a workflow from a CSV file. */
-  uploadWorkflowCsv?: Maybe<UploadWorkflowCsvResult>;
+  uploadWorkflowCsv: Maybe<UploadWorkflowCsvResult>;
   /** Restarts or restores a workflow or solution, updates the solution guide, or upgrades the account. */
-  workflowAction?: Maybe<WorkflowActionResult>;
+  workflowAction: Maybe<WorkflowActionResult>;
 };
 
 
@@ -437,7 +437,7 @@ export type Query = {
    * smaller, but saves no work of the service. Fields of one GraphQL operation that differ only in these four
    * arguments share a single request to the service.
    */
-  glCodes?: Maybe<GlCodesResult>;
+  glCodes: Maybe<GlCodesResult>;
 };
 
 
@@ -506,9 +506,9 @@ export type WorkflowActionCompleted = LedgerStatus & {
   /** The completed action. */
   action: WorkflowAction;
   /** The service's `invoice_id`, an integer of any size. */
-  invoiceId?: Maybe<Scalars['ID']['output']>;
+  invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. */
-  message?: Maybe<Scalars['String']['output']>;
+  message: Maybe<Scalars['String']['output']>;
 };
 
 /** The outcome of `workflowAction`. */
@@ -537,11 +537,11 @@ export type WorkflowCsvInput = {
 export type WorkflowCsvUploaded = {
   __typename?: 'WorkflowCsvUploaded';
   /** The service's `invoice_id`, an integer of any size. It is null if there is no status record (status 0, OK). */
-  invoiceId?: Maybe<Scalars['ID']['output']>;
+  invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. It is null if there is no status record. */
-  message?: Maybe<Scalars['String']['output']>;
+  message: Maybe<Scalars['String']['output']>;
   /** What the service could not resolve, as text. It is null if the service responded with a status record alone. */
-  unresolved?: Maybe<Scalars['String']['output']>;
+  unresolved: Maybe<Scalars['String']['output']>;
 };
 
 /** The outcome of any write. */
