@@ -62,8 +62,8 @@ test('docs/reference/service-api.md names the parameters and fields of each oper
 });
 
 test('a list that looks as if it has pages declares them, because a reference must be looked up in all', () => {
-  const problems = names.flatMap((name) => {
-    const { effect, parameters, response, pages } = operations[name];
+  const problems = versions.flatMap(({ name, path, response }) => {
+    const { effect, parameters, pages } = operations[name];
     const [wire]: readonly WireType[] = response.wire;
     const { list: _, service_status: __, ...beside } = wire?.properties ?? {};
     const declared: WireType = parameters;
@@ -71,11 +71,11 @@ test('a list that looks as if it has pages declares them, because a reference mu
     const received = Object.keys(beside);
     if (pages) {
       const isThere = sent.includes(pages.parameter) && received.includes(pages.next);
-      return isThere ? [] : [`${name} does not have the fields that "pages" names`];
+      return isThere ? [] : [`${path} does not have the fields that "pages" names`];
     }
     const found = [...sent, ...received].filter((field) => /page|cursor|offset|next/i.test(field));
     if (effect === 'write' || pages === null || found.length === 0) return [];
-    return [`${name} has ${found}: declare "pages", or null if it has none`];
+    return [`${path} has ${found}: declare "pages", or null if it has none`];
   });
   expect(problems).toEqual([]);
 });
