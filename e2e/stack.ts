@@ -10,8 +10,8 @@ import { startReferenceService } from '../dev/service.ts';
 import {
   budgetsSdl,
   composeWithApollo,
-  invoicesSdl,
   ledgerSdl,
+  tripsSdl,
 } from '../test/federation/composition.ts';
 import { agedStore } from '../testkit/aged-store.ts';
 import { closeAfterTest } from '../testkit/cleanup.ts';
@@ -44,22 +44,22 @@ const responseSchema = z.object({
 
 const placeholders = {
   ledger: 'http://ledger.example/graphql',
-  invoices: 'http://invoices.example/graphql',
+  trips: 'http://trips.example/graphql',
   budgets: 'http://budgets.example/graphql',
 };
 
 const composition = composeWithApollo([
   { name: 'ledger', sdl: ledgerSdl, url: placeholders.ledger },
-  { name: 'invoices', sdl: invoicesSdl, url: placeholders.invoices },
+  { name: 'trips', sdl: tripsSdl, url: placeholders.trips },
   { name: 'budgets', sdl: budgetsSdl, url: placeholders.budgets },
 ]);
 
 /** The SDL of the supergraph with these URLs. Subgraphs without a URL cannot be reached. */
 export function supergraphOf(urls: Partial<typeof placeholders>): string {
-  const { ledger, invoices, budgets } = { ...placeholders, ...urls };
+  const { ledger, trips, budgets } = { ...placeholders, ...urls };
   return (composition.supergraphSdl ?? '')
     .replace(placeholders.ledger, ledger)
-    .replace(placeholders.invoices, invoices)
+    .replace(placeholders.trips, trips)
     .replace(placeholders.budgets, budgets);
 }
 
@@ -83,8 +83,8 @@ export async function startStack(
     });
   });
   const gateway = await startTestGateway({ url: proxy }, { IDEMPOTENCY_STORE: await agedStore() });
-  const invoices = await startSubgraph(invoicesSdl, {
-    invoices: references.map((glCode, index) => ({
+  const trips = await startSubgraph(tripsSdl, {
+    trips: references.map((glCode, index) => ({
       id: String(index),
       status: 'OPEN',
       outcome: { __typename: 'NotPermitted', reason: 'over the limit' },
@@ -98,13 +98,13 @@ export async function startStack(
   return {
     supergraphSdl: supergraphOf({
       ledger: `${gateway.url}/graphql`,
-      invoices: invoices.url,
+      trips: trips.url,
       budgets: budgets.url,
     }),
     gatewayUrl: `${gateway.url}/graphql`,
     /** The requests that the service received, in order. */
     calls,
-    invoices,
+    trips,
     token: (claims?: TokenClaims) => issuer.token(claims),
   };
 }

@@ -9,8 +9,8 @@ import { type GraphqlResponse, type Reference, send, startStack, supergraphOf } 
 /** Starts a gateway for a supergraph on a free port, and returns the URL of its GraphQL endpoint. */
 export type StartSupergraph = (supergraphSdl: string) => Promise<string>;
 
-const invoicesQuery = `{
-  invoices {
+const tripsQuery = `{
+  trips {
     id
     status
     outcome { __typename ... on NotPermitted { reason } }
@@ -83,7 +83,7 @@ function comparable({ data, errors }: GraphqlResponse) {
 
 /** Defines the tests that every gateway must pass. */
 export function testSupergraph(startSupergraph: StartSupergraph): void {
-  test('a query from invoices to GL codes makes one request to the service', async () => {
+  test('a query from trips to GL codes makes one request to the service', async () => {
     const references: Reference[] = [
       ...Array.from({ length: 40 }, (_, index) => ({
         ...north,
@@ -96,7 +96,7 @@ export function testSupergraph(startSupergraph: StartSupergraph): void {
     const url = await startSupergraph(stack.supergraphSdl);
     const token = await stack.token();
 
-    const { data, errors } = await send(url, token, invoicesQuery);
+    const { data, errors } = await send(url, token, tripsQuery);
 
     expect(errors).toBeUndefined();
     expect(stack.calls).toEqual([
@@ -105,22 +105,22 @@ export function testSupergraph(startSupergraph: StartSupergraph): void {
         authorization: `Bearer ${token}`,
       },
     ]);
-    expect(stack.invoices.requests).toEqual([{ authorization: `Bearer ${token}` }]);
+    expect(stack.trips.requests).toEqual([{ authorization: `Bearer ${token}` }]);
     const packaging = { ...north, code: '4020', name: 'Packaging', value: 'NP-4020', hide: 0 };
     const hidden = { ...north, code: '9999', name: 'Suspense account', value: 'NP-9999', hide: 1 };
-    const invoice = {
+    const trip = {
       status: 'OPEN',
       outcome: { __typename: 'NotPermitted', reason: 'over the limit' },
     };
-    expect(data?.invoices).toHaveLength(42);
-    expect(data?.invoices).toEqual(
+    expect(data?.trips).toHaveLength(42);
+    expect(data?.trips).toEqual(
       expect.arrayContaining([
-        { id: '0', ...invoice, glCode: packaging },
-        { id: '40', ...invoice, glCode: hidden },
+        { id: '0', ...trip, glCode: packaging },
+        { id: '40', ...trip, glCode: hidden },
       ]),
     );
-    // The key fields of an unknown code come from the invoice.
-    expect(data?.invoices).toContainEqual(
+    // The key fields of an unknown code come from the trip.
+    expect(data?.trips).toContainEqual(
       expect.objectContaining({
         id: '41',
         glCode: expect.objectContaining({ code: 'no such code', name: null, value: null }),
@@ -133,10 +133,10 @@ export function testSupergraph(startSupergraph: StartSupergraph): void {
     const stack = await startStack([{ ...north, code: '4010' }, harbour, harbour]);
     const url = await startSupergraph(stack.supergraphSdl);
 
-    const { data, errors } = await send(url, await stack.token(), invoicesQuery);
+    const { data, errors } = await send(url, await stack.token(), tripsQuery);
 
     expect(errors).toBeUndefined();
-    expect(data?.invoices).toHaveLength(3);
+    expect(data?.trips).toHaveLength(3);
     expect(stack.calls.map((call) => call.url).sort()).toEqual([
       '/getGLCodes5?target=4001&project=harbour-office&includeHide=true',
       '/getGLCodes5?target=5&project=north-plant&includeHide=true',
@@ -166,13 +166,13 @@ export function testSupergraph(startSupergraph: StartSupergraph): void {
     for (const { extensions } of errors ?? []) expect(extensions.code).toBe('BAD_USER_INPUT');
   });
 
-  test('a reference that cannot be resolved is an error with our code, and the invoices remain', async () => {
+  test('a reference that cannot be resolved is an error with our code, and the trips remain', async () => {
     const stack = await startStack([{ ...north, project: 'scenario:http-403', code: '4010' }]);
     const url = await startSupergraph(stack.supergraphSdl);
 
-    const { data, errors } = await send(url, await stack.token(), invoicesQuery);
+    const { data, errors } = await send(url, await stack.token(), tripsQuery);
 
-    expect(data?.invoices).toEqual([expect.objectContaining({ id: '0', status: 'OPEN' })]);
+    expect(data?.trips).toEqual([expect.objectContaining({ id: '0', status: 'OPEN' })]);
     // A gateway reports the error once for the entity, or once for each of its fields.
     expect(errors?.length).toBeGreaterThan(0);
     for (const { message, extensions } of errors ?? []) {

@@ -7,7 +7,7 @@ import * as attack from '../../stress/attack-documents.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { startTestGateway } from '../../testkit/gateway.ts';
 import { testIssuer } from '../../testkit/issuer.ts';
-import { budgetsSdl, invoicesSdl } from '../federation/composition.ts';
+import { budgetsSdl, tripsSdl } from '../federation/composition.ts';
 import { blocksOf, curlCommands, operationsOf } from './samples.ts';
 
 /*
@@ -168,7 +168,7 @@ test.each(blocksOf('json', 'docs/how-to/freeze.md'))(
 test.each(blocksOf('graphql', 'docs/{how-to/federation,tutorial/federated-graph}.md'))(
   '$where has types of an example, which composes',
   ({ text }) => {
-    const known = parse(`${budgetsSdl} ${invoicesSdl}`).definitions.map(print);
+    const known = parse(`${budgetsSdl} ${tripsSdl}`).definitions.map(print);
     const types = parse(text).definitions.map(print);
     expect(known.map((one) => one.replace(/^"""(.|\n)*?"""\n/, ''))).toEqual(
       expect.arrayContaining(types),

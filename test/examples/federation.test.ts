@@ -106,10 +106,10 @@ test('the data source of Apollo Gateway forwards these headers alone, and reads 
 
 const subgraph = (url: string, file: string) => ({ routing_url: url, schema: { file } });
 const ledger = subgraph('http://ledger-gateway:4000/graphql', '../../schema.graphql');
-const invoices = subgraph('http://invoices:4001/graphql', './invoices.graphql');
+const trips = subgraph('http://trips:4001/graphql', './trips.graphql');
 
 test('the configurations of rover and wgc name existing files', () => {
-  const subgraphs = { ledger, invoices };
+  const subgraphs = { ledger, trips };
   expect(read('supergraph.yaml')).toEqual({ federation_version: 2, subgraphs });
   const named = Object.entries(subgraphs).map(([name, subgraph]) => ({ name, ...subgraph }));
   expect(read('graph.yaml')).toEqual({ version: 1, subgraphs: named });

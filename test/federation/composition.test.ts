@@ -6,13 +6,13 @@ import {
   composeWithApollo,
   composeWithTheGuild,
   exampleDirectives,
-  invoicesSdl,
   ledgerSdl,
   type Subgraph,
+  tripsSdl,
 } from './composition.ts';
 
 const ledger = { name: 'ledger', sdl: ledgerSdl };
-const invoices = { name: 'invoices', sdl: invoicesSdl };
+const trips = { name: 'trips', sdl: tripsSdl };
 
 const budgets = { name: 'budgets', sdl: budgetsSdl };
 const keyById = /type GlCode[^{]*@join__type\(graph: LEDGER, key: "id"\)/;
@@ -29,11 +29,11 @@ const graphs: [what: string, others: Subgraph[], parts: RegExp[]][] = [
   ['alone', [], [/GlCodesResult/]],
   [
     'with a subgraph that refers to GL codes and has types of the same names without the prefix',
-    [invoices],
+    [trips],
     'NotPermitted Failed Status LedgerNotPermitted GlCode'.split(' ').map(ofType),
   ],
   ['with one that refers to GL codes by id', [budgets], [keyById]],
-  ['with both', [budgets, invoices], [keyById]],
+  ['with both', [budgets, trips], [keyById]],
 ];
 
 test.each(composers.flatMap((composer) => graphs.map((graph) => [...composer, ...graph] as const)))(
@@ -48,7 +48,7 @@ test.each(composers.flatMap((composer) => graphs.map((graph) => [...composer, ..
 
 test.each(composers)('%s composes the gateway with the directives of a graph', (_, compose) => {
   const sdl = addDirectives(ledgerSdl, JSON.parse(exampleDirectives));
-  const { errors, supergraphSdl = '' } = compose([{ name: 'ledger', sdl }, invoices]);
+  const { errors, supergraphSdl = '' } = compose([{ name: 'ledger', sdl }, trips]);
   expect(errors).toEqual([]);
   const directivesOf = new Map<string, string[]>();
   visit(parse(supergraphSdl), {

@@ -20,7 +20,7 @@ export function composeWithTheGuild(subgraphs: Subgraph[]) {
 
 /** The SDL of the gateway, of a subgraph that refers to GL codes, and of one that does so by their id. */
 export const ledgerSdl = read('../../schema.graphql');
-export const invoicesSdl = read('../../examples/federation/invoices.graphql');
+export const tripsSdl = read('../../examples/federation/trips.graphql');
 export const budgetsSdl = read('../../examples/federation/budgets.graphql');
 export const exampleDirectives = read('../../examples/federation/directives.json');
 
