@@ -10,11 +10,12 @@ import { closeAfterTest } from '../testkit/cleanup.ts';
 import { startFaultStack } from '../testkit/client-faults.ts';
 import { startHttpServer } from '../testkit/http-server.ts';
 import { openPage } from './browser.ts';
+import { isWebKitMissing, openWebKit } from './webkit.ts';
 
 const packageFolder = fileURLToPath(new URL('../packages/client/', import.meta.url));
 const firefox = process.env.FIREFOX_PATH ?? '/usr/bin/firefox-esr';
 
-/** What both drivers can do. */
+/** What all drivers can do. */
 export type Page = {
   goto(url: string): Promise<unknown>;
   reload(): Promise<unknown>;
@@ -34,6 +35,7 @@ type Browser = { name: string; isMissing: boolean; open: () => Promise<Page> };
 export const browsers: readonly Browser[] = [
   { name: 'Chromium', isMissing: false, open: async () => (await openPage()).page },
   { name: 'Firefox', isMissing: !existsSync(firefox), open: openFirefox },
+  { name: 'WebKit', isMissing: isWebKitMissing, open: openWebKit },
 ];
 
 type Stack = Awaited<ReturnType<typeof startFaultStack>>;
