@@ -257,10 +257,12 @@ async function clickInTabs({ url, token, options }: Run): Promise<unknown> {
   return Promise.all(tabs.map(click));
 }
 
-/** In the page: opens the first sample of the docs. */
-async function openSample({ url, token }: Run): Promise<void> {
+/** In the page: opens the first sample of the docs, unless it is open. Returns whether it was. */
+async function openSample({ url, token }: Run): Promise<unknown> {
+  if (Reflect.has(window, 'ledgerUrl')) return true;
   Object.assign(window, { ledgerUrl: url, tokenUrl: `data:,${token}` });
   await import(`${location.origin}/sample.js`);
+  return false;
 }
 
 /** In the page: clicks on the button of the sample with this name. */
@@ -337,7 +339,7 @@ describeBrowsers(
       'worker.js': worker,
     };
   },
-  ({ test, stack, evaluate, reload, clickAt }) => {
+  ({ browser, test, stack, evaluate, reload, leave, goBack, clickAt }) => {
     beforeEach(() => reload());
 
     test('learns after a reload what became of a mutation', async () => {
@@ -405,6 +407,19 @@ describeBrowsers(
         expect(await evaluate(textOfSample)).toBe(done);
       }
       expect(stack().arrivals()).toBe(2);
+    });
+
+    test('the first sample says what became of a write, if the user leaves and comes back', async () => {
+      stack().prepare(['hang']);
+      await evaluate(openSample);
+      await evaluate(press, { name: 'Restart the workflow' });
+      await stack().arrived();
+      await leave();
+      await goBack();
+      // With these drivers, only WebKit restores the page from its cache. The others load it again.
+      expect(await evaluate(openSample)).toBe(browser === 'WebKit');
+      expect(await evaluate(textOfSample)).toBe('The workflow was restarted.');
+      expect(stack().arrivals()).toBe(1);
     });
 
     test('a button in StrictMode sends once', async () => {

@@ -19,6 +19,7 @@ const firefox = process.env.FIREFOX_PATH ?? '/usr/bin/firefox-esr';
 export type Page = {
   goto(url: string): Promise<unknown>;
   reload(): Promise<unknown>;
+  goBack(): Promise<unknown>;
   evaluate(run: (argument: Run) => unknown, argument: Run): Promise<unknown>;
   readonly mouse: { click(x: number, y: number): Promise<void> };
 };
@@ -41,9 +42,13 @@ export const browsers: readonly Browser[] = [
 type Stack = Awaited<ReturnType<typeof startFaultStack>>;
 
 type Here = {
+  readonly browser: string;
   readonly test: typeof test | typeof test.skip;
   readonly stack: () => Stack;
   readonly reload: () => Promise<unknown>;
+  /** Opens another page of the origin. */
+  readonly leave: () => Promise<unknown>;
+  readonly goBack: () => Promise<unknown>;
   /** Clicks with the mouse on what is there. */
   readonly clickAt: (x: number, y: number) => Promise<void>;
   readonly evaluate: (
@@ -57,9 +62,10 @@ export function describeBrowsers(
   load: () => Promise<Record<string, string>>,
   define: (here: Here) => void,
 ): void {
-  describe.each(browsers)('$name', ({ isMissing, open }) => {
+  describe.each(browsers)('$name', ({ name, isMissing, open }) => {
     let stack: Stack;
     let page: Page;
+    let origin: string;
     let run: Omit<Run, 'options'>;
 
     beforeAll(async () => {
@@ -70,7 +76,7 @@ export function describeBrowsers(
         response.setHeader('content-type', script ? 'text/javascript' : 'text/html');
         response.end(script ?? '<title>page</title>');
       });
-      const origin = address.replace('127.0.0.1', 'localhost');
+      origin = address.replace('127.0.0.1', 'localhost');
       stack = await startFaultStack({ CORS_ORIGINS: origin });
       page = await open();
       await page.goto(origin);
@@ -78,9 +84,12 @@ export function describeBrowsers(
     });
 
     define({
+      browser: name,
       test: isMissing ? test.skip : test,
       stack: () => stack,
       reload: () => page.reload(),
+      leave: () => page.goto(`${origin}/other`),
+      goBack: () => page.goBack(),
       clickAt: (x, y) => page.mouse.click(x, y),
       evaluate: (inPage, argument) =>
         page.evaluate(inPage, { ...run, options: stack.options, ...argument }),

@@ -69,6 +69,7 @@ export async function openWebKit() {
   return {
     goto: (url: string) => send(`${session}/url`, { url }),
     reload: () => send(`${session}/refresh`, {}),
+    goBack: () => send(`${session}/back`, {}),
     async evaluate<Argument extends object>(
       run: (argument: Argument) => unknown,
       argument: Argument,
