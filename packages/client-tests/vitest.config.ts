@@ -14,15 +14,14 @@ export default defineConfig({
         test: {
           ...common,
           name: 'client',
-          include: ['*.vitest.test.ts', 'testing/*.vitest.test.{ts,tsx}'],
-          setupFiles: ['testing/setup.ts'],
+          include: ['*.vitest.test.ts', 'testing/*.vitest.test.ts'],
         },
       },
       {
         plugins: [vue(), svelte({ configFile: false })],
         // Otherwise, Svelte would load its part for servers.
         resolve: { conditions: ['browser'] },
-        test: { ...common, name: 'first write', include: ['first-write/*.vitest.test.ts'] },
+        test: { ...common, name: 'first write', include: ['first-write/*.vitest.test.{ts,tsx}'] },
       },
     ],
   },

@@ -17,7 +17,7 @@ test('the README of the package names only pages that exist', () => {
 
 test('the tests for Vitest and Jest are the same', () => {
   const [vitest, jest] = ['vitest', 'jest'].map((runner) =>
-    read(`packages/client-tests/testing/restart-button.${runner}.test.tsx`)
+    read(`packages/client-tests/first-write/restart-button.${runner}.test.tsx`)
       .replace(/import .*'(vitest|@jest\/globals)';\n/, '')
       .replace(/ {2}(vi\.stubGlobal|globalThis\.fetch).*\n/, ''),
   );

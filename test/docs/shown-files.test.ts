@@ -6,12 +6,15 @@ const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 
 const pages = '{docs/how-to,packages/client}/*.md';
+const languages = '(?:tsx?|js)';
 
 /** A block of code below the name of the file that it is from. */
 const named = /<!-- (\S+) -->\n( *)```\w+\n([\s\S]*?)\n\2```/g;
 
 /** The blocks of code that name their files. The types of these files are checked, and most of them are run. */
-const blocks = [...new Set(blocksOf('tsx?', pages).map(({ where }) => where.replace(/:\d+$/, '')))]
+const blocks = [
+  ...new Set(blocksOf(languages, pages).map(({ where }) => where.replace(/:\d+$/, ''))),
+]
   .sort()
   .flatMap((page) =>
     [...read(page).matchAll(named)].map(([, path = '', , code = '']) => ({ page, path, code })),
@@ -21,7 +24,7 @@ test.each([...new Set(blocks.map(({ page }) => page))])(
   'each block of code of %s names its file',
   (page) => {
     expect(blocks.filter((block) => block.page === page)).toHaveLength(
-      blocksOf('tsx?', page).length,
+      blocksOf(languages, page).length,
     );
   },
 );
@@ -38,7 +41,17 @@ test('the page about GraphQL clients shows the code for each client', () => {
   );
 });
 
-test('the first sample of the package is complete', () => {
-  const [first] = blocks.filter(({ page }) => page === 'packages/client/README.md');
-  expect(`${first?.code}\n`).toBe(read('packages/client/examples/first-mutation.ts'));
+/** The blocks that a reader copies as whole files. */
+const files = [
+  ['packages/client/README.md', 'packages/client/examples/first-mutation.ts'],
+  [
+    'docs/how-to/test-an-app.md',
+    'packages/client-tests/first-write/restart-button.vitest.test.tsx',
+  ],
+  ['docs/how-to/test-an-app.md', 'packages/client-tests/jest.config.js'],
+] as const;
+
+test.each(files)('%s shows %s from its beginning to its end', (page, path) => {
+  const shown = blocks.find((block) => block.page === page && block.path === path);
+  expect(`${shown?.code}\n`).toBe(read(path));
 });

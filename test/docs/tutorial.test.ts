@@ -22,5 +22,5 @@ test('the tutorial shows each file of the first write', () => {
   const folder = 'packages/client-tests/first-write';
   const shown = new Set(blocks.map(({ path }) => path));
   const files = find(`${folder}/**/*.{html,js,svelte,ts,tsx,vue}`);
-  expect(files.filter((path) => !/\.(test|d)\.ts$/.test(path)).sort()).toEqual([...shown].sort());
+  expect(files.filter((path) => !/\.(test|d)\.tsx?$/.test(path)).sort()).toEqual([...shown].sort());
 });
