@@ -59,5 +59,5 @@ test('the search finds a page by what it says', async () => {
   await page.getByRole('searchbox').fill('seven states');
   await page.getByRole('link', { name: 'The seven states' }).first().click();
   await page.waitForURL(/#the-seven-states$/);
-  expect(new URL(page.url()).pathname).toBe('/tutorial/first-write');
+  expect(new URL(page.url()).pathname).toBe('/how-to/show-the-outcome');
 });
