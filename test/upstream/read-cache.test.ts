@@ -318,6 +318,14 @@ test('a list is kept for the forwarded headers of its request, and reads are cou
 
 // Memory.
 
+test('a kept list counts with its text, the text prepared for searches, and its items', async () => {
+  const { read, readCache } = await startKeeping();
+  await read();
+  const textBytes = JSON.stringify(codes).length;
+  // The prepared text may be twice as long.
+  expect(readCache.borrowed).toBe(textBytes * 3 + codes.list.length * 160);
+});
+
 test('what needs the memory of kept lists gets it at once, the least recently used list first', async () => {
   const memory = createMemory(1_000_000);
   const { read, sent, readCache } = await startKeeping(json(codes), { memory });
