@@ -1,8 +1,9 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import fs from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { parseSync, Visitor } from 'oxc-parser';
@@ -12,7 +13,8 @@ import { z } from 'zod';
  * Mutation testing: puts single faults into a copy of the project, and prints those with which the tests still pass.
  *   npm run mutate -- --files src/idempotency [--sample 60] [--seed 1]
  * V8's block coverage (test/support/coverage-environment.js) tells which test files execute the place of a fault. They
- * run first, then those that start processes or threads, whose coverage is not known, and last all others.
+ * run first, then those that start processes or threads, whose coverage is not known, and last all others. The coverage is
+ * kept in node_modules/.cache/mutate.json until a file changes.
  */
 const startsProcesses =
   /testkit\/(client-faults|gateway-process|postgres|process|redis)\.ts|node:worker_threads/;
@@ -21,15 +23,16 @@ const swapped: Record<string, string> = {
   ...{ '<': '<=', '<=': '<', '>': '>=', '>=': '>', '*': '/', '/': '*' },
 };
 type Span = { start: number; end: number };
-type Mutant = Span & { file: string; text: string };
+type Mutant = Span & { file: string; source: string; text: string };
 
 /** The faults that can be put into a file: each replaces a span of it by a text. */
 function mutantsOf(file: string): Mutant[] {
-  const source = readFileSync(file, 'utf8');
+  const source = fs.readFileSync(file, 'utf8');
   const mutants: Mutant[] = [];
   const inTypes = new Set<number>();
   const textOf = ({ start, end }: Span) => source.slice(start, end);
-  const replace = ({ start, end }: Span, text: string) => mutants.push({ file, start, end, text });
+  const replace = ({ start, end }: Span, text: string) =>
+    mutants.push({ file, source, start, end, text });
   const remove = (node: Span) => replace(node, ';');
   const negate = ({ test }: { test: Span | null }) => test && replace(test, `!(${textOf(test)})`);
   const swap = (node: { left: Span; right: Span; operator: string }) => {
@@ -56,12 +59,16 @@ function mutantsOf(file: string): Mutant[] {
 
 const rangeSchema = z.object({ startOffset: z.number(), endOffset: z.number(), count: z.number() });
 const coverageSchema = z.record(z.string(), z.array(rangeSchema));
-const testSchema = z.object({
-  ...{ name: z.string(), status: z.string() },
-  ...{ startTime: z.number(), endTime: z.number() },
+const fileSchema = z.object({
+  ...{ name: z.string(), status: z.string(), startTime: z.number(), endTime: z.number() },
 });
-const resultSchema = z.object({ testResults: z.array(testSchema) });
+const resultSchema = z.object({ testResults: z.array(fileSchema) });
+const testSchema = z.object({
+  ...{ name: z.string(), seconds: z.number(), isProcess: z.boolean() },
+  coverage: coverageSchema,
+});
 type Range = z.infer<typeof rangeSchema>;
+type Test = z.infer<typeof testSchema>;
 /** Whether a place was executed, as the innermost range around it says. The first one, the module itself, runs only once. */
 function executes(ranges: Range[] = [], { start, end }: Span): boolean {
   const size = ({ startOffset, endOffset }: Range) => endOffset - startOffset;
@@ -79,83 +86,129 @@ const { values: options } = parseArgs({
   },
 });
 const print = (line: string) => process.stdout.write(`${line}\n`);
-const copy = mkdtempSync(join(tmpdir(), 'mutate-'));
-process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
 const { stdout } = spawnSync('git', ['ls-files', '-zco', '--exclude-standard']);
-const files = String(stdout).split('\0').filter(Boolean);
-for (const file of files) cpSync(file, join(copy, file));
-symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+const files = String(stdout).split('\0').filter(fs.existsSync);
 
-/** Runs test files in the copy. `status` is 0 if they pass, and 124 if they do not end in so many seconds. */
-function runTests(args: string[], seconds: number, more = {}) {
+/** Copies the project into a folder that exists until the end. */
+function createCopy(): string {
+  const copy = fs.mkdtempSync(join(tmpdir(), 'mutate-'));
+  process.once('exit', () => fs.rmSync(copy, { recursive: true, force: true }));
+  for (const file of files) fs.cpSync(file, join(copy, file));
+  fs.symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+/** Runs test files in a copy. The result is 0 if they pass, and 124 if they do not end in so many seconds. */
+async function runTests(copy: string, args: string[], seconds: number, more = {}) {
   const env = { ...process.env, ...more };
   // This command of GNU coreutils also ends the processes that tests have started.
   const command = ['--kill-after=5', String(seconds), 'npm', 'test', '--', ...args];
-  return spawnSync('timeout', command, { cwd: copy, env, stdio: 'ignore' });
+  const child = spawn('timeout', command, { cwd: copy, env, stdio: 'ignore' });
+  const [status] = await once(child, 'close');
+  return Number(status);
 }
 
-/** Runs tests with coverage. */
-function runCovered(paths: string[]) {
+/** Runs test files with coverage. Returns those that pass, and the names of those that fail. */
+async function runCovered(copy: string, paths: string[]) {
   const output = join(copy, 'result.json');
   const environment = join(copy, 'test/support/coverage-environment.js');
   const args = ['--json', `--outputFile=${output}`, `--env=${environment}`, ...paths];
   // What V8 has compiled before has no coverage of blocks.
-  runTests(args, 1800, { COVERAGE_FOLDER: copy, NODE_DISABLE_COMPILE_CACHE: '1' });
-  return resultSchema.parse(JSON.parse(readFileSync(output, 'utf8'))).testResults;
+  await runTests(copy, args, 1800, { COVERAGE_FOLDER: copy, NODE_DISABLE_COMPILE_CACHE: '1' });
+  const { testResults } = resultSchema.parse(JSON.parse(fs.readFileSync(output, 'utf8')));
+  const tests: Test[] = [];
+  const failed: string[] = [];
+  for (const { name: path, status, startTime, endTime } of testResults) {
+    const name = relative(copy, path);
+    if (status !== 'passed') {
+      failed.push(name);
+      continue;
+    }
+    const text = fs.readFileSync(join(copy, `${encodeURIComponent(path)}.json`), 'utf8');
+    const paths = text.replaceAll(`${pathToFileURL(copy).href}/`, '');
+    const coverage = coverageSchema.parse(JSON.parse(paths));
+    const isProcess = startsProcesses.test(fs.readFileSync(path, 'utf8'));
+    tests.push({ name, seconds: (endTime - startTime) / 1000, isProcess, coverage });
+  }
+  return { tests, failed };
 }
-const first = runCovered([]);
-const failed = first.flatMap(({ name, status }) => (status === 'passed' ? [] : [name]));
-const results = failed.length > 0 ? [...first, ...runCovered(failed)] : first;
-const passed = results.filter(({ status }) => status === 'passed');
-const tests = passed.map(({ name, startTime, endTime }) => {
-  const text = readFileSync(join(copy, `${encodeURIComponent(name)}.json`), 'utf8');
-  const isProcess = startsProcesses.test(readFileSync(name, 'utf8'));
-  const seconds = (endTime - startTime) / 1000;
-  return { name, coverage: coverageSchema.parse(JSON.parse(text)), isProcess, seconds };
-});
-function describe({ file, start, end, text }: Mutant): string {
-  const source = readFileSync(file, 'utf8');
+
+const cache = 'node_modules/.cache/mutate.json';
+const cacheSchema = z.object({ key: z.string(), tests: z.array(testSchema) });
+/** The test files that pass, at the second attempt at the latest, with their coverage. */
+async function coveredTests(copy: string): Promise<Test[]> {
+  const key = hash('sha1', files.map((file) => file + hash('sha1', fs.readFileSync(file))).join());
+  if (fs.existsSync(cache)) {
+    const last = cacheSchema.parse(JSON.parse(fs.readFileSync(cache, 'utf8')));
+    if (last.key === key) return last.tests;
+  }
+  const { tests, failed } = await runCovered(copy, []);
+  const again = failed.length > 0 ? await runCovered(copy, failed) : { tests: [], failed };
+  for (const name of again.failed) print(`${name} fails without a fault`);
+  tests.push(...again.tests);
+  fs.writeFileSync(cache, JSON.stringify({ key, tests }));
+  return tests;
+}
+
+function describe({ file, source, start, end, text }: Mutant): string {
   const { length } = source.slice(0, start).split('\n');
   return `${file}:${length}: ${source.slice(start, end).trim()} -> ${text.trim()}`;
 }
 
-/** Whether the tests pass with a fault. */
-function survives(mutant: Mutant): boolean {
-  const { file, start, end, text } = mutant;
-  const source = readFileSync(file, 'utf8');
-  const target = join(copy, file);
-  writeFileSync(target, source.slice(0, start) + text + source.slice(end));
-  const url = pathToFileURL(target).href;
-  const beside = dirname(target).replace(/\/src\b/, '/test');
-  const covers = ({ coverage }: (typeof tests)[number]) => executes(coverage[url], mutant);
-  // The tests beside the file find most faults, and take least.
-  const runs = Object.groupBy(tests, (one) => {
-    if (covers(one)) return Number(dirname(one.name) !== beside);
-    return one.isProcess ? 2 : 3;
-  });
-  const passes = [0, 1, 2, 3].every((step) => {
-    const run = runs[step] ?? [];
-    if (run.length === 0) return true;
-    // A busy machine takes longer.
-    const timeout = Math.ceil(60 + 3 * run.reduce((sum, { seconds }) => sum + seconds, 0));
-    const { status } = runTests(['--bail', ...run.map(({ name }) => name)], timeout);
-    if (status === 124) print(`The tests do not end with ${describe(mutant)}`);
-    return status === 0;
-  });
-  writeFileSync(target, source);
-  return passes;
+/** All test files, in the order in which they may find a fault, and in batches that grow: most faults are found soon. */
+function batchesFor(mutant: Mutant, tests: Test[]): Test[][] {
+  const beside = dirname(mutant.file)
+    .replace(/^packages\/client\/src/, 'test/client')
+    .replace(/^src/, 'test');
+  // The tests beside the file find most faults.
+  const time = ({ name, seconds }: Test) => seconds / (dirname(name) === beside ? 10 : 1);
+  const rank = (test: Test) => {
+    if (executes(test.coverage[mutant.file], mutant)) return 0;
+    return test.isProcess ? 1 : 2;
+  };
+  const left = tests.toSorted((a, b) => rank(a) - rank(b) || time(a) - time(b));
+  const batches: Test[][] = [];
+  for (let size = 4; left.length > 0; size *= 2) batches.push(left.splice(0, size));
+  return batches;
 }
+
+/** Whether the tests pass with a fault. */
+async function survives(mutant: Mutant, copy: string, tests: Test[]): Promise<boolean> {
+  const { file, source, start, end, text } = mutant;
+  const target = join(copy, file);
+  fs.writeFileSync(target, source.slice(0, start) + text + source.slice(end));
+  let status = 0;
+  for (const batch of batchesFor(mutant, tests)) {
+    // A busy machine takes longer.
+    const timeout = Math.ceil(60 + 3 * batch.reduce((sum, { seconds }) => sum + seconds, 0));
+    const names = batch.map(({ name }) => name);
+    status = await runTests(copy, ['--bail', '--maxWorkers=2', ...names], timeout);
+    if (status !== 0) break;
+  }
+  fs.writeFileSync(target, source);
+  if (status === 124) print(`The tests do not end with ${describe(mutant)}`);
+  return status === 0;
+}
+
 const mutants = files
   .filter((file) => file.endsWith('.ts') && options.files.some((one) => file.startsWith(one)))
   .flatMap(mutantsOf)
-  .map((mutant) => ({ ...mutant, order: hash('sha1', options.seed + JSON.stringify(mutant)) }))
+  .map((mutant) => ({ ...mutant, order: hash('sha1', options.seed + describe(mutant)) }))
   .sort((one, other) => (one.order < other.order ? -1 : 1));
 const sample = mutants.slice(0, Number(options.sample));
-print(
-  `${sample.length} of ${mutants.length} faults, ${tests.length} of ${first.length} test files`,
+// Two faults are tried at a time, each in a copy of its own.
+const copies = [createCopy(), createCopy()] as const;
+const tests = await coveredTests(copies[0]);
+print(`${sample.length} of ${mutants.length} faults, ${tests.length} test files`);
+const queue = sample.values();
+const survivors: Mutant[] = [];
+await Promise.all(
+  copies.map(async (copy) => {
+    for (const mutant of queue) {
+      const isFound = !(await survives(mutant, copy, tests));
+      if (isFound) process.stderr.write(`found: ${describe(mutant)}\n`);
+      else survivors.push(mutant) && print(describe(mutant));
+    }
+  }),
 );
-const survivors = sample.filter((mutant, index) => {
-  process.stderr.write(`${index} of ${sample.length} tried\r`);
-  return survives(mutant) && print(describe(mutant));
-});
 print(`${survivors.length} of ${sample.length} survive`);
