@@ -94,23 +94,35 @@ function startPatience({ patienceMs = times.patienceMs }: LedgerFetchOptions): (
 }
 
 /** Sends a request until its response is final, or until no time is left to repeat it. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: with more functions, the package exceeded its size limit.
 export async function attempt(
   { intent, url, init, caller, isOpen, mayRepeat, stop }: Attempts,
   options: LedgerFetchOptions,
 ): Promise<Result> {
-  const { attemptMs, delayMs = times.delayMs, onProgress } = options;
+  const { attemptMs = times.attemptMs, delayMs = times.delayMs, onProgress } = options;
   const patience = startPatience(options);
   let admission = caller ?? (await admit(intent, init(), options, stop, patience));
   const { user } = admission;
   const { startedAt = performance.now() } = recall(intent);
   let last = lost;
   let rejected: string | undefined;
-  for (let count = 1; admission.rejection !== 'CANCELLED'; count += 1) {
+  for (let count = 1; ; count += 1) {
     const { rejection, token } = admission;
-    const ageMs = ageToSend(intent, isOpen, startedAt, attemptMs);
-    last = rejection
-      ? notSent(rejection, count > 1)
-      : await sendOnce(url, withToken(init(ageMs), token), stop, options);
+    if (rejection === 'CANCELLED') break;
+    // Obtaining the token may have taken long, or the app sends an earlier intent again.
+    const isAged = isOpen || performance.now() - startedAt > TRANSIT_MS;
+    const ageMs = ageOf(intent, attemptMs);
+    if (!rejection) {
+      last = await withDeadline(attemptMs, stop, async (end) => {
+        const signed = { ...withToken(init(isAged ? ageMs : ageMs && 0), token), signal: end };
+        const response = await (options.fetch ?? fetch)(url, signed);
+        return readResponse(response, await response.text());
+      }).catch(() => lost);
+    } else {
+      // If there was a token before, there may be one again.
+      const mayPass = rejection === 'SIGN_IN_FAILED' && count > 1;
+      last = { state: mayPass ? 'not-sent' : 'final', body: errorBody(rejection) };
+    }
     // An error says only that this attempt did nothing. An earlier one may still be executed.
     isOpen = last.isOpen ?? isOpen;
     const code = codeOf(last.body);
@@ -127,38 +139,6 @@ export async function attempt(
     admission = await admit(intent, init(), options, stop, patience, count, user, rejected);
   }
   return { last, isOpen, patienceMs: patience() };
-}
-
-/** The age that a request sends: 0 if no earlier request may have taken effect, and the intent has just begun. */
-function ageToSend(
-  intent: Intent,
-  isOpen: boolean,
-  startedAt: number,
-  attemptMs = times.attemptMs,
-): number | undefined {
-  const ageMs = ageOf(intent, attemptMs);
-  // Obtaining the token may have taken long, or the app sends an earlier intent again.
-  const isAged = isOpen || performance.now() - startedAt > TRANSIT_MS;
-  return isAged ? ageMs : ageMs && 0;
-}
-
-/** Sends a request once. Without a whole response, it is not known what the request did. */
-function sendOnce(
-  url: string | URL,
-  request: RequestInit,
-  stop: Attempts['stop'],
-  { attemptMs = times.attemptMs, fetch: send = fetch }: LedgerFetchOptions,
-): Promise<AttemptResult> {
-  return withDeadline(attemptMs, stop, async (end) => {
-    const response = await send(url, { ...request, signal: end });
-    return readResponse(response, await response.text());
-  }).catch(() => lost);
-}
-
-/** The result of an attempt that the page must not send. If there was a token before, there may be one again. */
-function notSent(rejection: string, hadToken: boolean): AttemptResult {
-  const mayPass = rejection === 'SIGN_IN_FAILED' && hadToken;
-  return { state: mayPass ? 'not-sent' : 'final', body: errorBody(rejection) };
 }
 
 /** Calls listeners. An error that a listener throws is reported, and does not end the write. */

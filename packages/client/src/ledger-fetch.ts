@@ -78,6 +78,7 @@ async function write(
   }
 }
 
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: with more functions, the package exceeded its size limit.
 async function sendOrJoin(
   key: Intent,
   url: string | URL,
@@ -107,13 +108,21 @@ async function sendOrJoin(
     mayJoin && typeof body === 'string'
       ? JSON.stringify([instance, name, user, url, ownHeaders(request), id])
       : undefined;
-  let sent = joinId === undefined ? undefined : findSame(joinId, startedAt, doubleClickMs);
+  const others = [...knownIntents.values()];
+  const same = others.find(
+    ({ endedAt = startedAt, joinId: otherId }) =>
+      joinId && otherId === joinId && startedAt - endedAt <= doubleClickMs,
+  );
+  let sent = same;
   if (sent) {
     note(intent, { user, request: id, sentAs: sent.sentAs });
     // A third click may follow.
     sent.endedAt &&= performance.now();
   } else {
-    endJoining();
+    for (const other of others) {
+      // After another write, the same write again is a new decision.
+      if (other.endedAt) other.joinId = undefined;
+    }
     const wasOpen = !isUnsent(known);
     const { startedAt: firstAt = performance.now() } = known;
     const times = { startedAt: firstAt, endedAt: undefined };
@@ -127,23 +136,6 @@ async function sendOrJoin(
   const response = await sent.response?.catch(() => undefined);
   // Each click gets a copy, because the body of a response can be read only once.
   return response?.clone() ?? toResponse(lostBody(sent.sentAs));
-}
-
-/** The same write, if it is not finished, or was at most `doubleClickMs` before. */
-function findSame(
-  joinId: string,
-  startedAt: number,
-  doubleClickMs: number,
-): KnownIntent | undefined {
-  return [...knownIntents.values()].find(
-    ({ endedAt = startedAt, joinId: otherId }) =>
-      otherId === joinId && startedAt - endedAt <= doubleClickMs,
-  );
-}
-
-/** After another write, a finished write that is sent again is a new decision. */
-function endJoining(): void {
-  for (const known of knownIntents.values()) if (known.endedAt) known.joinId = undefined;
 }
 
 async function sendUntilKnown(

@@ -36,6 +36,7 @@ export type AttemptResult = {
 export const lost: AttemptResult = { state: 'lost', isOpen: true, body: {} };
 
 /** Reads a response, whose body is `text`. */
+// biome-ignore lint/complexity/noExcessiveCognitiveComplexity: with more functions, the package exceeded its size limit.
 export function readResponse({ status, headers }: Response, text: string): AttemptResult {
   // A 4xx of a proxy, except for 408, means that it did not forward the request. Its other responses prove nothing.
   const isRejectedByProxy = /^4(?!08)/.test(`${status}`);
@@ -53,22 +54,17 @@ export function readResponse({ status, headers }: Response, text: string): Attem
     isOutcome || (errors.length > 0 && errors.every(({ extensions }) => extensions?.requestId));
   const isCertain = isOfGateway && !isInProgress && errors.every(({ path }) => path?.length);
   return {
-    state: stateOf(isInProgress, isOfGateway || isRejectedByProxy, isRetryable),
+    state: isInProgress
+      ? 'in-progress'
+      : !isOfGateway && !isRejectedByProxy
+        ? 'lost'
+        : isRetryable
+          ? 'not-sent'
+          : 'final',
     isOpen: isCertain ? (isOutcome ? false : undefined) : true,
     body,
     init: { status, headers },
   };
-}
-
-/** `isKnown`: whether the response says what this attempt did. */
-function stateOf(
-  isInProgress: boolean,
-  isKnown: boolean,
-  isRetryable: boolean,
-): AttemptResult['state'] {
-  if (isInProgress) return 'in-progress';
-  if (!isKnown) return 'lost';
-  return isRetryable ? 'not-sent' : 'final';
 }
 
 /** Whether a field has an outcome. `__typename` is none: clients add it to the selection. */
