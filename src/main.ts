@@ -13,8 +13,8 @@ import { createLog, LogOutput } from './telemetry/log.ts';
 
 /** Runs the process: reads the options and the environment, starts the gateway, and handles signals. */
 
-// During warm-up V8 sees many requests alive at once. It would then allocate later, short-lived objects directly in the
-// old generation, which is collected late (docs/decisions/0011).
+// In the first seconds of a load, V8 sees many requests alive at once. It would then allocate later, short-lived objects
+// directly in the old generation, which is collected late (docs/decisions/0011).
 setFlagsFromString('--no-allocation-site-pretenuring');
 // Keeps compiled code for the next start, if the folder is writable (docs/decisions/0002).
 module.enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/ledger-gateway'));
