@@ -76,6 +76,16 @@ if (
 ) {
   throw new Error('--key names a field of a read that is required and a text or an identifier');
 }
+/** The parameters that a reference needs values of. They are fields of the item, and of its key. */
+const requested = key ? (parameters ?? []).filter(({ isOptional }) => !isOptional) : [];
+if (requested.some(({ graphql }) => !/^(ID|String)$/.test(graphql))) {
+  throw new Error('With --key, a required parameter is a text, a decimal or an identifier');
+}
+/** The fields of an item in GraphQL. */
+const itemFields = [...requested, ...(fields ?? [])];
+if (new Set(itemFields.map(({ name }) => name)).size < itemFields.length) {
+  throw new Error('With --key, no field of an item has the name of a required parameter');
+}
 function fieldsOf(list: string): Field[] {
   return list
     .split(/\s+/)
@@ -222,7 +232,7 @@ union ${upper(field)}Result =${members.map((name) => `\n  | ${name}`).join('')}
 "The outcome of \`${operation}\` with status 0, OK."
 type ${member} implements LedgerStatus {
 ${isWrite ? '' : `  "In the order of the service."\n  ${field}: [${item}!]!\n`}${join(beside, schemaField, '')}${statusFields}}
-${isWrite ? `\nextend union WriteOutcome = ${member}\n` : `\n"An item of \`${operation}\`."\ntype ${item}${key ? ` @key(fields: "${key.name}")` : ''} {\n${join(fields, schemaField, '')}}\n`}`,
+${isWrite ? `\nextend union WriteOutcome = ${member}\n` : `\n"An item of \`${operation}\`."\ntype ${item}${key ? ` @key(fields: "${join([...requested, key], ({ name }) => name, ' ')}")` : ''} {\n${join(itemFields, schemaField, '')}}\n`}`,
 );
 
 // The input types of lists.
@@ -252,10 +262,15 @@ const membersOf = (all: readonly Field[] | undefined, from: string) =>
     all,
     ({ wire, name, isOptional }) => `${name}: ${from}.${wire}${isOptional ? ' ?? null' : ''}`,
   );
-const toItem = `(record) => ({ ${key ? `__typename: '${item}' as const, ` : ''}${membersOf(fields, 'record')} })`;
+const toItem = `(record) => ({ ${key ? `__typename: '${item}' as const, ` : ''}${requested.length > 0 ? '...requested, ' : ''}${membersOf(fields, 'record')} })`;
 const besideMembers = beside.length > 0 ? `, ${membersOf(beside, 'status')}` : '';
+/** The types of the service that a check uses. */
+const guarded = new Set([
+  ...(uses('decimalText') ? ['decimal'] : []),
+  ...requested.map(({ type }) => type).filter((type) => type !== 'text'),
+]);
 const imported = [
-  ...(checked.length > 0 ? ["import { z } from 'zod';"] : []),
+  ...(checked.length > 0 || key ? ["import { z } from 'zod';"] : []),
   `import type { ${root}Resolvers } from '../generated/resolvers.ts';`,
   ...(key || (isWrite && beside.length > 0)
     ? ["import type { Responses } from '../upstream/operations.ts';"]
@@ -263,11 +278,15 @@ const imported = [
   ...(isWrite && beside.length === 0
     ? ["import type { ServiceStatus } from '../upstream/responses.ts';"]
     : []),
-  ...(uses('decimalText') ? ["import { decimal, guardOf } from '../upstream/wire-types.ts';"] : []),
-  ...(key ? ["import { invalidReference, type ReadReference } from './entity.ts';"] : []),
+  ...(guarded.size > 0
+    ? [`import { ${[...guarded].sort().join(', ')}, guardOf } from '../upstream/wire-types.ts';`]
+    : []),
+  ...(key ? ["import { invalidKey, type ReadReference } from './entity.ts';"] : []),
   `import { outcome${isWrite ? ', writeOutcome' : ''} } from './outcome.ts';`,
   ...(key ? ["import { pagesOf } from './pages.ts';"] : []),
-  ...(uses('wellFormed') ? ["import { wellFormed } from './well-formed.ts';"] : []),
+  ...(uses('wellFormed') || requested.some(({ type }) => type === 'text')
+    ? ["import { wellFormed } from './well-formed.ts';"]
+    : []),
 ];
 const decimalCheck =
   "const decimalText = z.string().refine(guardOf(decimal), 'is not a decimal number, such as 10.50');";
@@ -285,31 +304,41 @@ export const ${field}: NonNullable<MutationResolvers['${field}']> = async (_, ${
 
 export const ${lower(member)} = (status: ${beside.length > 0 ? `Responses['${operation}']` : 'ServiceStatus'}) => outcome(status, { __typename: '${member}'${besideMembers} });
 `;
+/** What maps a response to items. Their requested fields are arguments of the read. */
+const toItems =
+  requested.length > 0
+    ? `toItems({ ${join(requested, ({ name }) => `${name}: args.${name}`)} })`
+    : 'toItems';
 const read = `
 export const ${field}: NonNullable<QueryResolvers['${field}']> = async (_, ${args}, context) => {
   const { list } = context.loaders(); // Throws first if the token is missing.
-  const { list: ${field}, ...status } = await list('${operation}', ${argumentsOf(parameters)}, ${key ? 'toItems' : `(response) => response.list.map(${toItem})`});
+  const { list: ${field}, ...status } = await list('${operation}', ${argumentsOf(parameters)}, ${key ? toItems : `(response) => response.list.map(${toItem})`});
   return outcome(status, { __typename: '${member}', ${field}${besideMembers} });
 };
 `;
-/** A parameter that is required is undefined here, which the types name: a reference needs a value of it. */
+const typeOfRequested = `{ ${join(requested, ({ name }) => `${name}: string`)} }`;
+/** The check of a field of a reference. */
+const keyCheckOf = ({ type }: Field) =>
+  type === 'text' ? 'wellFormed.max(1000)' : `z.string().max(1000).refine(guardOf(${type}))`;
 const reader = key
   ? `
-const toItems = (response: Responses['${operation}']) => response.list.map(${toItem});
+const toItems = ${requested.length > 0 ? `(requested: ${typeOfRequested}) => ` : ''}(response: Responses['${operation}']) => response.list.map(${toItem});
 
-/** Reads a reference. It is found if the list for these parameters has it. */
-export const read${item}Reference: ReadReference = ({ ${key.name} }) => {
-  if (typeof ${key.name} !== 'string') return invalidReference('${item}', ['${key.name}'], 'is not a text');
-  const parameters = { ${join(
-    parameters?.filter(({ isOptional }) => !isOptional),
-    ({ wire }) => `${wire}: undefined`,
-  )} };
+/** The fields of a reference. They come from another subgraph, so the schema has not checked them. */
+const keySchema = z.object({ ${join(requested, (one) => `${one.name}: ${keyCheckOf(one)}, `, '')}${key.name}: z.string() });
+
+/** Reads a reference. It is found if the list ${requested.length > 0 ? 'for its parameters ' : ''}has it. */
+export const read${item}Reference: ReadReference = (representation) => {
+  const { data, error } = keySchema.safeParse(representation);
+  if (error) return invalidKey('${item}', error);
+  const { ${key.name}${requested.length > 0 ? ', ...requested' : ''} } = data;
+  const parameters = ${argumentsOf(requested, 'requested')};
   const list = JSON.stringify(['${operation}', parameters]);
   return {
     list,
     key: ${key.name},
     readIndex(loaders) {
-      const read = () => pagesOf(loaders, '${operation}', parameters, toItems);
+      const read = () => pagesOf(loaders, '${operation}', parameters, toItems${requested.length > 0 ? '(requested)' : ''});
       return loaders.index(list, read, (item) => item.${key.name});
     },
   };
@@ -351,7 +380,7 @@ const selection = `__typename
     ... on LedgerProblem { message }
     ... on LedgerUnrecognizedStatus { status }
 ${isWrite ? '... on LedgerOutcomeUnknown { code requestId }' : ''}
-    ${isWrite && beside.length === 0 ? '' : `... on ${member} { ${isWrite ? '' : `${field} { ${join(fields, ({ name }) => name, ' ')} } `}${join(beside, ({ name }) => name, ' ')} }`}`;
+    ${isWrite && beside.length === 0 ? '' : `... on ${member} { ${isWrite ? '' : `${field} { ${join(itemFields, ({ name }) => name, ' ')} } `}${join(beside, ({ name }) => name, ' ')} }`}`;
 const value = ({ graphql, sample, inner }: Field): string => {
   if (inner) return `[{ ${join(inner, (one) => `${one.name}: ${value(one)}`)} }]`;
   return graphql === 'String' && !sample.startsWith('"') ? `"${sample}"` : sample;
@@ -415,7 +444,7 @@ process.stdout.write(`Written. Left by hand, with descriptions that say what the
   ${resolver}, test/resolvers/${field}.test.ts: what is more than names and types
 ${
   key
-    ? `  ${resolver}, docs/how-to/federation.md: how a reference is found, if the list has parameters
+    ? `  docs/how-to/federation.md: the entity and its key
   ${declarations}: pages, if the list has some
 `
     : ''

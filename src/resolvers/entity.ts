@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { Index, Loaders } from './loaders.ts';
 
@@ -20,4 +21,10 @@ export function invalidReference(typename: string, fields: string[], problem: st
   const message = `A reference to ${typename} has invalid fields: ${fields.join(', ')}.`;
   const faults = fields.map((field) => ({ path: [field], message: `"${field}" ${problem}.` }));
   return new GatewayError('BAD_USER_INPUT', message, { faults });
+}
+
+/** The error for a reference whose fields do not match the schema of its key. */
+export function invalidKey(typename: string, { issues }: z.ZodError) {
+  const fields = new Set(issues.map(({ path }) => path.join('.')));
+  return invalidReference(typename, [...fields], 'is invalid');
 }

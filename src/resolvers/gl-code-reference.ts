@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { IntegrationTarget } from '../generated/resolvers.ts';
-import { invalidReference, type ReadReference, type Reference } from './entity.ts';
+import { invalidKey, invalidReference, type ReadReference, type Reference } from './entity.ts';
 import { type GlCodeKey, glCodesKey, readGlCodes } from './gl-code.ts';
 import { wellFormed } from './well-formed.ts';
 
@@ -44,9 +44,7 @@ export const readGlCodeReference: ReadReference = ({ id, target, project, code }
     return key ? referenceTo(key) : invalidReference('GlCode', ['id'], problem);
   }
   const { data, error } = keySchema.safeParse({ target: targets.get(target), project, code });
-  if (data) return referenceTo(data);
-  const fields = new Set(error.issues.map(({ path }) => path.join('.')));
-  return invalidReference('GlCode', [...fields], 'is invalid');
+  return data ? referenceTo(data) : invalidKey('GlCode', error);
 };
 
 /** A reference to a code. Hidden codes are found as well. */

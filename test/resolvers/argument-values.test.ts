@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { type GraphQLArgument, getNamedType, isEnumType } from 'graphql';
+import { type GraphQLArgument, getNamedType, isEnumType, isObjectType, Kind } from 'graphql';
 import { schema } from '../../src/graphql/schema.ts';
+import { entities } from '../../src/resolvers/index.ts';
 import { json } from '../../testkit/service.ts';
 import { given } from '../support/argument-literals.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
@@ -50,3 +51,29 @@ test.each(fields)('arguments of $name that cannot be sent are BAD_USER_INPUT', a
   }
   expect(failed).toEqual([]);
 });
+
+test.each(Object.keys(entities))(
+  'the fields of a reference to %s that cannot be sent are BAD_USER_INPUT',
+  async (name) => {
+    const { service, gateway } = share(json({ service_status: { status: 0 }, list: [] }));
+    const type = schema.getType(name);
+    const keys = isObjectType(type) ? (type.astNode?.directives ?? []) : [];
+    const failed: unknown[] = [];
+    for (const text of [...texts, 'x'.repeat(100_000)]) {
+      for (const { arguments: [fields] = [] } of keys) {
+        const names = fields?.value.kind === Kind.STRING ? fields.value.value.split(' ') : [];
+        const values = names.map((field) => {
+          const named = isObjectType(type) && getNamedType(type.getFields()[field]?.type);
+          return [field, isEnumType(named) ? named.getValues()[0]?.name : text];
+        });
+        const reference = { __typename: name, ...Object.fromEntries(values) };
+        const query = 'query ($of: [_Any!]!) { _entities(representations: $of) { __typename } }';
+        const { errors } = await gateway.graphql(query, { of: [reference] });
+        const code = errors?.[0]?.extensions.code;
+        if (code === 'INTERNAL_SERVER_ERROR') failed.push([names, text.slice(0, 9), code]);
+      }
+    }
+    failed.push(...service.received.filter(({ url }) => url.length > 10_000));
+    expect([failed, keys.length > 0]).toEqual([[], true]);
+  },
+);
