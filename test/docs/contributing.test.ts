@@ -190,24 +190,24 @@ test('a decimal has the digits of the service, and a text in its place is a faul
   expect(codesOf(result)).toEqual(['UPSTREAM_INVALID_RESPONSE']);
 });
 
-test('a reference to an item with a key is found in the list, and one that is no text is a fault', async () => {
-  const found = `{ __typename: "CostCenter", costCenterId: "${large}" }`;
+test('a reference to an item with a key is found in the list, and one without a required parameter is a fault', async () => {
+  const found = `{ __typename: "CostCenter", company: "a&b", costCenterId: "${large}" }`;
   const item = `{"cost_center_id":${large},"name":"a","extra":"b"}`;
-  const references = `[${found}, { __typename: "CostCenter", costCenterId: 7 }]`;
+  const references = `[${found}, { __typename: "CostCenter", costCenterId: "7" }]`;
   const result = await graphql(
-    `{ _entities(representations: ${references}) { ... on CostCenter { name } } }`,
+    `{ _entities(representations: ${references}) { ... on CostCenter { company name } } }`,
     json(`{"service_status":{"status":0},"list":[${item}]}`),
   );
-  expect(result.data._entities).toEqual([{ name: 'a' }, null]);
+  expect(result.data._entities).toEqual([{ company: 'a&b', name: 'a' }, null]);
   expect(codesOf(result)).toEqual(['BAD_USER_INPUT']);
-  expect(arrivals()).toEqual(['GET /getCostCenters2 ']);
+  expect(arrivals()).toEqual(['GET /getCostCenters2?company=a%26b ']);
 });
 
 test('the selected version is called, and its response is checked by its own declaration', async () => {
   const first = json('{"service_status":{"status":0},"list":[{"cost_center_id":7,"name":"a"}]}');
-  const result = await graphql('{ costCenters { __typename } }', first);
+  const result = await graphql('{ costCenters(company: "a") { __typename } }', first);
   expect(codesOf(result)).toEqual(['UPSTREAM_INVALID_RESPONSE']);
-  expect(arrivals()).toEqual(['GET /getCostCenters2 ']);
+  expect(arrivals()).toEqual(['GET /getCostCenters2?company=a ']);
 });
 
 test('two versions of one operation are a fault of the configuration that names both', async () => {
@@ -237,10 +237,10 @@ test('a list in a body is sent with the digits of its decimals, and its texts ar
 });
 
 test('a text in place of a decimal is rejected before anything is sent', async () => {
-  const limit = (text: string) => `{ costCenters(limit: "${text}") { __typename } }`;
+  const limit = (text: string) => `{ costCenters(company: "a", limit: "${text}") { __typename } }`;
   expect(codesOf(await graphql(limit('007'), listOf(0)))).toEqual(['BAD_USER_INPUT']);
   await graphql(limit('10.50'), listOf(0));
-  expect(arrivals()).toEqual(['GET /getCostCenters2?limit=10.50 ']);
+  expect(arrivals()).toEqual(['GET /getCostCenters2?company=a&limit=10.50 ']);
 });
 
 test('a read is tried again, and equal ones in a request are one call', async () => {
