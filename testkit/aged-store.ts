@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { SqliteStore } from '../src/idempotency/stores/sqlite-store.ts';
-import { claimsOn, RETENTION_MS, SQLITE_LIMITS } from './claims.ts';
+import { claimsOn } from './claims.ts';
+import { RETENTION_MS, TestStore } from './store.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /**
@@ -11,7 +11,7 @@ export async function agedStore(): Promise<string> {
   const path = join(await temporaryFolder(), 'keys.db');
   const clock = () => Date.now() - RETENTION_MS / 2;
   const retentionMs = 86_400_000;
-  const store = new SqliteStore({ path, ...SQLITE_LIMITS, retentionMs, clock });
+  const store = new TestStore({ path, retentionMs, clock });
   const claims = claimsOn(store, { retentionMs });
   await claims.settle('key');
   await claims.close();

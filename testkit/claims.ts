@@ -3,10 +3,8 @@ import { GatewayError } from '../src/errors/gateway-error.ts';
 import { type Claim, Claims } from '../src/idempotency/claims.ts';
 import { Completeness } from '../src/idempotency/completeness.ts';
 import { type IdempotencyStore, StoreUnavailable } from '../src/idempotency/store.ts';
+import { RETENTION_MS } from './store.ts';
 
-export const RETENTION_MS = 3_600_000;
-/** Limits of a SQLite store that no test reaches. */
-export const SQLITE_LIMITS = { retentionMs: RETENTION_MS, maxKeys: 1000, maxBytes: 2 ** 30 };
 const MAX_WRITES_PER_KEY = 3;
 
 /** The claims of a gateway on top of a store, with functions for the claims of a test. */

@@ -1,11 +1,11 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
-import { SqliteStore } from '../../src/idempotency/stores/sqlite-store.ts';
-import { claimsOn, RETENTION_MS, SQLITE_LIMITS } from '../../testkit/claims.ts';
+import { claimsOn } from '../../testkit/claims.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { RETENTION_MS, TestStore } from '../../testkit/store.ts';
 
 async function start() {
-  const store = new SqliteStore({ path: ':memory:', ...SQLITE_LIMITS });
+  const store = new TestStore();
   const { find, close } = claimsOn(store);
   closeAfterTest(close);
   await find('first', { ageMs: 0 });
@@ -34,7 +34,7 @@ test('the claims of one caller leave exchanges with the store to others', async 
 
 test('a write is not orphaned while the store fails, in which its sender cannot release it', async () => {
   let isFailing = true;
-  const store = new SqliteStore({ path: ':memory:', ...SQLITE_LIMITS });
+  const store = new TestStore();
   const { find, claim, settle, release, close } = claimsOn(store, { isFailing: () => isFailing });
   closeAfterTest(close);
   for (const key of ['released', 'lost']) await claim(key, 'sender', { ageMs: 0, leaseMs: 0 });
@@ -62,7 +62,7 @@ test('a settlement is not made as complete if its change is late, and a record o
   let passedMs = 0;
   const time = jest.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
   closeAfterTest(() => time.mockRestore());
-  const store = new SqliteStore({ path: ':memory:', ...SQLITE_LIMITS });
+  const store = new TestStore();
   const late = claimsOn(store);
   const other = claimsOn(store);
   for (const { close } of [late, other]) closeAfterTest(close);
@@ -89,7 +89,7 @@ test('a settlement is not made as complete if its change is late, and a record o
 });
 
 test('a key whose write was not sent is free, also after its lease, unless it was reported as orphaned', async () => {
-  const store = new SqliteStore({ path: ':memory:', ...SQLITE_LIMITS });
+  const store = new TestStore();
   const { find, claim, settle, release, close } = claimsOn(store);
   closeAfterTest(close);
   for (const key of ['late', 'reported', 'settled']) {
@@ -112,8 +112,7 @@ test.each([
 ])('a claim, and then a clock of the store that is set %s (%d ms): %s', async (_, ms, state) => {
   let now = 0;
   const retentionMs = 24 * HOUR_MS;
-  const options = { path: ':memory:', ...SQLITE_LIMITS, retentionMs, clock: () => now };
-  const store = new SqliteStore(options);
+  const store = new TestStore({ retentionMs, clock: () => now });
   const before = claimsOn(store, { retentionMs });
   await before.settle('other');
   now = 2 * HOUR_MS;

@@ -1,14 +1,12 @@
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { setImmediate as immediate } from 'node:timers/promises';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { byIteration, type Change, StoreUnavailable } from '../../src/idempotency/store.ts';
-import { SqliteStore } from '../../src/idempotency/stores/sqlite-store.ts';
-import { claimsOn, SQLITE_LIMITS } from '../../testkit/claims.ts';
+import { claimsOn } from '../../testkit/claims.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { write } from '../../testkit/graphql-operation.ts';
 import { metricIs } from '../../testkit/metric.ts';
 import { json, reply } from '../../testkit/service.ts';
+import { beforeChange, TestStore } from '../../testkit/store.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { startStack } from '../support/stack.ts';
 
@@ -20,26 +18,13 @@ type IsIt = (change: Change) => boolean;
 const isOutcome: IsIt = ({ next }) => next?.text.includes('"outcome"') === true;
 const isRelease: IsIt = ({ next }) => next === null;
 
-/** Runs `intervene` before the store makes a change. */
-function before(isIt: IsIt, intervene: () => unknown): void {
-  const { swap } = SqliteStore.prototype;
-  const spy = jest.spyOn(SqliteStore.prototype, 'swap').mockImplementation(async function (
-    this: SqliteStore,
-    change: Change,
-  ) {
-    if (isIt(change)) await intervene();
-    return swap.call(this, change);
-  });
-  closeAfterTest(() => spy.mockRestore());
-}
-
 test.each([
   ['an outcome', done, isOutcome],
   ['an error that frees the key', reply(400), isRelease],
 ])('a client gets %s only when the store has it', async (_, reaction, isIt) => {
   const recording = Promise.withResolvers<void>();
   const recorded = Promise.withResolvers<void>();
-  before(isIt, () => {
+  beforeChange(isIt, () => {
     recording.resolve();
     return recorded.promise;
   });
@@ -57,7 +42,7 @@ test.each([
 
 test('an outcome that the store rejects at first is recorded before the gateway closes the store', async () => {
   let failuresLeft = Infinity;
-  before(isOutcome, () => {
+  beforeChange(isOutcome, () => {
     if (failuresLeft-- > 0) throw new StoreUnavailable('failed');
   });
   const settings = { IDEMPOTENCY_STORE: await fileStore() };
@@ -73,9 +58,7 @@ test('an outcome that the store rejects at first is recorded before the gateway 
 });
 
 test('only the owner of a claim records its outcome', async () => {
-  const { claim, record, find, close } = claimsOn(
-    new SqliteStore({ path: ':memory:', ...SQLITE_LIMITS }),
-  );
+  const { claim, record, find, close } = claimsOn(new TestStore());
   closeAfterTest(close);
   await claim('key', 'owner', { ageMs: 0 });
   await record('key', 'another', 'outcome of another');
@@ -99,14 +82,4 @@ test('equal work of a later iteration is done again', async () => {
   const batch = byIteration(async (work: readonly string[]) => work.map(() => ++runs));
   expect(await batch.load('work')).toBe(1);
   expect(await batch.load('work')).toBe(2);
-});
-
-test('a store that nobody uses does not use the database on each iteration of the event loop', async () => {
-  const exec = jest.spyOn(DatabaseSync.prototype, 'exec');
-  closeAfterTest(() => exec.mockRestore());
-  const store = new SqliteStore({ path: ':memory:', ...SQLITE_LIMITS });
-  closeAfterTest(() => store.close());
-  for (let n = 0; n < 200; n++) await immediate();
-  const transactions = exec.mock.calls.filter(([sql]) => sql.startsWith('BEGIN'));
-  expect(transactions.length).toBeLessThan(10);
 });

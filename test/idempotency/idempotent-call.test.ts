@@ -11,16 +11,16 @@ import {
   ReplyLost,
   StoreUnavailable,
 } from '../../src/idempotency/store.ts';
-import { SqliteStore } from '../../src/idempotency/stores/sqlite-store.ts';
 import { createStoreWatch } from '../../src/idempotency/stores/store-watch.ts';
 import type { Calls } from '../../src/upstream/call.ts';
 import { OutcomeUnknown } from '../../src/upstream/upstream-error.ts';
-import { claimsOn, SQLITE_LIMITS } from '../../testkit/claims.ts';
+import { claimsOn } from '../../testkit/claims.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { read, write, writes } from '../../testkit/graphql-operation.ts';
 import { testIssuer } from '../../testkit/issuer.ts';
 import { metric, metricIs, sumOf } from '../../testkit/metric.ts';
 import { json, type Reply, reply, success } from '../../testkit/service.ts';
+import { TestStore } from '../../testkit/store.ts';
 import { createMetrics } from '../support/metrics.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startHeldStack, startStack } from '../support/stack.ts';
@@ -231,7 +231,7 @@ const fingerprint = fingerprintOf(upgradeToHq);
 const failed = new OutcomeUnknown('UPSTREAM_FAILED', 'request-1');
 
 /** A store that can fail, and counts how often records of keys are read. */
-class FailingStore extends SqliteStore {
+class FailingStore extends TestStore {
   failure: StoreUnavailable | undefined;
   losesReplies = false;
   losesRecords = false;
@@ -262,7 +262,7 @@ function startWithStore(
   respond: (store: FailingStore) => unknown = () => failed,
   timeoutMs = 10_000,
 ) {
-  const store = new FailingStore({ path: ':memory:', ...SQLITE_LIMITS });
+  const store = new FailingStore();
   const other = claimsOn(store);
   closeAfterTest(other.close);
   const watch = createStoreWatch(silent);

@@ -5,12 +5,11 @@ import { decodeJwt } from 'jose';
 import { z } from 'zod';
 import { intentOf } from '../../src/idempotency/idempotency-key.ts';
 import { COMPLETENESS_KEY } from '../../src/idempotency/store.ts';
-import { SqliteStore } from '../../src/idempotency/stores/sqlite-store.ts';
-import { SQLITE_LIMITS } from '../../testkit/claims.ts';
 import { operation } from '../../testkit/example-operation.ts';
 import { startTestGateway } from '../../testkit/gateway.ts';
 import { testIssuer } from '../../testkit/issuer.ts';
 import { startService, success } from '../../testkit/service.ts';
+import { TestStore } from '../../testkit/store.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 import { scopeOf } from '../support/upstream-call.ts';
 
@@ -44,7 +43,7 @@ test.each(fixtures)('what %s recorded is still returned', async (version) => {
   const text = readFileSync(new URL(`${version}.json`, folder), 'utf8');
   const { completeness, keys } = fixtureSchema.parse(JSON.parse(text));
   const path = join(await temporaryFolder(), 'keys.db');
-  const store = new SqliteStore({ path, ...SQLITE_LIMITS });
+  const store = new TestStore({ path });
   const { serverId } = await store.read(COMPLETENESS_KEY);
   const { iss: issuer = '', sub = '' } = decodeJwt(await (await testIssuer()).token());
   const scope = scopeOf();

@@ -10,12 +10,12 @@ import {
 import { createStore } from '../../src/idempotency/stores/create-store.ts';
 import { PostgresStore } from '../../src/idempotency/stores/postgres-store.ts';
 import { RedisStore } from '../../src/idempotency/stores/redis-store.ts';
-import { SqliteStore } from '../../src/idempotency/stores/sqlite-store.ts';
-import { claimsOn, RETENTION_MS, SQLITE_LIMITS } from '../../testkit/claims.ts';
+import { claimsOn } from '../../testkit/claims.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
 import { eventually } from '../../testkit/eventually.ts';
 import { isPostgresInstalled, startPostgres } from '../../testkit/postgres.ts';
 import { isRedisInstalled, startRedis } from '../../testkit/redis.ts';
+import { RETENTION_MS, TestStore } from '../../testkit/store.ts';
 import { temporaryFolder } from '../../testkit/temporary-folder.ts';
 
 /** Opens stores of one kind. */
@@ -32,7 +32,7 @@ function sqlite(place: () => Promise<string>): () => Promise<Backend> {
     let now = Date.now();
     const path = await place();
     return {
-      open: () => new SqliteStore({ path, ...SQLITE_LIMITS, clock: () => now }),
+      open: () => new TestStore({ path, clock: () => now }),
       isShared: false,
       pass: (ms) => {
         now += ms;

@@ -1,9 +1,9 @@
-import { SqliteStore } from '../../src/idempotency/stores/sqlite-store.ts';
-import { claimsOn, SQLITE_LIMITS } from '../../testkit/claims.ts';
+import { claimsOn } from '../../testkit/claims.ts';
+import { TestStore } from '../../testkit/store.ts';
 
 /** A process of its own that holds claims in the file of its first argument until it is killed. */
 const path = process.argv[2] ?? '';
-const claims = claimsOn(new SqliteStore({ path, ...SQLITE_LIMITS }));
+const claims = claimsOn(new TestStore({ path }));
 for (const key of ['in flight', 'recorded', 'released']) await claims.claim(key, 'child');
 await claims.record('recorded', 'child', 'outcome');
 await claims.release('released', 'child');

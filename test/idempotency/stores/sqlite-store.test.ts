@@ -11,18 +11,20 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import {
   SqliteStore,
   type SqliteStoreOptions,
 } from '../../../src/idempotency/stores/sqlite-store.ts';
-import { claimsOn, RETENTION_MS, SQLITE_LIMITS } from '../../../testkit/claims.ts';
+import { claimsOn } from '../../../testkit/claims.ts';
 import { closeAfterTest } from '../../../testkit/cleanup.ts';
 import { eventually } from '../../../testkit/eventually.ts';
 import { speedUp } from '../../../testkit/fast-timeouts.ts';
 import { write } from '../../../testkit/graphql-operation.ts';
 import { startProcess } from '../../../testkit/process.ts';
 import { success } from '../../../testkit/service.ts';
+import { RETENTION_MS, SQLITE_LIMITS } from '../../../testkit/store.ts';
 import { temporaryFolder } from '../../../testkit/temporary-folder.ts';
 import { startStack } from '../../support/stack.ts';
 
@@ -381,4 +383,14 @@ test('a checkpoint that fails is logged and tried again, and until then nothing 
   isFailing = false;
   const { data } = await gateway.graphql(write, {}, { 'idempotency-key': 'a' });
   expect(data.result.__typename).toBe('WorkflowActionCompleted');
+});
+
+test('a store that nobody uses does not use the database on each iteration of the event loop', async () => {
+  const exec = jest.spyOn(DatabaseSync.prototype, 'exec');
+  closeAfterTest(() => exec.mockRestore());
+  const store = new SqliteStore({ path, ...SQLITE_LIMITS });
+  closeAfterTest(() => store.close());
+  for (let n = 0; n < 200; n++) await immediate();
+  const transactions = exec.mock.calls.filter(([sql]) => sql.startsWith('BEGIN'));
+  expect(transactions.length).toBeLessThan(10);
 });
