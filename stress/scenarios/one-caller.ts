@@ -42,7 +42,9 @@ async function measure(harness: Harness, { name, needs, run }: Attack): Promise<
   const { isRedis, callers = ['attacker'], serviceMs } = needs;
   const service = await startService(respond(serviceMs));
   const redis = isRedis && (await startRedis());
-  const variables = { ...needs.variables, ...(redis && { IDEMPOTENCY_STORE: redis.url }) };
+  const { STRESS_READ_CACHE_S: READ_CACHE_S = '0' } = process.env;
+  const store = redis && { IDEMPOTENCY_STORE: redis.url };
+  const variables = { READ_CACHE_S, ...needs.variables, ...store };
   const gateway = await harness.startGateway(service, variables, { memoryMb: MEMORY_MB });
   const [token = '', ...tokens] = await Promise.all(
     callers.map((sub) => harness.issuer.token({ sub })),
