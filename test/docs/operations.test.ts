@@ -136,7 +136,7 @@ function section(page: string, heading: string): string {
 const onCall = text('on-call.md');
 
 test.each([
-  { heading: 'Pages', alerts: pages },
+  { heading: 'Alerts that page', alerts: pages },
   { heading: 'Tickets', alerts: tickets },
 ])('the rows or items of $heading are the alerts', ({ heading, alerts }) => {
   const [list = ''] = section(onCall, heading).split('\n### ');
@@ -145,11 +145,11 @@ test.each([
   expect(named.sort()).toEqual(alerts.map(({ alert }) => alert).sort());
 });
 
-test('a night on call has at most nine pages', () => {
+test('a night on call has at most nine alerts that page', () => {
   expect(pages.length).toBeLessThanOrEqual(9);
 });
 
-test('the runbook of a page is its section, that of a ticket the list of tickets', () => {
+test('the runbook of an alert that pages is its section, that of a ticket the list of tickets', () => {
   const anchors = anchorsOf(onCall);
   for (const { alert, annotations } of rules) {
     const { pathname, hash } = new URL(annotations.runbook_url);
