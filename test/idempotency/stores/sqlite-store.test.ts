@@ -168,6 +168,16 @@ describe('a file that lost records', () => {
     const second = open();
     expect(await second.find('key', { ageMs: 1000 })).toBe('orphaned');
   });
+
+  test('moved away and back while in use: the process goes on, and knows its keys', async () => {
+    const store = open();
+    await store.claim('key', 'a');
+    await rename(path, join(directory, 'moved'));
+    expect(await store.find('new')).toBe('moved');
+    await rename(join(directory, 'moved'), path);
+    expect(await store.find('key')).toBe('in-flight');
+    expect(await store.find('new')).toBe('claimed');
+  });
 });
 
 describe('a file that cannot be used', () => {
