@@ -10,12 +10,14 @@ import { enumValueOf, fieldOf } from '../src/operation-names.ts';
 import { perOperation } from '../src/upstream/operations.ts';
 
 /*
- * Answers questions from the audit record of all instances (docs/reference/audit-record.md), in files, of which some may be compressed (`.gz`), or on standard input:
+ * Answers questions from the audit record of all instances (docs/reference/audit-record.md), in files, of which some may be compressed (`.gz`),
+ * or on standard input:
  *
  *   node deploy/audit-report.ts [--action NAME] [--field NAME] [--subject SUB] [--from TIME] [--to TIME] [--unknown] [FILE…]
  *
  * It prints the writes to which all options apply, one a line, with tabs between the columns. On standard error it says
- * how much it has read. It exits with 1 if the record is not complete.
+ * how much it has read. It exits with 1 if the record is not complete. The input may also have the log, because some lines are
+ * reported missing only there.
  */
 
 process.once('uncaughtException', ({ message }) => {
@@ -47,14 +49,26 @@ const { action, field, subject } = options;
 const intents = new Map<string, Map<string, Write>>();
 /** With `--unknown`, the intents of which an outcome was read. */
 const known = new Set<string>();
+/** The lines of the log that report missing lines: of standard output, which may have the record, or of the record's file. */
+const lossLine = z.object({
+  msg: z.enum(['log lines dropped', 'audit lines dropped']),
+  dropped: z.number(),
+});
 /** Whether a line of the record has the action and the field that were asked for. */
 const found = { action: false, field: false };
 const counts = { audit: 0, other: 0, unreadable: 0, dropped: 0 };
+/** How many lines the log reports missing. */
+const missing = { 'log lines dropped': 0, 'audit lines dropped': 0 };
 
 function add(text: string): void {
   const line = parseLine(text);
   if (line === 'other' || line === 'unreadable') {
     counts[line] += 1;
+    return;
+  }
+  if ('msg' in line) {
+    counts.other += 1;
+    missing[line.msg] += line.dropped;
     return;
   }
   counts.audit += 1;
@@ -92,11 +106,12 @@ async function read(input: Readable): Promise<void> {
   if (rest.trim() !== '') add(rest);
 }
 
-/** A line of the record, after a prefix such as that of `kubectl logs --prefix`. Lines of the log are other ones. */
-function parseLine(text: string): AuditLine | 'other' | 'unreadable' {
+/** A line of the record or a report of missing lines, after a prefix such as that of `kubectl logs --prefix`. */
+function parseLine(text: string): AuditLine | z.infer<typeof lossLine> | 'other' | 'unreadable' {
   try {
     const value: unknown = JSON.parse(text.slice(Math.max(0, text.indexOf('{'))));
-    return Object.hasOwn(Object(value), 'audit') ? auditLine.parse(value) : 'other';
+    if (Object.hasOwn(Object(value), 'audit')) return auditLine.parse(value);
+    return lossLine.safeParse(value).data ?? 'other';
   } catch {
     return 'unreadable';
   }
@@ -188,10 +203,16 @@ const listed = [...intents.values()]
   .sort((one, other) => one.first.time.localeCompare(other.first.time));
 process.stdout.write([columns.join('\t'), ...listed.map(rowOf), ''].join('\n'));
 
+const inOutput = missing['log lines dropped'];
+const inFile = missing['audit lines dropped'];
 const faults = [
   ...(counts.audit === 0 ? ['NO LINE OF AN AUDIT RECORD WAS FOUND.'] : []),
   ...(counts.unreadable > 0 ? [`${counts.unreadable} LINES COULD NOT BE READ.`] : []),
   ...(counts.dropped > 0 ? [`${counts.dropped} LINES WERE NOT WRITTEN by a gateway.`] : []),
+  ...(inOutput > 0
+    ? [`${inOutput} LINES ARE MISSING on standard output: some may be lines of the record.`]
+    : []),
+  ...(inFile > 0 ? [`${inFile} LINES OF A FILE ARE MISSING, as the log of a gateway says.`] : []),
 ];
 const summary = `${listed.length} writes, found in ${counts.audit} lines of the record (and ${counts.other} other lines).`;
 process.stderr.write(`${[summary, ...faults].join('\n')}\n`);

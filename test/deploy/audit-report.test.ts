@@ -3,6 +3,7 @@ import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } f
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
+import { createLogger } from '../../src/telemetry/log.ts';
 import { eventually } from '../../testkit/eventually.ts';
 import { write, writes } from '../../testkit/graphql-operation.ts';
 import { testIssuer } from '../../testkit/issuer.ts';
@@ -153,6 +154,27 @@ test('the record may be on standard input between lines of the log; what cannot 
   expect(onlyLog.said).toContain('NO LINE OF AN AUDIT RECORD WAS FOUND.');
   expect(onlyLog.said).not.toContain('COULD NOT BE READ');
   expect(onlyLog.status).toBe(1);
+});
+
+test.each([
+  ['log lines dropped', '7 LINES ARE MISSING on standard output'],
+  ['audit lines dropped', '7 LINES OF A FILE ARE MISSING'],
+])('an answer is incomplete if the log has the line "%s"', async (message, fault) => {
+  const { path, send } = await startAudited();
+  await send('ada', write);
+  let log = '';
+  const output = {
+    write(line: string) {
+      log += line;
+    },
+    writeNow: () => undefined,
+  };
+  createLogger('info', output).warn({ dropped: 7 }, message);
+  const { rows, said, status } = reportOf([], `${readFileSync(path, 'utf8')}${log}`);
+  expect(rows).toHaveLength(1);
+  expect(said).toContain(fault);
+  expect(said).toContain('2 lines of the record (and 1 other lines)');
+  expect(status).toBe(1);
 });
 
 test('compressed files of a rotation are read like others', async () => {
