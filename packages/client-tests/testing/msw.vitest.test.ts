@@ -5,7 +5,7 @@ import { graphql } from 'msw/graphql';
 import { setupServer } from 'msw/node';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { ledger, ledgerFetch } from './ledger.ts';
-import { restart } from './restart.ts';
+import { restartWrite } from './restart-write.ts';
 
 const api = graphql.link(ledger.url);
 const server = setupServer(
@@ -27,21 +27,21 @@ function startGateway(situation: Situation) {
 
 /** Only so that a busy machine fails no test. */
 const patient = { timeout: 20_000 };
-const phase = () => restart.getState().phase;
+const phase = () => restartWrite.getState().phase;
 
 test('a write is lost, and done when the user asks again', async () => {
   const gateway = startGateway('lost');
-  restart.submit();
+  restartWrite.submit();
   await vi.waitFor(() => expect(phase()).toBe('unknown'), patient);
   gateway.situation = 'done';
-  restart.askAgain();
+  restartWrite.askAgain();
   await vi.waitFor(() => expect(phase()).toBe('done'), patient);
 });
 
 test.each([1, 2])('nothing is left of the test before: %s', async () => {
   const gateway = startGateway('lost');
   expect(phase()).toBe('idle');
-  restart.submit();
+  restartWrite.submit();
   await vi.waitFor(() => expect(phase()).toBe('unknown'), patient);
   expect(gateway.arrivals[0]?.kind).toBe('write');
 });

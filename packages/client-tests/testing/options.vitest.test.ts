@@ -1,7 +1,7 @@
 import { createTestGateway, type TestGatewayOptions } from '@ledger-gateway/client/testing';
 import { afterEach, expect, test, vi } from 'vitest';
 import { ledger, ledgerFetch } from './ledger.ts';
-import { restart } from './restart.ts';
+import { restartWrite } from './restart-write.ts';
 
 const done = {
   workflowAction: { __typename: 'WorkflowActionCompleted' },
@@ -27,10 +27,10 @@ async function send(query: string): Promise<unknown> {
 
 /** The state after a click. */
 async function click(): Promise<unknown> {
-  restart.submit();
-  const isEnded = () => expect(restart.getState().phase).not.toMatch(/sending|asking/);
+  restartWrite.submit();
+  const isEnded = () => expect(restartWrite.getState().phase).not.toMatch(/sending|asking/);
   await vi.waitFor(isEnded, { timeout: 20_000 });
-  return restart.getState();
+  return restartWrite.getState();
 }
 
 test('a refusal and an error are those of the test', async () => {
@@ -75,9 +75,9 @@ test.each([
 
 test('the page continues when it is online again', async () => {
   const gateway = startGateway({ situation: 'offline', times: { patienceMs: 20_000 } });
-  restart.submit();
-  await vi.waitFor(() => expect(restart.getState()).toMatchObject({ wait: 'offline' }));
+  restartWrite.submit();
+  await vi.waitFor(() => expect(restartWrite.getState()).toMatchObject({ wait: 'offline' }));
   gateway.situation = 'done';
-  const isDone = () => expect(restart.getState().phase).toBe('done');
+  const isDone = () => expect(restartWrite.getState().phase).toBe('done');
   await vi.waitFor(isDone, { timeout: 10_000 });
 });

@@ -1,15 +1,14 @@
-import { createWrite } from '@ledger-gateway/client';
 import { ledger, ledgerFetch } from './ledger.ts';
 
 type Result = { data?: { workflowAction?: { __typename: string } | null } | null };
 const query = 'mutation { workflowAction(action: RESTART) { __typename } }';
 const headers = { 'content-type': 'application/json' };
 
-/** The write of an app that keeps it in a module. */
-export const restart = createWrite({
+/** The options of the write of a button. */
+export const restart = {
   ...ledger,
-  field: 'workflowAction',
-  async send(key): Promise<Result> {
+  field: 'workflowAction' as const,
+  async send(key: { 'idempotency-key': string }): Promise<Result> {
     const init = {
       method: 'POST',
       headers: { ...headers, ...key },
@@ -17,4 +16,4 @@ export const restart = createWrite({
     };
     return (await ledgerFetch(ledger.url, init)).json();
   },
-});
+};

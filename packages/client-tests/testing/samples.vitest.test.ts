@@ -21,9 +21,10 @@ test('the same click on two rows is two writes', async () => {
   expect(gateway.arrivals).toHaveLength(2);
 });
 
-test('a file is uploaded byte by byte, and one that is too large is not sent', async () => {
+test('a file is uploaded byte by byte, and the page says why another one is not sent', async () => {
   createTestGateway({ done: {} });
   const sent: string[] = [];
+  const shown: string[] = [];
   const write = createWrite({
     ...ledger,
     field: 'uploadWorkflowCsv',
@@ -32,10 +33,18 @@ test('a file is uploaded byte by byte, and one that is too large is not sent', a
       return { data: { uploadWorkflowCsv: { __typename: 'WorkflowCsvUploaded' } } };
     },
   });
-  upload(write, new File([new Uint8Array(12_582_913)], 'large.csv'));
+  const uploadFile = (file: File) => upload(write, file, (text) => shown.push(text));
+  uploadFile(new File([new Uint8Array(12_582_913)], 'large.csv'));
+  expect(write.getState().phase).toBe('idle');
+  const reading = vi.spyOn(FileReader.prototype, 'readAsDataURL').mockImplementation(() => {
+    throw new Error('The file is gone.');
+  });
+  uploadFile(new File(['Ada'], 'removed.csv'));
   expect(write.getState().phase).toBe('sending');
   await vi.waitFor(() => expect(write.getState().phase).toBe('idle'), patient);
-  upload(write, new File([new Uint8Array([0xff, 0x41])], 'small.csv'));
+  reading.mockRestore();
+  expect(shown).toEqual(['The file has more than 12 MiB.', 'The file cannot be read.']);
+  uploadFile(new File([new Uint8Array([0xff, 0x41])], 'small.csv'));
   await vi.waitFor(() => expect(write.getState().phase).toBe('done'), patient);
   expect(sent).toEqual(['small.csv /0E=']);
 });

@@ -2,7 +2,7 @@ import { createTestGateway } from '@ledger-gateway/client/testing';
 import { derived, get } from 'svelte/store';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { effectScope } from 'vue';
-import { restart } from './restart.ts';
+import { restartWrite } from './restart-write.ts';
 import { useRestart } from './use-restart.ts';
 
 beforeEach(() => {
@@ -14,14 +14,14 @@ beforeEach(() => {
 const patient = { timeout: 20_000 };
 
 test('a write is a store of Svelte', async () => {
-  expect(get(restart)).toEqual({ phase: 'idle' });
+  expect(get(restartWrite)).toEqual({ phase: 'idle' });
   const phases: string[] = [];
-  const phase = derived(restart, ({ phase }) => phase);
+  const phase = derived(restartWrite, ({ phase }) => phase);
   const unsubscribe = phase.subscribe((value) => phases.push(value));
-  restart.submit();
+  restartWrite.submit();
   await vi.waitFor(() => expect(phases).toEqual(['idle', 'sending', 'done']), patient);
   unsubscribe();
-  restart.dismiss();
+  restartWrite.dismiss();
   expect(phases).toHaveLength(3);
 });
 
@@ -31,17 +31,17 @@ test('a composable of Vue shows the state until its component is gone', async ()
   write?.submit();
   await vi.waitFor(() => expect(write?.state.value.phase).toBe('done'), patient);
   scope.stop();
-  restart.dismiss();
+  restartWrite.dismiss();
   expect(write?.state.value.phase).toBe('done');
 });
 
 test('a listener without a parameter is called after changes alone', () => {
   let calls = 0;
-  const unsubscribe = restart.subscribe(() => {
+  const unsubscribe = restartWrite.subscribe(() => {
     calls += 1;
   });
   expect(calls).toBe(0);
-  restart.submit();
+  restartWrite.submit();
   expect(calls).toBe(1);
   unsubscribe();
 });

@@ -1,12 +1,12 @@
 import { onScopeDispose, shallowRef } from 'vue';
-import { restart } from './restart.ts';
+import { restartWrite } from './restart-write.ts';
 
 /** A composable for Vue. */
 export function useRestart() {
-  const state = shallowRef(restart.getState());
-  const unsubscribe = restart.subscribe((next) => {
+  const state = shallowRef(restartWrite.getState());
+  const unsubscribe = restartWrite.subscribe((next) => {
     state.value = next;
   });
   onScopeDispose(unsubscribe);
-  return { ...restart, state };
+  return { ...restartWrite, state };
 }
