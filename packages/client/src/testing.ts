@@ -41,7 +41,7 @@ export type TestGatewayOptions = {
   readonly error?:
     | { readonly code: string; readonly message?: string; readonly [extension: string]: unknown }
     | undefined;
-  /** Responds to queries. */
+  /** Responds to all requests that are neither writes nor questions for an outcome, such as queries. */
   readonly queries?: ((request: Request) => Response | Promise<Response>) | undefined;
   /** The times of all writes whose options do not say them, in milliseconds. Short ones by default. */
   readonly times?: Partial<typeof times> | undefined;
