@@ -5,11 +5,22 @@ import { startWebServers } from './web-stack.ts';
 /** In the page: does what a user does, step by step. Returns the questions that the page asked. */
 async function use({ steps = [] }: Run): Promise<unknown> {
   const questions: unknown[] = [];
+  const nextChange = () =>
+    new Promise<void>((resolve) => {
+      const observer = new MutationObserver(() => {
+        observer.disconnect();
+        resolve();
+      });
+      const all = { childList: true, attributes: true, characterData: true, subtree: true };
+      observer.observe(document, all);
+    });
+  /** Looks at the page after each of its changes: a second click may not come later than the client joins it with the first. */
   const until = async <Value>(look: () => Value | false | null | undefined): Promise<Value> => {
+    await null; // React changes the page right after the event that the last step made.
     for (;;) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
       const value = look();
       if (value) return value;
+      await nextChange();
     }
   };
   const isShown = (element: Element) => element.getClientRects().length > 0;
