@@ -11,6 +11,7 @@ import { startReferenceService } from '../dev/service.ts';
 import { readConfig } from '../src/config/config.ts';
 import { startGateway } from '../src/gateway.ts';
 import { type OperationName, operations } from '../src/upstream/operations.ts';
+import { actions, writes } from '../testkit/graphql-operation.ts';
 
 /*
  * `node deploy/record-outcomes.ts <version>` writes what this version records for the outcomes of each write, and what
@@ -90,8 +91,9 @@ async function record(service: string, what: string) {
   for (const name of writeNames) {
     const key = `${name}-${what}`;
     const [, field = ''] = operations[name].graphql.split('.');
-    const document = documentOf(`${field[0]?.toUpperCase()}${field.slice(1)}`);
-    await send(document, { action: actionOf(name) }, key);
+    const example = () => documentOf(`${field[0]?.toUpperCase()}${field.slice(1)}`);
+    const document = actions[name] === undefined ? example() : `mutation { ${writes[name]} }`;
+    await send(document, {}, key);
     const { settleWrites } = await send(settling, { idempotencyKey: key });
     answers.push({ key, writes: settleWrites.writes });
   }
@@ -111,12 +113,6 @@ async function record(service: string, what: string) {
 const writeNames = (Object.keys(operations) as OperationName[]).filter(
   (name) => operations[name].effect === 'write',
 );
-
-/** `RESTART_AND_MOVE_TO_NEXT` and so on, where a field is of several operations. */
-function actionOf(name: OperationName): string | undefined {
-  const codegen = readFileSync(new URL('codegen.yml', root), 'utf8');
-  return new RegExp(`(\\w+): '?${name}'?$`, 'm').exec(codegen)?.[1];
-}
 
 let respond: Respond = () => {};
 const stub = createServer((_, response) => void respond(response)).listen(0, '127.0.0.1');

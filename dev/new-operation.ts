@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { camelCase } from '../src/lib/camel-case.ts';
 
 /*
  * `npm run new-operation -- blockVendor --write --outcome VendorBlocked --body 'vendor_id:identifier reason:text?'` writes
@@ -93,7 +94,7 @@ function fieldsOf(list: string): Field[] {
     .map((text) => {
       const [, wire = '', type = '', list, optional] =
         /^(\w+):(\w+)(?:\[(.+)\])?(\?)?$/.exec(text) ?? [];
-      const name = lower(wire.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()));
+      const name = camelCase(wire);
       const isOptional = optional !== undefined;
       if (list !== undefined) {
         const inner = fieldsOf(list.replaceAll(',', ' '));

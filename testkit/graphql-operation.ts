@@ -1,4 +1,7 @@
-import type { WorkflowOperation } from '../src/upstream/operations.ts';
+import { WorkflowAction } from '../src/generated/resolvers.ts';
+import { camelCase } from '../src/lib/camel-case.ts';
+import { type Operation, operations, type WorkflowOperation } from '../src/upstream/operations.ts';
+import type { WireType } from '../src/upstream/wire-types.ts';
 
 /** Every field of the outcomes of a read other than success, and those of a status record. */
 export const readFields =
@@ -7,30 +10,57 @@ export const readFields =
 export const outcomeFields = `${readFields} ... on LedgerOutcomeUnknown { code requestId }`;
 
 /** The workflow actions: the name of the operation, and the value in the schema. */
-export const actions: Record<WorkflowOperation, string> = {
-  restartWorkflowAndMoveToNext: 'RESTART_AND_MOVE_TO_NEXT',
-  reStoreGlobalSolution: 'RESTORE_GLOBAL_SOLUTION',
-  reStoreSolution: 'RESTORE_SOLUTION',
-  restartWorkflow2: 'RESTART',
-  updateSolutionGuide: 'UPDATE_SOLUTION_GUIDE',
-  upgradeToHQ: 'UPGRADE_TO_HQ',
-};
+export const actions: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(WorkflowAction).map(([value, operation]) => [operation, value]),
+);
+
+type Which = 'required' | 'all';
+
+/** A value for each parameter of an action that is required, or for all. */
+function valuesOf(action: WorkflowOperation, which: Which): Record<string, unknown> {
+  const { properties = {}, required = [] }: WireType = operations[action].parameters;
+  const sent = Object.entries(properties).filter(
+    ([name]) => which === 'all' || required.includes(name),
+  );
+  return Object.fromEntries(sent.map(([name, type]) => [name, sampleOf(type)]));
+}
+
+/** A value of a type. A text with a digit is also an exact number. */
+function sampleOf({ type }: WireType): unknown {
+  const [kind] = [type].flat();
+  if (kind === 'boolean') return true;
+  return kind === 'integer' || kind === 'number' ? 7 : '7';
+}
+
+/** The path and the query with which an action is sent if it has a value for these parameters. */
+export function actionUrl(action: WorkflowOperation, which: Which = 'required'): string {
+  const { path, toSearch }: Operation = operations[action];
+  return `/${path}${toSearch(valuesOf(action, which))}`;
+}
+
+/** The arguments of `workflowAction` for the same values. */
+export function actionArguments(action: WorkflowOperation, which: Which = 'required'): string {
+  const given = Object.entries(valuesOf(action, which)).map(
+    ([name, value]) => `${camelCase(name)}: ${JSON.stringify(value)}`,
+  );
+  return [`action: ${actions[action]}`, ...given].join(', ');
+}
 
 /** The mutation field for each write operation. */
 export const writes: Record<string, string> = {
   saveApproverList: `saveApprovers(approvers: [{ name: "Ada" }]) { ${outcomeFields} }`,
   updateWorkflowCSV: `uploadWorkflowCsv(input: { fileName: "a.csv", csv: "a" }) { ${outcomeFields} ... on WorkflowCsvUploaded { unresolved } }`,
   ...Object.fromEntries(
-    Object.entries(actions).map(([operation, action]) => [
+    Object.values(WorkflowAction).map((operation) => [
       operation,
-      `workflowAction(action: ${action}) { ${outcomeFields} }`,
+      `workflowAction(${actionArguments(operation)}) { ${outcomeFields} }`,
     ]),
   ),
 };
 
 /** The field of a write, for tests of what holds for every write. It sends `/restartWorkflow2`. */
 export const anyWrite = (selection = '__typename') =>
-  `workflowAction(action: RESTART) { ${selection} }`;
+  `workflowAction(${actionArguments('restartWorkflow2')}) { ${selection} }`;
 
 /** Posts a body to a gateway: a string unchanged, anything else as JSON. `signal` disconnects. */
 export async function postTo(

@@ -147,15 +147,19 @@ const uploadResponse: ServiceResponse<WorkflowCsvResult> = {
   isRecorded: guardOf(recordedUpload),
 };
 
-/** Declares an operation without parameters and body (section 4.4), which is a GET that changes state. */
-const action = <Path extends string>(path: Path, sample: string) =>
+/** Declares a workflow action (section 4.4), which is a GET that changes state. `workflowAction` has its parameters as arguments. */
+const action = <Path extends string, Parameters extends TSchema>(
+  path: Path,
+  parameters: Parameters,
+  sample: string,
+) =>
   ({
     service: 'ledger',
     section: '4.4',
     method: 'GET',
     path,
     effect: 'write',
-    parameters: record({}),
+    parameters,
     body: null,
     response: statusResponse(),
     sample,
@@ -204,26 +208,32 @@ export const declarations = {
   },
   restartWorkflowAndMoveToNext: action(
     'restartWorkflowAndMoveToNext',
+    record({}),
     '{"invoice_id":48310,"message":"Moved to next.","status":0}',
   ),
   reStoreGlobalSolution: action(
     'reStoreGlobalSolution',
+    record({}),
     '{"invoice_id":48311,"message":"Global solution restored.","status":0}',
   ),
   reStoreSolution: action(
     'reStoreSolution',
+    record({}),
     '{"invoice_id":9007199254740993,"message":"Solution restored.","status":0}',
   ),
   restartWorkflow2: action(
     'restartWorkflow2',
+    record({}),
     '{"invoice_id":9223372036854775807,"message":"Workflow restarted.","status":0}',
   ),
   updateSolutionGuide: action(
     'updateSolutionGuide',
+    record({}),
     '{"invoice_id":48313,"message":"Solution guide updated.","status":0}',
   ),
   upgradeToHQ: action(
     'upgradeToHQ',
+    record({}),
     '{"invoice_id":48314,"message":"Account upgraded.","status":0}',
   ),
 } as const satisfies Record<string, Declaration>;

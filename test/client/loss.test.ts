@@ -6,12 +6,13 @@ import {
   withIntent,
 } from '../../packages/client/src/index.ts';
 import { startTestGateway } from '../../testkit/gateway.ts';
+import { anyWrite } from '../../testkit/graphql-operation.ts';
 import { json, startService } from '../../testkit/service.ts';
 
 type Data = Record<'done' | 'failed', { __typename: string }>;
 
 const query = `mutation {
-  done: workflowAction(action: RESTART) { __typename ... on LedgerOutcomeUnknown { code } }
+  done: ${anyWrite('__typename ... on LedgerOutcomeUnknown { code }')}
   failed: workflowAction(action: UPGRADE_TO_HQ) { __typename ... on LedgerOutcomeUnknown { code } }
 }`;
 

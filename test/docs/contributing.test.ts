@@ -21,7 +21,10 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const copied =
   'src dev testkit test/support packages/client/src schema.graphql package.json tsconfig.json codegen.yml examples/operations docs/reference';
 
-/** What is changed by hand: a second service, a second version of an operation, and a list in the response to the write. */
+/**
+ * What is changed by hand: a second service, a second version of an operation, a list in the response to the write, and
+ * parameters of a workflow action.
+ */
 const changes: [file: string, from: string, to: string][] = [
   [
     'src/upstream/declarations.ts',
@@ -58,6 +61,16 @@ const changes: [file: string, from: string, to: string][] = [
     'src/resolvers/blockVendor.ts',
     'blockedRows: status.blocked_rows ?? null',
     'blockedRows: status.blocked_rows ?? null, rows: status.rows ?? null',
+  ],
+  [
+    'src/upstream/declarations.ts',
+    "'updateSolutionGuide',\n    record({}),",
+    "'updateSolutionGuide',\n    record({ comment: text, due_amount: optional(decimal) }),",
+  ],
+  [
+    'schema.graphql',
+    'workflowAction("The action to run." action: WorkflowAction!)',
+    'workflowAction("The action to run." action: WorkflowAction!, "A comment." comment: String, "An amount." dueAmount: String)',
   ],
 ];
 
@@ -119,10 +132,15 @@ beforeEach(() => {
 });
 
 /** Sends an operation to the gateway while the service has this reply. */
-async function graphql(query: string, reply: Reply, headers: Record<string, string> = {}) {
+async function graphql(
+  query: string,
+  reply: Reply,
+  headers: Record<string, string> = {},
+  variables = {},
+) {
   service.respondWith(reply);
   const authorization = `Bearer ${gateway.token}`;
-  const response = await gateway.post({ query }, { authorization, ...headers });
+  const response = await gateway.post({ query, variables }, { authorization, ...headers });
   return { ...response, ...JSON.parse(response.text) };
 }
 
@@ -241,6 +259,42 @@ test('a text in place of a decimal is rejected before anything is sent', async (
   expect(codesOf(await graphql(limit('007'), listOf(0)))).toEqual(['BAD_USER_INPUT']);
   await graphql(limit('10.50'), listOf(0));
   expect(arrivals()).toEqual(['GET /getCostCenters2?company=a&limit=10.50 ']);
+});
+
+const actionOf = (args: string) => {
+  const variable = args.includes('$text') ? '($text: String)' : '';
+  return `mutation ${variable} { workflowAction(action: ${args}) { __typename } }`;
+};
+const guide = 'UPDATE_SOLUTION_GUIDE';
+
+test.each<[args: string, path: string, problem: string]>([
+  [guide, 'comment', 'is required for this action'],
+  [`${guide}, comment: null`, 'comment', 'is required for this action'],
+  [`${guide}, comment: $text`, 'comment', 'is not well-formed Unicode text'],
+  [`${guide}, comment: "a", dueAmount: "x"`, 'dueAmount', 'is not a decimal number, such as 10.50'],
+  ['RESTART, comment: "a"', 'comment', 'is not an argument of this action'],
+])('workflowAction(action: %s) names %s, and is not sent', async (args, path, problem) => {
+  const { errors } = await graphql(actionOf(args), saved, {}, { text: '\ud800' });
+  const message = `"${path}" ${problem}.`;
+  const extensions = { code: 'BAD_USER_INPUT', faults: [{ path: [path], message }] };
+  expect(errors).toMatchObject([{ message, extensions }]);
+  expect(arrivals()).toEqual([]);
+});
+
+test('the parameters of an action are sent as declared, also by the tests of every operation', async () => {
+  await graphql(actionOf('RESTART, comment: null'), saved);
+  await graphql(actionOf(`${guide}, dueAmount: "10.50", comment: "a&b"`), saved);
+  const print = `import { actionUrl, writes } from './testkit/graphql-operation.ts';
+    console.log(JSON.stringify([writes.updateSolutionGuide, actionUrl('updateSolutionGuide')]));`;
+  const derived = await run(folder, 'node', '--input-type=module', '--eval', print);
+  const [field, url] = JSON.parse(derived);
+  await graphql(`mutation { ${field} }`, saved);
+  expect(arrivals()).toEqual([
+    'GET /restartWorkflow2 ',
+    'GET /updateSolutionGuide?comment=a%26b&due_amount=10.50 ',
+    `GET ${url} `,
+  ]);
+  expect(url).toBe('/updateSolutionGuide?comment=7');
 });
 
 test('a read is tried again, and equal ones in a request are one call', async () => {

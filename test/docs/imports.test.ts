@@ -21,7 +21,7 @@ const allowed: Record<string, string> = {
   idempotency:
     'admission/gate.ts admission/fair-shares.ts errors/gateway-error.ts lib/ telemetry/ upstream/',
   resolvers:
-    'errors/gateway-error.ts errors/input-fault.ts generated/ idempotency/recorded-outcome.ts idempotency/settle.ts upstream/ graphql',
+    'errors/gateway-error.ts errors/input-fault.ts generated/ idempotency/recorded-outcome.ts idempotency/settle.ts lib/camel-case.ts upstream/ graphql',
   graphql:
     'admission/ errors/ idempotency/settle.ts lib/ resolvers/ telemetry/ upstream/ graphql @apollo',
   generated: 'resolvers/context.ts resolvers/gl-code.ts graphql',

@@ -17,6 +17,7 @@ import type { Calls } from '../../src/upstream/call.ts';
 import type { OperationName, Responses, UpstreamRequest } from '../../src/upstream/operations.ts';
 import { operations } from '../../src/upstream/operations.ts';
 import { OutcomeUnknown, UpstreamError } from '../../src/upstream/upstream-error.ts';
+import { actionArguments } from '../../testkit/graphql-operation.ts';
 import { createReservation } from '../support/admission.ts';
 import { scopeOf } from '../support/upstream-call.ts';
 
@@ -223,11 +224,17 @@ test('any query has the same response as from Apollo alone, compiled or interpre
   expect(compared.plain).toBeGreaterThan(5);
 });
 
-const action = fc.constantFrom('RESTART', 'UPGRADE_TO_HQ', 'RESTORE_SOLUTION', 'NONE', '$none');
+const action = fc.constantFrom(
+  actionArguments('restartWorkflow2'),
+  actionArguments('upgradeToHQ'),
+  actionArguments('reStoreSolution'),
+  'action: NONE',
+  'action: $none',
+);
 const mutationField = fc.oneof(
   text(
     fc.constantFrom('w1: ', 'w2: ', 'w3: ', ''),
-    'workflowAction(action: ',
+    'workflowAction(',
     action,
     ') { __typename ... on WorkflowActionCompleted { action invoiceId } ... on LedgerStatus { message } }',
   ),

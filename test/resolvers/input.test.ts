@@ -1,10 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { WorkflowAction } from '../../src/generated/resolvers.ts';
 import { argumentCheckOf } from '../../src/graphql/argument-checks.ts';
 import { schema } from '../../src/graphql/schema.ts';
 import { argumentChecks } from '../../src/resolvers/index.ts';
 import { startTestGateway } from '../../testkit/gateway.ts';
-import { actions, writes } from '../../testkit/graphql-operation.ts';
+import { actionArguments, actionUrl, anyWrite, writes } from '../../testkit/graphql-operation.ts';
 import { json, startService } from '../../testkit/service.ts';
 import { shareGateway } from '../support/shared-gateway.ts';
 import { startStack } from '../support/stack.ts';
@@ -37,8 +38,9 @@ test.each<Operation>([
     '/updateWorkflowCSV',
     csvBody,
   ],
-  ...Object.keys(actions).map((name): Operation => {
-    return [`mutation { ${writes[name]} }`, 'GET', `/${name}`, ''];
+  ...Object.values(WorkflowAction).map((name): Operation => {
+    const field = `workflowAction(${actionArguments(name, 'all')}) { __typename }`;
+    return [`mutation { ${field} }`, 'GET', actionUrl(name, 'all'), ''];
   }),
 ])('%s is sent with the unchanged token', async (document, method, url, body) => {
   const { service, gateway } = start();
@@ -340,8 +342,8 @@ test('an action that WORKFLOW_ACTIONS does not list is a fault of its field only
   const variables = { WORKFLOW_ACTIONS: 'RESTART, UPGRADE_TO_HQ' };
   const { service, gateway } = await startStack(success, variables);
   const { status, data, errors } = await gateway.graphql(`mutation {
-    other: workflowAction(action: RESTORE_SOLUTION) { __typename }
-    allowed: workflowAction(action: RESTART) { __typename }
+    other: workflowAction(${actionArguments('reStoreSolution')}) { __typename }
+    allowed: ${anyWrite()}
   }`);
 
   expect(status).toBe(200);
@@ -350,5 +352,5 @@ test('an action that WORKFLOW_ACTIONS does not list is a fault of its field only
   const faults = [{ path: ['action'], message }];
   const extensions = { code: 'BAD_USER_INPUT', retryable: false, faults };
   expect(errors).toMatchObject([{ path: ['other'], message, extensions }]);
-  expect(service.received.map(({ url }) => url)).toEqual(['/restartWorkflow2']);
+  expect(service.received.map(({ url }) => url)).toEqual([actionUrl('restartWorkflow2')]);
 });

@@ -3,6 +3,8 @@ import { buildSubgraphSchema } from '@apollo/subgraph';
 import { expect, test } from '@jest/globals';
 import { type GraphQLObjectType, isEnumType, isUnionType, parse } from 'graphql';
 import { parseSync, Visitor } from 'oxc-parser';
+import { WorkflowAction } from '../../src/generated/resolvers.ts';
+import { camelCase } from '../../src/lib/camel-case.ts';
 import { resolvers } from '../../src/resolvers/index.ts';
 import { versionsOf } from '../../src/upstream/declarations.ts';
 import { type OperationName, operations } from '../../src/upstream/operations.ts';
@@ -149,6 +151,16 @@ test('every workflow action is an operation that writes', () => {
   const values = isEnumType(type) ? type.getValues().map(({ value }) => value) : [];
   const known = writeNames.filter((name) => operations[name].graphql === 'Mutation.workflowAction');
   expect(values.sort()).toEqual(known.sort());
+});
+
+test('`workflowAction` has an argument for each parameter of an action, and no others', () => {
+  const declared = Object.values(WorkflowAction).flatMap((name) => {
+    const { properties = {} }: WireType = operations[name].parameters;
+    return Object.keys(properties).map(camelCase);
+  });
+  const args = schema.getMutationType()?.getFields().workflowAction?.args ?? [];
+  const names = args.map(({ name }) => name).filter((name) => name !== 'action');
+  expect(names.sort()).toEqual([...new Set(declared)].sort());
 });
 
 const setReply = shareGateway();
