@@ -275,8 +275,8 @@ test('what does not match its declaration is not sent', () => {
   expect(() => toSearch(Object({ target: 5, project: 'north' }))).toThrow(TypeError);
   // One of another operation.
   const other = Object({ invoice_id: '7' });
-  expect(() => operations.upgradeToHQ.toSearch(other)).toThrow(TypeError);
-  expect(operations.upgradeToHQ.toSearch(Object({ invoice_id: undefined }))).toBe('');
+  expect(() => operations.saveApproverList.toSearch(other)).toThrow(TypeError);
+  expect(operations.saveApproverList.toSearch(Object({ invoice_id: undefined }))).toBe('');
   expect(() => operations.saveApproverList.toBody(undefined)).toThrow(TypeError);
   const encode = encoderOf(record({ id: exactInteger }));
   for (const id of [undefined, null, 'x', '1.5', 5]) {
