@@ -132,12 +132,17 @@ export class Completeness {
 
   async #readAndUpdate(): Promise<void> {
     const { store } = this.#options;
+    /** The entry that this process has begun, because it has found a loss or a new store. */
+    let begunId: string | undefined;
     for (;;) {
       const reading = await store.read(COMPLETENESS_KEY);
       const { entry, serverId } = reading;
       const found = entry && parseText(completeSinceSchema, entry.text);
       const content = this.#next(found, reading);
-      if (entry !== null && content === found) return this.#adopt(content, entry.version, reading);
+      if (entry !== null && content === found) {
+        return this.#adopt(content, entry.version, reading, content.id === begunId);
+      }
+      if (content.id !== found?.id) begunId = content.id;
       const next = { version: crypto.randomUUID(), text: JSON.stringify(content) };
       const validUntil = reading.now + TRANSIT_MS;
       const basis = { serverId, generation: null, validUntil, retentionMs: Infinity };
@@ -147,10 +152,15 @@ export class Completeness {
     }
   }
 
-  #adopt(content: CompleteSince, generation: string, { now, serverId }: Reading): void {
+  #adopt(
+    content: CompleteSince,
+    generation: string,
+    { now, serverId }: Reading,
+    isBegunHere: boolean,
+  ): void {
     if (content.id !== this.#known?.id) {
-      // If this process has started after the quarantine, an earlier one has reported the loss.
-      const isRecent = this.#known !== undefined || now < content.quarantineEnd;
+      // If this process starts after the quarantine of a loss that another one found, that one has reported it.
+      const isRecent = isBegunHere || this.#known !== undefined || now < content.quarantineEnd;
       const completeSince = new Date(content.since).toISOString();
       const quarantineEnd = new Date(content.quarantineEnd).toISOString();
       const { log } = this.#options;

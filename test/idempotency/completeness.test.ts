@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { Completeness } from '../../src/idempotency/completeness.ts';
 import type { Change, Entry } from '../../src/idempotency/store.ts';
 import { closeAfterTest } from '../../testkit/cleanup.ts';
+import { createLogRecorder } from '../../testkit/log-recorder.ts';
 
 const QUARANTINE_MS = 120_000;
 const now = 1_000_000;
@@ -23,7 +24,7 @@ const entryOf = (content: Content | null): Entry | null =>
 /** A process that knows the record of a store. */
 async function start(
   content: Content | null,
-  { retentionMs = 10_000, serverId = 'a' },
+  { retentionMs = 10_000, serverId = 'a', quarantineMs = QUARANTINE_MS },
   time = now,
 ) {
   const state = { entry: entryOf(content), serverId, continued: [] as string[] };
@@ -37,12 +38,12 @@ async function start(
     usage: undefined,
     close: async () => {},
   };
-  const log = { info() {}, warn() {}, error() {} };
-  const options = { store, retentionMs, quarantineMs: QUARANTINE_MS, log };
+  const recorder = createLogRecorder();
+  const options = { store, retentionMs, quarantineMs, log: recorder.createLogger() };
   const completeness = new Completeness({ ...options, watch: (use) => use });
   closeAfterTest(async () => completeness.close());
   await completeness.basis();
-  return { state, completeness };
+  return { state, completeness, lines: recorder.lines };
 }
 
 type Process = { isUser?: boolean; serverId?: string; retentionMs?: number };
@@ -65,6 +66,7 @@ async function next(content: Content | null, process: Process, continued: string
 
 /** The record of a process that noticed a loss at this time. */
 const lossOf = (at: number) => ({ ...found, id: 'b', since: at, lossAt: at });
+const lossEndingAt = (quarantineEnd: number) => ({ ...lossOf(950_000), quarantineEnd });
 
 test.each([
   ['a record that this process knows', found, user],
@@ -101,6 +103,33 @@ test('a loss that another process noticed before the last use is a loss, also af
     await completeness.basis();
   }
   expect(JSON.parse(state.entry?.text ?? '')).toMatchObject({ since: now, lossAt: now });
+});
+
+const complete = { level: 30, msg: 'idempotency store is complete' };
+/** The operator has to know until when keys without an age are rejected. */
+const lost = (quarantineEnd: number) => ({
+  level: 50,
+  msg: 'idempotency store may have lost records',
+  quarantineEnd: new Date(quarantineEnd).toISOString(),
+});
+
+test.each<[string, Content, Parameters<typeof start>[1], object]>([
+  ['a store without a loss', found, {}, complete],
+  ['a loss that others found, in its quarantine', lossEndingAt(now + 1), {}, lost(now + 1)],
+  ['a loss whose quarantine is over', lossEndingAt(now - 1), {}, complete],
+  ['a loss that it finds itself', found, { serverId: 'b' }, lost(now + QUARANTINE_MS)],
+  ['a loss without a quarantine', found, { serverId: 'b', quarantineMs: 0 }, lost(now)],
+])('a process that starts logs %s', async (_, content, process, line) => {
+  const { lines } = await start(content, process);
+  expect(lines).toMatchObject([line]);
+});
+
+test('a process that runs logs the loss that another one found, even after the quarantine', async () => {
+  const { state, completeness, lines } = await start(found, {});
+  state.entry = entryOf(lossEndingAt(now - 1));
+  completeness.note('basis', performance.now());
+  await completeness.basis();
+  expect(lines).toMatchObject([complete, lost(now - 1)]);
 });
 
 test('a server that has all records of the one before only changes the name', async () => {
