@@ -99,9 +99,8 @@ export class WriteConnections {
       this.#idle.set(client, { until: performance.now() + idleMs, caller });
       return;
     }
-    // A new connection that breaks, and one with `connection: close`, break no promise of the service.
-    const announcesNothing = headers !== null && !this.#keepAliveVerified && !closes(headers);
-    if (isKept && (isLost || announcesNothing)) this.#startCooldown();
+    // A new connection that breaks does not break a promise of the service.
+    if (isLost) this.#startCooldown();
     // Without a response, the request may still be waiting for its connection.
     if (headers) client.close(() => {});
     else client.destroy(() => {});

@@ -55,9 +55,9 @@ async function startKeepAliveService(behavior: Behavior) {
   return {
     url: `${origin}/`,
     requests,
-    /** Announces so much time that a connection is still open when a busy machine reuses it. */
-    announceLong(): void {
-      server.keepAliveTimeout = LONG_S * 1000;
+    /** Announces this time from now on. */
+    announce(seconds: number): void {
+      server.keepAliveTimeout = seconds * 1000;
     },
     /** Waits until the connection of the n-th request is closed. */
     closed: (n: number) => closed(requests.at(n)?.socket),
@@ -88,7 +88,7 @@ async function startVerified(behavior: Behavior = {}) {
   const { write } = startWrites(service);
   await write(); // Its connection is observed while idle, until shortly before the announced timeout.
   await service.closed(0);
-  service.announceLong();
+  service.announce(LONG_S); // A connection is still open when a busy machine reuses it.
   /** For each request since then, whether it arrived on a connection used before. */
   const reuse = () => service.requests.slice(1).map(({ reused }) => reused);
   return { service, write, reuse };
@@ -179,6 +179,19 @@ test.each([0, 1])(
     expect(service.requests.filter(({ reused }) => reused)).toEqual([]);
   },
 );
+
+test('connections are reused once the service announces for how long it keeps them', async () => {
+  const service = await startKeepAliveService({});
+  const { write } = startWrites(service);
+  for (let n = 0; n < 2; n++) await write();
+  service.announce(2);
+  await write(); // Its connection is observed.
+  await service.closed(2);
+  service.announce(LONG_S);
+  for (let n = 0; n < 2; n++) await write();
+  const reuse = service.requests.map(({ reused }) => reused);
+  expect(reuse).toEqual([false, false, false, false, true]);
+});
 
 test('with UPSTREAM_KEEP_ALIVE_S, connections are reused from the first write on, though the service announces nothing', async () => {
   const service = await startKeepAliveService({});
