@@ -282,6 +282,25 @@ test('batches that the collector refuses, and then its end, are one warning in t
   expect(gateway.logs.filter(({ msg }) => msg === 'cannot export traces')).toHaveLength(1);
 });
 
+test.each([
+  ['http', 80],
+  ['https', 443],
+])(
+  'a call to a service whose %s URL has no port has the port %d in its span',
+  async (protocol, port) => {
+    const collector = await startCollector();
+    // Whether anything listens at this port makes no difference.
+    const service = { url: `${protocol}://127.0.0.1/` };
+    const gateway = await startGatewayProcess(service, {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    });
+    await gateway.post({ query: read }, { authorization: `Bearer ${gateway.token}` });
+    expect(await gateway.stop()).toBe(0);
+    const call = collector.spans().find(({ name }) => name === 'GET /getGLCodes5');
+    expect(call?.attributes).toMatchObject({ 'server.address': '127.0.0.1', 'server.port': port });
+  },
+);
+
 test('without an endpoint, the trace of the client is logged and forwarded', async () => {
   const service = await startService(success);
   const gateway = await startGatewayProcess(service);
