@@ -13,7 +13,11 @@ const invalid = 'UPSTREAM_INVALID_RESPONSE';
 type Case = [response: string, Reply, code: string, isRetryable: boolean, reads?: number];
 const of = (statuses: number[], ...rest: [code: string, isRetryable: boolean, reads?: number]) =>
   statuses.map((status): Case => {
-    const reaction = reply(status, 'text', { location: '/elsewhere', 'retry-after': '0' });
+    // A body that means success with another status.
+    const reaction = reply(status, JSON.stringify(success), {
+      location: '/elsewhere',
+      'retry-after': '0',
+    });
     return [`${status}`, reaction, ...rest];
   });
 
@@ -29,7 +33,7 @@ const refusals: Case[] = [
 const unusable: Case[] = [
   ...of([408, 418, 460, 499, 500, 501, 505], failed, true),
   ...of([502, 503, 504], failed, true, 3),
-  ...of([204, 301, 302, 303, 304, 307, 308], invalid, false),
+  ...of([204, 300, 301, 302, 303, 304, 307, 308], invalid, false),
   ['an empty body', reply(200), invalid, false],
   ['HTML', reply(200, '<!doctype html>'), invalid, false],
   ['JSON followed by text', reply(200, `${JSON.stringify(success)} text`), invalid, false],
@@ -45,6 +49,11 @@ async function send(service: { url: string }): Promise<string[]> {
   const { write, read } = startOutcomes(service.url, { maxResponseBytes: 5000 });
   return [await write(), await read()];
 }
+
+test.each([200, 201, 299])('%d with a record is a success', async (status) => {
+  const service = await startService(reply(status, JSON.stringify(success)));
+  expect(await send(service)).toEqual(['success', 'success']);
+});
 
 test.each(refusals)('%s refuses a read and a write', async (_, reaction, code, isRetryable) => {
   const service = await startService(reaction);

@@ -8,7 +8,7 @@ import { Exchange } from '../../../src/upstream/transport/send-once.ts';
 import { UpstreamError } from '../../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../../testkit/cleanup.ts';
 import { speedUp } from '../../../testkit/fast-timeouts.ts';
-import { json, type Reply, startService } from '../../../testkit/service.ts';
+import { json, type Reply, reply, startService } from '../../../testkit/service.ts';
 import { startTcp } from '../../../testkit/tcp-server.ts';
 import { neverAborted } from '../../support/upstream-call.ts';
 
@@ -226,3 +226,14 @@ test.each<[string, Reply]>([
     expect(released).toEqual([null]);
   },
 );
+
+test('an error response whose body has arrived leaves no timer behind', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const service = await startService(reply(403, 'short'));
+  const { send, released } = createClient(service.url);
+  const before = timers();
+  await expect(send().response).rejects.toMatchObject({ status: 403 });
+  while (released.length === 0) await immediate();
+  expect(released).toEqual([expect.anything()]); // The connection stays open.
+  expect(timers()).toBe(before);
+});
