@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { getEventListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { buildSchema, parse, validate } from 'graphql';
@@ -623,6 +624,16 @@ test('the delay doubles up to ten times the first one', async () => {
   await save(origin, { delayMs: 4, patienceMs: 60_000 });
   const delays = timers.mock.calls.map(([, ms = 0]) => ms).filter((ms) => ms < 100);
   expect(delays.slice(0, 6)).toEqual([4, 8, 16, 32, 40, 40]);
+});
+
+test('the page hears nothing more of a write that it has aborted, and nobody asks for its outcome', async () => {
+  const abort = new AbortController();
+  const { origin, kinds } = await start([() => abort.abort(new Error('unmounted'))]);
+  const { progress, onProgress } = listen();
+  const aborted = save(origin, { onProgress }, { ...init(), signal: abort.signal });
+  await expect(aborted).rejects.toThrow('unmounted');
+  for (let iteration = 0; iteration < 10; iteration += 1) await immediate();
+  expect([progress, kinds()]).toEqual([[], ['mutation']]);
 });
 
 test('a signal that outlives its writes keeps nothing of them', async () => {
