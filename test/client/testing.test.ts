@@ -1,19 +1,27 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { createLedgerFetch, createWrite } from '../../packages/client/src/index.ts';
-import { createTestGateway, type Situation } from '../../packages/client/src/testing.ts';
+import {
+  createTestGateway,
+  type Situation,
+  type TestGatewayOptions,
+} from '../../packages/client/src/testing.ts';
 import { times } from '../../packages/client/src/times.ts';
 import { until } from '../../testkit/eventually.ts';
+import { replace } from './stub-gateway.ts';
 
 // A test gateway shortens the times of the package, which other test files use, too.
 const before = { ...times };
 afterAll(() => void Object.assign(times, before));
 
+/** The package runs outside of the realm of the tests. */
+const realm: typeof globalThis = createLedgerFetch.constructor('return globalThis')();
+
 type Saved = { readonly __typename: 'Saved' };
 const url = 'http://localhost/graphql';
 const saved: Saved = { __typename: 'Saved' };
 
-const startGateway = (situation?: Situation) =>
-  createTestGateway({ done: { save: saved, delete: { __typename: 'Deleted' } }, situation });
+const startGateway = (situation?: Situation, times?: TestGatewayOptions['times']) =>
+  createTestGateway({ done: { save: saved, delete: { __typename: 'Deleted' } }, situation, times });
 
 /** A button of an app, which is kept over several tests. */
 function createButton(fetchOf: () => typeof fetch) {
@@ -68,4 +76,41 @@ test('the answer to the question for a write has the fields of that write, and a
   const intent = gateway.arrivals[0]?.intent;
   expect(await ask(intent)).toEqual(['save']);
   expect(await ask(`${intent}-other`)).toEqual(['save', 'delete']);
+});
+
+test('a gateway removes what the package has stored in earlier tests, and keeps what the app has', async () => {
+  const stored = new Map([['theme', 'dark']]);
+  replace(realm, 'sessionStorage', {
+    get length() {
+      return stored.size;
+    },
+    key: (index: number) => [...stored.keys()][index],
+    setItem: (name: string, text: string) => void stored.set(name, text),
+    removeItem: (name: string) => void stored.delete(name),
+  });
+  const gateway = startGateway();
+  const button = createButton(() => gateway.fetch);
+  button.submit();
+  await until(() => button.getState().phase === 'done');
+  expect(stored.size).toBeGreaterThan(1);
+  startGateway();
+  expect([...stored]).toEqual([['theme', 'dark']]);
+});
+
+test('the page hears that the device is offline and online again, and then goes on', async () => {
+  const events = new realm.EventTarget();
+  const heard: string[] = [];
+  for (const type of ['offline', 'online']) {
+    events.addEventListener(type, () => void heard.push(type));
+  }
+  for (const name of ['addEventListener', 'removeEventListener', 'dispatchEvent'] as const) {
+    replace(realm, name, events[name].bind(events));
+  }
+  const gateway = startGateway('offline', { patienceMs: 20_000 });
+  const button = createButton(() => gateway.fetch);
+  button.submit();
+  await until(() => Object(button.getState()).wait === 'offline');
+  gateway.situation = 'done';
+  await until(() => button.getState().phase === 'done');
+  expect(heard).toEqual(['offline', 'online']);
 });
