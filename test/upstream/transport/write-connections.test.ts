@@ -193,6 +193,22 @@ test('connections are reused once the service announces for how long it keeps th
   expect(reuse).toEqual([false, false, false, false, true]);
 });
 
+test('a connection that closes at once does not show for how long the service keeps one', async () => {
+  let version = '1.0'; // It keeps no connection.
+  const { url, sockets } = await startTcp((socket) => {
+    socket.on('data', () => {
+      const head = `HTTP/${version} 200 OK\r\nKeep-Alive: timeout=${LONG_S}\r\nContent-Length: ${body.length}\r\n\r\n`;
+      socket.write(head + body);
+    });
+  });
+  const { write } = startWrites({ url });
+  await write();
+  await closed(sockets[0]);
+  version = '1.1';
+  for (let n = 0; n < 2; n++) await write();
+  expect(sockets).toHaveLength(3);
+});
+
 test('with UPSTREAM_KEEP_ALIVE_S, connections are reused from the first write on, though the service announces nothing', async () => {
   const service = await startKeepAliveService({});
   const { write } = startWrites(service, LONG_S);
