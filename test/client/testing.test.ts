@@ -97,6 +97,18 @@ test('a gateway removes what the package has stored in earlier tests, and keeps 
   expect([...stored]).toEqual([['theme', 'dark']]);
 });
 
+test('a click is not the second one of a double click in an earlier test', async () => {
+  replace(realm, 'document', {}); // Only a page has clicks.
+  let gateway = startGateway();
+  const button = createButton(() => gateway.fetch);
+  for (let count = 0; count < 2; count += 1) {
+    gateway = startGateway('done', { doubleClickMs: 60_000 });
+    button.submit();
+    await until(() => button.getState().phase === 'done');
+    expect(gateway.arrivals).toHaveLength(1);
+  }
+});
+
 test('the page hears that the device is offline and online again, and then goes on', async () => {
   const events = new realm.EventTarget();
   const heard: string[] = [];
@@ -106,6 +118,7 @@ test('the page hears that the device is offline and online again, and then goes 
   for (const name of ['addEventListener', 'removeEventListener', 'dispatchEvent'] as const) {
     replace(realm, name, events[name].bind(events));
   }
+  startGateway();
   const gateway = startGateway('offline', { patienceMs: 20_000 });
   const button = createButton(() => gateway.fetch);
   button.submit();
