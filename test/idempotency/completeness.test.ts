@@ -116,7 +116,7 @@ const lost = (quarantineEnd: number) => ({
 test.each<[string, Content, Parameters<typeof start>[1], object]>([
   ['a store without a loss', found, {}, complete],
   ['a loss that others found, in its quarantine', lossEndingAt(now + 1), {}, lost(now + 1)],
-  ['a loss whose quarantine is over', lossEndingAt(now - 1), {}, complete],
+  ['a loss whose quarantine is over', lossEndingAt(now), {}, complete],
   ['a loss that it finds itself', found, { serverId: 'b' }, lost(now + QUARANTINE_MS)],
   ['a loss without a quarantine', found, { serverId: 'b', quarantineMs: 0 }, lost(now)],
 ])('a process that starts logs %s', async (_, content, process, line) => {
