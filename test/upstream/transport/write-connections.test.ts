@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { WriteConnections } from '../../../src/upstream/transport/write-connections.ts';
 import { OutcomeUnknown } from '../../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../../testkit/cleanup.ts';
@@ -13,6 +13,9 @@ import {
   startOutcomes,
   upgradeToHq,
 } from '../../support/upstream-call.ts';
+
+/** Node's own global object, whose clock the connections use. */
+declare const native: typeof globalThis;
 
 /** Every operation decodes it as success. */
 const body = '{"service_status":{"status":0},"list":[],"status":0}';
@@ -138,6 +141,25 @@ test('concurrent writes have connections of their own, which writes reuse until 
   await service.closed(-1);
   for (let n = 0; n < 4; n++) expect(await write()).toMatchObject({ status: 0 });
   expect(reuse()).toEqual([false, false, true, true, ...Array(4).fill(false)]);
+});
+
+test('after a connection has closed early, none is reused for ten minutes', async () => {
+  const { service, write, reuse } = await startVerified();
+  await write();
+  service.requests.at(-1)?.socket.destroy();
+  await service.closed(-1);
+  const now = native.performance.now.bind(native.performance);
+  const clock = jest.spyOn(native.performance, 'now');
+  closeAfterTest(() => clock.mockRestore());
+  for (const laterMs of [0, 600_000]) {
+    clock.mockImplementation(() => now() + laterMs);
+    service.announce(2);
+    await write(); // After ten minutes, its connection is observed.
+    await service.closed(-1);
+    service.announce(LONG_S);
+    for (let n = 0; n < 2; n++) await write();
+  }
+  expect(reuse()).toEqual([...Array(6).fill(false), true]);
 });
 
 test('writes of a caller do not use the idle connections of another one', async () => {
