@@ -35,6 +35,8 @@ export class ReadCache {
   readonly #keptMs: number;
   readonly #memory: Memory;
   readonly #entries: LRUCache<string, Entry>;
+  /** The keys of the entries, by caller, so that a write does not visit those of others. */
+  readonly #keys = new Map<string, Set<string>>();
   #bytes = 0;
 
   /** @param keptMs 0 keeps nothing */
@@ -45,8 +47,11 @@ export class ReadCache {
       max: MAX_ENTRIES,
       ttlAutopurge: keptMs > 0,
       ttlResolution: 0,
-      dispose: ({ bytes }) => {
+      dispose: ({ bytes, caller }, key) => {
         this.#bytes -= bytes;
+        const keys = this.#keys.get(caller);
+        keys?.delete(key);
+        if (keys?.size === 0) this.#keys.delete(caller);
       },
     });
     memory.lendTo(this);
@@ -59,13 +64,12 @@ export class ReadCache {
 
   /** Call when a write of a caller is sent and when it ends: later reads do not share earlier calls. */
   forget(caller: string): void {
-    for (const key of [...this.#entries.keys()]) {
-      if (this.#entries.peek(key)?.caller === caller) this.#entries.delete(key);
-    }
+    for (const key of this.#keys.get(caller) ?? []) this.#entries.delete(key);
   }
 
   /** Drops the least recently used lists until the others take no more memory than this. */
   shrinkTo(bytes: number): void {
+    if (this.#bytes <= bytes) return;
     this.#entries.purgeStale();
     for (const key of [...this.#entries.rkeys()]) {
       if (this.#bytes <= bytes) return;
@@ -120,6 +124,8 @@ export class ReadCache {
     const startedAt = performance.now();
     const entry = { caller, result: call(controller), controller, waiting: 0, bytes: 0 };
     this.#entries.set(key, entry);
+    const keys = this.#keys.get(caller) ?? new Set();
+    this.#keys.set(caller, keys.add(key));
     entry.result.then(
       (result) => {
         if (!this.#keep(key, entry, result, startedAt)) this.#drop(key, entry);
