@@ -93,6 +93,11 @@ export class Reservation {
     return !this.#isClosed;
   }
 
+  /** Whether one caller can never have so many bytes more for this request. */
+  neverFits(bytes: number): boolean {
+    return this.#bytes + bytes > this.#gate.maxPerCaller;
+  }
+
   /** Reserves what is missing to a total, as `tryReserve` does. */
   tryReserveTotal(bytes: number): boolean {
     return bytes <= this.#bytes || this.tryReserve(bytes - this.#bytes);

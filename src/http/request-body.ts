@@ -63,8 +63,8 @@ function readBody(
       parts.push(part);
       if (bytes > BODY_LIMIT) fail(new InvalidRequest(413));
       else if (tiny.isTooMany(part.length)) fail(new InvalidRequest(400));
-      // A body exists as bytes, as text and as values at the same time.
-      else if (reservation?.tryReserve(part.length * 4 + PART_BYTES) === false) {
+      else if (reservation?.neverFits(memoryOf(part))) fail(new InvalidRequest(413));
+      else if (reservation?.tryReserve(memoryOf(part)) === false) {
         fail(overloaded('The gateway is processing too many large requests.'));
       }
       // The parts of a body of ordinary length are read at once.
@@ -75,6 +75,11 @@ function readBody(
     raw.on('data', onPart).once('end', onEnd);
     raw.once('error', () => reject(new InvalidRequest(400)));
   });
+}
+
+/** The memory that a part of a body takes: it exists as bytes, as text and as values at the same time. */
+function memoryOf(part: Buffer): number {
+  return part.length * 4 + PART_BYTES;
 }
 
 /** Reads no further before the turn of the caller, if it has to wait for one. */

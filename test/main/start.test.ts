@@ -2,8 +2,9 @@ import { expect, test } from '@jest/globals';
 import { textForOption } from '../../src/command-line.ts';
 import { version } from '../../src/version.ts';
 import { environmentFor } from '../../testkit/environment.ts';
+import { startGatewayProcess } from '../../testkit/gateway-process.ts';
 import { startProcess } from '../../testkit/process.ts';
-import { json, startService } from '../../testkit/service.ts';
+import { json, startService, success } from '../../testkit/service.ts';
 
 const service = await startService(json({}));
 const { port } = new URL(service.url);
@@ -39,4 +40,22 @@ test('options print and end the process, without listening', async () => {
   const invalid = () => textForOption(['--check-config'], { ...env, PORT: 'x', LOG_LEVEL: 'x' });
   expect(invalid).toThrow(/PORT must be .*LOG_LEVEL must be/s);
   expect(() => textForOption(['--chek-config'], env)).toThrow('Usage');
+});
+
+test('a body that never fits into the memory of one caller is too large, and not too much for now', async () => {
+  const service = await startService(success);
+  // One caller may have about 35 MB, and a body takes four times its size.
+  const smallHeap = ['--max-old-space-size=160', '--max-semi-space-size=4'];
+  const { post, token } = await startGatewayProcess(service, {}, smallHeap);
+  const upload = async (characters: number) => {
+    const input = { fileName: 'a.csv', contentBase64: 'A'.repeat(characters) };
+    const query = `mutation ($input: WorkflowCsvInput!) { uploadWorkflowCsv(input: $input) { __typename } }`;
+    const { status, text } = await post(
+      { query, variables: { input } },
+      { authorization: `Bearer ${token}` },
+    );
+    return [status, JSON.parse(text).errors?.[0].extensions.code];
+  };
+  expect(await upload(16_000_000)).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+  expect(await upload(4_000_000)).toEqual([200, undefined]);
 });
