@@ -188,6 +188,27 @@ describe('a token', () => {
     expect(await save(origin, { token: tokensOf('token') })).toMatchObject({ kind: 'lost' });
   });
 
+  /** The service has executed one field, and has rejected the token of the next one. */
+  const partly = json({
+    data: { save: { __typename: 'ApproversSaved' }, next: null },
+    errors: [{ path: ['next'], extensions: { code: 'UNAUTHENTICATED', requestId: '7' } }],
+  });
+
+  test('that one field rejects does not hide the outcome of another field', async () => {
+    const { origin, kinds } = await start([partly]);
+    expect(await save(origin, { token: tokensOf('token') })).toMatchObject({ kind: 'lost' });
+    expect(kinds()).toEqual(['mutation']);
+  });
+
+  test('that one field rejects is renewed, and the repeat has the age of the outcome of another field', async () => {
+    const token = tokensOf('old', 'new');
+    const { origin, ages } = await start([partly, saved]);
+    expect(await save(origin, { token })).toEqual(kept);
+    const [first, repeat] = ages();
+    expect(first).toBe('0');
+    expect(Number(repeat)).toBeGreaterThan(0);
+  });
+
   test('that cannot be obtained for a repeat is asked for again; what was not sent has no age', async () => {
     const token = tokensOf('token', undefined, 'token');
     const busy = fieldError('UPSTREAM_BUSY', { retryable: true });

@@ -127,15 +127,15 @@ export async function attempt(
     isOpen = last.isOpen ?? isOpen;
     const code = codeOf(last.body);
     rejected = code === 'UNAUTHENTICATED' && rejected === undefined ? token : undefined;
-    // The gateway rejects a token before it reads the body, so even a large body may be sent again.
+    // A field whose token is rejected did nothing. So even a large body is sent again, once.
     if (rejected === undefined) {
       const waitMs = Math.max(backoffMs(count, delayMs), readRetryAfter(last.init?.headers));
       if (last.state === 'final' || !mayRepeat || stop?.aborted || waitMs > patience()) break;
       tell([onProgress], { intent, attempt: count, state: last.state, code });
-      // A later response may not contain the outcome of a field that this response contains.
-      isOpen ||= hasField(last.body);
       await wait(waitMs, stop);
     }
+    // A later response may not contain the outcome of a field that this response contains.
+    isOpen ||= hasField(last.body);
     admission = await admit(intent, init(), options, stop, patience, count, user, rejected);
   }
   return { last, isOpen, patienceMs: patience() };
