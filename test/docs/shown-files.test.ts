@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { blocksOf } from './samples.ts';
+import { blocksOf, operationsOf } from './samples.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
@@ -54,4 +54,16 @@ const files = [
 test.each(files)('%s shows %s from its beginning to its end', (page, path) => {
   const shown = blocks.find((block) => block.page === page && block.path === path);
   expect(`${shown?.code}\n`).toBe(read(path));
+});
+
+/** The mutations that a reader copies. */
+const mutations = operationsOf(
+  'packages/client/examples/*.ts',
+  'packages/client-tests/first-write/{restart.ts,javascript/main.js}',
+  'examples/web/src/documents/*',
+).filter(({ text }) => /^\s*mutation\b/.test(text));
+
+// Without this code, `createWrite` cannot tell whether asking again may help.
+test.each(mutations)('$where selects the code of an unknown outcome', ({ text }) => {
+  expect(text).toMatch(/on LedgerOutcomeUnknown \{[^}]*\bcode\b/);
 });

@@ -12,8 +12,9 @@ async function token() {
 
 const query = `mutation { workflowAction(action: RESTART) {
   __typename ... on LedgerStatus { message } ... on LedgerProblem { message }
+  ... on LedgerOutcomeUnknown { code }
 } }`;
-type Member = { __typename: string; message?: string | null };
+type Member = { __typename: string; message?: string | null; code?: string };
 type Result = { data?: { workflowAction?: Member | null } | null };
 
 /** The write of the button: its field in the response, and how to send it. */

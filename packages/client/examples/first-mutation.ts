@@ -10,11 +10,11 @@ async function token() {
   return response.text();
 }
 
-type Result = {
-  data?: { workflowAction?: { __typename: string; message?: string | null } | null } | null;
-};
+type Member = { __typename: string; message?: string | null; code?: string };
+type Result = { data?: { workflowAction?: Member | null } | null };
 const query = `mutation { workflowAction(action: RESTART) {
   __typename ... on LedgerStatus { message } ... on LedgerProblem { message }
+  ... on LedgerOutcomeUnknown { code }
 } }`;
 const json = { 'content-type': 'application/json' };
 const body = JSON.stringify({ query });

@@ -1,9 +1,12 @@
 import { createWrite, type SettleOptions } from '@ledger-gateway/client';
 
-type Result = { data?: { saveApprovers?: { __typename: string } | null } | null };
+type Member = { __typename: string; code?: string };
+type Result = { data?: { saveApprovers?: Member | null } | null };
 type Approver = { name: string };
 const query = `mutation Save($approvers: [ApproverInput!]!) {
-  saveApprovers(approvers: $approvers) { __typename ... on LedgerProblem { message } }
+  saveApprovers(approvers: $approvers) {
+    __typename ... on LedgerProblem { message } ... on LedgerOutcomeUnknown { code }
+  }
 }`;
 const json = { 'content-type': 'application/json' };
 

@@ -7,7 +7,7 @@ import { type SettleOptions, settle } from './settle.ts';
 import { times } from './times.ts';
 import { hash, identify } from './token.ts';
 
-/** A member of the union that a mutation returns. The document must select `__typename`. */
+/** A member of the union that a mutation returns. The document must select `__typename`, and `code` of `LedgerOutcomeUnknown`. */
 export type Outcome = { readonly __typename: string; readonly code?: unknown };
 
 type RefusalName = 'LedgerFailed' | 'LedgerNotPermitted' | 'LedgerNoMoreInvoices';

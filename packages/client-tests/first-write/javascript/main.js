@@ -12,6 +12,7 @@ async function token() {
 
 const query = `mutation { workflowAction(action: RESTART) {
   __typename ... on LedgerStatus { message } ... on LedgerProblem { message }
+  ... on LedgerOutcomeUnknown { code }
 } }`;
 
 const restart = createWrite({
