@@ -1,5 +1,6 @@
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { createReading } from '../admission/gate.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
 import { JSON_TYPE, securityHeaders } from './headers.ts';
 
@@ -32,6 +33,8 @@ const statusByError: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, [TIMEO
  */
 export class ClientConnections {
   readonly #connections = new Map<Socket, Connection>();
+  /** Limits how many pipelined requests start in an iteration of the event loop. */
+  readonly #starting = createReading();
   #isClosing = false;
 
   watch(server: Server): void {
@@ -51,6 +54,7 @@ export class ClientConnections {
     const connection = this.#connections.get(socket);
     if (!connection) return; // It has closed.
     const start = () => {
+      if (socket.destroyed) return; // While the request waited for the one before it.
       // If the bytes that follow are not HTTP, the rest of this request never arrives.
       if (connection.isBroken) return socket.destroySoon();
       connection.isServing = true;
@@ -111,8 +115,13 @@ export class ClientConnections {
     if (isUnread && !isEnd) discardBody(message);
     if (isUnread || connection.isBroken || (this.#isClosing && !next)) socket.destroySoon();
     connection.isServing = next !== undefined;
-    // The next request starts in another iteration of the event loop, so that other connections are served in between.
-    if (next) setImmediate(next);
+    if (next) setImmediate(() => this.#start(next));
+  }
+
+  /** Starts a request in another iteration of the event loop than the one before it, so that others are served in between. */
+  async #start(next: () => void): Promise<void> {
+    await this.#starting.enterIteration('pipelined');
+    next();
   }
 }
 
