@@ -140,7 +140,7 @@ export class Reservation {
 
   async #wait(bytes: number, amount: number, isUrgent: boolean, signal?: AbortSignal) {
     try {
-      if (this.#bytes > this.#gate.maxPerCaller) throw needsTooMuch;
+      if (this.neverFits(0)) throw needsTooMuch;
       await this.#gate.enter(this.caller, { amount, isUrgent, signal });
     } catch (error) {
       this.#bytes -= bytes;

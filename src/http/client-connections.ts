@@ -1,6 +1,6 @@
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { createReading } from '../admission/gate.ts';
+import { createIterationLimit } from '../admission/gate.ts';
 import { toHttpError } from '../errors/http-error-format.ts';
 import { JSON_TYPE, securityHeaders } from './headers.ts';
 
@@ -34,7 +34,7 @@ const statusByError: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, [TIMEO
 export class ClientConnections {
   readonly #connections = new Map<Socket, Connection>();
   /** Limits how many pipelined requests start in an iteration of the event loop. */
-  readonly #starting = createReading();
+  readonly #starting = createIterationLimit();
   #isClosing = false;
 
   watch(server: Server): void {

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { createReading, type Gate } from '../admission/gate.ts';
+import { createIterationLimit, type Gate } from '../admission/gate.ts';
 import type { Lane } from '../admission/lane.ts';
+import type { Reservation } from '../admission/memory.ts';
 import { InvalidRequest, limitExceeded, overloaded } from '../errors/gateway-error.ts';
 import { JsonLimitExceeded, parseJson } from '../lib/json.ts';
 import { PART_BYTES, TinyParts } from '../lib/tiny-parts.ts';
@@ -32,7 +33,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Registers the parser for JSON, the only content type. */
 export function registerBodyParser(app: FastifyInstance, lane: Lane): void {
-  const reading = createReading();
+  const reading = createIterationLimit();
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', async (request: FastifyRequest) => {
     const body = await readBody(request, reading);
@@ -63,9 +64,8 @@ function readBody(
       parts.push(part);
       if (bytes > BODY_LIMIT) fail(new InvalidRequest(413));
       else if (tiny.isTooMany(part.length)) fail(new InvalidRequest(400));
-      else if (reservation?.neverFits(memoryOf(part))) fail(new InvalidRequest(413));
       else if (reservation?.tryReserve(memoryOf(part)) === false) {
-        fail(overloaded('The gateway is processing too many large requests.'));
+        fail(noMemoryFor(part, reservation));
       }
       // The parts of a body of ordinary length are read at once.
       else if (bytes > 65_536) pauseUntil(reading.enterIteration(admissionKey), raw);
@@ -80,6 +80,12 @@ function readBody(
 /** The memory that a part of a body takes: it exists as bytes, as text and as values at the same time. */
 function memoryOf(part: Buffer): number {
   return part.length * 4 + PART_BYTES;
+}
+
+/** The error for a part of a body for which there is no memory, now or ever. */
+function noMemoryFor(part: Buffer, reservation: Reservation): Error {
+  if (reservation.neverFits(memoryOf(part))) return new InvalidRequest(413);
+  return overloaded('The gateway is processing too many large requests.');
 }
 
 /** Reads no further before the turn of the caller, if it has to wait for one. */

@@ -3,6 +3,7 @@ import { WorkflowAction } from '../generated/resolvers.ts';
 import { camelCase } from '../lib/camel-case.ts';
 import { operations, perOperation, type WorkflowOperation } from '../upstream/operations.ts';
 import { guardOf, type WireType } from '../upstream/wire-types.ts';
+import { wellFormed } from './well-formed.ts';
 
 /*
  * The arguments of `workflowAction` beside `action`. They follow from the declarations: the parameter `due_date` of an action is
@@ -50,7 +51,8 @@ export const workflowActionArgs = z
 function problemOf(value: unknown, parameter: Parameter | undefined): string | undefined {
   if (value == null) return parameter?.isRequired ? 'is required for this action' : undefined;
   if (!parameter) return 'is not an argument of this action';
-  if (!`${value}`.isWellFormed()) return 'is not well-formed Unicode text';
+  const { error } = wellFormed.safeParse(`${value}`);
+  if (error) return error.issues[0]?.message;
   if (parameter.isValid(value)) return undefined;
   return parameter.isDecimal
     ? 'is not a decimal number, such as 10.50'

@@ -1,6 +1,6 @@
 import { SpanKind } from '@opentelemetry/api';
 import type { Logger } from 'pino';
-import { createReading } from '../admission/gate.ts';
+import { createIterationLimit } from '../admission/gate.ts';
 import type { Memory, Reservation } from '../admission/memory.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestScope } from '../request-scope.ts';
@@ -49,7 +49,7 @@ const DECODED = 5;
 export function createAttempt(dependencies: AttemptDependencies) {
   const { baseUrl, paths, transport, memory, log, observer } = dependencies;
   const spans = perOperation((name) => spanOf(name, paths[name], baseUrl));
-  const reading = createReading();
+  const reading = createIterationLimit();
   const clock = createHostClock(log);
   const otherClock = `the service ${dependencies.service}`;
   return <Name extends OperationName>(
