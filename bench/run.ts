@@ -98,7 +98,7 @@ const credentials = await createCredentials();
 process.once('exit', credentials.remove);
 const machine = `${cpus().length} cores, ${cpus()[0]?.model}, Node ${process.versions.node}`;
 if (options['cpu-prof'] !== undefined) await profile(workloadNamed(options['cpu-prof']));
-else if (options.only === FIRST_REQUESTS) await compareFirstRequests();
+else if (options.only?.split(',').includes(FIRST_REQUESTS)) await compareFirstRequests();
 else if (options.against !== undefined) await compareCheckouts(options.against);
 else if (options.stores !== undefined) await compareStores(options.stores);
 else await compare();
@@ -121,11 +121,9 @@ async function compare(): Promise<void> {
 
   const results: WorkloadResult[] = [];
   for (const workload of selected) {
-    const result = await compareIn(
-      workload,
-      measured.filter((peer) => takesPart(peer, workload)),
-      pace,
-    );
+    const taking = measured.filter((peer) => takesPart(peer, workload));
+    if (taking.length === 0) throw new Error(`None of the peers serves ${workload.name}`);
+    const result = await compareIn(workload, taking, pace);
     results.push(result);
     print(tableOf(result));
   }
@@ -157,6 +155,7 @@ async function compareCheckouts(folder: string): Promise<void> {
 
 /** Measures what the first requests after a start cost, in this checkout, or in another one and this one. */
 async function compareFirstRequests(): Promise<void> {
+  if (options.only !== FIRST_REQUESTS) throw new Error(`${FIRST_REQUESTS} is measured by itself`);
   const starts = options.quick ? 3 : 9;
   printMachine();
   print(`${starts} starts each, every other time in reverse. Medians.`);

@@ -10,7 +10,7 @@ import { parseSync, Visitor } from 'oxc-parser';
 import { z } from 'zod';
 
 /*
- * Mutation testing: puts single faults into a copy of the project, and prints those with which the tests still pass.
+ * Mutation testing: puts single faults into a copy of the project, and prints which test file finds each, or that none does.
  *   npm run mutate -- --files src/idempotency [--sample 60] [--seed 1]
  * V8's block coverage (test/support/coverage-environment.js) tells which test files execute the place of a fault. They
  * run first, then those that start processes or threads, whose coverage is not known, and last all others. The coverage is
@@ -172,22 +172,33 @@ function batchesFor(mutant: Mutant, tests: Test[]): Test[][] {
   return batches;
 }
 
-/** Whether the tests pass with a fault. */
-async function survives(mutant: Mutant, copy: string, tests: Test[]): Promise<boolean> {
+/** What finds a fault: a test file, or that the tests do not end. Undefined if all tests pass with the fault. */
+async function findingOf(mutant: Mutant, copy: string, tests: Test[]): Promise<string | undefined> {
   const { file, source, start, end, text } = mutant;
   const target = join(copy, file);
+  const output = join(copy, 'result.json');
   fs.writeFileSync(target, source.slice(0, start) + text + source.slice(end));
-  let status = 0;
-  for (const batch of batchesFor(mutant, tests)) {
-    // A busy machine takes longer.
-    const timeout = Math.ceil(60 + 3 * batch.reduce((sum, { seconds }) => sum + seconds, 0));
-    const names = batch.map(({ name }) => name);
-    status = await runTests(copy, ['--bail', '--maxWorkers=2', ...names], timeout);
-    if (status !== 0) break;
+  try {
+    for (const batch of batchesFor(mutant, tests)) {
+      // A busy machine takes longer.
+      const timeout = Math.ceil(60 + 3 * batch.reduce((sum, { seconds }) => sum + seconds, 0));
+      const names = batch.map(({ name }) => name);
+      const args = ['--bail', '--maxWorkers=2', '--json', `--outputFile=${output}`, ...names];
+      const status = await runTests(copy, args, timeout);
+      if (status === 124) return `tests that do not end within ${timeout} s`;
+      if (status !== 0) return failedIn(output, copy).join(', ');
+    }
+  } finally {
+    fs.writeFileSync(target, source);
   }
-  fs.writeFileSync(target, source);
-  if (status === 124) print(`The tests do not end with ${describe(mutant)}`);
-  return status === 0;
+}
+
+/** The test files that failed in the last run. */
+function failedIn(output: string, copy: string): string[] {
+  const { testResults } = resultSchema.parse(JSON.parse(fs.readFileSync(output, 'utf8')));
+  return testResults
+    .filter(({ status }) => status !== 'passed')
+    .map(({ name }) => relative(copy, name));
 }
 
 const mutants = files
@@ -205,9 +216,9 @@ const survivors: Mutant[] = [];
 await Promise.all(
   copies.map(async (copy) => {
     for (const mutant of queue) {
-      const isFound = !(await survives(mutant, copy, tests));
-      if (isFound) process.stderr.write(`found: ${describe(mutant)}\n`);
-      else survivors.push(mutant) && print(describe(mutant));
+      const finding = await findingOf(mutant, copy, tests);
+      if (finding === undefined) survivors.push(mutant);
+      print(`${finding ? `found by ${finding}` : 'SURVIVES'}: ${describe(mutant)}`);
     }
   }),
 );

@@ -9,7 +9,7 @@ import type { ConnectionOptions } from './transport/connections.ts';
 import { createTransport, type Transport } from './transport/got-client.ts';
 
 /** The settings of a service. Durations are in milliseconds. */
-export type ServiceSettings = ConnectionOptions & {
+export type ServiceSettings = Omit<ConnectionOptions, 'onEarlyClose'> & {
   headers: Readonly<Record<string, string>>;
   /** The longest body of a response after decompression, in bytes. */
   maxResponseBytes: number;
@@ -47,7 +47,8 @@ export function connectServices<Name extends string>(
   const connected = new Map<string, { transport: Transport; calls: UpstreamCalls }>();
   for (const [service, own] of Object.entries<ServiceSettings>(settings)) {
     const { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs, headers } = own;
-    const connections = { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs };
+    const onEarlyClose = () => log.warn({ service }, 'service closed a connection early');
+    const connections = { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs, onEarlyClose };
     const transport = createTransport({ ...connections, paths, headers });
     const { maxResponseBytes, maxConcurrency, probe } = own;
     const limits = { timeoutMs, maxResponseBytes, maxConcurrency };

@@ -16,11 +16,14 @@ export type ConnectionOptions = {
   keepAliveS?: number | undefined;
   /** Safety margin before the end of the time that the service keeps an idle connection, in milliseconds. */
   idleMarginMs?: number | undefined;
+  /** Called when connections for writes are no longer reused, because the service has closed one too early. */
+  onEarlyClose?: (() => void) | undefined;
 };
 
 /** The connections to the service, by the effect of an operation. */
 export function createConnections(options: ConnectionOptions) {
   const { baseUrl, timeoutMs, tls, keepAliveS, idleMarginMs = 1000 } = options;
+  const { onEarlyClose = () => {} } = options;
   const { origin } = baseUrl;
   // One connector for all connections, so that files are parsed once and TLS sessions are resumed. Its timeout is longer than
   // any deadline.
@@ -47,7 +50,7 @@ export function createConnections(options: ConnectionOptions) {
     memoMethod: () => new Pool(origin, settings),
     dispose: (pool) => void pool.close(() => {}),
   });
-  const writes = new WriteConnections(origin, settings, keepAliveS);
+  const writes = new WriteConnections(origin, settings, keepAliveS, onEarlyClose);
   return {
     read: ({ caller }: RequestScope): Connection => ({ dispatcher: pools.memo(caller.hash) }),
     // If the service closes a reused connection during the request, the outcome is unknown (docs/decisions/0003).

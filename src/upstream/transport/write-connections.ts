@@ -32,17 +32,21 @@ export class WriteConnections {
     max: 256,
     dispose: (_idle, client, reason) => void (reason === 'evict' && client.destroy(() => {})),
   });
+  readonly #onEarlyClose: () => void;
   #keepAliveVerified: boolean;
   #cooldownUntil = 0;
 
+  /** @param onEarlyClose called when the reuse ends because the service has closed a connection too early */
   constructor(
     origin: string,
     settings: Client.Options & { keepAliveTimeoutThreshold: number },
     keepAliveS: number | undefined,
+    onEarlyClose: () => void,
   ) {
     this.#open = () => new Client(origin, settings);
     this.#marginMs = settings.keepAliveTimeoutThreshold;
     this.#configuredS = keepAliveS;
+    this.#onEarlyClose = onEarlyClose;
     this.#keepAliveVerified = keepAliveS !== undefined;
   }
 
@@ -127,6 +131,7 @@ export class WriteConnections {
   }
 
   #startCooldown(): void {
+    if (performance.now() >= this.#cooldownUntil) this.#onEarlyClose();
     this.#keepAliveVerified = false;
     this.#cooldownUntil = performance.now() + COOLDOWN_MS;
     this.close();

@@ -4,6 +4,8 @@ import { expect, jest, test } from '@jest/globals';
 import { WriteConnections } from '../../../src/upstream/transport/write-connections.ts';
 import { OutcomeUnknown } from '../../../src/upstream/upstream-error.ts';
 import { closeAfterTest } from '../../../testkit/cleanup.ts';
+import { startTestGateway } from '../../../testkit/gateway.ts';
+import { write } from '../../../testkit/graphql-operation.ts';
 import { startHttpServer } from '../../../testkit/http-server.ts';
 import { startTcp } from '../../../testkit/tcp-server.ts';
 import {
@@ -244,6 +246,19 @@ test('with UPSTREAM_KEEP_ALIVE_S, connections are reused from the first write on
   expect(reuse).toEqual([false, true, true, false, false, false, false]);
 });
 
+test('the log says once that the service has closed a connection early', async () => {
+  const service = await startKeepAliveService({});
+  const gateway = await startTestGateway(service, { UPSTREAM_KEEP_ALIVE_S: `${LONG_S}` });
+  for (let n = 0; n < 2; n++) {
+    await gateway.post({ query: write });
+    service.requests.at(-1)?.socket.destroy();
+    await service.closed(-1);
+  }
+  await gateway.close();
+  const lines = gateway.logs.filter(({ msg }) => msg === 'service closed a connection early');
+  expect(lines).toEqual([expect.objectContaining({ level: 40, service: 'ledger' })]);
+});
+
 test('an announced time that is shorter than UPSTREAM_KEEP_ALIVE_S counts', async () => {
   const service = await startKeepAliveService({ announcedS: 1 });
   const { write } = startWrites(service, LONG_S);
@@ -266,6 +281,7 @@ test('closing ends idle connections at once, and those in use after their respon
     'http://127.0.0.1:1',
     { keepAliveTimeoutThreshold: 1000 },
     60,
+    () => {},
   );
   const announced = { 'keep-alive': 'timeout=60' };
   const idle = await writes.take('ada');
