@@ -64,8 +64,8 @@ export type ApproversSaved = LedgerStatus & {
  * A general-ledger code of a project for an integration target.
  *
  * In a federated graph, this is an entity. A reference has its `id`, or its `target`, `project` and `code`. A code
- * with a hide mark is found, too. A reference resolves to null if the service does not list the code, and if it has
- * neither `id` nor `code`.
+ * with a hide mark is found, too. A reference resolves to null in two cases: the service does not list the code, or
+ * the reference has null in the place of the `id` or the `code`.
  */
 export type GlCode = {
   __typename?: 'GlCode';
@@ -536,7 +536,7 @@ export type WorkflowCsvInput = {
 /** The service accepted the workflow CSV. */
 export type WorkflowCsvUploaded = {
   __typename?: 'WorkflowCsvUploaded';
-  /** The service's `invoice_id`, an integer of any size. It is null if there is no status record (status 0, OK). */
+  /** The service's `invoice_id`, an integer of any size. It is null if there is no status record. */
   invoiceId: Maybe<Scalars['ID']['output']>;
   /** The message in the status record. It is null if there is no status record. */
   message: Maybe<Scalars['String']['output']>;
