@@ -80,7 +80,8 @@ function renderDiagrams(markdown: Markdown): void {
 
 export default defineConfig({
   title: 'Ledger Gateway',
-  description: 'One click takes effect at most once, and the user always learns what became of it.',
+  description:
+    'One click takes effect at most once, and the user always learns what became of it, or that the gateway cannot find out.',
   lang: 'en',
   srcDir: '..',
   srcExclude: ['**/node_modules/**'],
