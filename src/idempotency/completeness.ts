@@ -13,9 +13,13 @@ import type { StoreWatch } from './stores/store-watch.ts';
 
 /**
  * How long a request may be on its way to the gateway. An intent may be older than the age in its request by this time.
- * This is the only assumption about clocks and networks. A change may be on its way to the store for as long, which the
- * store checks. The retention is longer, so whatever is stored between a decision and its change still exists when the
- * change is made.
+ * Nothing checks this. It is the only assumption about networks. A change may be on its way to the store for as long, which
+ * the store checks by its own clock. The retention is longer, so whatever is stored between a decision and its change still
+ * exists when the change is made.
+ *
+ * There are assumptions about clocks, too. A client does not send an age that is too small
+ * (docs/explanation/keys-and-ages.md). The clock of the store is not set forward, because entries would then expire too
+ * early. It is not set back by about the retention or more while a change is on its way (docs/explanation/stores.md).
  */
 const TRANSIT_MS = 30_000;
 
