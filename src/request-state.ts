@@ -38,7 +38,7 @@ export function resultOf(errorCodes: string[]): string {
   return errorCodes.length > 0 ? [...new Set(errorCodes)].join() : 'ok';
 }
 
-/** The trace of a log line, with the names of OpenTelemetry. `traceId` is the name of versions before 1.1, until 2.0. */
+/** The trace of a log line, with the names of OpenTelemetry. `traceId` is their name in version 1, and stays until 3.0. */
 export function traceFieldsOf({ traceId, spanId }: Pick<RequestState, 'traceId' | 'spanId'>) {
   return { traceId, trace_id: traceId, span_id: spanId };
 }

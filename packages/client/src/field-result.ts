@@ -10,6 +10,7 @@ export type LedgerErrorCode =
   | 'OFFLINE'
   | 'CANCELLED'
   | 'INTENT_REUSED'
+  | 'UNKNOWN'
   | `HTTP_${number}`
   | 'UNAUTHENTICATED'
   | 'FORBIDDEN'
@@ -31,6 +32,7 @@ export type LedgerErrorCode =
   | 'QUERY_NOT_IN_SAFELIST'
   | 'PERSISTED_QUERY_NOT_IN_LIST'
   | 'REQUEST_TIMEOUT'
+  | 'CLIENT_DISCONNECTED'
   | 'PAYLOAD_TOO_LARGE'
   | 'INTERNAL_SERVER_ERROR'
   | (string & {});
