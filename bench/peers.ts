@@ -71,6 +71,8 @@ export type Running = {
 
 export type Credentials = {
   token: string;
+  /** Creates a token of another caller. */
+  tokenOf(subject: string): Promise<string>;
   /** The variables with which our gateway verifies the token. */
   environment: Record<string, string>;
   /** Deleted by `remove`, together with all that is in it. */
@@ -88,6 +90,7 @@ export async function createCredentials(): Promise<Credentials> {
   await started.close();
   return {
     token,
+    tokenOf: (sub) => started.token({ sub }),
     environment: { JWT_JWKS_FILE: file, JWT_ISSUER: issuer, JWT_AUDIENCE: audience },
     folder,
     remove: () => rmSync(folder, { recursive: true, force: true }),

@@ -17,6 +17,7 @@ import {
   WARM_REQUESTS,
   warmUp,
 } from './measure.ts';
+import { measureMemory, tableOfMemory } from './memory.ts';
 import {
   cached,
   createCredentials,
@@ -57,7 +58,10 @@ const mainPath = ['codes-20-different', 'workflow-action', 'codes-20-equal', 'co
 
 /** The names of what is measured that is not one of the workloads. */
 const CROWD = 'crowd';
-const FIRST_REQUESTS = 'first-requests';
+const alone = new Map([
+  ['first-requests', compareFirstRequests],
+  ['memory', compareMemory],
+]);
 
 /** Durations in seconds. The processes are started anew so many times, and measured in so many rounds each. */
 type Pace = {
@@ -97,14 +101,17 @@ keepOffGateway();
 const credentials = await createCredentials();
 process.once('exit', credentials.remove);
 const machine = `${cpus().length} cores, ${cpus()[0]?.model}, Node ${process.versions.node}`;
+const measureAlone = alone.get(options.only ?? '');
 if (options['cpu-prof'] !== undefined) await profile(workloadNamed(options['cpu-prof']));
-else if (options.only?.split(',').includes(FIRST_REQUESTS)) await compareFirstRequests();
+else if (measureAlone !== undefined) await measureAlone();
 else if (options.against !== undefined) await compareCheckouts(options.against);
 else if (options.stores !== undefined) await compareStores(options.stores);
 else await compare();
 
 async function compare(): Promise<void> {
   const only = options.only?.split(',');
+  const single = only?.find((name) => alone.has(name));
+  if (single) throw new Error(`${single} is measured by itself`);
   const selected = only?.filter((name) => name !== CROWD).map(workloadNamed) ?? workloads;
   const names = options.peers?.split(',');
   const unknown = names?.filter((name) => !peers.some((peer) => peer.name === name)) ?? [];
@@ -155,17 +162,36 @@ async function compareCheckouts(folder: string): Promise<void> {
 
 /** Measures what the first requests after a start cost, in this checkout, or in another one and this one. */
 async function compareFirstRequests(): Promise<void> {
-  if (options.only !== FIRST_REQUESTS) throw new Error(`${FIRST_REQUESTS} is measured by itself`);
   const starts = options.quick ? 3 : 9;
   printMachine();
   print(`${starts} starts each, every other time in reverse. Medians.`);
-  const entry = options.against && pathToFileURL(resolvePath(join(options.against, 'src/main.ts')));
-  const other = entry ? [{ ...ours, title: options.against ?? '', entry }] : [];
   const selected = ['codes-20-different', 'workflow-action'].map(workloadNamed);
-  const measured = [...other, ours];
-  const results = await measureFirstRequests(measured, selected, gateway, credentials, starts);
+  const results = await measureFirstRequests(
+    oursAndOther(),
+    selected,
+    gateway,
+    credentials,
+    starts,
+  );
   print(tableOfFirstRequests(results));
   writeJson({ figures: results.map(({ peer, ...rest }) => ({ ...rest, peer: peer.title })) });
+}
+
+/** Measures the memory of this checkout when it is idle, or of another one and this one. */
+async function compareMemory(): Promise<void> {
+  const starts = options.quick ? 1 : 5;
+  printMachine();
+  print(`${starts} starts each, every other time in reverse. Medians.`);
+  const results = await measureMemory(oursAndOther(), gateway, credentials, starts);
+  print(tableOfMemory(results));
+  writeJson({ figures: results.map(({ peer, starts }) => ({ peer: peer.title, starts })) });
+}
+
+/** The gateway of the checkout that `--against` names, if it does, and of this one. */
+function oursAndOther(): Peer[] {
+  if (options.against === undefined) return [ours];
+  const entry = pathToFileURL(resolvePath(join(options.against, 'src/main.ts')));
+  return [{ ...ours, title: options.against, entry }, ours];
 }
 
 /** Measures the throughput with many clients, closed and open loops. */
