@@ -8,7 +8,6 @@ import { intentsSimulated } from './scenarios/intents-simulated.ts';
 import { intentsStore } from './scenarios/intents-store.ts';
 import { oneCaller } from './scenarios/one-caller.ts';
 import { overload } from './scenarios/overload.ts';
-import { surplusResponses } from './scenarios/surplus-responses.ts';
 
 /**
  * `npm run stress`: runs real gateway processes under load and faults, on the loopback interface. It
@@ -21,7 +20,6 @@ const scenarios: Scenario[] = [
   ...faults,
   overload,
   oneCaller,
-  surplusResponses,
   freeze,
   intents,
   intentsSimulated,
