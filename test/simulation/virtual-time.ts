@@ -1,7 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers/promises';
 
-type Event = { at: number; order: number; run: () => void };
+type Event = { at: number; run: () => void };
 
 /**
  * The clock and the timers of a process, in which an hour passes as fast as its events are processed. What happens at the
@@ -9,20 +9,19 @@ type Event = { at: number; order: number; run: () => void };
  */
 class VirtualTime {
   now = 0;
-  #order = 0;
-  /** A binary heap: the next event is the first. */
+  /** In the order in which they happen. */
   #events: Event[] = [];
 
   /** Forgets all events, and begins again. */
   reset(): void {
     this.now = 0;
-    this.#order = 0;
     this.#events = [];
   }
 
   after(ms: number, run: () => void): Event {
-    const event = { at: this.now + Math.max(0, ms), order: this.#order++, run };
-    this.#insert(event);
+    const at = this.now + Math.max(0, ms);
+    const event = { at, run };
+    this.#events.splice(this.#events.findLastIndex((one) => one.at <= at) + 1, 0, event);
     return event;
   }
 
@@ -48,51 +47,12 @@ class VirtualTime {
       // All that follows from the last event takes place before the next one: a tick runs when no promise is left.
       await new Promise(process.nextTick);
       if (isDone) return done;
-      const event = this.#takeFirst();
+      const event = this.#events.shift();
       if (event === undefined) throw new Error('Something waits for ever');
       this.now = Math.max(this.now, event.at);
       event.run();
     }
   }
-
-  #insert(event: Event): void {
-    const heap = this.#events;
-    let index = heap.push(event) - 1;
-    while (index > 0) {
-      const parent = (index - 1) >> 1;
-      const above = heap[parent];
-      if (above === undefined || isBefore(above, event)) break;
-      heap[index] = above;
-      index = parent;
-    }
-    heap[index] = event;
-  }
-
-  #takeFirst(): Event | undefined {
-    const heap = this.#events;
-    const [first] = heap;
-    const last = heap.pop();
-    if (last === undefined || last === first) return first;
-    let index = 0;
-    for (;;) {
-      let child = 2 * index + 1;
-      let below = heap[child];
-      const other = heap[child + 1];
-      if (below && other && isBefore(other, below)) {
-        below = other;
-        child += 1;
-      }
-      if (below === undefined || isBefore(last, below)) break;
-      heap[index] = below;
-      index = child;
-    }
-    heap[index] = last;
-    return first;
-  }
-}
-
-function isBefore(one: Event, other: Event): boolean {
-  return one.at < other.at || (one.at === other.at && one.order < other.order);
 }
 
 export const time = new VirtualTime();
